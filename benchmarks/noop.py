@@ -27,17 +27,23 @@ from yaoki.core.model import (
     CheckSpec,
     Finding,
     Outcome,
-    Policy,
+    RetryPolicy,
     Run,
     RunId,
-    Spec,
     State,
     Task,
+    TaskSpec,
     Verdict,
 )
-from yaoki.core.model.report import LandedOn, Prepared, Report, Verified, Worked
-from yaoki.engine.branch_guard import Guard
-from yaoki.engine.claim_context import Hold
+from yaoki.core.model.stage_report import (
+    CandidateVerified,
+    CommitLanded,
+    StageReport,
+    WorkCommitted,
+    WorktreePrepared,
+)
+from yaoki.engine.branch_guard import BranchGuard
+from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.loop.pool import Pool
 from yaoki.engine.loop.worker import Worker
 from yaoki.engine.stages.stages import Stages
@@ -48,7 +54,7 @@ LEASE = timedelta(hours=1)
 CLAIMED_AT_ONCE = 32
 # Journal lines of a task: submitted, claimed, started, finished, judged, landed.
 ENTRIES = 6
-CHECK, AGENT, POLICY = CheckSpec("tests"), AgentSpec("noop"), Policy(rules={})
+CHECK, AGENT, POLICY = CheckSpec("tests"), AgentSpec("noop"), RetryPolicy(rules={})
 SHARED = Catalogue({"tests": CHECK}, {"noop": AGENT}, {"default": POLICY})
 SHAPES = ("flat", "fan", "diamond", "chain")
 Stamp = Callable[[], None]
@@ -63,12 +69,14 @@ def opened(address: str, pending: int = 1_000_000) -> SqlStore:
     return open_store(where, SystemClock(), limits=limits)
 
 
-def specs(shape: str, tasks: int) -> list[Spec]:
+def specs(shape: str, tasks: int) -> list[TaskSpec]:
     return [spec(f"t{n}", needs(shape, n, tasks)) for n in range(tasks)]
 
 
-def spec(name: str, wanted: tuple[str, ...] = ()) -> Spec:
-    return Spec(name, "Do nothing.", needs=wanted, checks=(CHECK,), agents=(AGENT,), policy=POLICY)
+def spec(name: str, wanted: tuple[str, ...] = ()) -> TaskSpec:
+    return TaskSpec(
+        name, "Do nothing.", needs=wanted, checks=(CHECK,), agents=(AGENT,), policy=POLICY
+    )
 
 
 def needs(shape: str, n: int, tasks: int) -> tuple[str, ...]:
@@ -82,7 +90,7 @@ def needs(shape: str, n: int, tasks: int) -> tuple[str, ...]:
     return ("t0",)
 
 
-def submitted(store: SqlStore, plan: Sequence[Spec]) -> float:
+def submitted(store: SqlStore, plan: Sequence[TaskSpec]) -> float:
     """How long it took to store a run of these."""
     run = Run(RUN, "bench", "/repo", "main", "base", datetime.now(UTC), SHARED, parallel=1000)
     began = time.monotonic()
@@ -91,7 +99,7 @@ def submitted(store: SqlStore, plan: Sequence[Spec]) -> float:
 
 
 def all_done(store: SqlStore, tasks: int) -> bool:
-    return store.tally(RUN) == {(State.DONE, True): tasks}
+    return store.count_by_state(RUN) == {(State.DONE, True): tasks}
 
 
 def whole_attempt(task: Task) -> Sequence[Event]:
@@ -118,7 +126,7 @@ def drain(store: SqlStore, holder: str, stamp: Stamp, over: Callable[[], bool]) 
             assert task.lease is not None
             store.record(task.lease, whole_attempt)
             stamp()
-        if not batch and store.resting(RUN):
+        if not batch and store.is_idle(RUN):
             return
 
 
@@ -151,20 +159,20 @@ class NoStages:
     def line(self, run: Run, _task: Task) -> Run:
         return run
 
-    def prepare(self, _run: Run, task: Task, _hold: Hold) -> Report:
+    def prepare(self, _run: Run, task: Task, _hold: ClaimContext) -> StageReport:
         self._started(task)
-        return Prepared("base", "/worktree", "host", True)
+        return WorktreePrepared("base", "/worktree", "host", True)
 
-    def work(self, _run: Run, task: Task, _hold: Hold) -> Report:
+    def work(self, _run: Run, task: Task, _hold: ClaimContext) -> StageReport:
         commit = f"{task.n:040x}"
-        return Worked(AgentExit(code=0), commit, commit, ("file",))
+        return WorkCommitted(AgentExit(code=0), commit, commit, ("file",))
 
-    def verify(self, _run: Run, task: Task, _hold: Hold) -> Report:
+    def verify(self, _run: Run, task: Task, _hold: ClaimContext) -> StageReport:
         verdict = Verdict((Finding("tests", Outcome.PASSED),))
-        return Verified(verdict, f"{task.n:040x}", "base", ("file",))
+        return CandidateVerified(verdict, f"{task.n:040x}", "base", ("file",))
 
-    def land(self, _run: Run, task: Task, _hold: Hold) -> Report:
-        return LandedOn(task.work.proven)
+    def land(self, _run: Run, task: Task, _hold: ClaimContext) -> StageReport:
+        return CommitLanded(task.work.verified_commit)
 
     def release(self, _run: Run, task: Task) -> str:
         self._ended(task)
@@ -180,13 +188,13 @@ def pool(store: SqlStore, stages: NoStages, slots: int) -> Pool:
     worker = Worker(
         store,
         cast(Stages, stages),
-        Guard(store, cast(Workspace, stages)),
+        BranchGuard(store, cast(Workspace, stages)),
         clock,
         holder=name,
         host=name,
         lease=LEASE,
         parallel=slots,
-        alive=lambda _: False,
+        is_alive=lambda _: False,
     )
     return Pool(
         store,
@@ -195,8 +203,8 @@ def pool(store: SqlStore, stages: NoStages, slots: int) -> Pool:
         slots=slots,
         lease=LEASE,
         heartbeat=timedelta(seconds=10),
-        park=timedelta(hours=1),
-        rests=store.resting,
+        park_after=timedelta(hours=1),
+        complete=store.is_idle,
         scan=lambda: None,
     )
 
@@ -213,7 +221,7 @@ def obeying(made: Pool, asked: threading.Event) -> None:
 
     def wait() -> None:
         asked.wait()
-        made.stop.ask()
+        made.stop.escalate()
 
     threading.Thread(target=wait, daemon=True).start()
 
@@ -242,14 +250,14 @@ def wait_for_go(folder: Path) -> None:
 def main(how: str, address: str, folder: Path, threads: int) -> None:
     store, stamp = opened(address), stamping(folder)
     wait_for_go(folder)
-    commits, cpu = store.database.commits, time.process_time()
+    commits, cpu = store.database.commit_count, time.process_time()
     asked = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: asked.set())
     if how == "engine":
         carried(store, stamp, threads, asked)
     else:
         drained(store, threads, stamp, asked.is_set)
-    told = {"commits": store.database.commits - commits, "cpu_s": time.process_time() - cpu}
+    told = {"commits": store.database.commit_count - commits, "cpu_s": time.process_time() - cpu}
     (folder / f"{os.getpid()}.json").write_text(json.dumps(told))
     store.close()
 

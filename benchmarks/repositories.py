@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks import noop
 from benchmarks.crew import environment
 from benchmarks.place import python
-from yaoki.ports import Entry
+from yaoki.ports import JournalEntry
 
 WHO = ("-c", "user.name=bench", "-c", "user.email=bench@localhost")
 # A no-op for an agent: without any change there would be nothing to land.
@@ -72,7 +72,7 @@ class Repository:
             raise RuntimeError(f"yaoki {words[0]} ended with {done.returncode}: {done.stderr}")
         return done.stdout
 
-    def journal(self) -> list[Entry]:
+    def journal(self) -> list[JournalEntry]:
         """Every line of the store of this repository."""
         store = noop.opened(str(self.top / ".yaoki" / "state.db"))
         try:

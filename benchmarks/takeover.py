@@ -24,7 +24,7 @@ from benchmarks.place import Place, python
 from benchmarks.repositories import Repository
 from benchmarks.results import Line, Part, at_most
 from yaoki.core.model import RunId
-from yaoki.ports import Entry, Row
+from yaoki.ports import JournalEntry, TaskRow
 
 LEASE_S, HEARTBEAT_S, PATIENCE_S = 3.0, 0.5, 2.0
 SETTINGS = f"""\
@@ -89,18 +89,20 @@ def _neighbour(place: Place, tasks: int) -> dict[str, Any]:
             until(lambda: _at_work(store.rows(run), victim), crew, WARM_UP_S)
             crew[0].kill()
             killed = time.time()
-            until(lambda: store.run(run).summed_at is not None, crew[1:], RUN_S_MAX)
+            until(lambda: store.run(run).finished_at is not None, crew[1:], RUN_S_MAX)
         journal = store.journal(run_id=run, limit=100_000)
         store.close()
     return _judged(journal, tasks, victim, killed)
 
 
-def _at_work(rows: Sequence[Row], victim: str) -> bool:
+def _at_work(rows: Sequence[TaskRow], victim: str) -> bool:
     """Is an agent at work for it?"""
     return any(victim in f":{row.holder}:" and row.stage == "WORK" for row in rows)
 
 
-def _judged(journal: Sequence[Entry], tasks: int, victim: str, killed: float) -> dict[str, Any]:
+def _judged(
+    journal: Sequence[JournalEntry], tasks: int, victim: str, killed: float
+) -> dict[str, Any]:
     """All of it from the journal.  Cut off is what others claimed after the victim had it."""
     claims = [e for e in journal if e.event == "TASK_CLAIMED"]
     victims = {e.task_id for e in claims if victim in f":{e.data['holder']}:"}
@@ -138,7 +140,7 @@ def _elsewhere(place: Place) -> dict[str, Any]:
                 until(lambda: store.workers(), crew, WARM_UP_S)
                 other.kill()
                 killed = time.time()
-                until(lambda: store.run(run).summed_at is not None, crew, RUN_S_MAX)
+                until(lambda: store.run(run).finished_at is not None, crew, RUN_S_MAX)
         journal = store.journal(run_id=run, limit=100_000)
         store.close()
     return _judged(journal, 2, FAR, killed)

@@ -53,7 +53,7 @@ def measured(place: Place) -> Part:
 
 def _lacking(place: Place) -> str:
     try:
-        Sandbox(place.folder).check()
+        Sandbox(place.folder).check_available()
     except Fault as fault:
         return fault.sentence
     return ""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from yaoki.core.decide.classification import failed
+from yaoki.core.decide.classification import make_failure
 from yaoki.core.machine.events import (
     AgentFinished,
     AttemptStarted,
@@ -18,7 +18,7 @@ from yaoki.core.machine.events import (
     RetryDecided,
     Submitted,
 )
-from yaoki.core.machine.evolution import create
+from yaoki.core.machine.evolution import create_task
 from yaoki.core.model import (
     AgentExit,
     AgentSpec,
@@ -26,24 +26,24 @@ from yaoki.core.model import (
     Catalogue,
     CheckSpec,
     Failure,
+    FailureKind,
     Finding,
-    Kind,
     Lease,
     Outcome,
-    Policy,
+    RetryPolicy,
     RetryRule,
     Run,
     RunId,
-    Spec,
     Stage,
     State,
     Task,
     TaskId,
+    TaskSpec,
     Verdict,
     Work,
 )
-from yaoki.core.settings.tags import joined
-from yaoki.ports import OUTBOX, Row
+from yaoki.core.settings.tags import join_tags
+from yaoki.ports import OUTBOX, TaskRow
 
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
@@ -82,21 +82,21 @@ def in_outbox(folder: Path) -> Path:
     return folder / OUTBOX
 
 
-def a_policy(**given: Any) -> Policy:
+def a_policy(**given: Any) -> RetryPolicy:
     """The defaults of rules 4.1 and 5.3, written out."""
     plain = Backoff("exponential", SECOND, 2.0, 30 * SECOND, 0.1)
     fixed = Backoff("fixed", 5 * SECOND, 2.0, 5 * SECOND, 0.0)
     limited = Backoff("exponential", 5 * SECOND, 2.0, 60 * SECOND, 0.2)
     rules = {
-        Kind.INCOMPLETE: RetryRule(3, plain),
-        Kind.QUALITY_FAILURE: RetryRule(3, plain),
-        Kind.TIMEOUT: RetryRule(2, fixed),
-        Kind.TRANSIENT_ERROR: RetryRule(3, plain),
-        Kind.RATE_LIMIT: RetryRule(5, limited),
-        Kind.CONFLICT: RetryRule(2, plain),
-        Kind.LOST: RetryRule(6, plain),
+        FailureKind.INCOMPLETE: RetryRule(3, plain),
+        FailureKind.QUALITY_FAILURE: RetryRule(3, plain),
+        FailureKind.TIMEOUT: RetryRule(2, fixed),
+        FailureKind.TRANSIENT_ERROR: RetryRule(3, plain),
+        FailureKind.RATE_LIMIT: RetryRule(5, limited),
+        FailureKind.CONFLICT: RetryRule(2, plain),
+        FailureKind.LOST: RetryRule(6, plain),
     }
-    return replace(Policy(rules=rules), **given)
+    return replace(RetryPolicy(rules=rules), **given)
 
 
 def a_check(name: str = "tests", **given: Any) -> CheckSpec:
@@ -107,8 +107,8 @@ def an_agent(name: str = "small", **given: Any) -> AgentSpec:
     return replace(AgentSpec(name, command=("agent",)), **given)
 
 
-def a_spec(name: str = "login", **given: Any) -> Spec:
-    plain = Spec(
+def a_spec(name: str = "login", **given: Any) -> TaskSpec:
+    plain = TaskSpec(
         name,
         goal=f"Make {name} work.",
         checks=(a_check(),),
@@ -118,25 +118,31 @@ def a_spec(name: str = "login", **given: Any) -> Spec:
     return replace(plain, **given)
 
 
-def a_task(name: str = "login", *, spec: Spec | None = None, **given: Any) -> Task:
+def a_task(name: str = "login", *, spec: TaskSpec | None = None, **given: Any) -> Task:
     spec = spec or a_spec(name)
-    task = create(TaskId(f"{RUN_ID}-1"), RUN_ID, Submitted(1, spec))
+    task = create_task(TaskId(f"{RUN_ID}-1"), RUN_ID, Submitted(1, spec))
     return replace(task, **given)
 
 
-def an_active_task(stage: Stage = Stage.PREPARE, *, spec: Spec | None = None, **given: Any) -> Task:
+def an_active_task(
+    stage: Stage = Stage.PREPARE, *, spec: TaskSpec | None = None, **given: Any
+) -> Task:
     """Claimed, and far enough for its stage to make sense."""
     task = a_task(spec=spec)
     lease = Lease(task.id, "host:1", 1, NOW + MINUTE)
     begun = stage is not Stage.PREPARE
     proven = "c0ffee" if stage is Stage.LAND else ""
-    work = Work(base="ba5e", head="head" if begun else "", proven=proven, worktree="/w/login")
+    work = Work(
+        base="ba5e", head="head" if begun else "", verified_commit=proven, worktree="/w/login"
+    )
     task = replace(task, state=State.ACTIVE, stage=stage, epoch=1, lease=lease, work=work)
     return replace(task, **{"attempt": int(begun), **given})
 
 
-def a_failure(kind: Kind = Kind.QUALITY_FAILURE, message: str = "", **given: Any) -> Failure:
-    return replace(failed(kind, message or f"it failed as {kind.value}"), **given)
+def a_failure(
+    kind: FailureKind = FailureKind.QUALITY_FAILURE, message: str = "", **given: Any
+) -> Failure:
+    return replace(make_failure(kind, message or f"it failed as {kind.value}"), **given)
 
 
 def an_exit(**given: Any) -> AgentExit:
@@ -191,9 +197,9 @@ def to_land(commit: str = "c0ffee", attempt: int = 1) -> tuple[Event, ...]:
     )
 
 
-def a_row(task: Task, open_needs: int = 0) -> Row:
+def a_row(task: Task, open_needs: int = 0) -> TaskRow:
     """The task as a store shows it to screens."""
-    return Row(
+    return TaskRow(
         id=task.id,
         run_id=task.run_id,
         n=task.n,
@@ -210,17 +216,17 @@ def a_row(task: Task, open_needs: int = 0) -> Row:
         required=task.spec.required and not task.parent,
         reason=task.reason.value if task.reason else "",
         agent=task.agent.name if task.agent else "",
-        cancel_wanted=task.cancel_wanted,
-        landed=task.landed,
+        cancel_requested=task.cancel_requested,
+        landed_commit=task.landed_commit,
         question=task.question.text if task.question else "",
-        undo_wanted=task.undo_wanted,
+        undo_requested=task.undo_requested,
         parent=task.parent,
-        held=task.held,
+        awaiting_rerun=task.awaiting_rerun,
         phase=task.spec.phase,
         account=(task.agent.account or task.agent.name) if task.agent else "",
-        tags=joined(task.spec.tags),
-        place=task.work.host if task.take_over else "",
-        refused=task.work.refused,
+        tags=join_tags(task.spec.tags),
+        worktree_host=task.work.host if task.taken_over else "",
+        landing_refusals=task.work.landing_refusals,
         session=task.session,
-        spent=task.spent_on,
+        spend=task.spend,
     )

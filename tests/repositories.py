@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from yaoki.adapters.workspace import GitWorkspace
-from yaoki.core.model import Failure, Kind, Run, RunId, Spec, Task, TaskId, Work
+from yaoki.core.model import Failure, FailureKind, Run, RunId, Task, TaskId, TaskSpec, Work
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 USER = {
@@ -78,7 +78,7 @@ class World:
     run: Run
 
     def task(self, n: int = 1, **fields: object) -> Task:
-        spec = Spec(f"task{n}", f"Do {n}.\nMore words.")
+        spec = TaskSpec(f"task{n}", f"Do {n}.\nMore words.")
         return replace(Task(TaskId(f"{self.run.id}-{n}"), self.run.id, n, spec), **fields)  # type: ignore[arg-type]
 
     def show(self, revision: str, path: str) -> str:
@@ -99,7 +99,7 @@ def a_world(folder: Path, repo: Path | None = None) -> World:
     run = Run(RunId("ab12cd34"), "Make it\nbetter", str(there), "main", base, START)
     root = folder / "state" / "worktrees"
     world = World(there, root, GitWorkspace(there, root), run)
-    world.workspace.open_run(run)
+    world.workspace.open_run_branch(run)
     return world
 
 
@@ -107,28 +107,30 @@ def started(world: World, task: Task) -> Task:
     """The task after prepare: an attempt has begun in its worktree."""
     place = world.workspace.prepare(world.run, task, task.attempt + 1)
     work = Work(base=place.base, worktree=str(place.worktree))
-    return replace(task, attempt=task.attempt + 1, work=work, fresh_next=False, feedback=None)
+    return replace(
+        task, attempt=task.attempt + 1, work=work, needs_fresh_worktree=False, feedback=None
+    )
 
 
 def worked(world: World, task: Task, act: Callable[[Path], object]) -> Task:
     """The task after an agent did something and everything was kept."""
     begun = started(world, task)
     act(Path(begun.work.worktree))
-    kept = world.workspace.keep(world.run, begun)
+    kept = world.workspace.commit_attempt(world.run, begun)
     return replace(begun, work=replace(begun.work, head=kept.head, tree=kept.tree))
 
 
 def landed(world: World, task: Task, act: Callable[[Path], object]) -> Task:
     """The task after its work stands on the run branch."""
     done = worked(world, task, act)
-    candidate = world.workspace.candidate(world.run, done)
+    candidate = world.workspace.build_candidate(world.run, done)
     assert not candidate.conflicts
     assert world.workspace.land(world.run, candidate.commit, candidate.onto) == candidate.commit
-    return replace(done, landed=candidate.commit)
+    return replace(done, landed_commit=candidate.commit)
 
 
 def conflicted(task: Task) -> Task:
-    return replace(task, feedback=Failure(Kind.CONFLICT, "does not merge"))
+    return replace(task, feedback=Failure(FailureKind.CONFLICT, "does not merge"))
 
 
 def user_state(repo: Path) -> dict[str, object]:

@@ -10,4 +10,4 @@ from yaoki.adapters.system.trust_file import TrustFile
 def trust_below(home: Path, folder: Path) -> None:
     """What `yaoki trust --below FOLDER` leaves in the state folder `home`."""
     place = str(folder.resolve())
-    TrustFile(home).change(lambda record: record.with_below(place))
+    TrustFile(home).update(lambda record: record.with_below(place))

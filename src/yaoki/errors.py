@@ -35,7 +35,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 # What helps where a disk is full.
-MAKE_ROOM = "make room: df -h, yaoki prune"
+FREE_DISK_HINT = "make room: df -h, yaoki prune"
 
 
 class YaokiError(Exception):
@@ -131,7 +131,7 @@ class StoreError(YaokiError):
     """The database cannot serve."""
 
 
-class RowIllegal(StoreError):
+class RowInvalid(StoreError):
     """The row of one task cannot be what yaoki wrote; `task_id` names it.
 
     A worker asks a person about that task and goes on with the others.
@@ -149,11 +149,11 @@ class StoreNewer(StoreError):
     exit_code = 6
 
 
-class StoreBroken(StoreError):
+class StoreCorrupt(StoreError):
     """The file does not look like our database."""
 
 
-class StoreUnreached(StoreError):
+class StoreUnreachable(StoreError):
     """Nobody answers there, or has no room for us just now: worth a wait."""
 
 
@@ -171,7 +171,7 @@ class GitMissing(WorkspaceError):
     exit_code = 2
 
 
-class RepositoryUnfit(WorkspaceError):
+class RepositoryUnusable(WorkspaceError):
     """Bare, without commits, or no repository at all."""
 
     exit_code = 2
@@ -185,25 +185,25 @@ class GitFailed(WorkspaceError):
         self.transient = transient
 
 
-class BranchStrayed(GitFailed):
+class BranchMovedExternally(GitFailed):
     """The run branch is not where yaoki put it, or checked out.
 
     `way` is the command that puts it back, where one command does; else the hint says what to do.
     """
 
-    def __init__(self, sentence: str, *, way: str = "", hint: str = "") -> None:
-        super().__init__(sentence, hint=hint or way)
-        self.way = way
+    def __init__(self, sentence: str, *, restore_command: str = "", hint: str = "") -> None:
+        super().__init__(sentence, hint=hint or restore_command)
+        self.restore_command = restore_command
 
 
-class RemoteAway(GitFailed):
+class RemoteUnreachable(GitFailed):
     """The remote does not answer, or another machine still has what is needed: worth a wait."""
 
     def __init__(self, sentence: str, *, hint: str = "") -> None:
         super().__init__(sentence, transient=True, hint=hint)
 
 
-class RemoteRefuses(GitFailed):
+class RemoteRejectedPush(GitFailed):
     """The remote answers and takes no push of ours: one cause for all tasks of a run."""
 
 
@@ -211,7 +211,7 @@ class DiskFull(GitFailed):
     """Room comes back by itself or by a person's hand; until then it is worth a wait."""
 
     def __init__(self, sentence: str) -> None:
-        super().__init__(sentence, transient=True, hint=MAKE_ROOM)
+        super().__init__(sentence, transient=True, hint=FREE_DISK_HINT)
 
 
 class NoticeFailed(YaokiError):

@@ -15,7 +15,7 @@ LACKS = ("pytest", "_pytest")
 SCRIPT = """\
 #!{python}
 import sys
-from yaoki.cli.main import main
+from yaoki.faces.cli.main import main
 
 sys.exit(main())
 """

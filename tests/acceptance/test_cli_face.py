@@ -22,7 +22,7 @@ pytestmark = pytest.mark.acceptance
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
 LISTS_MODULES = """
 import sys
-from yaoki.cli.main import main
+from yaoki.faces.cli.main import main
 main(["--help"])
 print(sorted(sys.modules), file=sys.stderr)
 """
@@ -182,7 +182,7 @@ def test_an_internal_error_goes_to_a_file_without_secrets(
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".yaoki").mkdir()
 
-    code = errors.internal(KeyError("hunter2hunter2"), as_json=True, given=["status"])
+    code = errors.report_internal_error(KeyError("hunter2hunter2"), as_json=True, given=["status"])
 
     shown = capsys.readouterr()
     log = (tmp_path / ".yaoki" / "internal-errors.log").read_text()

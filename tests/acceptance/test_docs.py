@@ -14,7 +14,7 @@ from tests.acceptance.place import Place, a_plan, holds, writes
 from tests.acceptance.walking import Walk
 from tests.documents import PAGES, ROOT, Block, blocks, commands, mentions, name
 from tests.reference.words import TOLD
-from yaoki.core.machine.codec import EVENTS
+from yaoki.core.machine.codec import EVENT_CLASSES
 
 # A page is a story of many commands.
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(300)]
@@ -45,7 +45,7 @@ def test_every_step_of_a_page_does_what_the_page_says(
     walk = Walk(tmp_path, pycache)
 
     assert walk.through(text)
-    assert events_of(walk) <= {*EVENTS, *TOLD}, "docs/reference/events.md does not know them"
+    assert events_of(walk) <= {*EVENT_CLASSES, *TOLD}, "docs/reference/events.md does not know them"
 
 
 def events_of(walk: Walk) -> set[str]:

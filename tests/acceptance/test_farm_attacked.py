@@ -12,12 +12,12 @@ import pytest
 from tests.acceptance.place import Place, a_plan, holds, rest_of, until, writes
 from tests.builders import a_row, a_task
 from tests.store.server import Server, binaries, missing
-from yaoki.adapters.git.command import failure
-from yaoki.adapters.processes.command import Completed
-from yaoki.app.run_view import at_work
+from yaoki.adapters.git.command import explain_failure
+from yaoki.adapters.processes.command import CommandResult
+from yaoki.app.run_view import has_live_holder
 from yaoki.core.model import Lease, State
 from yaoki.errors import DiskFull
-from yaoki.views.workers import lacking
+from yaoki.views.workers import why_not_taken
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 PLAN = a_plan(
@@ -153,7 +153,9 @@ def test_a_worker_serves_only_a_store_that_it_has_reached_and_goes_down_without_
     "said", ["fatal: write error. Out of diskspace", "error: No space left on device"]
 )
 def test_every_word_of_git_for_a_full_disk_is_known(said: str) -> None:
-    assert isinstance(failure(["read-tree"], Completed(128, b"", said.encode())), DiskFull)
+    assert isinstance(
+        explain_failure(["read-tree"], CommandResult(128, b"", said.encode())), DiskFull
+    )
 
 
 @pytest.mark.spec("12.1", "11.8")
@@ -161,6 +163,6 @@ def test_a_lease_that_ran_out_elsewhere_means_that_nobody_is_at_it() -> None:
     held = Lease(a_task().id, "far-away:1:2:3", 1, NOW - timedelta(seconds=90))
     row = a_row(a_task(state=State.ACTIVE, lease=held))
 
-    assert not at_work([row], NOW)
-    assert at_work([row], NOW - timedelta(seconds=91))
-    assert lacking(row, [], NOW).startswith("its worker was not heard of for 90 s")
+    assert not has_live_holder([row], NOW)
+    assert has_live_holder([row], NOW - timedelta(seconds=91))
+    assert why_not_taken(row, [], NOW).startswith("its worker was not heard of for 90 s")

@@ -21,7 +21,7 @@ from tests.store.server import Server, binaries, missing
 from yaoki.adapters.store import SqlStore, open_store
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.model import RunId, State
-from yaoki.ports import Entry
+from yaoki.ports import JournalEntry
 
 TASKS = int(os.environ.get("YAOKI_TEST_TASKS", "12"))
 ATTEMPTS = 12
@@ -71,14 +71,14 @@ class Story:
     def __init__(self, store: SqlStore, run: str) -> None:
         self._store, self._run = store, RunId(run)
 
-    def told(self, event: str) -> list[Entry]:
-        after, found = 0, list[Entry]()
+    def told(self, event: str) -> list[JournalEntry]:
+        after, found = 0, list[JournalEntry]()
         while page := self._store.journal(run_id=self._run, after=after):
             found += [entry for entry in page if entry.event == event]
             after = page[-1].seq
         return found
 
-    def by(self, event: str, pid: int) -> list[Entry]:
+    def by(self, event: str, pid: int) -> list[JournalEntry]:
         """Told of a worker, by the number of its process."""
         return [e for e in self.told(event) if e.data["holder"].split(":")[1] == str(pid)]
 

@@ -17,7 +17,7 @@ from tests.adapters.notify.notices import SECRET, a_notice, program, receiver, r
 from tests.builders import HandClock
 from yaoki.adapters.notify import open_channels
 from yaoki.adapters.system.clock import SystemClock
-from yaoki.core.settings.settings import Notify
+from yaoki.core.settings.settings import NotificationSettings
 from yaoki.errors import NoticeFailed
 
 pytestmark = pytest.mark.acceptance
@@ -192,7 +192,7 @@ def guided(folder: Path) -> Iterator[Guided]:
 
 def refusal(port: int, secret: str, clock: SystemClock | HandClock, subject: str) -> str:
     """Why the guide's receiver did not take it; empty when it did."""
-    settings = Notify(webhook=f"http://127.0.0.1:{port}/")
+    settings = NotificationSettings(webhook=f"http://127.0.0.1:{port}/")
     environ = {"YAOKI_WEBHOOK_SECRET": secret}
     [hook] = open_channels(settings, Path(), environ=environ, clock=clock).values()
     try:

@@ -29,7 +29,7 @@ def hook(event, args):
         os.kill(os.getpid(), signal.SIGKILL)
 
 sys.addaudithook(hook)
-from yaoki.cli.main import main
+from yaoki.faces.cli.main import main
 sys.exit(main(["prune"]))
 """
 POINTS = {

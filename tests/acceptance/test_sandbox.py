@@ -38,7 +38,7 @@ def lacking() -> str:
     if not shutil.which("bwrap") and os.environ.get("CI") and os.geteuid() == 0:
         _install()
     try:
-        Sandbox(Path("/nowhere")).check()
+        Sandbox(Path("/nowhere")).check_available()
     except Fault as fault:
         return fault.sentence
     return ""
@@ -189,7 +189,7 @@ def test_inside_the_agents_own_folder_is_still_read_and_written(tmp_path: Path) 
     script = f"cat {own}/kept > seen && echo after >> {own}/kept && rm -f {own}/none"
     launch = Launch(("sh", "-c", script), str(worktree), dict(os.environ))
 
-    inside = Sandbox(tmp_path).around(launch, folder, [own])
+    inside = Sandbox(tmp_path).wrap(launch, folder, [own])
     done = subprocess.run(inside.argv, env=dict(inside.env), capture_output=True, check=False)
 
     assert done.returncode == 0, done.stderr
@@ -223,7 +223,7 @@ def test_programs_of_an_environment_below_tmp_find_their_packages_and_nothing_el
     script = f"import greet, os; print(os.listdir({str(shared)!r}))"
     launch = Launch((python, "-c", script), str(tmp_path), {**os.environ, "PATH": path})
 
-    inside = Sandbox(tmp_path).around(launch, folder)
+    inside = Sandbox(tmp_path).wrap(launch, folder)
     done = subprocess.run(
         inside.argv, env=dict(inside.env), capture_output=True, text=True, check=False
     )
@@ -402,9 +402,9 @@ def test_a_sandbox_that_leaves_any_power_inside_is_none(tmp_path: Path, status: 
     launch = Launch(("true",), str(tmp_path), {})
 
     with pytest.raises(Fault, match="leaves capabilities to those inside") as raised:
-        sandbox.check()
+        sandbox.check_available()
     with pytest.raises(Fault, match="leaves capabilities to those inside"):
-        sandbox.around(launch, tmp_path)
+        sandbox.wrap(launch, tmp_path)
 
     assert raised.value.code == "SANDBOX_UNAVAILABLE"
 
@@ -421,8 +421,8 @@ def test_walls_that_cannot_be_had_here_give_way_to_others_and_never_to_none(tmp_
     older.chmod(0o755)
     sandbox = Sandbox(tmp_path, program=str(older))
 
-    sandbox.check()
-    argv = sandbox.around(Launch(("true",), str(tmp_path), {}), tmp_path).argv
+    sandbox.check_available()
+    argv = sandbox.wrap(Launch(("true",), str(tmp_path), {}), tmp_path).argv
 
     assert "--unshare-user" not in argv
     assert argv[argv.index("--cap-drop") + 1] == "ALL"

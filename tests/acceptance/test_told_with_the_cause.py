@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.place import SETTINGS, WHO, Place
-from yaoki.adapters.system.files import disk_free
+from yaoki.adapters.system.files import free_disk_bytes
 
 pytestmark = pytest.mark.acceptance
 
@@ -254,9 +254,9 @@ SHARED = Path("/dev/shm")
 @pytest.mark.spec("11.5", "0.5")
 def test_the_disk_of_the_worktrees_counts_as_well_as_that_of_the_store(place: Place) -> None:
     """Worktrees may be on another disk than the repository, and it is they that fill it."""
-    if not SHARED.is_dir() or disk_free(SHARED) >= disk_free(place.repo):
+    if not SHARED.is_dir() or free_disk_bytes(SHARED) >= free_disk_bytes(place.repo):
         pytest.skip(f"{SHARED} is no smaller disk than that of the tests")
-    floor = (disk_free(SHARED) + disk_free(place.repo)) // 2
+    floor = (free_disk_bytes(SHARED) + free_disk_bytes(place.repo)) // 2
     place.settings(f"{SETTINGS}disk_free_bytes = {floor}\n")
     with TemporaryDirectory(dir=SHARED, prefix="yaoki-tests-") as home:
         place.env["YAOKI_HOME"] = home

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import a_check, a_spec, a_task
-from yaoki.app.run_view import check_folders
+from yaoki.app.run_view import find_check_folders
 from yaoki.core.model import Task
 
 
@@ -26,7 +26,7 @@ def checked(*names: str) -> Task:
 
 
 def shown(home: Path, task: Task) -> dict[str, str]:
-    return {name: place.name for name, place in check_folders(home, task).items()}
+    return {name: place.name for name, place in find_check_folders(home, task).items()}
 
 
 @pytest.mark.spec("12.1")

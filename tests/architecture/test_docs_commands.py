@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.documents import PAGES, ROOT, blocks, commands, mentions, name
-from yaoki.adapters.agents.preset import parsed
+from yaoki.adapters.agents.preset import parse_preset
 from yaoki.faces.cli.group import group
 
 EXAMPLES = ROOT / "docs" / "examples"
@@ -167,7 +167,7 @@ def test_the_description_in_the_guide_is_one_that_yaoki_reads() -> None:
     tables = [block.text for block in blocks(page) if block.language == "toml"]
     described = next(text for text in tables if "program" in tomllib.loads(text))
 
-    held = parsed("acme", described)
+    held = parse_preset("acme", described)
 
-    assert held.resumes
+    assert held.can_resume
     assert held.exit_codes == {41: "auth"}

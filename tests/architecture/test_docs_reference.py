@@ -10,9 +10,9 @@ import pytest
 from tests.documents import ROOT, name
 from tests.reference import events, exit_codes, pages
 from tests.reference.words import TOLD
-from yaoki.core.machine.codec import EVENTS
+from yaoki.core.machine.codec import EVENT_CLASSES
 from yaoki.formats.config import load_settings
-from yaoki.views import story
+from yaoki.views import entry_text
 
 REFERENCE = ROOT / "docs" / "reference"
 MADE = pages.made()
@@ -31,7 +31,7 @@ def test_every_event_has_its_words_and_no_words_are_about_nothing() -> None:
     page = MADE[REFERENCE / "events.md"]
 
     assert events.undescribed() == set()
-    assert all(f"### `{event}`" in page for event in EVENTS)
+    assert all(f"### `{event}`" in page for event in EVENT_CLASSES)
     assert set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE)) == set(TOLD)
 
 
@@ -40,7 +40,7 @@ def test_every_field_that_the_code_tells_is_listed() -> None:
 
 
 def test_every_event_that_screens_tell_of_is_an_event() -> None:
-    assert set(story._WORDS) <= set(EVENTS) | set(TOLD)
+    assert set(entry_text._WORDS) <= set(EVENT_CLASSES) | set(TOLD)
 
 
 @pytest.mark.spec("12.1")

@@ -7,16 +7,18 @@ from typing import Any
 import pytest
 
 from tests.builders import a_finding
-from yaoki.core.decide.baseline import kind_of, of_base, unmatched, weigh
-from yaoki.core.decide.integrity import fewer, vanished
-from yaoki.core.model import Finding, Item, Outcome
+from yaoki.core.decide.baseline import as_baseline, exception_kind, unmatched_fixes, weigh
+from yaoki.core.decide.integrity import compare_tests_run, vanished_tests
+from yaoki.core.model import Finding, FindingItem, Outcome
 
 
 def red(*names: str) -> Finding:
-    return a_finding(Outcome.FAILED, items=tuple(Item(name) for name in names))
+    return a_finding(Outcome.FAILED, items=tuple(FindingItem(name) for name in names))
 
 
-CUT = a_finding(Outcome.FAILED, items=(Item("test_b"), Item("and 7 more", more=7)))
+CUT = a_finding(
+    Outcome.FAILED, items=(FindingItem("test_b"), FindingItem("and 7 more", unlisted_count=7))
+)
 
 
 @pytest.mark.spec("6.4", "0.6")
@@ -35,7 +37,7 @@ CUT = a_finding(Outcome.FAILED, items=(Item("test_b"), Item("and 7 more", more=7
 def test_a_name_that_no_failure_of_the_base_has_is_told(
     fixes: tuple[str, ...], bases: tuple[Finding, ...], lost: tuple[str, ...]
 ) -> None:
-    assert unmatched(fixes, bases) == lost
+    assert unmatched_fixes(fixes, bases) == lost
 
 
 # ------------------------------------------------------------------ rule 16.5
@@ -46,13 +48,13 @@ def suite(passed: int = 1, outcome: Outcome = Outcome.FAILED, **more: Any) -> Fi
     failed = more.pop("failed", {"t.py::test_old": "assert 1 == 2"})
     passing = tuple(more.pop("passing", (f"t.py::test_{n}" for n in range(passed))))
     params = {"testCount": len(failed) + passed, "skippedCount": 0, "passedCount": passed}
-    items = tuple(Item(name, message) for name, message in failed.items())
+    items = tuple(FindingItem(name, message) for name, message in failed.items())
     return a_finding(
         outcome,
         pattern="test-failed",
         items=items,
         params={**params, **more},
-        passing=passing,
+        passing_tests=passing,
         message="1 test failed",
     )
 
@@ -72,11 +74,14 @@ MISSING: dict[str, Any] = {
         (suite(2, loadError=True), "did not load"),
         (suite(2, **MISSING), "No module named 'freezegun': pip install freezegun"),
         (suite(2, stoppedEarly="stopping after 1 failures"), "stopping after 1 failures"),
-        (a_finding(Outcome.FAILED, pattern="test-failed", items=(Item("a"),)), "which tests pass"),
+        (
+            a_finding(Outcome.FAILED, pattern="test-failed", items=(FindingItem("a"),)),
+            "which tests pass",
+        ),
     ],
 )
 def test_a_base_that_did_not_run_as_a_whole_cannot_run(base: Finding, words: str) -> None:
-    seen = of_base(base)
+    seen = as_baseline(base)
 
     assert (seen.outcome, seen.transient) == (Outcome.BROKEN, False)
     assert words in seen.message
@@ -89,7 +94,7 @@ def test_a_base_that_did_not_run_as_a_whole_cannot_run(base: Finding, words: str
     [suite(1), a_finding(Outcome.PASSED), a_finding(Outcome.FAILED, pattern="lint-error")],
 )
 def test_a_base_that_ran_as_a_whole_is_known(base: Finding) -> None:
-    assert of_base(base) == base
+    assert as_baseline(base) == base
 
 
 @pytest.mark.spec("16.5", "6.4")
@@ -113,12 +118,12 @@ def test_a_known_failure_has_the_same_name_and_fails_in_the_same_way() -> None:
     ],
 )
 def test_the_kind_of_a_failure_is_its_exception(message: str, kind: str) -> None:
-    assert kind_of(message) == kind
+    assert exception_kind(message) == kind
 
 
 @pytest.mark.spec("16.5")
 def test_a_module_that_is_missing_at_the_base_as_well_is_not_blamed_on_a_guards_task() -> None:
-    seen = weigh(suite(0, **MISSING), of_base(suite(0, **MISSING)), ())
+    seen = weigh(suite(0, **MISSING), as_baseline(suite(0, **MISSING)), ())
 
     assert seen.outcome is Outcome.BROKEN
     assert "No module named 'freezegun'" in seen.message
@@ -132,23 +137,23 @@ def test_what_the_task_may_be_to_make_is_asked_of_the_agent(
     """A strict check of a module that is still to be written is the task's own aim."""
     now = suite(0, **MISSING, declaredModules=declared)
 
-    assert weigh(now, of_base(now), (), guard=False).outcome == outcome
+    assert weigh(now, as_baseline(now), (), guard=False).outcome == outcome
 
 
 @pytest.mark.spec("16.5")
 def test_a_load_error_that_only_the_candidate_has_is_the_tasks_failure() -> None:
     now = suite(0, failed={"tests/test_a.py": "ImportError: x"}, loadError=True)
 
-    assert weigh(now, of_base(suite(3)), ()).outcome is Outcome.FAILED
-    assert weigh(suite(0, **MISSING), of_base(suite(3)), ()).outcome is Outcome.FAILED
+    assert weigh(now, as_baseline(suite(3)), ()).outcome is Outcome.FAILED
+    assert weigh(suite(0, **MISSING), as_baseline(suite(3)), ()).outcome is Outcome.FAILED
 
 
 @pytest.mark.spec("16.5", "6.6")
 def test_a_test_that_passed_at_the_base_must_pass_again() -> None:
-    base = suite(passing=("t.py::test_a", "t.py::test_b"), passed=2)
-    now = weigh(suite(passing=("t.py::test_a", "t.py::test_new"), passed=2), base, ())
+    base = suite(passing_tests=("t.py::test_a", "t.py::test_b"), passed=2)
+    now = weigh(suite(passing_tests=("t.py::test_a", "t.py::test_new"), passed=2), base, ())
 
-    found = fewer(now, base)
+    found = compare_tests_run(now, base)
 
     assert now.outcome is Outcome.PASSED
     assert found is not None
@@ -172,5 +177,5 @@ def test_a_test_that_passed_at_the_base_must_pass_again() -> None:
 def test_only_tests_of_the_same_file_or_name_take_the_place_of_others(
     base: list[str], now: list[str], lost: int, strictly: int
 ) -> None:
-    assert len(vanished(now, base, strict=False)) == lost
-    assert len(vanished(now, base, strict=True)) == strictly
+    assert len(vanished_tests(now, base, strict=False)) == lost
+    assert len(vanished_tests(now, base, strict=True)) == strictly

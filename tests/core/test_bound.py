@@ -5,18 +5,31 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import a_policy, a_spec
-from yaoki.core.bound import Bound, worst_case
-from yaoki.core.model import CONTENT, AgentSpec, CheckSpec, Kind, Policy, RetryRule, TaskKind
+from yaoki.core.bound import WorstCase, worst_case
+from yaoki.core.model import (
+    CONTENT_KINDS,
+    AgentSpec,
+    CheckSpec,
+    FailureKind,
+    RetryPolicy,
+    RetryRule,
+    TaskKind,
+)
 from yaoki.core.settings.override import with_iterations, with_max_retries
-from yaoki.core.settings.settings import Escalate, Limits, Retry, policy
+from yaoki.core.settings.settings import (
+    EscalationSettings,
+    LimitSettings,
+    RetrySettings,
+    build_retry_policy,
+)
 
 
-def bound(given: Policy) -> Bound:
+def bound(given: RetryPolicy) -> WorstCase:
     return worst_case(a_spec(policy=given))
 
 
-def of_retry(retry: Retry) -> Bound:
-    return bound(policy(retry, Limits(), Escalate()))
+def of_retry(retry: RetrySettings) -> WorstCase:
+    return bound(build_retry_policy(retry, LimitSettings(), EscalationSettings()))
 
 
 @pytest.mark.spec("0.4", "4.6")
@@ -24,7 +37,7 @@ def test_the_defaults() -> None:
     """1 + 3 retries of the content, one re-run, 3 + 5 repeats on the way, 6 interruptions."""
     found = bound(a_policy())
 
-    assert (found.content, found.rerun, found.repeats, found.interruptions) == (4, 1, 8, 6)
+    assert (found.content, found.reruns, found.repeats, found.interruptions) == (4, 1, 8, 6)
     assert found.total == 19
 
 
@@ -37,42 +50,44 @@ def test_a_check_task_runs_no_agent() -> None:
 def test_a_judge_is_an_agent_that_runs() -> None:
     """Three tries of each of two judges, whenever one of the attempts is verified."""
     judges = tuple(CheckSpec(name, "judge", agent=AgentSpec("critic")) for name in "ab")
-    given = Policy(rules={}, landings_max=2, faults_max=3, deliveries_max=4, reruns_max=0)
+    given = RetryPolicy(
+        rules={}, landing_refusals_max=2, faults_max=3, deliveries_max=4, reruns_max=0
+    )
     checks = (CheckSpec("tests", argv=("true",)), *judges)
 
     change = worst_case(a_spec(policy=given, checks=checks))
     proof = worst_case(a_spec(policy=given, checks=checks, kind=TaskKind.CHECK))
 
-    assert change.judging == 2 * 3 * (1 * (1 + 2) + 3 + 4)
-    assert change.total == 1 + change.judging
-    assert proof.total == change.judging
+    assert change.judge_runs == 2 * 3 * (1 * (1 + 2) + 3 + 4)
+    assert change.total == 1 + change.judge_runs
+    assert proof.total == change.judge_runs
 
 
 @pytest.mark.spec("0.4")
 def test_a_policy_without_rules_runs_an_agent_once() -> None:
-    assert bound(Policy(rules={}, reruns_max=0)).total == 1
+    assert bound(RetryPolicy(rules={}, reruns_max=0)).total == 1
 
 
 @pytest.mark.spec("5.6", "0.4")
 def test_no_retries_leave_only_interruptions() -> None:
-    found = of_retry(with_max_retries(Retry(), 0))
+    found = of_retry(with_max_retries(RetrySettings(), 0))
 
     assert (found.content, found.repeats, found.interruptions) == (1, 0, 6)
-    assert found.rerun == 0, "max_retries: 0 asks at once"
+    assert found.reruns == 0, "max_retries: 0 asks at once"
 
 
 @pytest.mark.spec("5.6", "0.4")
 @pytest.mark.parametrize(("most", "content"), [(1, 2), (3, 4), (7, 8)])
 def test_a_task_may_have_its_own_number(most: int, content: int) -> None:
-    assert of_retry(with_max_retries(Retry(), most)).content == content
+    assert of_retry(with_max_retries(RetrySettings(), most)).content == content
 
 
 @pytest.mark.spec("2.1", "0.4")
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_iterations_are_tries_at_the_content(most: int) -> None:
-    found = of_retry(with_iterations(Retry(), most))
+    found = of_retry(with_iterations(RetrySettings(), most))
 
-    assert found.content + found.rerun == most
+    assert found.content + found.reruns == most
 
 
 @pytest.mark.spec("5.1", "0.4")
@@ -88,6 +103,9 @@ def test_the_total_bounds_both(total: int, content: int, repeats: int) -> None:
 @pytest.mark.spec("0.4")
 def test_a_rule_for_an_unusual_kind_counts_too() -> None:
     """Whoever lets a kind be retried must see it in the bound."""
-    rules = {Kind.RESOURCE_EXHAUSTED: RetryRule(2), **dict.fromkeys(CONTENT, RetryRule(0))}
+    rules = {
+        FailureKind.RESOURCE_EXHAUSTED: RetryRule(2),
+        **dict.fromkeys(CONTENT_KINDS, RetryRule(0)),
+    }
 
-    assert bound(Policy(rules=rules, reruns_max=0)).total == 3
+    assert bound(RetryPolicy(rules=rules, reruns_max=0)).total == 3

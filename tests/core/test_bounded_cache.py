@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from yaoki.core.bounded_cache import Recent
+from yaoki.core.bounded_cache import BoundedCache
 
 pytestmark = pytest.mark.spec("0.4")
 
 
 def test_only_the_entries_that_were_set_last_are_remembered() -> None:
     """A worker that serves runs for months kept a line of each of them for ever."""
-    seen: Recent[int, str] = Recent(most=3)
+    seen: BoundedCache[int, str] = BoundedCache(most=3)
 
     for n in range(1_000):
         seen[n] = str(n)
@@ -20,7 +20,7 @@ def test_only_the_entries_that_were_set_last_are_remembered() -> None:
 
 
 def test_what_is_set_again_is_remembered_longer() -> None:
-    seen: Recent[str, int] = Recent(most=2)
+    seen: BoundedCache[str, int] = BoundedCache(most=2)
     seen["old"], seen["other"] = 1, 1
 
     seen["old"] = 2

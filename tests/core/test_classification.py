@@ -8,14 +8,22 @@ import pytest
 
 from tests.builders import MINUTE, a_finding, a_verdict, an_exit
 from yaoki.core.decide.classification import (
-    FATAL,
-    before_verify,
-    fault,
-    of_exit,
-    of_nothing,
-    of_verdict,
+    FATAL_CATALOGUE,
+    classify_before_verify,
+    classify_exit,
+    classify_no_change,
+    classify_verdict,
+    make_fault,
 )
-from yaoki.core.model import AgentExit, Item, Kind, OnFailure, Outcome, Reason, Verdict
+from yaoki.core.model import (
+    AgentExit,
+    FailureKind,
+    FindingItem,
+    OnFailure,
+    Outcome,
+    Reason,
+    Verdict,
+)
 
 FAILING = Verdict((a_finding(Outcome.FAILED, message="test_login failed", pattern="test-failed"),))
 
@@ -37,7 +45,7 @@ EXITS = [
 @pytest.mark.spec("4.2", "3.10")
 @pytest.mark.parametrize(("exit_", "kind"), EXITS)
 def test_the_exit_explains_only_what_is_structured(exit_: AgentExit, kind: str | None) -> None:
-    found = of_exit(exit_)
+    found = classify_exit(exit_)
 
     assert (found.kind.value if found else None) == kind
 
@@ -49,12 +57,12 @@ PROSE = ["HTTP 429 too many requests", "authentication failed", "401", "rate lim
 @pytest.mark.parametrize("words", PROSE)
 def test_prose_proves_nothing(words: str) -> None:
     """An agent that writes about limits is not limited."""
-    exit_ = an_exit(code=1, error=words)
+    exit_ = an_exit(code=1, stderr_tail=words)
 
-    assert of_exit(exit_) is None
-    assert before_verify(exit_) is None
-    assert of_nothing(exit_).kind is Kind.INCOMPLETE
-    assert of_verdict(FAILING, exit_).kind is Kind.QUALITY_FAILURE
+    assert classify_exit(exit_) is None
+    assert classify_before_verify(exit_) is None
+    assert classify_no_change(exit_).kind is FailureKind.INCOMPLETE
+    assert classify_verdict(FAILING, exit_).kind is FailureKind.QUALITY_FAILURE
 
 
 NOTHING = [
@@ -74,21 +82,21 @@ NOTHING = [
 def test_when_nothing_was_changed_the_exit_helps_to_say_why(
     exit_: AgentExit, kind: str, code: str
 ) -> None:
-    failure = of_nothing(exit_)
+    failure = classify_no_change(exit_)
 
     assert (failure.kind.value, failure.code) == (kind, code)
-    assert not failure.ours
+    assert not failure.is_our_fault
 
 
 @pytest.mark.spec("4.2", "4.5")
 def test_nothing_changed_has_its_pattern_and_says_the_code() -> None:
-    assert of_nothing(an_exit(code=3)).pattern == "no-change"
-    assert "exit code 3" in of_nothing(an_exit(code=3)).message
+    assert classify_no_change(an_exit(code=3)).pattern == "no-change"
+    assert "exit code 3" in classify_no_change(an_exit(code=3)).message
 
 
 @pytest.mark.spec("5.4")
 def test_a_rate_limit_carries_the_wait_it_named() -> None:
-    found = of_exit(an_exit(limit="rate", retry_after=MINUTE))
+    found = classify_exit(an_exit(limit="rate", retry_after=MINUTE))
 
     assert found is not None
     assert found.retry_after == MINUTE
@@ -114,7 +122,7 @@ BEFORE = [
 @pytest.mark.spec("3.9", "4.2", "5.7")
 @pytest.mark.parametrize(("exit_", "kind", "code"), BEFORE)
 def test_some_ends_need_no_look_at_the_work(exit_: AgentExit, kind: str, code: str) -> None:
-    failure = before_verify(exit_)
+    failure = classify_before_verify(exit_)
 
     assert failure is not None
     assert (failure.kind.value, failure.code) == (kind, code)
@@ -122,7 +130,7 @@ def test_some_ends_need_no_look_at_the_work(exit_: AgentExit, kind: str, code: s
 
 @pytest.mark.spec("3.9")
 def test_the_question_is_kept_word_for_word() -> None:
-    failure = before_verify(an_exit(question="Which database?"))
+    failure = classify_before_verify(an_exit(question="Which database?"))
 
     assert failure is not None
     assert failure.message == "Which database?"
@@ -130,7 +138,9 @@ def test_the_question_is_kept_word_for_word() -> None:
 
 @pytest.mark.spec("5.7")
 def test_the_reason_for_not_safe_is_the_last_line() -> None:
-    failure = before_verify(an_exit(retry_safe=False, error="a\nhalf a migration ran\n"))
+    failure = classify_before_verify(
+        an_exit(retry_safe=False, stderr_tail="a\nhalf a migration ran\n")
+    )
 
     assert failure is not None
     assert not failure.retry_safe
@@ -140,7 +150,7 @@ def test_the_reason_for_not_safe_is_the_last_line() -> None:
 @pytest.mark.spec("4.2")
 @pytest.mark.parametrize("code", [0, 1, 2, 126, 127])
 def test_an_exit_code_alone_neither_proves_nor_refutes(code: int) -> None:
-    assert before_verify(an_exit(code=code)) is None
+    assert classify_before_verify(an_exit(code=code)) is None
 
 
 # ------------------------------------------------------------------ verdicts
@@ -161,10 +171,10 @@ def test_an_exit_code_alone_neither_proves_nor_refutes(code: int) -> None:
         (Verdict((a_finding(Outcome.FAILED, required=False),)), False),
         (Verdict((a_finding(), a_finding(Outcome.FAILED, required=False))), True),
         (Verdict((a_finding(), a_finding(Outcome.BROKEN, required=False))), True),
-        (Verdict((a_finding(proves=False),)), False),
+        (Verdict((a_finding(can_fail=False),)), False),
         (Verdict((a_finding(required=False),)), False),
-        (Verdict((a_finding(proves=False), a_finding(Outcome.SKIPPED))), False),
-        (Verdict((a_finding(proves=False), a_finding())), True),
+        (Verdict((a_finding(can_fail=False), a_finding(Outcome.SKIPPED))), False),
+        (Verdict((a_finding(can_fail=False), a_finding())), True),
     ],
 )
 def test_a_verdict_passes_only_when_something_is_proven(verdict: Verdict, passed: bool) -> None:
@@ -173,19 +183,19 @@ def test_a_verdict_passes_only_when_something_is_proven(verdict: Verdict, passed
 
 @pytest.mark.spec("0.1", "4.4")
 def test_no_findings_are_a_failure_of_quality() -> None:
-    assert of_verdict(a_verdict(), None).kind is Kind.QUALITY_FAILURE
+    assert classify_verdict(a_verdict(), None).kind is FailureKind.QUALITY_FAILURE
 
 
 @pytest.mark.spec("4.4", "4.5", "6.9")
 def test_a_failing_check_says_exactly_what_failed() -> None:
-    items = (Item("test_login", "assert 1 == 2", "tests/a.py:3"),)
+    items = (FindingItem("test_login", "assert 1 == 2", "tests/a.py:3"),)
     finding = a_finding(
         Outcome.FAILED, message="1 failed", pattern="test-failed", items=items, output="log"
     )
 
-    failure = of_verdict(Verdict((finding,)), an_exit())
+    failure = classify_verdict(Verdict((finding,)), an_exit())
 
-    assert (failure.kind, failure.pattern) == (Kind.QUALITY_FAILURE, "test-failed")
+    assert (failure.kind, failure.pattern) == (FailureKind.QUALITY_FAILURE, "test-failed")
     assert (failure.check, failure.items, failure.output) == ("tests", items, "log")
     assert failure.fingerprint
 
@@ -198,9 +208,9 @@ def test_a_failing_check_says_exactly_what_failed() -> None:
 def test_a_check_that_cannot_run_is_our_fault(transient: bool, kind: str, code: str) -> None:
     broken = Verdict((a_finding(Outcome.BROKEN, message="no pytest", transient=transient),))
 
-    failure = of_verdict(broken, an_exit(limit="rate"))
+    failure = classify_verdict(broken, an_exit(limit="rate"))
 
-    assert failure.ours
+    assert failure.is_our_fault
     assert (failure.kind.value, failure.code) == (kind, code)
 
 
@@ -208,11 +218,11 @@ def test_a_check_that_cannot_run_is_our_fault(transient: bool, kind: str, code: 
 def test_a_check_that_is_not_fit_is_the_plans_to_mend() -> None:
     unfit = Verdict((a_finding(Outcome.BROKEN, message="it writes", code="CHECK_UNFIT"),))
 
-    failure = of_verdict(unfit, an_exit())
+    failure = classify_verdict(unfit, an_exit())
 
-    assert (failure.code, failure.ours, failure.check) == ("CHECK_UNFIT", True, "tests")
+    assert (failure.code, failure.is_our_fault, failure.check) == ("CHECK_UNFIT", True, "tests")
     assert failure.message == "is not fit: it writes"
-    assert "change the check's command" in FATAL[failure.code].actions[0]
+    assert "change the check's command" in FATAL_CATALOGUE[failure.code].actions[0]
 
 
 @pytest.mark.spec("5.4", "6.7")
@@ -220,15 +230,18 @@ def test_a_limited_judge_is_a_rate_limit_of_its_own_account() -> None:
     wait = timedelta(minutes=7)
     limited = a_finding(Outcome.BROKEN, transient=True, account="critic", retry_after=wait)
 
-    failure = of_verdict(Verdict((limited,)), an_exit())
+    failure = classify_verdict(Verdict((limited,)), an_exit())
 
-    assert (failure.kind, failure.ours) == (Kind.RATE_LIMIT, False)
+    assert (failure.kind, failure.is_our_fault) == (FailureKind.RATE_LIMIT, False)
     assert (failure.account, failure.retry_after) == ("critic", wait)
 
 
 @pytest.mark.spec("4.2", "4.6")
 def test_what_an_agent_said_last_is_told_and_is_no_part_of_the_fingerprint() -> None:
-    one, other = (of_nothing(an_exit(code=1, error=f"a\nError: {n}\n")) for n in ("flux", "flow"))
+    one, other = (
+        classify_no_change(an_exit(code=1, stderr_tail=f"a\nError: {n}\n"))
+        for n in ("flux", "flow")
+    )
 
     assert one.message == "nothing was changed; it ended with exit code 1: a | Error: flux"
     assert one.fingerprint == other.fingerprint
@@ -236,21 +249,21 @@ def test_what_an_agent_said_last_is_told_and_is_no_part_of_the_fingerprint() -> 
 
 @pytest.mark.spec("4.2")
 def test_a_limit_explains_a_failing_check() -> None:
-    assert of_verdict(FAILING, an_exit(limit="rate")).kind is Kind.RATE_LIMIT
+    assert classify_verdict(FAILING, an_exit(limit="rate")).kind is FailureKind.RATE_LIMIT
 
 
 @pytest.mark.spec("6.8")
 def test_a_check_may_forbid_further_tries() -> None:
     final = Verdict((a_finding(Outcome.FAILED, on_failure=OnFailure.ABORT),))
 
-    assert of_verdict(final, an_exit()).kind is Kind.ESCALATE_REQUIRED
+    assert classify_verdict(final, an_exit()).kind is FailureKind.ESCALATE_REQUIRED
 
 
 @pytest.mark.spec("0.4")
 def test_the_output_kept_with_a_failure_is_bounded() -> None:
     loud = Verdict((a_finding(Outcome.FAILED, output="x" * 100_000 + "the end"),))
 
-    output = of_verdict(loud, an_exit()).output
+    output = classify_verdict(loud, an_exit()).output
 
     assert len(output) <= 6_000
     assert output.endswith("the end")
@@ -264,7 +277,7 @@ def test_the_output_kept_with_a_failure_is_bounded() -> None:
     "code", ["AUTHENTICATION_FAILED", "PERMISSION_DENIED", "RESOURCE_NOT_FOUND"]
 )
 def test_the_fatal_catalogue_says_what_and_what_to_do(code: str) -> None:
-    entry = FATAL[code]
+    entry = FATAL_CATALOGUE[code]
 
     assert entry.message
     assert entry.actions
@@ -273,15 +286,15 @@ def test_the_fatal_catalogue_says_what_and_what_to_do(code: str) -> None:
 
 @pytest.mark.spec("4.2", "4.7")
 def test_a_refused_key_blocks_for_good() -> None:
-    failure = of_exit(an_exit(limit="auth"))
+    failure = classify_exit(an_exit(limit="auth"))
 
     assert failure is not None
     assert failure.reason is Reason.SYSTEM_ERROR_PERMANENT
-    assert failure.message == FATAL["AUTHENTICATION_FAILED"].message
+    assert failure.message == FATAL_CATALOGUE["AUTHENTICATION_FAILED"].message
 
 
 @pytest.mark.spec("4.8")
 def test_a_fault_of_ours_is_never_the_agents() -> None:
-    assert fault("disk", transient=True).ours
-    assert fault("disk", transient=False).ours
-    assert fault("disk", transient=False).reason is Reason.SYSTEM_ERROR_PERMANENT
+    assert make_fault("disk", transient=True).is_our_fault
+    assert make_fault("disk", transient=False).is_our_fault
+    assert make_fault("disk", transient=False).reason is Reason.SYSTEM_ERROR_PERMANENT

@@ -15,7 +15,7 @@ from tests.builders import a_check, a_policy, a_run, a_spec, an_agent
 from yaoki.core import model
 from yaoki.core.machine import events
 from yaoki.core.machine.codec import (
-    EVENTS,
+    EVENT_CLASSES,
     event_from_data,
     event_to_data,
     from_data,
@@ -23,7 +23,7 @@ from yaoki.core.machine.codec import (
     spec_to_data,
     to_data,
 )
-from yaoki.core.machine.events import Event, Note, name_of
+from yaoki.core.machine.events import Event, JournalNote, event_name
 from yaoki.core.model import (
     AgentExit,
     AgentSpec,
@@ -32,8 +32,8 @@ from yaoki.core.model import (
     CheckSpec,
     Counts,
     Failure,
-    Item,
-    Spec,
+    FindingItem,
+    TaskSpec,
     Work,
 )
 
@@ -67,16 +67,16 @@ for noun in [*vars(model).values(), *vars(events).values()]:
 
 def through(event: Event, catalogue: Catalogue = EMPTY) -> Event:
     data = json.loads(json.dumps(event_to_data(event, catalogue)))
-    return event_from_data(name_of(event), data, catalogue)
+    return event_from_data(event_name(event), data, catalogue)
 
 
-CLASSES = [cls for cls in get_args(Event) if cls is not Note]
+CLASSES = [cls for cls in get_args(Event) if cls is not JournalNote]
 
 
 @pytest.mark.spec("1.5", "10.1")
 def test_every_event_has_its_name_on_the_wire() -> None:
-    assert {cls.NAME: cls for cls in CLASSES} == EVENTS
-    assert all(name == name.upper() for name in EVENTS)
+    assert {cls.NAME: cls for cls in CLASSES} == EVENT_CLASSES
+    assert all(name == name.upper() for name in EVENT_CLASSES)
 
 
 @pytest.mark.spec("10.1")
@@ -92,7 +92,7 @@ def test_the_names_of_the_specification_are_used() -> None:
         "LEASE_EXPIRED",
         "CANCEL_REQUESTED",
         "TASK_CANCELLED",
-    } <= set(EVENTS)
+    } <= set(EVENT_CLASSES)
 
 
 @pytest.mark.spec("10.1", "10.2")
@@ -108,13 +108,13 @@ def test_every_event_comes_back_as_it_was(cls: type[Any], data: st.DataObject) -
 @pytest.mark.spec("10.1")
 @given(st.dictionaries(words, plain, max_size=4))
 def test_a_note_comes_back_as_it_was(data: dict[str, Any]) -> None:
-    assert through(Note("SOMETHING_NEW", data)) == Note("SOMETHING_NEW", data)
+    assert through(JournalNote("SOMETHING_NEW", data)) == JournalNote("SOMETHING_NEW", data)
 
 
 @pytest.mark.spec("10.2")
 @pytest.mark.parametrize(
     "cls",
-    [AgentExit, Failure, Counts, Work, Item, CheckSpec, AgentSpec, Backoff],
+    [AgentExit, Failure, Counts, Work, FindingItem, CheckSpec, AgentSpec, Backoff],
     ids=lambda cls: cls.__name__,
 )
 @settings(max_examples=30, deadline=None)
@@ -128,11 +128,11 @@ def test_every_part_of_a_row_comes_back_as_it_was(cls: type[Any], data: st.DataO
 @pytest.mark.spec("0.6")
 def test_an_unknown_key_is_refused() -> None:
     with pytest.raises(KeyError, match="nope"):
-        from_data(Item, {"name": "a", "nope": 1})
+        from_data(FindingItem, {"name": "a", "nope": 1})
 
 
 def test_what_stands_at_its_default_is_left_out() -> None:
-    assert to_data(Item("a")) == {"name": "a"}
+    assert to_data(FindingItem("a")) == {"name": "a"}
     assert to_data(AgentExit()) == {}
 
 
@@ -141,8 +141,8 @@ def test_what_stands_at_its_default_is_left_out() -> None:
 
 @pytest.mark.spec("2.6")
 @settings(max_examples=40, deadline=None)
-@given(made(Spec))
-def test_a_specification_comes_back_as_it_was(spec: Spec) -> None:
+@given(made(TaskSpec))
+def test_a_specification_comes_back_as_it_was(spec: TaskSpec) -> None:
     data = json.loads(json.dumps(spec_to_data(spec, EMPTY)))
 
     assert spec_from_data(data, EMPTY) == spec

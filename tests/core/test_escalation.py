@@ -9,12 +9,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NOW, a_failure, a_policy, a_spec, an_active_task
-from yaoki.core.decide.classification import FATAL, fatal
-from yaoki.core.decide.escalation import EscalationReport, clip, first_line, hint, report
-from yaoki.core.decide.failure_response import Moment, failing
+from yaoki.core.decide.classification import FATAL_CATALOGUE, make_fatal
+from yaoki.core.decide.escalation import (
+    EscalationReport,
+    build_escalation,
+    clip_middle,
+    first_line,
+    retry_hint,
+)
+from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
 from yaoki.core.decide.retry import decide_retry
-from yaoki.core.machine.events import EscalateDecided
-from yaoki.core.model import AgentExit, Choice, Counts, Failure, Kind, Reason, Stage, Task, Work
+from yaoki.core.machine.events import EscalationDecided
+from yaoki.core.model import (
+    AgentExit,
+    Choice,
+    Counts,
+    Failure,
+    FailureKind,
+    Reason,
+    Stage,
+    Task,
+    Work,
+)
 
 TYPES = {
     "MAX_RETRIES": Reason.MAX_RETRIES,
@@ -25,7 +41,9 @@ TYPES = {
 
 
 def told(task: Task, failure: Failure, blocked: Reason) -> EscalationReport:
-    return report(task, failure, blocked, decide_retry(task, failure, 1, 0.5), NOW, task.kinds)
+    return build_escalation(
+        task, failure, blocked, decide_retry(task, failure, 1, 0.5), NOW, task.failure_kinds
+    )
 
 
 def a_stuck_task(name: str = "login", language: str = "en", worktree: str = "/w/login") -> Task:
@@ -35,7 +53,7 @@ def a_stuck_task(name: str = "login", language: str = "en", worktree: str = "/w/
         attempt=4,
         work=Work(head="head", worktree=worktree),
         counts=Counts(failures={"QUALITY_FAILURE": 3}),
-        kinds=("TIMEOUT", "QUALITY_FAILURE", "TIMEOUT"),
+        failure_kinds=("TIMEOUT", "QUALITY_FAILURE", "TIMEOUT"),
     )
 
 
@@ -138,18 +156,20 @@ def test_the_summary_counts_attempts_and_kinds() -> None:
 @pytest.mark.spec("10.3", "4.8")
 def test_a_fault_of_ours_is_not_among_the_agents_failures() -> None:
     """Of a kind that is never retried, so that it is asked about at once."""
-    fault = fatal("PERMISSION_DENIED", "no", ours=True)
+    fault = make_fatal("PERMISSION_DENIED", "no", ours=True)
 
-    asked, _ = failing(a_stuck_task(), fault, Moment(NOW, 0.5))
+    asked, _ = plan_retry_or_escalate(a_stuck_task(), fault, ClockAndChance(NOW, 0.5))
 
-    assert isinstance(asked, EscalateDecided)
+    assert isinstance(asked, EscalationDecided)
     assert asked.failure_summary["failure_types"] == ["TIMEOUT", "QUALITY_FAILURE", "TIMEOUT"]
 
 
 @pytest.mark.spec("4.7", "10.3")
 def test_a_fatal_error_recommends_its_cure_first() -> None:
     said = told(
-        a_stuck_task(), fatal("AUTHENTICATION_FAILED", "refused"), Reason.SYSTEM_ERROR_PERMANENT
+        a_stuck_task(),
+        make_fatal("AUTHENTICATION_FAILED", "refused"),
+        Reason.SYSTEM_ERROR_PERMANENT,
     )
 
     assert said.actions[0] == "check the agent's key or log in again"
@@ -157,12 +177,12 @@ def test_a_fatal_error_recommends_its_cure_first() -> None:
 
 
 @pytest.mark.spec("4.7", "10.3")
-@pytest.mark.parametrize("code", FATAL)
+@pytest.mark.parametrize("code", FATAL_CATALOGUE)
 def test_every_recommended_action_of_a_fatal_error_is_shown(code: str) -> None:
-    said = told(a_stuck_task(), fatal(code, "refused"), Reason.SYSTEM_ERROR_PERMANENT)
+    said = told(a_stuck_task(), make_fatal(code, "refused"), Reason.SYSTEM_ERROR_PERMANENT)
 
-    assert said.actions[: len(FATAL[code].actions)] == FATAL[code].actions
-    assert all(action in said.message for action in FATAL[code].actions)
+    assert said.actions[: len(FATAL_CATALOGUE[code].actions)] == FATAL_CATALOGUE[code].actions
+    assert all(action in said.message for action in FATAL_CATALOGUE[code].actions)
     assert f"yaoki answer {a_stuck_task().id} retry" in said.message
 
 
@@ -210,14 +230,14 @@ def test_the_question_offers_only_what_can_be_done() -> None:
 
 @pytest.mark.spec("3.9")
 def test_an_agents_question_is_asked_as_it_is() -> None:
-    asked = a_failure(Kind.ESCALATE_REQUIRED, "Which database?\nA or B?")
+    asked = a_failure(FailureKind.ESCALATE_REQUIRED, "Which database?\nA or B?")
 
     found = told(a_stuck_task(), asked, Reason.NEEDS_HUMAN).question.text
     assert found == "Which database?\nA or B?"
 
 
 def test_a_long_question_is_cut_and_shows_it() -> None:
-    asked = a_failure(Kind.ESCALATE_REQUIRED, "why?\n" * 1000)
+    asked = a_failure(FailureKind.ESCALATE_REQUIRED, "why?\n" * 1000)
 
     found = told(a_stuck_task(), asked, Reason.NEEDS_HUMAN).question.text
     assert (len(found), found[-1]) == (2000, "…")
@@ -230,22 +250,22 @@ def test_a_long_question_is_cut_and_shows_it() -> None:
 @pytest.mark.parametrize(
     ("kind", "hinted"),
     [
-        (Kind.INCOMPLETE, True),
-        (Kind.QUALITY_FAILURE, True),
-        (Kind.TIMEOUT, True),
-        (Kind.CONFLICT, True),
-        (Kind.TRANSIENT_ERROR, False),
-        (Kind.RATE_LIMIT, False),
-        (Kind.LOST, False),
+        (FailureKind.INCOMPLETE, True),
+        (FailureKind.QUALITY_FAILURE, True),
+        (FailureKind.TIMEOUT, True),
+        (FailureKind.CONFLICT, True),
+        (FailureKind.TRANSIENT_ERROR, False),
+        (FailureKind.RATE_LIMIT, False),
+        (FailureKind.LOST, False),
     ],
 )
-def test_a_hint_is_given_where_the_work_must_change(kind: Kind, hinted: bool) -> None:
-    assert bool(hint(a_failure(kind))) is hinted
+def test_a_hint_is_given_where_the_work_must_change(kind: FailureKind, hinted: bool) -> None:
+    assert bool(retry_hint(a_failure(kind))) is hinted
 
 
 @given(st.text(max_size=3000), st.integers(0, 600))
 def test_a_clipped_text_is_never_longer_than_asked(text: str, most: int) -> None:
-    assert len(clip(text, most)) <= most
+    assert len(clip_middle(text, most)) <= most
 
 
 @given(st.text(max_size=500), st.integers(1, 200))
@@ -260,13 +280,13 @@ def test_a_first_line_is_one_line_within_its_limit(text: str, most: int) -> None
 @pytest.mark.parametrize(
     ("failure", "waivable"),
     [
-        (a_failure(Kind.QUALITY_FAILURE, check="tests"), True),
-        (a_failure(Kind.INCOMPLETE, check="tests", pattern="omission"), True),
-        (a_failure(Kind.INCOMPLETE, check="tests", pattern="no-change"), False),
-        (replace(fatal("RESOURCE_NOT_FOUND", "exit code 127"), check="tests"), False),
-        (replace(fatal("CHECK_UNFIT", "it writes", ours=True), check="tests"), True),
-        (a_failure(Kind.ESCALATE_REQUIRED, check="tests", pattern=""), False),
-        (a_failure(Kind.TRANSIENT_ERROR, check="tests", pattern=""), False),
+        (a_failure(FailureKind.QUALITY_FAILURE, check="tests"), True),
+        (a_failure(FailureKind.INCOMPLETE, check="tests", pattern="omission"), True),
+        (a_failure(FailureKind.INCOMPLETE, check="tests", pattern="no-change"), False),
+        (replace(make_fatal("RESOURCE_NOT_FOUND", "exit code 127"), check="tests"), False),
+        (replace(make_fatal("CHECK_UNFIT", "it writes", ours=True), check="tests"), True),
+        (a_failure(FailureKind.ESCALATE_REQUIRED, check="tests", pattern=""), False),
+        (a_failure(FailureKind.TRANSIENT_ERROR, check="tests", pattern=""), False),
     ],
 )
 def test_only_what_a_check_said_is_told_as_its_and_can_be_waived(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from yaoki.core.evidence import expected, foreign, gather, unproven
+from yaoki.core.evidence import expected_commits, find_foreign_commits, find_unproven, fold_evidence
 from yaoki.core.model import State
 
 pytestmark = pytest.mark.spec("16.11")
@@ -29,7 +29,7 @@ class Row:
     name: str = "login"
     kind: str = "change"
     state: State = State.DONE
-    landed: str = COMMIT
+    landed_commit: str = COMMIT
     parent: str = ""
     required: bool = True
 
@@ -116,57 +116,57 @@ NOT_JUSTIFIED: Mapping[str, tuple[tuple[Line, ...], str]] = {
 
 @pytest.mark.parametrize("lines", JUSTIFIED.values(), ids=JUSTIFIED)
 def test_done_is_justified(lines: tuple[Line, ...]) -> None:
-    assert unproven(gather(lines), [Row()]) == []
+    assert find_unproven(fold_evidence(lines), [Row()]) == []
 
 
 @pytest.mark.parametrize(("lines", "why"), NOT_JUSTIFIED.values(), ids=NOT_JUSTIFIED)
 def test_done_is_not_justified_and_the_reason_is_named(lines: tuple[Line, ...], why: str) -> None:
-    (found,) = unproven(gather(lines), [Row()])
+    (found,) = find_unproven(fold_evidence(lines), [Row()])
 
     assert found.task_id == "r-1"
-    assert "the row of login says DONE, the journal file has no proof of it" in found.words
-    assert why in found.words
+    assert "the row of login says DONE, the journal file has no proof of it" in found.message
+    assert why in found.message
 
 
 def test_a_row_that_claims_less_is_nobodys_business_here() -> None:
     for state in (State.WAITING, State.ACTIVE, State.ESCALATED, State.CANCELLED):
-        assert unproven(gather([SUBMITTED]), [Row(state=state, landed="")]) == []
+        assert find_unproven(fold_evidence([SUBMITTED]), [Row(state=state, landed_commit="")]) == []
 
 
 def test_a_commit_that_the_branch_lacks_proves_nothing() -> None:
-    (found,) = unproven(gather(GOOD), [Row()], lacking=[COMMIT])
+    (found,) = find_unproven(fold_evidence(GOOD), [Row()], missing_commits=[COMMIT])
 
-    assert found.words.endswith("the run branch does not hold cccccccccccc")
+    assert found.message.endswith("the run branch does not hold cccccccccccc")
 
 
 def test_a_plan_made_by_a_person_needs_no_commit() -> None:
-    row = Row(kind="plan", landed="")
+    row = Row(kind="plan", landed_commit="")
 
-    assert unproven(gather([submitted(kind="plan"), BY_A_PERSON]), [row]) == []
-    assert unproven(gather([submitted(kind="plan")]), [row])
+    assert find_unproven(fold_evidence([submitted(kind="plan"), BY_A_PERSON]), [row]) == []
+    assert find_unproven(fold_evidence([submitted(kind="plan")]), [row])
 
 
 @pytest.mark.parametrize("event", ["TASK_REPLACED", "TASK_BLAMED"])
 def test_replaced_is_believed_only_by_its_line(event: str) -> None:
-    row, line = Row(state=State.REPLACED, landed=""), Line(event, {"by": "r-2"})
+    row, line = Row(state=State.REPLACED, landed_commit=""), Line(event, {"by": "r-2"})
 
-    assert unproven(gather([SUBMITTED, line]), [row]) == []
-    (found,) = unproven(gather([SUBMITTED]), [row])
-    assert "says REPLACED" in found.words
+    assert find_unproven(fold_evidence([SUBMITTED, line]), [row]) == []
+    (found,) = find_unproven(fold_evidence([SUBMITTED]), [row])
+    assert "says REPLACED" in found.message
 
 
 def test_a_required_task_is_not_optional_because_its_row_says_so() -> None:
-    optional = replace(Row(state=State.ESCALATED, landed=""), required=False)
+    optional = replace(Row(state=State.ESCALATED, landed_commit=""), required=False)
 
-    (found,) = unproven(gather([SUBMITTED]), [optional])
-    assert "says that it is optional" in found.words
-    assert unproven(gather([submitted(required=False)]), [optional]) == []
+    (found,) = find_unproven(fold_evidence([SUBMITTED]), [optional])
+    assert "says that it is optional" in found.message
+    assert find_unproven(fold_evidence([submitted(required=False)]), [optional]) == []
 
 
 def test_a_row_without_a_line_and_a_line_without_a_row_are_named() -> None:
-    evidence = gather([*GOOD, submitted("r-2", "logout")])
+    evidence = fold_evidence([*GOOD, submitted("r-2", "logout")])
 
-    words = [one.words for one in unproven(evidence, [Row(), Row("r-3", "forged")])]
+    words = [one.message for one in find_unproven(evidence, [Row(), Row("r-3", "forged")])]
 
     assert words == [
         "the journal file has no line that submits forged",
@@ -176,24 +176,26 @@ def test_a_row_without_a_line_and_a_line_without_a_row_are_named() -> None:
 
 def test_the_branch_must_hold_what_landed_of_its_own() -> None:
     unchanged = [submitted("r-2"), replace(judged(onto=COMMIT), task_id="r-2")]
-    evidence = gather([*GOOD, *unchanged, replace(landed(), task_id="r-2")])
+    evidence = fold_evidence([*GOOD, *unchanged, replace(landed(), task_id="r-2")])
 
-    assert expected(evidence, [Row(), Row("r-2")]) == [COMMIT]
+    assert expected_commits(evidence, [Row(), Row("r-2")]) == [COMMIT]
 
 
 def test_a_subtask_comes_to_the_branch_with_its_group() -> None:
     group = Row("r-9", "group", "group", State.WAITING, "")
     inside = Row(parent="r-9")
 
-    assert expected(gather(GOOD), [inside, group]) == []
-    assert expected(gather(GOOD), [inside, replace(group, landed=OTHER)]) == [COMMIT]
+    assert expected_commits(fold_evidence(GOOD), [inside, group]) == []
+    assert expected_commits(fold_evidence(GOOD), [inside, replace(group, landed_commit=OTHER)]) == [
+        COMMIT
+    ]
 
 
 def test_a_step_of_the_branch_that_no_line_accounts_for_is_foreign() -> None:
     undoing = Step("e" * 40, undoes=COMMIT)
 
-    assert foreign(gather(GOOD), [Step(COMMIT), Step(OTHER)]) == [OTHER]
-    assert foreign(gather(GOOD), [Step(COMMIT), undoing]) == [undoing.commit]
-    assert foreign(gather([*GOOD, UNDONE]), [Step(COMMIT), undoing]) == []
+    assert find_foreign_commits(fold_evidence(GOOD), [Step(COMMIT), Step(OTHER)]) == [OTHER]
+    assert find_foreign_commits(fold_evidence(GOOD), [Step(COMMIT), undoing]) == [undoing.commit]
+    assert find_foreign_commits(fold_evidence([*GOOD, UNDONE]), [Step(COMMIT), undoing]) == []
     accepted = Line("RECONCILED", {"mismatch": "foreign step", "commit": OTHER}, "")
-    assert foreign(gather([*GOOD, accepted]), [Step(COMMIT), Step(OTHER)]) == []
+    assert find_foreign_commits(fold_evidence([*GOOD, accepted]), [Step(COMMIT), Step(OTHER)]) == []

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from yaoki.core.decide.fingerprint import fingerprint
-from yaoki.core.model import Item
+from yaoki.core.model import FindingItem
 
 
-def mark(message: str, *items: Item) -> str:
+def mark(message: str, *items: FindingItem) -> str:
     return fingerprint("QUALITY_FAILURE", "test-failed", "tests", message, items)
 
 
@@ -76,7 +76,7 @@ def test_kind_pattern_and_check_count() -> None:
 
 @pytest.mark.spec("4.6")
 def test_the_order_of_the_details_does_not_count() -> None:
-    one, two = Item("test_a", "assert 1"), Item("test_b", "assert 2")
+    one, two = FindingItem("test_a", "assert 1"), FindingItem("test_b", "assert 2")
 
     assert mark("x", one, two) == mark("x", two, one)
     assert mark("x", one, two) != mark("x", one)
@@ -84,7 +84,9 @@ def test_the_order_of_the_details_does_not_count() -> None:
 
 @pytest.mark.spec("4.6")
 def test_where_a_detail_stands_does_not_count() -> None:
-    assert mark("x", Item("test_a", "no", "a.py:1")) == mark("x", Item("test_a", "no", "a.py:9"))
+    assert mark("x", FindingItem("test_a", "no", "a.py:1")) == mark(
+        "x", FindingItem("test_a", "no", "a.py:9")
+    )
 
 
 @pytest.mark.spec("4.6", "14.4")

@@ -4,48 +4,51 @@ from __future__ import annotations
 
 import pytest
 
-from yaoki.core.decide.flakiness import LOOKS, WHOLE_LOOKS, Looks
+from yaoki.core.decide.flakiness import CANDIDATE_RERUNS_MAX, WHOLE_RERUNS_MAX, RepeatedRuns
 
 pytestmark = pytest.mark.spec("6.5")
 
 
-def seen(needed: int, candidate: str, base: str = "") -> Looks:
+def seen(needed: int, candidate: str, base: str = "") -> RepeatedRuns:
     """`.` is a pass, `F` a failure."""
-    looks = Looks(needed)
+    looks = RepeatedRuns(needed)
     for mark in candidate:
-        looks = looks.on_candidate(mark == ".")
+        looks = looks.with_candidate_run(mark == ".")
     for mark in base:
-        looks = looks.on_base(mark == ".")
+        looks = looks.with_base_run(mark == ".")
     return looks
 
 
 @pytest.mark.parametrize(
     ("needed", "candidate", "base", "flaky"),
     [
-        (LOOKS, ".....", "", True),
-        (LOOKS, "....", "", False),
-        (LOOKS, ".F", "", False),
-        (LOOKS, "F", "..", False),
-        (LOOKS, "F", "FF", False),
-        (LOOKS, "F", ".F", True),
-        (LOOKS, ".F", "...F", True),
-        (WHOLE_LOOKS, "..", "", True),
-        (WHOLE_LOOKS, ".", "", False),
-        (WHOLE_LOOKS, ".F", "", False),
-        (WHOLE_LOOKS, "F", "", False),
+        (CANDIDATE_RERUNS_MAX, ".....", "", True),
+        (CANDIDATE_RERUNS_MAX, "....", "", False),
+        (CANDIDATE_RERUNS_MAX, ".F", "", False),
+        (CANDIDATE_RERUNS_MAX, "F", "..", False),
+        (CANDIDATE_RERUNS_MAX, "F", "FF", False),
+        (CANDIDATE_RERUNS_MAX, "F", ".F", True),
+        (CANDIDATE_RERUNS_MAX, ".F", "...F", True),
+        (WHOLE_RERUNS_MAX, "..", "", True),
+        (WHOLE_RERUNS_MAX, ".", "", False),
+        (WHOLE_RERUNS_MAX, ".F", "", False),
+        (WHOLE_RERUNS_MAX, "F", "", False),
     ],
 )
 def test_only_steadiness_or_chance_without_the_change_makes_a_failure_flaky(
     needed: int, candidate: str, base: str, flaky: bool
 ) -> None:
-    assert seen(needed, candidate, base).flaky is flaky
+    assert seen(needed, candidate, base).is_flaky is flaky
 
 
 def test_the_counts_are_told() -> None:
-    assert seen(LOOKS, ".F", ".F").counts == {
+    assert seen(CANDIDATE_RERUNS_MAX, ".F", ".F").counts == {
         "candidate": 2,
         "candidate_passed": 1,
         "base": 2,
         "base_passed": 1,
     }
-    assert "passed 1 of 2 times without the change" in seen(LOOKS, ".F", ".F").words
+    assert (
+        "passed 1 of 2 times without the change"
+        in seen(CANDIDATE_RERUNS_MAX, ".F", ".F").description
+    )

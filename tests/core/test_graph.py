@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaoki.core.graph import causes, circle, dependents, downstream
+from yaoki.core.graph import dependents, downstream, find_cycle, root_causes
 from yaoki.errors import NeedsCircle
 
 DIAMOND = {"a": [], "b": ["a"], "c": ["a"], "d": ["b", "c"]}
@@ -28,7 +28,7 @@ def layers(depth: int, width: int) -> dict[str, list[str]]:
 @pytest.mark.spec("2.2")
 @pytest.mark.parametrize("needs", [{}, {"a": []}, DIAMOND, CHAIN, layers(4, 3)])
 def test_no_circle_is_found_where_there_is_none(needs: dict[str, list[str]]) -> None:
-    assert circle(needs) is None
+    assert find_cycle(needs) is None
 
 
 @pytest.mark.spec("2.2")
@@ -41,7 +41,7 @@ def test_no_circle_is_found_where_there_is_none(needs: dict[str, list[str]]) -> 
     ],
 )
 def test_a_circle_is_a_path_along_the_needs(needs: dict[str, list[str]], length: int) -> None:
-    path = circle(needs)
+    path = find_cycle(needs)
 
     assert path is not None
     assert path[0] == path[-1]
@@ -51,7 +51,7 @@ def test_a_circle_is_a_path_along_the_needs(needs: dict[str, list[str]], length:
 
 @pytest.mark.spec("2.2", "0.6")
 def test_a_circle_names_a_link_that_can_be_dropped() -> None:
-    error = NeedsCircle(circle({"login": ["session"], "session": ["login"]}) or ())
+    error = NeedsCircle(find_cycle({"login": ["session"], "session": ["login"]}) or ())
 
     assert "needs" in error.sentence
     assert "drop" in error.hint
@@ -84,12 +84,12 @@ def test_many_paths_do_not_multiply_the_walk() -> None:
     needs = layers(40, 3)
 
     assert len(downstream("0.0", needs)) == 39 * 3
-    assert len(causes(needs, ["0.0"], lambda _: True)) == 39 * 3
+    assert len(root_causes(needs, ["0.0"], lambda _: True)) == 39 * 3
 
 
 @pytest.mark.spec("8.5", "1.3")
 def test_every_level_is_blocked_by_the_root_cause() -> None:
-    blocked = causes(CHAIN, ["a"], lambda node: node != "a")
+    blocked = root_causes(CHAIN, ["a"], lambda node: node != "a")
 
     assert blocked == {"b": "a", "c": "a", "d": "a"}
 
@@ -98,13 +98,13 @@ def test_every_level_is_blocked_by_the_root_cause() -> None:
 def test_a_task_behind_two_failures_shows_one_cause() -> None:
     failed = {"b", "c"}
 
-    assert causes(DIAMOND, ["b", "c"], lambda node: node not in failed) == {"d": "b"}
+    assert root_causes(DIAMOND, ["b", "c"], lambda node: node not in failed) == {"d": "b"}
 
 
 @pytest.mark.spec("8.5")
 def test_what_is_already_over_is_not_blocked() -> None:
     """`c` is done, so nothing behind it waits because of `a`."""
-    assert causes(CHAIN, ["a"], lambda node: node == "b" or node == "d") == {"b": "a"}
+    assert root_causes(CHAIN, ["a"], lambda node: node == "b" or node == "d") == {"b": "a"}
 
 
 @st.composite
@@ -129,6 +129,6 @@ def reached(start: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
 def test_below_is_all_that_can_be_reached_and_each_once(needs: dict[str, list[str]]) -> None:
     below = downstream("0", needs)
 
-    assert circle(needs) is None
+    assert find_cycle(needs) is None
     assert len(below) == len(set(below))
     assert set(below) == reached("0", needs)

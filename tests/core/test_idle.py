@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from yaoki.core.commands.idle import idle
-from yaoki.core.commands.test_runners import runners, stops_early
+from yaoki.core.commands.test_runners import fail_fast_option, find_test_runners
+from yaoki.core.commands.vacuous_checks import why_vacuous
 from yaoki.core.model import CheckSpec
 
 pytestmark = pytest.mark.spec("16.4")
@@ -49,12 +49,12 @@ def shell(text: str, success: str = "exitCode:0") -> CheckSpec:
 
 @pytest.mark.parametrize("text", IDLE)
 def test_a_command_that_cannot_fail_is_known(text: str) -> None:
-    assert idle(shell(text))
+    assert why_vacuous(shell(text))
 
 
 @pytest.mark.parametrize("text", ABLE)
 def test_a_command_that_may_fail_is_a_check(text: str) -> None:
-    assert not idle(shell(text))
+    assert not why_vacuous(shell(text))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_command_that_may_fail_is_a_check(text: str) -> None:
 def test_an_output_that_is_known_beforehand_proves_nothing(
     text: str, success: str, known: bool
 ) -> None:
-    assert bool(idle(shell(text, success))) is known
+    assert bool(why_vacuous(shell(text, success))) is known
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_an_output_that_is_known_beforehand_proves_nothing(
     ids=lambda value: getattr(value, "type", None),
 )
 def test_every_type_of_check_is_asked_whether_it_can_fail(spec: CheckSpec, known: bool) -> None:
-    assert bool(idle(spec)) is known
+    assert bool(why_vacuous(spec)) is known
 
 
 @pytest.mark.parametrize(
@@ -117,10 +117,10 @@ def test_every_type_of_check_is_asked_whether_it_can_fail(spec: CheckSpec, known
 def test_the_runner_of_a_command_is_found_behind_its_prefixes(
     command: str, found: tuple[str, ...]
 ) -> None:
-    assert runners((), command) == found
+    assert find_test_runners((), command) == found
 
 
 def test_an_option_that_stops_at_the_first_failure_is_seen() -> None:
-    assert stops_early(("pytest", "--maxfail=1"), "") == "--maxfail=1"
-    assert stops_early((), "python -m unittest -f") == "-f"
-    assert stops_early((), "head -x; pytest") == ""
+    assert fail_fast_option(("pytest", "--maxfail=1"), "") == "--maxfail=1"
+    assert fail_fast_option((), "python -m unittest -f") == "-f"
+    assert fail_fast_option((), "head -x; pytest") == ""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from yaoki.core.decide.integrity import PATTERN, fewer
+from yaoki.core.decide.integrity import WEAKENED_PATTERN, compare_tests_run
 from yaoki.core.model import Finding, Outcome
 
 pytestmark = pytest.mark.spec("6.6")
@@ -27,12 +27,12 @@ def counted(cases: Any, skipped: int = 0, outcome: Outcome = Outcome.PASSED) -> 
     ],
 )
 def test_fewer_tests_that_really_run_weaken_the_proof(now: Finding, base: Finding) -> None:
-    found = fewer(now, base)
+    found = compare_tests_run(now, base)
 
     assert found is not None
     assert (found.outcome, found.pattern, found.check) == (
         Outcome.FAILED,
-        PATTERN,
+        WEAKENED_PATTERN,
         "test-integrity",
     )
     assert "check tests" in found.message
@@ -52,4 +52,4 @@ def test_fewer_tests_that_really_run_weaken_the_proof(now: Finding, base: Findin
     ids=["as many", "a new one skipped", "a skipped one gone", "base", "now", "words", "truth"],
 )
 def test_as_many_tests_or_no_numbers_are_no_finding(now: Finding, base: Finding) -> None:
-    assert fewer(now, base) is None
+    assert compare_tests_run(now, base) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from yaoki.core.json_answer import last_words, objects
+from yaoki.core.agent_json import json_objects, last_agent_message
 
 OK = '{"pass": true}'
 CHARS = 64 * 1024
@@ -24,7 +24,7 @@ GIVEN_UP = "there is no JSON object that counts: most of the text is broken JSON
 
 def taken(text: str) -> list[dict[str, object]] | str:
     try:
-        return list(objects(text))
+        return list(json_objects(text))
     except ValueError as why:
         return str(why)
 
@@ -44,7 +44,7 @@ def taken(text: str) -> list[dict[str, object]] | str:
     ],
 )
 def test_the_outermost_objects_are_found(text: str, found: list[object]) -> None:
-    assert list(objects(text)) == found
+    assert list(json_objects(text)) == found
 
 
 @pytest.mark.spec("0.4", "14.4", "6.7")
@@ -56,11 +56,11 @@ def test_broken_beginnings_are_given_up_and_nothing_before_them_counts(
     """Megabytes of braces once took for ever; the suite's own bound on time holds this."""
     text = OK + piece * (size // len(piece))
     assert taken(text) in ([{"pass": True}], GIVEN_UP)
-    assert last_words(text, CHARS, "pass") == text[-CHARS:]
+    assert last_agent_message(text, CHARS, "pass") == text[-CHARS:]
 
 
 @pytest.mark.spec("6.7")
 def test_of_a_stream_of_events_the_last_words_of_the_agent_are_taken() -> None:
     stream = '{"type": "start"}\n{"type": "result", "result": "it said"}\n' + '{"type":\n' * 9
 
-    assert last_words(stream, 100, "pass") == "it said"
+    assert last_agent_message(stream, 100, "pass") == "it said"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.builders import MINUTE, NOW, SECOND, a_policy, a_spec, a_task, an_agent, an_exit
 from yaoki.core.bound import worst_case
 from yaoki.core.decide import rules
-from yaoki.core.decide.failure_response import Moment, not_rerun
+from yaoki.core.decide.failure_response import ClockAndChance, escalate_without_rerun
 from yaoki.core.machine.codec import event_from_data, event_to_data
 from yaoki.core.machine.events import (
     Answered,
@@ -25,46 +25,46 @@ from yaoki.core.machine.events import (
     Judged,
     Landed,
     LeaseExpired,
-    Released,
+    LeaseReleased,
     RerunGranted,
-    Undone,
-    name_of,
+    UndoCompleted,
+    event_name,
 )
-from yaoki.core.machine.evolution import evolve, fold
+from yaoki.core.machine.evolution import evolve, fold_events
 from yaoki.core.model import (
     AgentExit,
     Backoff,
     Catalogue,
     Choice,
     Counts,
+    FailureKind,
     Finding,
-    Item,
-    Kind,
+    FindingItem,
     OnFailure,
     Outcome,
-    Policy,
     Question,
+    RetryPolicy,
     RetryRule,
-    Spec,
     Stage,
     State,
     Task,
     TaskKind,
+    TaskSpec,
     Verdict,
 )
-from yaoki.core.model.report import (
-    Conflicted,
-    Faulted,
-    Interrupted,
-    LandedOn,
-    Lost,
-    Moved,
-    Prepared,
-    Report,
-    Verified,
-    Worked,
+from yaoki.core.model.stage_report import (
+    AgentLost,
+    BranchMoved,
+    CandidateVerified,
+    CommitLanded,
+    MergeConflicted,
+    StageFaulted,
+    StageReport,
+    WorkCommitted,
+    WorkInterrupted,
+    WorktreePrepared,
 )
-from yaoki.core.settings.settings import RETRYABLE
+from yaoki.core.settings.settings import RETRYABLE_KINDS
 
 EMPTY = Catalogue()
 
@@ -73,7 +73,7 @@ EMPTY = Catalogue()
 class Life:
     """One task, its journal, and the invariants that hold after every event."""
 
-    spec: Spec
+    spec: TaskSpec
     task: Task = field(init=False)
     now: datetime = NOW
     journal: list[Event] = field(default_factory=list)
@@ -95,39 +95,41 @@ class Life:
 
     def rest(self, *, rerun: bool) -> None:
         """Everything else rests: a held task gets its re-run, or a person is asked."""
-        moment = Moment(self.now, 0.5)
+        moment = ClockAndChance(self.now, 0.5)
         grant = (RerunGranted("head"),)
-        self.add(*(grant if rerun else not_rerun(self.task, "nothing landed", moment)))
+        self.add(*(grant if rerun else escalate_without_rerun(self.task, "nothing landed", moment)))
 
     def go_on(self, *, rerun: bool = True) -> None:
-        if self.task.held:
+        if self.task.awaiting_rerun:
             self.rest(rerun=rerun)
         elif self.task.state is State.WAITING:
             self.claim()
 
-    def report(self, report: Report, chance: float = 0.5) -> None:
+    def report(self, report: StageReport, chance: float = 0.5) -> None:
         self.steps += 1
         self.now += SECOND
-        self.add(*rules.decide(self.task, report, Moment(self.now, chance)))
+        self.add(*rules.decide(self.task, report, ClockAndChance(self.now, chance)))
 
 
 def holds_after(before: Task, event: Event, after: Task) -> None:
     assert after.epoch >= before.epoch
     assert after.epoch == before.epoch + isinstance(event, Claimed)
-    assert not falls(before.counts, after.counts), name_of(event)
-    assert not falls(after.forgiven, after.counts), "more forgiven than counted"
+    assert not falls(before.counts, after.counts), event_name(event)
+    assert not falls(after.forgiven_counts, after.counts), "more forgiven than counted"
     assert (after.lease is not None) == (after.state is State.ACTIVE)
-    assert bool(after.landed) == (after.state is State.DONE)
+    assert bool(after.landed_commit) == (after.state is State.DONE)
     assert (after.question is not None) == (after.state is State.ESCALATED)
-    assert after.stage is not Stage.LAND or after.work.proven, "at land with nothing to land"
+    assert after.stage is not Stage.LAND or after.work.verified_commit, (
+        "at land with nothing to land"
+    )
     if after.state is State.ESCALATED:
         assert after.reason is not None
 
 
 def falls(before: Counts, after: Counts) -> bool:
-    numbers = ("faults", "deliveries", "interruptions", "executions", "landings", "total")
+    numbers = ("faults", "deliveries", "interruptions", "attempts", "refused_landings", "total")
     fewer = any(getattr(after, name) < getattr(before, name) for name in numbers)
-    return fewer or any(after.of(kind) < before.of(kind) for kind in Kind)
+    return fewer or any(after.failures_of(kind) < before.failures_of(kind) for kind in FailureKind)
 
 
 def proven_before_landing(journal: list[Event]) -> bool:
@@ -141,7 +143,7 @@ def proven_before_landing(journal: list[Event]) -> bool:
                 if commit != proven:
                     return False
                 proven = ""
-            case _ if name_of(event) in {"ATTEMPT_STARTED", "LAND_REFUSED"}:
+            case _ if event_name(event) in {"ATTEMPT_STARTED", "LAND_REFUSED"}:
                 proven = ""
     return True
 
@@ -160,7 +162,7 @@ EXITS = (
     an_exit(code=1, limit="rate"),
     an_exit(code=1, limit="auth"),
     an_exit(code=1, limit="overloaded"),
-    an_exit(code=1, retry_safe=False, error="half done"),
+    an_exit(code=1, retry_safe=False, stderr_tail="half done"),
     an_exit(question="May I?"),
     an_exit(code=None, start_error="Permission denied"),
 )
@@ -176,52 +178,56 @@ def a_finding_of(dice: Random) -> Finding:
         on_failure=dice.choice([OnFailure.RETRY] * 9 + [OnFailure.ABORT]),
         pattern=dice.choice(["test-failed", "no-change", ""]),
         message=f"failure {dice.randrange(3)}",
-        items=tuple(Item(f"t{n}", "no") for n in range(dice.randrange(3))),
+        items=tuple(FindingItem(f"t{n}", "no") for n in range(dice.randrange(3))),
         transient=dice.random() < 0.8,
     )
 
 
-def a_failing_report(task: Task, dice: Random, exits: tuple[AgentExit, ...]) -> Report:
+def a_failing_report(task: Task, dice: Random, exits: tuple[AgentExit, ...]) -> StageReport:
     """Whatever the stage saw, it is not success; trees repeat often, so futility is met."""
     tree = dice.choice(["t1", "t2"])
     if dice.random() < 0.1:
-        return Faulted(f"our disk hiccuped {dice.randrange(9)}", transient=dice.random() < 0.9)
+        return StageFaulted(f"our disk hiccuped {dice.randrange(9)}", transient=dice.random() < 0.9)
     match task.stage:
         case Stage.PREPARE:
-            return Prepared("ba5e", "/w", "host", fresh=task.fresh_next)
+            return WorktreePrepared("ba5e", "/w", "host", fresh=task.needs_fresh_worktree)
         case Stage.WORK:
             if dice.random() < 0.2:
-                return Lost("cut off")
-            return Worked(dice.choice(exits), f"head{task.attempt}", tree)
+                return AgentLost("cut off")
+            return WorkCommitted(dice.choice(exits), f"head{task.attempt}", tree)
         case Stage.VERIFY:
             if dice.random() < 0.2:
-                return Conflicted(("a.py",), "onto", tree)
+                return MergeConflicted(("a.py",), "onto", tree)
             changed = ("a.py",) if dice.random() < 0.7 else ()
-            return Verified(Verdict((a_finding_of(dice),)), "bad", "onto", changed)
+            return CandidateVerified(Verdict((a_finding_of(dice),)), "bad", "onto", changed)
         case Stage.LAND:
-            return Moved("elsewhere")
+            return BranchMoved("elsewhere")
 
 
-def any_report(task: Task, dice: Random) -> Report:
+def any_report(task: Task, dice: Random) -> StageReport:
     """Success is as likely as failure."""
     if dice.random() < 0.4:
         return a_failing_report(task, dice, EXITS)
     match task.stage:
         case Stage.PREPARE:
-            return Prepared("ba5e", "/w", "host", True, warning=dice.choice(["", "no snapshot"]))
+            return WorktreePrepared(
+                "ba5e", "/w", "host", True, warning=dice.choice(["", "no snapshot"])
+            )
         case Stage.WORK:
-            return Worked(an_exit(), f"head{task.attempt}", f"tree{dice.randrange(3)}", ("a.py",))
+            return WorkCommitted(
+                an_exit(), f"head{task.attempt}", f"tree{dice.randrange(3)}", ("a.py",)
+            )
         case Stage.VERIFY:
             passed = Verdict((Finding("tests", Outcome.PASSED),))
-            return Verified(passed, f"commit{dice.randrange(9)}", "onto", ("a.py",))
+            return CandidateVerified(passed, f"commit{dice.randrange(9)}", "onto", ("a.py",))
         case Stage.LAND:
-            return LandedOn(task.work.proven, already=dice.random() < 0.2)
+            return CommitLanded(task.work.verified_commit, was_there_before=dice.random() < 0.2)
 
 
 def anything(life: Life, dice: Random) -> None:
     """One thing that may happen to the task as it stands."""
     task = life.task
-    if not task.state.final and not task.cancel_wanted and dice.random() < 0.02:
+    if not task.state.is_final and not task.cancel_requested and dice.random() < 0.02:
         life.add(CancelRequested("enough"))
         if task.state is not State.ACTIVE:
             life.add(Cancelled("enough"))
@@ -231,17 +237,19 @@ def anything(life: Life, dice: Random) -> None:
             life.go_on(rerun=dice.random() < 0.7)
         case State.ACTIVE if dice.random() < 0.1:
             lost: Event = LeaseExpired("host:1", task.epoch, counted=dice.random() < 0.5)
-            back: Event = Released("host:1", task.epoch)
+            back: Event = LeaseReleased("host:1", task.epoch)
             life.add(dice.choice([lost, back]))
-        case State.ACTIVE if task.cancel_wanted and dice.random() < 0.8:
-            life.report(Interrupted("cancelled", ref="kept"))
+        case State.ACTIVE if task.cancel_requested and dice.random() < 0.8:
+            life.report(WorkInterrupted("cancelled", saved_ref="kept"))
         case State.ACTIVE:
             life.report(any_report(task, dice), dice.random())
         case State.ESCALATED:
             choice = dice.choice([Choice.RETRY] * 4 + list(Choice))
             life.add(Answered(choice, "words", "tests"))
         case State.DONE if dice.random() < 0.5:
-            life.add(Undone(task.landed, Question("Again?", (Choice.RETRY, Choice.ABORT))))
+            life.add(
+                UndoCompleted(task.landed_commit, Question("Again?", (Choice.RETRY, Choice.ABORT)))
+            )
         case _:
             pass
 
@@ -250,21 +258,21 @@ def anything(life: Life, dice: Random) -> None:
 
 
 @st.composite
-def policies(draw: st.DrawFn) -> Policy:
-    kinds = draw(st.sets(st.sampled_from(RETRYABLE)))
+def policies(draw: st.DrawFn) -> RetryPolicy:
+    kinds = draw(st.sets(st.sampled_from(RETRYABLE_KINDS)))
     backoff = Backoff("fixed", SECOND, 1.0, SECOND, 0.0)
     few = st.integers(0, 5)
-    return Policy(
+    return RetryPolicy(
         rules={kind: RetryRule(draw(few), backoff) for kind in kinds},
         content_retries_max=draw(few),
         total_attempts_max=draw(st.integers(1, 15)),
         faults_max=draw(st.integers(0, 3)),
-        landings_max=draw(st.integers(1, 4)),
+        landing_refusals_max=draw(st.integers(1, 4)),
     )
 
 
 @st.composite
-def specs(draw: st.DrawFn) -> Spec:
+def specs(draw: st.DrawFn) -> TaskSpec:
     agents = tuple(an_agent(f"agent{n}") for n in range(draw(st.integers(1, 3))))
     kind = draw(st.sampled_from([TaskKind.CHANGE, TaskKind.CHANGE, TaskKind.REPORT]))
     policy = draw(st.one_of(st.just(a_policy()), policies()))
@@ -279,27 +287,27 @@ dice_ = st.integers(0, 2**32).map(Random)
 @pytest.mark.spec("0.1", "0.3", "5.2", "10.2", "11.1")
 @lives
 @given(specs(), dice_)
-def test_the_journal_of_any_life_folds_to_the_task(spec: Spec, dice: Random) -> None:
+def test_the_journal_of_any_life_folds_to_the_task(spec: TaskSpec, dice: Random) -> None:
     """Through the wire and back: what was written down is all there is to know."""
     life = Life(spec)
     for _ in range(60):
         anything(life, dice)
 
-    written = [(name_of(e), json.dumps(event_to_data(e, EMPTY))) for e in life.journal]
+    written = [(event_name(e), json.dumps(event_to_data(e, EMPTY))) for e in life.journal]
     read = [event_from_data(name, json.loads(text), EMPTY) for name, text in written]
 
-    assert fold(a_task(spec=spec), read) == life.task
+    assert fold_events(a_task(spec=spec), read) == life.task
     assert proven_before_landing(life.journal)
 
 
 @pytest.mark.spec("0.4", "4.6")
 @lives
 @given(specs(), dice_)
-def test_an_agent_that_always_fails_comes_to_an_end(spec: Spec, dice: Random) -> None:
+def test_an_agent_that_always_fails_comes_to_an_end(spec: TaskSpec, dice: Random) -> None:
     """No person answers, every report is bad: the end comes within the published bound."""
     life, bound = Life(spec), worst_case(spec)
     policy = spec.policy
-    per_attempt = 2 + 2 * (policy.landings_max + 1)
+    per_attempt = 2 + 2 * (policy.landing_refusals_max + 1)
     steps_max = bound.total * per_attempt + 3 * (policy.faults_max + 1)
     while life.task.state in {State.WAITING, State.ACTIVE}:
         life.go_on()
@@ -308,9 +316,9 @@ def test_an_agent_that_always_fails_comes_to_an_end(spec: Spec, dice: Random) ->
         assert life.steps <= steps_max
 
     assert life.task.state is State.ESCALATED
-    assert life.task.counts.executions <= bound.total
-    assert life.task.counts.executions - life.task.counts.interruptions <= (
-        bound.content + bound.repeats + bound.rerun
+    assert life.task.counts.attempts <= bound.total
+    assert life.task.counts.attempts - life.task.counts.interruptions <= (
+        bound.content + bound.repeats + bound.reruns
     )
 
 
@@ -319,11 +327,11 @@ def test_a_branch_that_never_stands_still_comes_to_an_end() -> None:
     """Every verdict passes, and every landing finds the branch moved."""
     life = Life(a_spec())
     passed = Verdict((Finding("tests", Outcome.PASSED),))
-    reports: dict[Stage, Report] = {
-        Stage.PREPARE: Prepared("ba5e", "/w", "host", True),
-        Stage.WORK: Worked(an_exit(), "head", "tree", ("a.py",)),
-        Stage.VERIFY: Verified(passed, "commit", "onto", ("a.py",)),
-        Stage.LAND: Moved("elsewhere"),
+    reports: dict[Stage, StageReport] = {
+        Stage.PREPARE: WorktreePrepared("ba5e", "/w", "host", True),
+        Stage.WORK: WorkCommitted(an_exit(), "head", "tree", ("a.py",)),
+        Stage.VERIFY: CandidateVerified(passed, "commit", "onto", ("a.py",)),
+        Stage.LAND: BranchMoved("elsewhere"),
     }
     while life.task.state in {State.WAITING, State.ACTIVE}:
         life.go_on()
@@ -332,7 +340,7 @@ def test_a_branch_that_never_stands_still_comes_to_an_end() -> None:
         assert life.steps < 100
 
     assert life.task.state is State.ESCALATED
-    assert life.task.counts.executions == 2
+    assert life.task.counts.attempts == 2
     assert life.task.counts.failures == {}
 
 
@@ -349,12 +357,12 @@ def test_the_defaults_run_an_agent_at_most_five_times_on_failing_tests(
         life.go_on(rerun=rerun)
         if life.task.state is not State.ACTIVE:
             continue
-        life.report(Prepared("ba5e", "/w", "host", True))
-        life.report(Worked(an_exit(), "head", f"tree{life.task.attempt}", ("a.py",)))
+        life.report(WorktreePrepared("ba5e", "/w", "host", True))
+        life.report(WorkCommitted(an_exit(), "head", f"tree{life.task.attempt}", ("a.py",)))
         failing = Finding("tests", Outcome.FAILED, message="test_login failed")
-        life.report(Verified(Verdict((failing,)), "commit", "onto", ("a.py",)))
+        life.report(CandidateVerified(Verdict((failing,)), "commit", "onto", ("a.py",)))
 
-    assert life.task.counts.executions == runs <= bound.content + bound.rerun == 5
+    assert life.task.counts.attempts == runs <= bound.content + bound.reruns == 5
     assert life.task.reason is not None
     assert life.task.reason.value == reason
 
@@ -369,11 +377,11 @@ def test_every_answer_grants_at_most_the_same_again(dice: Random) -> None:
             life.go_on()
             if life.task.state is State.ACTIVE:
                 life.report(a_failing_report(life.task, dice, MILD_EXITS), dice.random())
-        assert life.task.counts.executions <= answers * bound.total
+        assert life.task.counts.attempts <= answers * bound.total
         life.add(Answered(Choice.RETRY, "again"))
 
 
 def test_the_fold_needs_nothing_but_the_events() -> None:
     life = Life(replace(a_spec(), agents=()))
     life.claim()
-    assert fold(a_task(spec=life.spec), life.journal) == life.task
+    assert fold_events(a_task(spec=life.spec), life.journal) == life.task

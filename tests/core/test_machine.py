@@ -23,46 +23,46 @@ from yaoki.core.machine.events import (
     AgentFinished,
     Answered,
     AttemptStarted,
-    Blamed,
+    AwaitingRerun,
     Cancelled,
     CancelRequested,
     Claimed,
-    EscalateDecided,
+    CulpritFound,
+    EscalationDecided,
     Event,
-    Held,
+    JournalNote,
     Judged,
     Landed,
-    LandRefused,
+    LandingRefused,
+    LandingReverted,
     LeaseExpired,
-    Note,
+    LeaseReleased,
     Planned,
     PromptSent,
     Recalled,
     RecallRequested,
     RecoveryStarted,
-    Released,
     Replaced,
     RerunGranted,
     RowRefused,
     Submitted,
+    UndoCompleted,
     UndoDropped,
-    Undone,
     UndoRequested,
-    Unlanded,
-    name_of,
+    event_name,
 )
 from yaoki.core.machine.evolution import evolve
-from yaoki.core.machine.legality import Illegal, legal
+from yaoki.core.machine.legality import IllegalEvent, legal
 from yaoki.core.model import (
     Choice,
     Counts,
-    Kind,
+    FailureKind,
     Lease,
     Question,
     Reason,
+    RecoveryStrategy,
     Stage,
     State,
-    Strategy,
     Task,
     TaskId,
     TaskKind,
@@ -70,7 +70,7 @@ from yaoki.core.model import (
 )
 
 QUESTION = Question("Try again?", (Choice.RETRY, Choice.ABORT))
-ESCALATED = EscalateDecided(
+ESCALATED = EscalationDecided(
     a_failure(), Reason.MAX_RETRIES, {"type": "MAX_RETRIES"}, {"total_attempts": 1}, QUESTION
 )
 
@@ -78,12 +78,12 @@ EVENTS: tuple[Event, ...] = (
     Submitted(1, a_spec()),
     Claimed("host:2", 5, NOW + MINUTE),
     LeaseExpired("host:1", 4, counted=True),
-    Released("host:1", 4),
+    LeaseReleased("host:1", 4),
     AttemptStarted(3, "small", "ba5e", "/w", "host", fresh=True),
     PromptSent(path="steps/retry/issue/f_failed.md"),
     AgentFinished(an_exit(), "head2", "tree2"),
     Judged(True, "c0ffee2", "onto2"),
-    LandRefused("moved"),
+    LandingRefused("moved"),
     Landed("c0ffee"),
     a_retry(),
     ESCALATED,
@@ -91,19 +91,19 @@ EVENTS: tuple[Event, ...] = (
     CancelRequested("enough"),
     Cancelled("enough"),
     UndoRequested("c0ffee"),
-    Undone("c0ffee", QUESTION),
-    Held(a_failure(), Reason.MAX_RETRIES),
+    UndoCompleted("c0ffee", QUESTION),
+    AwaitingRerun(a_failure(), Reason.MAX_RETRIES),
     RerunGranted("head"),
-    RecoveryStarted(Strategy.RETRY_FAILED_ONLY, ("a",), ("b",)),
+    RecoveryStarted(RecoveryStrategy.RETRY_FAILED_ONLY, ("a",), ("b",)),
     Replaced("other-2", "another way"),
     Planned(("a", "b")),
-    Blamed(TaskId("run-1"), (), "c0ffee", 3, a_failure()),
-    Unlanded("head", "a proof fails"),
+    CulpritFound(TaskId("run-1"), (), "c0ffee", 3, a_failure()),
+    LandingReverted("head", "a proof fails"),
     RecallRequested("its ground is gone"),
     Recalled("its ground is gone"),
     UndoDropped("others stand on it"),
     RowRefused("no proof of it"),
-    Note("WARNING", {"message": "careful"}),
+    JournalNote("WARNING", {"message": "careful"}),
 )
 
 # Event -> state -> the stages it may happen in: P(repare), W(ork), V(erify), L(and).
@@ -155,31 +155,31 @@ def standing(state: State, stage: Stage) -> Task:
         epoch=4,
         attempt=2,
         lease=Lease(task.id, "host:1", 4, NOW),
-        work=Work(head="head", proven="c0ffee", onto="onto"),
-        cancel_wanted=True,
-        recall_wanted=True,
+        work=Work(head="head", verified_commit="c0ffee", onto="onto"),
+        cancel_requested=True,
+        recall_requested=True,
     )
 
 
 @pytest.mark.spec("1.1", "0.3")
 def test_the_table_names_every_event() -> None:
-    assert {name_of(event) for event in EVENTS} == set(LEGAL)
+    assert {event_name(event) for event in EVENTS} == set(LEGAL)
     assert {type(event) for event in EVENTS} == set(get_args(Event)), "a new event has no row"
 
 
 @pytest.mark.spec("1.1", "0.3")
-@pytest.mark.parametrize("event", EVENTS, ids=name_of)
+@pytest.mark.parametrize("event", EVENTS, ids=event_name)
 @pytest.mark.parametrize("letter", STAGES)
 @pytest.mark.parametrize("state", State)
 def test_only_what_the_table_allows_can_happen(state: State, letter: str, event: Event) -> None:
     task = standing(state, STAGES[letter])
     before = copy.deepcopy(task)
 
-    allowed = letter in LEGAL[name_of(event)].get(state.value, "")
+    allowed = letter in LEGAL[event_name(event)].get(state.value, "")
 
     assert legal(task, event) is allowed
     if not allowed:
-        with pytest.raises(Illegal):
+        with pytest.raises(IllegalEvent):
             evolve(task, event)
     else:
         evolve(task, event)
@@ -190,7 +190,7 @@ GUARDED: list[tuple[str, Task, Event]] = [
     ("a claim skips no epoch", a_task(), Claimed("h", 2, NOW)),
     ("a claim repeats no epoch", a_task(epoch=3), Claimed("h", 3, NOW)),
     ("an older claim cannot expire", an_active_task(epoch=3), LeaseExpired("h", 2, True)),
-    ("an older claim cannot be released", an_active_task(epoch=3), Released("h", 2)),
+    ("an older claim cannot be released", an_active_task(epoch=3), LeaseReleased("h", 2)),
     (
         "an attempt starts once",
         an_active_task(attempt=2),
@@ -207,7 +207,7 @@ GUARDED: list[tuple[str, Task, Event]] = [
 @pytest.mark.parametrize(("promise", "task", "event"), GUARDED, ids=[g[0] for g in GUARDED])
 def test_a_guard_refuses(promise: str, task: Task, event: Event) -> None:
     assert not legal(task, event), promise
-    with pytest.raises(Illegal):
+    with pytest.raises(IllegalEvent):
         evolve(task, event)
 
 
@@ -243,7 +243,7 @@ def test_an_expired_claim_goes_back_at_the_same_stage(
 def test_a_released_claim_costs_nothing(stage: Stage) -> None:
     before = an_active_task(stage)
 
-    task = evolve(before, Released("host:1", 1))
+    task = evolve(before, LeaseReleased("host:1", 1))
 
     assert task == replace(before, state=State.WAITING, lease=None)
 
@@ -251,7 +251,9 @@ def test_a_released_claim_costs_nothing(stage: Stage) -> None:
 @pytest.mark.spec("3.1", "5.2")
 def test_an_attempt_starts_with_clean_work_and_forgives_deliveries() -> None:
     before = an_active_task(
-        counts=Counts(deliveries=3), fresh_next=True, work=Work(head="old", proven="old")
+        counts=Counts(deliveries=3),
+        needs_fresh_worktree=True,
+        work=Work(head="old", verified_commit="old"),
     )
 
     task = evolve(
@@ -260,10 +262,10 @@ def test_an_attempt_starts_with_clean_work_and_forgives_deliveries() -> None:
 
     assert task.stage is Stage.WORK
     assert task.work == Work(
-        base="ba5e", worktree="/w", host="host", tree="tree", guards={"a": "b"}
+        base="ba5e", worktree="/w", host="host", tree="tree", protected_hashes={"a": "b"}
     )
-    assert (task.attempt, task.counts.executions, task.fresh_next) == (1, 1, False)
-    assert task.counts.deliveries == task.forgiven.deliveries == 3
+    assert (task.attempt, task.counts.attempts, task.needs_fresh_worktree) == (1, 1, False)
+    assert task.counts.deliveries == task.forgiven_counts.deliveries == 3
 
 
 @pytest.mark.spec("1.2")
@@ -286,29 +288,29 @@ def test_finished_work_goes_to_verify() -> None:
 @pytest.mark.spec("10.4", "4.8")
 def test_a_person_keeps_the_task_until_their_work_fails() -> None:
     """A fault of ours is not theirs; a failed check gives the task back to the agent."""
-    before = an_active_task(Stage.WORK, take_over=True)
+    before = an_active_task(Stage.WORK, taken_over=True)
 
     verifying = evolve(before, AgentFinished(an_exit(), "head2", "tree2"))
-    faulted = evolve(verifying, a_retry(a_failure(Kind.TRANSIENT_ERROR, ours=True)))
+    faulted = evolve(verifying, a_retry(a_failure(FailureKind.TRANSIENT_ERROR, is_our_fault=True)))
     failed = evolve(verifying, a_retry(a_failure()))
 
-    assert (verifying.take_over, faulted.take_over, failed.take_over) == (True, True, False)
+    assert (verifying.taken_over, faulted.taken_over, failed.taken_over) == (True, True, False)
 
 
 @pytest.mark.spec("10.4", "9.6")
 def test_a_persons_work_taken_back_goes_to_the_agent_again() -> None:
-    done = evolve(an_active_task(Stage.LAND, take_over=True), Landed("c0ffee"))
+    done = evolve(an_active_task(Stage.LAND, taken_over=True), Landed("c0ffee"))
 
-    undone = evolve(done, Undone("c0ffee", QUESTION))
+    undone = evolve(done, UndoCompleted("c0ffee", QUESTION))
 
-    assert not evolve(undone, Answered(Choice.RETRY, "once more")).take_over
+    assert not evolve(undone, Answered(Choice.RETRY, "once more")).taken_over
 
 
 @pytest.mark.spec("0.1")
 def test_a_passed_judgment_names_the_commit_to_land() -> None:
     task = evolve(an_active_task(Stage.VERIFY), Judged(True, "c0ffee", "onto"))
 
-    assert (task.stage, task.work.proven, task.work.onto) == (Stage.LAND, "c0ffee", "onto")
+    assert (task.stage, task.work.verified_commit, task.work.onto) == (Stage.LAND, "c0ffee", "onto")
 
 
 @pytest.mark.spec("0.1")
@@ -320,49 +322,55 @@ def test_a_failed_judgment_moves_nothing() -> None:
 
 @pytest.mark.spec("3.4")
 def test_a_refused_landing_must_be_proven_again() -> None:
-    task = evolve(an_active_task(Stage.LAND), LandRefused("moved"))
+    task = evolve(an_active_task(Stage.LAND), LandingRefused("moved"))
 
-    assert (task.stage, task.work.proven, task.work.onto) == (Stage.VERIFY, "", "")
-    assert (task.counts.landings, task.work.refused) == (1, 1)
+    assert (task.stage, task.work.verified_commit, task.work.onto) == (Stage.VERIFY, "", "")
+    assert (task.counts.refused_landings, task.work.landing_refusals) == (1, 1)
 
 
 @pytest.mark.spec("0.1", "3.4")
 def test_landed_is_done() -> None:
     task = evolve(an_active_task(Stage.LAND), Landed("c0ffee"))
 
-    assert (task.state, task.landed, task.lease) == (State.DONE, "c0ffee", None)
+    assert (task.state, task.landed_commit, task.lease) == (State.DONE, "c0ffee", None)
 
 
 @pytest.mark.spec("5.2", "3.7")
 def test_a_retry_counts_the_failure_and_waits() -> None:
-    event = a_retry(due_at=NOW + SECOND, agent_index=1, fresh=True, same_failures=2, tree="t")
+    event = a_retry(
+        due_at=NOW + SECOND, agent_index=1, fresh=True, same_work_failures=2, work_digest="t"
+    )
 
     task = evolve(an_active_task(Stage.VERIFY), event)
 
     assert (task.state, task.stage, task.lease) == (State.WAITING, Stage.PREPARE, None)
-    assert (task.due_at, task.agent_index, task.fresh_next) == (NOW + SECOND, 1, True)
+    assert (task.due_at, task.agent_index, task.needs_fresh_worktree) == (NOW + SECOND, 1, True)
     assert task.counts.failures == {"QUALITY_FAILURE": 1}
     assert task.failure == task.feedback == event.failure
-    assert (task.same_failures, task.failed_tree) == (2, "t")
+    assert (task.same_work_failures, task.failed_work_digest) == (2, "t")
 
 
 @pytest.mark.spec("5.5")
 def test_a_transient_failure_leaves_the_words_for_the_agent_as_they_were() -> None:
     earlier = a_failure(message="test_login fails")
-    before = an_active_task(Stage.VERIFY, feedback=earlier, same_failures=2, failed_tree="t")
+    before = an_active_task(
+        Stage.VERIFY, feedback=earlier, same_work_failures=2, failed_work_digest="t"
+    )
 
-    task = evolve(before, a_retry(a_failure(Kind.RATE_LIMIT), same_failures=1, tree="u"))
+    task = evolve(
+        before, a_retry(a_failure(FailureKind.RATE_LIMIT), same_work_failures=1, work_digest="u")
+    )
 
     assert task.feedback == earlier
-    assert (task.same_failures, task.failed_tree) == (2, "t")
+    assert (task.same_work_failures, task.failed_work_digest) == (2, "t")
 
 
 @pytest.mark.spec("3.7", "5.2")
 def test_an_interruption_is_counted_as_one_and_not_as_a_failed_try() -> None:
-    task = evolve(an_active_task(Stage.WORK), a_retry(a_failure(Kind.LOST)))
+    task = evolve(an_active_task(Stage.WORK), a_retry(a_failure(FailureKind.LOST)))
 
     assert task.counts.interruptions == 1
-    assert task.counts.total == task.counts.content == 0
+    assert task.counts.total_failures == task.counts.content_failures == 0
 
 
 @pytest.mark.spec("4.8")
@@ -370,7 +378,7 @@ def test_an_interruption_is_counted_as_one_and_not_as_a_failed_try() -> None:
 def test_a_fault_of_ours_repeats_the_stage_as_it_was(stage: Stage) -> None:
     """A landing that failed for a reason of ours must still know what it has to land."""
     before = an_active_task(stage)
-    fault = a_failure(Kind.TRANSIENT_ERROR, ours=True)
+    fault = a_failure(FailureKind.TRANSIENT_ERROR, is_our_fault=True)
 
     task = evolve(before, a_retry(fault, stage=stage))
 
@@ -383,7 +391,7 @@ def test_a_fault_of_ours_repeats_the_stage_as_it_was(stage: Stage) -> None:
 def test_a_failure_of_the_work_takes_the_proof_back() -> None:
     task = evolve(an_active_task(Stage.LAND), a_retry(a_failure()))
 
-    assert (task.work.proven, task.work.onto) == ("", "")
+    assert (task.work.verified_commit, task.work.onto) == ("", "")
 
 
 @pytest.mark.spec("1.3", "10.4")
@@ -401,22 +409,29 @@ def escalated(**given: object) -> Task:
 
 @pytest.mark.spec("10.4", "5.2")
 def test_an_answer_gives_a_fresh_budget_and_forgets_no_count() -> None:
-    before = escalated(same_failures=3, failed_tree="t")
+    before = escalated(same_work_failures=3, failed_work_digest="t")
 
     task = evolve(before, Answered(Choice.RETRY, "use the other door"))
 
-    assert (task.state, task.words) == (State.WAITING, "use the other door")
-    assert (task.reason, task.question, task.same_failures, task.failed_tree) == (None, None, 0, "")
-    assert task.counts == task.forgiven == before.counts
-    assert task.spent(Kind.QUALITY_FAILURE) == task.spent_total == 0
+    assert (task.state, task.answer_text) == (State.WAITING, "use the other door")
+    assert (task.reason, task.question, task.same_work_failures, task.failed_work_digest) == (
+        None,
+        None,
+        0,
+        "",
+    )
+    assert task.counts == task.forgiven_counts == before.counts
+    assert (
+        task.unforgiven_failures(FailureKind.QUALITY_FAILURE) == task.total_unforgiven_failures == 0
+    )
 
 
 @pytest.mark.spec("10.4")
 def test_a_take_over_keeps_the_worktree() -> None:
-    task = evolve(escalated(fresh_next=True), Answered(Choice.DONE))
+    task = evolve(escalated(needs_fresh_worktree=True), Answered(Choice.DONE))
 
     assert (task.state, task.stage) == (State.WAITING, Stage.PREPARE)
-    assert (task.take_over, task.fresh_next) == (True, False)
+    assert (task.taken_over, task.needs_fresh_worktree) == (True, False)
 
 
 @pytest.mark.spec("10.4", "6.8")
@@ -449,7 +464,7 @@ def test_a_wish_to_cancel_ends_nothing_by_itself() -> None:
     wished = evolve(before, CancelRequested("enough"))
     ended = evolve(wished, Cancelled("enough"))
 
-    assert wished == replace(before, cancel_wanted=True)
+    assert wished == replace(before, cancel_requested=True)
     assert (ended.state, ended.lease) == (State.CANCELLED, None)
 
 
@@ -457,32 +472,36 @@ def test_a_wish_to_cancel_ends_nothing_by_itself() -> None:
 def test_work_taken_back_is_a_question_again() -> None:
     done = evolve(an_active_task(Stage.LAND), Landed("c0ffee"))
 
-    task = evolve(done, Undone("c0ffee", QUESTION))
+    task = evolve(done, UndoCompleted("c0ffee", QUESTION))
 
     assert (task.state, task.stage, task.reason) == (
         State.ESCALATED,
         Stage.PREPARE,
         Reason.MANUAL,
     )
-    assert (task.landed, task.work.proven, task.fresh_next) == ("", "", True)
+    assert (task.landed_commit, task.work.verified_commit, task.needs_fresh_worktree) == (
+        "",
+        "",
+        True,
+    )
 
 
 def test_a_note_changes_nothing() -> None:
     task = an_active_task()
 
-    assert evolve(task, Note("WARNING", {"message": "careful"})) is task
+    assert evolve(task, JournalNote("WARNING", {"message": "careful"})) is task
 
 
 @pytest.mark.spec("18.7")
 def test_an_agent_run_counts_from_its_start_and_its_cost_is_unknown_until_it_ends() -> None:
-    begun = evolve(an_active_task(Stage.WORK), PromptSent(counted=True))
+    begun = evolve(an_active_task(Stage.WORK), PromptSent(spend_counted=True))
     told = an_exit(cost=0.5, tokens=7)
 
     ended = evolve(begun, AgentFinished(told, "head", "tree"))
 
-    assert (begun.spent_on.attempts, begun.spent_on.unknown) == (1, 1)
-    assert (ended.spent_on.attempts, ended.spent_on.unknown) == (1, 0)
-    assert (ended.spent_on.money, ended.spent_on.tokens) == (0.5, 7)
+    assert (begun.spend.attempts, begun.spend.unknown) == (1, 1)
+    assert (ended.spend.attempts, ended.spend.unknown) == (1, 0)
+    assert (ended.spend.money, ended.spend.tokens) == (0.5, 7)
 
 
 @pytest.mark.spec("18.7", "10.2")
@@ -491,4 +510,4 @@ def test_a_run_of_an_older_journal_is_counted_at_its_end() -> None:
 
     ended = evolve(begun, AgentFinished(an_exit(), "head", "tree"))
 
-    assert (begun.spent_on.attempts, ended.spent_on.attempts) == (0, 1)
+    assert (begun.spend.attempts, ended.spend.attempts) == (0, 1)

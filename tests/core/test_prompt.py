@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 
 from tests.builders import a_check, a_failure, a_spec, a_task
 from yaoki.core.excerpt import clip_bytes
-from yaoki.core.model import CheckSpec, Failure, Item, Kind, Task, TaskKind
-from yaoki.core.prompt import BUDGETS, GENERIC_HINT, ITEMS_SHOWN, compose, fence, what_failed
+from yaoki.core.model import CheckSpec, Failure, FailureKind, FindingItem, Task, TaskKind
+from yaoki.core.prompt import (
+    BUDGETS,
+    GENERIC_HINT,
+    ITEMS_SHOWN,
+    compose_prompt,
+    describe_failure,
+    fence,
+)
 
 TITLES = [
     "# Rules",
@@ -25,7 +32,9 @@ TITLES = [
 
 
 def full_task() -> Task:
-    return a_task(feedback=a_failure(message="test_login failed"), words="Use the other door.")
+    return a_task(
+        feedback=a_failure(message="test_login failed"), answer_text="Use the other door."
+    )
 
 
 def headings(text: str) -> list[str]:
@@ -34,7 +43,7 @@ def headings(text: str) -> list[str]:
 
 @pytest.mark.spec("7.3")
 def test_the_sections_stand_in_their_order() -> None:
-    text = compose(full_task()).text
+    text = compose_prompt(full_task()).text
 
     assert headings(text) == TITLES
     assert "Make login work." in text
@@ -45,22 +54,28 @@ def test_the_sections_stand_in_their_order() -> None:
 
 @pytest.mark.spec("7.3")
 def test_a_first_attempt_has_nothing_to_say_of_failures() -> None:
-    assert headings(compose(a_task()).text) == ["# Rules", "# Task", "# How it will be checked"]
+    assert headings(compose_prompt(a_task()).text) == [
+        "# Rules",
+        "# Task",
+        "# How it will be checked",
+    ]
 
 
 @pytest.mark.spec("7.3", "5.5")
 def test_the_same_condition_gives_the_same_bytes() -> None:
-    assert compose(full_task()) == compose(full_task())
+    assert compose_prompt(full_task()) == compose_prompt(full_task())
 
 
 @pytest.mark.spec("5.5")
-@pytest.mark.parametrize("kind", [Kind.TRANSIENT_ERROR, Kind.RATE_LIMIT, Kind.LOST])
-def test_a_repeat_after_trouble_on_the_way_is_identical(kind: Kind) -> None:
+@pytest.mark.parametrize(
+    "kind", [FailureKind.TRANSIENT_ERROR, FailureKind.RATE_LIMIT, FailureKind.LOST]
+)
+def test_a_repeat_after_trouble_on_the_way_is_identical(kind: FailureKind) -> None:
     """Only `feedback` is told, and trouble on the way leaves it alone."""
     before = full_task()
     after = replace(before, failure=a_failure(kind), attempt=3, epoch=9)
 
-    assert compose(after).text == compose(before).text
+    assert compose_prompt(after).text == compose_prompt(before).text
 
 
 @pytest.mark.spec("7.3")
@@ -72,10 +87,10 @@ def test_every_section_keeps_to_its_budget() -> None:
             checks=tuple(a_check(f"c{n}", argv=("x" * 100,)) for n in range(500)),
         ),
         feedback=a_failure(message="m" * 100_000),
-        words="w" * 100_000,
+        answer_text="w" * 100_000,
     )
 
-    text = compose(task).text
+    text = compose_prompt(task).text
     starts = [text.index(title) for title in TITLES] + [len(text)]
     sizes = [len(text[a:b].encode()) for a, b in pairwise(starts)]
 
@@ -107,11 +122,11 @@ def test_a_clipped_text_is_within_its_bytes(text: str, most: int) -> None:
 def test_bytes_that_are_no_text_do_not_break_the_prompt() -> None:
     task = a_task(
         feedback=a_failure(message="conflict in \udcff.py"),
-        words="\ud800",
+        answer_text="\ud800",
         spec=a_spec(goal="\ud800"),
     )
 
-    prompt = compose(task)
+    prompt = compose_prompt(task)
 
     assert prompt.fault == ""
     prompt.text.encode()
@@ -119,10 +134,10 @@ def test_bytes_that_are_no_text_do_not_break_the_prompt() -> None:
 
 @pytest.mark.spec("5.8")
 def test_words_that_cannot_be_made_are_replaced_and_the_fault_is_said() -> None:
-    def broken(failure: Failure, _: Mapping[Kind, str]) -> str:
+    def broken(failure: Failure, _: Mapping[FailureKind, str]) -> str:
         raise KeyError(failure.kind)
 
-    prompt = compose(full_task(), broken)
+    prompt = compose_prompt(full_task(), broken)
 
     assert GENERIC_HINT in prompt.text
     assert headings(prompt.text) == TITLES
@@ -131,10 +146,10 @@ def test_words_that_cannot_be_made_are_replaced_and_the_fault_is_said() -> None:
 
 @pytest.mark.spec("6.9")
 def test_only_what_failed_is_told() -> None:
-    items = tuple(Item(f"test_{n}", "assert 1 == 2", f"a.py:{n}") for n in range(3))
+    items = tuple(FindingItem(f"test_{n}", "assert 1 == 2", f"a.py:{n}") for n in range(3))
     failure = a_failure(message="3 failed", check="tests", items=items, output="the log")
 
-    text = what_failed(failure, {})
+    text = describe_failure(failure, {})
 
     assert "QUALITY_FAILURE: 3 failed" in text
     assert "Failing check: tests" in text
@@ -144,16 +159,16 @@ def test_only_what_failed_is_told() -> None:
 
 @pytest.mark.spec("5.5", "15")
 def test_the_words_of_the_settings_go_before_ours() -> None:
-    text = what_failed(a_failure(), {Kind.QUALITY_FAILURE: "Run make check first."})
+    text = describe_failure(a_failure(), {FailureKind.QUALITY_FAILURE: "Run make check first."})
 
     assert text.startswith("Run make check first.")
 
 
 @pytest.mark.spec("7.3")
 def test_many_details_are_counted_not_listed() -> None:
-    items = tuple(Item(f"test_{n}") for n in range(ITEMS_SHOWN + 5))
+    items = tuple(FindingItem(f"test_{n}") for n in range(ITEMS_SHOWN + 5))
 
-    text = what_failed(a_failure(items=items), {})
+    text = describe_failure(a_failure(items=items), {})
 
     assert "- and 5 more" in text
     assert f"test_{ITEMS_SHOWN}" not in text
@@ -172,8 +187,8 @@ def test_no_text_can_close_its_own_fence(text: str) -> None:
 
 @pytest.mark.spec("1.2", "7.3")
 def test_a_report_is_told_where_to_write() -> None:
-    assert "standard output" in compose(a_task(spec=a_spec(kind=TaskKind.REPORT))).text
-    assert "standard output" not in compose(a_task()).text
+    assert "standard output" in compose_prompt(a_task(spec=a_spec(kind=TaskKind.REPORT))).text
+    assert "standard output" not in compose_prompt(a_task()).text
 
 
 @pytest.mark.spec("7.3")
@@ -187,4 +202,4 @@ def test_a_report_is_told_where_to_write() -> None:
     ],
 )
 def test_each_kind_of_check_is_named(check: CheckSpec, said: str) -> None:
-    assert said in compose(a_task(spec=a_spec(checks=(check,)))).text
+    assert said in compose_prompt(a_task(spec=a_spec(checks=(check,)))).text

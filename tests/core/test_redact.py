@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaoki.core.display import clip, one_line, plain
-from yaoki.core.environment import BASIC, allowed
-from yaoki.core.redact import MARK, forms_of, mask, mask_values, secret_values
+from yaoki.core.display import clip_head_and_tail, one_line, strip_terminal_codes
+from yaoki.core.environment import BASIC_VARIABLES, filter_environment
+from yaoki.core.redact import MARK, mask, mask_values, secret_values, written_forms
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 WORDS = st.text(alphabet=LETTERS + " \n.,:;/=_-", max_size=200)
@@ -172,7 +172,7 @@ def test_a_value_is_masked_as_python_shows_it(value: str, shown: Callable[[str],
 
 @given(st.text(min_size=6, max_size=40))
 def test_every_form_of_a_value_is_known_and_the_longest_comes_first(value: str) -> None:
-    forms = forms_of([value, "short"])
+    forms = written_forms([value, "short"])
 
     assert (value in forms) == (value not in MARK)
     assert list(forms) == sorted(forms, key=len, reverse=True)
@@ -183,27 +183,27 @@ def test_every_form_of_a_value_is_known_and_the_longest_comes_first(value: str) 
 def test_only_allowed_variables_pass_and_none_of_gits() -> None:
     environ = {"PATH": "/bin", "LC_ALL": "C", "MY_KEY": "x", "GIT_DIR": "/x", "ACME_A": "1"}
 
-    assert allowed(environ, BASIC) == {"PATH": "/bin", "LC_ALL": "C"}
-    assert allowed(environ, ["ACME_*", "*_DIR"]) == {"ACME_A": "1"}
-    assert "GIT_DIR" not in allowed(environ, ["*"])
+    assert filter_environment(environ, BASIC_VARIABLES) == {"PATH": "/bin", "LC_ALL": "C"}
+    assert filter_environment(environ, ["ACME_*", "*_DIR"]) == {"ACME_A": "1"}
+    assert "GIT_DIR" not in filter_environment(environ, ["*"])
 
 
 @pytest.mark.spec("14.4")
 def test_terminal_codes_go_and_hidden_characters_show() -> None:
     text = "\x1b[31mred\x1b[0m \x1b]0;title\x07bell\x07 a\u202eb line\r\nnext\rover"
 
-    assert plain(text) == "red bell\\x07 a\\u202eb line\nnext\nover"
+    assert strip_terminal_codes(text) == "red bell\\x07 a\\u202eb line\nnext\nover"
 
 
 @pytest.mark.spec("14.4")
 @given(st.text(max_size=300))
 def test_nothing_a_terminal_obeys_is_left(text: str) -> None:
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", plain(text))
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", strip_terminal_codes(text))
 
 
 @given(st.text(max_size=300), st.integers(0, 50), st.integers(0, 50))
 def test_clipped_text_keeps_both_ends(text: str, head: int, tail: int) -> None:
-    short = clip(text, head, tail)
+    short = clip_head_and_tail(text, head, tail)
 
     assert short.startswith(text[:head])
     assert short.endswith(text[len(text) - tail :] if tail <= len(text) else text)

@@ -8,21 +8,21 @@ import pytest
 
 from tests.builders import NOW
 from yaoki.core.model import RunId
-from yaoki.core.retention import Life, fates
-from yaoki.core.settings.settings import Archive
+from yaoki.core.retention import RunLifetime, decide_retention
+from yaoki.core.settings.settings import ArchiveSettings
 
 DAY = timedelta(days=1)
-RULE = Archive(after_days=7, runs_max=5, runs_kept=2)
+RULE = ArchiveSettings(after_days=7, runs_max=5, runs_kept=2)
 
 
-def a_life(name: str, days: float | None, holds: str = "") -> Life:
+def a_life(name: str, days: float | None, holds: str = "") -> RunLifetime:
     """A run that ended so many days ago."""
     ended = None if days is None else NOW - days * DAY
-    return Life(RunId(name), "goal", NOW - 100 * DAY, ended, holds)
+    return RunLifetime(RunId(name), "goal", NOW - 100 * DAY, ended, holds)
 
 
-def due(*lives: Life, rule: Archive = RULE) -> list[str]:
-    return [fate.life.run_id for fate in fates(lives, rule, NOW) if fate.due]
+def due(*lives: RunLifetime, rule: ArchiveSettings = RULE) -> list[str]:
+    return [fate.lifetime.run_id for fate in decide_retention(lives, rule, NOW) if fate.is_archived]
 
 
 @pytest.mark.spec("11.7")
@@ -55,15 +55,15 @@ def test_a_run_that_is_not_over_stays_and_takes_no_place_of_the_others() -> None
     going = [a_life(f"g{n}", None) for n in range(5)]
     lives = [*opened, *going, a_life("a", 30), a_life("b", 20), a_life("c", 10)]
 
-    found = {fate.life.run_id: fate for fate in fates(lives, RULE, NOW)}
+    found = {fate.lifetime.run_id: fate for fate in decide_retention(lives, RULE, NOW)}
 
-    assert [name for name, fate in found.items() if fate.due] == ["a"]
-    assert found[RunId("o0")].why == "1 tasks ask a person"
-    assert found[RunId("g0")].why == "it is not finished"
+    assert [name for name, fate in found.items() if fate.is_archived] == ["a"]
+    assert found[RunId("o0")].reason == "1 tasks ask a person"
+    assert found[RunId("g0")].reason == "it is not finished"
 
 
 @pytest.mark.spec("11.7")
 def test_what_is_kept_wins_over_what_is_too_many() -> None:
     lives = [a_life(f"r{n}", 30) for n in range(4)]
 
-    assert due(*lives, rule=Archive(after_days=0, runs_max=1, runs_kept=4)) == []
+    assert due(*lives, rule=ArchiveSettings(after_days=0, runs_max=1, runs_kept=4)) == []

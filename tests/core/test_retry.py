@@ -20,11 +20,26 @@ from tests.builders import (
     an_active_task,
     an_agent,
 )
-from yaoki.core.decide.failure_response import Moment, failing
-from yaoki.core.decide.retry import alike_in_a_row, decide_retry, delay, ladder, same_in_a_row
+from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
+from yaoki.core.decide.retry import (
+    backoff_delay,
+    choose_retry_strategy,
+    count_same_fingerprint_failures,
+    count_same_work_failures,
+    decide_retry,
+)
 from yaoki.core.machine.events import RetryDecided
 from yaoki.core.machine.evolution import evolve
-from yaoki.core.model import Backoff, Counts, Kind, Policy, Reason, RetryRule, Stage, Task
+from yaoki.core.model import (
+    Backoff,
+    Counts,
+    FailureKind,
+    Reason,
+    RetryPolicy,
+    RetryRule,
+    Stage,
+    Task,
+)
 from yaoki.core.settings.override import retries_defect
 from yaoki.core.settings.settings import Settings
 
@@ -50,12 +65,12 @@ def failed_before(**failures: int) -> Task:
 
 @pytest.mark.spec("4.1", "15")
 def test_the_shipped_settings_are_the_table() -> None:
-    assert Settings().policy == a_policy()
+    assert Settings().retry_policy == a_policy()
 
 
 @pytest.mark.spec("4.1")
 def test_the_table_has_every_kind() -> None:
-    assert [kind for kind, _, _ in RETRIES] == [kind.value for kind in Kind]
+    assert [kind for kind, _, _ in RETRIES] == [kind.value for kind in FailureKind]
 
 
 @pytest.mark.spec("4.1", "5.1", "1.3")
@@ -63,22 +78,22 @@ def test_the_table_has_every_kind() -> None:
 def test_a_kind_is_retried_so_often_and_then_a_person_is_asked(
     kind: str, most: int, reason: str
 ) -> None:
-    failure = a_failure(Kind(kind))
+    failure = a_failure(FailureKind(kind))
     for count in range(most):
         again = decide_retry(failed_before(**{kind: count}), failure, 1, 0.5)
-        assert (again.verdict, again.current, again.maximum) == ("RETRY", count, most)
+        assert (again.action, again.tries, again.tries_max) == ("RETRY", count, most)
 
     over = decide_retry(failed_before(**{kind: most}), failure, 1, 0.5)
 
-    assert (over.verdict, over.reason) == ("ESCALATE", Reason(reason))
-    assert over.current == most
+    assert (over.action, over.reason) == ("ESCALATE", Reason(reason))
+    assert over.tries == most
 
 
 @pytest.mark.spec("4.1")
 def test_a_kind_without_a_rule_is_not_retried() -> None:
-    task = an_active_task(Stage.VERIFY, spec=a_spec(policy=Policy(rules={})))
+    task = an_active_task(Stage.VERIFY, spec=a_spec(policy=RetryPolicy(rules={})))
 
-    assert decide_retry(task, a_failure(Kind.INCOMPLETE), 1, 0.5).verdict == "ESCALATE"
+    assert decide_retry(task, a_failure(FailureKind.INCOMPLETE), 1, 0.5).action == "ESCALATE"
 
 
 # ------------------------------------------------------------------ the flow of 5.1
@@ -88,8 +103,8 @@ def test_a_kind_without_a_rule_is_not_retried() -> None:
 def test_a_decision_says_all_that_led_to_it() -> None:
     decision = decide_retry(failed_before(QUALITY_FAILURE=1), a_failure(), 1, 0.5)
 
-    assert (decision.verdict, decision.kind) == ("RETRY", Kind.QUALITY_FAILURE)
-    assert (decision.current, decision.maximum, decision.delay) == (1, 3, 2 * SECOND)
+    assert (decision.action, decision.kind) == ("RETRY", FailureKind.QUALITY_FAILURE)
+    assert (decision.tries, decision.tries_max, decision.delay) == (1, 3, 2 * SECOND)
     assert decision.reasoning == "QUALITY_FAILURE: retry 2/3 in 2 s (exponential backoff)"
     assert decision.rule == "5.1"
     assert decision.otherwise
@@ -99,11 +114,11 @@ def test_a_decision_says_all_that_led_to_it() -> None:
 @pytest.mark.parametrize(("total", "verdict"), [(10, "RETRY"), (11, "ESCALATE")])
 def test_the_total_of_failed_attempts_is_bounded(total: int, verdict: str) -> None:
     """The twelfth failed attempt is the last, whatever the kinds were."""
-    wide = a_policy(rules={kind: RetryRule(50) for kind in Kind}, content_retries_max=50)
+    wide = a_policy(rules={kind: RetryRule(50) for kind in FailureKind}, content_retries_max=50)
     counts = Counts(failures={"RATE_LIMIT": 5, "QUALITY_FAILURE": total - 5})
     task = an_active_task(Stage.VERIFY, spec=a_spec(policy=wide), counts=counts)
 
-    assert decide_retry(task, a_failure(), 1, 0.5).verdict == verdict
+    assert decide_retry(task, a_failure(), 1, 0.5).action == verdict
 
 
 @pytest.mark.spec("5.2", "3.7")
@@ -111,14 +126,14 @@ def test_interruptions_do_not_eat_the_total() -> None:
     counts = Counts(failures={"LOST": 5}, interruptions=5)
     task = an_active_task(Stage.VERIFY, spec=a_spec(policy=a_policy(total_attempts_max=2)))
 
-    assert decide_retry(replace(task, counts=counts), a_failure(), 1, 0.5).verdict == "RETRY"
+    assert decide_retry(replace(task, counts=counts), a_failure(), 1, 0.5).action == "RETRY"
 
 
 @pytest.mark.spec("5.2")
 def test_a_rate_limit_never_eats_the_tries_of_a_failing_test() -> None:
     decision = decide_retry(failed_before(RATE_LIMIT=5), a_failure(), 1, 0.5)
 
-    assert (decision.verdict, decision.current) == ("RETRY", 0)
+    assert (decision.action, decision.tries) == ("RETRY", 0)
 
 
 @pytest.mark.spec("4.6")
@@ -126,37 +141,39 @@ def test_failures_of_the_content_share_one_limit() -> None:
     """Otherwise three kinds in turn would run an agent a dozen times on the same task."""
     mixed = failed_before(INCOMPLETE=1, QUALITY_FAILURE=1, TIMEOUT=1)
 
-    decision = decide_retry(mixed, a_failure(Kind.CONFLICT), 1, 0.5)
+    decision = decide_retry(mixed, a_failure(FailureKind.CONFLICT), 1, 0.5)
 
-    assert (decision.verdict, decision.rule) == ("ESCALATE", "4.6")
+    assert (decision.action, decision.rule) == ("ESCALATE", "4.6")
 
 
 @pytest.mark.spec("5.2", "10.4")
 def test_a_person_gives_a_fresh_budget() -> None:
     task = failed_before(QUALITY_FAILURE=3)
 
-    decision = decide_retry(replace(task, forgiven=task.counts), a_failure(), 1, 0.5)
+    decision = decide_retry(replace(task, forgiven_counts=task.counts), a_failure(), 1, 0.5)
 
-    assert (decision.verdict, decision.current) == ("RETRY", 0)
+    assert (decision.action, decision.tries) == ("RETRY", 0)
 
 
 @pytest.mark.spec("5.6")
-@pytest.mark.parametrize("kind", [Kind.QUALITY_FAILURE, Kind.RATE_LIMIT, Kind.TIMEOUT])
-def test_no_retries_allowed_means_a_person_at_once(kind: Kind) -> None:
-    none = a_policy(rules={k: RetryRule(0) for k in Kind})
+@pytest.mark.parametrize(
+    "kind", [FailureKind.QUALITY_FAILURE, FailureKind.RATE_LIMIT, FailureKind.TIMEOUT]
+)
+def test_no_retries_allowed_means_a_person_at_once(kind: FailureKind) -> None:
+    none = a_policy(rules={k: RetryRule(0) for k in FailureKind})
     task = an_active_task(Stage.VERIFY, spec=a_spec(policy=none))
 
-    assert decide_retry(task, a_failure(kind), 1, 0.5).verdict == "ESCALATE"
+    assert decide_retry(task, a_failure(kind), 1, 0.5).action == "ESCALATE"
 
 
 @pytest.mark.spec("5.7")
 @pytest.mark.parametrize("kind", [kind for kind, most, _ in RETRIES if most])
 def test_what_is_not_safe_to_retry_is_not_retried(kind: str) -> None:
-    failure = a_failure(Kind(kind), retry_safe=False)
+    failure = a_failure(FailureKind(kind), retry_safe=False)
 
     decision = decide_retry(failed_before(), failure, 1, 0.5)
 
-    assert (decision.verdict, decision.rule) == ("ESCALATE", "5.7")
+    assert (decision.action, decision.rule) == ("ESCALATE", "5.7")
 
 
 # ------------------------------------------------------------------ waits
@@ -166,12 +183,12 @@ def test_what_is_not_safe_to_retry_is_not_retried(kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "seconds"),
     [
-        (Kind.QUALITY_FAILURE, [1, 2, 4]),
-        (Kind.RATE_LIMIT, [5, 10, 20, 40, 60]),
-        (Kind.TIMEOUT, [5, 5]),
+        (FailureKind.QUALITY_FAILURE, [1, 2, 4]),
+        (FailureKind.RATE_LIMIT, [5, 10, 20, 40, 60]),
+        (FailureKind.TIMEOUT, [5, 5]),
     ],
 )
-def test_the_waits_grow_as_written(kind: Kind, seconds: list[float]) -> None:
+def test_the_waits_grow_as_written(kind: FailureKind, seconds: list[float]) -> None:
     """The middle of the dice is no jitter at all."""
     for tries, wanted in enumerate(seconds):
         decision = decide_retry(failed_before(**{kind.value: tries}), a_failure(kind), 1, 0.5)
@@ -180,7 +197,7 @@ def test_the_waits_grow_as_written(kind: Kind, seconds: list[float]) -> None:
 
 @pytest.mark.spec("5.4")
 def test_a_wait_the_other_side_named_replaces_ours() -> None:
-    named = a_failure(Kind.RATE_LIMIT, retry_after=5 * MINUTE)
+    named = a_failure(FailureKind.RATE_LIMIT, retry_after=5 * MINUTE)
 
     decision = decide_retry(failed_before(), named, 1, 0.5)
 
@@ -190,14 +207,14 @@ def test_a_wait_the_other_side_named_replaces_ours() -> None:
 
 @pytest.mark.spec("5.4")
 def test_a_named_wait_may_be_shorter_than_ours() -> None:
-    named = a_failure(Kind.RATE_LIMIT, retry_after=timedelta(seconds=1))
+    named = a_failure(FailureKind.RATE_LIMIT, retry_after=timedelta(seconds=1))
 
     assert decide_retry(failed_before(), named, 1, 0.5).delay == timedelta(seconds=1)
 
 
 @pytest.mark.spec("5.4", "5.3")
 def test_a_named_wait_of_zero_is_no_wait_that_anybody_named() -> None:
-    named = a_failure(Kind.RATE_LIMIT, retry_after=timedelta(0))
+    named = a_failure(FailureKind.RATE_LIMIT, retry_after=timedelta(0))
 
     assert decide_retry(failed_before(), named, 1, 0.5).delay == timedelta(seconds=5)
 
@@ -205,7 +222,7 @@ def test_a_named_wait_of_zero_is_no_wait_that_anybody_named() -> None:
 @pytest.mark.spec("5.4")
 def test_a_long_named_wait_parks_the_task_until_that_date() -> None:
     for hours, strategy in ((6, "continue"), (48, "park")):
-        named = a_failure(Kind.RATE_LIMIT, retry_after=hours * HOUR)
+        named = a_failure(FailureKind.RATE_LIMIT, retry_after=hours * HOUR)
 
         decision = decide_retry(failed_before(), named, 1, 0.5)
 
@@ -214,7 +231,7 @@ def test_a_long_named_wait_parks_the_task_until_that_date() -> None:
 
 @pytest.mark.spec("5.4")
 def test_a_wait_is_never_negative_whatever_the_other_side_says() -> None:
-    named = a_failure(Kind.RATE_LIMIT, retry_after=-HOUR)
+    named = a_failure(FailureKind.RATE_LIMIT, retry_after=-HOUR)
 
     assert decide_retry(failed_before(), named, 1, 0.5).delay == timedelta(0)
 
@@ -239,7 +256,7 @@ chances = st.floats(0, 1, exclude_max=True)
 def test_a_wait_is_never_negative_and_never_past_its_maximum(
     backoff: Backoff, tries: int, chance: float
 ) -> None:
-    assert timedelta(0) <= delay(backoff, tries, chance) <= backoff.maximum
+    assert timedelta(0) <= backoff_delay(backoff, tries, chance) <= backoff.maximum
 
 
 @pytest.mark.spec("5.3")
@@ -248,30 +265,30 @@ def test_a_wait_is_never_negative_and_never_past_its_maximum(
 def test_without_jitter_waits_never_shrink(backoff: Backoff, tries: int) -> None:
     plain = replace(backoff, jitter=0.0)
 
-    assert delay(plain, tries, 0.5) <= delay(plain, tries + 1, 0.5)
+    assert backoff_delay(plain, tries, 0.5) <= backoff_delay(plain, tries + 1, 0.5)
 
 
 @pytest.mark.spec("5.3")
 @given(backoffs(), tries_, chances)
 def test_jitter_stays_within_its_share(backoff: Backoff, tries: int, chance: float) -> None:
-    plain = delay(replace(backoff, jitter=0.0), tries, chance)
+    plain = backoff_delay(replace(backoff, jitter=0.0), tries, chance)
     slack = plain * backoff.jitter + timedelta(microseconds=2)
 
-    assert plain - slack <= delay(backoff, tries, chance) <= plain + slack
+    assert plain - slack <= backoff_delay(backoff, tries, chance) <= plain + slack
 
 
 @pytest.mark.spec("5.3")
 def test_a_huge_power_waits_the_maximum_not_a_second() -> None:
     steep = Backoff("exponential", 2 * MINUTE, 1e9, 2 * HOUR, 0.0)
 
-    assert delay(steep, 100, 0.5) == 2 * HOUR
+    assert backoff_delay(steep, 100, 0.5) == 2 * HOUR
 
 
 @pytest.mark.spec("5.3")
 def test_linear_waits_grow_by_one_step_each() -> None:
     straight = Backoff("linear", SECOND, 2.0, HOUR, 0.0)
 
-    assert [delay(straight, tries, 0.5) for tries in (1, 2, 90)] == [
+    assert [backoff_delay(straight, tries, 0.5) for tries in (1, 2, 90)] == [
         SECOND,
         2 * SECOND,
         90 * SECOND,
@@ -289,7 +306,7 @@ def test_linear_waits_grow_by_one_step_each() -> None:
     ids=["no such type", "not a number", "endless jitter"],
 )
 def test_a_wait_that_cannot_be_calculated_is_one_second(broken: Backoff) -> None:
-    assert delay(broken, 2, 0.7) == SECOND
+    assert backoff_delay(broken, 2, 0.7) == SECOND
 
 
 # ------------------------------------------------------------------ the ladder of 4.6
@@ -302,8 +319,8 @@ def seen(same: int, *, agents: int = 1, index: int = 0) -> Task:
         Stage.VERIFY,
         spec=a_spec(agents=chain),
         feedback=a_failure(),
-        failed_tree="tree",
-        same_failures=same,
+        failed_work_digest="tree",
+        same_work_failures=same,
         agent_index=index,
     )
 
@@ -319,13 +336,13 @@ def seen(same: int, *, agents: int = 1, index: int = 0) -> Task:
 def test_the_same_failure_with_the_same_work_changes_the_strategy(
     agents: int, steps: list[str]
 ) -> None:
-    assert [ladder(seen(0, agents=agents), same) for same in (1, 2, 3)] == steps
+    assert [choose_retry_strategy(seen(0, agents=agents), same) for same in (1, 2, 3)] == steps
 
 
 @pytest.mark.spec("4.6", "5.6")
 def test_each_agent_of_the_chain_gets_its_turn_and_then_it_ends() -> None:
-    assert ladder(seen(3, agents=3, index=1), 4) == "next-agent"
-    assert ladder(seen(4, agents=3, index=2), 5) == "end"
+    assert choose_retry_strategy(seen(3, agents=3, index=1), 4) == "next-agent"
+    assert choose_retry_strategy(seen(4, agents=3, index=2), 5) == "end"
 
 
 @pytest.mark.spec("4.6", "18.2", "5.6")
@@ -336,30 +353,30 @@ def test_each_agent_of_the_chain_gets_its_turn_and_then_it_ends() -> None:
 def test_one_failure_of_other_work_each_time_calls_the_next_agent_and_ends_nothing(
     agents: int, alike: int, step: str
 ) -> None:
-    assert ladder(seen(1, agents=agents), 1, alike) == step
+    assert choose_retry_strategy(seen(1, agents=agents), 1, alike) == step
 
 
 @pytest.mark.spec("4.6", "18.2")
 def test_failures_alike_are_counted_for_each_agent_alone() -> None:
-    task = replace(seen(1, agents=3), alike_failures=2)
+    task = replace(seen(1, agents=3), same_fingerprint_failures=2)
 
-    (retry,) = failing(task, a_failure(), Moment(NOW, 0.5), "other tree")
+    (retry,) = plan_retry_or_escalate(task, a_failure(), ClockAndChance(NOW, 0.5), "other tree")
 
     assert isinstance(retry, RetryDecided)
     assert (retry.strategy, retry.agent_index) == ("next-agent", 1)
-    assert (retry.same_failures, retry.alike_failures) == (1, 0)
-    assert alike_in_a_row(evolve(task, retry), a_failure()) == 1
+    assert (retry.same_work_failures, retry.same_fingerprint_failures) == (1, 0)
+    assert count_same_fingerprint_failures(evolve(task, retry), a_failure()) == 1
 
 
 @pytest.mark.spec("4.6")
 def test_a_third_futile_try_ends_the_retries() -> None:
     """Two counted failures leave retries over, yet a third of the same kind is futile."""
     task = replace(seen(2), counts=Counts(failures={"QUALITY_FAILURE": 2}))
-    same = same_in_a_row(task, a_failure(), "tree")
+    same = count_same_work_failures(task, a_failure(), "tree")
 
     decision = decide_retry(task, a_failure(), same, 0.5)
 
-    assert (same, decision.verdict, decision.rule) == (3, "ESCALATE", "4.6")
+    assert (same, decision.action, decision.rule) == (3, "ESCALATE", "4.6")
     assert decision.reason is Reason.MAX_RETRIES
 
 
@@ -374,25 +391,25 @@ def test_a_third_futile_try_ends_the_retries() -> None:
     ids=["same failure, same work", "same failure, other work", "other failure"],
 )
 def test_only_the_very_same_counts_in_a_row(message: str, tree: str, same: int) -> None:
-    assert same_in_a_row(seen(2), a_failure(message=message), tree) == same
+    assert count_same_work_failures(seen(2), a_failure(message=message), tree) == same
 
 
 @pytest.mark.spec("4.6")
 def test_the_first_failure_is_the_first_in_a_row() -> None:
-    assert same_in_a_row(an_active_task(Stage.VERIFY), a_failure(), "") == 1
+    assert count_same_work_failures(an_active_task(Stage.VERIFY), a_failure(), "") == 1
 
 
 @pytest.mark.spec("3.7")
 def test_a_cut_off_agent_is_not_trusted_so_the_next_try_is_fresh() -> None:
-    assert decide_retry(failed_before(), a_failure(Kind.LOST), 1, 0.5).strategy == "fresh"
+    assert decide_retry(failed_before(), a_failure(FailureKind.LOST), 1, 0.5).strategy == "fresh"
 
 
 @pytest.mark.spec("5.5")
-@pytest.mark.parametrize("kind", [Kind.TRANSIENT_ERROR, Kind.RATE_LIMIT])
-def test_trouble_on_the_way_changes_no_strategy(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [FailureKind.TRANSIENT_ERROR, FailureKind.RATE_LIMIT])
+def test_trouble_on_the_way_changes_no_strategy(kind: FailureKind) -> None:
     decision = decide_retry(seen(3), a_failure(kind), 1, 0.5)
 
-    assert (decision.verdict, decision.strategy) == ("RETRY", "continue")
+    assert (decision.action, decision.strategy) == ("RETRY", "continue")
     assert "worktree" not in decision.otherwise
 
 
@@ -401,29 +418,31 @@ def test_trouble_on_the_way_changes_no_strategy(kind: Kind) -> None:
 
 @pytest.mark.spec("4.8")
 def test_a_fault_of_ours_repeats_the_stage_and_spends_no_try() -> None:
-    fault = a_failure(Kind.TRANSIENT_ERROR, ours=True)
+    fault = a_failure(FailureKind.TRANSIENT_ERROR, is_our_fault=True)
     task = failed_before(TRANSIENT_ERROR=3, QUALITY_FAILURE=3)
 
     decision = decide_retry(task, fault, 1, 0.5)
 
-    assert (decision.verdict, decision.strategy) == ("RETRY", "same-stage")
-    assert (decision.current, decision.maximum) == (0, 3)
+    assert (decision.action, decision.strategy) == ("RETRY", "same-stage")
+    assert (decision.tries, decision.tries_max) == (0, 3)
 
 
 @pytest.mark.spec("4.8", "0.4")
 def test_faults_of_ours_are_bounded_too() -> None:
-    fault = a_failure(Kind.TRANSIENT_ERROR, ours=True, reason=Reason.SYSTEM_ERROR_TRANSIENT)
+    fault = a_failure(
+        FailureKind.TRANSIENT_ERROR, is_our_fault=True, reason=Reason.SYSTEM_ERROR_TRANSIENT
+    )
     task = an_active_task(Stage.VERIFY, counts=Counts(faults=3))
 
     decision = decide_retry(task, fault, 1, 0.5)
 
-    assert (decision.verdict, decision.reason) == ("ESCALATE", Reason.SYSTEM_ERROR_TRANSIENT)
+    assert (decision.action, decision.reason) == ("ESCALATE", Reason.SYSTEM_ERROR_TRANSIENT)
     assert "in between" not in decision.otherwise, "repeats are counted in all, not in a row"
 
 
 @pytest.mark.spec("4.8", "12.4")
 def test_one_of_anything_is_told_in_the_singular() -> None:
-    fault = a_failure(Kind.TRANSIENT_ERROR, ours=True)
+    fault = a_failure(FailureKind.TRANSIENT_ERROR, is_our_fault=True)
     task = an_active_task(Stage.VERIFY)
     never = replace(task, spec=replace(task.spec, policy=replace(task.spec.policy, faults_max=0)))
 
@@ -435,8 +454,8 @@ def test_one_of_anything_is_told_in_the_singular() -> None:
 
 @pytest.mark.spec("4.2", "4.8")
 def test_a_permanent_fault_is_not_repeated() -> None:
-    fault = a_failure(Kind.FATAL_ERROR, ours=True, code="PERMISSION_DENIED")
+    fault = a_failure(FailureKind.FATAL_ERROR, is_our_fault=True, code="PERMISSION_DENIED")
 
     decision = decide_retry(an_active_task(Stage.VERIFY), fault, 1, 0.5)
 
-    assert (decision.verdict, decision.rule) == ("ESCALATE", "4.2")
+    assert (decision.action, decision.rule) == ("ESCALATE", "4.2")

@@ -22,27 +22,27 @@ from tests.builders import (
     an_exit,
 )
 from yaoki.core.decide import classification
-from yaoki.core.decide.failure_response import Moment
-from yaoki.core.decide.rules import PERSON, decide
+from yaoki.core.decide.failure_response import ClockAndChance
+from yaoki.core.decide.rules import PERSON_AGENT, decide
 from yaoki.core.machine.events import (
     AgentFinished,
     AttemptStarted,
+    AwaitingRerun,
     Cancelled,
-    EscalateDecided,
+    EscalationDecided,
     Event,
-    Held,
+    JournalNote,
     Judged,
     Landed,
-    LandRefused,
-    Note,
+    LandingRefused,
     RetryDecided,
-    name_of,
+    event_name,
 )
-from yaoki.core.machine.evolution import fold
+from yaoki.core.machine.evolution import fold_events
 from yaoki.core.model import (
     Choice,
     Counts,
-    Kind,
+    FailureKind,
     OnFailure,
     Outcome,
     Reason,
@@ -53,30 +53,30 @@ from yaoki.core.model import (
     Verdict,
     Work,
 )
-from yaoki.core.model.report import (
-    Conflicted,
-    Faulted,
-    Interrupted,
-    LandedOn,
-    Lost,
-    Moved,
-    Prepared,
-    Report,
-    Verified,
-    Worked,
+from yaoki.core.model.stage_report import (
+    AgentLost,
+    BranchMoved,
+    CandidateVerified,
+    CommitLanded,
+    MergeConflicted,
+    StageFaulted,
+    StageReport,
+    WorkCommitted,
+    WorkInterrupted,
+    WorktreePrepared,
 )
 
-MOMENT = Moment(NOW, 0.5)
-PREPARED = Prepared("ba5e", "/w/login", "host", fresh=True, tree="t0", snapshot="s1")
-WORKED = Worked(an_exit(), "head2", "tree2", ("a.py",))
-PASSED = Verified(a_verdict(Outcome.PASSED), "c0ffee", "onto", ("a.py",))
-FAILED = Verified(a_verdict(Outcome.FAILED), "bad", "onto", ("a.py",))
+MOMENT = ClockAndChance(NOW, 0.5)
+PREPARED = WorktreePrepared("ba5e", "/w/login", "host", fresh=True, tree="t0", snapshot="s1")
+WORKED = WorkCommitted(an_exit(), "head2", "tree2", ("a.py",))
+PASSED = CandidateVerified(a_verdict(Outcome.PASSED), "c0ffee", "onto", ("a.py",))
+FAILED = CandidateVerified(a_verdict(Outcome.FAILED), "bad", "onto", ("a.py",))
 
 
-def concluded(task: Task, report: Report) -> tuple[Event, ...]:
+def concluded(task: Task, report: StageReport) -> tuple[Event, ...]:
     """What was decided; it must be possible, too."""
     events = decide(task, report, MOMENT)
-    fold(task, events)
+    fold_events(task, events)
     return events
 
 
@@ -85,8 +85,8 @@ def the_retry(events: tuple[Event, ...]) -> RetryDecided:
     return found
 
 
-def the_escalation(events: tuple[Event, ...]) -> EscalateDecided:
-    (found,) = (event for event in events if isinstance(event, EscalateDecided))
+def the_escalation(events: tuple[Event, ...]) -> EscalationDecided:
+    (found,) = (event for event in events if isinstance(event, EscalationDecided))
     return found
 
 
@@ -104,7 +104,7 @@ def test_a_ready_worktree_starts_the_attempt() -> None:
 def test_a_warning_of_prepare_is_journalled() -> None:
     events = concluded(an_active_task(), replace(PREPARED, warning="no snapshot"))
 
-    assert Note("WARNING", {"message": "no snapshot"}) in events
+    assert JournalNote("WARNING", {"message": "no snapshot"}) in events
 
 
 @pytest.mark.spec("10.1")
@@ -114,12 +114,12 @@ def test_a_second_attempt_says_what_it_mends() -> None:
         attempt=1,
         failure=failure,
         feedback=failure,
-        kinds=("QUALITY_FAILURE",),
+        failure_kinds=("QUALITY_FAILURE",),
     )
 
     _, note = concluded(task, PREPARED)
 
-    assert isinstance(note, Note)
+    assert isinstance(note, JournalNote)
     assert note.name == "RETRY_START"
     assert note.data["retry_count"] == 1
     assert note.data["previous_failure_type"] == "QUALITY_FAILURE"
@@ -128,10 +128,10 @@ def test_a_second_attempt_says_what_it_mends() -> None:
 
 @pytest.mark.spec("10.4")
 def test_a_person_who_took_over_is_the_agent() -> None:
-    event = concluded(an_active_task(take_over=True), PREPARED)[0]
+    event = concluded(an_active_task(taken_over=True), PREPARED)[0]
 
     assert isinstance(event, AttemptStarted)
-    assert event.agent == PERSON
+    assert event.agent == PERSON_AGENT
 
 
 # ------------------------------------------------------------------ work
@@ -142,7 +142,9 @@ def test_a_person_who_took_over_is_the_agent() -> None:
 def test_whatever_the_exit_code_the_work_is_looked_at(code: int) -> None:
     report = replace(WORKED, exit=an_exit(code=code))
 
-    assert [name_of(e) for e in concluded(an_active_task(Stage.WORK), report)] == ["AGENT_FINISHED"]
+    assert [event_name(e) for e in concluded(an_active_task(Stage.WORK), report)] == [
+        "AGENT_FINISHED"
+    ]
 
 
 @pytest.mark.spec("3.9", "1.3")
@@ -158,7 +160,7 @@ def test_an_agent_that_asks_is_answered_by_a_person() -> None:
 
 @pytest.mark.spec("14.3", "0.6")
 def test_an_agent_that_touched_the_repositorys_configuration_is_stopped() -> None:
-    report = replace(WORKED, tampered=("config", "hooks/pre-commit"))
+    report = replace(WORKED, changed_git_config=("config", "hooks/pre-commit"))
 
     asked = the_escalation(concluded(an_active_task(Stage.WORK), report))
 
@@ -168,7 +170,7 @@ def test_an_agent_that_touched_the_repositorys_configuration_is_stopped() -> Non
 
 @pytest.mark.spec("5.7")
 def test_what_is_not_safe_to_retry_goes_to_a_person() -> None:
-    report = replace(WORKED, exit=an_exit(code=1, retry_safe=False, error="half done"))
+    report = replace(WORKED, exit=an_exit(code=1, retry_safe=False, stderr_tail="half done"))
 
     asked = the_escalation(concluded(an_active_task(Stage.WORK), report))
 
@@ -182,7 +184,7 @@ def test_what_is_not_safe_to_retry_goes_to_a_person() -> None:
 def test_passed_checks_are_told_one_by_one_and_then_judged() -> None:
     told, judged = concluded(an_active_task(Stage.VERIFY), PASSED)
 
-    assert isinstance(told, Note)
+    assert isinstance(told, JournalNote)
     assert (told.name, told.data["check"], told.data["outcome"], told.data["commit"]) == (
         "CHECK_FINISHED",
         "check0",
@@ -197,7 +199,7 @@ def test_no_findings_do_not_pass() -> None:
     events = concluded(an_active_task(Stage.VERIFY), replace(PASSED, verdict=Verdict(())))
 
     assert [e.passed for e in events if isinstance(e, Judged)] == [False]
-    assert the_retry(events).failure.kind is Kind.QUALITY_FAILURE
+    assert the_retry(events).failure.kind is FailureKind.QUALITY_FAILURE
 
 
 @pytest.mark.spec("5.1", "10.1")
@@ -214,12 +216,12 @@ def test_a_failing_check_is_tried_again_with_a_date() -> None:
 @pytest.mark.spec("3.5")
 def test_nothing_changed_is_sent_back_although_all_checks_pass() -> None:
     """The checks pass on the base: they prove nothing of an agent that left it alone."""
-    task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit(said="Done already.")))
+    task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit(output_tail="Done already.")))
 
     failure = the_retry(concluded(task, replace(PASSED, changed=()))).failure
 
     assert (failure.kind, failure.pattern, failure.check) == (
-        Kind.INCOMPLETE,
+        FailureKind.INCOMPLETE,
         "no-change",
         "no-change",
     )
@@ -228,13 +230,13 @@ def test_nothing_changed_is_sent_back_although_all_checks_pass() -> None:
 
 @pytest.mark.spec("3.5")
 def test_nothing_changed_again_is_a_question_to_a_person() -> None:
-    before = classification.of_idleness(an_exit())
-    work = Work(head="head", exit=an_exit(said="Done."))
+    before = classification.classify_needless_run(an_exit())
+    work = Work(head="head", exit=an_exit(output_tail="Done."))
     task = an_active_task(Stage.VERIFY, work=work, feedback=before)
 
     asked = concluded(task, replace(PASSED, changed=()))[-2]
 
-    assert isinstance(asked, EscalateDecided)
+    assert isinstance(asked, EscalationDecided)
     assert asked.blocked is Reason.NEEDS_HUMAN
     assert "The agent says: Done." in asked.question.text
     assert Choice.WAIVE in asked.question.choices
@@ -261,12 +263,12 @@ def test_nothing_changed_is_done_where_the_plan_or_a_person_says_so(may: dict[st
 @pytest.mark.parametrize(
     ("exit_", "kind"),
     [
-        (an_exit(code=1), Kind.INCOMPLETE),
-        (an_exit(code=1, limit="rate"), Kind.RATE_LIMIT),
-        (an_exit(ended_by="deadline"), Kind.TIMEOUT),
+        (an_exit(code=1), FailureKind.INCOMPLETE),
+        (an_exit(code=1, limit="rate"), FailureKind.RATE_LIMIT),
+        (an_exit(ended_by="deadline"), FailureKind.TIMEOUT),
     ],
 )
-def test_nothing_changed_after_a_bad_end_is_no_success(exit_: object, kind: Kind) -> None:
+def test_nothing_changed_after_a_bad_end_is_no_success(exit_: object, kind: FailureKind) -> None:
     """The checks passed on the base already, so they prove nothing of this agent."""
     task = an_active_task(Stage.VERIFY, work=Work(exit=exit_))  # type: ignore[arg-type]
 
@@ -278,13 +280,13 @@ def test_nothing_changed_after_a_bad_end_is_no_success(exit_: object, kind: Kind
 def test_passing_checks_never_overrule_an_agent_that_says_it_failed(
     changed: tuple[str, ...],
 ) -> None:
-    exit_ = an_exit(failed=True, claim="no network")
+    exit_ = an_exit(reports_failure=True, failure_claim="no network")
     task = an_active_task(Stage.VERIFY, work=Work(head="h", exit=exit_))
 
     events = concluded(task, replace(PASSED, changed=changed))
 
     failure = the_retry(events).failure
-    assert (failure.kind, failure.pattern) == (Kind.INCOMPLETE, "agent-failed")
+    assert (failure.kind, failure.pattern) == (FailureKind.INCOMPLETE, "agent-failed")
     assert "no network" in failure.message
     assert not next(event for event in events if isinstance(event, Judged)).passed
 
@@ -296,7 +298,10 @@ def test_other_words_about_the_same_failure_are_the_same_failure() -> None:
         the_retry(
             concluded(an_active_task(Stage.VERIFY, work=Work(head="h", exit=exit_)), PASSED)
         ).failure
-        for exit_ in (an_exit(failed=True, claim="no net"), an_exit(failed=True, claim="alas"))
+        for exit_ in (
+            an_exit(reports_failure=True, failure_claim="no net"),
+            an_exit(reports_failure=True, failure_claim="alas"),
+        )
     )
 
     assert one.fingerprint == other.fingerprint
@@ -304,7 +309,7 @@ def test_other_words_about_the_same_failure_are_the_same_failure() -> None:
 
 @pytest.mark.spec("16.8", "6.9")
 def test_a_failing_check_goes_back_with_the_agents_own_words() -> None:
-    exit_ = an_exit(code=1, failed=True, claim="no network")
+    exit_ = an_exit(code=1, reports_failure=True, failure_claim="no network")
     task = an_active_task(Stage.VERIFY, work=Work(head="h", exit=exit_))
 
     failure = the_retry(concluded(task, FAILED)).failure
@@ -320,7 +325,10 @@ def test_a_contradiction_is_a_question_with_both_sides() -> None:
 
     asked = the_escalation(concluded(task, report))
 
-    assert (asked.failure.kind, asked.blocked) == (Kind.ESCALATE_REQUIRED, Reason.NEEDS_HUMAN)
+    assert (asked.failure.kind, asked.blocked) == (
+        FailureKind.ESCALATE_REQUIRED,
+        Reason.NEEDS_HUMAN,
+    )
     assert "Make login work." in asked.question.text
     assert "test_a wants 3" in asked.question.text
 
@@ -332,7 +340,7 @@ def test_nothing_changed_is_incomplete_and_says_what_is_still_missing() -> None:
     failure = the_retry(concluded(task, replace(FAILED, changed=()))).failure
 
     assert (failure.kind, failure.pattern, failure.check) == (
-        Kind.INCOMPLETE,
+        FailureKind.INCOMPLETE,
         "no-change",
         "check0",
     )
@@ -357,7 +365,7 @@ def test_a_check_that_cannot_run_is_repeated_without_the_agent() -> None:
     events = concluded(task, replace(FAILED, verdict=broken))
 
     assert the_retry(events).stage is Stage.VERIFY
-    assert fold(task, events).counts == Counts(faults=1)
+    assert fold_events(task, events).counts == Counts(faults=1)
 
 
 @pytest.mark.spec("1.2")
@@ -372,11 +380,11 @@ def test_a_report_need_not_change_files() -> None:
 
 @pytest.mark.spec("4.1", "4.5")
 def test_a_conflict_names_the_files() -> None:
-    report = Conflicted(("a.py", "b.py"), "onto", "tree")
+    report = MergeConflicted(("a.py", "b.py"), "onto", "tree")
 
     retry = the_retry(concluded(an_active_task(Stage.VERIFY), report))
 
-    assert (retry.failure.kind, retry.failure.pattern) == (Kind.CONFLICT, "merge-conflict")
+    assert (retry.failure.kind, retry.failure.pattern) == (FailureKind.CONFLICT, "merge-conflict")
     assert [item.name for item in retry.failure.items] == ["a.py", "b.py"]
 
 
@@ -386,7 +394,7 @@ def test_a_conflict_names_the_files() -> None:
 @pytest.mark.spec("3.4", "0.3")
 @pytest.mark.parametrize("already", [False, True])
 def test_a_landing_is_one_event(already: bool) -> None:
-    events = concluded(an_active_task(Stage.LAND), LandedOn("c0ffee", already))
+    events = concluded(an_active_task(Stage.LAND), CommitLanded("c0ffee", already))
 
     assert events == (Landed("c0ffee", already),)
 
@@ -398,12 +406,12 @@ def test_a_landing_after_failures_is_a_cure() -> None:
         Stage.LAND,
         attempt=2,
         feedback=failure,
-        kinds=("QUALITY_FAILURE",),
+        failure_kinds=("QUALITY_FAILURE",),
     )
 
-    _, note = concluded(task, LandedOn("c0ffee"))
+    _, note = concluded(task, CommitLanded("c0ffee"))
 
-    assert note == Note(
+    assert note == JournalNote(
         "RETRY_SUCCESS",
         {
             "retry_count": 1,
@@ -417,18 +425,18 @@ def test_a_landing_after_failures_is_a_cure() -> None:
 
 @pytest.mark.spec("3.4")
 def test_a_branch_that_moved_is_verified_again() -> None:
-    assert concluded(an_active_task(Stage.LAND), Moved("new")) == (LandRefused("new"),)
+    assert concluded(an_active_task(Stage.LAND), BranchMoved("new")) == (LandingRefused("new"),)
 
 
 @pytest.mark.spec("3.4", "0.4", "4.8")
 def test_a_branch_that_always_moves_is_our_fault_in_the_end() -> None:
-    task = an_active_task(Stage.LAND, work=Work(proven="c0ffee", refused=10))
+    task = an_active_task(Stage.LAND, work=Work(verified_commit="c0ffee", landing_refusals=10))
 
-    refused, retry = concluded(task, Moved("new"))
+    refused, retry = concluded(task, BranchMoved("new"))
 
-    assert refused == LandRefused("new")
+    assert refused == LandingRefused("new")
     assert isinstance(retry, RetryDecided)
-    assert retry.failure.ours
+    assert retry.failure.is_our_fault
     assert retry.stage is Stage.VERIFY
 
 
@@ -440,9 +448,9 @@ def test_a_branch_that_always_moves_is_our_fault_in_the_end() -> None:
 def test_a_fault_of_ours_repeats_the_stage(stage: Stage) -> None:
     task = an_active_task(stage)
 
-    events = concluded(task, Faulted("index.lock exists", transient=True))
+    events = concluded(task, StageFaulted("index.lock exists", transient=True))
 
-    after = fold(task, events)
+    after = fold_events(task, events)
     assert (the_retry(events).stage, after.counts) == (stage, Counts(faults=1))
     assert (after.attempt, after.feedback) == (task.attempt, None)
 
@@ -450,7 +458,7 @@ def test_a_fault_of_ours_repeats_the_stage(stage: Stage) -> None:
 @pytest.mark.spec("4.2", "4.7", "1.3")
 @pytest.mark.parametrize("stage", Stage)
 def test_a_permanent_fault_asks_a_person_and_goes_on_there(stage: Stage) -> None:
-    report = Faulted("git is missing", transient=False, code="RESOURCE_NOT_FOUND")
+    report = StageFaulted("git is missing", transient=False, code="RESOURCE_NOT_FOUND")
 
     asked = the_escalation(concluded(an_active_task(stage), report))
 
@@ -459,15 +467,15 @@ def test_a_permanent_fault_asks_a_person_and_goes_on_there(stage: Stage) -> None
 
 
 @pytest.mark.spec("3.7")
-@pytest.mark.parametrize("report", [Lost("cut off"), Interrupted("cut off")])
-def test_a_cut_off_agent_starts_afresh(report: Report) -> None:
+@pytest.mark.parametrize("report", [AgentLost("cut off"), WorkInterrupted("cut off")])
+def test_a_cut_off_agent_starts_afresh(report: StageReport) -> None:
     task = an_active_task(Stage.WORK)
 
     events = concluded(task, report)
 
-    after = fold(task, events)
-    assert (after.stage, after.fresh_next) == (Stage.PREPARE, True)
-    assert (after.counts.interruptions, after.counts.total) == (1, 0)
+    after = fold_events(task, events)
+    assert (after.stage, after.needs_fresh_worktree) == (Stage.PREPARE, True)
+    assert (after.counts.interruptions, after.counts.total_failures) == (1, 0)
 
 
 @pytest.mark.spec("9.5")
@@ -475,16 +483,16 @@ def test_a_cut_off_agent_starts_afresh(report: Report) -> None:
     ("stage", "report"),
     [
         (Stage.PREPARE, PREPARED),
-        (Stage.WORK, Lost("cut off")),
+        (Stage.WORK, AgentLost("cut off")),
         (Stage.VERIFY, PASSED),
         (Stage.VERIFY, FAILED),
-        (Stage.VERIFY, Conflicted(("a.py",), "onto", "tree")),
-        (Stage.LAND, Moved("new")),
-        (Stage.LAND, Faulted("disk", transient=True)),
+        (Stage.VERIFY, MergeConflicted(("a.py",), "onto", "tree")),
+        (Stage.LAND, BranchMoved("new")),
+        (Stage.LAND, StageFaulted("disk", transient=True)),
     ],
 )
-def test_whatever_was_seen_a_wish_to_cancel_wins(stage: Stage, report: Report) -> None:
-    task = an_active_task(stage, cancel_wanted=True)
+def test_whatever_was_seen_a_wish_to_cancel_wins(stage: Stage, report: StageReport) -> None:
+    task = an_active_task(stage, cancel_requested=True)
 
     events = concluded(task, report)
 
@@ -494,7 +502,7 @@ def test_whatever_was_seen_a_wish_to_cancel_wins(stage: Stage, report: Report) -
 @pytest.mark.spec("9.5", "10.6")
 @pytest.mark.parametrize("ended_by", ["", "cancel"])
 def test_an_agent_that_ran_is_told_of_before_its_task_is_cancelled(ended_by: str) -> None:
-    task = an_active_task(Stage.WORK, cancel_wanted=True)
+    task = an_active_task(Stage.WORK, cancel_requested=True)
     exit_ = replace(WORKED.exit, ended_by=ended_by, cost=0.5)
 
     finished, cancelled = concluded(task, replace(WORKED, exit=exit_))
@@ -510,27 +518,27 @@ def test_what_a_cut_off_agent_cost_counts_and_its_attempt_does_not(ended_by: str
     task = an_active_task(Stage.WORK)
     exit_ = replace(WORKED.exit, code=None, ended_by=ended_by, cost=0.5)
 
-    after = fold(task, concluded(task, replace(WORKED, exit=exit_)))
+    after = fold_events(task, concluded(task, replace(WORKED, exit=exit_)))
 
-    assert (after.stage, after.fresh_next) == (Stage.PREPARE, True)
-    assert (after.counts.interruptions, after.counts.total) == (1, 0)
-    assert after.spent_on.money == 0.5
+    assert (after.stage, after.needs_fresh_worktree) == (Stage.PREPARE, True)
+    assert (after.counts.interruptions, after.counts.total_failures) == (1, 0)
+    assert after.spend.money == 0.5
 
 
 @pytest.mark.spec("9.5", "0.2")
 def test_cancelled_work_is_kept_at_its_ref() -> None:
-    task = an_active_task(Stage.WORK, cancel_wanted=True)
+    task = an_active_task(Stage.WORK, cancel_requested=True)
 
-    assert concluded(task, Interrupted("cancelled", ref="kept")) == (
+    assert concluded(task, WorkInterrupted("cancelled", saved_ref="kept")) == (
         Cancelled("cancelled by a person", "kept"),
     )
 
 
 @pytest.mark.spec("9.5", "0.1")
 def test_what_has_landed_has_landed() -> None:
-    task = an_active_task(Stage.LAND, cancel_wanted=True)
+    task = an_active_task(Stage.LAND, cancel_requested=True)
 
-    assert fold(task, concluded(task, LandedOn("c0ffee"))).state is State.DONE
+    assert fold_events(task, concluded(task, CommitLanded("c0ffee"))).state is State.DONE
 
 
 # ------------------------------------------------------------------ why
@@ -541,17 +549,17 @@ def test_what_has_landed_has_landed() -> None:
     ("stage", "report", "rule"),
     [
         (Stage.VERIFY, FAILED, "5.1"),
-        (Stage.WORK, Lost("cut off"), "3.7"),
-        (Stage.VERIFY, Faulted("disk", transient=True), "4.8"),
-        (Stage.VERIFY, Faulted("git", transient=False), "4.2"),
+        (Stage.WORK, AgentLost("cut off"), "3.7"),
+        (Stage.VERIFY, StageFaulted("disk", transient=True), "4.8"),
+        (Stage.VERIFY, StageFaulted("git", transient=False), "4.2"),
         (Stage.WORK, replace(WORKED, exit=an_exit(question="?")), "4.1"),
     ],
 )
 def test_every_decision_says_its_rule_its_inputs_and_what_would_change_it(
-    stage: Stage, report: Report, rule: str
+    stage: Stage, report: StageReport, rule: str
 ) -> None:
     events = concluded(an_active_task(stage), report)
-    (decided,) = (e for e in events if isinstance(e, RetryDecided | EscalateDecided))
+    (decided,) = (e for e in events if isinstance(e, RetryDecided | EscalationDecided))
 
     assert decided.why.rule == rule
     assert decided.why.inputs["kind"] == decided.failure.kind.value
@@ -575,12 +583,12 @@ def test_a_futile_failure_climbs_the_ladder_of_agents() -> None:
         events = concluded(task, FAILED)
         retry = the_retry(events)
         seen.append((retry.strategy, retry.fresh, retry.agent_index))
-        after = fold(task, events)
+        after = fold_events(task, events)
         task = replace(
             after, state=State.ACTIVE, stage=Stage.VERIFY, work=task.work, lease=task.lease
         )
 
-    (held,) = (event for event in concluded(task, FAILED) if isinstance(event, Held))
+    (held,) = (event for event in concluded(task, FAILED) if isinstance(event, AwaitingRerun))
 
     assert seen == [("continue", False, 0), ("fresh", True, 0), ("next-agent", True, 1)]
     assert held.blocked is Reason.MAX_RETRIES
@@ -592,15 +600,15 @@ def test_an_escalation_is_told_with_words_for_a_person() -> None:
     spec = a_spec(policy=a_policy(reruns_max=0))
     spent = Counts(failures={"QUALITY_FAILURE": 3})
     before = ("TIMEOUT", "QUALITY_FAILURE", "QUALITY_FAILURE")
-    task = an_active_task(Stage.VERIFY, spec=spec, counts=spent, kinds=before)
+    task = an_active_task(Stage.VERIFY, spec=spec, counts=spent, failure_kinds=before)
 
     events = concluded(task, FAILED)
 
     asked, told = events[-2:]
-    assert isinstance(asked, EscalateDecided)
+    assert isinstance(asked, EscalationDecided)
     assert asked.failure_summary["failure_types"] == [*before, "QUALITY_FAILURE"]
     assert asked.failure_summary["last_failure"]["timestamp"] == NOW.isoformat()
-    assert isinstance(told, Note)
+    assert isinstance(told, JournalNote)
     assert told.name == "ESCALATE_EXECUTED"
     assert "yaoki" in told.data["user_message"]
     assert told.data["recommended_actions"]

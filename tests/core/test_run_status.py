@@ -6,7 +6,13 @@ import pytest
 
 from tests.builders import a_run
 from yaoki.core.model import State
-from yaoki.core.run_status import EXIT, Status, required_done, stands_at, status
+from yaoki.core.run_status import (
+    EXIT_CODES,
+    RunStatus,
+    current_run_status,
+    derive_run_status,
+    required_done,
+)
 
 W, A, E, D, C, R = (
     State.WAITING,
@@ -49,13 +55,13 @@ def tally(
 def test_a_run_at_rest(
     required: tuple[State, ...], optional: tuple[State, ...], wanted: str
 ) -> None:
-    assert status(tally(required, optional), resting=True).value == wanted
+    assert derive_run_status(tally(required, optional), idle=True).value == wanted
 
 
 @pytest.mark.spec("1.1", "0.6")
 @pytest.mark.parametrize("states", [(D,), (E,), (C,), (W,)])
 def test_a_run_that_does_not_rest_is_active_whatever_its_tasks(states: tuple[State, ...]) -> None:
-    assert status(tally(states, ()), resting=False) is Status.ACTIVE
+    assert derive_run_status(tally(states, ()), idle=False) is RunStatus.ACTIVE
 
 
 @pytest.mark.spec("1.1", "0.6")
@@ -64,13 +70,16 @@ def test_a_run_whose_last_task_lands_between_two_looks_is_active(
     states: tuple[tuple[State, ...], tuple[State, ...]],
 ) -> None:
     """Tasks are counted before the store is asked whether all rest."""
-    assert status(tally(*states), resting=True) is Status.ACTIVE
-    assert stands_at(a_run(paused="budget: used up"), tally(*states), resting=True) is Status.ACTIVE
+    assert derive_run_status(tally(*states), idle=True) is RunStatus.ACTIVE
+    assert (
+        current_run_status(a_run(pause_reason="budget: used up"), tally(*states), idle=True)
+        is RunStatus.ACTIVE
+    )
 
 
 @pytest.mark.spec("12.1")
 def test_the_exit_codes() -> None:
-    assert {s.value: code for s, code in EXIT.items()} == {
+    assert {s.value: code for s, code in EXIT_CODES.items()} == {
         "DONE": 0,
         "CANCELLED": 3,
         "ESCALATED": 4,

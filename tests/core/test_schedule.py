@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.builders import MINUTE, NOW, SECOND
 from yaoki.core.model import RunId
-from yaoki.core.schedule import AGEING, rank, share, turns
+from yaoki.core.schedule import AGEING, fair_order, rank, slots_per_run
 
 A, B, C = RunId("a"), RunId("b"), RunId("c")
 
@@ -71,7 +71,7 @@ def test_the_order_of_two_waiting_tasks_never_changes(
 def test_the_run_with_the_fewest_at_work_has_the_turn(
     waiting: dict[RunId, int], active: dict[RunId, int], limit: int, order: list[RunId]
 ) -> None:
-    assert turns(waiting, active, limit) == order
+    assert fair_order(waiting, active, limit) == order
 
 
 @pytest.mark.spec("11.6")
@@ -83,7 +83,7 @@ def test_the_run_with_the_fewest_at_work_has_the_turn(
 def test_turns_are_fair_and_waste_nothing(
     waiting: dict[RunId, int], active: dict[RunId, int], limit: int
 ) -> None:
-    given_ = share(turns(waiting, active, limit))
+    given_ = slots_per_run(fair_order(waiting, active, limit))
 
     assert sum(given_.values()) == min(limit, sum(waiting.values()))
     assert all(n <= waiting[run] for run, n in given_.items())

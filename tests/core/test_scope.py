@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaoki.core.scope import covered, matches, of_sessions, of_yaoki, outside
+from yaoki.core.scope import (
+    is_in_scope,
+    matches_glob,
+    paths_outside_scope,
+    session_paths,
+    yaoki_paths,
+)
 
 TABLE = [
     ("src/**", "src/a.py", True),
@@ -39,18 +45,18 @@ TABLE = [
 @pytest.mark.spec("3.6")
 @pytest.mark.parametrize(("glob", "path", "fits"), TABLE)
 def test_globs(glob: str, path: str, fits: bool) -> None:
-    assert matches(path, glob) is fits
+    assert matches_glob(path, glob) is fits
 
 
 @pytest.mark.spec("3.6")
 def test_paths_no_glob_covers_are_outside() -> None:
     changed = ["tests/a.py", "src/auth/x.py", "setup.cfg", "docs/a.md"]
 
-    assert outside(changed, ["src/**", "tests/**"]) == ("docs/a.md", "setup.cfg")
+    assert paths_outside_scope(changed, ["src/**", "tests/**"]) == ("docs/a.md", "setup.cfg")
 
 
 def test_without_a_scope_nothing_is_outside() -> None:
-    assert outside(["a", "b/c"], []) == ()
+    assert paths_outside_scope(["a", "b/c"], []) == ()
 
 
 @pytest.mark.spec("3.6", "14.3")
@@ -70,29 +76,29 @@ def test_without_a_scope_nothing_is_outside() -> None:
 def test_what_is_of_yaoki_itself_is_outside_of_every_task(
     path: str, scope: tuple[str, ...], own: bool
 ) -> None:
-    assert of_yaoki([path, "src/a.py"], scope) == ((path,) if own else ())
+    assert yaoki_paths([path, "src/a.py"], scope) == ((path,) if own else ())
 
 
 def test_the_last_glob_that_matches_has_the_say() -> None:
     globs = ["src/**", "!src/secret/**", "src/secret/open.py"]
 
-    assert covered("src/a.py", globs)
-    assert not covered("src/secret/a.py", globs)
-    assert covered("src/secret/open.py", globs)
+    assert is_in_scope("src/a.py", globs)
+    assert not is_in_scope("src/secret/a.py", globs)
+    assert is_in_scope("src/secret/open.py", globs)
 
 
 def test_many_stars_stay_cheap() -> None:
-    assert not matches("a/" * 200 + "b", "**/a/" * 60 + "c")
-    assert not matches("a" * 5000, "a*" * 200 + "b")
+    assert not matches_glob("a/" * 200 + "b", "**/a/" * 60 + "c")
+    assert not matches_glob("a" * 5000, "a*" * 200 + "b")
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c.py"]), min_size=1, max_size=6))
 def test_a_path_is_in_its_own_scope(parts: list[str]) -> None:
     path = "/".join(parts)
 
-    assert matches(path, path)
-    assert matches(path, "**")
-    assert outside([path], [parts[0]]) == ()
+    assert matches_glob(path, path)
+    assert matches_glob(path, "**")
+    assert paths_outside_scope([path], [parts[0]]) == ()
 
 
 @pytest.mark.spec("16.10")
@@ -109,4 +115,4 @@ def test_a_path_is_in_its_own_scope(parts: list[str]) -> None:
     ],
 )
 def test_what_starts_a_program_in_the_next_session_is_known(path: str, starts: bool) -> None:
-    assert bool(of_sessions([path], ())) is starts
+    assert bool(session_paths([path], ())) is starts

@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_failure, a_spec, a_task
-from yaoki.core.bisect import first_red, partners
-from yaoki.core.decide.iteration import Commit, Iteration, step
-from yaoki.core.decide.recovery import choose
-from yaoki.core.decide.rounds import next_round
+from yaoki.core.bisect import find_partners, first_red
+from yaoki.core.decide.iteration import CommitOutcome, Iteration, decide_iteration
+from yaoki.core.decide.recovery import decide_recovery
+from yaoki.core.decide.rounds import plan_rerun_round
 from yaoki.core.machine.events import RecoveryStarted
 from yaoki.core.machine.evolution import evolve
 from yaoki.core.model import (
     RERUNS_PER_ROUND,
-    Continuous,
+    ContinuousMode,
     Counts,
-    Kind,
-    Strategy,
+    FailureKind,
+    RecoveryStrategy,
     Task,
     TaskId,
     TaskKind,
@@ -30,19 +30,24 @@ from yaoki.core.model import (
 # ------------------------------------------------------------------ re-runs
 
 
-def held(n: int, base: str = "old", kind: Kind = Kind.QUALITY_FAILURE) -> Task:
+def held(n: int, base: str = "old", kind: FailureKind = FailureKind.QUALITY_FAILURE) -> Task:
     task = a_task(failure=a_failure(kind))
-    return replace(task, id=TaskId(f"run00001-{n}"), n=n, held=True, began_at=base)
+    return replace(task, id=TaskId(f"run00001-{n}"), n=n, awaiting_rerun=True, first_base=base)
 
 
 @pytest.mark.spec("8.4", "1.4")
 def test_continuations_go_first_then_the_order_of_making_as_numbers() -> None:
-    tasks = [held(10), held(9), held(2, kind=Kind.TIMEOUT), held(30, kind=Kind.INCOMPLETE)]
+    tasks = [
+        held(10),
+        held(9),
+        held(2, kind=FailureKind.TIMEOUT),
+        held(30, kind=FailureKind.INCOMPLETE),
+    ]
 
-    chosen = next_round(tasks, "new")
+    chosen = plan_rerun_round(tasks, "new")
 
-    assert [task.n for task in chosen.rerun] == [2, 30, 9, 10]
-    assert chosen.ask == ()
+    assert [task.n for task in chosen.to_rerun] == [2, 30, 9, 10]
+    assert chosen.to_escalate == ()
 
 
 @pytest.mark.spec("8.4", "0.4")
@@ -50,20 +55,20 @@ def test_continuations_go_first_then_the_order_of_making_as_numbers() -> None:
 def test_a_round_is_bounded_and_never_starts_from_a_head_that_was_tried(bases: list[str]) -> None:
     tasks = [held(n, base) for n, base in enumerate(bases, start=1)]
 
-    chosen = next_round(tasks, "new")
+    chosen = plan_rerun_round(tasks, "new")
 
-    assert len(chosen.rerun) <= RERUNS_PER_ROUND
-    assert all(task.began_at == "old" for task in chosen.rerun)
-    assert [task.n for task in chosen.ask] == [t.n for t in tasks if t.began_at == "new"]
+    assert len(chosen.to_rerun) <= RERUNS_PER_ROUND
+    assert all(task.first_base == "old" for task in chosen.to_rerun)
+    assert [task.n for task in chosen.to_escalate] == [t.n for t in tasks if t.first_base == "new"]
 
 
 @pytest.mark.spec("8.4", "4.8")
 def test_a_task_that_never_began_is_asked_about_and_not_re_run() -> None:
     never = held(1, base="")
 
-    chosen = next_round([never], "new")
+    chosen = plan_rerun_round([never], "new")
 
-    assert (chosen.rerun, chosen.ask) == ((), (never,))
+    assert (chosen.to_rerun, chosen.to_escalate) == ((), (never,))
 
 
 # ------------------------------------------------------------------ groups
@@ -81,50 +86,50 @@ def group(*, atomic: bool = False, partial: bool = False, used: int = 0) -> Task
 @pytest.mark.parametrize(
     ("given_", "failed", "done", "wanted"),
     [
-        (group(), [C], [A, B], Strategy.RETRY_FAILED_ONLY),
-        (group(), [B], [A, C], Strategy.RETRY_FAILED_ONLY),
-        (group(), [A], [B, C], Strategy.ROLLBACK_AND_RETRY),
-        (group(atomic=True), [C], [A, B], Strategy.ROLLBACK_AND_RETRY),
-        (group(partial=True), [C], [A, B], Strategy.RETRY_FAILED_ONLY),
-        (group(partial=True, used=1), [C], [A, B], Strategy.PARTIAL_COMMIT),
-        (group(partial=True, used=1), [A, B, C], [], Strategy.ESCALATE),
-        (group(partial=True, atomic=True, used=1), [C], [A, B], Strategy.ESCALATE),
-        (group(used=1), [C], [A, B], Strategy.ESCALATE),
+        (group(), [C], [A, B], RecoveryStrategy.RETRY_FAILED_ONLY),
+        (group(), [B], [A, C], RecoveryStrategy.RETRY_FAILED_ONLY),
+        (group(), [A], [B, C], RecoveryStrategy.ROLLBACK_AND_RETRY),
+        (group(atomic=True), [C], [A, B], RecoveryStrategy.ROLLBACK_AND_RETRY),
+        (group(partial=True), [C], [A, B], RecoveryStrategy.RETRY_FAILED_ONLY),
+        (group(partial=True, used=1), [C], [A, B], RecoveryStrategy.PARTIAL_COMMIT),
+        (group(partial=True, used=1), [A, B, C], [], RecoveryStrategy.ESCALATE),
+        (group(partial=True, atomic=True, used=1), [C], [A, B], RecoveryStrategy.ESCALATE),
+        (group(used=1), [C], [A, B], RecoveryStrategy.ESCALATE),
     ],
 )
 def test_how_a_group_goes_on(
-    given_: Task, failed: list[TaskId], done: list[TaskId], wanted: Strategy
+    given_: Task, failed: list[TaskId], done: list[TaskId], wanted: RecoveryStrategy
 ) -> None:
-    assert choose(given_, failed, done, CHAIN, {A, B, C}).strategy is wanted
+    assert decide_recovery(given_, failed, done, CHAIN, {A, B, C}).strategy is wanted
 
 
 @pytest.mark.spec("16.9", "9.4")
 @pytest.mark.parametrize(
     ("failed", "done", "required", "wanted"),
     [
-        ([C], [A, B], {A, B}, Strategy.PARTIAL_COMMIT),
-        ([B, C], [A], {A, B}, Strategy.ESCALATE),
-        ([A], [C], {B, C}, Strategy.ESCALATE),
-        ([A], [C], {C}, Strategy.PARTIAL_COMMIT),
-        ([A, B, C], [], set(), Strategy.ESCALATE),
+        ([C], [A, B], {A, B}, RecoveryStrategy.PARTIAL_COMMIT),
+        ([B, C], [A], {A, B}, RecoveryStrategy.ESCALATE),
+        ([A], [C], {B, C}, RecoveryStrategy.ESCALATE),
+        ([A], [C], {C}, RecoveryStrategy.PARTIAL_COMMIT),
+        ([A, B, C], [], set(), RecoveryStrategy.ESCALATE),
     ],
 )
 def test_only_optional_subtasks_are_left_out_unasked(
-    failed: list[TaskId], done: list[TaskId], required: set[TaskId], wanted: Strategy
+    failed: list[TaskId], done: list[TaskId], required: set[TaskId], wanted: RecoveryStrategy
 ) -> None:
     """`B` needs `A`: without `A` it is left out as well, so both must be optional."""
     needs = {**CHAIN, TaskId("run00001-1"): (A, B, C)}
 
-    assert choose(group(used=1), failed, done, needs, required).strategy is wanted
+    assert decide_recovery(group(used=1), failed, done, needs, required).strategy is wanted
 
 
 @pytest.mark.spec("16.9")
 def test_a_subtask_that_failed_again_is_not_recovered() -> None:
-    first = evolve(group(), RecoveryStarted(Strategy.RETRY_FAILED_ONLY, (A, B), (C,)))
+    first = evolve(group(), RecoveryStarted(RecoveryStrategy.RETRY_FAILED_ONLY, (A, B), (C,)))
 
-    after = evolve(first, RecoveryStarted(Strategy.PARTIAL_COMMIT, (B,), (A, C)))
+    after = evolve(first, RecoveryStarted(RecoveryStrategy.PARTIAL_COMMIT, (B,), (A, C)))
 
-    assert (after.recovered, after.left_out) == ((A,), (B,))
+    assert (after.recovered_subtasks, after.left_out_subtasks) == ((A,), (B,))
 
 
 # ------------------------------------------------------------------ blame
@@ -154,17 +159,17 @@ def test_the_partners_are_exactly_those_it_takes(culprit: int, data: st.DataObje
     def red(chosen: Sequence[int]) -> bool:
         return taken <= set(chosen)
 
-    assert set(partners(culprit, red)) == taken
+    assert set(find_partners(culprit, red)) == taken
 
 
 @pytest.mark.spec("9.3")
 def test_combinations_that_cannot_be_made_end_the_search() -> None:
-    assert partners(9, lambda chosen: None if chosen else False) == ()
+    assert find_partners(9, lambda chosen: None if chosen else False) == ()
 
 
 # ------------------------------------------------------------------ iterations
 
-BOUNDS = Continuous(iterations_max=3, failures_max=2)
+BOUNDS = ContinuousMode(iterations_max=3, failures_max=2)
 EAGER = replace(BOUNDS, pause_on_failure=False)
 
 
@@ -172,22 +177,22 @@ EAGER = replace(BOUNDS, pause_on_failure=False)
 @pytest.mark.parametrize(
     ("ended", "before", "bounds", "what", "failures"),
     [
-        (Iteration(1, Commit.COMMITTED, proven=True), 1, BOUNDS, "stop", 0),
-        (Iteration(1, Commit.COMMITTED, proven=False), 0, BOUNDS, "next", 0),
-        (Iteration(1, Commit.NOTHING, proven=False), 1, BOUNDS, "next", 0),
-        (Iteration(3, Commit.COMMITTED, proven=False), 0, BOUNDS, "stop", 0),
-        (Iteration(1, Commit.COMMITTED, False, ("a",)), 0, BOUNDS, "pause", 1),
-        (Iteration(1, Commit.COMMITTED, False, ("a",)), 0, EAGER, "next", 1),
-        (Iteration(1, Commit.COMMITTED, False, ("a",)), 1, EAGER, "stop", 2),
-        (Iteration(1, Commit.STAGING_ERROR, False), 0, EAGER, "next", 1),
-        (Iteration(1, Commit.GIT_ERROR, False), 0, BOUNDS, "pause", 1),
+        (Iteration(1, CommitOutcome.COMMITTED, final_check_passed=True), 1, BOUNDS, "stop", 0),
+        (Iteration(1, CommitOutcome.COMMITTED, final_check_passed=False), 0, BOUNDS, "next", 0),
+        (Iteration(1, CommitOutcome.NOTHING, final_check_passed=False), 1, BOUNDS, "next", 0),
+        (Iteration(3, CommitOutcome.COMMITTED, final_check_passed=False), 0, BOUNDS, "stop", 0),
+        (Iteration(1, CommitOutcome.COMMITTED, False, ("a",)), 0, BOUNDS, "pause", 1),
+        (Iteration(1, CommitOutcome.COMMITTED, False, ("a",)), 0, EAGER, "next", 1),
+        (Iteration(1, CommitOutcome.COMMITTED, False, ("a",)), 1, EAGER, "stop", 2),
+        (Iteration(1, CommitOutcome.STAGING_ERROR, False), 0, EAGER, "next", 1),
+        (Iteration(1, CommitOutcome.GIT_ERROR, False), 0, BOUNDS, "pause", 1),
         # Parts of a conflicting change may stand: nobody repeats that unasked.
-        (Iteration(1, Commit.CONFLICT, False), 0, EAGER, "pause", 1),
+        (Iteration(1, CommitOutcome.CONFLICT, False), 0, EAGER, "pause", 1),
     ],
 )
 def test_what_follows_an_iteration(
-    ended: Iteration, before: int, bounds: Continuous, what: str, failures: int
+    ended: Iteration, before: int, bounds: ContinuousMode, what: str, failures: int
 ) -> None:
-    found = step(ended, before, bounds)
+    found = decide_iteration(ended, before, bounds)
 
-    assert (found.what, found.failures_in_row) == (what, failures)
+    assert (found.action, found.failures_in_row) == (what, failures)

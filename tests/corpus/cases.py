@@ -14,14 +14,14 @@ import yaml
 
 from tests.builders import a_finding, an_active_task, in_outbox
 from yaoki.adapters.agents.command import CommandAgent
-from yaoki.core.decide.classification import FATAL
-from yaoki.core.decide.failure_response import Moment
+from yaoki.core.decide.classification import FATAL_CATALOGUE
+from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.decide.rules import decide
-from yaoki.core.machine.events import EscalateDecided, Event, Judged, RetryDecided
+from yaoki.core.machine.events import EscalationDecided, Event, Judged, RetryDecided
 from yaoki.core.machine.evolution import evolve
 from yaoki.core.model import AgentExit, AgentSpec, Outcome, Stage, Task, TaskId, Verdict
-from yaoki.core.model.report import Verified, Worked
-from yaoki.ports import Look, Order
+from yaoki.core.model.stage_report import CandidateVerified, WorkCommitted
+from yaoki.ports import AttemptRequest, ProcessState
 
 HERE = Path(__file__).parent
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -97,10 +97,10 @@ def _case(data: Mapping[str, Any]) -> Case:
 # ------------------------------------------------------------------ the folder an attempt leaves
 
 
-def leave(case: Case, folder: Path) -> Look:
+def leave(case: Case, folder: Path) -> ProcessState:
     """Call the agent as a worker does, write what it left as its shim does, say how it ended."""
     command = case.argv or (case.agent, "--some", "option")
-    AGENT.launch(_order(AgentSpec("mine", command=command), folder))
+    AGENT.build_launch(_order(AgentSpec("mine", command=command), folder))
     (folder / "out.log").write_bytes(_out(case))
     (folder / "err.log").write_bytes(_err(case))
     # The error channel was written to last, if at all: two writes may share one tick of the clock.
@@ -108,7 +108,7 @@ def leave(case: Case, folder: Path) -> Look:
     for name, note in (("result.json", case.result), ("trajectory.json", case.trajectory)):
         if note is not None:
             (in_outbox(folder) / name).write_text(json.dumps(note))
-    return Look(
+    return ProcessState(
         "exited",
         code=case.code,
         signal=case.signal,
@@ -120,9 +120,11 @@ def leave(case: Case, folder: Path) -> Look:
     )
 
 
-def _order(agent: AgentSpec, folder: Path) -> Order:
+def _order(agent: AgentSpec, folder: Path) -> AttemptRequest:
     hour = timedelta(hours=1)
-    return Order(TaskId("abcd1234-1"), 1, 1, agent, "Do it.", folder, folder, hour, hour, hour)
+    return AttemptRequest(
+        TaskId("abcd1234-1"), 1, 1, agent, "Do it.", folder, folder, hour, hour, hour
+    )
 
 
 def _out(case: Case) -> bytes:
@@ -145,15 +147,17 @@ class Played:
 
     exit: AgentExit
     label: Label
-    decision: RetryDecided | EscalateDecided | None
+    decision: RetryDecided | EscalationDecided | None
 
 
 def play(case: Case, folder: Path) -> Played:
-    """The way of every attempt: folder, agent's exit, `Worked`, `Verified`, decision."""
+    """The way of every attempt: folder, agent's exit, `WorkCommitted`, `CandidateVerified`,
+    decision.
+    """
     exit_ = AGENT.read(folder, leave(case, folder))
     changed = ("src/login.py",) if case.changed else ()
     task = an_active_task(Stage.WORK)
-    worked = decide(task, Worked(exit_, "head", "tree", changed), Moment(NOW, 0.5))
+    worked = decide(task, WorkCommitted(exit_, "head", "tree", changed), ClockAndChance(NOW, 0.5))
     decision = _decision(worked)
     if decision is None:
         decision = _decision(_verified(_after(task, worked), case, changed))
@@ -167,8 +171,8 @@ def _after(task: Task, events: tuple[Event, ...]) -> Task:
 
 
 def _verified(task: Task, case: Case, changed: tuple[str, ...]) -> tuple[Event, ...]:
-    report = Verified(_verdict(case.checks), "c0ffee", "ba5e", changed)
-    events = decide(task, report, Moment(NOW, 0.5))
+    report = CandidateVerified(_verdict(case.checks), "c0ffee", "ba5e", changed)
+    events = decide(task, report, ClockAndChance(NOW, 0.5))
     judged = next(event for event in events if isinstance(event, Judged))
     assert judged.passed is (_decision(events) is None)
     return events
@@ -184,7 +188,7 @@ def _verdict(checks: Any) -> Verdict:
             words = f"{pattern}: one of them"
             return Verdict((a_finding(Outcome.FAILED, pattern=pattern, message=words),))
         case {"broken": str(how)}:
-            code = how if how in FATAL else ""
+            code = how if how in FATAL_CATALOGUE else ""
             assert code or how in {"transient", "permanent"}, how
             finding = a_finding(
                 Outcome.BROKEN, message="no such", transient=how == "transient", code=code
@@ -194,12 +198,12 @@ def _verdict(checks: Any) -> Verdict:
             raise AssertionError(f"checks: {checks!r}")
 
 
-def _decision(events: tuple[Event, ...]) -> RetryDecided | EscalateDecided | None:
-    found = (event for event in events if isinstance(event, RetryDecided | EscalateDecided))
+def _decision(events: tuple[Event, ...]) -> RetryDecided | EscalationDecided | None:
+    found = (event for event in events if isinstance(event, RetryDecided | EscalationDecided))
     return next(found, None)
 
 
-def _label(decision: RetryDecided | EscalateDecided | None, exit_: AgentExit) -> Label:
+def _label(decision: RetryDecided | EscalationDecided | None, exit_: AgentExit) -> Label:
     if decision is None:
         return Label("PASS", session=exit_.session)
     failure = decision.failure
@@ -208,9 +212,9 @@ def _label(decision: RetryDecided | EscalateDecided | None, exit_: AgentExit) ->
         failure.kind.value,
         failure.pattern,
         failure.code,
-        decision.blocked.value if isinstance(decision, EscalateDecided) else "",
+        decision.blocked.value if isinstance(decision, EscalationDecided) else "",
         None if wait is None else round(wait / timedelta(seconds=1), 3),
-        failure.ours,
+        failure.is_our_fault,
         exit_.session,
         failure.message,
     )

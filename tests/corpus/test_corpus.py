@@ -16,16 +16,21 @@ from hypothesis import strategies as st
 
 from tests.builders import a_policy, a_verdict, an_active_task, in_outbox
 from tests.corpus.cases import AGENT, NOW, Case, as_far_as_labelled, leave, load, play
-from yaoki.adapters.agents.limits import error_lines, limit_of, retry_after_of, word_in
-from yaoki.adapters.agents.reset_times import wait_in
-from yaoki.adapters.agents.structured import agent_of, keep_name, read_told
-from yaoki.core.decide.classification import FATAL
-from yaoki.core.decide.failure_response import Moment
+from yaoki.adapters.agents.limits import (
+    classify_error_lines,
+    classify_error_text,
+    find_retry_after,
+    select_error_lines,
+)
+from yaoki.adapters.agents.reset_times import find_wait
+from yaoki.adapters.agents.structured import identify_agent, read_summary, record_agent_name
+from yaoki.core.decide.classification import FATAL_CATALOGUE
+from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.decide.rules import decide
-from yaoki.core.machine.events import EscalateDecided, Note, RetryDecided
-from yaoki.core.model import AgentExit, Kind, Outcome, Stage, Work
-from yaoki.core.model.report import Verified
-from yaoki.ports import Look
+from yaoki.core.machine.events import EscalationDecided, JournalNote, RetryDecided
+from yaoki.core.model import AgentExit, FailureKind, Outcome, Stage, Work
+from yaoki.core.model.stage_report import CandidateVerified
+from yaoki.ports import ProcessState
 
 CASES = load()
 
@@ -53,8 +58,8 @@ def test_only_kinds_with_a_rule_are_tried_again(case: Case, tmp_path: Path) -> N
         asked = decision.failure.retry_after
         if asked is not None:
             assert decision.delay_ms == asked // timedelta(milliseconds=1)
-    if isinstance(decision, EscalateDecided):
-        assert decision.failure.kind not in policy.rules or decision.failure.ours
+    if isinstance(decision, EscalationDecided):
+        assert decision.failure.kind not in policy.rules or decision.failure.is_our_fault
 
 
 WAITING = [case for case in CASES if case.waits is not None]
@@ -65,7 +70,7 @@ WAITING = [case for case in CASES if case.waits is not None]
 def test_an_agents_own_waiting_is_read_while_it_runs(case: Case, tmp_path: Path) -> None:
     leave(case, tmp_path)
 
-    waits = AGENT.waits(tmp_path)
+    waits = AGENT.announced_wait(tmp_path)
 
     expected = timedelta.max if case.waits == "endless" else case.waits
     if isinstance(expected, timedelta):
@@ -83,9 +88,12 @@ def test_the_corpus_is_large_and_covers_every_kind_an_exit_can_have() -> None:
     assert len(CASES) >= 120
     assert len({case.id for case in CASES}) == len(CASES)
     # CONFLICT and LOST come from git and from leases, not from how an agent ended.
-    assert set(kinds) == {*Kind, "PASS", "UNKNOWN"} - {Kind.CONFLICT, Kind.LOST}
+    assert set(kinds) == {*FailureKind, "PASS", "UNKNOWN"} - {
+        FailureKind.CONFLICT,
+        FailureKind.LOST,
+    }
     assert agents >= {"claude", "codex", "gemini", "qwen", "opencode", "mini", "aider", "pi"}
-    assert codes == {*FATAL, ""}
+    assert codes == {*FATAL_CATALOGUE, ""}
 
 
 # ------------------------------------------------------------------ waits
@@ -151,16 +159,16 @@ TIMES: list[tuple[str, float | None]] = [
 @pytest.mark.spec("5.4")
 @pytest.mark.parametrize(("line", "seconds"), TIMES)
 def test_a_named_wait_is_understood_in_every_form(line: str, seconds: float | None) -> None:
-    wait = wait_in(line, NOW)
+    wait = find_wait(line, NOW)
 
     assert (None if wait is None else round(wait.total_seconds(), 3)) == seconds
 
 
 @pytest.mark.spec("5.4")
 def test_a_time_of_day_without_a_zone_is_read_where_the_machine_stands() -> None:
-    assert wait_in("try again at 9:00 AM.", NEW_YORK) == timedelta(hours=2)
-    assert wait_in("resets at 3pm (UTC)", NEW_YORK) == timedelta(hours=3)
-    assert wait_in("Retry-After: Sun, 15 Nov 2026 12:01:00 GMT", NEW_YORK) == timedelta(minutes=1)
+    assert find_wait("try again at 9:00 AM.", NEW_YORK) == timedelta(hours=2)
+    assert find_wait("resets at 3pm (UTC)", NEW_YORK) == timedelta(hours=3)
+    assert find_wait("Retry-After: Sun, 15 Nov 2026 12:01:00 GMT", NEW_YORK) == timedelta(minutes=1)
 
 
 # ------------------------------------------------------------------ the catalogue
@@ -180,15 +188,15 @@ def test_a_fatal_end_reaches_the_person_with_its_message_and_actions(
     exit_: AgentExit, code: str
 ) -> None:
     task = an_active_task(Stage.VERIFY, work=Work(base="ba5e", head="head", exit=exit_))
-    report = Verified(a_verdict(Outcome.FAILED), "c0ffee", "ba5e")
+    report = CandidateVerified(a_verdict(Outcome.FAILED), "c0ffee", "ba5e")
 
-    events = decide(task, report, Moment(NOW, 0.5))
+    events = decide(task, report, ClockAndChance(NOW, 0.5))
 
-    told = next(e for e in events if isinstance(e, Note) and e.name == "ESCALATE_EXECUTED")
-    failure = next(e.failure for e in events if isinstance(e, EscalateDecided))
+    told = next(e for e in events if isinstance(e, JournalNote) and e.name == "ESCALATE_EXECUTED")
+    failure = next(e.failure for e in events if isinstance(e, EscalationDecided))
     assert failure.code == code
     assert failure.message in str(told.data["user_message"])
-    assert FATAL[code].actions[0] in str(told.data["recommended_actions"])
+    assert FATAL_CATALOGUE[code].actions[0] in str(told.data["recommended_actions"])
 
 
 # ------------------------------------------------------------------ which agent it was
@@ -208,7 +216,7 @@ def test_a_fatal_end_reaches_the_person_with_its_message_and_actions(
     ],
 )
 def test_an_agent_is_known_by_its_command_line(command: tuple[str, ...], agent: str) -> None:
-    assert agent_of(command) == agent
+    assert identify_agent(command) == agent
 
 
 @pytest.mark.spec("4.2")
@@ -218,7 +226,7 @@ def test_the_end_of_a_long_output_is_found_and_its_session_too(tmp_path: Path) -
     final = '{"type":"turn.failed","error":{"message":"unexpected status 503"}}\n'
     (tmp_path / "out.log").write_text(opening + noise + final)
 
-    told = read_told(tmp_path, 1, NOW)
+    told = read_summary(tmp_path, 1, NOW)
 
     assert (told.limit, told.session) == ("overloaded", "t-1")
 
@@ -246,14 +254,14 @@ HOSTILE = [
 @pytest.mark.parametrize("raw", HOSTILE, ids=lambda raw: repr(raw[:12]))
 @pytest.mark.parametrize("agent", ["any", "claude", "aider", "gemini", "mini"])
 def test_a_hostile_channel_costs_little_time(tmp_path: Path, raw: bytes, agent: str) -> None:
-    keep_name(tmp_path, (agent,))
+    record_agent_name(tmp_path, (agent,))
     in_outbox(tmp_path)
     for name in ("out.log", "err.log", "outbox/result.json", "outbox/trajectory.json"):
         (tmp_path / name).write_bytes(raw)
 
     began = perf_counter()
-    AGENT.read(tmp_path, Look("exited", code=1))
-    AGENT.waits(tmp_path)
+    AGENT.read(tmp_path, ProcessState("exited", code=1))
+    AGENT.announced_wait(tmp_path)
 
     assert perf_counter() - began < SECONDS_MAX
 
@@ -297,10 +305,10 @@ def test_any_bytes_in_any_channel_are_read(
         in_outbox(tmp_path)
         (tmp_path / name).write_bytes(raw)
 
-    exit_ = AGENT.read(tmp_path, Look("exited", code=code))
+    exit_ = AGENT.read(tmp_path, ProcessState("exited", code=code))
 
     assert exit_.code == code
-    assert AGENT.waits(tmp_path) >= timedelta(0)
+    assert AGENT.announced_wait(tmp_path) >= timedelta(0)
 
 
 @pytest.mark.spec("14.4", "4.2")
@@ -313,19 +321,19 @@ def test_events_of_any_shape_are_read(
     (tmp_path / "out.log").write_text(lines)
     (tmp_path / "err.log").write_text("")
 
-    exit_ = AGENT.read(tmp_path, Look("exited", code=code))
+    exit_ = AGENT.read(tmp_path, ProcessState("exited", code=code))
 
     assert isinstance(exit_.session, str)
     assert exit_.retry_after is None or exit_.retry_after >= timedelta(0)
-    assert AGENT.waits(tmp_path) >= timedelta(0)
+    assert AGENT.announced_wait(tmp_path) >= timedelta(0)
 
 
 @pytest.mark.spec("5.4", "14.4")
 @given(st.text(max_size=300) | st.sampled_from([line for line, _ in TIMES]))
 def test_any_line_is_a_wait_or_none(line: str) -> None:
-    wait = wait_in(line, NOW)
+    wait = find_wait(line, NOW)
 
     assert wait is None or timedelta(0) <= wait <= timedelta(days=30)
-    assert isinstance(word_in(line), str)
-    assert isinstance(limit_of(error_lines(line)), str)
-    assert retry_after_of((line,), NOW) == wait
+    assert isinstance(classify_error_text(line), str)
+    assert isinstance(classify_error_lines(select_error_lines(line)), str)
+    assert find_retry_after((line,), NOW) == wait

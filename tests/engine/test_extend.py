@@ -10,7 +10,7 @@ import pytest
 from tests.builders import RUN_ID, HandClock, a_spec
 from tests.store.acts import opened, submit
 from yaoki.adapters.store import SqlStore
-from yaoki.engine.commands.extend import Growth
+from yaoki.engine.commands.extend import ExtendCommand
 from yaoki.errors import NotNow
 
 
@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Iterator[SqlStore]:
 def test_two_that_extend_a_plan_at_once_make_two_revisions(store: SqlStore) -> None:
     """Both had read the run before either wrote: both called theirs revision 2."""
     submit(store, a_spec("a"))
-    growth, seen = Growth(store), store.run(RUN_ID)
+    growth, seen = ExtendCommand(store), store.run(RUN_ID)
 
     first = growth.extend(seen, [a_spec("b")], {})
     second = growth.extend(seen, [a_spec("c")], {})
@@ -43,7 +43,7 @@ def test_a_run_that_is_cancelled_meanwhile_is_not_extended(store: SqlStore) -> N
     store.cancel_run(RUN_ID, "by a person")
 
     with pytest.raises(NotNow, match="was cancelled"):
-        Growth(store).extend(seen, [a_spec("b")], {})
+        ExtendCommand(store).extend(seen, [a_spec("b")], {})
 
     assert [row.name for row in store.rows(RUN_ID)] == ["a"]
 
@@ -52,9 +52,9 @@ def test_a_run_that_is_cancelled_meanwhile_is_not_extended(store: SqlStore) -> N
 def test_a_run_that_is_merged_meanwhile_is_not_extended(store: SqlStore) -> None:
     submit(store, a_spec("a"))
     seen = store.run(RUN_ID)
-    store.update_run(RUN_ID, "RUN_MERGED", {}, merged="c0ffee")
+    store.update_run(RUN_ID, "RUN_MERGED", {}, merged_commit="c0ffee")
 
     with pytest.raises(NotNow, match="is merged already"):
-        Growth(store).extend(seen, [a_spec("b")], {})
+        ExtendCommand(store).extend(seen, [a_spec("b")], {})
 
     assert [row.name for row in store.rows(RUN_ID)] == ["a"]

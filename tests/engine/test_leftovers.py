@@ -13,7 +13,7 @@ from tests.store.acts import lease_of, opened, submit, take
 from yaoki.adapters.store import SqlStore
 from yaoki.core.machine.events import Cancelled, CancelRequested
 from yaoki.core.model import RunId, Task, TaskId
-from yaoki.engine.loop.leftover_worktrees import Leftovers
+from yaoki.engine.loop.leftover_worktrees import LeftoverWorktrees
 from yaoki.errors import GitFailed
 from yaoki.ports import Workspace
 
@@ -25,10 +25,10 @@ class Removed:
         self.left = {task_id}
         self._stays = stays
 
-    def worktrees(self) -> frozenset[TaskId]:
+    def tasks_with_worktree(self) -> frozenset[TaskId]:
         return frozenset(self.left)
 
-    def release(self, task: Task) -> None:
+    def remove_worktree(self, task: Task) -> None:
         if not self._stays:
             self.left.discard(task.id)
         raise GitFailed("cannot run git: there is no folder")
@@ -50,7 +50,7 @@ def test_only_a_worktree_that_stays_is_told(store: SqlStore, stays: bool) -> Non
     store.record(lease_of(task), lambda _: over)
     place = Removed(task_id, stays=stays)
 
-    Leftovers(store, cast(Workspace, place)).sweep(RUN_ID)
+    LeftoverWorktrees(store, cast(Workspace, place)).sweep(RUN_ID)
 
     told = [e.event for e in store.journal(run_id=RunId(RUN_ID)) if e.event == "WARNING"]
     assert told == (["WARNING"] if stays else [])

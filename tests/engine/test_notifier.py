@@ -11,8 +11,8 @@ import pytest
 from tests.builders import RUN_ID, HandClock, a_spec
 from tests.store.acts import opened, submit
 from yaoki.adapters.store import SqlStore
-from yaoki.adapters.store.tables.outbox import ASKED_MAX, RETRY_FIRST, Posting
-from yaoki.engine.loop.notifier import Sending
+from yaoki.adapters.store.tables.outbox import RETRY_AFTER_MAX, RETRY_FIRST, NoticeSelection
+from yaoki.engine.loop.notifier import Notifier
 from yaoki.errors import NoticeFailed
 from yaoki.ports import Notice
 
@@ -37,7 +37,7 @@ def clock() -> HandClock:
 
 @pytest.fixture
 def store(tmp_path: Path, clock: HandClock) -> Iterator[SqlStore]:
-    made = opened(tmp_path / "state.db", clock, limits={"posting": Posting(("ear",))})
+    made = opened(tmp_path / "state.db", clock, limits={"posting": NoticeSelection(("ear",))})
     submit(made, a_spec("a"))
     made.pause(RUN_ID, "budget: a test asks", event="BUDGET_WARNING", data={"message": "80 %"})
     yield made
@@ -49,7 +49,7 @@ def store(tmp_path: Path, clock: HandClock) -> Iterator[SqlStore]:
     ("asked", "wait"),
     [
         (timedelta(minutes=30), timedelta(minutes=30)),
-        (timedelta(days=9), ASKED_MAX),
+        (timedelta(days=9), RETRY_AFTER_MAX),
         (timedelta(0), RETRY_FIRST),
     ],
     ids=["as asked", "at most a day", "not at once"],
@@ -61,7 +61,7 @@ def test_a_refused_notice_waits_as_long_as_its_receiver_asks(
     after ten seconds.
     """
     ear = Busy(asked)
-    sending = Sending(store, {"ear": ear}, clock)
+    sending = Notifier(store, {"ear": ear}, clock)
     sending.deliver()
     first = ear.asked
 
@@ -78,7 +78,7 @@ def test_a_refused_notice_waits_as_long_as_its_receiver_asks(
 @pytest.mark.spec("10.5")
 def test_without_a_wish_the_wait_is_the_usual_one(store: SqlStore, clock: HandClock) -> None:
     ear = Busy(None)
-    sending = Sending(store, {"ear": ear}, clock)
+    sending = Notifier(store, {"ear": ear}, clock)
     sending.deliver()
     first = ear.asked
 

@@ -9,16 +9,16 @@ import pytest
 
 from tests.builders import a_run, a_spec, a_task
 from yaoki.core.model import Run, Task
-from yaoki.core.model.report import Verified
-from yaoki.engine.stages.plan_task import PlanStages
-from yaoki.ports import PlanAnswer, Planning, Workspace
+from yaoki.core.model.stage_report import CandidateVerified
+from yaoki.engine.stages.plan_task import PlanTaskStages
+from yaoki.ports import PlannerAnswer, PlanReader, Workspace
 
 
 class Planner:
     """A planner that always answers with one task."""
 
-    def read(self, run: Run, task: Task, folder: Path) -> PlanAnswer:
-        return PlanAnswer(specs=(a_spec("next"),))
+    def read(self, run: Run, task: Task, folder: Path) -> PlannerAnswer:
+        return PlannerAnswer(specs=(a_spec("next"),))
 
 
 class Branch:
@@ -31,10 +31,10 @@ class Branch:
 @pytest.mark.spec("9.3", "6.2")
 def test_a_plan_that_passes_names_no_path_as_changed(tmp_path: Path) -> None:
     """Its changed paths were `("(the plan)",)`: a sentence where every reader expects a path."""
-    stages = PlanStages(cast(Workspace, Branch()), cast(Planning, Planner()))
+    stages = PlanTaskStages(cast(Workspace, Branch()), cast(PlanReader, Planner()))
 
     report = stages.verify(a_run(), a_task(), tmp_path)
 
-    assert isinstance(report, Verified)
+    assert isinstance(report, CandidateVerified)
     assert report.verdict.passed
     assert report.changed == ()

@@ -11,12 +11,12 @@ import pytest
 
 from tests.builders import HandClock, an_active_task
 from yaoki.core.model import Lease, RunId, Task, TaskId
-from yaoki.engine.claim_context import Hold
-from yaoki.engine.loop.admission import Admission, Admitted
+from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.loop.admission import Admission, AdmissionDecision
 from yaoki.engine.loop.pool import Pool
-from yaoki.engine.stages.stage_settings import Room
+from yaoki.engine.stage_settings import FreeCapacity
 from yaoki.errors import StoreError, WorkspaceError
-from yaoki.ports import ALL, NOTHING_NEW, Beat
+from yaoki.ports import ALL, NOTHING_NEW, HeartbeatResult
 
 RUN = RunId("run00001")
 SOON = timedelta(milliseconds=10)
@@ -36,15 +36,15 @@ class Heart:
     def version(self) -> int:
         return 0
 
-    def cancel_wanted(self) -> frozenset[TaskId]:
+    def tasks_to_stop(self) -> frozenset[TaskId]:
         return frozenset()
 
     def next_due(self, runs: Sequence[RunId] = ()) -> datetime | None:
         return None
 
-    def heartbeat(self, leases: Sequence[Lease], lease: timedelta) -> Beat:
+    def heartbeat(self, leases: Sequence[Lease], lease: timedelta) -> HeartbeatResult:
         self.beats += 1
-        return Beat(self.lost, frozenset())
+        return HeartbeatResult(self.lost, frozenset())
 
 
 class Carrier:
@@ -61,17 +61,17 @@ class Carrier:
         tasks, self.tasks = self.tasks, []
         return tasks
 
-    def carry(self, task: Task, hold: Hold) -> Task | None:
+    def carry(self, task: Task, hold: ClaimContext) -> Task | None:
         self.carrying.set()
         while not self.may_end.wait(0.005):
-            self.let_go = hold.why()
+            self.let_go = hold.stop_reason()
             if self.let_go:
                 return None
         return task
 
 
 def a_pool(store: Any, worker: Any, **more: Any) -> Pool:
-    given = {"rests": lambda _: not worker.tasks, "scan": lambda: None, **more}
+    given = {"complete": lambda _: not worker.tasks, "scan": lambda: None, **more}
     return Pool(
         store,
         worker,
@@ -79,7 +79,7 @@ def a_pool(store: Any, worker: Any, **more: Any) -> Pool:
         slots=2,
         lease=timedelta(minutes=1),
         heartbeat=SOON,
-        park=timedelta(hours=6),
+        park_after=timedelta(hours=6),
         **given,
     )
 
@@ -139,7 +139,7 @@ def test_a_pool_that_serves_all_goes_on_until_asked_and_settles_every_run() -> N
         pool.stop.drain = len(looked) == 2
         return False
 
-    pool = a_pool(Heart(), Carrier(None), rests=rests)
+    pool = a_pool(Heart(), Carrier(None), complete=rests)
 
     pool.serve_all(lambda: [RUN, OTHER])
 
@@ -155,10 +155,10 @@ def test_a_run_that_breaks_is_told_there_and_stops_no_other() -> None:
         looked.append(run)
         if run == RUN:
             raise WorkspaceError("its branch is gone")
-        pool.stop.ask()
+        pool.stop.escalate()
         return True
 
-    pool = a_pool(store, carrier, rests=rests)
+    pool = a_pool(store, carrier, complete=rests)
     pool.serve_all(lambda: [RUN, OTHER])
 
     assert looked == [RUN, OTHER]
@@ -171,7 +171,7 @@ def test_a_broken_store_stops_a_pool_that_serves_all() -> None:
         raise StoreError("the store failed")
 
     with pytest.raises(StoreError, match="the store failed"):
-        a_pool(Heart(), Carrier(None), rests=rests).serve_all(lambda: [RUN])
+        a_pool(Heart(), Carrier(None), complete=rests).serve_all(lambda: [RUN])
 
 
 @pytest.mark.spec("11.8")
@@ -192,14 +192,14 @@ def test_a_pool_that_serves_no_run_claims_nothing() -> None:
 @pytest.mark.spec("11.5")
 def test_a_machine_without_room_begins_nothing_new_and_says_so_once() -> None:
     carrier = Carrier(None)
-    rooms = iter([Room(1, 9), Room(2, 9), Room(3, 9), Room(9, 1)])
+    rooms = iter([FreeCapacity(1, 9), FreeCapacity(2, 9), FreeCapacity(3, 9), FreeCapacity(9, 1)])
     admission = Admission(lambda: next(rooms), disk_min=5, memory_min=5)
-    answers: list[Admitted] = []
+    answers: list[AdmissionDecision] = []
 
-    def admits() -> Admitted:
-        answers.append(admission.ask())
+    def admits() -> AdmissionDecision:
+        answers.append(admission.decide())
         if len(answers) == 4:
-            pool.stop.ask()
+            pool.stop.escalate()
         return answers[-1]
 
     class Changing(Heart):
@@ -208,10 +208,10 @@ def test_a_machine_without_room_begins_nothing_new_and_says_so_once() -> None:
             return self.beats
 
     store = Changing()
-    pool = a_pool(store, carrier, admits=admits, rests=lambda _: False)
+    pool = a_pool(store, carrier, admission=admits, complete=lambda _: False)
     pool.serve([RUN])
 
-    assert [a.lacking for a in answers] == ["disk", "disk", "disk", "memory"]
+    assert [a.shortage for a in answers] == ["disk", "disk", "disk", "memory"]
     assert carrier.begun == [NOTHING_NEW] * 4
     assert store.notes == [
         (RUN, "nothing new is begun here: 1 bytes of disk are free, 5 are needed"),

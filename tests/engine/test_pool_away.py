@@ -13,9 +13,9 @@ from tests.builders import HandClock
 from tests.engine.test_pool import RUN, SOON, Carrier, Heart
 from yaoki.core.model import RunId, Task
 from yaoki.engine.loop.admission import Admission
-from yaoki.engine.loop.pool import STUMBLES_MAX, Pool
-from yaoki.engine.stages.stage_settings import Room
-from yaoki.errors import GitFailed, RemoteAway
+from yaoki.engine.loop.pool import COMPLETION_FAILURES_MAX, Pool
+from yaoki.engine.stage_settings import FreeCapacity
+from yaoki.errors import GitFailed, RemoteUnreachable
 
 AWAY = "the remote origin cannot be used: no answer"
 MINUTE = timedelta(minutes=1)
@@ -46,7 +46,7 @@ class Ending(Carrier):
 
 
 def a_pool(store: Passing, worker: Any, **more: Any) -> Pool:
-    given = {"rests": lambda _: False, "scan": lambda: None, **more}
+    given = {"complete": lambda _: False, "scan": lambda: None, **more}
     return Pool(
         store,  # type: ignore[arg-type]
         worker,
@@ -54,7 +54,7 @@ def a_pool(store: Passing, worker: Any, **more: Any) -> Pool:
         slots=2,
         lease=MINUTE,
         heartbeat=SOON,
-        park=60 * MINUTE,
+        park_after=60 * MINUTE,
         **given,
     )
 
@@ -64,14 +64,17 @@ def test_a_machine_that_does_not_reach_the_remote_leaves_tasks_to_others() -> No
     """What it claimed would only wait here; what a person cancelled is ended all the same."""
     words = iter([AWAY, AWAY, ""])
     admission = Admission(
-        lambda: Room(9, 9), disk_min=5, memory_min=5, away=lambda: next(words, "")
+        lambda: FreeCapacity(9, 9),
+        disk_min=5,
+        memory_min=5,
+        remote_unreachable=lambda: next(words, ""),
     )
     carrier, store = Ending(), Passing()
 
     def rests(_: RunId) -> bool:
         return bool(carrier.begun)
 
-    a_pool(store, carrier, admits=admission.ask, rests=rests).serve([RUN])
+    a_pool(store, carrier, admission=admission.decide, complete=rests).serve([RUN])
 
     assert (carrier.ended, len(carrier.begun)) == (2, 1)
     assert store.notes == [(RUN, f"nothing new is begun here: {AWAY}")]
@@ -84,13 +87,13 @@ def test_a_run_whose_end_needs_the_remote_is_looked_at_again_until_it_answers() 
 
     def rests(run: RunId) -> bool:
         looks.append(run)
-        if len(looks) <= 3 * STUMBLES_MAX:
-            raise RemoteAway(AWAY)
+        if len(looks) <= 3 * COMPLETION_FAILURES_MAX:
+            raise RemoteUnreachable(AWAY)
         return True
 
-    a_pool(store, Carrier(None), rests=rests).serve([RUN])
+    a_pool(store, Carrier(None), complete=rests).serve([RUN])
 
-    assert len(looks) == 3 * STUMBLES_MAX + 1
+    assert len(looks) == 3 * COMPLETION_FAILURES_MAX + 1
     assert store.notes == [(RUN, AWAY)]
 
 
@@ -103,9 +106,9 @@ def test_a_passing_fault_of_git_is_borne_a_few_times_and_then_told() -> None:
         raise GitFailed("a lock is held", transient=True)
 
     with pytest.raises(GitFailed, match="a lock is held"):
-        a_pool(Passing(), Carrier(None), rests=rests).serve([RUN])
+        a_pool(Passing(), Carrier(None), complete=rests).serve([RUN])
 
-    assert len(looks) == STUMBLES_MAX + 1
+    assert len(looks) == COMPLETION_FAILURES_MAX + 1
 
 
 @pytest.mark.spec("0.6")
@@ -114,7 +117,7 @@ def test_a_lasting_fault_of_git_is_told_at_once() -> None:
         raise GitFailed("the branch is gone")
 
     with pytest.raises(GitFailed, match="the branch is gone"):
-        a_pool(Passing(), Carrier(None), rests=rests).serve([RUN])
+        a_pool(Passing(), Carrier(None), complete=rests).serve([RUN])
 
 
 @pytest.mark.spec("13.1", "8.2")
@@ -128,9 +131,9 @@ def test_a_quiet_moment_is_used_even_when_there_is_no_run_and_stopping_does_not_
 
     def scan() -> None:
         if begun.is_set():
-            pool.stop.ask()
+            pool.stop.escalate()
 
-    pool = a_pool(Passing(), Carrier(None), aside=aside, scan=scan)
+    pool = a_pool(Passing(), Carrier(None), idle_task=aside, scan=scan)
     try:
         pool.serve_all(list)
         assert begun.is_set()

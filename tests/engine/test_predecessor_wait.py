@@ -11,9 +11,9 @@ import pytest
 
 from tests.builders import HandClock, a_run, a_task
 from yaoki.core.model import Run, Stage, Task, Work
-from yaoki.core.model.report import Declined
-from yaoki.engine.claim_context import Hold
-from yaoki.engine.stages.predecessor_wait import WAIT_MAX, Riding
+from yaoki.core.model.stage_report import StageDeferred
+from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.stages.predecessor_wait import PREDECESSOR_WAIT_MAX, PredecessorWait
 from yaoki.ports import Workspace
 
 RUN = a_run()
@@ -25,22 +25,22 @@ class Queue:
     def __init__(self, looks: int | None) -> None:
         self._looks = looks
 
-    def coming(self, run: Run, commit: str, riders: object) -> bool:
+    def is_in_merge_queue(self, run: Run, commit: str, queue_members: object) -> bool:
         if self._looks is None:
             return True
         self._looks -= 1
         return self._looks >= 0
 
-    def holds(self, run: Run, commit: str) -> bool:
+    def branch_contains(self, run: Run, commit: str) -> bool:
         return True
 
 
-def riding(looks: int | None) -> Riding:
-    return Riding(cast(Workspace, Queue(looks)), HandClock())
+def riding(looks: int | None) -> PredecessorWait:
+    return PredecessorWait(cast(Workspace, Queue(looks)), HandClock())
 
 
 def waiting(stage: Stage) -> Task:
-    return replace(a_task(), stage=stage, work=Work(refused=1))
+    return replace(a_task(), stage=stage, work=Work(landing_refusals=1))
 
 
 def lending(slots: list[str]) -> Callable[[], AbstractContextManager[None]]:
@@ -58,11 +58,11 @@ def test_a_slot_is_lent_only_in_the_stage_that_the_store_does_not_count() -> Non
     in the pool and was counted by the store: two rules for one slot.
     """
     slots: list[str] = []
-    hold = replace(Hold(why=lambda: ""), lent=lending(slots))
+    hold = replace(ClaimContext(stop_reason=lambda: ""), release_slot=lending(slots))
 
-    riding(2).void(RUN, waiting(Stage.VERIFY), "c0ffee", hold)
+    riding(2).discard_if_predecessor_failed(RUN, waiting(Stage.VERIFY), "c0ffee", hold)
     in_verify = list(slots)
-    riding(2).early(RUN, waiting(Stage.LAND), "c0ffee", hold)
+    riding(2).wait_for_predecessor(RUN, waiting(Stage.LAND), "c0ffee", hold)
 
     assert in_verify == []
     assert slots == ["lent"]
@@ -71,9 +71,9 @@ def test_a_slot_is_lent_only_in_the_stage_that_the_store_does_not_count() -> Non
 @pytest.mark.spec("0.4")
 def test_a_wait_for_others_in_the_queue_ends() -> None:
     """A queue that never moves must not hold a thread for ever: the task is claimed again later."""
-    hold = Hold(why=lambda: "")
+    hold = ClaimContext(stop_reason=lambda: "")
 
-    told = riding(None).early(RUN, waiting(Stage.LAND), "c0ffee", hold)
+    told = riding(None).wait_for_predecessor(RUN, waiting(Stage.LAND), "c0ffee", hold)
 
-    assert isinstance(told, Declined)
-    assert f"{WAIT_MAX.total_seconds():.0f} s" in told.why
+    assert isinstance(told, StageDeferred)
+    assert f"{PREDECESSOR_WAIT_MAX.total_seconds():.0f} s" in told.reason

@@ -13,8 +13,8 @@ from tests.builders import RUN_ID, HandClock, a_spec
 from tests.store.acts import opened, submit
 from yaoki.adapters.store import SqlStore
 from yaoki.core.model import Run, State, Task
-from yaoki.engine.branch_guard import Guard
-from yaoki.engine.claim_context import Hold
+from yaoki.engine.branch_guard import BranchGuard
+from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.loop.worker import TRACEBACK_CHARS_MAX, Worker
 from yaoki.engine.stages.stages import Stages
 
@@ -29,7 +29,7 @@ class Broken:
     def line(self, run: Run, _: Task) -> Run:
         return run
 
-    def prepare(self, run: Run, task: Task, hold: Hold) -> Any:
+    def prepare(self, run: Run, task: Task, hold: ClaimContext) -> Any:
         return self._sink(self._depth)
 
     def _sink(self, depth: int) -> Any:
@@ -48,13 +48,13 @@ def a_worker(store: SqlStore, stages: Broken) -> Worker:
     return Worker(
         store,
         cast(Stages, stages),
-        cast(Guard, None),
+        cast(BranchGuard, None),
         HandClock(),
         holder="host:1",
         host="host",
         lease=timedelta(minutes=1),
         parallel=1,
-        alive=lambda _: True,
+        is_alive=lambda _: True,
     )
 
 
@@ -62,7 +62,7 @@ def carried(store: SqlStore, stages: Broken) -> Task:
     submit(store, a_spec("a"))
     worker = a_worker(store, stages)
     (task,) = worker.claim(1, [])
-    done = worker.carry(task, Hold(why=lambda: ""))
+    done = worker.carry(task, ClaimContext(stop_reason=lambda: ""))
     assert done is not None
     return done
 

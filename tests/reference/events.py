@@ -12,13 +12,13 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from tests.reference.told import told_events
 from tests.reference.words import CLASSES, TOLD
-from yaoki.core.machine.codec import EVENTS
-from yaoki.core.model import Spec
+from yaoki.core.machine.codec import EVENT_CLASSES
+from yaoki.core.model import TaskSpec
 from yaoki.faces.hooks import state as sessions
-from yaoki.ports.store import Entry
+from yaoki.ports.store import JournalEntry
 
 PLAIN = {str: "text", int: "number", float: "number", bool: "true or false", Any: "anything"}
-ELSEWHERE = {Spec: "a [task of the plan](plan.md#a-task)"}
+ELSEWHERE = {TaskSpec: "a [task of the plan](plan.md#a-task)"}
 HEAD = """\
 # Events
 
@@ -59,9 +59,11 @@ def page() -> str:
 
 def undescribed() -> set[str]:
     """Events of the code without words here, and words without an event."""
-    silent = {name for name, kind in EVENTS.items() if not (CLASSES.get(name) or _said(kind))}
-    told = set(told_events()) - set(EVENTS)
-    return silent | (set(CLASSES) - set(EVENTS)) | (told ^ set(TOLD))
+    silent = {
+        name for name, kind in EVENT_CLASSES.items() if not (CLASSES.get(name) or _said(kind))
+    }
+    told = set(told_events()) - set(EVENT_CLASSES)
+    return silent | (set(CLASSES) - set(EVENT_CLASSES)) | (told ^ set(TOLD))
 
 
 def unlisted_fields() -> dict[str, set[str]]:
@@ -75,13 +77,13 @@ def unlisted_fields() -> dict[str, set[str]]:
 def _parts() -> Iterator[str]:
     yield HEAD
     yield "| a line has | form |\n|---|---|\n"
-    hints = get_type_hints(Entry)
+    hints = get_type_hints(JournalEntry)
     wire = {"run_id": "run", "task_id": "task"}
     yield from (
-        f"| `{wire.get(f.name, f.name)}` | {_form(hints[f.name])} |\n" for f in fields(Entry)
+        f"| `{wire.get(f.name, f.name)}` | {_form(hints[f.name])} |\n" for f in fields(JournalEntry)
     )
     yield BEFORE
-    for name, kind in EVENTS.items():
+    for name, kind in EVENT_CLASSES.items():
         yield f"\n### `{name}`\n\n{CLASSES.get(name) or _said(kind)}\n{_table(kind)}"
     yield BETWEEN
     for name, (words, held) in sorted(TOLD.items()):
@@ -89,7 +91,7 @@ def _parts() -> Iterator[str]:
     yield AFTER
     yield ", ".join(f"`{name}`" for name in session_events()) + ".\n"
     yield "\n## Values\n"
-    values = _values(EVENTS.values())
+    values = _values(EVENT_CLASSES.values())
     for kind in sorted((v for v in values if is_dataclass(v)), key=lambda v: v.__name__):
         yield f"\n### {kind.__name__}\n\n{_said(kind)}\n{_table(kind)}"
     yield "\n### Words\n\n| of | one of |\n|---|---|\n"

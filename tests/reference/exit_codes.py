@@ -6,11 +6,11 @@ import inspect
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from yaoki.core.run_status import EXIT
+from yaoki.core.run_status import EXIT_CODES
 from yaoki.errors import YaokiError
 from yaoki.faces.cli.main import INTERRUPTED, PIPE_CLOSED
-from yaoki.faces.cli.text.errors import BAD_USAGE, INTERNAL
-from yaoki.faces.mcp.caller import Refusal
+from yaoki.faces.cli.text.errors import BAD_USAGE_EXIT, INTERNAL_EXIT
+from yaoki.faces.mcp.caller import CallRefusal
 
 # What each means to whoever called, and what to do about it.
 MEANING: Mapping[int, tuple[str, str]] = {
@@ -75,17 +75,17 @@ are exceptions of `yaoki.errors`.
 def codes() -> dict[int, list[str]]:
     """Every code that the program ends with, and who says so."""
     found: dict[int, list[str]] = defaultdict(list)
-    for status, code in EXIT.items():
+    for status, code in EXIT_CODES.items():
         found[code].append(status.value)
     for error in _errors(YaokiError):
         found[error.exit_code].append(error.__name__)
-    for refusal in Refusal:
+    for refusal in CallRefusal:
         found[refusal.value].append(refusal.name)
     for name, code in {
         "INTERRUPTED": INTERRUPTED,
         "PIPE_CLOSED": PIPE_CLOSED,
-        "BAD_USAGE": BAD_USAGE,
-        "INTERNAL": INTERNAL,
+        "BAD_USAGE": BAD_USAGE_EXIT,
+        "INTERNAL": INTERNAL_EXIT,
     }.items():
         found[code].append(name)
     return dict(found)
@@ -99,7 +99,7 @@ def _parts() -> Iterator[str]:
     yield HEAD
     yield from (f"| {code} | {says} | {do} |\n" for code, (says, do) in MEANING.items())
     yield RUNS
-    yield from (f"| `{status.value}` | {code} |\n" for status, code in EXIT.items())
+    yield from (f"| `{status.value}` | {code} |\n" for status, code in EXIT_CODES.items())
     yield ERRORS
     for error in _errors(YaokiError):
         words = inspect.cleandoc(error.__doc__ or "").partition("\n")[0]

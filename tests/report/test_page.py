@@ -15,14 +15,20 @@ from tests.report.test_report import report_of as any_report
 from tests.views.test_views import RUN, a_row
 from yaoki.app.check_output import StoredOutputs
 from yaoki.core.model import State
-from yaoki.ports import Entry, SavedWork
-from yaoki.report import Sources, fold, look, page, report_document
-from yaoki.views import run_view
+from yaoki.ports import JournalEntry, SavedWork
+from yaoki.report import (
+    ReportSources,
+    read_run_branch,
+    render_page,
+    report_document,
+    summarize_journal,
+)
+from yaoki.views import build_run_view
 
 WEAKENED = {"kind": "QUALITY_FAILURE", "pattern": "test-weakened", "message": "a test is gone"}
 
 
-def asked_in_the_middle(choice: str, outcome: str = "PASSED", **exit_: Any) -> list[Entry]:
+def asked_in_the_middle(choice: str, outcome: str = "PASSED", **exit_: Any) -> list[JournalEntry]:
     """Ten seconds in, a person is asked for eighty; the same attempt then lands."""
     story = a_story(1, 0, **exit_)
     head = story[:4]
@@ -39,11 +45,11 @@ def asked_in_the_middle(choice: str, outcome: str = "PASSED", **exit_: Any) -> l
     ]
 
 
-def page_of(entries: list[Entry], n: int = 1, **more: Any) -> str:
+def page_of(entries: list[JournalEntry], n: int = 1, **more: Any) -> str:
     report, _ = any_report(landed(n), entries, a_line(n), **more)
     # The builders' clock stands still; the last entry is the end of the run.
     report["time"]["wall_s"] = 100.0
-    return page(report)
+    return render_page(report)
 
 
 def story_of(html: str, task: str) -> str:
@@ -98,7 +104,9 @@ def test_a_question_that_nobody_answered_is_drawn_up_to_now() -> None:
     report, _ = any_report([a_row(1, State.ESCALATED, attempt=1)], entries, HandGit([]))
     report["time"]["wall_s"] = 100.0
 
-    bars = re.findall(r'<rect class="bar ([a-z]*)" x="([\d.]+)" width="([\d.]+)"', page(report))
+    bars = re.findall(
+        r'<rect class="bar ([a-z]*)" x="([\d.]+)" width="([\d.]+)"', render_page(report)
+    )
 
     assert bars == [("bad", "0.0", "100.0"), ("asks", "100.0", "900.0")]
 
@@ -108,14 +116,14 @@ def test_merged_names_the_branch_and_a_short_commit(told: str, branch: str) -> N
     """By `yaoki merge` the journal knows it; by git itself it is the base branch."""
     merged = [entry(99, "RUN_MERGED", branch=told, commit=name(1), how="ff")] if told else []
     rows, git = landed(1), a_line(1)
-    view = run_view(replace(RUN, merged=name(1)), rows, {rows[0].id: ()}, resting=True)
-    facts = look(git, RUN.base, name(1), [name(1)])
-    held = fold(CATALOGUE, [*a_story(1, 0), *merged])
+    view = build_run_view(replace(RUN, merged_commit=name(1)), rows, {rows[0].id: ()}, resting=True)
+    facts = read_run_branch(git, RUN.base, name(1), [name(1)])
+    held = summarize_journal(CATALOGUE, [*a_story(1, 0), *merged])
     made = report_document(
-        Sources(view, held, facts, StoredOutputs(Path("/nowhere")), NOW, "yaoki test")
+        ReportSources(view, held, facts, StoredOutputs(Path("/nowhere")), NOW, "yaoki test")
     )
 
-    html = page({**made, "receipt": None})
+    html = render_page({**made, "receipt": None})
 
     assert f"merged into <b>{branch} at {name(1)[:10]}</b>" in html
     assert name(1) not in html.partition("<footer>")[2]
@@ -124,7 +132,7 @@ def test_merged_names_the_branch_and_a_short_commit(told: str, branch: str) -> N
 def test_only_a_run_in_which_somebody_asks_has_those_first() -> None:
     report, _ = any_report([a_row(1, State.ESCALATED, question="?")], [], HandGit([]))
 
-    assert "those that need you first" in page(report)
+    assert "those that need you first" in render_page(report)
     assert "those that need you first" not in page_of(a_story(1, 0))
 
 
@@ -134,7 +142,7 @@ def test_the_proof_of_the_whole_is_called_alike_everywhere() -> None:
     report, _ = any_report([last], a_story(1, 0), a_line(1))
     report["time"]["wall_s"] = 100.0
 
-    html = page(report)
+    html = render_page(report)
 
     assert "done_when" not in html
     assert html.count("the whole, proven once more") >= 3
@@ -146,8 +154,8 @@ def test_kept_work_stands_by_task() -> None:
         SavedWork(f"{RUN.id}-{task}", attempt, f"refs/x/{task}/{attempt}", name(n), NOW, "")
         for n, (task, attempt) in enumerate([(2, 1), (1, 1), (2, 2), (1, 2)], start=10)
     ]
-    report, _ = any_report(rows, [], HandGit([]), kept=kept)
+    report, _ = any_report(rows, [], HandGit([]), saved_work=kept)
 
-    refs = re.findall(r"refs/x/(\d/\d)", page(report))
+    refs = re.findall(r"refs/x/(\d/\d)", render_page(report))
 
     assert refs == ["1/1", "1/2", "2/1", "2/2"]

@@ -15,24 +15,24 @@ from tests.builders import NOW, SECOND
 from tests.views.test_views import RUN, a_row
 from yaoki.app.check_output import StoredOutputs
 from yaoki.core.model import Catalogue, CheckSpec, Choice, Question, State
-from yaoki.ports import Entry, Row, SavedWork
+from yaoki.ports import JournalEntry, SavedWork, TaskRow
 from yaoki.report import (
-    Branch,
-    Held,
-    Sources,
-    Step,
-    file_text,
-    fold,
-    look,
-    make,
-    markdown,
-    page,
+    BranchStep,
+    EscalationDetails,
+    ReportSources,
+    RunBranchState,
+    make_receipt,
+    read_run_branch,
+    receipt_text,
+    render_markdown,
+    render_page,
     report_document,
-    verify,
+    summarize_journal,
+    verify_receipt,
 )
-from yaoki.report.canonical import sealed
-from yaoki.report.words import duration, money, verdict
-from yaoki.views import run_view
+from yaoki.report.canonical import seal
+from yaoki.report.wording import format_cost, format_duration, verdict_sentence
+from yaoki.views import build_run_view
 
 BASE, TREE = "b" * 40, "7" * 40
 CATALOGUE = Catalogue(checks={"tests": CheckSpec("tests", argv=("pytest", "-q"))})
@@ -42,12 +42,12 @@ def name(n: int) -> str:
     return f"{n:040x}"
 
 
-def entry(seq: int, event: str, task: int = 0, attempt: int = 1, **data: Any) -> Entry:
+def entry(seq: int, event: str, task: int = 0, attempt: int = 1, **data: Any) -> JournalEntry:
     task_id = f"{RUN.id}-{task}" if task else ""
-    return Entry(seq, NOW + seq * SECOND, RUN.id, task_id, attempt, event, data)
+    return JournalEntry(seq, NOW + seq * SECOND, RUN.id, task_id, attempt, event, data)
 
 
-def a_story(task: int, seq: int, **exit_: Any) -> list[Entry]:
+def a_story(task: int, seq: int, **exit_: Any) -> list[JournalEntry]:
     """A task that lands at once."""
     seen: dict[str, Any] = {
         "check": "tests",
@@ -71,7 +71,7 @@ def a_story(task: int, seq: int, **exit_: Any) -> list[Entry]:
 class HandGit:
     """Commits 1 to n in a row, each the landing of the task of its number."""
 
-    steps: list[Step]
+    steps: list[BranchStep]
     ref: str = "refs/heads/yaoki/run00001"
     more: dict[str, str] = field(default_factory=dict)
 
@@ -80,13 +80,13 @@ class HandGit:
         here[self.ref] = TREE
         return {commit: here[commit] for commit in commits if commit in here}
 
-    def line(self, base: str, head: str) -> list[Step]:
+    def first_parents(self, base: str, head: str) -> list[BranchStep]:
         return self.steps
 
     def reachable(self, base: str, head: str) -> frozenset[str]:
         return frozenset(step.commit for step in self.steps)
 
-    def holding(self, commit: str, ref: str) -> list[str]:
+    def refs_containing(self, commit: str, ref: str) -> list[str]:
         return [self.ref] if ref in {"", self.ref} else []
 
 
@@ -94,31 +94,36 @@ def a_line(n: int) -> HandGit:
     before = [BASE, *(name(i) for i in range(1, n))]
     return HandGit(
         [
-            Step(name(i), f"{i + 500:040x}", before[i - 1], RUN.id, f"{RUN.id}-{i}")
+            BranchStep(name(i), f"{i + 500:040x}", before[i - 1], RUN.id, f"{RUN.id}-{i}")
             for i in range(1, n + 1)
         ]
     )
 
 
 def report_of(
-    rows: Sequence[Row], entries: Iterator[Entry] | Sequence[Entry], git: HandGit, **more: Any
-) -> tuple[dict[str, Any], Branch]:
+    rows: Sequence[TaskRow],
+    entries: Iterator[JournalEntry] | Sequence[JournalEntry],
+    git: HandGit,
+    **more: Any,
+) -> tuple[dict[str, Any], RunBranchState]:
     asked = {row.id: Question("?", (Choice.RETRY, Choice.WAIVE)) for row in rows if row.question}
-    view = run_view(RUN, rows, {row.id: () for row in rows}, resting=True, questions=asked)
+    view = build_run_view(RUN, rows, {row.id: () for row in rows}, resting=True, questions=asked)
     head = git.steps[-1].commit if git.steps else BASE
-    branch = look(git, RUN.base, head, [row.landed for row in rows if row.landed])
-    told = fold(CATALOGUE, entries)
-    sources = Sources(view, told, branch, StoredOutputs(Path("/nowhere")), NOW, "yaoki test")
+    branch = read_run_branch(
+        git, RUN.base, head, [row.landed_commit for row in rows if row.landed_commit]
+    )
+    told = summarize_journal(CATALOGUE, entries)
+    sources = ReportSources(view, told, branch, StoredOutputs(Path("/nowhere")), NOW, "yaoki test")
     made = report_document(replace(sources, **more))
-    return {**made, "receipt": make(made, branch)}, branch
+    return {**made, "receipt": make_receipt(made, branch)}, branch
 
 
-def landed(n: int) -> list[Row]:
-    return [a_row(i, State.DONE, landed=name(i), attempt=1) for i in range(1, n + 1)]
+def landed(n: int) -> list[TaskRow]:
+    return [a_row(i, State.DONE, landed_commit=name(i), attempt=1) for i in range(1, n + 1)]
 
 
 def checked(data: bytes, git: HandGit, **more: Any) -> dict[str, tuple[bool | None, str]]:
-    lines = verify(data, git, measure=more.pop("measure", lambda _: None), **more)
+    lines = verify_receipt(data, git, measure=more.pop("measure", lambda _: None), **more)
     return {line.name: (line.ok, " ".join(line.places)) for line in lines}
 
 
@@ -136,12 +141,12 @@ def test_what_no_agent_told_is_unknown_and_what_some_told_is_a_lower_bound() -> 
     free, _ = report_of(landed(1), a_story(1, 1, cost=0.0, tokens=7), a_line(1))
 
     assert (silent["numbers"]["cost"], silent["numbers"]["cost_untold"]) == (None, 1)
-    for text in (markdown(silent), page(silent)):
+    for text in (render_markdown(silent), render_page(silent)):
         assert "$" not in text.partition("<style>")[0] + text.partition("</style>")[2]
         assert "told its cost" in text, "a sentence, and no row of which nothing is known"
     assert (some["numbers"]["cost"], some["numbers"]["cost_untold"]) == (0.5, 1)
-    assert "at least $0.50" in page(some)
-    assert (free["numbers"]["cost"], money(0.0)) == (0.0, "$0.00"), "told to be free"
+    assert "at least $0.50" in render_page(some)
+    assert (free["numbers"]["cost"], format_cost(0.0)) == (0.0, "$0.00"), "told to be free"
     assert free["numbers"]["tokens"] == 7
 
 
@@ -169,12 +174,12 @@ def test_what_was_red_before_is_told_also_from_journals_that_only_say_it(
 
 @pytest.mark.spec("0.1", "0.5")
 def test_a_proof_of_another_commit_than_the_landed_one_proves_nothing() -> None:
-    rows = [a_row(1, State.DONE, landed=name(2), attempt=1)]
+    rows = [a_row(1, State.DONE, landed_commit=name(2), attempt=1)]
 
     made, _ = report_of(rows, a_story(1, 1), a_line(2))
 
     assert made["tasks"][0]["proof"] is None
-    assert "| t1 | unknown | 1 | unknown |" in markdown(made)
+    assert "| t1 | unknown | 1 | unknown |" in render_markdown(made)
 
 
 @pytest.mark.spec("12.1")
@@ -195,19 +200,21 @@ def test_time_is_told_apart_by_what_it_was_spent_on() -> None:
 
     assert made["time"]["waiting"] == {"turn_s": 10.0, "retry_s": 20.0, "person_s": 60.0}
     assert (made["time"]["wall_s"], made["run"]["finished_at"]) == (100.0, None)
-    assert "| time so far | 1 min 40 s |" in markdown(made)
-    assert "so far" in page(made)
-    assert "from start to end" not in markdown(made) + page(made)
+    assert "| time so far | 1 min 40 s |" in render_markdown(made)
+    assert "so far" in render_page(made)
+    assert "from start to end" not in render_markdown(made) + render_page(made)
     assert made["retries"] == [{"kind": "TIMEOUT", "pattern": None, "count": 1}]
     assert made["not_retried"] == [{"kind": "TIMEOUT", "pattern": None, "count": 1}]
-    assert "- 1 attempt ended by TIMEOUT, not tried again" in markdown(made)
+    assert "- 1 attempt ended by TIMEOUT, not tried again" in render_markdown(made)
 
 
 @pytest.mark.spec("10.3", "10.4", "14.4")
 def test_an_answer_is_a_command_whose_foreign_parts_are_one_word_to_a_shell() -> None:
     rows = [a_row(1, State.ESCALATED, question="?", reason="MAX_RETRIES")]
 
-    made, _ = report_of(rows, [], a_line(0), held=lambda _: Held("/w", "x; rm -rf ~"))
+    made, _ = report_of(
+        rows, [], a_line(0), escalation_of=lambda _: EscalationDetails("/w", "x; rm -rf ~")
+    )
 
     commands = [answer["command"] for answer in made["asking"][0]["answers"]]
     assert commands == [
@@ -220,7 +227,7 @@ def test_an_answer_is_a_command_whose_foreign_parts_are_one_word_to_a_shell() ->
 def test_nobody_is_offered_words_for_an_agent_where_none_works() -> None:
     rows = [a_row(1, State.ESCALATED, kind="check", question="?", reason="MAX_RETRIES")]
 
-    made, _ = report_of(rows, [], a_line(0), held=lambda _: Held("", "tests"))
+    made, _ = report_of(rows, [], a_line(0), escalation_of=lambda _: EscalationDetails("", "tests"))
 
     retry = made["asking"][0]["answers"][0]
     assert retry["command"] == "yaoki answer run00001-1 retry"
@@ -240,7 +247,7 @@ def test_a_check_that_passed_with_another_exit_code_than_zero_says_why() -> None
 
     made, _ = report_of(landed(1), story, a_line(1))
 
-    assert "PASSED, exit 1 (1 failure stood at the base already)" in markdown(made)
+    assert "PASSED, exit 1 (1 failure stood at the base already)" in render_markdown(made)
 
 
 @pytest.mark.spec("8.2")
@@ -251,10 +258,10 @@ def test_kept_work_is_listed_unless_the_run_branch_holds_it() -> None:
         for task, commit in ((1, name(8)), (2, name(1)), (2, name(9)))
     ]
 
-    made, _ = report_of(rows, a_story(1, 1), a_line(1), kept=works)
+    made, _ = report_of(rows, a_story(1, 1), a_line(1), saved_work=works)
 
     assert [one["commit"] for one in made["kept"]["work"]] == [name(9)]
-    assert "yaoki recover run00001-2 --attempt 1 --branch NAME" in markdown(made)
+    assert "yaoki recover run00001-2 --attempt 1 --branch NAME" in render_markdown(made)
 
 
 @pytest.mark.spec("11.5", "12.1")
@@ -263,7 +270,7 @@ def test_ten_thousand_tasks_make_a_page_of_bounded_size_that_counts_what_it_leav
     entries = (line for n in range(1, count + 1) for line in a_story(n, n))
 
     made, _ = report_of(landed(count), entries, a_line(count))
-    html, text = page(made), markdown(made)
+    html, text = render_page(made), render_markdown(made)
 
     assert len(html) < 2_000_000
     assert len(text) < 100_000
@@ -275,7 +282,7 @@ def test_ten_thousand_tasks_make_a_page_of_bounded_size_that_counts_what_it_leav
         assert told in html
     assert "… 9,900 more tasks" in text
     assert len(made["receipt"]["landed"]) == count
-    assert not red(file_text(made["receipt"]).encode(), a_line(count))
+    assert not red(receipt_text(made["receipt"]).encode(), a_line(count))
 
 
 @pytest.mark.spec("10.3", "12.1")
@@ -286,8 +293,8 @@ def test_more_questions_than_fit_are_counted_truly() -> None:
     made, _ = report_of(rows, [], a_line(0))
 
     assert (len(made["asking"]), made["asking_left_out"]) == (1000, 100)
-    assert "… 1,050 more questions" in page(made)
-    assert "… 1,070 more questions" in markdown(made)
+    assert "… 1,050 more questions" in render_page(made)
+    assert "… 1,070 more questions" in render_markdown(made)
 
 
 @pytest.mark.spec("0.4")
@@ -379,7 +386,7 @@ def test_the_verdict_is_one_sentence_that_calls_no_fall_a_success(
     names = ("asking", "blocked", "cancelled", "dropped", "lost", "open", "whole_proven", "waived")
     none = dict.fromkeys(names, 0)
 
-    assert verdict(status, {"tasks": 3, **none, **numbers}, "budget: spent") == words
+    assert verdict_sentence(status, {"tasks": 3, **none, **numbers}, "budget: spent") == words
 
 
 @pytest.mark.parametrize(
@@ -393,7 +400,7 @@ def test_the_verdict_is_one_sentence_that_calls_no_fall_a_success(
     ],
 )
 def test_durations_read_as_people_say_them(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
+    assert format_duration(seconds) == words
 
 
 # ------------------------------------------------------------------ the receipt
@@ -409,12 +416,12 @@ def receipt() -> dict[str, Any]:
 def resealed(receipt: Mapping[str, Any], **more: Any) -> bytes:
     """A forger who knows how digests are made."""
     body = {key: held for key, held in receipt.items() if key != "digest"} | more
-    return file_text(sealed(body)).encode()
+    return receipt_text(seal(body)).encode()
 
 
 @pytest.mark.spec("0.1", "12.1")
 def test_an_untouched_receipt_is_green(receipt: dict[str, Any]) -> None:
-    seen = checked(file_text(receipt).encode(), a_line(2))
+    seen = checked(receipt_text(receipt).encode(), a_line(2))
 
     assert {name: ok for name, (ok, _) in seen.items()} == {
         **dict.fromkeys(
@@ -427,7 +434,7 @@ def test_an_untouched_receipt_is_green(receipt: dict[str, Any]) -> None:
 @pytest.mark.spec("0.6", "12.1")
 def test_one_changed_byte_anywhere_is_red_with_its_place(receipt: dict[str, Any]) -> None:
     """Every byte, in two ways: another one in its place, and none at all."""
-    data, git = file_text(receipt).encode(), a_line(2)
+    data, git = receipt_text(receipt).encode(), a_line(2)
 
     for at in range(len(data)):
         other = b"1" if data[at : at + 1] != b"1" else b"2"
@@ -448,7 +455,7 @@ def test_a_whole_report_is_verified_by_the_receipt_inside_it(receipt: dict[str, 
 @pytest.mark.spec("0.6")
 def test_a_change_inside_an_entry_is_found_in_that_entry(receipt: dict[str, Any]) -> None:
     second = {**receipt["landed"][1], "attempt": 9}
-    data = file_text({**receipt, "landed": [receipt["landed"][0], second]}).encode()
+    data = receipt_text({**receipt, "landed": [receipt["landed"][0], second]}).encode()
 
     assert red(data, a_line(2)) == {"digest": "landed 2: t2"}
 
@@ -474,7 +481,7 @@ def test_git_catches_a_forger_who_makes_new_digests(receipt: dict[str, Any]) -> 
 
 @pytest.mark.spec("0.1")
 def test_a_repository_that_tells_another_story_is_red(receipt: dict[str, Any]) -> None:
-    data = file_text(receipt).encode()
+    data = receipt_text(receipt).encode()
     foreign = a_line(2)
     foreign.steps[1] = replace(foreign.steps[1], task="")
     loose = a_line(2)
@@ -538,7 +545,7 @@ def test_foreign_text_stays_text_in_markdown_and_html() -> None:
 
     made, _ = report_of(rows, a_story(1, 1), a_line(1))
 
-    html, text = page(made), markdown(made)
+    html, text = render_page(made), render_markdown(made)
     assert "<b onclick" not in html
     assert "\x1b" not in html + text
     assert "\u202e" not in html + text

@@ -10,11 +10,11 @@ from typing import Any
 
 from tests.simulation.world import Process, Touches, Tree, World
 from yaoki.adapters.agents.output_files import OUT
-from yaoki.core.model import AgentExit, AgentSpec, CheckSpec, Failure, Finding, Kind, Outcome
-from yaoki.core.model.change import Change, Claims
+from yaoki.core.model import AgentExit, AgentSpec, CheckSpec, Failure, FailureKind, Finding, Outcome
+from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
 from yaoki.errors import NoticeFailed
-from yaoki.ports import Launch, Look, Notice, Order
+from yaoki.ports import AttemptRequest, Launch, Notice, ProcessState
 
 
 class NumberedProcesses:
@@ -41,33 +41,33 @@ class NumberedProcesses:
             self.world.processes[self._key(folder)] = Process(task, attempt, place, looks)
         self.touch("started")
 
-    def look(self, folder: Path) -> Look:
+    def inspect(self, folder: Path) -> ProcessState:
         process = self.world.processes.get(self._key(folder))
         if process is None:
-            return Look("absent")
+            return ProcessState("absent")
         if process.gone:
-            return Look("gone")
+            return ProcessState("gone")
         if not process.done and not process.ended:
             process.looks -= 1
             if process.looks > 0:
-                return Look("running")
+                return ProcessState("running")
             self._say(folder, self.world.act(process))
-        return Look("exited", code=0, ended_by=process.ended, output_bytes=1)
+        return ProcessState("exited", code=0, ended_by=process.ended, output_bytes=1)
 
     def _say(self, folder: Path, words: str) -> None:
         if words:
             folder.mkdir(parents=True)
             (folder / OUT).write_text(words)
 
-    def renew(self, folder: Path) -> None:
+    def renew_lease(self, folder: Path) -> None:
         self.touch("renew")
 
-    def end(self, folder: Path, why: str) -> Look:
+    def end(self, folder: Path, why: str) -> ProcessState:
         self.touch("end")
         process = self.world.processes[self._key(folder)]
         if process.running:
             process.ended = why
-        return self.look(folder)
+        return self.inspect(folder)
 
 
 class PlainAgent:
@@ -76,21 +76,21 @@ class PlainAgent:
     def preflight(self, spec: AgentSpec) -> None:
         return
 
-    def launch(self, order: Order) -> Launch:
+    def build_launch(self, order: AttemptRequest) -> Launch:
         name = order.environment["YAOKI_TASK_NAME"]
         env = {"task": name, "attempt": str(order.attempt)}
         return Launch(("agent",), str(order.worktree), env)
 
-    def resumes(self, spec: AgentSpec) -> bool:
+    def can_resume(self, spec: AgentSpec) -> bool:
         return False
 
-    def read(self, folder: Path, look: Look) -> AgentExit:
+    def read(self, folder: Path, look: ProcessState) -> AgentExit:
         return AgentExit(code=look.code, ended_by=look.ended_by, output_bytes=look.output_bytes)
 
-    def question(self, folder: Path) -> str:
+    def pending_question(self, folder: Path) -> str:
         return ""
 
-    def waits(self, folder: Path) -> timedelta:
+    def announced_wait(self, folder: Path) -> timedelta:
         return timedelta(0)
 
 
@@ -105,25 +105,25 @@ class Said:
 class PlainTelling:
     """One sentence for every failure."""
 
-    def tell(self, failure: Failure, hints: Mapping[Kind, str]) -> Said:
+    def write(self, failure: Failure, hints: Mapping[FailureKind, str]) -> Said:
         return Said()
 
 
 class NoCriteria:
     """Trees of words have no syntax to break."""
 
-    def judge(
-        self, changes: Sequence[Change], claims: Claims, *, exists: Callable[[str], bool]
+    def judge_criteria(
+        self, changes: Sequence[Change], claims: ChangeContext, *, exists: Callable[[str], bool]
     ) -> tuple[Finding, ...]:
         return ()
 
-    def gamed(self, changes: Sequence[Change]) -> Finding | None:
+    def find_gaming(self, changes: Sequence[Change]) -> Finding | None:
         return None
 
     def is_trivial(self, changes: Sequence[Change]) -> bool:
         return False
 
-    def review(
+    def review_definition(
         self,
         checks: Sequence[CheckSpec],
         changes: Sequence[Change],
@@ -177,15 +177,17 @@ class TreeChecker:
         words = f"not so: {' '.join(spec.argv)}"
         return Finding(spec.name, Outcome.FAILED, pattern="test-failed", message=words)
 
-    def narrowed(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:
+    def narrow(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:
         """There are no single tests here."""
         return None
 
-    def masked(self, finding: Finding, handed: Sequence[str]) -> Finding:
+    def mask_finding(self, finding: Finding, handed: Sequence[str]) -> Finding:
         """There is nothing to hide here."""
         return finding
 
-    def confidential(self, handed: Sequence[str], written: Mapping[str, str]) -> Mapping[str, str]:
+    def confidential_variables(
+        self, handed: Sequence[str], written: Mapping[str, str]
+    ) -> Mapping[str, str]:
         return {}
 
 

@@ -12,7 +12,7 @@ from tests.simulation.lives import RUN, Life, Scene
 from tests.simulation.world import Touches
 from yaoki.adapters.store import SqlStore
 from yaoki.core.model import State, TaskKind
-from yaoki.ports import Entry
+from yaoki.ports import JournalEntry
 
 # Whoever dies, these are written neither once more nor once less.
 ONCE = frozenset(
@@ -87,14 +87,14 @@ def ending(life: Life) -> Ending:
         lines={
             ref: dict(world.tree(commit)) for ref, commit in world.refs.items() if ref != run.branch
         },
-        tries={name: t.counts.executions - t.counts.interruptions for name, t in tasks.items()},
+        tries={name: t.counts.attempts - t.counts.interruptions for name, t in tasks.items()},
         counts={name: (t.counts.reruns, t.counts.replans) for name, t in tasks.items()},
         needs={
             names[task_id]: frozenset(names[n] for n in wanted)
             for task_id, wanted in store.needs(RUN).items()
         },
         told=told,
-        run=(run.iteration, run.failures_in_row, run.grants, run.revision, run.paused),
+        run=(run.iteration, run.failures_in_row, run.budget_grants, run.revision, run.pause_reason),
         cascades=sorted(
             (e.event, names[e.task_id], tuple(names[one] for one in e.data["tasks"]))
             for e in journal(store)
@@ -104,7 +104,7 @@ def ending(life: Life) -> Ending:
     )
 
 
-def journal(store: SqlStore) -> list[Entry]:
+def journal(store: SqlStore) -> list[JournalEntry]:
     return store.journal(run_id=RUN, limit=100_000)
 
 
@@ -125,13 +125,13 @@ def check_invariants(life: Life) -> None:
     check_notices(life, told)
 
 
-def check_rows(store: SqlStore, told: Sequence[Entry]) -> None:
-    paused = bool(store.run(RUN).paused)
+def check_rows(store: SqlStore, told: Sequence[JournalEntry]) -> None:
+    paused = bool(store.run(RUN).pause_reason)
     for row in store.rows(RUN):
         mine = [entry for entry in told if entry.task_id == row.id]
         assert row.state is not State.ACTIVE, f"{row.name} is in limbo"
-        assert not row.held, f"{row.name} is held for ever"
-        assert not row.undo_wanted, f"{row.name} waits to be taken back for ever"
+        assert not row.awaiting_rerun, f"{row.name} is held for ever"
+        assert not row.undo_requested, f"{row.name} waits to be taken back for ever"
         waits = row.state is State.WAITING
         assert not waits or row.open_needs or paused, f"{row.name} waits for nothing"
         epochs = [entry.data["epoch"] for entry in mine if entry.event == "TASK_CLAIMED"]
@@ -144,7 +144,7 @@ def check_rows(store: SqlStore, told: Sequence[Entry]) -> None:
         assert landed == done, f"{row.name}: one landing per task"
 
 
-def standing(entries: Sequence[Entry]) -> bool:
+def standing(entries: Sequence[JournalEntry]) -> bool:
     """Landings minus what was taken back."""
     count = 0
     for entry in entries:
@@ -154,9 +154,9 @@ def standing(entries: Sequence[Entry]) -> bool:
     return bool(count)
 
 
-def check_order(store: SqlStore, told: Sequence[Entry]) -> None:
+def check_order(store: SqlStore, told: Sequence[JournalEntry]) -> None:
     """Nothing lands before what it needs, nor on what was taken back."""
-    by_task: dict[str, list[Entry]] = {}
+    by_task: dict[str, list[JournalEntry]] = {}
     for entry in told:
         by_task.setdefault(entry.task_id, []).append(entry)
     for task_id, needs in store.needs(RUN).items():
@@ -166,12 +166,12 @@ def check_order(store: SqlStore, told: Sequence[Entry]) -> None:
                 assert _done_by(by_task[need], seq), f"{task_id} landed before {need}"
 
 
-def _done_by(entries: Sequence[Entry], seq: int) -> bool:
+def _done_by(entries: Sequence[JournalEntry], seq: int) -> bool:
     before = [entry for entry in entries if entry.seq < seq]
     return standing(before) or any(e.event == "TASKS_PLANNED" and e.data.get("by") for e in before)
 
 
-def check_bounds(store: SqlStore, told: Sequence[Entry]) -> None:
+def check_bounds(store: SqlStore, told: Sequence[JournalEntry]) -> None:
     """Re-runs once per lineage, replans at most three times, each iteration once."""
     tasks = [store.task(row.id) for row in store.rows(RUN)]
     granted: Counter[str] = Counter()
@@ -187,11 +187,11 @@ def check_bounds(store: SqlStore, told: Sequence[Entry]) -> None:
     assert numbers == list(range(1, len(numbers) + 1)), "an iteration was counted twice"
 
 
-def check_notices(life: Life, told: Sequence[Entry]) -> None:
+def check_notices(life: Life, told: Sequence[JournalEntry]) -> None:
     """Delivered at least once, marked once."""
     sent = [entry.data["notice"] for entry in told if entry.event == "NOTICE_SENT"]
     assert sorted(set(life.world.heard)) == sorted(sent), "every notice heard is marked once"
-    assert life.real.notices_waiting() == 0
+    assert life.real.count_waiting_notices() == 0
 
 
 def check_rests(life: Life) -> None:
@@ -215,7 +215,7 @@ def check_rests(life: Life) -> None:
 def _reconcile(later: Life) -> None:
     later.reconcile()
     assert later.worker.claim(9, [RUN]) == []
-    assert later.closing.rests(RUN)
+    assert later.closing.complete(RUN)
     assert later.sending.deliver() == 0
 
 
@@ -230,4 +230,4 @@ class Written:
 def _written(life: Life) -> Written:
     changes = life.real.database.write(lambda link: link.row("SELECT total_changes() AS n"))
     assert changes is not None
-    return Written(changes["n"], life.real.cursor())
+    return Written(changes["n"], life.real.last_seq())

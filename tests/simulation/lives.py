@@ -26,18 +26,18 @@ from tests.simulation.rooms import DictRooms
 from tests.simulation.workspace import DictWorkspace
 from tests.simulation.world import HandClock, Killed, Touches, World
 from yaoki.adapters.store import SqlStore, open_store
-from yaoki.adapters.store.tables.outbox import Posting
-from yaoki.app.planner_answer import PlanReading
-from yaoki.core.model import Catalogue, Run, RunId, Spec, Task
-from yaoki.engine.branch_guard import Guard
-from yaoki.engine.claim_context import Hold
+from yaoki.adapters.store.tables.outbox import NoticeSelection
+from yaoki.app.planner_answer import PlanAnswerReader
+from yaoki.core.model import Catalogue, Run, RunId, Task, TaskSpec
+from yaoki.engine.branch_guard import BranchGuard
+from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.commands.control import Control
-from yaoki.engine.commands.extend import Growth
+from yaoki.engine.commands.extend import ExtendCommand
 from yaoki.engine.commands.submit import Submission
-from yaoki.engine.completion.completion import Closing
-from yaoki.engine.loop.notifier import Sending
+from yaoki.engine.completion.completion import RunCompletion
+from yaoki.engine.loop.notifier import Notifier
 from yaoki.engine.loop.worker import Worker
-from yaoki.engine.stages.stage_settings import Room, Settings
+from yaoki.engine.stage_settings import FreeCapacity, StageSettings
 from yaoki.engine.stages.stages import Stages
 
 LEASE = timedelta(seconds=60)
@@ -60,13 +60,38 @@ class TouchedStore:
 
     WRITES = frozenset(
         {
-            *("submit", "add", "extend", "amend", "amend_all", "record", "note", "update_run"),
-            *("claim", "claim_cancelled", "expire", "heartbeat", "cancel_run", "cancel_task"),
-            *("pause", "unpause", "end_iterations", "take_notices", "notice_sent", "notice_failed"),
+            *(
+                "submit",
+                "add_tasks",
+                "extend",
+                "amend",
+                "amend_all",
+                "record",
+                "note",
+                "update_run",
+            ),
+            *(
+                "claim",
+                "claim_to_cancel",
+                "expire_claims",
+                "heartbeat",
+                "cancel_run",
+                "cancel_task",
+            ),
+            *(
+                "pause",
+                "unpause",
+                "end_iterations",
+                "take_notices",
+                "mark_notice_sent",
+                "mark_notice_failed",
+            ),
         }
     )
 
     def __init__(self, store: SqlStore, touch: Touches) -> None:
+        unknown = {name for name in self.WRITES if not hasattr(SqlStore, name)}
+        assert not unknown, f"no kill point any more: {unknown}"
         self._store, self._touch = store, touch
 
     def __getattr__(self, name: str) -> Any:
@@ -91,7 +116,7 @@ class Story:
     """
 
     seed: int
-    tasks: tuple[Spec, ...]
+    tasks: tuple[TaskSpec, ...]
     acts: Mapping[str, list[str]]
     catalogue: Catalogue
     asked: Mapping[str, Any] = field(default_factory=dict)
@@ -151,35 +176,35 @@ class Life:
         self.world, self.holder, self.touch = scene.world, holder, touch
         self.clock = HandClock(self.world, skew)
         self.home = scene.home
-        limits = {"posting": Posting(("ear",))} if self.world.listens else {}
+        limits = {"posting": NoticeSelection(("ear",))} if self.world.listens else {}
         self.real = store or open_store(
             scene.home / "state.db", self.clock, durable=False, limits=limits
         )
         self.store: Any = TouchedStore(self.real, touch)
         self.workspace = DictWorkspace(self.world, touch)
         stages = self._stages(scene.home / "runs", adopt=adopt)
-        self.closing = Closing(self.store, self.workspace, self.clock, stages.prove)
-        self.growth = Growth(self.store)
-        self.sending = Sending(self.store, {"ear": Ear(self.world, touch)}, self.clock)
+        self.closing = RunCompletion(self.store, self.workspace, self.clock, stages.verify_commit)
+        self.growth = ExtendCommand(self.store)
+        self.sending = Notifier(self.store, {"ear": Ear(self.world, touch)}, self.clock)
         self.control = Control(
             self.store,
             self.workspace,
             self.clock,
-            dead=self.another,
+            is_dead=self.another,
             new_id=lambda: str(RUN),
-            prove=stages.prove,
-            settle=self.closing.rests,
+            verify_commit=stages.verify_commit,
+            complete=self.closing.complete,
         )
         self.worker = Worker(
             self.store,
             stages,
-            Guard(self.store, self.workspace),
+            BranchGuard(self.store, self.workspace),
             self.clock,
             holder=holder,
             host="host",
             lease=LEASE,
             parallel=100,
-            alive=lambda _: False,
+            is_alive=lambda _: False,
         )
 
     def _stages(self, home: Path, *, adopt: bool) -> Stages:
@@ -191,11 +216,11 @@ class Life:
             lambda _: PlainAgent(),
             self.clock,
             lambda _: PlainTelling(),
-            Settings(home, "host", LEASE, adopt=adopt),
+            StageSettings(home, "host", LEASE, adopt=adopt),
             self.real,
             NoCriteria(),
-            lambda: Room(1 << 40, 1 << 40),
-            PlanReading(self.real, 1 << 16),
+            lambda: FreeCapacity(1 << 40, 1 << 40),
+            PlanAnswerReader(self.real, 1 << 16),
             self.real.task,
         )
 
@@ -219,20 +244,20 @@ class Life:
 
     def reconcile(self) -> None:
         """What every start does before anything else."""
-        self.control.resumed(self.run())
+        self.control.resume(self.run())
         self.control.sweep(self.run())
 
     def step(self) -> bool:
         """One claim carried to its rest; true when the run rests and everybody was told."""
         tasks: list[Task] = self.worker.claim(1, [RUN])
         for task in tasks:
-            self.worker.carry(task, Hold(lambda: ""))
-        if self.real.notices_waiting():
+            self.worker.carry(task, ClaimContext(lambda: ""))
+        if self.real.count_waiting_notices():
             self.sending.deliver()
         if tasks:
             return False
-        if self.closing.rests(RUN):
-            if not self.real.notices_waiting():
+        if self.closing.complete(RUN):
+            if not self.real.count_waiting_notices():
                 return True
             self.world.time += timedelta(seconds=20)
             return False
@@ -244,10 +269,10 @@ class Life:
     def cancel(self) -> None:
         """A person cancels, and whoever is there carries the rest to its end."""
         self.real.cancel_run(RUN, "a person")
-        self.real.expire(self.another, counted=False)
-        while tasks := self.real.claim_cancelled(self.holder, LEASE, [RUN]):
+        self.real.expire_claims(self.another, counted=False)
+        while tasks := self.real.claim_to_cancel(self.holder, LEASE, [RUN]):
             for task in tasks:
-                self.worker.carry(task, Hold(lambda: "cancel"))
+                self.worker.carry(task, ClaimContext(lambda: "cancel"))
 
     def close(self) -> None:
         self.real.close()

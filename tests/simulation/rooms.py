@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.simulation.world import Touches, World
-from yaoki.ports import ProofRoom, RoomPlaces
+from yaoki.ports import ProofRoom, RoomFolders
 
-NOWHERE = RoomPlaces(Path("/home"), Path("/tmp"), Path("/reports"))
+NOWHERE = RoomFolders(Path("/home"), Path("/tmp"), Path("/reports"))
 
 
 @dataclass
@@ -20,21 +20,21 @@ class DictRoom:
     world: World
     touch: Touches
     files: Path
-    ready: bool = True
+    is_ready: bool = True
     occupant: Path | None = None
 
-    def put(self, commit: str) -> None:
+    def check_out(self, commit: str) -> None:
         self.touch("room")
         self.world.rooms[str(self.files)] = commit
         self.touch("room filled")
 
-    def seal(self) -> None:
+    def record_setup_output(self) -> None:
         raise AssertionError("there is no set-up here")
 
-    def changed(self) -> tuple[str, ...]:
+    def changed_files(self) -> tuple[str, ...]:
         return ()
 
-    def refresh(self) -> RoomPlaces:
+    def empty_private_folders(self) -> RoomFolders:
         return NOWHERE
 
     def occupy(self, folder: Path | None) -> None:
@@ -51,7 +51,7 @@ class DictRooms:
         return "plain"
 
     @contextmanager
-    def taken(self, key: str, *, fresh: bool = False) -> Iterator[ProofRoom]:
+    def acquire(self, key: str, *, fresh: bool = False) -> Iterator[ProofRoom]:
         held = self.world.rooms_held
         number = next(n for n in range(100) if n not in held)
         held.add(number)

@@ -16,30 +16,30 @@ from yaoki.core.model import (
     Catalogue,
     CheckSpec,
     Choice,
-    Continuous,
-    Fill,
-    Kind,
-    Policy,
+    ContinuousMode,
+    FailureKind,
+    PlanningBrief,
+    RetryPolicy,
     RetryRule,
-    Spec,
     State,
     TaskKind,
+    TaskSpec,
 )
-from yaoki.ports import Row
+from yaoki.ports import TaskRow
 
 AGENT = AgentSpec("agent")
-POLICY = Policy(
+POLICY = RetryPolicy(
     rules={
         kind: RetryRule(n, Backoff())
         for kind, n in (
-            (Kind.INCOMPLETE, 3),
-            (Kind.QUALITY_FAILURE, 3),
-            (Kind.TRANSIENT_ERROR, 3),
-            (Kind.CONFLICT, 2),
+            (FailureKind.INCOMPLETE, 3),
+            (FailureKind.QUALITY_FAILURE, 3),
+            (FailureKind.TRANSIENT_ERROR, 3),
+            (FailureKind.CONFLICT, 2),
         )
     }
     # At once: what a dead machine lost goes on where it would have been.
-    | {Kind.LOST: RetryRule(6, Backoff("fixed", timedelta(0)))}
+    | {FailureKind.LOST: RetryRule(6, Backoff("fixed", timedelta(0)))}
 )
 # Its first failure ends its tries, so that what follows comes soon.
 ONCE = replace(POLICY, content_retries_max=0)
@@ -49,18 +49,18 @@ def check(name: str, *argv: str) -> CheckSpec:
     return CheckSpec(name, argv=argv or ("good", name))
 
 
-def task(name: str, *needs: str, policy: Policy = POLICY, **more: Any) -> Spec:
+def task(name: str, *needs: str, policy: RetryPolicy = POLICY, **more: Any) -> TaskSpec:
     """One that makes its own file good, unless its check says something else."""
     checks = more.pop("checks", (check(name),))
     agents = () if more.get("kind") is TaskKind.GROUP else (AGENT,)
-    return Spec(
+    return TaskSpec(
         name, f"make {name} good", needs=needs, checks=checks, agents=agents, policy=policy, **more
     )
 
 
 def story(
     seed: int,
-    tasks: Iterable[Spec],
+    tasks: Iterable[TaskSpec],
     acts: Mapping[str, list[str]] | None = None,
     *,
     checks: Iterable[CheckSpec] = (),
@@ -87,7 +87,7 @@ def new(name: str, *needs: str, **more: Any) -> dict[str, Any]:
 # ------------------------------------------------------------------ what a person does
 
 
-def row(life: Life, name: str) -> Row | None:
+def row(life: Life, name: str) -> TaskRow | None:
     return next((one for one in life.real.rows(RUN) if one.name == name), None)
 
 
@@ -127,7 +127,7 @@ def replaces(name: str) -> Callable[[Life], bool]:
 
 def says_go(life: Life) -> bool:
     """To whatever pause."""
-    if not life.run().paused:
+    if not life.run().pause_reason:
         return False
     life.control.go(life.run())
     return True
@@ -214,7 +214,7 @@ REPLACED = story(
 # ------------------------------------------------------------------ groups
 
 
-def trio(*more_needs: str, policy: Policy = ONCE, **group: Any) -> tuple[Spec, ...]:
+def trio(*more_needs: str, policy: RetryPolicy = ONCE, **group: Any) -> tuple[TaskSpec, ...]:
     whole = task(
         "trio", "a", "b", "c", kind=TaskKind.GROUP, checks=(check("whole", "there", "a"),), **group
     )
@@ -245,13 +245,13 @@ GROUPS = {
 
 # ------------------------------------------------------------------ planners
 
-FILL = Fill(role="phase", phase="building", deadline=timedelta(hours=4))
+FILL = PlanningBrief(role="phase", phase="building", deadline=timedelta(hours=4))
 
 
 def phased(seed: int, answers: list[str], **more: Any) -> Story:
     """look, then build (filled by a planner), then last."""
     few = replace(POLICY, content_retries_max=2, reruns_max=0)
-    fill = task("fill", "look", policy=few, kind=TaskKind.PLAN, checks=(), fill=FILL)
+    fill = task("fill", "look", policy=few, kind=TaskKind.PLAN, checks=(), planning_brief=FILL)
     tasks = (task("look"), fill, task("last", "fill"))
     built = [check("build"), check("paint")]
     return story(seed, tasks, {"fill": answers}, checks=built, **more)
@@ -296,7 +296,7 @@ MENDED = story(
 )
 GOAL = story(
     17,
-    (task("plan", kind=TaskKind.PLAN, checks=(), fill=Fill(role="goal")),),
+    (task("plan", kind=TaskKind.PLAN, checks=(), planning_brief=PlanningBrief(role="goal")),),
     {"plan": [says(new("one"), new("two", "one"))]},
     checks=(check("one"), check("two")),
     done_when=("one", "two"),
@@ -331,7 +331,7 @@ CONTINUOUS = story(
     {ANYBODY: ["count"]},
     checks=(ENOUGH,),
     done_when=("enough",),
-    continuous=Continuous(),
+    continuous=ContinuousMode(),
 )
 CONTINUOUS_PLANNED = story(
     21,
@@ -343,7 +343,7 @@ CONTINUOUS_PLANNED = story(
     },
     checks=(ENOUGH,),
     done_when=("enough",),
-    continuous=Continuous(),
+    continuous=ContinuousMode(),
     **PLANNER,
 )
 FAILING = story(
@@ -352,7 +352,7 @@ FAILING = story(
     {ANYBODY: ["count"], "grow-i2": ["noise", "tidy"]},
     checks=(check("two", "lines", "count", "2"),),
     done_when=("two",),
-    continuous=Continuous(),
+    continuous=ContinuousMode(),
     person=lambda life: answers("grow-i2")(life) or says_go(life),
     listens=True,
 )

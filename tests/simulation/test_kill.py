@@ -24,7 +24,7 @@ from tests.simulation.lives import (
 from tests.simulation.stories import HARD, PLAIN
 from tests.simulation.world import Touches
 from yaoki.core.model import Stage, State, TaskKind
-from yaoki.engine.claim_context import Hold
+from yaoki.engine.claim_context import ClaimContext
 
 SEEDS = int(os.environ.get("YAOKI_SEEDS", "50"))
 CHUNK = 25
@@ -128,7 +128,9 @@ def cancelled(left: Scene) -> None:
             assert row.state in {State.DONE, State.CANCELLED}, f"{row.name} is in limbo"
             if row.kind == TaskKind.CHECK:
                 continue  # a proof lands nothing of its own
-            on_branch = second.real.task(row.id).work.proven in world.ancestors(head) - {world.base}
+            on_branch = second.real.task(row.id).work.verified_commit in world.ancestors(head) - {
+                world.base
+            }
             assert (row.state is State.DONE) >= on_branch, f"{row.name} landed unrecorded"
     finally:
         second.close()
@@ -143,7 +145,7 @@ def test_a_carrier_that_lost_its_claim_lets_go_and_records_nothing() -> None:
         life.submit(slow)
         (task,) = life.worker.claim(1, [RUN])
 
-        assert life.worker.carry(task, Hold(lambda: "lost")) is None
+        assert life.worker.carry(task, ClaimContext(lambda: "lost")) is None
 
         told = [entry.event for entry in life.real.journal(task_id=task.id)]
         assert told[-1] == "PROMPT_SENT"

@@ -182,7 +182,7 @@ def beside(story: Story, point: int, *, to_its_end: bool) -> Ending:
         if to_its_end:
             other.live(story.person)
         else:
-            other.closing.rests(other.run().id)
+            other.closing.complete(other.run().id)
         other.close()
 
     end = to_the_end(replace(story, person=person), ending, between=interfere)

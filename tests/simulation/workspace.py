@@ -8,11 +8,19 @@ from pathlib import Path
 
 from tests.simulation.world import Touches, World, merged
 from yaoki.core.leaks import Leak, LeakSearch
-from yaoki.core.model import Kind, Run, Task, TaskId, TaskKind
+from yaoki.core.model import FailureKind, Run, Task, TaskId, TaskKind
 from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import TreeView
 from yaoki.errors import GitFailed, NotNow
-from yaoki.ports import Candidate, Kept, LandedStep, Merged, Place, Riders, Uncommitted
+from yaoki.ports import (
+    Candidate,
+    CommittedAttempt,
+    IgnoredFile,
+    LandedStep,
+    MergeResult,
+    PreparedWorktree,
+    QueueMembers,
+)
 
 
 class DictLines:
@@ -21,13 +29,13 @@ class DictLines:
     def __init__(self, world: World, touch: Touches) -> None:
         self.world, self.touch = world, touch
 
-    def open_run(self, run: Run) -> None:
+    def open_run_branch(self, run: Run) -> None:
         if run.branch not in self.world.refs:
             self.touch("open_run")
             self.world.refs[run.branch] = run.base
             self.touch("run opened")
 
-    def bring_along(self, run: Run) -> None:
+    def push_existing_run(self, run: Run) -> None:
         """There is no remote here."""
 
     def head(self, run: Run) -> str:
@@ -35,21 +43,21 @@ class DictLines:
             raise GitFailed(f"the run branch {run.branch} is gone")
         return self.world.refs[run.branch]
 
-    def refresh_line(self, run: Run, group: str) -> Run:
+    def refresh_group_branch(self, run: Run, group: str) -> Run:
         """No subtask here needs a task outside its group."""
-        return self.open_line(run, group)
+        return self.open_group_branch(run, group)
 
-    def open_line(self, run: Run, group: str) -> Run:
-        world, branch = self.world, run.line_of(group).branch
+    def open_group_branch(self, run: Run, group: str) -> Run:
+        world, branch = self.world, run.on_group_branch(group).branch
         if branch not in world.refs:
             self.touch("open_line")
             world.refs[branch] = world.bases[branch] = self.head(run)
             self.touch("line opened")
-        return run.line_of(group, world.bases[branch])
+        return run.on_group_branch(group, world.bases[branch])
 
-    def roll_back(self, run: Run, group: str, head: str) -> tuple[str, str]:
+    def roll_back_group_branch(self, run: Run, group: str, head: str) -> tuple[str, str]:
         self.touch("roll_back")
-        world, line = self.world, self.open_line(run, group)
+        world, line = self.world, self.open_group_branch(run, group)
         held, to = self.head(line), self.head(run)
         if held == to == line.base:
             return held, to
@@ -60,15 +68,15 @@ class DictLines:
         self.touch("rolled back")
         return held, to
 
-    def close_line(self, run: Run, group: str) -> None:
+    def close_group_branch(self, run: Run, group: str) -> None:
         self.touch("close_line")
-        branch = run.line_of(group).branch
+        branch = run.on_group_branch(group).branch
         held = self.world.refs.get(branch)
         if held is not None and held in self.world.ancestors(self.head(run)):
             del self.world.refs[branch], self.world.bases[branch]
         self.touch("line closed")
 
-    def landings(self, run: Run) -> tuple[LandedStep, ...]:
+    def list_landings(self, run: Run) -> tuple[LandedStep, ...]:
         """Along the first parents, oldest first."""
         steps: list[LandedStep] = []
         at = self.head(run)
@@ -81,7 +89,7 @@ class DictLines:
             at = commit.parents[0]
         return tuple(reversed(steps))
 
-    def combination(self, base: str, chosen: Sequence[str]) -> str:
+    def combine_landings(self, base: str, chosen: Sequence[str]) -> str:
         world, made = self.world, base
         for landing in chosen:
             before = world.tree(world.commits[landing].parents[0])
@@ -122,20 +130,20 @@ class DictLines:
         self.touch("undone")
         return self.head(run)
 
-    def holds(self, run: Run, commit: str) -> bool:
+    def branch_contains(self, run: Run, commit: str) -> bool:
         return bool(commit) and commit in self.world.ancestors(self.head(run))
 
-    def lacks(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
+    def missing_commits(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
         held = self.world.ancestors(self.head(run))
         return tuple(commit for commit in commits if commit not in held)
 
-    def intact(self, run: Run) -> str:
+    def describe_drift(self, run: Run) -> str:
         return ""
 
-    def refuse_held(self, run: Run) -> None:
+    def refuse_checked_out(self, run: Run) -> None:
         """Nobody has a checkout here."""
 
-    def refuse_strayed(self, run: Run, landed: Sequence[str] = ()) -> None:
+    def refuse_drift(self, run: Run, landed: Sequence[str] = ()) -> None:
         """Nobody else is here; what landed must be there all the same."""
         lost = [commit for commit in landed if commit not in self.world.ancestors(self.head(run))]
         assert not lost, f"{run.branch} lacks {lost}"
@@ -149,39 +157,39 @@ class DictLines:
         *,
         into: str = "",
         force_ref: bool = False,
-        approve: Callable[[Merged], None],
-    ) -> Merged:
+        approve: Callable[[MergeResult], None],
+    ) -> MergeResult:
         raise AssertionError("nobody merges here")
 
 
 class DictWorkspace(DictLines):
     """Worktrees as well."""
 
-    def prepare(self, run: Run, task: Task, attempt: int) -> Place:
+    def prepare(self, run: Run, task: Task, attempt: int) -> PreparedWorktree:
         self.touch("prepare")
         world, name, head = self.world, task.id, self.head(run)
-        fresh = task.attempt == 0 or task.fresh_next or name not in world.worktrees
+        fresh = task.attempt == 0 or task.needs_fresh_worktree or name not in world.worktrees
         if fresh:
             world.worktrees[name] = dict(world.tree(head))
             world.heads[name] = head
-        elif task.feedback and task.feedback.kind is Kind.CONFLICT:
+        elif task.feedback and task.feedback.kind is FailureKind.CONFLICT:
             marked = {**world.tree(head), task.spec.name: "good", "shared": "<<<<<<<"}
             world.worktrees[name] = marked
             world.heads[name] = world.commit(marked, (world.heads[name], head))
         self.touch("prepared")
         base = head if fresh else world.common(world.heads[name], head)
-        return Place(Path("/w") / name, base, "", fresh)
+        return PreparedWorktree(Path("/w") / name, base, "", fresh)
 
-    def snapshot(self, task: Task, attempt: int, *, untouched: bool = False) -> str:
+    def take_snapshot(self, task: Task, attempt: int, *, untouched: bool = False) -> str:
         self.touch("snapshot")
         return f"{task.id}-{attempt}"
 
-    def keep(self, run: Run, task: Task) -> Kept:
+    def commit_attempt(self, run: Run, task: Task) -> CommittedAttempt:
         self.touch("keep")
         world, name = self.world, task.id
         if name not in world.worktrees:
             # Another worker went on with the task and has removed it.
-            return Kept(task.work.head or task.work.base, "", (), gone=True)
+            return CommittedAttempt(task.work.head or task.work.base, "", (), worktree_missing=True)
         there, before = world.worktrees[name], world.heads[name]
         if dict(there) != dict(world.tree(before)):
             world.heads[name] = world.commit(there, (before,))
@@ -189,11 +197,16 @@ class DictWorkspace(DictLines):
         self.touch("kept")
         head = world.heads[name]
         tree = repr(sorted(world.tree(head).items()))
-        return Kept(head, tree, (name,) if head != task.work.base else ())
+        return CommittedAttempt(head, tree, (name,) if head != task.work.base else ())
 
-    def candidate(self, run: Run, task: Task, riders: Riders = frozenset) -> Candidate:
+    def build_candidate(
+        self, run: Run, task: Task, queue_members: QueueMembers = frozenset
+    ) -> Candidate:
         self.touch("candidate")
-        world, cars = self.world, self._cars(run, riders) if task.work.refused else []
+        world, cars = (
+            self.world,
+            self._cars(run, queue_members) if task.work.landing_refusals else [],
+        )
         ahead = takewhile(lambda car: world.commits[car].task != task.id, cars)
         onto = [self.head(run), *ahead][-1]
         if task.spec.kind is TaskKind.CHECK:
@@ -207,18 +220,18 @@ class DictWorkspace(DictLines):
         if tree == world.tree(onto):
             return Candidate(onto, onto, "")
         commit = self._proposed(task, tree, (onto, head))
-        if task.work.refused and commit not in cars:
+        if task.work.landing_refusals and commit not in cars:
             world.trains[run.branch] = commit
         world.worktrees[task.id] = dict(tree)
         world.heads[task.id] = commit
         self.touch("candidate made")
-        return Candidate(commit, onto, "", changed=(task.spec.name,), tracked=9)
+        return Candidate(commit, onto, "", changed=(task.spec.name,), tracked_count=9)
 
-    def coming(self, run: Run, commit: str, riders: Riders) -> bool:
-        return commit in self._cars(run, riders)
+    def is_in_merge_queue(self, run: Run, commit: str, queue_members: QueueMembers) -> bool:
+        return commit in self._cars(run, queue_members)
 
-    def _cars(self, run: Run, riders: Riders) -> list[str]:
-        """The candidates of riders that follow each other from the head on, oldest first."""
+    def _cars(self, run: Run, queue_members: QueueMembers) -> list[str]:
+        """The candidates of queue_members that follow each other from the head on, oldest first."""
         cars: list[str] = []
         car, head = self.world.trains.get(run.branch, ""), self.head(run)
         while car != head:
@@ -226,7 +239,7 @@ class DictWorkspace(DictLines):
                 return []
             cars.insert(0, car)
             car = self.world.commits[car].parents[0]
-        known = riders()
+        known = queue_members()
         return list(takewhile(lambda car: self.world.commits[car].task in known, cars))
 
     def _proposed(self, task: Task, tree: dict[str, str], parents: tuple[str, str]) -> str:
@@ -238,7 +251,7 @@ class DictWorkspace(DictLines):
         self.world.candidates[task.id] = made
         return made
 
-    def rebuild(self, task: Task) -> bool:
+    def rebuild_worktree(self, task: Task) -> bool:
         """Worktrees may go missing between two lives."""
         world, name = self.world, task.id
         if name in world.worktrees:
@@ -247,17 +260,17 @@ class DictWorkspace(DictLines):
         world.worktrees[name] = dict(world.tree(world.heads[name]))
         return True
 
-    def release(self, task: Task, *, elsewhere: bool = False) -> None:
+    def remove_worktree(self, task: Task, *, continued_elsewhere: bool = False) -> None:
         self.touch("release")
         self.world.worktrees.pop(task.id, None)
         self.touch("released")
 
-    def worktrees(self) -> frozenset[str]:
+    def tasks_with_worktree(self) -> frozenset[str]:
         return frozenset(self.world.worktrees)
 
     # -------------------------------------------------------------- checks leave nothing here
 
-    def hidden(self, task: Task, since: float) -> tuple[str, ...]:
+    def ignored_sources(self, task: Task, since: float) -> tuple[str, ...]:
         return ()
 
     def ignored_folders(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -266,46 +279,46 @@ class DictWorkspace(DictLines):
     def edited_files(self, since: float) -> tuple[str, ...]:
         return ()
 
-    def elsewhere(self, task: Task) -> tuple[str, ...]:
+    def find_work_elsewhere(self, task: Task) -> tuple[str, ...]:
         return ()
 
-    def tracks(self, commit: str, path: str) -> bool:
+    def has_path(self, commit: str, path: str) -> bool:
         return path in self.world.tree(commit)
 
-    def uncommitted(self, task: Task, since: float) -> tuple[Uncommitted, ...]:
+    def uncommitted_files(self, task: Task, since: float) -> tuple[IgnoredFile, ...]:
         return ()
 
-    def bring_uncommitted(self, task: Task, names: Sequence[str], to: Path) -> None:
+    def copy_uncommitted_files(self, task: Task, names: Sequence[str], to: Path) -> None:
         raise AssertionError("git ignores nothing here")
 
-    def mark_prepared(self, task: Task) -> None:
+    def record_setup_files(self, task: Task) -> None:
         raise AssertionError("there is no set-up here")
 
-    def marks(self, task: Task, *, strict: bool) -> Mapping[str, str]:
+    def protected_state(self, task: Task, *, strict: bool) -> Mapping[str, str]:
         return {}
 
-    def checkout(self) -> Mapping[str, str]:
+    def hash_checkout(self) -> Mapping[str, str]:
         return {}
 
-    def guards(self, task_id: str = "") -> Mapping[str, str]:
+    def hash_protected_files(self, task_id: str = "") -> Mapping[str, str]:
         return {}
 
-    def changes(self, old: str, new: str) -> tuple[Change, ...]:
+    def read_changes(self, old: str, new: str) -> tuple[Change, ...]:
         return ()
 
-    def leaks(self, old: str, new: str, search: LeakSearch) -> tuple[Leak, ...]:
+    def find_leaks(self, old: str, new: str, search: LeakSearch) -> tuple[Leak, ...]:
         raise AssertionError("there is nothing to hide here")
 
-    def mentions(self, commit: str, value: str) -> bool:
+    def contains_text(self, commit: str, value: str) -> bool:
         raise AssertionError("there is nothing to hide here")
 
     def tree_view(self, commit: str) -> TreeView:
         return TreeView(frozenset(), lambda _: None)
 
-    def with_files_of(self, commit: str, other: str, paths: Sequence[str]) -> str:
+    def commit_with_files_of(self, commit: str, other: str, paths: Sequence[str]) -> str:
         raise AssertionError("no check has a definition here")
 
-    def pushed(self, commit: str) -> bool:
+    def is_pushed(self, commit: str) -> bool:
         return False
 
     def diff(self, old: str, new: str) -> str:

@@ -10,11 +10,11 @@ from typing import Any
 
 from tests.builders import MINUTE, RUN_ID, HandClock, a_run, a_spec, to_land
 from yaoki.adapters.store import SqlStore, open_store
-from yaoki.core.decide.failure_response import Moment
+from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import Event
-from yaoki.core.model import Lease, Spec, Task, TaskId
-from yaoki.core.model.report import Faulted
+from yaoki.core.model import Lease, Task, TaskId, TaskSpec
+from yaoki.core.model.stage_report import StageFaulted
 from yaoki.ports import Clock
 
 # A file, or the URL of a database on a server.
@@ -27,11 +27,11 @@ def opened(where: Where, clock: Clock | None = None, **given: Any) -> SqlStore:
     return open_store(where, clock or HandClock(), **{**plain, **given})
 
 
-def submit(store: SqlStore, *specs: Spec, run: str = RUN_ID, **given: Any) -> list[TaskId]:
+def submit(store: SqlStore, *specs: TaskSpec, run: str = RUN_ID, **given: Any) -> list[TaskId]:
     return store.submit(a_run(run, **given), specs, {"argv": ["run", "plan.yaml"]})
 
 
-def plan(**needs: Sequence[str]) -> list[Spec]:
+def plan(**needs: Sequence[str]) -> list[TaskSpec]:
     return [a_spec(name, needs=tuple(wanted)) for name, wanted in needs.items()]
 
 
@@ -57,8 +57,8 @@ def finish(store: SqlStore, task: Task, commit: str = "c0ffee") -> Task:
 
 def escalate(store: SqlStore, task: Task) -> Task:
     def give_up(seen: Task) -> Sequence[Event]:
-        report = Faulted("git is missing", transient=False, code="RESOURCE_NOT_FOUND")
-        return decide(seen, report, Moment(lease_of(seen).expires_at, 0.5))
+        report = StageFaulted("git is missing", transient=False, code="RESOURCE_NOT_FOUND")
+        return decide(seen, report, ClockAndChance(lease_of(seen).expires_at, 0.5))
 
     return store.record(lease_of(task), give_up)
 

@@ -18,7 +18,7 @@ def main(where: str, holder: str, durable: bool) -> None:
     place = where if "://" in where else Path(where)
     store = _opened(place, durable=durable)
     deadline = time.monotonic() + 60
-    while not store.resting(RUN_ID) and time.monotonic() < deadline:
+    while not store.is_idle(RUN_ID) and time.monotonic() < deadline:
         for task in store.claim(holder, MINUTE, 3):
             finish(store, task)
             print(task.id)

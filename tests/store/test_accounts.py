@@ -8,28 +8,30 @@ import pytest
 
 from tests.builders import HandClock, a_run, a_spec
 from yaoki.adapters.store import SqlStore
-from yaoki.core.decide.failure_response import Moment
+from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import AgentFinished, AttemptStarted, Event
 from yaoki.core.model import (
     AgentExit,
     AgentSpec,
     Catalogue,
+    FailureKind,
     Finding,
-    Kind,
     Outcome,
-    Policy,
+    RetryPolicy,
     RetryRule,
     Task,
     Verdict,
 )
-from yaoki.core.model.report import Verified
+from yaoki.core.model.stage_report import CandidateVerified
 
 LEASE = timedelta(minutes=1)
 PAID = AgentSpec("paid", account="shared")
 ALSO = AgentSpec("also", account="shared")
 FREE = AgentSpec("free")
-POLICY = Policy(rules={Kind.RATE_LIMIT: RetryRule(5)}, rate_limit_wait_max=timedelta(hours=6))
+POLICY = RetryPolicy(
+    rules={FailureKind.RATE_LIMIT: RetryRule(5)}, rate_limit_wait_max=timedelta(hours=6)
+)
 
 
 def submit(store: SqlStore) -> None:
@@ -51,10 +53,10 @@ def limited(store: SqlStore, task: Task, clock: HandClock, wait: timedelta) -> N
     """The agent of this task met a 429."""
     exit_ = AgentExit(code=1, limit="rate", retry_after=wait)
     finish(store, task, exit_)
-    report = Verified(Verdict((Finding("c", Outcome.FAILED),)), "c1", "c0")
+    report = CandidateVerified(Verdict((Finding("c", Outcome.FAILED),)), "c1", "c0")
 
     def judge(now_task: Task) -> tuple[Event, ...]:
-        return decide(now_task, report, Moment(clock.now(), 0.5))
+        return decide(now_task, report, ClockAndChance(clock.now(), 0.5))
 
     assert task.lease is not None
     store.record(task.lease, judge)
@@ -116,7 +118,7 @@ def test_a_probe_that_is_lost_is_followed_by_another(store: SqlStore, clock: Han
     clock.advance(timedelta(seconds=1))
     store.claim("w:1", LEASE, 9)
 
-    store.expire(lambda _: True, counted=False)
+    store.expire_claims(lambda _: True, counted=False)
 
     assert len([t for t in store.claim("w:2", LEASE, 9) if t.agent != FREE]) == 1
 

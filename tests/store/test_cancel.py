@@ -32,7 +32,7 @@ def test_each_state_ends_as_the_table_says(store: SqlStore) -> None:
 
     at_work = store.cancel_run(RUN_ID, "enough")
 
-    states = {row.name: (row.state, row.cancel_wanted) for row in store.rows(RUN_ID)}
+    states = {row.name: (row.state, row.cancel_requested) for row in store.rows(RUN_ID)}
     assert states == {
         "done": (State.DONE, False),
         "stuck": (State.CANCELLED, True),
@@ -41,7 +41,7 @@ def test_each_state_ends_as_the_table_says(store: SqlStore) -> None:
         "behind": (State.CANCELLED, True),
     }
     assert at_work == [f"{RUN_ID}-3"]
-    assert store.run(RUN_ID).cancel_wanted
+    assert store.run(RUN_ID).cancel_requested
     assert store.audit(RUN_ID) == []
 
 
@@ -78,10 +78,10 @@ def test_the_holder_ends_what_was_at_work(store: SqlStore) -> None:
     task = take(store)
     store.cancel_run(RUN_ID, "enough")
 
-    ended = store.record(lease_of(task), lambda _: (Cancelled("enough", kept="ref"),))
+    ended = store.record(lease_of(task), lambda _: (Cancelled("enough", saved_ref="ref"),))
 
     assert (ended.state, ended.lease) == (State.CANCELLED, None)
-    assert store.resting(RUN_ID)
+    assert store.is_idle(RUN_ID)
 
 
 @pytest.mark.spec("9.5", "11.2")
@@ -105,7 +105,7 @@ def test_the_wish_outlives_its_holder(store: SqlStore, clock: HandClock) -> None
     store.cancel_run(RUN_ID, "enough")
     clock.advance(2 * MINUTE)
 
-    assert take(store, "host:2").cancel_wanted
+    assert take(store, "host:2").cancel_requested
 
 
 @pytest.mark.spec("9.5")
@@ -115,7 +115,7 @@ def test_one_task_can_be_cancelled_by_itself(store: SqlStore) -> None:
     assert store.cancel_task(ids[0], "not needed").state is State.CANCELLED
 
     assert store.task(ids[1]).state is State.WAITING
-    assert not store.run(RUN_ID).cancel_wanted
+    assert not store.run(RUN_ID).cancel_requested
 
 
 @pytest.mark.spec("9.5", "0.6")
@@ -150,9 +150,9 @@ def test_wishes_of_a_run_nobody_here_serves_do_not_starve_ours(store: SqlStore) 
     store.claim("dead:1", MINUTE, 21)
     for run in (other, ours):
         store.cancel_run(run, "enough")
-    store.expire(lambda _: True, counted=True)
+    store.expire_claims(lambda _: True, counted=True)
 
-    claimed = store.claim_cancelled("host:2", MINUTE, [ours])
+    claimed = store.claim_to_cancel("host:2", MINUTE, [ours])
 
     assert [task.run_id for task in claimed] == [ours]
 
@@ -166,7 +166,7 @@ def test_a_task_that_is_recalled_is_not_marked_as_cancelled(store: SqlStore, whe
     store.record(lease_of(task), lambda _: (RecallRequested("its ground is gone"),))
 
     assert by_hand(where, "SELECT cancel_wanted FROM tasks WHERE id = ?", task.id) == [(0,)]
-    assert task.id in store.cancel_wanted()
+    assert task.id in store.tasks_to_stop()
 
 
 # ------------------------------------------------------------------ dependents
@@ -200,4 +200,4 @@ def test_a_long_chain_is_cancelled_whole(store: SqlStore) -> None:
 
     store.cancel_run(RUN_ID, "enough")
 
-    assert store.tally(RUN_ID) == {(State.CANCELLED, True): 500}
+    assert store.count_by_state(RUN_ID) == {(State.CANCELLED, True): 500}

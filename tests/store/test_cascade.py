@@ -7,8 +7,8 @@ import pytest
 from tests.builders import MINUTE, RUN_ID, a_spec
 from tests.store.acts import escalate, events_of, finish, names, plan, submit, take
 from yaoki.adapters.store import SqlStore
-from yaoki.core.machine.events import Answered, Planned, UndoRequested, Unlanded
-from yaoki.core.model import Choice, Fill, RunId, State, TaskId, TaskKind
+from yaoki.core.machine.events import Answered, LandingReverted, Planned, UndoRequested
+from yaoki.core.model import Choice, PlanningBrief, RunId, State, TaskId, TaskKind
 
 RUN = RunId(RUN_ID)
 DIAMOND = plan(root=[], left=["root"], right=["root"], low=["left", "right"], last=["low"])
@@ -24,14 +24,14 @@ def test_ten_thousand_dependents_are_told_of_in_one_line_and_revived_by_one_answ
 ) -> None:
     fan = [a_spec(f"d{n}", needs=("root",)) for n in range(10_000)]
     (root, *_) = submit(store, a_spec("root"), *fan)
-    before = store.cursor()
+    before = store.last_seq()
 
     escalate(store, take(store))
 
     (blocked,) = [e for e in store.journal(after=before) if e.event == "TASK_BLOCKED"]
     assert blocked.data["dependents"] == 10_000
     assert blocked.data["cause"] == root
-    assert store.resting(RUN)
+    assert store.is_idle(RUN)
 
     store.amend(root, lambda task: (Answered(Choice.RETRY, "", "", task.counts),))
     finish(store, take(store))
@@ -46,7 +46,7 @@ def test_a_replacement_takes_over_whoever_waited_and_what_was_counted(store: Sql
     root, *_ = submit(store, *DIAMOND, a_spec("other"))
     failed = escalate(store, take(store))
 
-    (heir,) = store.add(RUN, [a_spec("heir")], replaces={"heir": root}, event="PLAN_EXTENDED")
+    (heir,) = store.add_tasks(RUN, [a_spec("heir")], replaces={"heir": root}, event="PLAN_EXTENDED")
 
     assert store.task(root).state is State.REPLACED
     new = store.task(heir)
@@ -68,7 +68,9 @@ def test_whoever_needs_a_plan_task_needs_what_it_makes(store: SqlStore) -> None:
         a_spec("second", needs=("first",)),
         a_spec("extra", required=False),
     )
-    fill = a_spec("fill", kind=TaskKind.PLAN, fill=Fill(role="phase", phase="build"))
+    fill = a_spec(
+        "fill", kind=TaskKind.PLAN, planning_brief=PlanningBrief(role="phase", phase="build")
+    )
     plan_id, after = submit(store, fill, a_spec("after", needs=("fill",)))
 
     told = tuple(spec.name for spec in made)
@@ -90,10 +92,10 @@ def test_nobody_starts_on_work_that_is_about_to_be_taken_back(store: SqlStore) -
     one, _ = submit(store, *plan(one=[], two=["one"]))
     finish(store, take(store))
 
-    store.amend(one, lambda task: (UndoRequested(task.landed),))
+    store.amend(one, lambda task: (UndoRequested(task.landed_commit),))
 
     assert ready(store) == []
-    store.amend(one, lambda _: (Unlanded("head", "taken back"),))
+    store.amend(one, lambda _: (LandingReverted("head", "taken back"),))
     assert ready(store) == ["one"]
     finish(store, store.task(one))
     assert ready(store) == ["two"]

@@ -25,8 +25,8 @@ from tests.builders import (
 )
 from tests.store.acts import Where, escalate, finish, lease_of, names, opened, plan, submit, take
 from yaoki.adapters.store import SqlStore
-from yaoki.core.decide.merge_queue import Contender
-from yaoki.core.machine.events import Answered, LandRefused, Released
+from yaoki.core.decide.merge_queue import CompetingTask
+from yaoki.core.machine.events import Answered, LandingRefused, LeaseReleased
 from yaoki.core.model import Catalogue, Choice, Lease, RunId, Stage, State, Task
 from yaoki.core.schedule import AGEING
 
@@ -80,7 +80,7 @@ def test_equals_that_came_back_start_in_the_order_of_their_numbers(store: SqlSto
 def test_priority_goes_first_and_waiting_makes_up_for_it(store: SqlStore, clock: HandClock) -> None:
     submit(store, a_spec("old"), a_spec("old-high", priority=1))
     clock.advance(AGEING + SECOND)
-    store.add(RUN_ID, [a_spec("new-high", priority=1), a_spec("urgent", priority=5)])
+    store.add_tasks(RUN_ID, [a_spec("new-high", priority=1), a_spec("urgent", priority=5)])
 
     assert names(claim(store)) == ["urgent", "old-high", "old", "new-high"]
 
@@ -93,7 +93,7 @@ def test_a_task_is_not_claimed_before_its_time(store: SqlStore, clock: HandClock
 
     assert names(claim(store)) == ["b"]
     assert store.next_due() == NOW + 10 * SECOND
-    assert not store.resting(RUN_ID)
+    assert not store.is_idle(RUN_ID)
     clock.advance(10 * SECOND)
     assert names(claim(store)) == ["a"]
 
@@ -111,7 +111,7 @@ def test_a_chain_opens_link_by_link(store: SqlStore) -> None:
             finish(store, task)
 
     assert seen == [["a"], ["b"], ["c"]]
-    assert store.resting(RUN_ID)
+    assert store.is_idle(RUN_ID)
 
 
 @pytest.mark.spec("1.1", "0.3")
@@ -151,7 +151,7 @@ def test_a_failed_need_keeps_its_dependents_closed_until_it_is_answered(store: S
     failed = escalate(store, take(store))
 
     assert claim(store) == []
-    assert store.resting(RUN_ID)
+    assert store.is_idle(RUN_ID)
 
     store.amend(failed.id, lambda _: (Answered(Choice.RETRY, "again"),))
     finish(store, take(store))
@@ -254,7 +254,7 @@ def test_many_threads_claim_each_task_once(store: SqlStore) -> None:
 
     ids = [task.id for found in taken for task in found]
     assert len(ids) == len(set(ids)) == 120
-    assert store.tally(RUN_ID) == {(State.DONE, True): 120}
+    assert store.count_by_state(RUN_ID) == {(State.DONE, True): 120}
     assert store.audit(RUN_ID) == []
 
 
@@ -272,7 +272,7 @@ def test_many_processes_claim_each_task_once(store: SqlStore, where: Where) -> N
     assert [claimer.returncode for claimer in claimers] == [0] * 4
     ids = [task_id for each in told for task_id in each]
     assert len(ids) == len(set(ids)) == 120
-    assert store.tally(RUN_ID) == {(State.DONE, True): 120}
+    assert store.count_by_state(RUN_ID) == {(State.DONE, True): 120}
     assert store.audit(RUN_ID) == []
 
 
@@ -299,15 +299,15 @@ def test_who_is_at_its_proof_on_the_same_line_is_told_with_its_refusals(store: S
 
     first, second, fresh = store.claim("w:1", MINUTE, 9)
 
-    assert store.contenders(first) == [Contender(second.id, 1)]
-    assert store.contenders(fresh) == [Contender(first.id, 1), Contender(second.id, 1)]
+    assert store.competing_tasks(first) == [CompetingTask(second.id, 1)]
+    assert store.competing_tasks(fresh) == [CompetingTask(first.id, 1), CompetingTask(second.id, 1)]
     store.clock.sleep(2 * MINUTE)
-    assert store.contenders(fresh) == [], "their leases have run out"
+    assert store.competing_tasks(fresh) == [], "their leases have run out"
 
 
 def refuse(store: SqlStore, task: Task) -> None:
     """Worked, proven, refused at the landing, and given back."""
     held = lease_of(task)
     begun = to_land(attempt=1)[:-1]
-    released = Released(held.holder, held.epoch, "the worker was stopped")
-    store.record(held, lambda _: (*begun, LandRefused("other"), released))
+    released = LeaseReleased(held.holder, held.epoch, "the worker was stopped")
+    store.record(held, lambda _: (*begun, LandingRefused("other"), released))

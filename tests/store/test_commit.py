@@ -13,11 +13,11 @@ import pytest
 from tests.builders import MINUTE, RUN_ID, HandClock, a_run, a_spec, to_land
 from tests.store.acts import Where, events_of, finish, lease_of, opened, submit, take
 from yaoki.adapters.store import SqlStore, open_store
-from yaoki.adapters.store.database import Database, Link
+from yaoki.adapters.store.database import Database, Transaction
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
-from yaoki.core.machine.events import Event, Note
+from yaoki.core.machine.events import Event, JournalNote
 from yaoki.core.model import State, Task
-from yaoki.errors import RowIllegal, StoreError, StoreFull, YaokiError
+from yaoki.errors import RowInvalid, StoreError, StoreFull, YaokiError
 
 
 class Boom(Exception):
@@ -56,7 +56,7 @@ class Gate:
         self._database = database
         self._inside, self._open = threading.Event(), threading.Event()
 
-    def _wait(self, _: Link) -> None:
+    def _wait(self, _: Transaction) -> None:
         self._inside.set()
         self._open.wait(30)
 
@@ -75,7 +75,7 @@ class Gate:
 
     def _let_go(self, waiting: int) -> None:
         deadline = time.monotonic() + 30
-        while self._database.waiting < waiting and time.monotonic() < deadline:
+        while self._database.waiting_count < waiting and time.monotonic() < deadline:
             time.sleep(0.005)
         self._open.set()
 
@@ -102,7 +102,7 @@ def test_what_cannot_be_is_refused_whole(store: SqlStore) -> None:
     task = take(store)
     started, finished, _, landed = to_land()
 
-    with pytest.raises(RowIllegal):
+    with pytest.raises(RowInvalid):
         store.record(lease_of(task), lambda _: (started, finished, landed))
 
     assert store.task(task_id) == task
@@ -134,13 +134,13 @@ def test_a_change_and_its_journal_are_one(store: SqlStore) -> None:
 def test_transitions_that_wait_share_one_commit(store: SqlStore) -> None:
     submit(store, *(a_spec(f"t{n}") for n in range(40)))
     tasks = store.claim("host:1", MINUTE, 40)
-    before = store.database.commits
+    before = store.database.commit_count
 
     raised = Gate(store.database).together([lambda t=t: finish(store, t) for t in tasks])  # type: ignore[misc]
 
     assert raised == [None] * 40
-    assert store.tally(RUN_ID) == {(State.DONE, True): 40}
-    assert store.database.commits - before == 2, "the gate's own, and one for all forty"
+    assert store.count_by_state(RUN_ID) == {(State.DONE, True): 40}
+    assert store.database.commit_count - before == 2, "the gate's own, and one for all forty"
 
 
 @pytest.mark.sqlite
@@ -155,13 +155,13 @@ def test_threads_share_commits_by_themselves(path: Path, clock: HandClock) -> No
     commits = [64]
     while commits[-1] >= 48 and len(commits) <= rounds:
         tasks = store.claim("host:1", MINUTE, 64)
-        before = store.database.commits
+        before = store.database.commit_count
         works = [lambda t=tasks[n::16]: [finish(store, task) for task in t] for n in range(16)]
 
         assert at_once(works) == [None] * 16
 
-        commits.append(store.database.commits - before)
-        assert store.tally(RUN_ID)[State.DONE, True] == 64 * (len(commits) - 1)
+        commits.append(store.database.commit_count - before)
+        assert store.count_by_state(RUN_ID)[State.DONE, True] == 64 * (len(commits) - 1)
 
     assert commits[-1] < 48, commits
     store.close()
@@ -200,7 +200,7 @@ def test_one_the_database_refuses_does_not_disturb_its_neighbours(store: SqlStor
 
     assert [isinstance(error, StoreError) for error in raised] == [True, False, False]
     assert raised[1:] == [None, None]
-    assert store.tally(RUN_ID) == {(State.DONE, True): 1}
+    assert store.count_by_state(RUN_ID) == {(State.DONE, True): 1}
 
 
 # ------------------------------------------------------------------ a full disk
@@ -209,7 +209,7 @@ def test_one_the_database_refuses_does_not_disturb_its_neighbours(store: SqlStor
 def pages_left(store: SqlStore, pages: int) -> None:
     """Let the database grow by so many pages and no more."""
 
-    def bound(link: Link) -> None:
+    def bound(link: Transaction) -> None:
         row = link.row("PRAGMA page_count")
         assert row is not None
         most = 2**30 if pages < 0 else row["page_count"] + pages
@@ -268,7 +268,7 @@ def test_the_store_goes_on_when_there_is_room_again(store: SqlStore) -> None:
     store.note(RUN_ID, "WARNING", BIG)
     finish(store, task)
 
-    assert store.tally(RUN_ID) == {(State.DONE, True): 1}
+    assert store.count_by_state(RUN_ID) == {(State.DONE, True): 1}
     assert store.audit(RUN_ID) == []
 
 
@@ -293,7 +293,7 @@ def test_a_reader_does_not_wait_for_a_writer(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
     seen: list[State] = []
 
-    def slow(link: Link) -> None:
+    def slow(link: Transaction) -> None:
         link.run("UPDATE tasks SET state = 'DONE'")
         seen.append(store.task(task_id).state)
         link.run("UPDATE tasks SET state = 'WAITING'")
@@ -314,7 +314,7 @@ def test_a_reader_cannot_write(store: SqlStore) -> None:
 def test_the_file_is_in_wal_mode_with_full_sync(path: Path, clock: HandClock) -> None:
     store = open_store(path, clock)
 
-    def look(link: Link) -> tuple[str, int, int]:
+    def look(link: Transaction) -> tuple[str, int, int]:
         asked = ("journal_mode", "synchronous", "foreign_keys")
         rows = [(name, link.row(f"PRAGMA {name}")) for name in asked]
         mode, sync, keys = (row[name] for name, row in rows if row is not None)
@@ -351,7 +351,9 @@ def test_an_event_that_only_tells_leaves_the_row_alone(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
     task = take(store)
 
-    assert store.record(lease_of(task), lambda _: (Note("WARNING", {"message": "m"}),)) == task
+    assert (
+        store.record(lease_of(task), lambda _: (JournalNote("WARNING", {"message": "m"}),)) == task
+    )
 
     assert events_of(store, task_id)[-1] == "WARNING"
 
@@ -366,7 +368,7 @@ def test_a_commit_that_the_server_turned_into_a_rollback_is_an_error(store: SqlS
     submit(store, a_spec("a"))
     before = store.journal()
 
-    def work(link: Link) -> None:
+    def work(link: Transaction) -> None:
         with suppress(Exception):
             link.rows("SELECT 1 / 0")
 

@@ -10,8 +10,8 @@ import pytest
 from tests.builders import MINUTE, RUN_ID, SECOND, HandClock, a_retry, a_spec
 from tests.store.acts import finish, lease_of, submit
 from yaoki.adapters.store import SqlStore, open_store
-from yaoki.adapters.store.database import Link
-from yaoki.adapters.store.sqlite.link import SqliteLink
+from yaoki.adapters.store.database import Transaction
+from yaoki.adapters.store.sqlite.transaction import SqliteTransaction
 from yaoki.adapters.store.tables import statements as sql
 
 PARAMS = {"run_id": "r", "now": 0, "limit": 1, "id": "x", "after": 0, "task_id": "x", "place": ""}
@@ -26,13 +26,13 @@ def plan_of(store: SqlStore, statement: str) -> str:
 
 INDEXED = {
     "READY": "tasks_ready",
-    "RESTLESS": "tasks_ready",
+    "UNFINISHED_WORK": "tasks_ready",
     "NEXT_DUE": "tasks_ready",
-    "OPEN_RUNS": "tasks_ready",
+    "RUNS_WITH_READY_TASKS": "tasks_ready",
     "ACTIVE": "tasks_active",
-    "EXPIRED": "tasks_active",
-    "BUSY": "tasks_active",
-    "WANTED_CANCELLED": "tasks_active",
+    "EXPIRED_LEASES": "tasks_active",
+    "ACTIVE_COUNTS": "tasks_active",
+    "ACTIVE_TO_STOP": "tasks_active",
     "SPEC": "journal_by_task",
     "JOURNAL_OF_TASK": "journal_by_task",
     "DOWNSTREAM": "needs_by_need",
@@ -69,8 +69,8 @@ class Steps:
         self.taken = 0
         store.database.write(self._count)
 
-    def _count(self, link: Link) -> None:
-        assert isinstance(link, SqliteLink)
+    def _count(self, link: Transaction) -> None:
+        assert isinstance(link, SqliteTransaction)
         connection: sqlite3.Connection = link._connection
         connection.set_progress_handler(self._tick, 10)
 

@@ -14,9 +14,9 @@ from tests.builders import MINUTE, NOW, RUN_ID, SECOND, HandClock, a_retry, a_sp
 from tests.core.test_life import any_report
 from tests.store.acts import Where, by_hand, escalate, finish, lease_of, opened, plan, submit, take
 from yaoki.adapters.store import SqlStore, open_store
-from yaoki.core.decide.failure_response import Moment
+from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.decide.rules import decide
-from yaoki.core.machine.events import Answered, Released, Undone
+from yaoki.core.machine.events import Answered, LeaseReleased, UndoCompleted
 from yaoki.core.model import Choice, Question, Reason, State
 from yaoki.errors import LeaseLost, NotNow
 
@@ -49,7 +49,7 @@ def test_the_journal_is_read_on_from_where_one_stopped(store: SqlStore) -> None:
         read += more
 
     assert read == whole
-    assert store.cursor() == whole[-1].seq
+    assert store.last_seq() == whole[-1].seq
     assert [e.seq for e in whole] == sorted({e.seq for e in whole})
 
 
@@ -77,7 +77,7 @@ def live(store: SqlStore, clock: HandClock, dice: Random) -> None:
             case 0 | 1:
                 store.claim(f"host:{dice.randrange(3)}", MINUTE, dice.randrange(1, 4))
             case 2:
-                store.expire(lambda _: True, counted=dice.random() < 0.5)
+                store.expire_claims(lambda _: True, counted=dice.random() < 0.5)
             case 3 if dice.random() < 0.2:
                 store.cancel_task(row.id, "enough")
             case 4 if row.state is State.ESCALATED:
@@ -85,7 +85,7 @@ def live(store: SqlStore, clock: HandClock, dice: Random) -> None:
                 store.amend(row.id, lambda _: (Answered(choice, "words"),))
             case 5 if row.state is State.DONE:
                 asked = Question("Again?", (Choice.RETRY,))
-                store.amend(row.id, lambda task: (Undone(task.landed, asked),))
+                store.amend(row.id, lambda task: (UndoCompleted(task.landed_commit, asked),))
             case _ if row.state is State.ACTIVE:
                 step(store, clock, dice, row.id)
             case _:
@@ -100,7 +100,7 @@ def step(store: SqlStore, clock: HandClock, dice: Random, task_id: str) -> None:
         if seen.lease is None:
             return
         report = any_report(seen, dice)
-        moment = Moment(clock.now(), dice.random())
+        moment = ClockAndChance(clock.now(), dice.random())
         seen = store.record(seen.lease, lambda task, r=report, m=moment: decide(task, r, m))  # type: ignore[misc]
 
 
@@ -228,7 +228,7 @@ def test_a_screens_row_holds_what_a_task_shows(store: SqlStore) -> None:
     assert stuck.question is not None
     assert first.question == stuck.question.text
     assert (second.open_needs, second.required, second.holder) == (1, False, "")
-    assert store.tally(RUN_ID) == {(State.ESCALATED, True): 1, (State.WAITING, False): 1}
+    assert store.count_by_state(RUN_ID) == {(State.ESCALATED, True): 1, (State.WAITING, False): 1}
 
 
 @pytest.mark.spec("9.6", "8.5")
@@ -237,7 +237,7 @@ def test_work_taken_back_closes_its_dependents_again(store: SqlStore) -> None:
     finish(store, take(store))
     asked = Question("Again?", (Choice.RETRY, Choice.ABORT))
 
-    store.amend(ids[0], lambda task: (Undone(task.landed, asked),))
+    store.amend(ids[0], lambda task: (UndoCompleted(task.landed_commit, asked),))
 
     assert store.rows(RUN_ID)[1].open_needs == 1
     assert store.claim("host:1", MINUTE, 9) == []
@@ -262,7 +262,7 @@ def test_a_claim_given_back_rests_where_it_was(store: SqlStore) -> None:
     submit(store, a_spec("a"))
     task = store.record(lease_of(take(store)), lambda _: to_land()[:1])
 
-    back = store.record(lease_of(task), lambda _: (Released("host:1", 1),))
+    back = store.record(lease_of(task), lambda _: (LeaseReleased("host:1", 1),))
 
     assert back == replace(task, state=State.WAITING, lease=None)
     assert take(store).stage is task.stage

@@ -9,7 +9,7 @@ import pytest
 from tests.builders import MINUTE, NOW, RUN_ID, SECOND, HandClock, a_spec, to_land
 from tests.store.acts import events_of, finish, lease_of, names, plan, submit, take
 from yaoki.adapters.store import SqlStore
-from yaoki.core.machine.events import Cancelled, Event, Landed, Note
+from yaoki.core.machine.events import Cancelled, Event, JournalNote, Landed
 from yaoki.core.model import Lease, RunId, State, Task, TaskId
 from yaoki.errors import LeaseLost, NotNow, Unknown
 
@@ -47,11 +47,11 @@ def test_a_holder_that_lives_keeps_its_task_up_to_a_bound(
     clock.advance(MINUTE + SECOND)
     for _ in range(29):
         clock.advance(MINUTE)
-        assert store.claim("here:2", MINUTE, 1, alive=lambda holder: holder == "here:1") == []
+        assert store.claim("here:2", MINUTE, 1, is_alive=lambda holder: holder == "here:1") == []
     assert store.task(task_id).epoch == first.epoch
     clock.advance(MINUTE)
 
-    (second,) = store.claim("here:2", MINUTE, 1, alive=lambda _: True)
+    (second,) = store.claim("here:2", MINUTE, 1, is_alive=lambda _: True)
 
     assert (second.epoch, lease_of(second).holder) == (2, "here:2")
 
@@ -63,7 +63,7 @@ def test_nobody_takes_a_task_from_himself(store: SqlStore, clock: HandClock) -> 
     first = take(store, "here:1")
     clock.advance(300 * MINUTE)
 
-    assert store.claim("here:1", MINUTE, 1, alive=lambda _: True) == []
+    assert store.claim("here:1", MINUTE, 1, is_alive=lambda _: True) == []
     assert store.heartbeat([lease_of(first)], MINUTE).lost == frozenset()
     assert lease_of(store.task(task_id)).expires_at == clock.now() + MINUTE
     assert store.audit(RUN_ID) == []
@@ -162,7 +162,7 @@ def test_the_refused_rule_is_not_even_asked(store: SqlStore, clock: HandClock) -
 
     def ask(task: Task) -> tuple[Event, ...]:
         asked.append(task.id)
-        return (Note("ASKED"),)
+        return (JournalNote("ASKED"),)
 
     with pytest.raises(LeaseLost):
         store.record(late, ask)
@@ -181,7 +181,7 @@ def test_a_heartbeat_extends_every_lease_it_names(store: SqlStore, clock: HandCl
 
     beat = store.heartbeat([lease_of(task) for task in held], MINUTE)
 
-    assert (beat.lost, beat.cancelled) == (frozenset(), frozenset())
+    assert (beat.lost, beat.cancel_requested) == (frozenset(), frozenset())
     clock.advance(50 * SECOND)
     assert store.claim("host:2", MINUTE, 2) == []
     assert store.audit(RUN_ID) == []
@@ -210,7 +210,7 @@ def test_a_heartbeat_cannot_revive_a_cancelled_task(store: SqlStore) -> None:
     beat = store.heartbeat([lease_of(task)], MINUTE)
 
     assert beat.lost == {task_id}
-    assert not beat.cancelled
+    assert not beat.cancel_requested
     assert store.task(task_id).state is State.CANCELLED
 
 
@@ -222,15 +222,15 @@ def test_a_heartbeat_tells_its_holder_of_wishes_to_cancel_and_nobody_elses(
     mine, other = take(store, "host:1"), take(store, "host:2")
     store.cancel_run(RUN_ID, "enough")
 
-    assert store.heartbeat([lease_of(mine)], MINUTE).cancelled == {ids[0]}
-    assert store.heartbeat([lease_of(other)], MINUTE).cancelled == {ids[1]}
-    assert store.cancel_wanted() == set(ids)
+    assert store.heartbeat([lease_of(mine)], MINUTE).cancel_requested == {ids[0]}
+    assert store.heartbeat([lease_of(other)], MINUTE).cancel_requested == {ids[1]}
+    assert store.tasks_to_stop() == set(ids)
 
 
 def test_a_heartbeat_of_nothing_is_quiet(store: SqlStore) -> None:
     beat = store.heartbeat([], MINUTE)
 
-    assert (beat.lost, beat.cancelled) == (frozenset(), frozenset())
+    assert (beat.lost, beat.cancel_requested) == (frozenset(), frozenset())
 
 
 # ------------------------------------------------------------------ dead holders
@@ -245,13 +245,13 @@ def test_the_claims_of_a_dead_holder_come_back_at_once(
     take(store, "dead:1")
     alive = take(store, "alive:1")
 
-    back = store.expire(lambda holder: holder.startswith("dead"), counted=counted)
+    back = store.expire_claims(lambda holder: holder.startswith("dead"), counted=counted)
 
     assert back == [ids[0]]
     task = store.task(ids[0])
     assert (task.state, task.counts.deliveries) == (State.WAITING, deliveries)
     assert store.task(ids[1]) == alive
-    assert store.expire(lambda holder: holder.startswith("dead"), counted=counted) == []
+    assert store.expire_claims(lambda holder: holder.startswith("dead"), counted=counted) == []
 
 
 @pytest.mark.spec("11.3", "8.6")
@@ -260,7 +260,7 @@ def test_only_the_asked_runs_are_swept(store: SqlStore) -> None:
     submit(store, a_spec("a"), run="run00002")
     store.claim("dead:1", MINUTE, 2)
 
-    back = store.expire(lambda _: True, counted=False, runs=[RunId("run00002")])
+    back = store.expire_claims(lambda _: True, counted=False, runs=[RunId("run00002")])
 
     assert back == ["run00002-1"]
     assert names(store.claim("host:1", MINUTE, 9)) == ["a"]

@@ -14,10 +14,15 @@ import pytest
 from tests.builders import NOW, RUN_ID, HandClock, a_spec
 from tests.store.acts import Where, by_hand, finish, opened, submit, take
 from yaoki.adapters.store import SqlStore, open_store
-from yaoki.adapters.store.migrations import migrate, migrations, newest, statements
+from yaoki.adapters.store.migrations import (
+    load_migrations,
+    migrate,
+    newest_version,
+    split_statements,
+)
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
 from yaoki.core.model import State
-from yaoki.errors import StoreBroken, StoreError, StoreNewer
+from yaoki.errors import StoreCorrupt, StoreError, StoreNewer
 
 
 @pytest.mark.sqlite
@@ -39,7 +44,7 @@ def test_a_store_is_not_made_where_it_should_be_found(path: Path, clock: HandClo
 
 @pytest.mark.spec("13.2")
 def test_the_migrations_are_numbered_without_gaps() -> None:
-    assert [number for number, _ in migrations()] == list(range(1, newest() + 1))
+    assert [number for number, _ in load_migrations()] == list(range(1, newest_version() + 1))
 
 
 @pytest.mark.sqlite
@@ -60,16 +65,16 @@ def test_an_old_store_is_backed_up_before_it_is_migrated(tmp_path: Path) -> None
     path = tmp_path / "state.db"
     old = SqliteDatabase(path)
     migrate(old, tmp_path / "backups")
-    later = [*migrations(), (newest() + 1, "CREATE TABLE extra (id TEXT); -- more\n")]
+    later = [*load_migrations(), (newest_version() + 1, "CREATE TABLE extra (id TEXT); -- more\n")]
 
     before = migrate(old, tmp_path / "backups", later)
 
-    assert before == newest()
+    assert before == newest_version()
     (backup,) = (tmp_path / "backups").iterdir()
-    assert backup.name == f"before-v{newest() + 1}.db"
+    assert backup.name == f"before-v{newest_version() + 1}.db"
     assert tables(path) - tables(backup) == {"extra"}
-    assert version(backup) == newest()
-    assert migrate(old, tmp_path / "backups", later) == newest() + 1
+    assert version(backup) == newest_version()
+    assert migrate(old, tmp_path / "backups", later) == newest_version() + 1
     old.close()
 
 
@@ -78,13 +83,16 @@ def test_a_migration_that_fails_leaves_the_old_version_whole(tmp_path: Path) -> 
     path = tmp_path / "state.db"
     old = SqliteDatabase(path)
     migrate(old, tmp_path / "backups")
-    broken = [*migrations(), (newest() + 1, "CREATE TABLE extra (id TEXT); CREATE nonsense;")]
+    broken = [
+        *load_migrations(),
+        (newest_version() + 1, "CREATE TABLE extra (id TEXT); CREATE nonsense;"),
+    ]
 
     with pytest.raises(StoreError):
         migrate(old, tmp_path / "backups", broken)
 
     assert "extra" not in tables(path)
-    assert version(path) == newest()
+    assert version(path) == newest_version()
     old.close()
 
 
@@ -111,7 +119,7 @@ def test_a_file_that_is_no_database_is_said_and_kept(
     path.parent.mkdir()
     path.write_bytes(content)
 
-    with pytest.raises(StoreBroken, match="not a yaoki store") as broken:
+    with pytest.raises(StoreCorrupt, match="not a yaoki store") as broken:
         open_store(path, clock)
 
     assert "backups" in broken.value.hint
@@ -125,7 +133,7 @@ def test_a_database_of_somebody_else_is_refused_and_left_alone(
     path.parent.mkdir()
     by_hand(path, "CREATE TABLE photos (id INTEGER)")
 
-    with pytest.raises(StoreBroken, match="not a yaoki store"):
+    with pytest.raises(StoreCorrupt, match="not a yaoki store"):
         open_store(path, clock)
 
     assert tables(path) == {"photos"}
@@ -151,12 +159,12 @@ def test_a_folder_in_the_place_of_the_store_is_said(path: Path, clock: HandClock
 
 @pytest.mark.spec("13.2")
 def test_comments_in_a_migration_are_not_statements() -> None:
-    assert statements("-- why\nA;\n  -- B;\nC\n;") == ["A", "C"]
+    assert split_statements("-- why\nA;\n  -- B;\nC\n;") == ["A", "C"]
 
 
 @pytest.mark.spec("8.7")
 def test_a_whole_file_is_said_to_be_whole(store: SqlStore) -> None:
-    assert store.integrity() == []
+    assert store.check_integrity() == []
 
 
 # ------------------------------------------------------------------ backups
@@ -181,7 +189,7 @@ def test_a_backup_holds_everything_and_can_be_opened(
     assert len(restored.runs()) == 1
     assert restored.audit(RUN_ID) == []
     finish(restored, take(restored))
-    assert restored.tally(RUN_ID) == {(State.DONE, True): 2}
+    assert restored.count_by_state(RUN_ID) == {(State.DONE, True): 2}
     restored.close()
 
 
@@ -212,7 +220,7 @@ def test_only_the_newest_backups_are_kept(path: Path, clock: HandClock) -> None:
 
     taken = [store.backups.take(NOW + timedelta(minutes=n)) for n in range(5)]
 
-    assert store.backups.listed() == taken[:1:-1]
+    assert store.backups.list_newest_first() == taken[:1:-1]
     assert sorted(p.name for p in (path.parent / "backups").iterdir()) == sorted(
         p.name for p in taken[2:]
     )
@@ -231,7 +239,7 @@ def test_a_backup_is_taken_when_the_last_is_old_enough(store: SqlStore, clock: H
     assert first is not None
     assert too_soon is None
     assert second is not None
-    assert store.backups.listed() == [second, first]
+    assert store.backups.list_newest_first() == [second, first]
 
 
 def tables(path: Path) -> set[str]:

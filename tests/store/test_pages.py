@@ -15,17 +15,17 @@ def test_pages_from_either_end_hold_every_line_once(store: SqlStore) -> None:
     submit(store, *(a_spec(f"t{n}") for n in range(10)))
     database, whole = store.database, store.journal()
 
-    back = journal_pages.newest(database, limit=4)
-    while more := journal_pages.newest(database, before=back[-1].seq, limit=4):
+    back = journal_pages.read_newest(database, limit=4)
+    while more := journal_pages.read_newest(database, before=back[-1].seq, limit=4):
         back += more
-    forth = journal_pages.onward(database, limit=4)
-    while more := journal_pages.onward(database, after=forth[-1].seq, limit=4):
+    forth = journal_pages.read_forward(database, limit=4)
+    while more := journal_pages.read_forward(database, after=forth[-1].seq, limit=4):
         forth += more
 
     assert forth == whole
     assert back == whole[::-1]
-    assert journal_pages.line(database, whole[3].seq) == whole[3]
-    assert journal_pages.line(database, whole[-1].seq + 1) is None
+    assert journal_pages.read_entry(database, whole[3].seq) == whole[3]
+    assert journal_pages.read_entry(database, whole[-1].seq + 1) is None
 
 
 @pytest.mark.spec("12.5", "10.1")
@@ -34,11 +34,13 @@ def test_a_page_holds_only_what_was_asked_for(store: SqlStore) -> None:
     submit(store, *plan(a=[], b=[]), run="run00002")
     database = store.database
 
-    made = journal_pages.newest(database, run_id="run00002", events=("TASK_SUBMITTED",))
-    task = journal_pages.onward(database, task_id="run00002-2", events=("TASK_SUBMITTED", "NONE"))
-    both = journal_pages.onward(database, events=("USER_REQUEST", "PLAN_SUBMITTED"))
+    made = journal_pages.read_newest(database, run_id="run00002", events=("TASK_SUBMITTED",))
+    task = journal_pages.read_forward(
+        database, task_id="run00002-2", events=("TASK_SUBMITTED", "NONE")
+    )
+    both = journal_pages.read_forward(database, events=("USER_REQUEST", "PLAN_SUBMITTED"))
 
     assert [entry.task_id for entry in made] == ["run00002-2", "run00002-1"]
     assert [entry.task_id for entry in task] == ["run00002-2"]
     assert [entry.run_id for entry in both] == ["run00001"] * 2 + ["run00002"] * 2
-    assert journal_pages.newest(database, run_id="nothere") == []
+    assert journal_pages.read_newest(database, run_id="nothere") == []

@@ -10,7 +10,13 @@ import pytest
 from tests.builders import HandClock
 from tests.store.acts import escalate, finish, plan, submit, take
 from yaoki.adapters.store import SqlStore, open_store
-from yaoki.adapters.store.tables.retention import archived, forget, last_line, lives, rows_of
+from yaoki.adapters.store.tables.retention import (
+    delete_archived_run,
+    find_archive_files,
+    last_seq_of_run,
+    read_lifetimes,
+    read_run_rows,
+)
 from yaoki.core.model import RunId
 from yaoki.errors import Unknown
 
@@ -25,22 +31,22 @@ def ended(store: SqlStore, clock: HandClock, run: RunId) -> int:
     now_ms = round(clock.now().timestamp() * 1000)
     store.update_run(run, "FINAL_SUMMARY", {"status": "DONE"}, summed_ms=now_ms)
     with store.database.read() as link:
-        return last_line(link, run)
+        return last_seq_of_run(link, run)
 
 
 @pytest.mark.spec("11.7")
 def test_a_run_goes_whole_and_leaves_one_line(store: SqlStore, clock: HandClock) -> None:
     last = ended(store, clock, OLD)
     ended(store, clock, NEW)
-    others = rows_of(store.database, NEW)
+    others = read_run_rows(store.database, NEW)
     told = {"file": f"{OLD}.tar.gz"}
 
-    assert forget(store.database, OLD, clock.now(), last=last, told=told)
+    assert delete_archived_run(store.database, OLD, clock.now(), last_seq=last, data=told)
 
-    assert rows_of(store.database, OLD) == []
+    assert read_run_rows(store.database, OLD) == []
     assert [entry.event for entry in store.journal(run_id=OLD)] == ["RUN_ARCHIVED"]
-    assert rows_of(store.database, NEW) == others
-    assert archived(store.database, "run0000") == {OLD: f"{OLD}.tar.gz"}
+    assert read_run_rows(store.database, NEW) == others
+    assert find_archive_files(store.database, "run0000") == {OLD: f"{OLD}.tar.gz"}
     assert store.audit(NEW) == []
     with pytest.raises(Unknown):
         store.run(OLD)
@@ -52,11 +58,11 @@ def test_a_run_that_went_on_since_it_was_written_down_stays(
 ) -> None:
     last = ended(store, clock, OLD)
     store.note(OLD, "WARNING", {"message": "late"})
-    before = rows_of(store.database, OLD)
+    before = read_run_rows(store.database, OLD)
 
-    assert not forget(store.database, OLD, clock.now(), last=last, told={})
+    assert not delete_archived_run(store.database, OLD, clock.now(), last_seq=last, data={})
 
-    assert rows_of(store.database, OLD) == before
+    assert read_run_rows(store.database, OLD) == before
 
 
 @pytest.mark.spec("11.7", "0.2")
@@ -64,27 +70,27 @@ def test_a_run_that_was_opened_again_stays(store: SqlStore, clock: HandClock) ->
     ended(store, clock, OLD)
     store.update_run(OLD, "RUN_REOPENED", {}, summed_ms=None)
     with store.database.read() as link:
-        last = last_line(link, OLD)
+        last = last_seq_of_run(link, OLD)
 
-    assert not forget(store.database, OLD, clock.now(), last=last, told={})
+    assert not delete_archived_run(store.database, OLD, clock.now(), last_seq=last, data={})
     assert store.run(OLD).id == OLD
 
 
 @pytest.mark.spec("11.7")
 def test_what_is_open_of_a_run_is_said(store: SqlStore) -> None:
     submit(store, *plan(a=[]), run=OLD)
-    waiting = lives(store.database)[0].holds
+    waiting = read_lifetimes(store.database)[0].open_reason
     task = take(store)
-    working = lives(store.database)[0].holds
+    working = read_lifetimes(store.database)[0].open_reason
     escalate(store, task)
-    asking = lives(store.database)[0].holds
+    asking = read_lifetimes(store.database)[0].open_reason
     store.pause(OLD, "budget: all is used")
 
     assert waiting == "1 tasks wait for a worker"
     assert working == "1 tasks are at work"
     assert asking == "1 tasks ask a person"
-    assert lives(store.database)[0].holds == "it is paused: budget: all is used"
-    assert lives(store.database)[0].finished_at is None
+    assert read_lifetimes(store.database)[0].open_reason == "it is paused: budget: all is used"
+    assert read_lifetimes(store.database)[0].finished_at is None
 
 
 @pytest.mark.sqlite
@@ -96,8 +102,8 @@ def test_a_store_made_again_from_its_journal_file_lets_the_run_go_again(
     last = ended(store, clock, OLD)
     ended(store, clock, NEW)
     clock.advance(timedelta(days=8))
-    assert forget(store.database, OLD, clock.now(), last=last, told={"file": "x"})
-    entries, rows = store.journal(), rows_of(store.database, NEW)
+    assert delete_archived_run(store.database, OLD, clock.now(), last_seq=last, data={"file": "x"})
+    entries, rows = store.journal(), read_run_rows(store.database, NEW)
     store.close()
     path.write_bytes(b"")
 
@@ -105,6 +111,6 @@ def test_a_store_made_again_from_its_journal_file_lets_the_run_go_again(
     try:
         assert [run.id for run in again.runs()] == [NEW]
         assert again.journal() == entries
-        assert rows_of(again.database, NEW) == rows
+        assert read_run_rows(again.database, NEW) == rows
     finally:
         again.close()

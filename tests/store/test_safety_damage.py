@@ -19,8 +19,8 @@ import pytest
 
 from tests.acceptance.place import BOUND_S, Place, a_plan, holds, until, waits_for, writes
 from tests.builders import HandClock
-from yaoki.adapters.store import Places, open_store
-from yaoki.adapters.store.journal_file.journal_file import Witness
+from yaoki.adapters.store import StorePaths, open_store
+from yaoki.adapters.store.journal_file.journal_file import JournalFile
 
 NAMES = ("one", "two", "three", "four")
 TABLES = ("runs", "tasks", "needs", "accounts", "journal")
@@ -278,7 +278,7 @@ def test_a_damaged_backup_is_passed_over(middle: Middle, harm: Callable[[Path], 
     place = middle.again()
     store = open_store(middle.db, HandClock(datetime.now(UTC)))
     newest = store.backups.take(datetime.now(UTC))
-    older = store.backups.listed()[1]
+    older = store.backups.list_newest_first()[1]
     store.close()
     for file in (newest, middle.db):
         harm(file)
@@ -354,10 +354,10 @@ def test_with_neither_backup_nor_journal_it_is_refused_by_name(
 def test_a_landing_that_the_journal_file_lost_lands_as_already(middle: Middle, lost: int) -> None:
     """The tail of the file is torn: the landing of `two`, then its proof, is not known any more."""
     place = middle.again()
-    witness = Witness(Places(middle.db).journal)
-    found = [line for _, line in witness.lines() if line is not None]
+    witness = JournalFile(StorePaths(middle.db).journal)
+    found = [line for _, line in witness.read_lines() if line is not None]
     at = [n for n, line in enumerate(found) if line["event"] == "TASK_LANDED"][-1]
-    (segment,) = witness.segments()
+    (segment,) = witness.list_segments()
     kept = segment.read_bytes().split(b"\n")[: at + 1 - (lost - 1)]
     segment.write_bytes(b"\n".join(kept)[:-20])
     zeros(middle.db)
@@ -392,7 +392,7 @@ def test_commands_that_notice_at_once_repair_once(middle: Middle) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from yaoki.store import open_store
+from yaoki.adapters.store import open_store
 from tests.builders import HandClock
 left = int(sys.argv[2])
 def count(name, args):
@@ -429,7 +429,7 @@ def test_a_kill_in_the_middle_of_a_repair_is_repaired_by_the_next_opening(middle
         assert {k: after[k] for k in TABLES[:-1]} == {k: middle.rows[k] for k in TABLES[:-1]}
         count = len(middle.rows["journal"])
         assert after["journal"][:count] == middle.rows["journal"]
-        assert not Places(middle.db).rebuild.exists()
+        assert not StorePaths(middle.db).rebuild.exists()
     assert killed > 8
 
 

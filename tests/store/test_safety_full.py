@@ -14,14 +14,14 @@ from tests.acceptance.place import BOUND_S, Completed, Place, a_plan, holds, wri
 from tests.builders import RUN_ID, HandClock, a_spec
 from tests.store.acts import submit
 from tests.store.test_safety_journal import journal, rows, written
-from yaoki.adapters.store import Places, open_store
+from yaoki.adapters.store import StorePaths, open_store
 
 CHILD = """
 import json, resource, sys
 from pathlib import Path
 from tests.builders import HandClock, RUN_ID
 from yaoki.errors import StoreError
-from yaoki.store import open_store
+from yaoki.adapters.store import open_store
 
 said = []
 store = open_store(Path(sys.argv[1]), HandClock(), warn=said.append)
@@ -74,10 +74,10 @@ def test_a_commit_that_finds_no_room_is_undone_and_said(
     assert held["error"] == "StoreFull"
     assert "free some space" in str(held["hint"])
     assert notes == held["told"]
-    assert again.integrity() == []
+    assert again.check_integrity() == []
     again.note(RUN_ID, "WARNING", {"message": "room again"})
     assert written(path) == journal(path)
-    assert not Places(path).quarantine.exists(), "a full disk is no damage"
+    assert not StorePaths(path).quarantine.exists(), "a full disk is no damage"
     again.close()
 
 
@@ -89,14 +89,14 @@ def test_a_journal_file_without_room_warns_once_and_follows_later(
     said: list[str] = []
     store = open_store(path, clock, warn=said.append)
     submit(store, a_spec("a"))
-    segment = Places(path).journal / "0001.jsonl"
+    segment = StorePaths(path).journal / "0001.jsonl"
     kept = segment.rename(segment.with_suffix(".kept"))
     segment.symlink_to("/dev/full")
 
     for n in range(3):
         store.note(RUN_ID, "WARNING", {"n": n})
     kept.replace(segment)
-    missing = store.unwitnessed()
+    missing = store.lines_missing_in_journal_file()
     store.note(RUN_ID, "WARNING", {"message": "room again"})
 
     assert len(missing) == 3
@@ -172,7 +172,7 @@ def test_a_backup_without_room_leaves_no_half_copy(path: Path, clock: HandClock)
         "from pathlib import Path\n"
         "from tests.builders import HandClock\n"
         "from yaoki.errors import StoreFull\n"
-        "from yaoki.store import open_store\n"
+        "from yaoki.adapters.store import open_store\n"
         "store = open_store(Path(sys.argv[1]), HandClock())\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (90_000, resource.RLIM_INFINITY))\n"
         "try:\n"
@@ -188,7 +188,7 @@ def test_a_backup_without_room_leaves_no_half_copy(path: Path, clock: HandClock)
     )
 
     assert ended.returncode == 7
-    assert list(Places(path).backups.iterdir()) == []
+    assert list(StorePaths(path).backups.iterdir()) == []
 
 
 @pytest.mark.spec("0.2", "8.7", "0.6")
@@ -210,7 +210,7 @@ def test_a_repair_without_room_changes_nothing_and_is_done_later(
         "from pathlib import Path\n"
         "from tests.builders import HandClock\n"
         "from yaoki.errors import StoreError\n"
-        "from yaoki.store import open_store\n"
+        "from yaoki.adapters.store import open_store\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))\n"
         "try:\n"
         "    open_store(Path(sys.argv[1]), HandClock())\n"

@@ -13,15 +13,15 @@ import pytest
 
 from tests.builders import MINUTE, RUN_ID, HandClock, a_failure, a_retry, a_spec, an_agent
 from tests.store.acts import escalate, finish, lease_of, names, plan, submit, take
-from yaoki.adapters.store import Places, SqlStore, open_store
-from yaoki.adapters.store.journal_file.checksummed_line import COLUMNS, decoded, encoded
-from yaoki.adapters.store.journal_file.journal_file import Witness
+from yaoki.adapters.store import SqlStore, StorePaths, open_store
+from yaoki.adapters.store.journal_file.checksummed_line import COLUMNS, decode_line, encode_lines
+from yaoki.adapters.store.journal_file.journal_file import JournalFile
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
-from yaoki.adapters.store.tables.outbox import Posting
-from yaoki.adapters.store.tables.retention import forget, last_line
-from yaoki.core.machine.events import Answered, Undone, UndoRequested
-from yaoki.core.model import Choice, Kind, Question, RunId, TaskId
-from yaoki.errors import StoreBroken
+from yaoki.adapters.store.tables.outbox import NoticeSelection
+from yaoki.adapters.store.tables.retention import delete_archived_run, last_seq_of_run
+from yaoki.core.machine.events import Answered, UndoCompleted, UndoRequested
+from yaoki.core.model import Choice, FailureKind, Question, RunId, TaskId
+from yaoki.errors import StoreCorrupt
 
 # About the file of a store, and what lies beside it.
 pytestmark = pytest.mark.sqlite
@@ -39,7 +39,7 @@ def rows(path: Path, *tables: str) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def lines(path: Path) -> list[dict[str, Any] | None]:
-    return [line for _, line in Witness(Places(path).journal).lines()]
+    return [line for _, line in JournalFile(StorePaths(path).journal).read_lines()]
 
 
 def written(path: Path) -> list[tuple[Any, ...]]:
@@ -53,7 +53,7 @@ def journal(path: Path) -> list[tuple[Any, ...]]:
 
 
 def segment(path: Path) -> Path:
-    return Witness(Places(path).journal).segments()[-1]
+    return JournalFile(StorePaths(path).journal).list_segments()[-1]
 
 
 def live(store: SqlStore, clock: HandClock) -> None:
@@ -66,7 +66,7 @@ def live(store: SqlStore, clock: HandClock) -> None:
         a_spec("limited-too", agents=(paid,)),
     )
     limited = take(store)
-    wait = a_retry(a_failure(Kind.RATE_LIMIT), due_at=clock.now() + 5 * MINUTE)
+    wait = a_retry(a_failure(FailureKind.RATE_LIMIT), due_at=clock.now() + 5 * MINUTE)
     store.record(lease_of(limited), lambda _: (wait,))
     done = finish(store, take(store), "c0ffee")
     store.record(lease_of(take(store)), lambda _: (a_retry(due_at=clock.advance(MINUTE)),))
@@ -74,17 +74,19 @@ def live(store: SqlStore, clock: HandClock) -> None:
     clock.advance(6 * MINUTE)
     (probe, *_) = store.claim("host:2", MINUTE, 9)
     assert names([probe]) == ["limited"]
-    store.expire(lambda holder: holder == "dead:1", counted=True)
+    store.expire_claims(lambda holder: holder == "dead:1", counted=True)
     asked = store.task(f"{RUN_ID}-3")
     if asked.lease is not None:
         escalate(store, asked)
         store.amend(asked.id, lambda _: (Answered(Choice.RETRY, words="ほら, again"),))
     question = Question("Again?", (Choice.RETRY, Choice.ABORT))
-    store.amend(done.id, lambda seen: (UndoRequested(seen.landed), Undone("c1", question)))
+    store.amend(
+        done.id, lambda seen: (UndoRequested(seen.landed_commit), UndoCompleted("c1", question))
+    )
     store.cancel_task(TaskId(f"{RUN_ID}-4"), "not needed")
     store.update_run(RUN_ID, "FINAL_SUMMARY", {"status": "DONE"}, summed_ms=12)
-    store.add(RUN_ID, plan(more=["early", "last"], most=["more"]))
-    store.update_run(RUN_ID, "RUN_MERGED", {"into": "main"}, merged="abc")
+    store.add_tasks(RUN_ID, plan(more=["early", "last"], most=["more"]))
+    store.update_run(RUN_ID, "RUN_MERGED", {"into": "main"}, merged_commit="abc")
     store.note(RUN_ID, "WARNING", {"message": "conflict in \udcff.py\nand more"})
     submit(store, *plan(a=[], b=["a"]), run="run00002", done_when=("tests",), priority=2)
     store.cancel_run(store.run("run00002").id, "enough")
@@ -98,7 +100,7 @@ def test_every_committed_line_stands_once_in_the_file(
 
     assert written(path) == journal(path)
     assert None not in lines(path)
-    assert store.unwitnessed() == []
+    assert store.lines_missing_in_journal_file() == []
 
 
 @pytest.mark.spec("8.7", "10.1")
@@ -146,9 +148,11 @@ def test_a_kill_before_the_append_is_caught_up(
     open_store(path, clock, durable=False).close()
 
     assert written(path) == journal(path)
-    torn = [place for place, line in Witness(Places(path).journal).lines() if line is None]
+    torn = [
+        place for place, line in JournalFile(StorePaths(path).journal).read_lines() if line is None
+    ]
     assert len(torn) <= 1
-    assert store.unwitnessed() == []
+    assert store.lines_missing_in_journal_file() == []
 
 
 @pytest.mark.spec("8.7", "0.2")
@@ -179,16 +183,16 @@ def test_a_file_that_is_gone_is_written_anew(store: SqlStore, path: Path, clock:
 @pytest.mark.spec("8.7")
 def test_full_segments_are_followed_by_others_and_compressed(path: Path, clock: HandClock) -> None:
     store = open_store(path, clock, durable=False)
-    witness = Witness(Places(path).journal, segment_bytes=2000)
+    witness = JournalFile(StorePaths(path).journal, segment_bytes=2000)
     assert isinstance(store.database, SqliteDatabase)
-    store.database.witness = witness
+    store.database.journal_file = witness
     live(store, clock)
-    plain = len(witness.segments())
+    plain = len(witness.list_segments())
 
-    witness.compress()
+    witness.compress_old_segments()
     store.note(RUN_ID, "WARNING", {"message": "after"})
 
-    kinds = [segment.suffix for segment in witness.segments()]
+    kinds = [segment.suffix for segment in witness.list_segments()]
     assert plain > 3
     assert kinds[: plain - 1] == [".gz"] * (plain - 1)
     assert set(kinds[plain - 1 :]) == {".jsonl"}
@@ -206,12 +210,12 @@ def test_a_segment_goes_only_after_its_archive_is_on_the_disk(path: Path, clock:
     could take 16 MB of the very file that repairs a corrupt store.
     """
     store = open_store(path, clock, durable=False)
-    witness = Witness(Places(path).journal, segment_bytes=2000)
+    witness = JournalFile(StorePaths(path).journal, segment_bytes=2000)
     assert isinstance(store.database, SqliteDatabase)
-    store.database.witness = witness
+    store.database.journal_file = witness
     live(store, clock)
     store.close()
-    many = len(witness.segments()) - 1
+    many = len(witness.list_segments()) - 1
     calls: list[str] = []
 
     def listen(_: object, event: str, function: object) -> None:
@@ -221,7 +225,7 @@ def test_a_segment_goes_only_after_its_archive_is_on_the_disk(path: Path, clock:
 
     sys.setprofile(listen)
     try:
-        witness.compress()
+        witness.compress_old_segments()
     finally:
         sys.setprofile(None)
 
@@ -231,13 +235,13 @@ def test_a_segment_goes_only_after_its_archive_is_on_the_disk(path: Path, clock:
 @pytest.mark.spec("8.7", "0.6")
 def test_a_damaged_line_is_never_believed() -> None:
     row = (7, 1000, "run00001", "run00001-1", "", 2, "WARNING", '{"message":"ほら"}')
-    (line,) = encoded([row]).splitlines()
-    assert decoded(line) == dict(zip(COLUMNS, row, strict=True))
+    (line,) = encode_lines([row]).splitlines()
+    assert decode_line(line) == dict(zip(COLUMNS, row, strict=True))
 
     for place in range(len(line)):
         changed = line[:place] + bytes([line[place] ^ 1]) + line[place + 1 :]
-        assert decoded(changed) is None, changed
-        assert decoded(line[:place]) is None
+        assert decode_line(changed) is None, changed
+        assert decode_line(line[:place]) is None
 
 
 # ------------------------------------------------------------------ replay
@@ -251,7 +255,7 @@ def test_the_journal_file_alone_gives_every_row_again(
     live(store, clock)
     before = rows(path)
     assert before["accounts"]
-    for file in Places(path).files:
+    for file in StorePaths(path).files:
         file.unlink(missing_ok=True)
     said: list[str] = []
 
@@ -271,16 +275,16 @@ def test_the_journal_file_alone_gives_every_row_again(
 @pytest.mark.spec("8.7", "10.2", "10.5", "9.2")
 def test_replacements_pauses_and_notices_come_back_too(path: Path, clock: HandClock) -> None:
     """What was sent is not sent again; what was not is not forgotten."""
-    limits = {"posting": Posting(("desktop", "webhook"))}
+    limits = {"posting": NoticeSelection(("desktop", "webhook"))}
     store = open_store(path, clock, durable=False, limits=limits)
     submit(store, *plan(a=[], b=["a"], c=["b"]))
     escalate(store, take(store))
-    store.add(RUN_ID, plan(again=[]), replaces={"again": f"{RUN_ID}-1"})
+    store.add_tasks(RUN_ID, plan(again=[]), replaces={"again": f"{RUN_ID}-1"})
     store.pause(RUN_ID, "budget: all of it is used")
     store.unpause(RUN_ID, "go on")
     store.pause(RUN_ID, "failure: three in a row")
     (first, *_) = store.take_notices()
-    store.notice_sent(first)
+    store.mark_notice_sent(first)
     store.close()
     before = rows(path)
     notices = unsent(path)
@@ -303,8 +307,10 @@ def test_an_archived_run_stays_archived(path: Path, clock: HandClock) -> None:
     store.update_run(RunId("run00007"), "FINAL_SUMMARY", {"status": "DONE"}, summed_ms=12)
     submit(store, a_spec("b"))
     with store.database.read() as link:
-        last = last_line(link, "run00007")
-    assert forget(store.database, "run00007", clock.now(), last=last, told={"file": "x.tar.gz"})
+        last = last_seq_of_run(link, "run00007")
+    assert delete_archived_run(
+        store.database, "run00007", clock.now(), last_seq=last, data={"file": "x.tar.gz"}
+    )
     store.close()
     before = rows(path)
     path.unlink()
@@ -387,12 +393,12 @@ def test_a_run_whose_plan_is_not_whole_is_refused_not_shortened(
     segment(path).write_bytes(content[:first] + b"#" + content[first + 1 :])
     path.write_bytes(b"garbage " * 900)
 
-    with pytest.raises(StoreBroken, match=f"run {RUN_ID} cannot be made again whole") as refused:
+    with pytest.raises(StoreCorrupt, match=f"run {RUN_ID} cannot be made again whole") as refused:
         open_store(path, clock, durable=False)
 
     assert "begin anew" in refused.value.hint
     assert path.read_bytes() == b"garbage " * 900, "nothing was moved"
-    assert not Places(path).quarantine.exists()
+    assert not StorePaths(path).quarantine.exists()
 
 
 @pytest.mark.spec("8.7", "13.1")
@@ -414,7 +420,7 @@ def test_a_file_that_cannot_be_written_is_a_warning_and_follows_later(
 ) -> None:
     said: list[str] = []
     store = open_store(path, clock, durable=False, warn=said.append)
-    folder = Places(path).journal
+    folder = StorePaths(path).journal
     folder.write_text("in the way")
 
     submit(store, a_spec("a"))

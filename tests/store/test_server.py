@@ -16,10 +16,10 @@ from tests.builders import HOUR, MINUTE, RUN_ID, HandClock, a_spec
 from tests.store.acts import by_hand, finish, lease_of, opened, plan, submit, take
 from tests.store.proxy import Wire
 from tests.store.server import ROOT, Server, a_database, binaries
-from yaoki.adapters.store import SqlStore, open_store, store_known
-from yaoki.adapters.store.database import Link
+from yaoki.adapters.store import SqlStore, is_store_known, open_store
+from yaoki.adapters.store.database import Transaction
 from yaoki.core.model import RunId, State
-from yaoki.errors import StoreBroken, StoreError
+from yaoki.errors import StoreCorrupt, StoreError
 
 pytestmark = pytest.mark.postgres
 RUN = RunId(RUN_ID)
@@ -38,20 +38,20 @@ def until(what: Callable[[], bool], bound_s: float = 60) -> None:
 
 @pytest.mark.spec("13.1", "0.6")
 def test_a_store_is_not_made_where_it_should_be_found(url: str, clock: HandClock) -> None:
-    assert not store_known(url)
+    assert not is_store_known(url)
     with pytest.raises(StoreError, match="no store here yet"):
         opened(url, clock, create=False)
     assert by_hand(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == []
 
     opened(url, clock).close()
-    assert store_known(url)
+    assert is_store_known(url)
 
 
 @pytest.mark.spec("0.6")
 def test_a_database_of_somebody_else_is_refused_and_left_alone(url: str) -> None:
     by_hand(url, "CREATE TABLE photos (id INTEGER)")
 
-    with pytest.raises(StoreBroken, match="not a yaoki store: it holds photos"):
+    with pytest.raises(StoreCorrupt, match="not a yaoki store: it holds photos"):
         opened(url)
 
     found = by_hand(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
@@ -119,7 +119,7 @@ def test_a_password_is_never_repeated(address: str) -> None:
 def test_a_missing_driver_is_said_with_the_remedy() -> None:
     script = (
         "import sys; sys.modules['psycopg'] = None\n"
-        "from yaoki.store import open_store\n"
+        "from yaoki.adapters.store import open_store\n"
         "from yaoki.errors import StoreError\n"
         "try: open_store('postgresql://h/d', None)\n"
         "except StoreError as error: print(error.sentence, '|', error.hint)"
@@ -195,11 +195,11 @@ def test_who_follows_the_journal_misses_no_line(url: str, clock: HandClock) -> N
     """A line is numbered before it is committed; one that comes late must not be jumped over."""
     store = opened(url, clock)
     submit(store, a_spec("a"))
-    start = store.cursor()
+    start = store.last_seq()
     written, go_on = threading.Event(), threading.Event()
 
-    def slowly(link: Link) -> None:
-        store._tell(link, RUN, "WARNING", {"message": "first"})
+    def slowly(link: Transaction) -> None:
+        store._append_event(link, RUN, "WARNING", {"message": "first"})
         link.flush()
         written.set()
         go_on.wait(60)
@@ -230,14 +230,14 @@ def test_two_who_wait_for_each_other_both_come_to_their_end(url: str, clock: Han
     ids = submit(store, *plan(a=[], b=[]))
     both, tries = threading.Barrier(2, timeout=60), list[str]()
 
-    def crossing(first: str, then: str) -> Callable[[Link], None]:
-        def work(link: Link) -> None:
+    def crossing(first: str, then: str) -> Callable[[Transaction], None]:
+        def work(link: Transaction) -> None:
             tries.append(first)
             store._task(link, first)
             if tries.count(first) == 1:
                 both.wait()
             store._task(link, then)
-            store._tell(link, RUN, "WARNING", {"first": first})
+            store._append_event(link, RUN, "WARNING", {"first": first})
 
         return work
 
@@ -322,7 +322,7 @@ def test_a_server_that_crashes_in_the_middle_loses_nothing_and_stops_nobody() ->
             assert [process.returncode for process in claimers] == [0] * 3, [e for _, e in told]
             ids = [task_id for out, _ in told for task_id in out.split()]
             assert len(ids) == len(set(ids)) == 240
-            assert store.tally(RUN) == {(State.DONE, True): 240}
+            assert store.count_by_state(RUN) == {(State.DONE, True): 240}
             landed = [e.task_id for e in store.journal(limit=10_000) if e.event == "TASK_LANDED"]
             assert len(landed) == len(set(landed)) == 240
             assert store.audit(RUN) == []
@@ -332,7 +332,7 @@ def test_a_server_that_crashes_in_the_middle_loses_nothing_and_stops_nobody() ->
 
 
 def done(store: SqlStore) -> int:
-    return store.tally(RUN).get((State.DONE, True), 0)
+    return store.count_by_state(RUN).get((State.DONE, True), 0)
 
 
 def claimer(url: str, holder: str) -> subprocess.Popen[str]:
@@ -361,7 +361,7 @@ def test_who_waits_for_a_server_as_long_as_it_takes_says_so_and_can_be_hurried(
     thread = threading.Thread(target=write)
     thread.start()
     until(lambda: bool(said))
-    store.database.hurry()
+    store.database.stop_waiting()
     thread.join(60)
 
     assert said[0].endswith("waiting for it")

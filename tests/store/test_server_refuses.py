@@ -11,7 +11,7 @@ from tests.acceptance.place import SETTINGS, Place
 from tests.store.server import Server, binaries, missing
 from yaoki.adapters.store import open_store
 from yaoki.adapters.system.clock import SystemClock
-from yaoki.errors import StoreError, StoreUnreached
+from yaoki.errors import StoreError, StoreUnreachable
 
 pytestmark = [pytest.mark.postgres, pytest.mark.spec("0.6", "13.1")]
 HBA = """\
@@ -76,7 +76,7 @@ def test_who_is_refused_is_told_why_and_what_to_do(
     assert hint in refused.value.hint
     assert "is the server up" not in refused.value.hint
     assert "hush" not in f"{refused.value.sentence} {refused.value.hint}"
-    passing = isinstance(refused.value, StoreUnreached)
+    passing = isinstance(refused.value, StoreUnreachable)
     assert passing == ("connection left" in sentence), "only what passes is waited for"
 
 
@@ -126,8 +126,8 @@ def test_what_a_server_says_at_the_door_is_known_and_a_broken_session_is_none_of
 ) -> None:
     import psycopg
 
-    from yaoki.adapters.store.postgres.connection_errors import refusal
+    from yaoki.adapters.store.postgres.connection_errors import find_refusal
 
-    found = refusal(psycopg.OperationalError(said))
+    found = find_refusal(psycopg.OperationalError(said))
 
     assert (found.code if found else "") == code

@@ -65,7 +65,7 @@ def test_of_fifty_who_claim_one_task_exactly_one_wins(stores: list[SqlStore]) ->
         assert len(won) == 1
         finish(store, won[0])
 
-    assert store.tally(RUN) == {(State.DONE, True): ROUNDS}
+    assert store.count_by_state(RUN) == {(State.DONE, True): ROUNDS}
     claims = [e for e in store.journal(limit=100_000) if e.event == "TASK_CLAIMED"]
     assert len(claims) == ROUNDS
     assert store.audit(RUN) == []
@@ -96,7 +96,7 @@ def test_a_task_added_while_its_need_ends_is_not_forgotten(stores: list[SqlStore
     tasks = stores[0].claim("host:1", MINUTE, 12)
 
     def add(n: int) -> None:
-        stores[1 + n % 2].add(RUN, [a_spec(f"after{n}", needs=(f"t{n}",))])
+        stores[1 + n % 2].add_tasks(RUN, [a_spec(f"after{n}", needs=(f"t{n}",))])
 
     works: list[Callable[[], object]] = [lambda t=task: finish(stores[0], t) for task in tasks]  # type: ignore[misc]
     assert at_once([*works, *(lambda n=n: add(n) for n in range(12))]) == []
@@ -117,7 +117,7 @@ def test_a_shared_limit_holds_for_all_who_claim_at_once(stores: list[SqlStore]) 
 
     assert at_once([lambda n=n: claim(n) for n in range(10)]) == []  # type: ignore[misc]
 
-    assert stores[0].tally(RUN)[State.ACTIVE, True] == 3
+    assert stores[0].count_by_state(RUN)[State.ACTIVE, True] == 3
 
 
 @pytest.mark.spec("11.6", "11.8")
@@ -129,7 +129,7 @@ def test_a_machines_limit_holds_for_all_its_workers_at_once(stores: list[SqlStor
 
     assert at_once([lambda n=n: claim(n) for n in range(10)]) == []  # type: ignore[misc]
 
-    assert stores[0].tally(RUN)[State.ACTIVE, True] == 5
+    assert stores[0].count_by_state(RUN)[State.ACTIVE, True] == 5
 
 
 @pytest.mark.spec("11.5", "0.6")
@@ -160,7 +160,7 @@ def test_cancelling_meets_claims_on_their_way(stores: list[SqlStore]) -> None:
 
     states = {row.state for row in stores[0].rows(RUN)}
     assert states <= {State.CANCELLED, State.ACTIVE}
-    assert all(row.cancel_wanted for row in stores[0].rows(RUN))
+    assert all(row.cancel_requested for row in stores[0].rows(RUN))
     assert stores[0].audit(RUN) == []
 
 

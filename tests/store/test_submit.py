@@ -12,7 +12,7 @@ from tests.builders import NOW, RUN_ID, HandClock, a_check, a_run, a_spec
 from tests.store.acts import Where, finish, names, opened, plan, submit, take
 from yaoki.adapters.store import SqlStore
 from yaoki.core.model import RunId, State, TaskId
-from yaoki.errors import OverLimit, StoreBroken, StoreError, Unknown
+from yaoki.errors import OverLimit, StoreCorrupt, StoreError, Unknown
 
 
 def limited(where: Where, clock: HandClock, limits: Mapping[str, Any]) -> SqlStore:
@@ -80,7 +80,7 @@ def test_the_same_run_is_not_stored_twice(store: SqlStore) -> None:
     with pytest.raises(StoreError, match=r"(?i)unique") as refused:
         submit(store, a_spec("a"))
 
-    assert not isinstance(refused.value, StoreBroken), "the file is whole"
+    assert not isinstance(refused.value, StoreCorrupt), "the file is whole"
     assert store.journal() == before
 
 
@@ -120,10 +120,10 @@ def test_tasks_added_later_count_too(where: Where, clock: HandClock) -> None:
     submit(store, a_spec("a"), a_spec("b"))
 
     with pytest.raises(OverLimit, match="4 is over the limit of 3"):
-        store.add(RUN_ID, [a_spec("c"), a_spec("d")])
+        store.add_tasks(RUN_ID, [a_spec("c"), a_spec("d")])
 
     assert len(store.rows(RUN_ID)) == 2
-    assert len(store.add(RUN_ID, [a_spec("c")])) == 1
+    assert len(store.add_tasks(RUN_ID, [a_spec("c")])) == 1
     store.close()
 
 
@@ -134,8 +134,8 @@ def test_tasks_added_later_count_too(where: Where, clock: HandClock) -> None:
 def test_a_task_is_added_once(store: SqlStore) -> None:
     submit(store, a_spec("a"))
 
-    first = store.add(RUN_ID, [a_spec("done_when")], unless="done_when")
-    second = store.add(RUN_ID, [a_spec("done_when")], unless="done_when")
+    first = store.add_tasks(RUN_ID, [a_spec("done_when")], unless="done_when")
+    second = store.add_tasks(RUN_ID, [a_spec("done_when")], unless="done_when")
 
     assert (first, second) == ([TaskId(f"{RUN_ID}-2")], [])
 
@@ -145,7 +145,7 @@ def test_an_added_task_waits_for_what_is_not_done_yet(store: SqlStore) -> None:
     submit(store, *plan(a=[], b=[]))
     finish(store, take(store))
 
-    store.add(RUN_ID, plan(c=["a"], d=["b"], e=["c"]))
+    store.add_tasks(RUN_ID, plan(c=["a"], d=["b"], e=["c"]))
 
     assert [row.open_needs for row in store.rows(RUN_ID)] == [0, 0, 0, 1, 1]
     assert names(store.claim("host:1", NOW - NOW, 9)) == ["b", "c"]
@@ -157,9 +157,9 @@ def test_adding_to_a_run_that_was_summed_up_opens_it_again(store: SqlStore) -> N
     submit(store, a_spec("a"))
     store.update_run(RUN_ID, "FINAL_SUMMARY", {"status": "DONE"}, summed_ms=1)
 
-    store.add(RUN_ID, [a_spec("b")])
+    store.add_tasks(RUN_ID, [a_spec("b")])
 
-    assert store.run(RUN_ID).summed_at is None
+    assert store.run(RUN_ID).finished_at is None
 
 
 @pytest.mark.spec("0.6", "11.2")
@@ -169,7 +169,7 @@ def test_what_is_not_there_is_said_by_name(store: SqlStore) -> None:
     with pytest.raises(Unknown, match="no task nothere-1"):
         store.task("nothere-1")
     with pytest.raises(Unknown):
-        store.add(RunId("nothere"), [a_spec()])
+        store.add_tasks(RunId("nothere"), [a_spec()])
     with pytest.raises(Unknown):
         store.cancel_run(RunId("nothere"), "enough")
     with pytest.raises(Unknown):
@@ -188,7 +188,7 @@ def test_bytes_that_are_no_text_are_kept(store: SqlStore) -> None:
 def test_a_run_keeps_its_merge(store: SqlStore) -> None:
     submit(store, a_spec("a"))
 
-    store.update_run(RUN_ID, "RUN_MERGED", {"into": "main"}, merged="abc")
+    store.update_run(RUN_ID, "RUN_MERGED", {"into": "main"}, merged_commit="abc")
 
-    assert store.run(RUN_ID).merged == "abc"
+    assert store.run(RUN_ID).merged_commit == "abc"
     assert store.journal()[-1].event == "RUN_MERGED"

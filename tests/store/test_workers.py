@@ -10,13 +10,13 @@ import pytest
 from tests.builders import MINUTE, SECOND, HandClock, a_spec
 from tests.store.acts import escalate, lease_of, names, submit, take
 from yaoki.adapters.store import SqlStore
-from yaoki.core.machine.events import Answered, AttemptStarted, Released
+from yaoki.core.machine.events import Answered, AttemptStarted, LeaseReleased
 from yaoki.core.model import Choice
-from yaoki.core.settings.resources import Ports
-from yaoki.ports import BEGUN, NOTHING_NEW, Serving
+from yaoki.core.settings.resources import PortRanges
+from yaoki.ports import BEGUN, NOTHING_NEW, WorkerInfo
 
-HERE = Serving("here:1:2:3", "here", "desk", 4, ("big", "gpu"), background=True)
-TEN = Ports(20_000, 20_029, 10)
+HERE = WorkerInfo("here:1:2:3", "here", "desk", 4, ("big", "gpu"), background=True)
+TEN = PortRanges(20_000, 20_029, 10)
 
 
 @pytest.mark.spec("11.8")
@@ -25,24 +25,24 @@ def test_a_worker_is_seen_with_what_it_holds_until_its_beat_is_old(
 ) -> None:
     (task_id,) = submit(store, a_spec("a"))
     began = clock.now()
-    store.worker_beat(HERE, MINUTE)
+    store.record_worker_heartbeat(HERE, MINUTE)
     take(store, HERE.holder)
     clock.advance(30 * SECOND)
-    store.worker_beat(HERE, MINUTE)
+    store.record_worker_heartbeat(HERE, MINUTE)
 
     (seen,) = store.workers()
     clock.advance(MINUTE + SECOND)
 
     assert seen.worker == HERE
-    assert (seen.since, seen.beat - seen.since) == (began, 30 * SECOND)
+    assert (seen.since, seen.last_beat - seen.since) == (began, 30 * SECOND)
     assert seen.tasks == (task_id,)
     assert store.workers() == []
 
 
 @pytest.mark.spec("11.8")
 def test_a_worker_that_leaves_is_gone_at_once(store: SqlStore) -> None:
-    store.worker_beat(HERE, MINUTE)
-    store.worker_left(HERE.holder)
+    store.record_worker_heartbeat(HERE, MINUTE)
+    store.remove_worker(HERE.holder)
 
     assert store.workers() == []
 
@@ -61,8 +61,8 @@ def test_a_task_is_left_to_workers_that_have_all_its_tags(store: SqlStore) -> No
 def test_a_machine_without_room_takes_nothing_that_is_to_be_begun(store: SqlStore) -> None:
     submit(store, a_spec("a"))
 
-    assert store.claim("a:1", MINUTE, 9, begin=NOTHING_NEW) == []
-    assert store.claim("a:1", MINUTE, 9, begin=BEGUN) == []
+    assert store.claim("a:1", MINUTE, 9, scope=NOTHING_NEW) == []
+    assert store.claim("a:1", MINUTE, 9, scope=BEGUN) == []
     assert names(store.claim("a:1", MINUTE, 9)) == ["a"]
 
 
@@ -72,7 +72,7 @@ def test_what_is_given_back_until_a_date_is_not_taken_before_it(
 ) -> None:
     submit(store, a_spec("a"))
     lease = lease_of(take(store))
-    back = Released(lease.holder, lease.epoch, "no port is free", clock.now() + 5 * SECOND)
+    back = LeaseReleased(lease.holder, lease.epoch, "no port is free", clock.now() + 5 * SECOND)
     task = store.record(lease, lambda _: (back,))
 
     assert task.counts.faults == task.counts.deliveries == 0
@@ -108,7 +108,7 @@ def test_a_range_that_others_on_the_machine_use_is_passed_over(store: SqlStore) 
 @pytest.mark.spec("11.9")
 def test_claimers_at_once_get_ranges_of_their_own(store: SqlStore) -> None:
     tasks = submit(store, *(a_spec(f"t{n}") for n in range(12)))
-    ports, found = Ports(20_000, 20_119, 10), dict[str, int | None]()
+    ports, found = PortRanges(20_000, 20_119, 10), dict[str, int | None]()
 
     def lease(task_id: str) -> None:
         found[task_id] = store.lease_ports(task_id, "here", ports, ())
@@ -132,5 +132,5 @@ def test_what_a_person_works_on_is_claimed_only_where_his_work_lies(store: SqlSt
     store.amend(task_id, lambda _: (Answered(Choice.DONE),))
 
     assert store.claim("far:1", MINUTE, 9, place="farm") == []
-    assert store.rows(task.run_id)[0].place == "desk"
+    assert store.rows(task.run_id)[0].worktree_host == "desk"
     assert names(store.claim("desk:2", MINUTE, 9, place="desk")) == ["a"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from yaoki.views.agent_output import GLANCE_CHARS, WORDS_CHARS, spoken
+from yaoki.views.agent_output import GLANCE_CHARS, WORDS_CHARS, format_agent_output
 
 pytestmark = pytest.mark.spec("12.4")
 CLAUDE: list[dict[str, Any]] = [
@@ -79,7 +79,7 @@ def as_log(events: list[dict[str, Any]]) -> str:
     ids=["claude", "codex", "gemini", "opencode"],
 )
 def test_words_tools_and_the_end_are_shown(events: list[dict[str, Any]], shown: str) -> None:
-    assert spoken(as_log(events)).splitlines() == shown.split("|")
+    assert format_agent_output(as_log(events)).splitlines() == shown.split("|")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_words_tools_and_the_end_are_shown(events: list[dict[str, Any]], shown: 
     ids=["words", "acp", "other", "list", "odd", "cut", "deep", "array", "empty"],
 )
 def test_a_line_of_another_form_stays_as_it_is(line: str) -> None:
-    assert spoken(f"{line}\n") == f"{line}\n"
+    assert format_agent_output(f"{line}\n") == f"{line}\n"
 
 
 def test_everything_that_is_said_is_bounded() -> None:
@@ -108,7 +108,7 @@ def test_everything_that_is_said_is_bounded() -> None:
     ]
 
     log = as_log([{"type": "assistant", "message": {"content": blocks}}])
-    said, tool = spoken(log).split("\n", 1)
+    said, tool = format_agent_output(log).split("\n", 1)
 
     assert len(said) <= WORDS_CHARS + 2
     assert tool.startswith("> Write ")

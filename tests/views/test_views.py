@@ -11,24 +11,24 @@ import pytest
 
 from tests.builders import NOW
 from yaoki.core.model import Choice, Question, Run, RunId, State, TaskId
-from yaoki.core.run_status import Status
+from yaoki.core.run_status import RunStatus
 from yaoki.faces.cli.text.render import story_line
-from yaoki.ports import Entry, Row
-from yaoki.views import failure_words, run_view, told, waiting_for
+from yaoki.ports import JournalEntry, TaskRow
+from yaoki.views import build_run_view, describe_entry, describe_wait, failure_words
 
 RUN = Run(RunId("run00001"), "goal", "/repo", "main", "b" * 40, NOW)
 
 
-def a_row(n: int, state: State = State.WAITING, **more: Any) -> Row:
-    base = Row(
+def a_row(n: int, state: State = State.WAITING, **more: Any) -> TaskRow:
+    base = TaskRow(
         id=TaskId(f"run00001-{n}"), run_id=RUN.id, n=n, name=f"t{n}", kind="change", state=state,
         stage="PREPARE", attempt=0, epoch=0, holder="", due_at=None, lease_until=None, open_needs=0,
-        required=True, reason="", agent="a", cancel_wanted=False, landed="", question="",
+        required=True, reason="", agent="a", cancel_requested=False, landed_commit="", question="",
     )  # fmt: skip
     return replace(base, **more)
 
 
-def chain(*rows: Row) -> dict[TaskId, tuple[TaskId, ...]]:
+def chain(*rows: TaskRow) -> dict[TaskId, tuple[TaskId, ...]]:
     """Each needs the one before it."""
     ids = [row.id for row in rows]
     return {ids[0]: (), **{mine: (before,) for before, mine in pairwise(ids)}}
@@ -45,16 +45,16 @@ def test_all_levels_below_a_failed_task_are_blocked_by_its_root() -> None:
     needs = {**chain(*rows[:3]), rows[3].id: ()}
     asked = {rows[0].id: Question("?", (Choice.RETRY, Choice.ABORT))}
 
-    view = run_view(RUN, rows, needs, resting=True, questions=asked)
+    view = build_run_view(RUN, rows, needs, resting=True, questions=asked)
 
-    assert view.status is Status.ESCALATED
+    assert view.status is RunStatus.ESCALATED
     first, second, third, free = view.tasks
     assert (first.reason, first.choices) == ("MAX_RETRIES", ("retry", "abort"))
     for blocked in (second, third):
-        assert (blocked.reason, blocked.cause) == ("DEPENDENCY_FAILED", rows[0].id)
-        assert blocked.next == f"yaoki answer {rows[0].id}"
+        assert (blocked.reason, blocked.blocked_by) == ("DEPENDENCY_FAILED", rows[0].id)
+        assert blocked.next_command == f"yaoki answer {rows[0].id}"
     assert not free.blocked
-    assert view.next == f"yaoki answer {rows[0].id}"
+    assert view.next_command == f"yaoki answer {rows[0].id}"
 
 
 @pytest.mark.spec("1.3", "12.4")
@@ -67,22 +67,22 @@ def test_all_levels_below_a_failed_task_are_blocked_by_its_root() -> None:
     ],
     ids=["slot", "date", "active"],
 )
-def test_a_waiting_task_says_what_for(row: Row, words: str) -> None:
-    view = run_view(RUN, [a_row(1), row], {}, resting=False, worker=True)
+def test_a_waiting_task_says_what_for(row: TaskRow, words: str) -> None:
+    view = build_run_view(RUN, [a_row(1), row], {}, resting=False, is_carried=True)
 
-    assert waiting_for(view.tasks[1], NOW, {}) == words
+    assert describe_wait(view.tasks[1], NOW, {}) == words
 
 
 @pytest.mark.spec("1.3", "12.4")
 @pytest.mark.parametrize(
     ("run", "words"),
-    [(RUN, "nobody carries the run"), (replace(RUN, paused="budget"), "the run is paused")],
+    [(RUN, "nobody carries the run"), (replace(RUN, pause_reason="budget"), "the run is paused")],
     ids=["left", "paused"],
 )
 def test_what_nothing_is_begun_for_is_said_of_each_task(run: Run, words: str) -> None:
-    view = run_view(run, [a_row(1), a_row(2, State.ACTIVE)], {}, resting=False)
+    view = build_run_view(run, [a_row(1), a_row(2, State.ACTIVE)], {}, resting=False)
 
-    assert [waiting_for(task, NOW, {}) for task in view.tasks] == [words, words]
+    assert [describe_wait(task, NOW, {}) for task in view.tasks] == [words, words]
 
 
 @pytest.mark.spec("1.3")
@@ -90,10 +90,10 @@ def test_only_unmet_needs_are_named() -> None:
     rows = [a_row(1, State.DONE), a_row(2), a_row(3, open_needs=1)]
     needs = {rows[2].id: (rows[0].id, rows[1].id)}
 
-    view = run_view(RUN, rows, needs, resting=False)
+    view = build_run_view(RUN, rows, needs, resting=False)
 
     names = {str(row.id): row.name for row in rows}
-    assert waiting_for(view.tasks[2], NOW, names) == "needs t2"
+    assert describe_wait(view.tasks[2], NOW, names) == "needs t2"
 
 
 @pytest.mark.spec("1.3", "8.3", "8.4")
@@ -113,9 +113,11 @@ def test_only_unmet_needs_are_named() -> None:
     ids=["first", "used", "subtask"],
 )
 def test_a_held_task_says_what_follows(more: dict[str, Any], words: str) -> None:
-    view = run_view(RUN, [a_row(1, held=True, **more)], {}, resting=False, worker=True)
+    view = build_run_view(
+        RUN, [a_row(1, awaiting_rerun=True, **more)], {}, resting=False, is_carried=True
+    )
 
-    assert waiting_for(view.tasks[0], NOW, {}) == words
+    assert describe_wait(view.tasks[0], NOW, {}) == words
 
 
 @pytest.mark.spec("5.5", "12.4")
@@ -125,31 +127,37 @@ def test_a_held_task_says_what_follows(more: dict[str, Any], words: str) -> None
 )
 def test_who_waits_for_an_account_says_how_long(seconds: int, words: str) -> None:
     limits = {"bot": NOW + timedelta(seconds=seconds)}
-    view = run_view(RUN, [a_row(1, account="bot")], {}, resting=False, worker=True, limits=limits)
+    view = build_run_view(
+        RUN, [a_row(1, account="bot")], {}, resting=False, is_carried=True, limits=limits
+    )
 
-    assert waiting_for(view.tasks[0], NOW, {}) == f"waits for its account bot, {words}"
+    assert describe_wait(view.tasks[0], NOW, {}) == f"waits for its account bot, {words}"
 
 
 @pytest.mark.spec("9.6", "0.6")
 def test_a_run_that_ended_without_being_done_says_that_a_part_is_taken() -> None:
-    run = replace(RUN, cancel_wanted=True)
-    rows = [a_row(1, State.DONE, landed="a" * 40), a_row(2, State.CANCELLED)]
+    run = replace(RUN, cancel_requested=True)
+    rows = [a_row(1, State.DONE, landed_commit="a" * 40), a_row(2, State.CANCELLED)]
 
-    cut = run_view(run, rows, {}, resting=True, taking=lambda: "git merge yaoki/run00001")
-    whole = run_view(run, rows[:1], {}, resting=True, taking=lambda: "git merge yaoki/run00001")
+    cut = build_run_view(
+        run, rows, {}, resting=True, merge_instead=lambda: "git merge yaoki/run00001"
+    )
+    whole = build_run_view(
+        run, rows[:1], {}, resting=True, merge_instead=lambda: "git merge yaoki/run00001"
+    )
 
-    assert cut.part == "not all of it is done: the next command takes 1 of 2 tasks"
-    assert whole.part == ""
+    assert cut.partial_merge_note == "not all of it is done: the next command takes 1 of 2 tasks"
+    assert whole.partial_merge_note == ""
 
 
 @pytest.mark.spec("9.4")
 def test_who_is_answered_first_is_required() -> None:
     rows = [a_row(1, State.ESCALATED, required=False), a_row(2, State.ESCALATED)]
 
-    view = run_view(RUN, rows, {}, resting=True)
+    view = build_run_view(RUN, rows, {}, resting=True)
 
-    assert view.next == f"yaoki answer {rows[1].id}"
-    assert [note.row.n for note in view.notes] == [1]
+    assert view.next_command == f"yaoki answer {rows[1].id}"
+    assert [note.row.n for note in view.unlanded_optional_tasks] == [1]
 
 
 @pytest.mark.spec("12.4")
@@ -163,7 +171,7 @@ def test_a_failure_is_told_by_the_first_thing_that_failed() -> None:
 
 @pytest.mark.spec("12.4")
 def test_an_event_nobody_knows_is_not_a_line() -> None:
-    assert told(Entry(1, NOW, "run00001", "", 0, "SOMETHING_NEW", {"x": 1})) == ""
+    assert describe_entry(JournalEntry(1, NOW, "run00001", "", 0, "SOMETHING_NEW", {"x": 1})) == ""
 
 
 @pytest.mark.spec("12.1")
@@ -174,6 +182,6 @@ def test_a_command_in_a_line_of_the_story_is_not_cut(event: str, key: str) -> No
     command = f"git update-ref refs/heads/yaoki/run00001 {'1234567890' * 4}"
     words = f"branch: {'somebody else moved it ' * 20}; put it back: {command}"
 
-    shown = story_line(Entry(1, NOW, "run00001", "", 0, event, {key: words}), "run")
+    shown = story_line(JournalEntry(1, NOW, "run00001", "", 0, event, {key: words}), "run")
 
     assert shown.endswith(command)

@@ -15,9 +15,9 @@ from tests.views.test_views import RUN, a_row
 from yaoki.core.decide import retry, rules
 from yaoki.core.model import State
 from yaoki.engine.completion import recover
-from yaoki.faces.cli.doctor.condition import edit
-from yaoki.ports import Entry
-from yaoki.views import explain, run_view
+from yaoki.faces.cli.doctor.condition import edit_command
+from yaoki.ports import JournalEntry
+from yaoki.views import build_run_view, explain
 from yaoki.views.why import RULES
 
 pytestmark = pytest.mark.spec("12.4")
@@ -44,31 +44,31 @@ def test_each_rule_that_a_decision_names_has_its_words() -> None:
     ],
 )
 def test_a_cancelled_attempt_says_whether_it_left_anything(kept: str, words: str) -> None:
-    def entry(seq: int, event: str, **data: Any) -> Entry:
-        return Entry(seq, NOW, RUN.id, "run00001-1", 1, event, data)
+    def entry(seq: int, event: str, **data: Any) -> JournalEntry:
+        return JournalEntry(seq, NOW, RUN.id, "run00001-1", 1, event, data)
 
     entries = [
         entry(1, "ATTEMPT_STARTED", attempt=1, agent="s", base=BASE),
         entry(2, "TASK_CANCELLED", why="cancelled by a person", kept=kept),
     ]
-    view = run_view(RUN, [a_row(1, State.CANCELLED, attempt=1)], {}, resting=True)
+    view = build_run_view(RUN, [a_row(1, State.CANCELLED, attempt=1)], {}, resting=True)
 
-    assert [one.ended for one in explain(view.tasks[0], entries, NOW, {}).tries] == [words]
+    assert [one.ended for one in explain(view.tasks[0], entries, NOW, {}).attempts] == [words]
 
 
 def test_the_next_command_is_about_this_run_alone() -> None:
-    merged = replace(RUN, base=BASE, merged=HEAD)
+    merged = replace(RUN, base=BASE, merged_commit=HEAD)
 
-    over = run_view(RUN, [a_row(1, State.CANCELLED)], {}, resting=True)
-    done = run_view(merged, [a_row(1, State.DONE, landed=HEAD)], {}, resting=True)
+    over = build_run_view(RUN, [a_row(1, State.CANCELLED)], {}, resting=True)
+    done = build_run_view(merged, [a_row(1, State.DONE, landed_commit=HEAD)], {}, resting=True)
 
-    assert over.next == f"yaoki recover {RUN.id}"
-    assert done.next == f"git log {BASE[:10]}..{HEAD[:10]}"
+    assert over.next_command == f"yaoki recover {RUN.id}"
+    assert done.next_command == f"git log {BASE[:10]}..{HEAD[:10]}"
 
 
 def test_settings_that_are_no_file_are_not_opened_in_an_editor(tmp_path: Path) -> None:
-    file = edit(tmp_path)
+    file = edit_command(tmp_path)
     (tmp_path / "yaoki.toml").mkdir()
 
     assert file.endswith(f" {tmp_path}/yaoki.toml")
-    assert edit(tmp_path) == f"mv {tmp_path}/yaoki.toml {tmp_path}/yaoki.toml.old"
+    assert edit_command(tmp_path) == f"mv {tmp_path}/yaoki.toml {tmp_path}/yaoki.toml.old"

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.acceptance.place import SETTINGS, WHO, Place, a_plan, holds
-from yaoki.adapters.workspace.protect.fingerprints import HELPER, MATTERS
+from yaoki.adapters.workspace.protect.fingerprints import SENSITIVE_SETTING, TRANSPORT_HELPER
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.10", "14.4")]
 ALLOW = ("-c", "protocol.file.allow=always", "submodule", "--quiet")
@@ -91,12 +91,12 @@ core.abbrev core.untrackedCache submodule.x.url submodule.x.active rebase.autoSt
 
 @pytest.mark.parametrize("key", STARTING)
 def test_a_setting_that_starts_a_program_or_leads_elsewhere_matters(key: str) -> None:
-    assert MATTERS.fullmatch(key.lower().encode())
+    assert SENSITIVE_SETTING.fullmatch(key.lower().encode())
 
 
 @pytest.mark.parametrize("key", HARMLESS)
 def test_what_people_set_meanwhile_does_not(key: str) -> None:
-    assert not MATTERS.fullmatch(key.lower().encode())
+    assert not SENSITIVE_SETTING.fullmatch(key.lower().encode())
 
 
 @pytest.mark.parametrize(
@@ -104,14 +104,14 @@ def test_what_people_set_meanwhile_does_not(key: str) -> None:
     ["remote.o.url\next::sh -c x", "remote.o.pushurl\nevil::x", "submodule.m.url\nfoo::bar"],
 )
 def test_an_address_that_names_a_program_matters(entry: str) -> None:
-    assert HELPER.fullmatch(entry.encode())
+    assert TRANSPORT_HELPER.fullmatch(entry.encode())
 
 
 @pytest.mark.parametrize(
     "entry", ["remote.o.url\nhttps://a/b", "remote.o.url\ngit@a:b", "remote.o.url\n/a::b"]
 )
 def test_an_ordinary_address_does_not(entry: str) -> None:
-    assert not HELPER.fullmatch(entry.encode())
+    assert not TRANSPORT_HELPER.fullmatch(entry.encode())
 
 
 @pytest.mark.parametrize(

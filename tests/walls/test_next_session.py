@@ -9,8 +9,8 @@ import pytest
 
 from tests.acceptance.place import Place, a_plan, holds
 from tests.adapters.agents.test_presets import an_order, known
-from yaoki.adapters.workspace.protect.agent_settings import session_settings
-from yaoki.core.scope import of_sessions
+from yaoki.adapters.workspace.protect.agent_settings import read_agent_settings
+from yaoki.core.scope import session_paths
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("14.4", "6.5")]
 FILES = (
@@ -23,18 +23,18 @@ FILES = (
 @pytest.mark.parametrize("path", FILES)
 def test_only_a_scope_that_names_it_allows_such_a_file(path: str) -> None:
     top = path.rpartition("/")[0] or path
-    assert of_sessions([path], ()) == (path,)
-    assert of_sessions([path], ("**",)) == (path,)
-    assert of_sessions([path], ("web/**", "*")) == (path,)
-    assert of_sessions([path], (path,)) == ()
-    assert of_sessions([path], (path, f"!{path}")) == (path,)
+    assert session_paths([path], ()) == (path,)
+    assert session_paths([path], ("**",)) == (path,)
+    assert session_paths([path], ("web/**", "*")) == (path,)
+    assert session_paths([path], (path,)) == ()
+    assert session_paths([path], (path, f"!{path}")) == (path,)
     if top.rpartition("/")[2] != ".vscode":
-        assert of_sessions([path], (top if top == path else f"{top}/**",)) == ()
+        assert session_paths([path], (top if top == path else f"{top}/**",)) == ()
 
 
 def test_ordinary_files_are_no_business_of_it() -> None:
     files = ("claude/x.py", ".vscode/settings.json", "docs/.envrc.md", "husky/x", ".github/x.yml")
-    assert of_sessions(files, ()) == ()
+    assert session_paths(files, ()) == ()
 
 
 def test_a_hook_for_the_next_session_asks_a_person_once_and_lands_when_waived(place: Place) -> None:
@@ -69,14 +69,14 @@ def test_codex_is_told_that_the_checkout_is_not_to_be_trusted(tmp_path: Path) ->
     repo = '/home/me/my "own" repo'
     order = replace(order, environment={**order.environment, "YAOKI_REPO": repo})
 
-    words = known("codex").launch(order).argv
+    words = known("codex").build_launch(order).argv
 
     told = r'projects={"/home/me/my \"own\" repo"={trust_level="untrusted"}}'
     assert words[words.index(told) - 1] == "-c"
 
 
 def test_continue_gets_no_key_of_another_service_unasked() -> None:
-    assert known("continue").description.pass_env == ("CONTINUE_API_KEY",)
+    assert known("continue").preset.pass_env == ("CONTINUE_API_KEY",)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_agents_write_into_their_own_settings_is_seen(tmp_path: Path, name:
     file = tmp_path / name
     file.parent.mkdir()
     file.write_text("a = 1\n")
-    before = session_settings(tmp_path, {})
+    before = read_agent_settings(tmp_path, {})
     file.write_text('a = 1\n[projects."/repo"]\ntrust_level = "trusted"\n')
 
-    assert session_settings(tmp_path, {}) != before
+    assert read_agent_settings(tmp_path, {}) != before

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from yaoki.adapters.system.folders import paths_below, remove_tree, walk_folders
-from yaoki.adapters.workspace.protect.agent_repository import _refs_of, _strange
+from yaoki.adapters.system.folders import iter_paths_below, remove_tree, walk_folders
+from yaoki.adapters.workspace.worktrees.agent_repository import _refs_of, _strange
 
 pytestmark = pytest.mark.spec("16.10", "16.13")
 
@@ -55,6 +55,6 @@ def test_folders_of_any_depth_are_walked_and_removed(tmp_path: Path) -> None:
         os.close(here)
 
     assert len(list(walk_folders(top))) > 1000
-    assert len(list(paths_below(top))) > 1000
+    assert len(list(iter_paths_below(top))) > 1000
     remove_tree(top)
     assert not top.exists()

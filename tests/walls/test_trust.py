@@ -460,7 +460,7 @@ def test_an_agent_in_a_run_cannot_trust_either(tmp_path: Path, pycache: Path) ->
 def test_the_python_interface_raises_unless_told_to_trust(plain: Clone) -> None:
     program = """
 import sys
-from yaoki.api import Repository
+from yaoki.faces.api import Repository
 from yaoki.errors import Untrusted
 
 with Repository(".", trust=sys.argv[1] == "yes") as repository:

@@ -18,7 +18,7 @@ from tests.acceptance.place import BOUND_S, a_plan, holds, writes
 from tests.store.acts import by_hand
 from tests.walls.stranger import Clone
 from yaoki.adapters.system.trust_file import TrustFile
-from yaoki.core.trust import Command, Content, TrustRecord, changed
+from yaoki.core.trust import CommandDigest, FileCommands, TrustRecord, describe_changes
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.12")]
 
@@ -250,10 +250,12 @@ def test_two_users_of_one_store_are_each_asked_once(own: Clone) -> None:
 
 
 def test_the_record_is_read_back_as_it_was_written(tmp_path: Path) -> None:
-    content = Content("settings", (Command("check a: x", "d1"), Command("agent b: y", "d2")))
+    content = FileCommands(
+        "settings", (CommandDigest("check a: x", "d1"), CommandDigest("agent b: y", "d2"))
+    )
     file = TrustFile(tmp_path)
-    file.change(lambda held: held.with_content("/r", (content,)).with_below("/src"))
-    file.change(lambda held: held.with_store("m", "/r/.yaoki/state.db"))
+    file.update(lambda held: held.with_content("/r", (content,)).with_below("/src"))
+    file.update(lambda held: held.with_store("m", "/r/.yaoki/state.db"))
 
     record, defect = file.read()
 
@@ -274,8 +276,8 @@ def test_the_record_has_a_bound_and_the_newest_stay(
     monkeypatch.setattr("yaoki.adapters.system.trust_file.BYTES_MAX", 2_000)
     file = TrustFile(tmp_path)
     for n in range(50):
-        content = Content("settings", (Command(f"check {n}: {'x' * 50}", f"d{n}"),))
-        file.change(partial(TrustRecord.with_content, place=f"/r{n}", contents=(content,)))
+        content = FileCommands("settings", (CommandDigest(f"check {n}: {'x' * 50}", f"d{n}"),))
+        file.update(partial(TrustRecord.with_content, place=f"/r{n}", contents=(content,)))
 
     places = list(file.read()[0].places)
 
@@ -286,8 +288,13 @@ def test_the_record_has_a_bound_and_the_newest_stay(
 def test_a_command_that_reads_like_a_trusted_one_is_shown_all_the_same() -> None:
     trusted = {"settings": {"d1": "check a: x"}}
 
-    said = changed(Content("settings", (Command("check a: x", "d2"),)), trusted)
+    said = describe_changes(FileCommands("settings", (CommandDigest("check a: x", "d2"),)), trusted)
 
     assert said == ["+ check a: x"]
-    assert changed(Content("settings", (Command("check a: x", "d1"),)), trusted) == []
-    assert changed(Content("settings", ()), trusted) == [], "what no longer runs is no question"
+    assert (
+        describe_changes(FileCommands("settings", (CommandDigest("check a: x", "d1"),)), trusted)
+        == []
+    )
+    assert describe_changes(FileCommands("settings", ()), trusted) == [], (
+        "what no longer runs is no question"
+    )

@@ -16,7 +16,7 @@ from tests.acceptance.place import Place, a_plan, holds, until, writes
 from tests.faces.web.served import Client
 from tests.faces.web.test_page_process import link_of
 from yaoki import Repository
-from yaoki.faces.web.access_keys import ACT, LINK, open_passes
+from yaoki.faces.web.access_tokens import ACT, LINK, open_access_tokens
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.10", "14.1")]
 # It drops what it was told of itself: in a grandchild with a session of its own, or by becoming
@@ -123,7 +123,7 @@ def test_a_waiver_needs_a_fresh_link_and_a_cookie_is_as_old_as_its_link(place: P
         task = str(place.status(told["run"])["tasks"][0]["id"])
         client = link_of(place)
         hour_ago = datetime.now(UTC) - timedelta(hours=1)
-        old = Client(client.port, open_passes(key_of(place)).make(LINK, ACT, hour_ago))
+        old = Client(client.port, open_access_tokens(key_of(place)).make(LINK, ACT, hour_ago))
         waive = {"choice": "waive", "check": "ok"}
 
         for caller in (old, entered(old)):

@@ -11,7 +11,7 @@ from typing import Any
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.ports import Checker, ProofRoom, ProofRooms
 
-RUNNING = frozenset({"command", "python"})
+PROCESS_CHECK_TYPES = frozenset({"command", "python"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +22,22 @@ class BaseRoom:
     checker: Checker
     commit: str
 
-    def finding(self, spec: CheckSpec, logs: Path) -> Finding:
+    def run_check(self, spec: CheckSpec, logs: Path) -> Finding:
         """One check; what it does to tracked files is the caller's business."""
-        self.room.put(self.commit)
+        self.room.check_out(self.commit)
         facts: dict[str, Any] = {"changed": (), "scope": ()}
         facts |= dict.fromkeys(("commit", "base", "onto"), self.commit)
-        if spec.type in RUNNING:
-            facts["room"] = self.room.refresh()
+        if spec.type in PROCESS_CHECK_TYPES:
+            facts["room"] = self.room.empty_private_folders()
         return self.checker.check(spec, self.room.files, logs, facts=facts, stop=lambda: False)
 
-    def changed(self) -> tuple[str, ...]:
+    def changed_files(self) -> tuple[str, ...]:
         """The tracked files that the last check changed."""
-        return self.room.changed()
+        return self.room.changed_files()
 
 
 @contextmanager
-def base_room(
+def open_base_room(
     rooms: ProofRooms,
     checker: Checker,
     commit: str,
@@ -45,11 +45,11 @@ def base_room(
     prepare: Callable[[Path], str],
 ) -> Iterator[tuple[BaseRoom, str]]:
     """The room and, where set-up failed, why: `prepare` runs it, and says what stopped it."""
-    with rooms.taken(rooms.key(commit, setup, ())) as room:
+    with rooms.acquire(rooms.key(commit, setup, ())) as room:
         words = ""
-        if not room.ready:
-            room.put(commit)
+        if not room.is_ready:
+            room.check_out(commit)
             words = prepare(room.files)
             if not words:
-                room.seal()
+                room.record_setup_output()
         yield BaseRoom(room, checker, commit), words

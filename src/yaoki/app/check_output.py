@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from yaoki.adapters.system.files import plain_bytes, plain_file
+from yaoki.adapters.system.files import open_plain_file, read_plain_bytes
 
 CHANNELS = ("out.log", "err.log")
 PIECE = 1 << 20
@@ -59,7 +59,7 @@ class StoredOutputs:
         if path is None:
             return None
         made, size = hashlib.sha256(), 0
-        with plain_file(path) as stream:
+        with open_plain_file(path) as stream:
             if stream is None:
                 return None
             while piece := stream.read(PIECE):
@@ -71,7 +71,7 @@ class StoredOutputs:
         path = self._file(file)
         if path is None:
             return ""
-        return (plain_bytes(path, HEAD_BYTES) or b"").decode("utf-8", "replace")
+        return (read_plain_bytes(path, HEAD_BYTES) or b"").decode("utf-8", "replace")
 
     def _file(self, file: str) -> Path | None:
         """A plain file below the folder: a link or a pipe could lead elsewhere or block."""

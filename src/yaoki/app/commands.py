@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from yaoki.app.empty_attempts import left_nothing
-from yaoki.app.run_view import look
+from yaoki.app.empty_attempts import find_empty_attempts
+from yaoki.app.run_view import view_run
 from yaoki.core.machine.events import UndoDropped
 from yaoki.core.model import Choice, State, TaskId
 from yaoki.errors import NotNow
@@ -24,7 +24,7 @@ POLL = timedelta(milliseconds=100)
 Document = dict[str, Any]
 
 
-def answer(
+def answer_task(
     app: App, task_id: TaskId, choice: Choice, words: str = "", check: str = "", *, how: str
 ) -> Task:
     """Answer an escalation; what an aborted task left in the way is removed, its work kept.
@@ -32,35 +32,35 @@ def answer(
     A worktree with files that are too large to be kept stays until the run goes on.
     """
     task = app.control.answer(task_id, choice, words, check, how)
-    if choice is Choice.ABORT and not app.workspace.too_large(task):
+    if choice is Choice.ABORT and not app.workspace.ignored_files_too_large(task):
         app.control.sweep(app.store.run(task.run_id))
     return task
 
 
-def answered(app: App, task: Task, choice: Choice) -> Document:
-    view = look(app, app.store.run(task.run_id))
+def answer_document(app: App, task: Task, choice: Choice) -> Document:
+    view = view_run(app, app.store.run(task.run_id))
     told = {"task": task.id, "answer": choice.value, "state": task.state.value}
-    return {"schema": SCHEMA, **told, "next": view.next}
+    return {"schema": SCHEMA, **told, "next": view.next_command}
 
 
-def go(app: App, run: Run, words: str = "", accept: str = "", *, how: str) -> None:
+def continue_run(app: App, run: Run, words: str = "", accept: str = "", *, how: str) -> None:
     app.control.go(run, words, accept, how)
 
 
-def run_answered(app: App, run: Run) -> Document:
-    view = look(app, app.store.run(run.id))
-    told = {"run": run.id, "paused": view.run.paused or None, "status": view.status.value}
-    return {"schema": SCHEMA, **told, "next": view.next}
+def run_answer_document(app: App, run: Run) -> Document:
+    view = view_run(app, app.store.run(run.id))
+    told = {"run": run.id, "paused": view.run.pause_reason or None, "status": view.status.value}
+    return {"schema": SCHEMA, **told, "next": view.next_command}
 
 
-def undo(app: App, task_id: TaskId, *, cascade: bool = False, how: str) -> Task:
+def undo_task(app: App, task_id: TaskId, *, cascade: bool = False, how: str) -> Task:
     """Take landed work back; said plainly when later work stands in the way.
 
     What is left is proven, so who may not run its checks begins nothing.
     """
-    app.trust.refuse()
+    app.trust.require_trusted()
     undone = app.control.undo(task_id, cascade=cascade, how=how)
-    if undone.state is State.DONE and not undone.undo_wanted:
+    if undone.state is State.DONE and not undone.undo_requested:
         why = _refusal(app, undone)
         raise NotNow(f"{undone.id} is not taken back: {why}", hint=f"yaoki trace {undone.id}")
     return undone
@@ -72,41 +72,41 @@ def _refusal(app: App, task: Task) -> str:
     return next((str(e.data["why"]) for e in reversed(told) if e.event == UndoDropped.NAME), "")
 
 
-def retry_done(app: App, task_id: TaskId, words: str, *, how: str) -> Task:
+def retry_landed_task(app: App, task_id: TaskId, words: str, *, how: str) -> Task:
     """Take a landed task back and let it try again."""
-    undone = undo(app, task_id, how=how)
-    if undone.undo_wanted:
+    undone = undo_task(app, task_id, how=how)
+    if undone.undo_requested:
         return undone
-    return answer(app, task_id, Choice.RETRY, words, how=how)
+    return answer_task(app, task_id, Choice.RETRY, words, how=how)
 
 
-def undone(task: Task) -> Document:
-    wanted = task.undo_wanted
+def undo_document(task: Task) -> Document:
+    wanted = task.undo_requested
     next_ = f"yaoki watch {task.run_id}" if wanted else f"yaoki answer {task.id}"
     told = {"task": task.id, "state": task.state.value, "undo_wanted": wanted}
     return {"schema": SCHEMA, **told, "next": next_}
 
 
-def cancel(
-    app: App, run: Run, task_id: str = "", *, within: timedelta, how: str = ""
+def cancel_work(
+    app: App, run: Run, task_id: str = "", *, timeout: timedelta, how: str = ""
 ) -> list[TaskId]:
     """End a run, or one task of it; returns who is still being ended after that time."""
     at_work = _wish(app, run, task_id, f"cancelled by a person{f' ({how})' if how else ''}")
     if at_work:
-        app.end_cancelled(run)
-    left = _ended(app, at_work, within)
+        app.finish_cancelled(run)
+    left = _ended(app, at_work, timeout)
     if not left:
-        app.closing.rests(run.id)
+        app.completion.complete(run.id)
     app.control.sweep(app.store.run(run.id))
     return left
 
 
-def cancelled(app: App, run: Run, task_id: str, left: Sequence[TaskId]) -> Document:
-    view = look(app, app.store.run(run.id))
+def cancel_document(app: App, run: Run, task_id: str, left: Sequence[TaskId]) -> Document:
+    view = view_run(app, app.store.run(run.id))
     over = [task.row.id for task in view.tasks if task.row.state is State.CANCELLED]
     mine = [one for one in over if task_id in ("", one)]
-    works = [work for work in app.workspace.saved() if work.task_id in mine]
-    empty = left_nothing(app, works)
+    works = [work for work in app.workspace.list_saved_work() if work.task_id in mine]
+    empty = find_empty_attempts(app, works)
     kept = {work.task_id for work in works if work.ref not in empty}
     told = {"cancelled": mine, "ending": list(left), "kept": sorted(kept)}
     return {"schema": SCHEMA, "run": run.id, "status": view.status.value, **told}
@@ -126,7 +126,7 @@ def _ended(app: App, at_work: Sequence[TaskId], within: timedelta) -> list[TaskI
     until = app.clock.now() + within
     left = list(at_work)
     while left:
-        left = [task for task in left if not app.store.task(task).state.final]
+        left = [task for task in left if not app.store.task(task).state.is_final]
         if not left or app.clock.now() >= until:
             break
         app.clock.sleep(POLL)

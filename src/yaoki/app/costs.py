@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from yaoki.adapters.store.tables import journal_pages
 from yaoki.errors import StoreError
-from yaoki.views.costs import TELLING, Known, known_costs
+from yaoki.views.costs import COST_EVENTS, AgentCostHistory, fold_agent_costs
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 LINES_BACK, LINES_MAX = 200_000, 5_000
 
 
-def costs_before(app: App) -> dict[str, Known]:
+def load_known_costs(app: App) -> dict[str, AgentCostHistory]:
     """Of each agent by name; a store that is not there, or away, knows nothing."""
     if not app.has_store:
         return {}
     try:
-        after = max(0, app.store.cursor() - LINES_BACK)
+        after = max(0, app.store.last_seq() - LINES_BACK)
         database = app.store.database
-        found = journal_pages.newest(database, events=TELLING, after=after, limit=LINES_MAX)
+        found = journal_pages.read_newest(
+            database, events=COST_EVENTS, after=after, limit=LINES_MAX
+        )
     except StoreError:
         return {}
-    return known_costs(reversed(found))
+    return fold_agent_costs(reversed(found))

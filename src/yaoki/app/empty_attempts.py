@@ -12,13 +12,13 @@ from yaoki.errors import YaokiError
 if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import Run
-    from yaoki.ports import Entry, SavedWork
+    from yaoki.ports import JournalEntry, SavedWork
 
 LINES_MAX = 50_000
 STARTED, LANDED = "ATTEMPT_STARTED", "TASK_LANDED"
 
 
-def left_nothing(app: App, works: Sequence[SavedWork]) -> Mapping[str, datetime]:
+def find_empty_attempts(app: App, works: Sequence[SavedWork]) -> Mapping[str, datetime]:
     """Their refs, with the time at which each began.  Without a store nobody knows."""
     mine = {work.task_id.rpartition("-")[0] for work in works}
     try:
@@ -31,7 +31,7 @@ def left_nothing(app: App, works: Sequence[SavedWork]) -> Mapping[str, datetime]
 
 def _of_run(app: App, run: Run, works: Sequence[SavedWork]) -> Iterable[tuple[str, datetime]]:
     database, events = app.store.database, (STARTED, LANDED)
-    told = journal_pages.onward(database, run_id=run.id, events=events, limit=LINES_MAX)
+    told = journal_pages.read_forward(database, run_id=run.id, events=events, limit=LINES_MAX)
     began = {(entry.task_id, entry.attempt): entry for entry in told if entry.event == STARTED}
     landed = _landed(told, {row.id: row.name for row in app.store.rows(run.id)})
     for work in works:
@@ -45,7 +45,7 @@ def _of_run(app: App, run: Run, works: Sequence[SavedWork]) -> Iterable[tuple[st
             yield work.ref, start.at if start else work.at
 
 
-def _landed(told: Sequence[Entry], names: Mapping[str, str]) -> dict[str, dict[str, str]]:
+def _landed(told: Sequence[JournalEntry], names: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Who landed which commit, by id and name, also if it was taken back since."""
     found: dict[str, dict[str, str]] = {}
     for entry in told:

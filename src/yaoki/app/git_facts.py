@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.adapters.git.command import Git, environment, invoke
+from yaoki.adapters.git.command import Git, git_environment, run_git
 from yaoki.adapters.git.refs import Refs
-from yaoki.errors import RepositoryUnfit
+from yaoki.errors import RepositoryUnusable
 
 if TYPE_CHECKING:
-    from yaoki.report import Step
+    from yaoki.report import BranchStep
 
 _TRAILER = "%(trailers:key=Yaoki-{},valueonly,unfold,separator=%x2C)"
 _FORM = "%x00".join(("%H", "%T", "%P", *(_TRAILER.format(key) for key in ("Run", "Task", "Undo"))))
 REFS = ("refs/heads", "refs/remotes", "refs/tags")
 
 
-class GitHere:
+class LocalGitFacts:
     """Fills `views.report.GitFacts`."""
 
     def __init__(self, common_dir: Path) -> None:
@@ -30,61 +30,63 @@ class GitHere:
     @property
     def version(self) -> str:
         """Of the git that is asked here; empty where it says something else."""
-        found = re.search(r"\d+(?:\.\d+)+", self._git.text("version"))
+        found = re.search(r"\d+(?:\.\d+)+", self._git.read_text("version"))
         return found[0] if found else ""
 
     def trees(self, commits: Sequence[str]) -> Mapping[str, str]:
-        found = self._refs.commits(*commits) if commits else []
+        found = self._refs.read_commits(*commits) if commits else []
         return {name: c.tree for name, c in zip(commits, found, strict=True) if c}
 
-    def line(self, base: str, head: str) -> list[Step]:
-        from yaoki.report import Step  # the whole report, which few commands need
+    def first_parents(self, base: str, head: str) -> list[BranchStep]:
+        from yaoki.report import BranchStep  # the whole report, which few commands need
 
         args = ("--first-parent", "--reverse", f"--format={_FORM}", f"{base}..{head}", "--")
-        rows = (row.split("\0") for row in self._git.text("log", *args).split("\n") if row)
+        rows = (row.split("\0") for row in self._git.read_text("log", *args).split("\n") if row)
         return [
-            Step(commit, tree, parents.partition(" ")[0], run, "" if undo else task, undo)
+            BranchStep(commit, tree, parents.partition(" ")[0], run, "" if undo else task, undo)
             for commit, tree, parents, run, task, undo in rows
         ]
 
-    def in_order(self, base: str, commits: Sequence[str]) -> list[str]:
+    def order_commits(self, base: str, commits: Sequence[str]) -> list[str]:
         """The base and all that these commits add to it, each after its parents."""
         given = "".join(f"{name}\n" for name in (*commits, f"^{base}")).encode()
         args = ("rev-list", "--topo-order", "--reverse", "--stdin")
-        return [base, *self._git.text(*args, given=given).split()]
+        return [base, *self._git.read_text(*args, stdin=given).split()]
 
     def reachable(self, base: str, head: str) -> frozenset[str]:
-        return frozenset(self._git.text("rev-list", f"{base}..{head}", "--").split())
+        return frozenset(self._git.read_text("rev-list", f"{base}..{head}", "--").split())
 
-    def has(self, branch: str) -> bool:
-        return self._refs.commits(f"refs/heads/{branch}")[0] is not None
+    def has_branch(self, branch: str) -> bool:
+        return self._refs.read_commits(f"refs/heads/{branch}")[0] is not None
 
-    def checked_out(self, branch: str) -> Path | None:
+    def find_checkout(self, branch: str) -> Path | None:
         """Where somebody works on the branch: nobody else may move it."""
-        return next(iter(self._refs.checked_out(f"refs/heads/{branch}")), None)
+        return next(iter(self._refs.checkouts_of(f"refs/heads/{branch}")), None)
 
-    def taken(self, branch: str, commits: Sequence[str], base: str) -> str:
+    def find_head_with_all(self, branch: str, commits: Sequence[str], base: str) -> str:
         """The head of the branch when it holds all of these and they are more than the base."""
-        head = self._refs.commits(f"refs/heads/{branch}")[0]
-        more = bool(commits) and self.beyond(commits, base)
-        return head.sha if head and more and not self.beyond(commits, head.sha) else ""
+        head = self._refs.read_commits(f"refs/heads/{branch}")[0]
+        more = bool(commits) and self.has_commits_beyond(commits, base)
+        return head.sha if head and more and not self.has_commits_beyond(commits, head.sha) else ""
 
-    def beyond(self, commits: Sequence[str], head: str) -> bool:
+    def has_commits_beyond(self, commits: Sequence[str], head: str) -> bool:
         """Do these commits hold anything that the head does not?"""
         given = "".join(f"{name}\n" for name in (*commits, f"^{head}")).encode()
-        return bool(self._git.run("rev-list", "-n", "1", "--stdin", given=given).out.strip())
+        return bool(self._git.run("rev-list", "-n", "1", "--stdin", stdin=given).out.strip())
 
-    def holding(self, commit: str, ref: str) -> list[str]:
+    def refs_containing(self, commit: str, ref: str) -> list[str]:
         if not ref:
-            return self._refs.holding(commit, *REFS)
-        found = self._refs.commits(ref)[0] if ref.isprintable() else None
-        return [ref] if found and self._refs.contains(commit, found.sha) else []
+            return self._refs.refs_containing(commit, *REFS)
+        found = self._refs.read_commits(ref)[0] if ref.isprintable() else None
+        return [ref] if found and self._refs.is_ancestor(commit, found.sha) else []
 
 
-def facts_of(where: Path) -> GitHere:
+def open_git_facts(where: Path) -> LocalGitFacts:
     """Of the repository around `where`; a bare one serves as well."""
     args = ["rev-parse", "--path-format=absolute", "--git-common-dir"]
-    done = invoke(args, cwd=where, env=environment()) if where.is_dir() else None
+    done = run_git(args, cwd=where, env=git_environment()) if where.is_dir() else None
     if done is None or done.code != 0:
-        raise RepositoryUnfit(f"{where} is not in a git repository", hint="yaoki verify --repo DIR")
-    return GitHere(Path(done.out.decode("utf-8", "surrogateescape").strip()).resolve())
+        raise RepositoryUnusable(
+            f"{where} is not in a git repository", hint="yaoki verify --repo DIR"
+        )
+    return LocalGitFacts(Path(done.out.decode("utf-8", "surrogateescape").strip()).resolve())

@@ -6,15 +6,15 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from yaoki.core.planning_brief import goal_of
+from yaoki.core.planner_prompt import planning_goal
 from yaoki.errors import PlanInvalid
 
 if TYPE_CHECKING:
     from yaoki.core.settings.settings import Settings
-    from yaoki.formats.plan import Known, Plan
+    from yaoki.formats.plan import Plan, PlanEnvironment
 
 
-def plan_of_goal(goal: str, settings: Settings, known: Known) -> Plan:
+def make_goal_plan(goal: str, settings: Settings, known: PlanEnvironment) -> Plan:
     """Refused without a planner, or without a check that could prove anything."""
     from yaoki.formats.plan import parse_plan
 
@@ -34,10 +34,12 @@ def plan_of_goal(goal: str, settings: Settings, known: Known) -> Plan:
             "nothing would prove the goal: the settings name no check",
             hint="yaoki init, or add [checks.NAME] to yaoki.toml",
         )
-    task = {"id": "plan", "goal": goal_of("goal", goal), "kind": "plan"}
+    task = {"id": "plan", "goal": planning_goal("goal", goal), "kind": "plan"}
     made = parse_plan(
         json.dumps({"goal": goal, "tasks": [task], "done_when": proofs}), "GOAL", settings, known
     )
     spec = made.specs[0]
-    assert spec.fill is not None, "a plan task says what it may make"
-    return replace(made, specs=(replace(spec, fill=replace(spec.fill, role="goal")),))
+    assert spec.planning_brief is not None, "a plan task says what it may make"
+    return replace(
+        made, specs=(replace(spec, planning_brief=replace(spec.planning_brief, role="goal")),)
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.errors import Unknown, WorkspaceError
 
 if TYPE_CHECKING:
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 SHOWN = 3
 
 
-def orphans(app: App) -> tuple[str, ...]:
+def find_orphan_branches(app: App) -> tuple[str, ...]:
     """The branches; none where git cannot say."""
     try:
-        found = app.workspace.run_branches()
+        found = app.workspace.list_run_branches()
     except WorkspaceError:
         return ()
     known = {run.branch for run in app.store.runs()} if app.has_store else set[str]()
@@ -26,29 +26,32 @@ def orphans(app: App) -> tuple[str, ...]:
 
 
 def _archived(app: App) -> set[str]:
-    folder = app.home / "archive"
+    folder = app.yaoki_folder / "archive"
     return {file.name.partition(".")[0] for file in folder.iterdir()} if folder.is_dir() else set()
 
 
-def no_run_here(app: App) -> Unknown:
+def make_no_run_error(app: App) -> Unknown:
     """What to say where nothing is stored."""
-    left = orphans(app)
+    left = find_orphan_branches(app)
     if not left:
         return Unknown("there is no run here yet", hint="yaoki run PLAN")
     return Unknown(
-        f"there is no run in the store, but {told(left)} here: .yaoki was deleted; what landed is "
+        f"there is no run in the store, but {describe_branches(left)} here: .yaoki was "
+        f"deleted; what landed is "
         "on the branch, the plan and the journal are gone",
-        hint=ways(left[-1]),
+        hint=suggest_recovery(left[-1]),
     )
 
 
-def told(left: tuple[str, ...]) -> str:
+def describe_branches(left: tuple[str, ...]) -> str:
     more = f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
     verb = "are" if len(left) > 1 else "is"
-    return f"{count(len(left), 'branch', 'branches')} ({', '.join(left[:SHOWN])}{more}) {verb}"
+    return (
+        f"{format_count(len(left), 'branch', 'branches')} ({', '.join(left[:SHOWN])}{more}) {verb}"
+    )
 
 
-def ways(branch: str) -> str:
+def suggest_recovery(branch: str) -> str:
     """Look, take it, go on."""
     name = shlex.quote(branch)
     return (

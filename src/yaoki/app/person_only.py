@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from yaoki.adapters.processes.callers import Caller, callers, peer
+from yaoki.adapters.processes.callers import CallingProcess, find_peer_process, iter_callers
 from yaoki.core.model import Task, TaskId
 from yaoki.errors import NotNow, Unknown
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from yaoki.app import App
 
 
-def calling_agent(app: App) -> Task | None:
+def find_calling_task(app: App) -> Task | None:
     """The task whose agent calls; an agent that tests yaoki is a person to its own runs."""
     own = _named(app, os.environ.get("YAOKI_TASK", ""))
-    return own or _of_tree(app, callers(os.getppid()))
+    return own or _of_tree(app, iter_callers(os.getppid()))
 
 
 def refuse_agents(app: App) -> None:
-    _refuse(calling_agent(app))
+    _refuse(find_calling_task(app))
 
 
-def refuse_agents_at(app: App, ours: tuple[str, int], theirs: tuple[str, int]) -> bool:
+def refuse_agents_at_peer(app: App, ours: tuple[str, int], theirs: tuple[str, int]) -> bool:
     """The same for whoever is at the other end of a connection; false when nobody can tell."""
-    pid = peer(ours, theirs)
-    known = list(callers(pid)) if pid is not None else []
+    pid = find_peer_process(ours, theirs)
+    known = list(iter_callers(pid)) if pid is not None else []
     _refuse(_of_tree(app, known))
     return bool(known)
 
@@ -43,9 +43,9 @@ def _refuse(task: Task | None) -> None:
         )
 
 
-def _of_tree(app: App, above: Iterable[Caller]) -> Task | None:
+def _of_tree(app: App, above: Iterable[CallingProcess]) -> Task | None:
     """By what a process was given, or by the shim that started it: its folder is the attempt's."""
-    runs = app.home / "runs"
+    runs = app.yaoki_folder / "runs"
     for caller in above:
         inside = caller.shim_folder
         parts = inside.relative_to(runs).parts if inside and inside.is_relative_to(runs) else ()

@@ -10,33 +10,36 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.adapters.processes.command import run
+from yaoki.adapters.processes.command import run_command
 from yaoki.adapters.workspace import resolve_base
-from yaoki.app.services import Parts
-from yaoki.core.counting import count
-from yaoki.core.decide.baseline import at_base
-from yaoki.core.display import one_line, plain
-from yaoki.core.environment import BASIC, allowed
+from yaoki.app.services import Services
+from yaoki.core.counting import format_count
+from yaoki.core.decide.baseline import as_displayed_baseline
+from yaoki.core.display import one_line, strip_terminal_codes
+from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.errors import Fault, NotNow, PlanInvalid
 
 if TYPE_CHECKING:
-    from yaoki.core.model import CheckSpec, Finding, Spec
-    from yaoki.formats.plan import Asked, Known, Plan
+    from yaoki.core.model import CheckSpec, Finding, TaskSpec
+    from yaoki.formats.plan import Plan, PlanEnvironment, PromptRequirements
 
 SETUP_TIMEOUT = timedelta(minutes=10)
 WORDS_CHARS_MAX = 200
-Setup = tuple[tuple[str, ...], ...]
+SetupCommands = tuple[tuple[str, ...], ...]
 
 
-class Gate(Parts):
+class PlanPreflight(Services):
     """Refuses by name what could not run here."""
 
-    def check_tags(self, specs: Iterable[Spec], more: Sequence[str] = ()) -> None:
+    def check_tags(self, specs: Iterable[TaskSpec], more: Sequence[str] = ()) -> None:
         """A task that needs what nobody declares would wait for ever, so it is refused by name."""
         wanted = [spec for spec in specs if spec.tags]
         if not wanted:
             return
-        declared = [self.tags(more), *(seen.worker.tags for seen in self.workers())]
+        declared = [
+            self.worker_tags(more),
+            *(seen.worker.tags for seen in self.list_live_workers()),
+        ]
         for spec in wanted:
             if not any(set(spec.tags) <= set(tags) for tags in declared):
                 names = ", ".join(spec.tags)
@@ -45,7 +48,7 @@ class Gate(Parts):
                     hint=f"start one first: yaoki worker {_tag_words(spec.tags)}",
                 )
 
-    def check(self, plan: Plan) -> None:
+    def check_references(self, plan: Plan) -> None:
         """What a plan leans on besides itself: its readers and the project's prompts."""
         from yaoki.adapters.checks.readers import reader_defect
 
@@ -56,35 +59,35 @@ class Gate(Parts):
         self.check_prompts(plan)
 
     @property
-    def known(self) -> Known:
+    def known_names(self) -> PlanEnvironment:
         """What a plan file may name besides what stands in it."""
         from yaoki.adapters.checks.readers import extractor_names
-        from yaoki.formats.plan import Known
+        from yaoki.formats.plan import PlanEnvironment
 
-        return Known(extractor_names, self._prompt_defects)
+        return PlanEnvironment(extractor_names, self._prompt_defects)
 
-    def _prompt_defects(self, asked: Asked) -> Sequence[str]:
+    def _prompt_defects(self, asked: PromptRequirements) -> Sequence[str]:
         from yaoki.core.settings.settings import LANGUAGES
-        from yaoki.formats.prompts import check_tree
+        from yaoki.formats.prompts import check_templates
 
-        folder, own = self.home / "prompts", self.settings.patterns
-        return check_tree(folder, LANGUAGES, own, asked.files, asked.params)
+        folder, own = self.yaoki_folder / "prompts", self.settings.patterns
+        return check_templates(folder, LANGUAGES, own, asked.files, asked.params)
 
     def check_prompts(self, plan: Plan) -> None:
         """The project's own prompt files, before an agent would get them."""
-        defects = self._prompt_defects(plan.asked)
+        defects = self._prompt_defects(plan.prompt_requirements)
         if defects:
-            found = count(len(defects), "defect")
-            words = f"{self.home / 'prompts'}: {found} in the project's own prompts"
+            found = format_count(len(defects), "defect")
+            words = f"{self.yaoki_folder / 'prompts'}: {found} in the project's own prompts"
             raise PlanInvalid(words, hint="yaoki prompts test PATTERN", defects=defects)
 
-    def baseline(self, plan: Plan, base: str = "") -> dict[str, Finding]:
+    def run_base_checks(self, plan: Plan, base: str = "") -> dict[str, Finding]:
         """What the plan's commands and files say of the base, before anybody has worked on it.
 
         Judges cost money and git checks need a task, so neither is asked.  Each check is run after
         the set-up of the task that asks for it, in a worktree for that set-up alone.
         """
-        self.trust.refuse()
+        self.trust.require_trusted()
         _, commit = resolve_base(self.repository, base or plan.base)
         looked = [c for c in plan.catalogue.checks.values() if c.type in {"command", "file"}]
         found: dict[str, Finding] = {}
@@ -93,18 +96,21 @@ class Gate(Parts):
         return {spec.name: found[spec.name] for spec in looked}
 
     def _look_at_base(
-        self, commit: str, setup: Setup, checks: Sequence[CheckSpec]
+        self, commit: str, setup: SetupCommands, checks: Sequence[CheckSpec]
     ) -> dict[str, Finding]:
-        from yaoki.adapters.checks import Checks
-        from yaoki.app.base_checks import base_room
+        from yaoki.adapters.checks import CheckDispatcher
+        from yaoki.app.base_checks import open_base_room
 
-        checker = Checks(self.processes, timedelta(0))
-        opened = base_room(self.rooms, checker, commit, setup, lambda at: _set_up(setup, at))
+        checker = CheckDispatcher(self.processes, timedelta(0))
+        opened = open_base_room(
+            self.proof_rooms, checker, commit, setup, lambda at: _set_up(setup, at)
+        )
         with opened as (room, words), tempfile.TemporaryDirectory() as logs:
             if words:
                 return {spec.name: _unproven(spec, words) for spec in checks}
             return {
-                spec.name: at_base(room.finding(spec, Path(logs) / spec.name)) for spec in checks
+                spec.name: as_displayed_baseline(room.run_check(spec, Path(logs) / spec.name))
+                for spec in checks
             }
 
     def check_programs(self, plan: Plan) -> None:
@@ -129,30 +135,35 @@ class Gate(Parts):
                 raise PlanInvalid(fault.sentence, hint=fault.hint) from fault
 
 
-def _by_setup(plan: Plan, checks: Sequence[CheckSpec]) -> dict[Setup, list[CheckSpec]]:
+def _by_setup(plan: Plan, checks: Sequence[CheckSpec]) -> dict[SetupCommands, list[CheckSpec]]:
     """The checks by the set-up they need: that of the first task that asks for the check.
 
     What only `done_when` asks is run after all of them, for it is about the work of all tasks.
     """
     every = tuple(dict.fromkeys(argv for spec in plan.specs for argv in spec.setup))
-    found: dict[Setup, list[CheckSpec]] = {}
+    found: dict[SetupCommands, list[CheckSpec]] = {}
     for check in checks:
         users = (s.setup for s in plan.specs if any(c.name == check.name for c in s.checks))
         found.setdefault(next(users, every), []).append(check)
     return found
 
 
-def _set_up(commands: Setup, place: Path) -> str:
+def _set_up(commands: SetupCommands, place: Path) -> str:
     """Empty when every command succeeded; else what stopped the set-up."""
     for argv in commands:
         words = f"set-up command {' '.join(argv)!r}"
         try:
-            done = run(argv, cwd=place, env=allowed(os.environ, BASIC), timeout=SETUP_TIMEOUT)
+            done = run_command(
+                argv,
+                cwd=place,
+                env=filter_environment(os.environ, BASIC_VARIABLES),
+                timeout=SETUP_TIMEOUT,
+            )
         except Fault as fault:
             return f"{words}: {fault.sentence}"
         if done.code != 0:
             said = (done.err or done.out).decode("utf-8", "replace").strip().splitlines()
-            last = one_line(plain(said[-1]), WORDS_CHARS_MAX) if said else ""
+            last = one_line(strip_terminal_codes(said[-1]), WORDS_CHARS_MAX) if said else ""
             return f"{words} ended with {done.code}" + (f": {last}" if last else "")
     return ""
 

@@ -6,56 +6,58 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.core.model import Fill, Run, Spec, State, Task, TaskId
-from yaoki.core.planning_brief import mendable
-from yaoki.ports import PlanAnswer, Row, Store
+from yaoki.core.model import PlanningBrief, Run, State, Task, TaskId, TaskSpec
+from yaoki.core.planner_prompt import may_be_replaced
+from yaoki.ports import PlannerAnswer, Store, TaskRow
 
 if TYPE_CHECKING:
-    from yaoki.formats.plan.planner_answer import Ground, Standing
+    from yaoki.formats.plan.planner_answer import AnswerContext, ExistingTask
 
 ADDED_MAX = 10_000
 
 
-class PlanReading:
+class PlanAnswerReader:
     """`ports.Planning` over the plan reader and the store."""
 
     def __init__(self, store: Store, text_bytes_max: int) -> None:
         self._store, self._text_bytes_max = store, text_bytes_max
 
-    def read(self, run: Run, task: Task, folder: Path) -> PlanAnswer:
+    def read(self, run: Run, task: Task, folder: Path) -> PlannerAnswer:
         from yaoki.adapters.agents.output_files import OUT
         from yaoki.adapters.checks.output import read_channel
-        from yaoki.formats.plan.planner_answer import defaults_of, read_answer
+        from yaoki.formats.plan.planner_answer import default_spec, read_answer
 
-        ground = self._ground(run, task.spec.fill or Fill(), defaults_of(task.spec, run))
+        ground = self._ground(
+            run, task.spec.planning_brief or PlanningBrief(), default_spec(task.spec, run)
+        )
         return read_answer(read_channel(folder / OUT), ground)
 
-    def from_text(self, run: Run, text: str, name: str) -> PlanAnswer:
+    def read_text(self, run: Run, text: str, name: str) -> PlannerAnswer:
         """What a person or an agent wrote down, in YAML or JSON; `name` stands before defects."""
         from yaoki.formats.plan import read_document
-        from yaoki.formats.plan.planner_answer import check_answer, defaults_of
+        from yaoki.formats.plan.planner_answer import check_answer, default_spec
 
         given, defects = read_document(text, name)
         if defects:
-            return PlanAnswer(defects=tuple(defects))
+            return PlannerAnswer(defects=tuple(defects))
         if not isinstance(given, dict):
-            return PlanAnswer(defects=(f"{name}: a document with tasks: is needed",))
+            return PlannerAnswer(defects=(f"{name}: a document with tasks: is needed",))
         rows = self._store.rows(run.id)
-        usual = self._store.task(rows[0].id).spec if rows else Spec("", "")
-        ground = self._ground(run, Fill(tasks_max=ADDED_MAX), defaults_of(usual, run))
+        usual = self._store.task(rows[0].id).spec if rows else TaskSpec("", "")
+        ground = self._ground(run, PlanningBrief(tasks_max=ADDED_MAX), default_spec(usual, run))
         # A person may replace whatever failed, as often as they like.
         ground = replace(ground, tasks=[_by_hand(one, rows) for one in ground.tasks])
         return check_answer(given, ground)
 
-    def _ground(self, run: Run, fill: Fill, defaults: Spec) -> Ground:
-        from yaoki.formats.plan.planner_answer import Ground
+    def _ground(self, run: Run, fill: PlanningBrief, defaults: TaskSpec) -> AnswerContext:
+        from yaoki.formats.plan.planner_answer import AnswerContext
 
         rows = self._store.rows(run.id)
         names = {row.id: row.name for row in rows}
         needs = self._store.needs(run.id)
-        return Ground(
+        return AnswerContext(
             run=run,
-            fill=fill,
+            planning_brief=fill,
             tasks=[self._standing(row) for row in rows],
             text_bytes_max=self._text_bytes_max,
             defaults=defaults,
@@ -63,36 +65,38 @@ class PlanReading:
         )
 
     def context(self, run: Run) -> str:
-        from yaoki.core.planning_brief import Incomplete, context
+        from yaoki.core.planner_prompt import UnfinishedTask, planning_context
 
         rows = self._store.rows(run.id)
-        open_ = [self._standing(row) for row in rows if not row.state.final]
+        open_ = [self._standing(row) for row in rows if not row.state.is_final]
         states = {row.id: row.state.value for row in rows}
         told = [
-            Incomplete(
+            UnfinishedTask(
                 one.id,
                 one.name,
                 states[TaskId(one.id)],
                 one.spec.goal if one.spec else "",
                 one.last_failure,
-                one.replaceable,
+                one.is_replaceable,
             )
             for one in open_
         ]
         done = [(str(row.id), row.name) for row in rows if row.state is State.DONE]
-        return context(run, told, done)
+        return planning_context(run, told, done)
 
-    def _standing(self, row: Row) -> Standing:
-        from yaoki.formats.plan.planner_answer import Standing
+    def _standing(self, row: TaskRow) -> ExistingTask:
+        from yaoki.formats.plan.planner_answer import ExistingTask
 
-        if row.state.final:
-            return Standing(row.id, row.n, row.name, False)
+        if row.state.is_final:
+            return ExistingTask(row.id, row.n, row.name, False)
         task = self._store.task(row.id)
-        replans, may = task.counts.replans, mendable(task)
+        replans, may = task.counts.replans, may_be_replaced(task)
         words = task.failure.message if task.failure else ""
-        return Standing(row.id, row.n, row.name, may, replans, task.spec, words)
+        return ExistingTask(row.id, row.n, row.name, may, replans, task.spec, words)
 
 
-def _by_hand(one: Standing, rows: list[Row]) -> Standing:
-    failed = any(row.id == one.id and (row.state is State.ESCALATED or row.held) for row in rows)
-    return replace(one, replaceable=failed, replans=0)
+def _by_hand(one: ExistingTask, rows: list[TaskRow]) -> ExistingTask:
+    failed = any(
+        row.id == one.id and (row.state is State.ESCALATED or row.awaiting_rerun) for row in rows
+    )
+    return replace(one, is_replaceable=failed, replans=0)

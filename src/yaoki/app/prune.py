@@ -16,12 +16,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.journal_file import archive
-from yaoki.adapters.store.journal_file.archive import BUNDLE, ENDING, JOURNAL, ROWS, Manifest
-from yaoki.adapters.store.sqlite.database import sync
+from yaoki.adapters.store import run_archive
+from yaoki.adapters.store.run_archive import ARCHIVE_SUFFIX, BUNDLE, JOURNAL, ROWS, Manifest
+from yaoki.adapters.store.sqlite.database import sync_to_disk
 from yaoki.adapters.store.tables import retention
 from yaoki.adapters.system.folders import remove_tree
-from yaoki.core.retention import Fate, Life, fates
+from yaoki.core.retention import RetentionDecision, RunLifetime, decide_retention
 from yaoki.errors import NotNow, YaokiError
 
 if TYPE_CHECKING:
@@ -34,70 +34,76 @@ NAME = re.compile(r"[a-z0-9]{8}(-\d+)?\.tar\.gz")
 
 
 @dataclass(frozen=True, slots=True)
-class Archived:
+class ArchivedRun:
     """A run that left, with its file and the refs that stay in the repository."""
 
-    run: str
-    why: str
+    run_id: str
+    reason: str
     file: Path
-    bytes: int
+    size_bytes: int
     refs_kept: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
+class PruneResult:
     """What one pruning did: `failed` are runs that stay because of an error, in words."""
 
-    archived: tuple[Archived, ...]
-    failed: Mapping[str, str]
+    archived: tuple[ArchivedRun, ...]
+    failures: Mapping[str, str]
 
 
-class Pruning:
+class RunArchiver:
     """Of one repository; one process at a time."""
 
     def __init__(self, app: App) -> None:
         self._app, self._store, self._database = app, app.store, app.store.database
-        self.folder = app.home / "archive"
+        self.folder = app.yaoki_folder / "archive"
         self._making = self.folder / ".making"
-        self._git = app.workspace.archiving()
+        self._git = app.workspace.ref_archive()
 
     # -------------------------------------------------------------- looking
 
-    def fates(self) -> list[Fate]:
+    def decide_retention(self) -> list[RetentionDecision]:
         """Every run of the store, oldest first: is it archived, and why?"""
         left = self._worktrees()
-        lives = [_with_worktree(life, left) for life in retention.lives(self._database)]
-        return fates(lives, self._app.settings.archive, self._app.clock.now())
+        lives = [_with_worktree(life, left) for life in retention.read_lifetimes(self._database)]
+        return decide_retention(lives, self._app.settings.archive, self._app.clock.now())
 
     def _worktrees(self) -> frozenset[str]:
         """The runs that have one on this machine."""
-        return frozenset(name.partition("-")[0] for name in self._app.workspace.worktrees())
+        return frozenset(
+            name.partition("-")[0] for name in self._app.workspace.tasks_with_worktree()
+        )
 
-    def weight(self, run_id: str) -> int:
+    def measure_run_bytes(self, run_id: str) -> int:
         """Bytes that a run takes now, its git objects aside."""
-        logs = sum(archive.files_below(self._logs(run_id)).values())
-        return logs + retention.bytes_of(self._database, run_id)
+        logs = sum(run_archive.files_below(self._logs(run_id)).values())
+        return logs + retention.journal_bytes(self._database, run_id)
 
     def _logs(self, run_id: str) -> Path:
-        return self._app.folder / run_id
+        return self._app.runs_folder / run_id
 
     # -------------------------------------------------------------- doing
 
-    def prune(self, *, limit: int = 0, spared: Collection[str] = ()) -> Pruned:
+    def prune(self, *, limit: int = 0, except_runs: Collection[str] = ()) -> PruneResult:
         """Finish what was cut off, then archive what is due: at most `limit`, unless that is 0."""
-        done: list[Archived] = []
+        done: list[ArchivedRun] = []
         failed: dict[str, str] = {}
         unused = timedelta(days=self._app.settings.archive.after_days)
-        self._app.rooms.remove_unused(self._app.clock.now() - unused)
+        self._app.proof_rooms.remove_unused(self._app.clock.now() - unused)
         with self._alone():
             for path in self._cut_off():
                 with _told_of(_run_of(path), failed):
-                    done.append(self._clear(path, archive.manifest_of(path)))
-            due = [fate for fate in self._swept() if fate.due and fate.life.run_id not in spared]
+                    done.append(self._clear(path, run_archive.read_manifest(path)))
+            due = [
+                fate
+                for fate in self._swept()
+                if fate.is_archived and fate.lifetime.run_id not in except_runs
+            ]
             for fate in due[: limit or len(due)]:
-                with _told_of(fate.life.run_id, failed):
+                with _told_of(fate.lifetime.run_id, failed):
                     done.append(self._archive(fate))
-        return Pruned(tuple(done), failed)
+        return PruneResult(tuple(done), failed)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -114,32 +120,34 @@ class Pruning:
             finally:
                 shutil.rmtree(self._making, ignore_errors=True)
 
-    def _swept(self) -> list[Fate]:
+    def _swept(self) -> list[RetentionDecision]:
         """A worktree of a run that is due is only in the way: its work is kept, and it goes."""
-        lives, left = retention.lives(self._database), self._worktrees()
-        for fate in fates(lives, self._app.settings.archive, self._app.clock.now()):
-            if fate.due and fate.life.run_id in left:
-                self._app.control.sweep(self._store.run(fate.life.run_id))
-        return self.fates()
+        lives, left = retention.read_lifetimes(self._database), self._worktrees()
+        for fate in decide_retention(lives, self._app.settings.archive, self._app.clock.now()):
+            if fate.is_archived and fate.lifetime.run_id in left:
+                self._app.control.sweep(self._store.run(fate.lifetime.run_id))
+        return self.decide_retention()
 
     def _cut_off(self) -> list[Path]:
         """Archives whose rows are gone already and that the index does not tell of."""
-        known = archive.indexed(self.folder)
+        known = run_archive.read_index(self.folder)
         stored = {str(run.id) for run in self._store.runs()}
-        found = sorted(self.folder.glob(f"*{ENDING}"))
+        found = sorted(self.folder.glob(f"*{ARCHIVE_SUFFIX}"))
         ours = [path for path in found if NAME.fullmatch(path.name) and path.name not in known]
         return [path for path in ours if _run_of(path) not in stored]
 
-    def _archive(self, fate: Fate) -> Archived:
-        run_id = fate.life.run_id
-        refs = self._git.refs(run_id)
+    def _archive(self, fate: RetentionDecision) -> ArchivedRun:
+        run_id = fate.lifetime.run_id
+        refs = self._git.list_refs(run_id)
         path = self._made_before(run_id, refs)
         fresh = path is None
         path = path or self._make(fate, refs)
-        manifest = archive.manifest_of(path)
-        told = {**_told(manifest, path), "why": fate.why}
+        manifest = run_archive.read_manifest(path)
+        told = {**_told(manifest, path), "why": fate.reason}
         now = self._app.clock.now()
-        if not retention.forget(self._database, run_id, now, last=manifest.last, told=told):
+        if not retention.delete_archived_run(
+            self._database, run_id, now, last_seq=manifest.last, data=told
+        ):
             if fresh:
                 path.unlink()
             raise NotNow(f"run {run_id} went on meanwhile", hint="yaoki prune")
@@ -147,9 +155,9 @@ class Pruning:
 
     def _made_before(self, run_id: str, refs: Mapping[str, str]) -> Path | None:
         """An archive that a kill left before the rows went, if it still holds all of the run."""
-        for path in sorted(self.folder.glob(f"{run_id}*{ENDING}")):
+        for path in sorted(self.folder.glob(f"{run_id}*{ARCHIVE_SUFFIX}")):
             with suppress(YaokiError):  # one that cannot be read back is left alone
-                manifest = archive.manifest_of(path)
+                manifest = run_archive.read_manifest(path)
                 whole = all(manifest.refs.get(name) == commit for name, commit in refs.items())
                 if manifest.run == run_id and manifest.last == self._last(run_id) and whole:
                     self._prove(path)
@@ -158,36 +166,41 @@ class Pruning:
 
     def _last(self, run_id: str) -> int:
         with self._database.read() as link:
-            return retention.last_line(link, run_id)
+            return retention.last_seq_of_run(link, run_id)
 
     # -------------------------------------------------------------- making
 
-    def _make(self, fate: Fate, refs: Mapping[str, str]) -> Path:
+    def _make(self, fate: RetentionDecision, refs: Mapping[str, str]) -> Path:
         """Written beside, read back, and only then given its name."""
-        run_id = fate.life.run_id
+        run_id = fate.lifetime.run_id
         parts = self._making / run_id
         parts.mkdir()
         manifest = self._gather(fate, refs, parts)
         made = self._making / f"{run_id}{PART}"
-        archive.pack(made, parts, self._logs(run_id), manifest)
+        run_archive.write_archive(made, parts, self._logs(run_id), manifest)
         self._prove(made)
         path = self._free(run_id)
         made.rename(path)
-        sync(self.folder)
+        sync_to_disk(self.folder)
         return path
 
-    def _gather(self, fate: Fate, refs: Mapping[str, str], parts: Path) -> Manifest:
-        life, run_id = fate.life, fate.life.run_id
+    def _gather(self, fate: RetentionDecision, refs: Mapping[str, str], parts: Path) -> Manifest:
+        life, run_id = fate.lifetime, fate.lifetime.run_id
         assert life.finished_at is not None, f"{run_id} is not finished"
         last = self._last(run_id)
         base = self._store.run(run_id).base
-        rows = ({"table": t, "row": row} for t, row in retention.rows_of(self._database, run_id))
+        rows = (
+            {"table": t, "row": row} for t, row in retention.read_run_rows(self._database, run_id)
+        )
         lines = {
-            JOURNAL: archive.write_lines(parts / JOURNAL, self._journal(run_id, last)),
-            ROWS: archive.write_lines(parts / ROWS, rows),
+            JOURNAL: run_archive.write_lines(parts / JOURNAL, self._journal(run_id, last)),
+            ROWS: run_archive.write_lines(parts / ROWS, rows),
         }
-        self._git.bundle(run_id, base, refs, parts / BUNDLE)
-        files = {**archive.files_below(parts), **archive.files_below(self._logs(run_id), "logs")}
+        self._git.write_bundle(run_id, base, refs, parts / BUNDLE)
+        files = {
+            **run_archive.files_below(parts),
+            **run_archive.files_below(self._logs(run_id), "logs"),
+        }
         return Manifest(
             run=run_id,
             goal=life.goal,
@@ -195,7 +208,7 @@ class Pruning:
             created_at=life.created_at.isoformat(),
             finished_at=life.finished_at.isoformat(),
             archived_at=self._app.clock.now().isoformat(),
-            why=fate.why,
+            why=fate.reason,
             last=last,
             lines=lines,
             refs=refs,
@@ -215,28 +228,28 @@ class Pruning:
 
     def _prove(self, path: Path) -> None:
         bundle = self._making / f"{path.name}.bundle"
-        manifest = archive.read_back(path, bundle)
-        self._git.prove(manifest.run, manifest.refs, bundle if bundle.exists() else None)
+        manifest = run_archive.read_back(path, bundle)
+        self._git.verify_bundle(manifest.run, manifest.refs, bundle if bundle.exists() else None)
         bundle.unlink(missing_ok=True)
 
     def _free(self, run_id: str) -> Path:
         """No archive is ever written over."""
         names = (run_id, *(f"{run_id}-{n}" for n in range(2, NAMES_MAX)))
-        paths = (self.folder / f"{name}{ENDING}" for name in names)
+        paths = (self.folder / f"{name}{ARCHIVE_SUFFIX}" for name in names)
         return next(path for path in paths if not path.exists())
 
     # -------------------------------------------------------------- clearing
 
-    def _clear(self, path: Path, manifest: Manifest) -> Archived:
+    def _clear(self, path: Path, manifest: Manifest) -> ArchivedRun:
         """Logs and refs go, the archive holds them; the index says that all of it is done."""
         logs = self._logs(manifest.run)
         if logs.is_dir():
             remove_tree(logs)
-        kept = tuple(self._git.drop(manifest.run, manifest.refs))
-        self._git.forget_worktrees(manifest.run)
+        kept = tuple(self._git.delete_refs(manifest.run, manifest.refs))
+        self._git.forget_missing_worktrees(manifest.run)
         line = {"event": retention.RUN_ARCHIVED, **_told(manifest, path), "refs_kept": list(kept)}
-        archive.add_to_index(self.folder, line)
-        return Archived(manifest.run, manifest.why, path, path.stat().st_size, kept)
+        run_archive.add_to_index(self.folder, line)
+        return ArchivedRun(manifest.run, manifest.why, path, path.stat().st_size, kept)
 
 
 @contextmanager
@@ -248,14 +261,14 @@ def _told_of(run_id: str, failed: dict[str, str]) -> Iterator[None]:
         failed[run_id] = str(error)
 
 
-def _with_worktree(life: Life, worktrees: Collection[str]) -> Life:
-    if life.run_id not in worktrees or life.holds:
+def _with_worktree(life: RunLifetime, worktrees: Collection[str]) -> RunLifetime:
+    if life.run_id not in worktrees or life.open_reason:
         return life
-    return replace(life, holds="a worktree of it is left")
+    return replace(life, open_reason="a worktree of it is left")
 
 
 def _run_of(path: Path) -> str:
-    return path.name.removesuffix(ENDING).partition("-")[0]
+    return path.name.removesuffix(ARCHIVE_SUFFIX).partition("-")[0]
 
 
 def _told(manifest: Manifest, path: Path) -> dict[str, Any]:

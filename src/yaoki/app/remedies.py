@@ -25,7 +25,7 @@ _SHIMS = (
 _COMPONENTS = {"fmt": "rustfmt"}
 
 
-def here(ways: str) -> str:
+def choose_local_command(ways: str) -> str:
     """Of `apt install go, or brew install go` the one whose program is there, else the first."""
     each = ways.split(", or ")
     one = next((way for way in each if shutil.which(way.split()[0])), each[0]) if ways else ""
@@ -34,7 +34,7 @@ def here(ways: str) -> str:
     return f"sudo {one}" if needs_root else one
 
 
-def no_toolchain(said: str) -> str:
+def find_toolchain_remedy(said: str) -> str:
     """The command that brings what a stand-in lacks; empty when this is no such stand-in."""
     for pattern, command in _SHIMS:
         if found := pattern.search(said):
@@ -43,7 +43,7 @@ def no_toolchain(said: str) -> str:
     return ""
 
 
-def own_python() -> str:
+def find_own_python() -> str:
     """The `python` of the PATH, when it is the one yaoki itself lives in; else nothing.
 
     A check that calls it sees yaoki's packages, and not those of the project.
@@ -54,7 +54,7 @@ def own_python() -> str:
     return found if Path(found).parent.resolve() == _bin().resolve() else ""
 
 
-def inactive_environment(top: Path) -> str:
+def find_inactive_environment(top: Path) -> str:
     """How the repository's own environment is activated; empty where none is, or it is active."""
     for name in (".venv", "venv", "env"):
         folder = top / name
@@ -65,18 +65,18 @@ def inactive_environment(top: Path) -> str:
     return ""
 
 
-def other_python() -> str:
+def suggest_project_python() -> str:
     """How the project's own comes first again, with `yaoki` still on the PATH."""
     if os.environ.get("VIRTUAL_ENV") == sys.prefix:
         return f'deactivate; export PATH="$PATH:{_bin()}"'
     return f"activate your project's environment: its python must come before {_bin()} on the PATH"
 
 
-def python_last() -> str:
+def suggest_path_order() -> str:
     """The same as one command for a shell, whether or not an environment is active."""
     folder = _bin()
     if os.environ.get("VIRTUAL_ENV") == sys.prefix:
-        return other_python()
+        return suggest_project_python()
     return f'export PATH="${{PATH#{folder}:}}:{folder}"'
 
 

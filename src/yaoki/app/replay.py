@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING, Any
 
-from yaoki.app.git_facts import GitHere
-from yaoki.app.replay_room import Room, open_room
-from yaoki.core.counting import count
-from yaoki.core.evidence import EVENTS, Proof, gather
+from yaoki.app.git_facts import LocalGitFacts
+from yaoki.app.replay_clone import ReplayClone, open_replay_clone
+from yaoki.core.counting import format_count
+from yaoki.core.evidence import EVIDENCE_EVENTS, TaskEvidence, fold_evidence
 from yaoki.core.model import CheckSpec, Finding, Outcome, State, TaskKind
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 NEEDS_AGENT = frozenset({"judge"})
 # These ask where a branch was at that time, which nothing can tell later.
-OF_THEN = frozenset({"pushed", "merged"})
+REMOTE_STATE_CHECKS = frozenset({"pushed", "merged"})
 
 
 @unique
-class Again(StrEnum):
+class ReplayOutcome(StrEnum):
     """What one check said this time; WAIVED and NOT_REPLAYED were not run."""
 
     PASSED = "PASSED"
@@ -35,115 +35,129 @@ class Again(StrEnum):
     NOT_REPLAYED = "NOT_REPLAYED"
 
 
-GOOD = frozenset({Again.PASSED, Again.FLAKY})
-BAD = frozenset({Again.FAILED, Again.BROKEN})
+PASSED_OUTCOMES = frozenset({ReplayOutcome.PASSED, ReplayOutcome.FLAKY})
+FAILED_OUTCOMES = frozenset({ReplayOutcome.FAILED, ReplayOutcome.BROKEN})
 
 
 @dataclass(frozen=True, slots=True)
-class CheckAgain:
+class CheckReplay:
     """One check of a landed commit; `told` is what the journal says of it."""
 
     check: str
-    told: str
-    outcome: Again
-    words: str = ""
-    tests: int | None = None
+    recorded_outcome: str
+    outcome: ReplayOutcome
+    message: str = ""
+    test_count: int | None = None
     seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class CommitReplay:
     """One landed commit.  `why` is set where nothing could be run at all."""
 
-    task: str
+    task_id: str
     name: str
     commit: str
-    checks: tuple[CheckAgain, ...] = ()
-    why: str = ""
+    checks: tuple[CheckReplay, ...] = ()
+    not_run_reason: str = ""
 
     @property
-    def ok(self) -> bool:
+    def passed(self) -> bool:
         """Something passed again and nothing failed: what was not run proves nothing."""
         outcomes = [one.outcome for one in self.checks]
-        return not self.why and any(o in GOOD for o in outcomes) and not BAD.intersection(outcomes)
+        return (
+            not self.not_run_reason
+            and any(o in PASSED_OUTCOMES for o in outcomes)
+            and not FAILED_OUTCOMES.intersection(outcomes)
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Landing:
+class LandedCommit:
     """A commit that a task landed, and what the journal file says of it."""
 
     task: Task
-    proof: Proof
+    proof: TaskEvidence
 
 
-Tell = Callable[[int, int, "Landing"], None]
+ReplayProgress = Callable[[int, int, "LandedCommit"], None]
 
 
-def replay(app: App, run: Run, tell: Tell = lambda *_: None) -> Iterator[Replayed]:
+def replay_run(
+    app: App, run: Run, tell: ReplayProgress = lambda *_: None
+) -> Iterator[CommitReplay]:
     """One after the other, oldest first; `tell` hears of each before it begins."""
-    landings = landed(app, run)
-    git = GitHere(app.repository.common_dir)
-    here = git.trees([one.proof.landed for one in landings])
-    with open_room(app.repository.common_dir, app.processes) as room:
+    landings = find_landed_commits(app, run)
+    git = LocalGitFacts(app.repository.common_dir)
+    here = git.trees([one.proof.landed_commit for one in landings])
+    with open_replay_clone(app.repository.common_dir, app.processes) as room:
         for n, one in enumerate(landings, start=1):
             tell(n, len(landings), one)
-            if one.proof.landed in here:
+            if one.proof.landed_commit in here:
                 yield _proven(app, run, room, one)
             else:
                 yield _not_run(one, "the commit is not in this repository")
 
 
-def landed(app: App, run: Run) -> list[Landing]:
+def find_landed_commits(app: App, run: Run) -> list[LandedCommit]:
     """What the journal file says has landed, in the order of the branch.
 
     A plan has no commit of its own; nor has a report that changed nothing and has no checks.
     """
-    evidence = gather(app.store.witnessed(run.id, EVENTS))
+    evidence = fold_evidence(app.store.read_journal_source(run.id, EVIDENCE_EVENTS))
     found = [
-        Landing(app.store.task(row.id), proof)
+        LandedCommit(app.store.task(row.id), proof)
         for row in app.store.rows(run.id)
-        if row.state is State.DONE and (proof := evidence.tasks.get(row.id)) and proof.landed
+        if row.state is State.DONE and (proof := evidence.tasks.get(row.id)) and proof.landed_commit
     ]
     found = [one for one in found if _has_proof(one)]
-    git = GitHere(app.repository.common_dir)
-    there = [c for c, tree in git.trees([one.proof.landed for one in found]).items() if tree]
-    order = {commit: n for n, commit in enumerate(git.in_order(run.base, there))}
-    return sorted(found, key=lambda one: (order.get(one.proof.landed, -1), one.task.n))
+    git = LocalGitFacts(app.repository.common_dir)
+    there = [c for c, tree in git.trees([one.proof.landed_commit for one in found]).items() if tree]
+    order = {commit: n for n, commit in enumerate(git.order_commits(run.base, there))}
+    return sorted(found, key=lambda one: (order.get(one.proof.landed_commit, -1), one.task.n))
 
 
-def _has_proof(one: Landing) -> bool:
-    return one.task.spec.kind is not TaskKind.PLAN and (one.proof.own or bool(one.task.spec.checks))
+def _has_proof(one: LandedCommit) -> bool:
+    return one.task.spec.kind is not TaskKind.PLAN and (
+        one.proof.landed_own_commit or bool(one.task.spec.checks)
+    )
 
 
-def _proven(app: App, run: Run, room: Room, one: Landing) -> Replayed:
+def _proven(app: App, run: Run, room: ReplayClone, one: LandedCommit) -> CommitReplay:
     spec, proof = one.task.spec, one.proof
-    if why := room.enter(proof.landed, spec.setup, spec.timeout):
+    if why := room.check_out(proof.landed_commit, spec.setup, spec.timeout):
         return _not_run(one, why)
     facts = _facts(app, run, one)
     wanted = [check for check in spec.checks if check.required]
     told = {check.check: check.outcome for check in proof.checks}
     checks = tuple(_again(room, check, facts, told.get(check.name, "")) for check in wanted)
-    waived = [c.check for c in proof.checks if c.outcome == Again.WAIVED]
+    waived = [c.check for c in proof.checks if c.outcome == ReplayOutcome.WAIVED]
     built_in = tuple(
-        CheckAgain(name, Again.WAIVED, Again.WAIVED, "waived by a person")
+        CheckReplay(name, ReplayOutcome.WAIVED, ReplayOutcome.WAIVED, "waived by a person")
         for name in waived
         if name not in {check.name for check in wanted}
     )
-    why = "" if any(c.outcome in GOOD | BAD for c in checks) else "no check of it can be run again"
-    return Replayed(one.task.id, spec.name, proof.landed, (*checks, *built_in), why)
+    why = (
+        ""
+        if any(c.outcome in PASSED_OUTCOMES | FAILED_OUTCOMES for c in checks)
+        else "no check of it can be run again"
+    )
+    return CommitReplay(one.task.id, spec.name, proof.landed_commit, (*checks, *built_in), why)
 
 
-def _again(room: Room, spec: CheckSpec, facts: Mapping[str, Any], told: str) -> CheckAgain:
-    if told == Again.WAIVED:
-        return CheckAgain(spec.name, told, Again.WAIVED, "waived by a person")
+def _again(room: ReplayClone, spec: CheckSpec, facts: Mapping[str, Any], told: str) -> CheckReplay:
+    if told == ReplayOutcome.WAIVED:
+        return CheckReplay(spec.name, told, ReplayOutcome.WAIVED, "waived by a person")
     if spec.type in NEEDS_AGENT:
-        return CheckAgain(spec.name, told, Again.NOT_REPLAYED, "it needs an agent")
-    if spec.type == "git" and spec.git in OF_THEN:
-        return CheckAgain(spec.name, told, Again.NOT_REPLAYED, "it looked at the remote of then")
+        return CheckReplay(spec.name, told, ReplayOutcome.NOT_REPLAYED, "it needs an agent")
+    if spec.type == "git" and spec.git in REMOTE_STATE_CHECKS:
+        return CheckReplay(
+            spec.name, told, ReplayOutcome.NOT_REPLAYED, "it looked at the remote of then"
+        )
     finding = room.check(spec, facts)
-    tests, outcome = _tests(finding), Again(finding.outcome.value)
-    words = finding.message if outcome in BAD else ""
-    return CheckAgain(spec.name, told, outcome, words, tests, round(finding.seconds, 3))
+    tests, outcome = _tests(finding), ReplayOutcome(finding.outcome.value)
+    words = finding.message if outcome in FAILED_OUTCOMES else ""
+    return CheckReplay(spec.name, told, outcome, words, tests, round(finding.seconds, 3))
 
 
 def _tests(finding: Finding) -> int | None:
@@ -153,16 +167,20 @@ def _tests(finding: Finding) -> int | None:
     )
 
 
-def _facts(app: App, run: Run, one: Landing) -> dict[str, Any]:
+def _facts(app: App, run: Run, one: LandedCommit) -> dict[str, Any]:
     task, proof = one.task, one.proof
-    changed = app.workspace.files_between(proof.onto, proof.landed) if proof.own else ()
+    changed = (
+        app.workspace.files_between(proof.onto, proof.landed_commit)
+        if proof.landed_own_commit
+        else ()
+    )
     return {
         "run": run.id,
         "task": task.id,
         "task_name": task.spec.name,
         "attempt": task.attempt,
         "goal": task.spec.goal,
-        "commit": proof.landed,
+        "commit": proof.landed_commit,
         "base": proof.onto,
         "onto": proof.onto,
         "changed": tuple(path for _, path in changed),
@@ -173,33 +191,37 @@ def _facts(app: App, run: Run, one: Landing) -> dict[str, Any]:
     }
 
 
-def _not_run(one: Landing, why: str) -> Replayed:
-    return Replayed(one.task.id, one.task.spec.name, one.proof.landed, (), why)
+def _not_run(one: LandedCommit, why: str) -> CommitReplay:
+    return CommitReplay(one.task.id, one.task.spec.name, one.proof.landed_commit, (), why)
 
 
-def words_of(one: CheckAgain) -> str:
+def describe_check_replay(one: CheckReplay) -> str:
     """`PASSED again, 12 tests`; a failure says what the journal told."""
-    tests = f", {count(one.tests, 'test')}" if one.tests is not None else ""
+    tests = f", {format_count(one.test_count, 'test')}" if one.test_count is not None else ""
     match one.outcome:
-        case Again.PASSED | Again.FLAKY | Again.SKIPPED:
-            return f"{one.outcome} again{tests}" if one.told == one.outcome else _other(one, tests)
-        case Again.FAILED | Again.BROKEN:
-            return f"{_other(one, tests)}: {one.words}"
-        case Again.WAIVED:
+        case ReplayOutcome.PASSED | ReplayOutcome.FLAKY | ReplayOutcome.SKIPPED:
+            return (
+                f"{one.outcome} again{tests}"
+                if one.recorded_outcome == one.outcome
+                else _other(one, tests)
+            )
+        case ReplayOutcome.FAILED | ReplayOutcome.BROKEN:
+            return f"{_other(one, tests)}: {one.message}"
+        case ReplayOutcome.WAIVED:
             return "waived by a person, not run"
-        case Again.NOT_REPLAYED:
-            return f"not replayed: {one.words}"
+        case ReplayOutcome.NOT_REPLAYED:
+            return f"not replayed: {one.message}"
 
 
-def _other(one: CheckAgain, tests: str) -> str:
-    return f"{one.outcome}{tests} (the journal says {one.told or 'nothing'})"
+def _other(one: CheckReplay, tests: str) -> str:
+    return f"{one.outcome}{tests} (the journal says {one.recorded_outcome or 'nothing'})"
 
 
-def summary(found: Sequence[Replayed]) -> str:
-    good = sum(one.ok for one in found)
+def summarise_replay(found: Sequence[CommitReplay]) -> str:
+    good = sum(one.passed for one in found)
     checks = [check for one in found for check in one.checks]
-    left = sum(one.outcome is Again.NOT_REPLAYED for one in checks)
-    waived = sum(one.outcome is Again.WAIVED for one in checks)
-    more = f"; {count(left, 'check')} not replayed" if left else ""
-    more += f"; {count(waived, 'check')} waived by a person" if waived else ""
-    return f"{good} of {count(len(found), 'proof')} passed again in a fresh clone{more}"
+    left = sum(one.outcome is ReplayOutcome.NOT_REPLAYED for one in checks)
+    waived = sum(one.outcome is ReplayOutcome.WAIVED for one in checks)
+    more = f"; {format_count(left, 'check')} not replayed" if left else ""
+    more += f"; {format_count(waived, 'check')} waived by a person" if waived else ""
+    return f"{good} of {format_count(len(found), 'proof')} passed again in a fresh clone{more}"

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 ID_CHARS_MIN = 4
 
 
-def prune_one(app: App, ended: RunId) -> None:
+def prune_one_run(app: App, ended: RunId) -> None:
     """At the end of a run: at most one other run, and never a reason for this one to fail."""
-    from yaoki.app.prune import Pruning
+    from yaoki.app.prune import RunArchiver
 
     failed: Mapping[str, str] = {}
     _interruptible()
     try:
-        failed = Pruning(app).prune(limit=1, spared=[ended]).failed
+        failed = RunArchiver(app).prune(limit=1, except_runs=[ended]).failures
     except (NotNow, KeyboardInterrupt):
         return  # somebody else is at it, or nobody wants to wait: the next pruning goes on
     except (YaokiError, OSError) as error:
@@ -40,19 +40,19 @@ def _interruptible() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def archived_hint(app: App, text: str) -> str:
+def find_archive_hint(app: App, text: str) -> str:
     """The remedy for somebody who names an archived run or task; empty when there is none.
 
     A few characters could as well be the name of a task.
     """
-    from yaoki.adapters.store.tables.retention import archived
+    from yaoki.adapters.store.tables.retention import find_archive_files
 
     run_id = text.removeprefix("yaoki/").partition("-")[0]
     if len(run_id) < ID_CHARS_MIN:
         return ""
-    found = archived(app.store.database, run_id)
+    found = find_archive_files(app.store.database, run_id)
     stored = {run.id for run in app.store.runs()} if found else set()
     files = [name for gone, name in found.items() if gone not in stored]
     if len(files) != 1:
         return ""
-    return f"it was archived: tar -tzf {app.home / 'archive' / files[0]}"
+    return f"it was archived: tar -tzf {app.yaoki_folder / 'archive' / files[0]}"

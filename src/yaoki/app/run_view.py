@@ -12,56 +12,69 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store.tables import journal_pages, run_changes, totals
-from yaoki.adapters.system.files import is_plain, plain_file
-from yaoki.adapters.system.machine import holder_dead, machine_id
-from yaoki.app.git_facts import GitHere
-from yaoki.engine.branch_guard import BRANCH, Guard, landed_on
+from yaoki.adapters.system.files import is_plain_file, open_plain_file
+from yaoki.adapters.system.machine import is_holder_dead, machine_id
+from yaoki.app.git_facts import LocalGitFacts
+from yaoki.engine.branch_guard import BRANCH_PAUSE, BranchGuard, rows_on_run_branch
 from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
-from yaoki.views import Explanation, RunView, explain, lacking, run_head, run_view
-from yaoki.views.warnings import NOTICED, Noticed, noticed
+from yaoki.views import Explanation, RunView, build_run_view, explain, summarize_run, why_not_taken
+from yaoki.views.warnings import WARNING_EVENTS, RunWarnings, collect_warnings
 
 if TYPE_CHECKING:
-    from yaoki.adapters.store.tables.totals import Weight
+    from yaoki.adapters.store.tables.totals import BudgetUse
     from yaoki.app import App
     from yaoki.core.model import Question, Run, Task, TaskId
-    from yaoki.ports import Entry, Row, Seen
+    from yaoki.ports import JournalEntry, TaskRow, WorkerSeen
 
 QUESTIONS_MAX = 1000
 PAGE = 1000
 ENTRIES_MAX = 50_000
 BYTES_SHOWN = 1 << 20
-FILES: Mapping[str, str] = {"prompt": "prompt.md", "out": "out.log", "err": "err.log"}
+LOG_FILES: Mapping[str, str] = {"prompt": "prompt.md", "out": "out.log", "err": "err.log"}
 
 
-def look(app: App, run: Run, *, branch: bool = False) -> RunView:
+def view_run(app: App, run: Run, *, check_branch: bool = False) -> RunView:
     """The run as it stands now; `branch` also looks whether its branch holds what landed."""
     rows = app.store.rows(run.id)
-    run = as_taken(app, run, rows)
-    there = on_branch(app, run, rows) if branch or run.paused.startswith(BRANCH) else {}
-    return seen(app, run, rows, app.store.needs(run.id), questions(app, rows), there)
+    run = detect_external_merge(app, run, rows)
+    there = (
+        find_landed_on_branch(app, run, rows)
+        if check_branch or run.pause_reason.startswith(BRANCH_PAUSE)
+        else {}
+    )
+    return assemble_run_view(
+        app, run, rows, app.store.needs(run.id), load_questions(app, rows), there
+    )
 
 
-def as_taken(app: App, run: Run, rows: Sequence[Row]) -> Run:
+def detect_external_merge(app: App, run: Run, rows: Sequence[TaskRow]) -> Run:
     """Merged is also what a person merged by git itself: the base then holds all that landed.
 
     What landed after a merge, in the place of work that was undone, is not merged yet.
     """
-    if run.summed_at is None:
+    if run.finished_at is None:
         return run
-    landed, git = [row.landed for row in landed_on(rows)], GitHere(app.repository.common_dir)
+    landed, git = (
+        [row.landed_commit for row in rows_on_run_branch(rows)],
+        LocalGitFacts(app.repository.common_dir),
+    )
     try:
-        if run.merged:
-            return replace(run, merged="") if git.beyond(landed, run.merged) else run
-        head = git.taken(run.base_branch, landed, run.base)
+        if run.merged_commit:
+            return (
+                replace(run, merged_commit="")
+                if git.has_commits_beyond(landed, run.merged_commit)
+                else run
+            )
+        head = git.find_head_with_all(run.base_branch, landed, run.base)
     except GitFailed:
         return run
-    return replace(run, merged=head) if head else run
+    return replace(run, merged_commit=head) if head else run
 
 
-def seen(
+def assemble_run_view(
     app: App,
     run: Run,
-    rows: Sequence[Row],
+    rows: Sequence[TaskRow],
     needs: Mapping[TaskId, Sequence[TaskId]],
     asked: Mapping[TaskId, Question],
     there: Mapping[TaskId, bool],
@@ -69,19 +82,21 @@ def seen(
     """The run with these rows, and with what stands beside them in the store; `there` says of what
     landed whether the branch holds it.
     """
-    live, now = app.workers(), app.store.clock.now()
-    return run_view(
+    live, now = app.list_live_workers(), app.store.clock.now()
+    return build_run_view(
         run,
         rows,
         needs,
-        resting=app.store.resting(run.id),
+        resting=app.store.is_idle(run.id),
         questions=asked,
-        worker=run.id == app.carrying or at_work(rows, now) or _served(run, live),
+        is_carried=run.id == app.carried_run_id or has_live_holder(rows, now) or _served(run, live),
         limits={account.name: account.until for account in app.store.accounts()},
-        lacks=lambda row: lacking(row, live, now, lambda holder: _keeps_s(app, holder)),
-        spent=app.store.spent(run.id),
+        not_taken_because=lambda row: why_not_taken(
+            row, live, now, lambda holder: _keeps_s(app, holder)
+        ),
+        spent=app.store.total_spend(run.id),
         on_branch=there,
-        taking=lambda: taking(app, run),
+        merge_instead=lambda: suggest_merge_command(app, run),
         last_iteration=_last_iteration(app, run) if run.continuous else None,
     )
 
@@ -91,38 +106,38 @@ def _last_iteration(app: App, run: Run) -> Mapping[str, Any]:
     return lines[-1].data if lines else {}
 
 
-def carried(app: App, run: Run) -> bool:
+def is_served(app: App, run: Run) -> bool:
     """Is anybody at it?  Only what is at work is read, however many tasks there are."""
-    rows = run_changes.rows_again(app.store.database, run.id, ())
-    return at_work(rows, app.store.clock.now()) or _served(run, app.workers())
+    rows = run_changes.reload_rows(app.store.database, run.id, ())
+    return has_live_holder(rows, app.store.clock.now()) or _served(run, app.list_live_workers())
 
 
-def _served(run: Run, live: Sequence[Seen]) -> bool:
+def _served(run: Run, live: Sequence[WorkerSeen]) -> bool:
     return any(run.id in (one.worker.runs or (run.id,)) for one in live)
 
 
-def on_branch(app: App, run: Run, rows: Sequence[Row]) -> dict[TaskId, bool]:
+def find_landed_on_branch(app: App, run: Run, rows: Sequence[TaskRow]) -> dict[TaskId, bool]:
     """Nothing where git cannot say; a merged run's branch is its user's to do as they like."""
-    landed = landed_on(rows)
-    if run.merged or not landed:
+    landed = rows_on_run_branch(rows)
+    if run.merged_commit or not landed:
         return {}
     try:
-        lost = set(app.workspace.lacks(run, [row.landed for row in landed]))
+        lost = set(app.workspace.missing_commits(run, [row.landed_commit for row in landed]))
     except WorkspaceError:
         return {}
-    return {row.id: row.landed not in lost for row in landed}
+    return {row.id: row.landed_commit not in lost for row in landed}
 
 
-def taking(app: App, run: Run) -> str:
+def suggest_merge_command(app: App, run: Run) -> str:
     """What brings the work into the base branch here; empty where `yaoki merge` does, which never
     moves a branch that is checked out.
     """
     try:
-        git = GitHere(app.repository.common_dir)
-        place = git.checked_out(run.base_branch) if git.has(run.branch) else None
+        git = LocalGitFacts(app.repository.common_dir)
+        place = git.find_checkout(run.base_branch) if git.has_branch(run.branch) else None
     except GitFailed:
         return ""
-    if place is None or (run.cancel_wanted and not _sound(app, run)):
+    if place is None or (run.cancel_requested and not _sound(app, run)):
         return ""
     there = "" if place == app.repository.top else f"-C {shlex.quote(str(place))} "
     return f"git {there}merge {run.branch}"
@@ -131,53 +146,53 @@ def taking(app: App, run: Run) -> str:
 def _sound(app: App, run: Run) -> bool:
     """A run that was cancelled asks nothing about its branch, and git merges whatever is there."""
     try:
-        Guard(app.store, app.workspace).refuse(run)
+        BranchGuard(app.store, app.workspace).refuse_drift(run)
     except (NotNow, WorkspaceError):
         return False
     return True
 
 
-def head(app: App, run: Run) -> RunView:
+def view_run_head(app: App, run: Run) -> RunView:
     """The run without its tasks: how it stands, counted by the store."""
     store = app.store
-    tally = Counter(store.tally(run.id))
-    unsettled = bool(store.held(run.id) or store.undo_wanted(run.id))
-    resting, spent = store.resting(run.id), store.spent(run.id)
-    return run_head(run, tally, resting=resting, unsettled=unsettled, spent=spent)
+    tally = Counter(store.count_by_state(run.id))
+    unsettled = bool(store.tasks_awaiting_rerun(run.id) or store.tasks_to_undo(run.id))
+    resting, spent = store.is_idle(run.id), store.total_spend(run.id)
+    return summarize_run(run, tally, resting=resting, unsettled=unsettled, spent=spent)
 
 
-def questions(app: App, rows: Sequence[Row]) -> dict[TaskId, Question]:
+def load_questions(app: App, rows: Sequence[TaskRow]) -> dict[TaskId, Question]:
     """What the escalated tasks ask; a screen never shows more than so many."""
     asking = [row.id for row in rows if row.question][:QUESTIONS_MAX]
     found = ((task_id, app.store.task(task_id).question) for task_id in asking)
     return {task_id: question for task_id, question in found if question is not None}
 
 
-def at_work(rows: Sequence[Row], now: datetime) -> bool:
+def has_live_holder(rows: Sequence[TaskRow], now: datetime) -> bool:
     """Does anybody who may be alive hold a task of these?  Of other machines only leases tell."""
-    held = [row for row in rows if row.holder and not holder_dead(row.holder)]
+    held = [row for row in rows if row.holder and not is_holder_dead(row.holder)]
     here = f"{machine_id()}:"
     return any(row.holder.startswith(here) or (row.lease_until or now) > now for row in held)
 
 
 def _keeps_s(app: App, holder: str) -> float:
     """As the store does when it takes claims back: who is known to live may only be slow."""
-    lives = holder.startswith(f"{machine_id()}:") and not holder_dead(holder)
+    lives = holder.startswith(f"{machine_id()}:") and not is_holder_dead(holder)
     return app.settings.limits.max_in_progress_s if lives else 0.0
 
 
-def explained(app: App, view: RunView, task_id: str) -> Explanation:
+def load_explanation(app: App, view: RunView, task_id: str) -> Explanation:
     """Where a task of this run stands, and why."""
     mine = next((task for task in view.tasks if task.row.id == task_id), None)
     if mine is None:
         raise Unknown(f"there is no task {task_id}", hint="yaoki status")
     names: dict[str, str] = {task.row.id: task.row.name for task in view.tasks}
-    return explain(mine, journal_of(app, task_id), app.clock.now(), names)
+    return explain(mine, load_task_journal(app, task_id), app.clock.now(), names)
 
 
-def journal_of(app: App, task_id: str) -> list[Entry]:
+def load_task_journal(app: App, task_id: str) -> list[JournalEntry]:
     """Everything that happened to a task, oldest first, within a bound."""
-    entries: list[Entry] = []
+    entries: list[JournalEntry] = []
     while len(entries) < ENTRIES_MAX:
         after = entries[-1].seq if entries else 0
         page = app.store.journal(task_id=task_id, after=after, limit=PAGE)
@@ -190,12 +205,12 @@ def journal_of(app: App, task_id: str) -> list[Entry]:
 # ------------------------------------------------------------------ what an attempt left
 
 
-def log_folder(app: App, task: Task, attempt: int, check: str = "") -> Path:
+def find_log_folder(app: App, task: Task, attempt: int, check: str = "") -> Path:
     """Where the agent of an attempt wrote, or the newest run of one of its checks."""
-    home = app.folder / task.run_id / task.id / str(attempt)
+    home = app.runs_folder / task.run_id / task.id / str(attempt)
     if not check:
         return home
-    ran = check_folders(home, task)
+    ran = find_check_folders(home, task)
     found = ran.get(check)
     if found is None:
         there = sorted(ran)
@@ -206,7 +221,7 @@ def log_folder(app: App, task: Task, attempt: int, check: str = "") -> Path:
     return found
 
 
-def check_folders(home: Path, task: Task) -> dict[str, Path]:
+def find_check_folders(home: Path, task: Task) -> dict[str, Path]:
     """The newest folder of each of the task's checks that ran in an attempt.
 
     A check that is repeated, on the same commit or after a retry of the stage, gets another folder
@@ -228,20 +243,20 @@ def _age(place: Path) -> tuple[int, int, str]:
     return place.stat().st_mtime_ns, len(place.name), place.name
 
 
-def log_file(app: App, task: Task, attempt: int, name: str, check: str = "") -> Path:
-    """One of `FILES`; refused by name when it was never written."""
-    file = log_folder(app, task, attempt, check) / FILES[name]
-    if not is_plain(file):
+def find_log_file(app: App, task: Task, attempt: int, name: str, check: str = "") -> Path:
+    """One of `LOG_FILES`; refused by name when it was never written."""
+    file = find_log_folder(app, task, attempt, check) / LOG_FILES[name]
+    if not is_plain_file(file):
         raise Unknown(
-            f"attempt {attempt} of {task.id} wrote no {FILES[name]}",
+            f"attempt {attempt} of {task.id} wrote no {LOG_FILES[name]}",
             hint=f"yaoki recover {task.id}, or yaoki why {task.id}",
         )
     return file
 
 
-def log_tail(file: Path, start: int, most: int = BYTES_SHOWN) -> tuple[str, int]:
+def read_log_tail(file: Path, start: int, most: int = BYTES_SHOWN) -> tuple[str, int]:
     """What stands after `start`, at most the last `most` bytes of it, and where the file ends."""
-    with plain_file(file) as stream:
+    with open_plain_file(file) as stream:
         if stream is None:  # somebody put a link, a pipe or nothing in its place
             return "", start
         size = stream.seek(0, os.SEEK_END)
@@ -250,45 +265,47 @@ def log_tail(file: Path, start: int, most: int = BYTES_SHOWN) -> tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class DiffEnds:
     """Two commits to compare."""
 
     old: str
     new: str
-    landed: bool
+    is_landed: bool
 
 
-def diff_ends(task: Task) -> Ends:
+def find_diff_ends(task: Task) -> DiffEnds:
     """What a task landed; before it landed, what its last attempt left."""
     work = task.work
-    if task.landed:
-        return Ends(work.onto, task.landed, True)
+    if task.landed_commit:
+        return DiffEnds(work.onto, task.landed_commit, True)
     if not work.head:
         raise NotNow(f"{task.id} has left nothing yet", hint=f"yaoki why {task.id}")
-    return Ends(work.base, work.head, False)
+    return DiffEnds(work.base, work.head, False)
 
 
 # ------------------------------------------------------------------ limits
 
 
-def weights(app: App, run: Run) -> list[Weight]:
+def load_budget_usage(app: App, run: Run) -> list[BudgetUse]:
     """Every budget that holds for a run and for the day, and how much of it is used."""
     day = app.settings.budget.day
     with app.store.database.read() as link:
-        return [weight for _, weight in totals.weights(link, run, day, app.clock.now())]
+        return [weight for _, weight in totals.read_budget_uses(link, run, day, app.clock.now())]
 
 
-def unchanged_in(app: App, run: Run) -> frozenset[str]:
+def find_unchanged_tasks(app: App, run: Run) -> frozenset[str]:
     """The tasks that were done before anybody worked on them, by their last proof."""
     proofs = _lines_of(app, run, ("QUALITY_JUDGMENT",))
     last = {proof.task_id: bool(proof.data.get("unchanged")) for proof in proofs}
     return frozenset(task_id for task_id, unchanged in last.items() if unchanged)
 
 
-def warnings_of(app: App, run: Run) -> Noticed:
+def load_warnings(app: App, run: Run) -> RunWarnings:
     """What was noticed while the run went on, and nobody was asked about."""
-    return noticed(_lines_of(app, run, NOTICED))
+    return collect_warnings(_lines_of(app, run, WARNING_EVENTS))
 
 
-def _lines_of(app: App, run: Run, events: Sequence[str]) -> list[Entry]:
-    return journal_pages.onward(app.store.database, run_id=run.id, events=events, limit=ENTRIES_MAX)
+def _lines_of(app: App, run: Run, events: Sequence[str]) -> list[JournalEntry]:
+    return journal_pages.read_forward(
+        app.store.database, run_id=run.id, events=events, limit=ENTRIES_MAX
+    )

@@ -7,17 +7,22 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.store.tables import run_changes
-from yaoki.app.run_view import QUESTIONS_MAX, as_taken, on_branch, seen
+from yaoki.app.run_view import (
+    QUESTIONS_MAX,
+    assemble_run_view,
+    detect_external_merge,
+    find_landed_on_branch,
+)
 from yaoki.core.model import State
-from yaoki.engine.branch_guard import landed_on
-from yaoki.views.dependency_graph import Shape
+from yaoki.engine.branch_guard import rows_on_run_branch
+from yaoki.views.dependency_graph import DependencyGraph
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from yaoki.app import App
     from yaoki.core.model import Question, Run, RunId, TaskId
-    from yaoki.ports import Row
+    from yaoki.ports import TaskRow
     from yaoki.views import RunView
 
 # With more lines than this, reading everything again is less work.
@@ -28,14 +33,14 @@ BRANCH_HOLDS = timedelta(seconds=15)
 WHOLE_AGAIN = timedelta(minutes=10)
 
 
-class Watch:
+class RunWatch:
     """Not for two threads at once."""
 
     def __init__(self, app: App, run_id: RunId) -> None:
         self._app, self._run_id = app, run_id
-        self._rows: dict[TaskId, Row] = {}
-        self.shape = Shape({})
-        self._asked: dict[TaskId, tuple[Row, Question | None]] = {}
+        self._rows: dict[TaskId, TaskRow] = {}
+        self.dependency_graph = DependencyGraph({})
+        self._asked: dict[TaskId, tuple[TaskRow, Question | None]] = {}
         self._there: dict[TaskId, bool] = {}
         self._there_at: datetime | None = None
         self._merged = self._stored_merged = ""
@@ -45,26 +50,30 @@ class Watch:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def look(self) -> RunView:
+    def refresh(self) -> RunView:
         """The run as it stands now; the same as `looking.look` would say."""
         run = self._app.store.run(self._run_id)
         self._catch_up()
         rows = list(self._rows.values())
         run, there = self._branch(run, rows)
         asked = self._questions(rows)
-        return seen(self._app, run, rows, self.shape.needs, asked, there)
+        return assemble_run_view(self._app, run, rows, self.dependency_graph.needs, asked, there)
 
-    def _branch(self, run: Run, rows: list[Row]) -> tuple[Run, dict[TaskId, bool]]:
+    def _branch(self, run: Run, rows: list[TaskRow]) -> tuple[Run, dict[TaskId, bool]]:
         """Git is asked now and then: it is no store, and has much to look through."""
         now, remote = self._app.clock.now(), self._app.settings.workspace.remote
         late = self._there_at is None or now - self._there_at > BRANCH_HOLDS
-        if not remote and (late or run.merged != self._stored_merged):
-            known = as_taken(self._app, run, rows)
-            self._merged, self._stored_merged, self._there_at = known.merged, run.merged, now
-            self._there = on_branch(self._app, known, rows)
-        landed = {row.id for row in landed_on(rows)} if self._there else ()
+        if not remote and (late or run.merged_commit != self._stored_merged):
+            known = detect_external_merge(self._app, run, rows)
+            self._merged, self._stored_merged, self._there_at = (
+                known.merged_commit,
+                run.merged_commit,
+                now,
+            )
+            self._there = find_landed_on_branch(self._app, known, rows)
+        landed = {row.id for row in rows_on_run_branch(rows)} if self._there else ()
         there = {task_id: self._there.get(task_id, True) for task_id in landed}
-        return replace(run, merged=run.merged if remote else self._merged), there
+        return replace(run, merged_commit=run.merged_commit if remote else self._merged), there
 
     def _catch_up(self) -> None:
         now = self._app.clock.now()
@@ -72,12 +81,14 @@ class Watch:
             self._read_all(now)
             return
         database = self._app.store.database
-        found = run_changes.since(database, self._run_id, self._seq, LINES_MAX)
-        if found.whole or not found.ids <= self._rows.keys():
+        found = run_changes.find_changed_tasks(database, self._run_id, self._seq, LINES_MAX)
+        if found.reload_all or not found.ids <= self._rows.keys():
             self._read_all(now)
             return
         moved = self._take(found.ids)
-        below = {one for task_id in moved for one in self.shape.waiting.get(task_id, ())}
+        below = {
+            one for task_id in moved for one in self.dependency_graph.dependents.get(task_id, ())
+        }
         if below:
             self._take(below)
         self._seq = found.seq
@@ -85,7 +96,7 @@ class Watch:
     def _take(self, ids: Collection[TaskId]) -> list[TaskId]:
         """Which of them became done, or are so no longer: whoever needs those changes as well."""
         moved = []
-        for row in run_changes.rows_again(self._app.store.database, self._run_id, ids):
+        for row in run_changes.reload_rows(self._app.store.database, self._run_id, ids):
             before = self._rows[row.id]
             if _settled(before) != _settled(row):
                 moved.append(row.id)
@@ -95,13 +106,13 @@ class Watch:
     def _read_all(self, now: datetime) -> None:
         store = self._app.store
         # What is written while it is read is read again the next time.
-        self._seq, self._whole_at = store.cursor(), now
+        self._seq, self._whole_at = store.last_seq(), now
         rows, needs = store.rows(self._run_id), store.needs(self._run_id)
         self._rows = {row.id: row for row in rows}
-        if needs != self.shape.needs:
-            self.shape = Shape(needs)
+        if needs != self.dependency_graph.needs:
+            self.dependency_graph = DependencyGraph(needs)
 
-    def _questions(self, rows: list[Row]) -> dict[TaskId, Question]:
+    def _questions(self, rows: list[TaskRow]) -> dict[TaskId, Question]:
         """A question stands only in its task, which is read once for as long as its row stands."""
         asking = [row for row in rows if row.question][:QUESTIONS_MAX]
         known = self._asked
@@ -114,5 +125,5 @@ class Watch:
         return {task_id: asked for task_id, (_, asked) in self._asked.items() if asked is not None}
 
 
-def _settled(row: Row) -> bool:
-    return row.state is State.DONE and not row.undo_wanted
+def _settled(row: TaskRow) -> bool:
+    return row.state is State.DONE and not row.undo_requested

@@ -14,13 +14,13 @@ from yaoki.core.settings.settings import SandboxSettings
 from yaoki.errors import Fault, SettingsInvalid, Unknown
 
 # For a machine as a whole, where the settings leave it open.
-VARIABLE = "YAOKI_SANDBOX_MODE"
+MODE_VARIABLE = "YAOKI_SANDBOX_MODE"
 MODES = ("auto", "off", "on")
 AUTO, OFF, ON = MODES
 HAVE = 'to have one: sandbox.mode = "on" in yaoki.toml'
 
 
-class Walls:
+class SandboxChoice:
     """With `auto` a task is walled in, its checks and set-up as well, where a sandbox can be had
     and its agent is known to work there.
 
@@ -42,21 +42,25 @@ class Walls:
     @property
     def sandbox(self) -> Sandbox | None:
         """None where nothing is ever walled in."""
-        return None if self.mode == OFF or (self.mode == AUTO and self.missing) else self._sandbox
+        return (
+            None
+            if self.mode == OFF or (self.mode == AUTO and self.unavailable_reason)
+            else self._sandbox
+        )
 
     @cached_property
-    def missing(self) -> str:
+    def unavailable_reason(self) -> str:
         """Why no sandbox can be had here; empty when one can."""
         try:
-            self._sandbox.check()
+            self._sandbox.check_available()
         except Fault as fault:
             return fault.sentence.partition(": ")[2]
         return ""
 
-    def around_agent(self, preset: str) -> bool:
+    def applies_to_agent(self, preset: str) -> bool:
         return self.mode == ON or (self.sandbox is not None and works_in_sandbox(preset))
 
-    def around(self, folder: Path) -> bool:
+    def applies_to_folder(self, folder: Path) -> bool:
         """Is what is started in this folder walled in?  What belongs to no task is as its run."""
         if self.mode == ON:
             return True
@@ -79,12 +83,12 @@ class Walls:
         except Unknown:
             return []
 
-    def told(self, presets: Iterable[str]) -> str:
+    def explain_unsandboxed(self, presets: Iterable[str]) -> str:
         """One line for whoever starts a run of these agents; empty when all of them are inside."""
         if self.mode != AUTO:
             return ""
-        if self.missing:
-            return f"no sandbox: {self.missing}; to have one: yaoki doctor"
+        if self.unavailable_reason:
+            return f"no sandbox: {self.unavailable_reason}; to have one: yaoki doctor"
         strange = sorted({preset for preset in presets if not works_in_sandbox(preset)})
         if not strange:
             return ""
@@ -93,8 +97,8 @@ class Walls:
 
 def _asked(environ: Mapping[str, str]) -> str:
     """The machine's own word; one that is none would leave agents outside unseen."""
-    word = environ.get(VARIABLE) or AUTO
+    word = environ.get(MODE_VARIABLE) or AUTO
     if word not in MODES:
-        sentence = f"{VARIABLE} is {word!r}, which is none of {', '.join(MODES)}"
-        raise SettingsInvalid(sentence, hint=f"unset {VARIABLE}, or give it one of them")
+        sentence = f"{MODE_VARIABLE} is {word!r}, which is none of {', '.join(MODES)}"
+        raise SettingsInvalid(sentence, hint=f"unset {MODE_VARIABLE}, or give it one of them")
     return word

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from yaoki.core.bounded_cache import Recent
-from yaoki.errors import RemoteAway, WorkspaceError, YaokiError
+from yaoki.core.bounded_cache import BoundedCache
+from yaoki.errors import RemoteUnreachable, WorkspaceError, YaokiError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 PRUNING_S_MAX = 30.0
 
 
-class OpenRuns:
+class ServedRuns:
     """Asked several times a second; the store is looked at only after somebody committed."""
 
     def __init__(self, app: App, only: str, warn: Callable[[str], None]) -> None:
         self._app, self._only, self._warn = app, only, warn
         self._version = -1
         self._runs: list[RunId] = []
-        self._ours: Recent[RunId, bool] = Recent()
-        self._told: Recent[str, None] = Recent()
+        self._ours: BoundedCache[RunId, bool] = BoundedCache()
+        self._told: BoundedCache[str, None] = BoundedCache()
         self._pruning: threading.Thread | None = None
 
     def __call__(self) -> list[RunId]:
@@ -42,7 +42,7 @@ class OpenRuns:
         return self._runs
 
     def _open(self) -> list[RunId]:
-        found = self._app.store.open_runs()
+        found = self._app.store.unfinished_runs()
         return [
             r for r, repo, base in found if self._only in ("", r) and self._is_ours(r, repo, base)
         ]
@@ -58,7 +58,7 @@ class OpenRuns:
         if run_id not in self._ours:
             try:
                 self._ours[run_id] = self._reaches(run_id, base)
-            except RemoteAway as away:
+            except RemoteUnreachable as away:
                 self._warn_once(f"run {run_id} waits for the remote: {away.sentence}")
                 return False
             if not self._ours[run_id]:
@@ -70,18 +70,18 @@ class OpenRuns:
         if not self._app.settings.workspace.remote:
             return False
         workspace = self._app.workspace
-        if workspace.reachable(base):
+        if workspace.is_reachable(base):
             return True
-        if away := workspace.away():
-            raise RemoteAway(away)
+        if away := workspace.remote_problem():
+            raise RemoteUnreachable(away)
         try:
-            workspace.open_run(self._app.store.run(run_id))
-        except RemoteAway:
+            workspace.open_run_branch(self._app.store.run(run_id))
+        except RemoteUnreachable:
             raise
         except WorkspaceError as failed:
             self._warn(f"run {run_id} is not on the remote here: {failed.sentence}")
             return False
-        return workspace.reachable(base)
+        return workspace.is_reachable(base)
 
     def _warn_once(self, words: str) -> None:
         if words not in self._told:
@@ -92,7 +92,7 @@ class OpenRuns:
         """Its branch and what finished tasks left behind, once per run; a failure only warns."""
         try:
             run = self._app.store.run(run_id)
-            self._app.control.look_after(run)
+            self._app.control.check_run_branch(run)
             self._app.control.sweep(run)
         except YaokiError as failed:
             self._app.store.note(run_id, "WARNING", {"message": failed.sentence})
@@ -104,9 +104,9 @@ class OpenRuns:
             self._pruning.start()
 
     def _prune(self, run_id: RunId) -> None:
-        from yaoki.app.retention import prune_one
+        from yaoki.app.retention import prune_one_run
 
-        prune_one(self._app, run_id)
+        prune_one_run(self._app, run_id)
 
     def close(self) -> None:
         if self._pruning is not None:

@@ -10,55 +10,55 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.processes.daemon import Daemon
-from yaoki.adapters.system.files import disk_free, memory_free, state_home
-from yaoki.adapters.system.machine import holder_dead, holder_name, machine_id
-from yaoki.adapters.system.port_ranges import PortFiles
-from yaoki.app.planner_answer import PlanReading
-from yaoki.app.repository import Ground
-from yaoki.core.environment import BASIC, allowed
-from yaoki.ports import Seen
+from yaoki.adapters.system.files import free_disk_bytes, free_memory_bytes, state_home
+from yaoki.adapters.system.machine import current_holder, is_holder_dead, machine_id
+from yaoki.adapters.system.port_ranges import PortRangeFiles
+from yaoki.app.planner_answer import PlanAnswerReader
+from yaoki.app.repository import RepositoryContext
+from yaoki.core.environment import BASIC_VARIABLES, filter_environment
+from yaoki.ports import WorkerSeen
 
 if TYPE_CHECKING:
-    from yaoki.engine.commands.extend import Growth
-    from yaoki.engine.completion.completion import Closing
-    from yaoki.engine.loop.notifier import Sending
+    from yaoki.engine.commands.extend import ExtendCommand
+    from yaoki.engine.completion.completion import RunCompletion
+    from yaoki.engine.loop.notifier import Notifier
     from yaoki.engine.loop.worker import Worker
     from yaoki.engine.row_check import RowGuard
-    from yaoki.engine.stages.resources import Resources
-    from yaoki.engine.stages.stage_settings import Room
+    from yaoki.engine.stage_settings import FreeCapacity
+    from yaoki.engine.stages.resources import TaskResources
     from yaoki.engine.stages.stages import Stages
 
 
-class Parts(Ground):
+class Services(RepositoryContext):
     """What carries runs."""
 
     @cached_property
-    def growth(self) -> Growth:
-        from yaoki.engine.commands.extend import Growth
+    def extend_command(self) -> ExtendCommand:
+        from yaoki.engine.commands.extend import ExtendCommand
 
-        return Growth(self.store)
+        return ExtendCommand(self.store)
 
     @cached_property
     def stages(self) -> Stages:
-        from yaoki.adapters.checks import Checks
-        from yaoki.engine.stages.stage_settings import Settings as StageSettings
+        from yaoki.adapters.checks import CheckDispatcher
+        from yaoki.engine.stage_settings import StageSettings as StageSettings
         from yaoki.engine.stages.stages import Stages
         from yaoki.formats import quality
-        from yaoki.formats.prompts import PromptTree
+        from yaoki.formats.prompts import PromptLibrary
 
         limits = self.settings.limits
         lease = timedelta(seconds=limits.lease_s)
         return Stages(
             self.workspace,
             self.processes,
-            self.rooms,
-            Checks(self.processes, lease, find_agent=self.find_agent),
+            self.proof_rooms,
+            CheckDispatcher(self.processes, lease, find_agent=self.find_agent),
             self.find_agent,
             self.clock,
-            lambda spec: PromptTree(self.home / "prompts", spec.language, spec.prompts),
+            lambda spec: PromptLibrary(self.yaoki_folder / "prompts", spec.language, spec.prompts),
             StageSettings(
-                folder=self.folder,
-                host=self.workspace.host(machine_id()),
+                folder=self.runs_folder,
+                host=self.workspace.worktree_host(machine_id()),
                 lease=lease,
                 adopt=limits.adopt == "adopt",
                 snapshots=self.settings.recovery.enable_snapshots,
@@ -68,38 +68,38 @@ class Parts(Ground):
                 prompt_bytes_max=limits.prompt_bytes,
                 agent_wait=timedelta(seconds=limits.agent_wait_s),
                 hang_warning=timedelta(seconds=limits.hang_warning_s),
-                environment=allowed(os.environ, BASIC),
-                environ=os.environ,
-                agent_environment=self.whereabouts,
+                environment=filter_environment(os.environ, BASIC_VARIABLES),
+                worker_environment=os.environ,
+                agent_environment=self.agent_variables,
             ),
             self.store,
             quality,
-            self.room,
-            PlanReading(self.store, limits.task_text_bytes),
+            self.measure_free_capacity,
+            PlanAnswerReader(self.store, limits.task_text_bytes),
             self.store.task,
             self.resources,
         )
 
-    def room(self) -> Room:
+    def measure_free_capacity(self) -> FreeCapacity:
         """What is left on the fuller one of two disks: the store's, and that of the worktrees."""
-        from yaoki.engine.stages.stage_settings import Room
+        from yaoki.engine.stage_settings import FreeCapacity
 
-        place = min((self.home, self.worktrees), key=disk_free)
-        return Room(disk_free(place), memory_free(), str(place))
+        place = min((self.yaoki_folder, self.worktrees_root), key=free_disk_bytes)
+        return FreeCapacity(free_disk_bytes(place), free_memory_bytes(), str(place))
 
     @cached_property
-    def resources(self) -> Resources:
-        from yaoki.engine.stages.resources import Resources
+    def resources(self) -> TaskResources:
+        from yaoki.engine.stages.resources import TaskResources
 
         wanted = self.settings.resources
-        return Resources(
+        return TaskResources(
             self.store,
-            PortFiles(state_home() / "ports"),
+            PortRangeFiles(state_home() / "ports"),
             self.store.clock,
             host=machine_id(),
-            ports=wanted.ranges,
+            ports=wanted.port_ranges,
             prefix=wanted.database_prefix,
-            worktree=lambda task: str(self.worktrees / task.id),
+            worktree=lambda task: str(self.worktrees_root / task.id),
         )
 
     @cached_property
@@ -109,61 +109,61 @@ class Parts(Ground):
         return RowGuard(self.store, self.store.clock)
 
     @cached_property
-    def closing(self) -> Closing:
-        from yaoki.engine.completion.completion import Closing
+    def completion(self) -> RunCompletion:
+        from yaoki.engine.completion.completion import RunCompletion
 
         limits = self.settings.limits
-        return Closing(
+        return RunCompletion(
             self.store,
             self.workspace,
             self.store.clock,
-            lambda *asked: self.stages.prove(*asked),
+            lambda *asked: self.stages.verify_commit(*asked),
             timeout=timedelta(seconds=limits.deadline_s),
             hang=timedelta(seconds=limits.hang_s),
         )
 
-    def worker(self, slots: int, tags: Sequence[str] = ()) -> Worker:
-        from yaoki.engine.branch_guard import Guard
+    def build_worker(self, slots: int, tags: Sequence[str] = ()) -> Worker:
+        from yaoki.engine.branch_guard import BranchGuard
         from yaoki.engine.loop.worker import Worker
 
         return Worker(
             self.store,
             self.stages,
-            Guard(self.store, self.workspace),
+            BranchGuard(self.store, self.workspace),
             self.store.clock,
-            holder=holder_name(),
+            holder=current_holder(),
             host=machine_id(),
             lease=timedelta(seconds=self.settings.limits.lease_s),
             parallel=slots,
-            alive=_alive_here,
+            is_alive=_alive_here,
             tags=tags,
-            place=self.workspace.host(machine_id()),
+            place=self.workspace.worktree_host(machine_id()),
         )
 
-    def tags(self, more: Sequence[str] = ()) -> tuple[str, ...]:
+    def worker_tags(self, more: Sequence[str] = ()) -> tuple[str, ...]:
         """What a worker here declares."""
         return tuple(sorted({*self.settings.worker.tags, *more}))
 
-    def workers(self) -> list[Seen]:
+    def list_live_workers(self) -> list[WorkerSeen]:
         """Those that live as far as anybody knows."""
-        return [seen for seen in self.store.workers() if not holder_dead(seen.worker.holder)]
+        return [seen for seen in self.store.workers() if not is_holder_dead(seen.worker.holder)]
 
     @property
     def daemon(self) -> Daemon:
         """The one background worker of this store and repository on this machine."""
-        store = self.settings.store.url or str(self.home / "state.db")
+        store = self.settings.store.url or str(self.yaoki_folder / "state.db")
         mark = hashlib.sha256(f"{store} {self.repository.common_dir}".encode()).hexdigest()[:12]
         return Daemon(state_home() / "workers" / f"{self.repository.top.name}-{mark}")
 
     @property
-    def sending(self) -> Sending:
+    def notifier(self) -> Notifier:
         from yaoki.adapters.notify import open_channels
-        from yaoki.engine.loop.notifier import Sending
+        from yaoki.engine.loop.notifier import Notifier
 
         channels = open_channels(self.settings.notify, self.repository.top, clock=self.clock)
-        return Sending(self.store, channels, self.store.clock)
+        return Notifier(self.store, channels, self.store.clock)
 
 
 def _alive_here(holder: str) -> bool:
     """Known to be alive: of this machine and not dead.  Other machines are not known."""
-    return holder.startswith(f"{machine_id()}:") and not holder_dead(holder)
+    return holder.startswith(f"{machine_id()}:") and not is_holder_dead(holder)

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING
 from yaoki import __version__
 from yaoki.adapters.store.tables import journal_pages
 from yaoki.adapters.system.files import write_atomically
-from yaoki.adapters.telemetry import EVENTS, Counters, Sample, exposed
+from yaoki.adapters.telemetry import COUNTED_EVENTS, Counters, Sample, format_samples
 from yaoki.core.model import State
 from yaoki.core.redact import mask, secret_values
 from yaoki.errors import Fault
 
 if TYPE_CHECKING:
-    from yaoki.adapters.telemetry.trace_export import Tracing
+    from yaoki.adapters.telemetry.trace_export import TraceExporter
     from yaoki.app import App
 
 PAGE = 2_000
 # About a second of work on a small machine; the next scrape goes on from there.
-ENTRIES_PER_LOOK = 40_000
+ENTRIES_PER_SCRAPE = 40_000
 FILE = "metrics.json"
 BYTES_MAX = 16 << 20
 
@@ -44,15 +44,17 @@ class Metrics:
         self._counters, self._after = Counters(), 0
         self._loaded = False
 
-    def text(self) -> str:
+    def render(self) -> str:
         """In Prometheus' text format."""
         with self._turn:
             samples = list(self._samples()) if self._app.has_store else list(_nobody())
         known = secret_values(os.environ)
-        return mask(exposed([Sample("yaoki_info", "yaoki_info", _VERSION, 1.0), *samples]), known)
+        return mask(
+            format_samples([Sample("yaoki_info", "yaoki_info", _VERSION, 1.0), *samples]), known
+        )
 
     def _samples(self) -> Iterator[Sample]:
-        end = self._app.store.cursor()
+        end = self._app.store.last_seq()
         complete = self._followed(end)
         yield _gauge("yaoki_journal_seq", end)
         yield _gauge("yaoki_metrics_complete", complete)
@@ -74,10 +76,12 @@ class Metrics:
 
     def _read(self, end: int) -> bool:
         database = self._app.store.database
-        for _ in range(ENTRIES_PER_LOOK // PAGE):
-            page = journal_pages.onward(database, events=EVENTS, after=self._after, limit=PAGE)
+        for _ in range(ENTRIES_PER_SCRAPE // PAGE):
+            page = journal_pages.read_forward(
+                database, events=COUNTED_EVENTS, after=self._after, limit=PAGE
+            )
             for entry in page:
-                self._counters.add(entry)
+                self._counters.count_entry(entry)
             self._after = page[-1].seq if page else self._after
             if len(page) < PAGE:
                 self._after = max(self._after, end)
@@ -86,7 +90,7 @@ class Metrics:
 
     @property
     def _file(self) -> Path:
-        return self._app.home / FILE
+        return self._app.yaoki_folder / FILE
 
     @property
     def _mark(self) -> str:
@@ -115,14 +119,14 @@ class Metrics:
     def _standing(self) -> Iterator[Sample]:
         store, tasks, runs = self._app.store, Counter[str](), Counter[str]()
         for run in store.runs():
-            for (state, _), n in store.tally(run.id).items():
+            for (state, _), n in store.count_by_state(run.id).items():
                 tasks[state.value] += n
-            runs["finished" if run.summed_at else "paused" if run.paused else "open"] += 1
+            runs["finished" if run.finished_at else "paused" if run.pause_reason else "open"] += 1
         for state in State:
             yield _gauge("yaoki_tasks", tasks[state.value], state=state.value)
         for status in ("open", "paused", "finished"):
             yield _gauge("yaoki_runs", runs[status], status=status)
-        live = self._app.workers()
+        live = self._app.list_live_workers()
         yield _gauge("yaoki_workers", len(live))
         yield _gauge("yaoki_slots", sum(seen.worker.slots for seen in live))
         now = self._app.clock.now()
@@ -148,23 +152,23 @@ def _nobody() -> Iterator[Sample]:
 # ------------------------------------------------------------------ traces
 
 
-def tracing(app: App, warn: Callable[[str], None]) -> Tracing | None:
+def open_trace_exporter(app: App, warn: Callable[[str], None]) -> TraceExporter | None:
     """The trace of this repository's runs, where the environment names a collector."""
-    from yaoki.adapters.telemetry.collector import collector_of
+    from yaoki.adapters.telemetry.collector import find_collector
 
-    collector = collector_of(os.environ, warn)
+    collector = find_collector(os.environ, warn)
     if collector is None:
         return None
-    from yaoki.adapters.telemetry.trace_export import Tracing
+    from yaoki.adapters.telemetry.trace_export import TraceExporter
 
     known = secret_values(os.environ)
 
-    return Tracing(
+    return TraceExporter(
         app.store,
         collector,
-        app.home / "traces.json",
-        end=app.store.cursor,
+        app.yaoki_folder / "traces.json",
+        journal_end=app.store.last_seq,
         clock=app.clock,
-        clean=lambda text: mask(text, known),
+        mask_secrets=lambda text: mask(text, known),
         warn=warn,
     )

@@ -15,27 +15,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.processes.sandbox import GuardedProcesses
-from yaoki.adapters.store import add_mark, marks_at, new_mark
+from yaoki.adapters.store import add_trust_mark, make_trust_mark, read_trust_marks
 from yaoki.adapters.system.trust_file import TrustFile
-from yaoki.app.repository import warn
-from yaoki.core.counting import count
+from yaoki.app.repository import print_warning
+from yaoki.core.counting import format_count
 from yaoki.core.trust import (
     SETTINGS,
-    Command,
-    Content,
+    CommandDigest,
+    FileCommands,
     TrustRecord,
-    changed,
-    of_agent,
-    of_check,
-    of_setting,
-    of_setup,
+    describe_changes,
+    digest_agent,
+    digest_check,
+    digest_setting,
+    digest_setup,
 )
 from yaoki.errors import Fault, NotNow, PlanInvalid, SettingsInvalid, Untrusted
-from yaoki.ports import SANDBOX, Launch, Processes
+from yaoki.ports import SANDBOX_VARIABLE, Launch, Processes
 
 if TYPE_CHECKING:
-    from yaoki.app.repository import Ground
-    from yaoki.core.model import AgentSpec, CheckSpec, Spec
+    from yaoki.app.repository import RepositoryContext
+    from yaoki.core.model import AgentSpec, CheckSpec, TaskSpec
     from yaoki.core.settings.settings import Settings
     from yaoki.formats.plan import Plan
 
@@ -50,195 +50,207 @@ HARMLESS_KEYS = frozenset(
         *("store.backups", "workspace.ahead_from_files"),
     )
 )
-WALLS = "sandbox"
+SANDBOX_SECTION = "sandbox"
 LINES_MAX = 200
 OPEN_RUNS_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TrustQuestion:
     """What a person is asked: lines that say what would run, or what changed since their yes."""
 
-    top: str
-    place: str
+    repository_folder: str
+    clone_path: str
     lines: tuple[str, ...]
-    contents: tuple[Content, ...] = ()
-    again: bool = False
-    store: bool = False
+    contents: tuple[FileCommands, ...] = ()
+    is_repeated: bool = False
+    has_foreign_store: bool = False
 
     @property
     def sentence(self) -> str:
-        if self.again:
-            return f"what {self.top} would run has changed since it was trusted"
-        brought = "brings a store that was not made here" if self.store else "would run commands"
-        return f"{self.top} is not trusted, and {brought}"
+        if self.is_repeated:
+            return f"what {self.repository_folder} would run has changed since it was trusted"
+        brought = (
+            "brings a store that was not made here"
+            if self.has_foreign_store
+            else "would run commands"
+        )
+        return f"{self.repository_folder} is not trusted, and {brought}"
 
     @property
-    def next(self) -> str:
-        here = Path.cwd().is_relative_to(self.top)
-        return "yaoki trust" if here else f"yaoki trust {shlex.quote(self.top)}"
+    def command(self) -> str:
+        here = Path.cwd().is_relative_to(self.repository_folder)
+        return "yaoki trust" if here else f"yaoki trust {shlex.quote(self.repository_folder)}"
 
     @property
-    def shown(self) -> list[str]:
+    def shown_lines(self) -> list[str]:
         """A bound: who brings more is told by their number."""
         more = len(self.lines) - LINES_MAX
-        said = [f"  … and {count(more, 'line')} more"] if more > 0 else []
+        said = [f"  … and {format_count(more, 'line')} more"] if more > 0 else []
         return [*self.lines[:LINES_MAX], *said]
 
 
 class Trust:
     """The trust in one repository, for as long as it is open."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: RepositoryContext) -> None:
         self._ground = ground
         self._file = TrustFile()
         self._clear = False
 
     @cached_property
-    def place(self) -> str:
+    def clone_path(self) -> str:
         """The clone: its worktrees are one place."""
         common = self._ground.repository.common_dir
         return str(common.parent if common.name == ".git" else common)
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Has anybody ever trusted anything here?"""
         record, _ = self._file.read()
-        return self.place in record.places or record.covers(self.place)
+        return self.clone_path in record.places or record.covers(self.clone_path)
 
-    def refuse(self) -> None:
+    def require_trusted(self) -> None:
         """`Untrusted` unless all that the repository brings is trusted; asked once per process.
 
         A worker goes on with what it began, whoever edits the files meanwhile.
         """
-        if not self._clear and (question := self.pending()) is not None:
-            raise untrusted(question)
+        if not self._clear and (question := self.find_question()) is not None:
+            raise make_untrusted_error(question)
         self._clear = True
 
-    def pending(self, *more: Content, whole: bool = False) -> Question | None:
+    def find_question(
+        self, *more: FileCommands, look_into_store: bool = False
+    ) -> TrustQuestion | None:
         """What a person has to be asked before anything of it, and of `more`, is started.
 
         `whole` also looks into a store that was not made here, which opens it.
         """
         record, defect = self._file.read()
-        if record.covers(self.place):
+        if record.covers(self.clone_path):
             return None
-        trusted = record.places.get(self.place, {})
+        trusted = record.places.get(self.clone_path, {})
         contents = (self._settings, *more)
-        lines = list(dict.fromkeys(line for one in contents for line in changed(one, trusted)))
+        lines = list(
+            dict.fromkeys(line for one in contents for line in describe_changes(one, trusted))
+        )
         store = self._foreign(record)
         if store:
             lines.append(f"  {self._ground.store_path}: a store that was not made here")
-            lines += self._of_store() if whole else ()
+            lines += self._of_store() if look_into_store else ()
         if not lines:
             return None
         if defect:
-            warn(f"{defect}; nothing is trusted until: yaoki trust")
+            print_warning(f"{defect}; nothing is trusted until: yaoki trust")
         again = bool(trusted) and not store
         top = str(self._ground.repository.top)
-        return Question(top, self.place, tuple(lines), contents, again=again, store=store)
+        return TrustQuestion(
+            top, self.clone_path, tuple(lines), contents, is_repeated=again, has_foreign_store=store
+        )
 
-    def accept(self, question: Question) -> None:
+    def accept(self, question: TrustQuestion) -> None:
         """The answer is yes; it is kept before anything is started."""
         refuse_attempts()
-        place, contents = question.place, question.contents
-        self._file.change(lambda record: record.with_content(place, contents))
-        if question.store:
-            mark, path = new_mark(), str(self._ground.store_path.resolve())
-            self._file.change(lambda record: record.with_store(mark, path))
-            add_mark(self._ground.store.database, mark)
+        place, contents = question.clone_path, question.contents
+        self._file.update(lambda record: record.with_content(place, contents))
+        if question.has_foreign_store:
+            mark, path = make_trust_mark(), str(self._ground.store_path.resolve())
+            self._file.update(lambda record: record.with_store(mark, path))
+            add_trust_mark(self._ground.store.database, mark)
         self._clear = True
 
     def accept_settings(self) -> None:
         """Trust settings that yaoki wrote just now, for a person who was asked."""
         record, _ = self._file.read()
         content = self._settings
-        if content.commands and not record.covers(self.place) and not attempt_calls():
-            self._file.change(lambda held: held.with_content(self.place, (content,)))
+        if content.commands and not record.covers(self.clone_path) and not is_called_by_attempt():
+            self._file.update(lambda held: held.with_content(self.clone_path, (content,)))
 
     # -------------------------------------------------------------- the store
 
-    def mark_for_new(self) -> str:
+    def register_new_store(self) -> str:
         """Kept before the store is there: whoever finds it, finds its mark known.
 
         Where nothing can be kept, the next one asks; a run says by itself what is wrong there.
         """
-        mark, path = new_mark(), str(self._ground.store_path.resolve())
+        mark, path = make_trust_mark(), str(self._ground.store_path.resolve())
         try:
-            self._file.change(lambda record: record.with_store(mark, path))
+            self._file.update(lambda record: record.with_store(mark, path))
         except Fault:
             return ""
         return mark
 
     def _foreign(self, record: TrustRecord) -> bool:
         """The address of a server stands in the settings: a repository can bring only files."""
-        if self._ground.store_on_server:
+        if self._ground.is_store_on_server:
             return False
-        marks = marks_at(self._ground.store_path)
+        marks = read_trust_marks(self._ground.store_path)
         return marks is not None and not marks & record.stores.keys()
 
     def _of_store(self) -> Iterator[str]:
         """The lines say what the store's open runs would go on with."""
         store = self._ground.store
-        runs = [run for run in store.runs() if run.summed_at is None]
-        yield f"    it holds {count(len(runs), 'open run')}"
+        runs = [run for run in store.runs() if run.finished_at is None]
+        yield f"    it holds {format_count(len(runs), 'open run')}"
         for run in runs[:OPEN_RUNS_SHOWN]:
             specs = [store.task(row.id).spec for row in store.rows(run.id)]
             catalogue = run.catalogue
-            found = commands_of(specs, catalogue.checks, catalogue.agents)
+            found = list_commands(specs, catalogue.checks, catalogue.agents)
             yield from (f"    run {run.id}: {command.text}" for command in found)
 
     # -------------------------------------------------------------- the settings
 
     @property
-    def _settings(self) -> Content:
+    def _settings(self) -> FileCommands:
         settings = self._ground.settings
-        found = (*_tables(settings), *_sections(settings, self._ground.named_store))
-        return Content(SETTINGS, tuple(dict.fromkeys(found)))
+        found = (*_tables(settings), *_sections(settings, self._ground.store_override))
+        return FileCommands(SETTINGS, tuple(dict.fromkeys(found)))
 
 
-def untrusted(question: Question) -> Untrusted:
+def make_untrusted_error(question: TrustQuestion) -> Untrusted:
     first = question.lines[0].strip()
     more = f" and {len(question.lines) - 1} more" if len(question.lines) > 1 else ""
-    return Untrusted(f"{question.sentence}: {first}{more}; nothing was started", hint=question.next)
+    return Untrusted(
+        f"{question.sentence}: {first}{more}; nothing was started", hint=question.command
+    )
 
 
-def attempt_calls() -> bool:
+def is_called_by_attempt() -> bool:
     """By what its worker told it.  In the sandbox the file of trust is out of reach besides."""
-    return bool(os.environ.get("YAOKI_TASK") or os.environ.get(SANDBOX))
+    return bool(os.environ.get("YAOKI_TASK") or os.environ.get(SANDBOX_VARIABLE))
 
 
 def refuse_attempts() -> None:
     """An agent at work does not trust on a person's behalf."""
-    if attempt_calls():
+    if is_called_by_attempt():
         hint = "ask one: yaoki result --status question --question TEXT"
         raise NotNow("to trust a repository is for people, and an agent at work calls", hint=hint)
 
 
-def _tables(settings: Settings) -> list[Command]:
+def _tables(settings: Settings) -> list[CommandDigest]:
     """The agents and checks as any plan would get them; unsound ones as they were written."""
     if not (settings.agents or settings.checks):
         return []
-    from yaoki.formats.plan.settings_parts import settled
+    from yaoki.formats.plan.settings_parts import read_settings_parts
 
     try:
-        held = settled(settings)
+        held = read_settings_parts(settings)
     except (SettingsInvalid, PlanInvalid):
         tables = {"agents": settings.agents, "checks": settings.checks}
         return [
-            of_setting(f"{kind}.{name}", table, table)
+            digest_setting(f"{kind}.{name}", table, table)
             for kind, named in tables.items()
             for name, table in named.items()
         ]
-    found = [*map(of_agent, held.agents), *map(of_check, held.checks)]
+    found = [*map(digest_agent, held.agents), *map(digest_check, held.checks)]
     return [command for command in found if command is not None]
 
 
-def _sections(settings: Settings, named_store: str) -> list[Command]:
+def _sections(settings: Settings, named_store: str) -> list[CommandDigest]:
     """Every other setting that was changed and is not known to be harmless."""
-    from yaoki.formats.config.show import flat
+    from yaoki.formats.config.flat_settings import flatten_settings
 
-    shown, usual = flat(settings), flat(type(settings)())
+    shown, usual = flatten_settings(settings), flatten_settings(type(settings)())
     found = []
     for key, value in shown.items():
         section, _, name = key.partition(".")
@@ -249,47 +261,49 @@ def _sections(settings: Settings, named_store: str) -> list[Command]:
         if key == "store.url" and named_store:
             continue  # a person named it when they called
         whole = getattr(getattr(settings, section), name)
-        found.append(of_setting(key, whole, value, wall=section == WALLS))
+        found.append(digest_setting(key, whole, value, wall=section == SANDBOX_SECTION))
     return found
 
 
 # ------------------------------------------------------------------ plans
 
 
-def commands_of(
-    specs: Sequence[Spec],
+def list_commands(
+    specs: Sequence[TaskSpec],
     checks: Mapping[str, CheckSpec],
     agents: Mapping[str, AgentSpec],
-) -> tuple[Command, ...]:
+) -> tuple[CommandDigest, ...]:
     """Everything that these tasks would start, each once."""
-    found: list[Command | None] = [of_setup(argv) for spec in specs for argv in spec.setup]
-    found += [of_agent(agent) for agent in agents.values()]
-    found += [of_agent(agent) for spec in specs for agent in spec.agents]
-    found += [of_check(check) for check in checks.values()]
-    found += [of_check(check) for spec in specs for check in spec.checks]
+    found: list[CommandDigest | None] = [
+        digest_setup(argv) for spec in specs for argv in spec.setup
+    ]
+    found += [digest_agent(agent) for agent in agents.values()]
+    found += [digest_agent(agent) for spec in specs for agent in spec.agents]
+    found += [digest_check(check) for check in checks.values()]
+    found += [digest_check(check) for spec in specs for check in spec.checks]
     return tuple(dict.fromkeys(command for command in found if command is not None))
 
 
-def of_plan(file: Path, plan: Plan) -> tuple[Content, ...]:
+def list_plan_contents(file: Path, plan: Plan) -> tuple[FileCommands, ...]:
     """What a plan brings that somebody committed; one that nobody did is the caller's own words."""
-    if not committed(file):
+    if not is_committed(file):
         return ()
-    commands = commands_of(plan.specs, plan.catalogue.checks, plan.catalogue.agents)
-    return (Content(f"plan {file.resolve()}", commands),)
+    commands = list_commands(plan.specs, plan.catalogue.checks, plan.catalogue.agents)
+    return (FileCommands(f"plan {file.resolve()}", commands),)
 
 
-def committed(file: Path) -> bool:
+def is_committed(file: Path) -> bool:
     """Does git track it, by its name or by what a link leads to?  In doubt it does."""
     return any(_tracked(one) for one in {file.absolute(), file.resolve()})
 
 
 def _tracked(file: Path) -> bool:
-    from yaoki.adapters.git.command import environment, invoke
+    from yaoki.adapters.git.command import git_environment, run_git
 
     if not file.exists():
         return False
     args = ["--literal-pathspecs", "ls-files", "--error-unmatch", "--", file.name]
-    done = invoke(args, cwd=file.parent, env=environment())
+    done = run_git(args, cwd=file.parent, env=git_environment())
     said = done.err.decode("utf-8", "replace")
     return not ("did not match any file" in said or "not a git repository" in said)
 
@@ -305,5 +319,5 @@ class TrustedProcesses(GuardedProcesses):
         self._trust = trust
 
     def start(self, folder: Path, launch: Launch) -> None:
-        self._trust.refuse()
+        self._trust.require_trusted()
         super().start(folder, launch)

@@ -13,19 +13,31 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.adapters.git.command import Git, Site
-from yaoki.adapters.processes.command import run
+from yaoki.adapters.git.command import Git, GitLocation
+from yaoki.adapters.processes.command import run_command
 from yaoki.app.base_checks import BaseRoom
-from yaoki.app.remedies import here, inactive_environment, no_toolchain, other_python, own_python
-from yaoki.core.decide.baseline import at_base, of_base
-from yaoki.core.decide.classification import TIMED_OUT
-from yaoki.core.decide.integrity import tests_told
-from yaoki.core.display import one_line, plain
-from yaoki.core.environment import BASIC, allowed
+from yaoki.app.remedies import (
+    choose_local_command,
+    find_inactive_environment,
+    find_own_python,
+    find_toolchain_remedy,
+    suggest_project_python,
+)
+from yaoki.core.decide.baseline import as_baseline, as_displayed_baseline
+from yaoki.core.decide.classification import TIMED_OUT_PARAM
+from yaoki.core.decide.integrity import describe_test_count
+from yaoki.core.display import one_line, strip_terminal_codes
+from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.core.model import CheckSpec, Finding, Outcome
-from yaoki.core.trust import Command, of_check, of_setup
+from yaoki.core.trust import CommandDigest, digest_check, digest_setup
 from yaoki.errors import Fault
-from yaoki.formats.discovery import Found, State, Tree, Tried, is_wanted
+from yaoki.formats.discovery import (
+    FoundCheck,
+    RepositoryFiles,
+    TrialResult,
+    TrialState,
+    is_text_needed,
+)
 from yaoki.formats.discovery.tree import TEXT_BYTES_MAX
 
 if TYPE_CHECKING:
@@ -33,26 +45,26 @@ if TYPE_CHECKING:
 
 # All checks and set-up commands together; what comes later is told as not tried.
 # The room of `init` and `doctor`, made anew each time.
-ROOM = "init"
-TOTAL = timedelta(minutes=10)
+ROOM_NAME = "init"
+TOTAL_TIMEOUT = timedelta(minutes=10)
 WORDS_CHARS_MAX = 200
-RAN_NONE = "it ran no tests, and so it proves nothing"
-OVER = "not tried: the time for all of them was over"
+NO_TESTS_MESSAGE = "it ran no tests, and so it proves nothing"
+NOT_TRIED_MESSAGE = "not tried: the time for all of them was over"
 # The options by which a tool only looks, for those that change files in some repositories.
 _LOOKS = {"ruff": "--no-fix", "eslint": "--no-fix", "black": "--check", "prettier": "--check"}
 PYTEST = ("python", "-m", "pytest", "-q", "--junit-xml", "{report}")
 
 
-def look(app: App) -> Tree:
+def read_checkout(app: App) -> RepositoryFiles:
     """The files of the user's checkout that git knows or would not ignore."""
     repository = app.repository
-    at = Site(repository.git_dir, repository.top)
-    listed = Git(repository.common_dir).names(
+    at = GitLocation(repository.git_dir, repository.top)
+    listed = Git(repository.common_dir).read_names(
         "ls-files", "-c", "-o", "--exclude-standard", "-z", at=at
     )
     paths = frozenset(path for path in listed if not path.endswith("/"))
-    wanted = sorted(path for path in paths if is_wanted(path))
-    return Tree(paths, {path: _text(repository.top / path) for path in wanted})
+    wanted = sorted(path for path in paths if is_text_needed(path))
+    return RepositoryFiles(paths, {path: _text(repository.top / path) for path in wanted})
 
 
 def _text(file: Path) -> str:
@@ -63,141 +75,148 @@ def _text(file: Path) -> str:
         return stream.read(TEXT_BYTES_MAX).decode("utf-8", errors="replace")
 
 
-def head(app: App) -> str:
+def read_head_commit(app: App) -> str:
     """The commit that the user's checkout stands on."""
-    at = Site(app.repository.git_dir)
-    return Git(app.repository.common_dir).text("rev-parse", "--verify", "HEAD^{commit}", at=at)
+    at = GitLocation(app.repository.git_dir)
+    return Git(app.repository.common_dir).read_text("rev-parse", "--verify", "HEAD^{commit}", at=at)
 
 
-def try_found(
-    app: App, found: Iterable[Found], timeout: timedelta, tell: Callable[[Tried], None]
-) -> list[Tried]:
+def try_detected_checks(
+    app: App, found: Iterable[FoundCheck], timeout: timedelta, tell: Callable[[TrialResult], None]
+) -> list[TrialResult]:
     """Each check once on the base; the user's checkout stays as it is."""
     made = []
     with _bench(app, timeout) as bench:
         for one in found:
-            tried = bench.tried(one)
+            tried = bench.try_check(one)
             tell(tried)
             made.append(tried)
     return made
 
 
-def try_specs(app: App, specs: Iterable[CheckSpec], timeout: timedelta) -> list[Finding]:
+def try_written_checks(app: App, specs: Iterable[CheckSpec], timeout: timedelta) -> list[Finding]:
     """The same for checks that somebody wrote; those that need a task or an agent are left out."""
     with _bench(app, timeout) as bench:
-        return [bench.finding(spec) for spec in specs if spec.type in {"command", "file"}]
+        return [bench.run_check(spec) for spec in specs if spec.type in {"command", "file"}]
 
 
-def commands_found(found: Iterable[Found]) -> tuple[Command, ...]:
+def list_detected_commands(found: Iterable[FoundCheck]) -> tuple[CommandDigest, ...]:
     """Everything that trying these would start."""
-    made: list[Command | None] = []
+    made: list[CommandDigest | None] = []
     for one in found:
-        made += [of_setup(one.setup, one.setup_cwd)] if one.setup else []
-        made.append(of_check(_spec(one)))
+        made += [digest_setup(one.setup, one.setup_cwd)] if one.setup else []
+        made.append(digest_check(_spec(one)))
     return tuple(dict.fromkeys(command for command in made if command is not None))
 
 
 @contextmanager
-def _bench(app: App, timeout: timedelta) -> Iterator[Bench]:
-    from yaoki.adapters.checks import Checks
+def _bench(app: App, timeout: timedelta) -> Iterator[TrialRoom]:
+    from yaoki.adapters.checks import CheckDispatcher
 
-    app.trust.refuse()
-    commit, until = head(app), app.clock.now() + TOTAL
-    checks = Checks(app.processes, timedelta(0))
+    app.trust.require_trusted()
+    commit, until = read_head_commit(app), app.clock.now() + TOTAL_TIMEOUT
+    checks = CheckDispatcher(app.processes, timedelta(0))
     with (
-        app.rooms.taken(ROOM, fresh=True) as room,
+        app.proof_rooms.acquire(ROOM_NAME, fresh=True) as room,
         tempfile.TemporaryDirectory(prefix="base-") as logs,
     ):
-        room.put(commit)
-        room.seal()
-        yield Bench(app, BaseRoom(room, checks, commit), Path(logs), timeout, until)
+        room.check_out(commit)
+        room.record_setup_output()
+        yield TrialRoom(app, BaseRoom(room, checks, commit), Path(logs), timeout, until)
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class TrialRoom:
     """A checkout of the base, and what was done in it so far."""
 
     app: App
-    base: BaseRoom
+    base_room: BaseRoom
     logs: Path
     timeout: timedelta
-    until: datetime
+    give_up_at: datetime
     # How each set-up command did: nothing, or why it failed and what helps.
-    prepared: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
+    setup_results: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
 
-    def tried(self, found: Found) -> Tried:
-        if not (self.place / found.because).exists():
-            words = f"not tried: {found.because} is not committed"
-            return Tried(
-                found, State.UNCOMMITTED, words, next=f"git add {shlex.quote(found.because)}"
+    def try_check(self, found: FoundCheck) -> TrialResult:
+        if not (self.folder / found.reason).exists():
+            words = f"not tried: {found.reason} is not committed"
+            return TrialResult(
+                found,
+                TrialState.UNCOMMITTED,
+                words,
+                next_command=f"git add {shlex.quote(found.reason)}",
             )
-        if self.app.clock.now() > self.until:
-            return Tried(found, State.NOT_RUN, OVER)
+        if self.app.clock.now() > self.give_up_at:
+            return TrialResult(found, TrialState.NOT_RUN, NOT_TRIED_MESSAGE)
         why, remedy = self._prepared(found)
         if why:
-            return Tried(found, State.BROKEN, why, next=remedy)
+            return TrialResult(found, TrialState.BROKEN, why, next_command=remedy)
         if not self._there(found):
             words = f"{found.program} is not installed"
-            return Tried(found, State.MISSING, words, next=here(found.install))
-        tried = _judged(found, self.finding(_spec(found)), self.timeout)
-        if tried.state is State.EMPTY and found.tool == "unittest":
+            return TrialResult(
+                found, TrialState.MISSING, words, next_command=choose_local_command(found.install)
+            )
+        tried = _judged(found, self.run_check(_spec(found)), self.timeout)
+        if tried.state is TrialState.EMPTY and found.tool == "unittest":
             return self._by_pytest(tried)
-        return tried if tried.state.usable else self._with_environment(tried)
+        return tried if tried.state.is_usable else self._with_environment(tried)
 
-    def _by_pytest(self, tried: Tried) -> Tried:
+    def _by_pytest(self, tried: TrialResult) -> TrialResult:
         """Functions named test_* are no tests for unittest, and are for pytest."""
-        run = (*tried.found.run[: tried.found.run.index("python")], *PYTEST)
+        run = (*tried.check.run[: tried.check.run.index("python")], *PYTEST)
         remedy = "python -m pip install pytest"
-        other = self.tried(replace(tried.found, tool="pytest", run=run, remedy=remedy))
-        return tried if other.state is State.EMPTY else other
+        other = self.try_check(replace(tried.check, tool="pytest", run=run, remedy=remedy))
+        return tried if other.state is TrialState.EMPTY else other
 
-    def _with_environment(self, tried: Tried) -> Tried:
+    def _with_environment(self, tried: TrialResult) -> TrialResult:
         """An environment in the repository that is not active may hold what is missing."""
-        hint = inactive_environment(self.app.repository.top)
-        if not hint or tried.found.program != "python" or tried.state is State.EMPTY:
+        hint = find_inactive_environment(self.app.repository.top)
+        if not hint or tried.check.program != "python" or tried.state is TrialState.EMPTY:
             return tried
-        return replace(tried, next=f"{hint} && yaoki init --again")
+        return replace(tried, next_command=f"{hint} && yaoki init --again")
 
-    def finding(self, spec: CheckSpec) -> Finding:
+    def run_check(self, spec: CheckSpec) -> Finding:
         """What the check says of the base, which it must leave as it is."""
         bounded = replace(spec, timeout=min(spec.timeout, self.timeout))
-        found = self.base.finding(bounded, self.logs / f"{len(list(self.logs.iterdir()))}")
-        changed = list(self.base.changed())
+        found = self.base_room.run_check(bounded, self.logs / f"{len(list(self.logs.iterdir()))}")
+        changed = list(self.base_room.changed_files())
         if changed and found.outcome is not Outcome.BROKEN:
             return _unfit(found, spec, changed)
-        return found if was_cut_off(found) else at_base(found)
+        return found if was_cut_off(found) else as_displayed_baseline(found)
 
     @property
-    def place(self) -> Path:
-        return self.base.room.files
+    def folder(self) -> Path:
+        return self.base_room.room.files
 
-    def _there(self, found: Found) -> bool:
+    def _there(self, found: FoundCheck) -> bool:
         if "/" in found.program:
-            return os.access(self.place / found.folder / found.program, os.X_OK)
+            return os.access(self.folder / found.folder / found.program, os.X_OK)
         return shutil.which(found.program) is not None
 
-    def _prepared(self, found: Found) -> tuple[str, str]:
+    def _prepared(self, found: FoundCheck) -> tuple[str, str]:
         """What the folder's manager must do first, once for all checks of it."""
         key = (found.setup_cwd, *found.setup)
-        if found.setup and key not in self.prepared:
-            self.prepared[key] = self._prepare(found)
-        return self.prepared.get(key, ("", ""))
+        if found.setup and key not in self.setup_results:
+            self.setup_results[key] = self._prepare(found)
+        return self.setup_results.get(key, ("", ""))
 
-    def _prepare(self, found: Found) -> tuple[str, str]:
+    def _prepare(self, found: FoundCheck) -> tuple[str, str]:
         command = " ".join(found.setup)
         if shutil.which(found.setup[0]) is None:
-            return f"{found.setup[0]} is not installed", here(found.setup_install)
-        env = allowed(os.environ, (*BASIC, "VIRTUAL_ENV"))
+            return f"{found.setup[0]} is not installed", choose_local_command(found.setup_install)
+        env = filter_environment(os.environ, (*BASIC_VARIABLES, "VIRTUAL_ENV"))
         try:
-            cwd = self.place / found.setup_cwd
-            done = run(found.setup, cwd=cwd, env=env, timeout=self.timeout)
+            cwd = self.folder / found.setup_cwd
+            done = run_command(found.setup, cwd=cwd, env=env, timeout=self.timeout)
         except Fault as fault:
             return fault.sentence, command
         if done.code == 0:
             # What the manager made is there for every check that follows.
-            self.base.room.seal()
+            self.base_room.room.record_setup_output()
             return "", ""
-        said = plain((done.err or done.out).decode("utf-8", errors="replace")).split("\n")
+        said = strip_terminal_codes((done.err or done.out).decode("utf-8", errors="replace")).split(
+            "\n"
+        )
         last = one_line(next((line for line in reversed(said) if line.strip()), ""), 120)
         return f"{command} failed with exit code {done.code}: {last}", command
 
@@ -211,7 +230,7 @@ def _unfit(finding: Finding, spec: CheckSpec, changed: list[str]) -> Finding:
     return replace(finding, outcome=Outcome.BROKEN, message=said, items=(), params={})
 
 
-def _spec(found: Found) -> CheckSpec:
+def _spec(found: FoundCheck) -> CheckSpec:
     return CheckSpec(
         name=found.name,
         argv=found.run,
@@ -223,54 +242,58 @@ def _spec(found: Found) -> CheckSpec:
     )
 
 
-def _judged(found: Found, finding: Finding, timeout: timedelta) -> Tried:
+def _judged(found: FoundCheck, finding: Finding, timeout: timedelta) -> TrialResult:
     words = one_line(finding.message.removeprefix("cannot run: "), WORDS_CHARS_MAX)
     said = f"{finding.message}\n{finding.output}"
-    if ran_none(finding):
-        return Tried(found, State.EMPTY, RAN_NONE, next="write a test and commit it")
+    if ran_no_tests(finding):
+        return TrialResult(
+            found, TrialState.EMPTY, NO_TESTS_MESSAGE, next_command="write a test and commit it"
+        )
     match finding.outcome:
         case Outcome.PASSED:
-            return Tried(found, State.GREEN, tests_told(finding))
-        case Outcome.FAILED | Outcome.BROKEN if remedy := no_toolchain(said):
-            return Tried(found, State.MISSING, words, next=remedy)
+            return TrialResult(found, TrialState.GREEN, describe_test_count(finding))
+        case Outcome.FAILED | Outcome.BROKEN if remedy := find_toolchain_remedy(said):
+            return TrialResult(found, TrialState.MISSING, words, next_command=remedy)
         case Outcome.FAILED if was_cut_off(finding):
             said = f"did not end within {timeout.total_seconds():g} s and was cut off"
-            return Tried(found, State.CUT_OFF, said, next="yaoki init --seconds 900 --dry-run")
-        case Outcome.FAILED if any(item.more for item in finding.items):
+            return TrialResult(
+                found, TrialState.CUT_OFF, said, next_command="yaoki init --seconds 900 --dry-run"
+            )
+        case Outcome.FAILED if any(item.unlisted_count for item in finding.items):
             said = f"red at the base, with more failures than can be told from new ones: {words}"
-            return Tried(found, State.BROKEN, said)
+            return TrialResult(found, TrialState.BROKEN, said)
         case Outcome.FAILED:
             number = int(finding.params.get("failureCount", len(finding.items)))
             counted = f"{_counted(number, 'failure')}: " if number else ""
-            good = tests_told(finding)
+            good = describe_test_count(finding)
             beside = f"; {good} pass" if good else ""
-            known = bool(number) and of_base(finding).outcome is Outcome.FAILED
+            known = bool(number) and as_baseline(finding).outcome is Outcome.FAILED
             told = f"{counted}{words}{beside}"
-            return Tried(found, State.RED, told, number, known=known)
+            return TrialResult(found, TrialState.RED, told, number, has_comparable_failures=known)
         case _:
             missing = finding.code == "RESOURCE_NOT_FOUND"
-            state = State.MISSING if missing else State.BROKEN
+            state = TrialState.MISSING if missing else TrialState.BROKEN
             remedy = _remedy(found) if missing else str(finding.params.get("remedy", ""))
-            return Tried(found, state, words, next=remedy)
+            return TrialResult(found, state, words, next_command=remedy)
 
 
 def _counted(number: int, word: str) -> str:
     return f"{number} {word}{'s' if number != 1 else ''}"
 
 
-def ran_none(finding: Finding) -> bool:
+def ran_no_tests(finding: Finding) -> bool:
     """By its own count, or because the script behind its name runs nothing."""
     ran = finding.params.get("testCount", 0) - finding.params.get("skippedCount", 0)
     none = finding.params.get("passedCount") == 0 and ran == 0
     return bool(finding.params.get("idle")) or (none and "loadError" not in finding.params)
 
 
-def _remedy(found: Found) -> str:
+def _remedy(found: FoundCheck) -> str:
     """Nothing is installed into the environment that yaoki itself lives in."""
-    if found.program == "python" and own_python():
-        return other_python()
-    return here(found.remedy)
+    if found.program == "python" and find_own_python():
+        return suggest_project_python()
+    return choose_local_command(found.remedy)
 
 
 def was_cut_off(finding: Finding) -> bool:
-    return finding.outcome is Outcome.FAILED and TIMED_OUT in finding.params
+    return finding.outcome is Outcome.FAILED and TIMED_OUT_PARAM in finding.params

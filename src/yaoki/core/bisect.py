@@ -26,7 +26,7 @@ def first_red(landings: int, red: Callable[[int], bool]) -> int:
     return known_red
 
 
-def partners(culprit: int, red: Callable[[Sequence[int]], bool | None]) -> tuple[int, ...]:
+def find_partners(culprit: int, red: Callable[[Sequence[int]], bool | None]) -> tuple[int, ...]:
     """The earlier landings without which the culprit would not be red, latest first.
 
     `red(chosen)` looks at the culprit together with the chosen earlier landings; None when they

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from yaoki.core.model import CONTENT, JUDGE_TRIES_MAX, Kind, Policy, Spec, TaskKind
+from yaoki.core.model import (
+    CONTENT_KINDS,
+    JUDGE_TRIES_MAX,
+    FailureKind,
+    RetryPolicy,
+    TaskKind,
+    TaskSpec,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class WorstCase:
     """`content` runs answer for the work; `repeats` are runs that failed through no fault of it.
 
     `rerun` is the one from the run branch; `judging` are the runs of agents that judge.
@@ -17,24 +24,24 @@ class Bound:
     content: int
     repeats: int
     interruptions: int
-    judging: int = 0
-    rerun: int = 0
+    judge_runs: int = 0
+    reruns: int = 0
 
     @property
     def total(self) -> int:
-        return self.content + self.rerun + self.repeats + self.interruptions + self.judging
+        return self.content + self.reruns + self.repeats + self.interruptions + self.judge_runs
 
 
-def worst_case(spec: Spec) -> Bound:
+def worst_case(spec: TaskSpec) -> WorstCase:
     """Agent runs without a person's answer; each answer grants as many again."""
-    runs = replace(_runs(spec.policy), rerun=_reruns(spec))
+    runs = replace(_runs(spec.policy), reruns=_reruns(spec))
     judging = _judging(spec, runs.total)
     if spec.kind in {TaskKind.CHECK, TaskKind.GROUP}:
-        return Bound(0, 0, 0, judging)
-    return replace(runs, judging=judging)
+        return WorstCase(0, 0, 0, judging)
+    return replace(runs, judge_runs=judging)
 
 
-def _reruns(spec: Spec) -> int:
+def _reruns(spec: TaskSpec) -> int:
     """A subtask may be begun anew once more when its whole group is."""
     if spec.kind not in {TaskKind.CHANGE, TaskKind.REPORT}:
         return 0
@@ -42,22 +49,24 @@ def _reruns(spec: Spec) -> int:
     return spec.policy.reruns_max + whole
 
 
-def _judging(spec: Spec, attempts: int) -> int:
+def _judging(spec: TaskSpec, attempts: int) -> int:
     """Every attempt is verified, again each time the run branch moved, and after faults of ours."""
     policy, judges = spec.policy, sum(check.agent is not None for check in spec.checks)
     again = policy.faults_max + policy.deliveries_max
-    return judges * JUDGE_TRIES_MAX * (attempts * (1 + policy.landings_max) + again)
+    return judges * JUDGE_TRIES_MAX * (attempts * (1 + policy.landing_refusals_max) + again)
 
 
-def _runs(policy: Policy) -> Bound:
-    content = 1 + min(policy.content_retries_max, sum(_most(policy, kind) for kind in CONTENT))
-    others = set(policy.rules) - CONTENT - {Kind.LOST}
+def _runs(policy: RetryPolicy) -> WorstCase:
+    content = 1 + min(
+        policy.content_retries_max, sum(_most(policy, kind) for kind in CONTENT_KINDS)
+    )
+    others = set(policy.rules) - CONTENT_KINDS - {FailureKind.LOST}
     repeats = sum(_most(policy, kind) for kind in others)
     # The total of failed attempts is bounded as well; an interruption is not one.
     total = min(content + repeats, policy.total_attempts_max)
-    return Bound(min(content, total), max(0, total - content), _most(policy, Kind.LOST))
+    return WorstCase(min(content, total), max(0, total - content), _most(policy, FailureKind.LOST))
 
 
-def _most(policy: Policy, kind: Kind) -> int:
+def _most(policy: RetryPolicy, kind: FailureKind) -> int:
     rule = policy.rules.get(kind)
     return rule.retries_max if rule else 0

@@ -6,17 +6,17 @@ from typing import TypeVar
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-REMEMBERED_MAX = 1_000
+CACHE_ENTRIES_MAX = 1_000
 
 
-class Recent(dict[Key, Value]):
+class BoundedCache(dict[Key, Value]):
     """A dictionary of the entries that were set last.
 
     Only for what can be looked up or said again: an entry that is dropped costs time or repeats a
     warning, and changes nothing else.
     """
 
-    def __init__(self, most: int = REMEMBERED_MAX) -> None:
+    def __init__(self, most: int = CACHE_ENTRIES_MAX) -> None:
         super().__init__()
         self._most = most
 

@@ -18,7 +18,7 @@ _CONTROL = re.compile(
 )
 
 
-def sound(text: str) -> str:
+def replace_lone_surrogates(text: str) -> str:
     """Text that can be stored, sent and hashed: half of a surrogate pair becomes U+FFFD.
 
     Words of others go through here where they enter, and once more where they leave: JSON knows
@@ -31,7 +31,7 @@ def sound(text: str) -> str:
     return text
 
 
-def plain(text: str) -> str:
+def strip_terminal_codes(text: str) -> str:
     """The text without terminal codes; other control characters are shown as `\\x07`."""
     text = _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub(lambda hit: _shown(hit[0]), text)
@@ -43,7 +43,7 @@ def _shown(char: str) -> str:
     return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
 
 
-def clip(text: str, head: int, tail: int) -> str:
+def clip_head_and_tail(text: str, head: int, tail: int) -> str:
     """Both ends of a long text, with the size of what was left out between them."""
     left_out = len(text) - head - tail
     if left_out <= 0:

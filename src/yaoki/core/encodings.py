@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 
 
-def encodings(value: str) -> Iterator[str]:
+def encoded_variants(value: str) -> Iterator[str]:
     """Backwards, in capitals, in base64 at any place, in hex, each byte as an escape."""
     raw = value.encode("utf-8", "surrogatepass")
     yield value[::-1]

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from fnmatch import translate
 from functools import lru_cache
 
-BASIC = ("PATH", "HOME", "LANG", "LC_*", "TMPDIR", "USER", "LOGNAME", "SHELL")
+BASIC_VARIABLES = ("PATH", "HOME", "LANG", "LC_*", "TMPDIR", "USER", "LOGNAME", "SHELL")
 # Lists of folders that are searched in the name of the caller.
 FOLDERS = ("PATH", "LD_LIBRARY_PATH")
 
 
-def allowed(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+def filter_environment(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
     """The variables a list of names and globs lets through.
 
     git's own variables never pass: they would point a child at the caller's repository.

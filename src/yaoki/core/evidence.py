@@ -12,39 +12,39 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from yaoki.core.machine.events import (
-    Blamed,
+    CulpritFound,
     Judged,
     Landed,
+    LandingReverted,
     Planned,
     Replaced,
     RowRefused,
     Submitted,
-    Undone,
-    Unlanded,
+    UndoCompleted,
 )
 from yaoki.core.model import State, TaskKind
 
-CHECKED = "CHECK_FINISHED"
-REPAIRED = "RECONCILED"
-FOREIGN = "foreign step"
-CORRUPT = "corrupt store"
-SUMMED = "FINAL_SUMMARY"
-REOPENED = "RUN_REOPENED"
+CHECK_FINISHED = "CHECK_FINISHED"
+RECONCILED = "RECONCILED"
+FOREIGN_COMMIT = "foreign step"
+CORRUPT_STORE = "corrupt store"
+FINAL_SUMMARY = "FINAL_SUMMARY"
+RUN_REOPENED = "RUN_REOPENED"
 # The only lines that say something here: whoever reads the file may leave out all others.
-EVENTS = frozenset(
+EVIDENCE_EVENTS = frozenset(
     {
-        *(CHECKED, REPAIRED, SUMMED, REOPENED),
+        *(CHECK_FINISHED, RECONCILED, FINAL_SUMMARY, RUN_REOPENED),
         *(Submitted.NAME, Judged.NAME, Landed.NAME, Planned.NAME, Replaced.NAME),
-        *(Blamed.NAME, Unlanded.NAME, Undone.NAME, RowRefused.NAME),
+        *(CulpritFound.NAME, LandingReverted.NAME, UndoCompleted.NAME, RowRefused.NAME),
     }
 )
 # A waived check counts: a person said so, and the journal keeps it.
-GOOD = frozenset({"PASSED", "FLAKY", "WAIVED"})
-SETTLED = GOOD | {"SKIPPED"}
-SHORT = 12
+PROVING_OUTCOMES = frozenset({"PASSED", "FLAKY", "WAIVED"})
+ACCEPTABLE_OUTCOMES = PROVING_OUTCOMES | {"SKIPPED"}
+SHA_CHARS = 12
 
 
-class Told(Protocol):
+class EvidenceLine(Protocol):
     """One line of the journal."""
 
     @property
@@ -55,7 +55,7 @@ class Told(Protocol):
     def data(self) -> Mapping[str, Any]: ...
 
 
-class Claim(Protocol):
+class RowClaim(Protocol):
     """What the row of a task says."""
 
     @property
@@ -67,7 +67,7 @@ class Claim(Protocol):
     @property
     def state(self) -> State: ...
     @property
-    def landed(self) -> str: ...
+    def landed_commit(self) -> str: ...
     @property
     def parent(self) -> str: ...
     @property
@@ -75,7 +75,7 @@ class Claim(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckEvidence:
     """What one check said of the commit that was judged."""
 
     check: str
@@ -85,99 +85,105 @@ class Checked:
 
 
 @dataclass(slots=True)
-class Proof:
+class TaskEvidence:
     """What the lines say of one task, folded up to the last of them."""
 
     name: str = ""
     kind: str = TaskKind.CHANGE
     required: bool = True
-    commit: str = ""
+    verified_commit: str = ""
     onto: str = ""
-    checks: tuple[Checked, ...] = ()
-    landed: str = ""
+    checks: tuple[CheckEvidence, ...] = ()
+    landed_commit: str = ""
     planned_by: str = ""
-    replaced: bool = False
-    taken_back: bool = False
-    looked_at: str = ""
-    looked: dict[str, Checked] = field(default_factory=dict)
+    is_replaced: bool = False
+    is_reverted: bool = False
+    checked_commit: str = ""
+    checks_so_far: dict[str, CheckEvidence] = field(default_factory=dict)
 
-    def add(self, line: Told) -> None:
+    def add(self, line: EvidenceLine) -> None:
         data = line.data
         match line.event:
             case Submitted.NAME:
                 spec = data["spec"]
                 self.name, self.kind = spec["name"], spec.get("kind", TaskKind.CHANGE)
                 self.required = spec.get("required", True) and not data.get("parent")
-            case event if event == CHECKED:
+            case event if event == CHECK_FINISHED:
                 self._checked(data)
             case Judged.NAME:
                 self._judged(data)
             case Landed.NAME:
-                self.landed, self.taken_back = data["commit"], False
+                self.landed_commit, self.is_reverted = data["commit"], False
             case Planned.NAME:
                 self.planned_by = data.get("by", "")
-            case Replaced.NAME | Blamed.NAME:
+            case Replaced.NAME | CulpritFound.NAME:
                 # Of a group a blamed subtask opens the group again.
-                self.replaced = self.kind != TaskKind.GROUP or line.event == Replaced.NAME
-            case Unlanded.NAME | Undone.NAME | RowRefused.NAME:
-                self.taken_back = self.taken_back or bool(self.landed)
-                self.landed = self.planned_by = ""
-                self.replaced = False
+                self.is_replaced = self.kind != TaskKind.GROUP or line.event == Replaced.NAME
+            case LandingReverted.NAME | UndoCompleted.NAME | RowRefused.NAME:
+                self.is_reverted = self.is_reverted or bool(self.landed_commit)
+                self.landed_commit = self.planned_by = ""
+                self.is_replaced = False
             case _:
                 pass  # of the run, not of a task
 
     def _checked(self, data: Mapping[str, Any]) -> None:
-        if data["commit"] != self.looked_at:
-            self.looked, self.looked_at = {}, data["commit"]
+        if data["commit"] != self.checked_commit:
+            self.checks_so_far, self.checked_commit = {}, data["commit"]
         required, seconds = data.get("required", True), float(data.get("seconds", 0.0))
-        self.looked[data["check"]] = Checked(data["check"], data["outcome"], required, seconds)
+        self.checks_so_far[data["check"]] = CheckEvidence(
+            data["check"], data["outcome"], required, seconds
+        )
 
     def _judged(self, data: Mapping[str, Any]) -> None:
-        self.landed = self.commit = ""
+        self.landed_commit = self.verified_commit = ""
         if data["passed"]:
-            self.commit, self.onto = data["commit"], data["onto"]
-            self.checks = tuple(self.looked.values()) if self.looked_at == self.commit else ()
+            self.verified_commit, self.onto = data["commit"], data["onto"]
+            self.checks = (
+                tuple(self.checks_so_far.values())
+                if self.checked_commit == self.verified_commit
+                else ()
+            )
 
     @property
-    def own(self) -> bool:
+    def landed_own_commit(self) -> bool:
         """Did it land something of its own, and not only stand where it was proven?"""
-        return bool(self.landed) and self.landed != self.onto
+        return bool(self.landed_commit) and self.landed_commit != self.onto
 
 
 @dataclass(slots=True)
-class Evidence:
+class RunEvidence:
     """All lines of a run, folded; `made` are the commits that may stand on the run branch.
 
     `undid`: some work was taken back; of several steps that does, only the last is written.  After
     a repair of the store, what landed last may be missing in it and is found on the branch.
     """
 
-    tasks: dict[str, Proof] = field(default_factory=dict)
-    made: set[str] = field(default_factory=set)
-    undid: bool = False
-    repaired: bool = False
-    summed: bool = False
-    lines: int = 0
+    tasks: dict[str, TaskEvidence] = field(default_factory=dict)
+    known_commits: set[str] = field(default_factory=set)
+    has_reverts: bool = False
+    was_repaired: bool = False
+    is_summed_up: bool = False
+    line_count: int = 0
 
-    def add(self, line: Told) -> None:
-        self.lines += 1
+    def add(self, line: EvidenceLine) -> None:
+        self.line_count += 1
         data = line.data
         match line.event:
-            case event if event in (SUMMED, REOPENED):
-                self.summed = event == SUMMED
-            case event if event == REPAIRED:
-                self.repaired = self.repaired or data.get("mismatch") == CORRUPT
-                if data.get("mismatch") == FOREIGN:
-                    self.made.add(str(data["commit"]))
+            case event if event in (FINAL_SUMMARY, RUN_REOPENED):
+                self.is_summed_up = event == FINAL_SUMMARY
+            case event if event == RECONCILED:
+                self.was_repaired = self.was_repaired or data.get("mismatch") == CORRUPT_STORE
+                if data.get("mismatch") == FOREIGN_COMMIT:
+                    self.known_commits.add(str(data["commit"]))
             case Judged.NAME if data["passed"] and data["commit"] != data["onto"]:
-                self.made.add(data["commit"])
-            case Undone.NAME | Unlanded.NAME:
-                self.made.add(str(data.get("commit") or data.get("head") or ""))
-                self.undid = True
+                self.known_commits.add(data["commit"])
+            case UndoCompleted.NAME | LandingReverted.NAME:
+                self.known_commits.add(str(data.get("commit") or data.get("head") or ""))
+                self.has_reverts = True
             case _:
                 pass  # of one task
         if line.task_id:
-            self.tasks.setdefault(line.task_id, Proof()).add(line)
+            self.tasks.setdefault(line.task_id, TaskEvidence()).add(line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,28 +191,28 @@ class Mismatch:
     """One thing in which the store claims more than the journal and git prove."""
 
     task_id: str
-    words: str
+    message: str
 
 
-def gather(lines: Iterable[Told]) -> Evidence:
+def fold_evidence(lines: Iterable[EvidenceLine]) -> RunEvidence:
     """`lines` oldest first; they are looked at once."""
-    found = Evidence()
+    found = RunEvidence()
     for line in lines:
         found.add(line)
     return found
 
 
-def is_judged(proof: Proof | None, commit: str) -> bool:
+def may_land(proof: TaskEvidence | None, commit: str) -> bool:
     """May this commit land: was the last judgment a passed one, of this very commit?"""
-    return proof is not None and bool(commit) and proof.commit == commit
+    return proof is not None and bool(commit) and proof.verified_commit == commit
 
 
-def unproven(
-    evidence: Evidence,
-    claims: Sequence[Claim],
+def find_unproven(
+    evidence: RunEvidence,
+    claims: Sequence[RowClaim],
     *,
     source: str = "the journal file",
-    lacking: Collection[str] = (),
+    missing_commits: Collection[str] = (),
 ) -> list[Mismatch]:
     """Every row that claims more than is proven, each with its reason.
 
@@ -215,7 +221,7 @@ def unproven(
     found = [
         Mismatch(claim.id, words)
         for claim in claims
-        if (words := _claims_more(claim, evidence.tasks.get(claim.id), source, lacking))
+        if (words := _claims_more(claim, evidence.tasks.get(claim.id), source, missing_commits))
     ]
     known = {claim.id for claim in claims}
     gone = (task_id for task_id in evidence.tasks if task_id not in known)
@@ -225,13 +231,15 @@ def unproven(
     ]
 
 
-def _claims_more(claim: Claim, proof: Proof | None, source: str, lacking: Collection[str]) -> str:
+def _claims_more(
+    claim: RowClaim, proof: TaskEvidence | None, source: str, lacking: Collection[str]
+) -> str:
     name = claim.name
     if proof is None or not proof.name:
         return f"{source} has no line that submits {name}"
     if proof.required and not claim.required:
         return f"the row of {name} says that it is optional, {source} that it is required"
-    if claim.state is State.REPLACED and not proof.replaced:
+    if claim.state is State.REPLACED and not proof.is_replaced:
         return f"the row of {name} says REPLACED, {source} names nothing in its place"
     if claim.state is not State.DONE:
         return ""
@@ -239,41 +247,45 @@ def _claims_more(claim: Claim, proof: Proof | None, source: str, lacking: Collec
     return f"the row of {name} says DONE, {source} has no proof of it: {why}" if why else ""
 
 
-def _missing(claim: Claim, proof: Proof, lacking: Collection[str]) -> str:
+def _missing(claim: RowClaim, proof: TaskEvidence, lacking: Collection[str]) -> str:
     """What DONE lacks; empty when it is proven."""
     if proof.kind == TaskKind.PLAN and proof.planned_by:
         return ""
-    if not proof.landed:
-        return "its landing was taken back" if proof.taken_back else "it never landed"
-    landed = proof.landed[:SHORT]
-    if claim.landed != proof.landed:
-        return f"it landed as {landed}, the row says {claim.landed[:SHORT] or 'nothing'}"
-    if proof.commit != proof.landed:
+    if not proof.landed_commit:
+        return "its landing was taken back" if proof.is_reverted else "it never landed"
+    landed = proof.landed_commit[:SHA_CHARS]
+    if claim.landed_commit != proof.landed_commit:
+        return f"it landed as {landed}, the row says {claim.landed_commit[:SHA_CHARS] or 'nothing'}"
+    if proof.verified_commit != proof.landed_commit:
         return f"no judgment passed {landed} before it landed"
-    if red := [c.check for c in proof.checks if c.required and c.outcome not in SETTLED]:
+    if red := [
+        c.check for c in proof.checks if c.required and c.outcome not in ACCEPTABLE_OUTCOMES
+    ]:
         return f"{', '.join(red)} did not pass on {landed}"
-    if not any(c.required and c.outcome in GOOD for c in proof.checks):
+    if not any(c.required and c.outcome in PROVING_OUTCOMES for c in proof.checks):
         return f"no required check passed on {landed}"
-    if proof.landed in lacking:
+    if proof.landed_commit in lacking:
         return f"the run branch does not hold {landed}"
     return ""
 
 
-def expected(evidence: Evidence, claims: Sequence[Claim]) -> list[str]:
+def expected_commits(evidence: RunEvidence, claims: Sequence[RowClaim]) -> list[str]:
     """The commits of DONE tasks that must be on the run branch.
 
     Subtasks come there with their group; a task without changes stands at what it found there.
     """
-    waiting = {claim.id for claim in claims if claim.kind == TaskKind.GROUP and not claim.landed}
+    waiting = {
+        claim.id for claim in claims if claim.kind == TaskKind.GROUP and not claim.landed_commit
+    }
     tasks = (
         evidence.tasks.get(claim.id)
         for claim in claims
         if claim.state is State.DONE and claim.parent not in waiting
     )
-    return [proof.landed for proof in tasks if proof and proof.own]
+    return [proof.landed_commit for proof in tasks if proof and proof.landed_own_commit]
 
 
-class Step(Protocol):
+class FirstParentCommit(Protocol):
     """One commit of the run branch, along the first parents."""
 
     @property
@@ -282,13 +294,13 @@ class Step(Protocol):
     def undoes(self) -> str: ...
 
 
-def foreign(evidence: Evidence, steps: Sequence[Step]) -> list[str]:
+def find_foreign_commits(evidence: RunEvidence, steps: Sequence[FirstParentCommit]) -> list[str]:
     """The commits of the run branch that no line of the journal accounts for."""
-    if evidence.repaired:
+    if evidence.was_repaired:
         return []
-    made = evidence.made
+    made = evidence.known_commits
     return [
         step.commit
         for step in steps
-        if step.commit not in made and not (evidence.undid and step.undoes in made)
+        if step.commit not in made and not (evidence.has_reverts and step.undoes in made)
     ]

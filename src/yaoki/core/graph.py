@@ -9,7 +9,7 @@ from typing import TypeVar
 Node = TypeVar("Node", bound=str)
 
 
-def circle(needs: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:
+def find_cycle(needs: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:
     """The path of one circle, first name repeated at the end; None when there is none."""
     try:
         TopologicalSorter(needs).prepare()
@@ -42,7 +42,7 @@ def downstream(start: Node, needs: Mapping[Node, Sequence[Node]]) -> list[Node]:
     return list(seen)
 
 
-def causes(
+def root_causes(
     needs: Mapping[Node, Sequence[Node]], failed: Iterable[Node], open_: Callable[[Node], bool]
 ) -> dict[Node, Node]:
     """For every open task that can never start as things stand: the failed task at its root.

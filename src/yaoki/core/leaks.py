@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from yaoki.core.model import Finding, Item, Outcome
-from yaoki.core.redact import forms_of
+from yaoki.core.model import Finding, FindingItem, Outcome
+from yaoki.core.redact import written_forms
 
-SECRETS, PATTERN = "secrets", "secret-added"
+SECRETS_CHECK, SECRET_ADDED_PATTERN = "secrets", "secret-added"
 LEAKS_MAX, SHOWN = 50, 5
 # White space that tools put into long lines of base64 and hex.
 _BLANKS = b" \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NewContent:
     """A piece of what would land: of a file, its name, or a commit message.
 
     `before` is what stood there: what it held already is nothing new.  `line` is that of the first
@@ -37,7 +37,7 @@ class Leak:
     line: int
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         return f"{self.where}:{self.line}" if self.line else self.where
 
 
@@ -46,14 +46,14 @@ class LeakSearch:
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self._forms = {
-            name: [form.encode("utf-8", "surrogatepass") for form in forms_of((value,))]
+            name: [form.encode("utf-8", "surrogatepass") for form in written_forms((value,))]
             for name, value in variables.items()
         }
 
     def __bool__(self) -> bool:
         return any(self._forms.values())
 
-    def leaks(self, parts: Iterable[Part]) -> tuple[Leak, ...]:
+    def find(self, parts: Iterable[NewContent]) -> tuple[Leak, ...]:
         """In the order in which they stand there, each once per place; bounded."""
         found: dict[Leak, None] = {}
         for part in parts:
@@ -62,7 +62,7 @@ class LeakSearch:
                 break
         return tuple(found)[:LEAKS_MAX]
 
-    def _in(self, part: Part) -> Iterator[Leak]:
+    def _in(self, part: NewContent) -> Iterator[Leak]:
         squeezed = part.content.translate(None, _BLANKS)
         for name, forms in self._forms.items():
             at = _first(part.content, part.before, forms)
@@ -101,19 +101,20 @@ def _widened(content: bytes, at: int) -> int:
     return -1
 
 
-def finding(leaks: Collection[Leak], saved: str) -> Finding:
+def leak_finding(leaks: Collection[Leak], saved: str) -> Finding:
     """`saved` is the ref that keeps the attempt's work, and with it the value."""
-    places = [f"the value of {leak.variable} in {leak.place}" for leak in leaks]
+    places = [f"the value of {leak.variable} in {leak.location}" for leak in leaks]
     more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
     return Finding(
-        SECRETS,
+        SECRETS_CHECK,
         Outcome.FAILED,
-        pattern=PATTERN,
+        pattern=SECRET_ADDED_PATTERN,
         message=f"{', '.join(places[:SHOWN])}{more}; the saved work still holds it: {saved}",
-        items=tuple(Item(leak.place, f"the value of {leak.variable}") for leak in leaks),
+        items=tuple(FindingItem(leak.location, f"the value of {leak.variable}") for leak in leaks),
         params={
             "secrets": [
-                {"name": leak.place, "message": f"the value of {leak.variable}"} for leak in leaks
+                {"name": leak.location, "message": f"the value of {leak.variable}"}
+                for leak in leaks
             ]
         },
     )

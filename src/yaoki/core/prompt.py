@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from yaoki.core import planning_brief
-from yaoki.core.decide.escalation import hint
+from yaoki.core import planner_prompt
+from yaoki.core.decide.escalation import retry_hint
 from yaoki.core.excerpt import clip_bytes
-from yaoki.core.model import CheckSpec, Failure, Kind, Task, TaskKind
+from yaoki.core.model import CheckSpec, Failure, FailureKind, Task, TaskKind
 
 BUDGETS: Mapping[str, int] = {
     "rules": 4_000,
@@ -45,11 +45,15 @@ def fence(text: str) -> str:
     return f"{bar}\n{text}\n{bar}"
 
 
-Teller = Callable[[Failure, Mapping[Kind, str]], str]
+FailureWriter = Callable[[Failure, Mapping[FailureKind, str]], str]
 
 
-def compose(
-    task: Task, tell: Teller | None = None, context: str = "", *, known: bool = False
+def compose_prompt(
+    task: Task,
+    write_failure: FailureWriter | None = None,
+    context: str = "",
+    *,
+    session_resumed: bool = False,
 ) -> Prompt:
     """The whole prompt.  If the words about the failure cannot be made, generic ones are used.
 
@@ -59,20 +63,20 @@ def compose(
     failed, fault = "", ""
     if task.feedback is not None:
         try:
-            failed = (tell or what_failed)(task.feedback, task.spec.policy.hints)
+            failed = (write_failure or describe_failure)(task.feedback, task.spec.policy.hints)
         except Exception as error:  # noqa: BLE001 - whatever a teller does, the attempt must go on
             failed, fault = GENERIC_HINT, f"{type(error).__name__}: {error}"
-    fill = task.spec.fill
+    fill = task.spec.planning_brief
     sections: tuple[tuple[str, str, str], ...] = (
-        ("Rules", "rules", planning_brief.RULES if fill else _rules(task)),
+        ("Rules", "rules", planner_prompt.PLANNER_RULES if fill else _rules(task)),
         ("Task", "task", task.spec.goal),
         ("What there is", "context", context),
         ("What failed in the last try", "failed", failed),
-        ("What a person said", "person", task.words),
+        ("What a person said", "person", task.answer_text),
         ("How it will be checked", "checked", "" if fill else _checked(task)),
-        ("Your answer", "answer", planning_brief.form(fill) if fill else ""),
+        ("Your answer", "answer", planner_prompt.answer_form(fill) if fill else ""),
     )
-    if known and task.feedback is not None:
+    if session_resumed and task.feedback is not None:
         sections = tuple(section for section in sections if section[1] in {"failed", "person"})
     blocks = [
         f"# {title}\n\n{clip_bytes(body.strip(), BUDGETS[key])}"
@@ -96,9 +100,9 @@ def _rules(task: Task) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def what_failed(failure: Failure, hints: Mapping[Kind, str]) -> str:
+def describe_failure(failure: Failure, hints: Mapping[FailureKind, str]) -> str:
     """Exactly what failed, and nothing of the history before."""
-    parts = [hint(failure, hints), f"{failure.kind.value}: {failure.message}"]
+    parts = [retry_hint(failure, hints), f"{failure.kind.value}: {failure.message}"]
     if failure.check:
         parts.append(f"Failing check: {failure.check}")
     parts.extend(_item_lines(failure))

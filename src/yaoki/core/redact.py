@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from yaoki.core.encodings import encodings
-from yaoki.core.environment import BASIC, allowed
+from yaoki.core.encodings import encoded_variants
+from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 
 MARK = "[masked]"
 VALUE_CHARS_MIN = 6
@@ -110,7 +110,7 @@ def mask_values(text: str, secrets: Iterable[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _kept_forms(secrets: tuple[str, ...]) -> tuple[str, ...]:
-    return forms_of(secrets)
+    return written_forms(secrets)
 
 
 # Screens mask ten thousand texts with the same few values.
@@ -120,7 +120,7 @@ def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile("|".join(map(re.escape, forms))) if forms else None
 
 
-def forms_of(secrets: Iterable[str]) -> tuple[str, ...]:
+def written_forms(secrets: Iterable[str]) -> tuple[str, ...]:
     """Every way in which these values are written; the longest first, for one may hold another.
 
     A value too short to be a secret has none.  White space around one is seldom told with it.
@@ -140,7 +140,7 @@ def _forms(value: str) -> Iterator[str]:
     yield _quoted(value, _UNRESERVED).replace("%20", "+")
     yield from _in_markup(value)
     yield from _in_python(value)
-    yield from encodings(value)
+    yield from encoded_variants(value)
 
 
 def _in_python(value: str) -> Iterator[str]:
@@ -170,8 +170,8 @@ def secret_values(environ: Mapping[str, str], handed: Iterable[str] = ()) -> tup
 
     `handed` are names and globs of a plan; what every child gets anyway is no secret by them.
     """
-    given = allowed(environ, handed)
-    trusted = given.keys() - allowed(given, BASIC).keys()
+    given = filter_environment(environ, handed)
+    trusted = given.keys() - filter_environment(given, BASIC_VARIABLES).keys()
     return _longest_first(
         value
         for name, value in environ.items()
@@ -179,15 +179,17 @@ def secret_values(environ: Mapping[str, str], handed: Iterable[str] = ()) -> tup
     )
 
 
-def confidential(environ: Mapping[str, str], handed: Iterable[str] = ()) -> dict[str, str]:
+def confidential_variables(
+    environ: Mapping[str, str], handed: Iterable[str] = ()
+) -> dict[str, str]:
     """The variables, by name, whose value has no place in a commit.
 
     A value is masked on the least suspicion, but what holds up work must be a secret indeed: not a
     number, a switch or a path; and of variables whose name does not say so, none that reads like
     words, as modes, models and regions do.
     """
-    given = allowed(environ, handed)
-    trusted = given.keys() - allowed(given, BASIC).keys()
+    given = filter_environment(environ, handed)
+    trusted = given.keys() - filter_environment(given, BASIC_VARIABLES).keys()
     return {
         name: value
         for name, value in environ.items()

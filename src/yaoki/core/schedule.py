@@ -19,7 +19,9 @@ def rank(ready_at: datetime, priority: int, ageing: timedelta = AGEING) -> int:
     return round((ready_at - priority * ageing).timestamp() * 1000)
 
 
-def turns(waiting: Mapping[RunId, int], active: Mapping[RunId, int], limit: int) -> list[RunId]:
+def fair_order(
+    waiting: Mapping[RunId, int], active: Mapping[RunId, int], limit: int
+) -> list[RunId]:
     """Whose turn it is, slot by slot: always the run with the fewest tasks at work."""
     left, busy = dict(waiting), {run: active.get(run, 0) for run in waiting}
     order: list[RunId] = []
@@ -34,6 +36,6 @@ def turns(waiting: Mapping[RunId, int], active: Mapping[RunId, int], limit: int)
     return order
 
 
-def share(order: Sequence[RunId]) -> dict[RunId, int]:
+def slots_per_run(order: Sequence[RunId]) -> dict[RunId, int]:
     """How many slots each run gets."""
     return {run: list(order).count(run) for run in dict.fromkeys(order)}

@@ -38,23 +38,23 @@ SESSION_FILES = frozenset({".mcp.json", ".envrc", "opencode.json", "opencode.jso
 SESSION_PATHS = (".vscode/tasks.json", ".vscode/mcp.json")
 
 
-def outside(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
+def paths_outside_scope(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
     """The changed paths no glob covers, in order.  No scope declared: nothing is outside."""
     globs = tuple(scope)
     if not globs:
         return ()
-    return tuple(sorted(path for path in changed if not covered(path, globs)))
+    return tuple(sorted(path for path in changed if not is_in_scope(path, globs)))
 
 
-def of_yaoki(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
+def yaoki_paths(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
     """The changed paths that are yaoki's own, but for settings that the scope names."""
     given = tuple(scope)
-    allowed = bool(given) and covered(SETTINGS, given)
+    allowed = bool(given) and is_in_scope(SETTINGS, given)
     own = (path for path in changed if path.partition("/")[0].casefold() in {SETTINGS, STATE})
     return tuple(sorted(path for path in own if path != SETTINGS or not allowed))
 
 
-def of_sessions(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
+def session_paths(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
     """The changed paths by which a program is started in a person's next session.
 
     Only a glob that names the file or its folder allows one: `**` means the work, not this.
@@ -83,20 +83,20 @@ def _session_name(path: str) -> str:
 
 def _names(scope: tuple[str, ...], path: str, name: str) -> bool:
     named = (glob for glob in scope if name in glob.split("/"))
-    return covered(path, scope) and any(matches(path, glob) for glob in named)
+    return is_in_scope(path, scope) and any(matches_glob(path, glob) for glob in named)
 
 
-def covered(path: str, globs: Iterable[str]) -> bool:
+def is_in_scope(path: str, globs: Iterable[str]) -> bool:
     """Does the scope hold this path?  The last glob that matches has the say."""
     inside = False
     for glob in globs:
         taken_out = glob.startswith("!")
-        if matches(path, glob.removeprefix("!")):
+        if matches_glob(path, glob.removeprefix("!")):
             inside = not taken_out
     return inside
 
 
-def matches(path: str, glob: str) -> bool:
+def matches_glob(path: str, glob: str) -> bool:
     """Match name by name.  Keeping the set of reachable places makes many `**` cheap."""
     names = [name for name in path.split("/") if name]
     parts = [part for part in glob.removeprefix("./").split("/") if part]

@@ -13,14 +13,14 @@ from difflib import unified_diff
 from hashlib import sha256
 from typing import Any
 
-from yaoki.core.display import one_line, plain
+from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.machine.codec import to_data
 from yaoki.core.model import AgentSpec, CheckSpec
 from yaoki.core.redact import mask
 
 TEXT_CHARS_MAX = 500
 # What is in a wall is the other way round: it is asked about when it is gone.
-WALL = "wall-"
+WALL_PREFIX = "wall-"
 SETTINGS = "settings"
 # Of a check and of an agent: what they start and with what.  The rest judges, names or counts.
 CHECK_FIELDS = ("type", "argv", "shell", "cwd", "env", "entry", "options", "reader")
@@ -28,7 +28,7 @@ AGENT_FIELDS = ("preset", "command", "env", "pass_env", "model", "options")
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class CommandDigest:
     """Something that would be started, or a setting that says how far it may reach."""
 
     text: str
@@ -36,14 +36,14 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class FileCommands:
     """What one file brings: the settings, or a plan by its name."""
 
     name: str
-    commands: tuple[Command, ...] = ()
+    commands: tuple[CommandDigest, ...] = ()
 
 
-Parts = Mapping[str, Mapping[str, str]]
+TrustedTexts = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ class TrustRecord:
     asked.
     """
 
-    places: Mapping[str, Parts] = field(default_factory=dict)
+    places: Mapping[str, TrustedTexts] = field(default_factory=dict)
     stores: Mapping[str, str] = field(default_factory=dict)
     below: tuple[str, ...] = ()
 
     def covers(self, place: str) -> bool:
         return any(place == one or place.startswith(f"{one.rstrip('/')}/") for one in self.below)
 
-    def with_content(self, place: str, contents: Iterable[Content]) -> TrustRecord:
+    def with_content(self, place: str, contents: Iterable[FileCommands]) -> TrustRecord:
         held = {one.name: {c.digest: c.text for c in one.commands} for one in contents}
         kept = {n: texts for n, texts in self.places.get(place, {}).items() if n not in held}
         parts = {**kept, **held}
@@ -87,7 +87,7 @@ class TrustRecord:
 # ------------------------------------------------------------------ what changed
 
 
-def changed(content: Content, trusted: Parts) -> list[str]:
+def describe_changes(content: FileCommands, trusted: TrustedTexts) -> list[str]:
     """What a person is asked about, line by line: all of it the first time, then the difference.
 
     Nothing when all of it is trusted.  What no longer runs is no question; a wall that is gone is.
@@ -95,7 +95,7 @@ def changed(content: Content, trusted: Parts) -> list[str]:
     known = {digest for part in trusted.values() for digest in part}
     now = {command.digest for command in content.commands}
     before = trusted.get(content.name, {})
-    torn = [digest for digest in before if digest.startswith(WALL) and digest not in now]
+    torn = [digest for digest in before if digest.startswith(WALL_PREFIX) and digest not in now]
     if now <= known and not torn:
         return []
     texts = [command.text for command in content.commands]
@@ -114,7 +114,7 @@ def changed(content: Content, trusted: Parts) -> list[str]:
 PLAIN_WORD = re.compile(r"[\w@%+=:,./{}-]+")
 
 
-def of_check(spec: CheckSpec) -> Command | None:
+def digest_check(spec: CheckSpec) -> CommandDigest | None:
     """None for a check that starts nothing."""
     held = _picked(spec, CHECK_FIELDS)
     if spec.agent is not None:
@@ -127,7 +127,7 @@ def of_check(spec: CheckSpec) -> Command | None:
     return _made(f"check {spec.name}: {what}{where}{_env(spec.env)}", held)
 
 
-def of_agent(spec: AgentSpec) -> Command:
+def digest_agent(spec: AgentSpec) -> CommandDigest:
     what = _quoted(spec.command) or spec.preset
     options = f" {json.dumps(to_data(spec.options), sort_keys=True)}" if spec.options else ""
     handed = f", sees {' '.join(spec.pass_env)}" if spec.pass_env else ""
@@ -135,16 +135,16 @@ def of_agent(spec: AgentSpec) -> Command:
     return _made(text, _picked(spec, AGENT_FIELDS))
 
 
-def of_setup(argv: Iterable[str], cwd: str = ".") -> Command:
+def digest_setup(argv: Iterable[str], cwd: str = ".") -> CommandDigest:
     words = tuple(argv)
     where = f" (in {cwd})" if cwd not in ("", ".") else ""
     return _made(f"set-up: {_quoted(words)}{where}", {"setup": list(words), "cwd": cwd})
 
 
-def of_setting(key: str, value: object, shown: object, *, wall: bool = False) -> Command:
+def digest_setting(key: str, value: object, shown: object, *, wall: bool = False) -> CommandDigest:
     text = f"{key} = {json.dumps(to_data(shown))}"
     made = _made(text, {key: to_data(value)})
-    return Command(made.text, f"{WALL}{made.digest}") if wall else made
+    return CommandDigest(made.text, f"{WALL_PREFIX}{made.digest}") if wall else made
 
 
 def _picked(spec: AgentSpec | CheckSpec, names: Iterable[str]) -> dict[str, Any]:
@@ -163,8 +163,8 @@ def _env(env: Mapping[str, str]) -> str:
     return f" with {' '.join(f'{name}={value}' for name, value in env.items())}" if env else ""
 
 
-def _made(text: str, held: Mapping[str, Any]) -> Command:
+def _made(text: str, held: Mapping[str, Any]) -> CommandDigest:
     digest = sha256(json.dumps(held, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
-    safe = mask(plain(text), ())
+    safe = mask(strip_terminal_codes(text), ())
     long = f"… ({len(safe)} characters)" if len(safe) > TEXT_CHARS_MAX else ""
-    return Command(one_line(safe, TEXT_CHARS_MAX) + long, digest)
+    return CommandDigest(one_line(safe, TEXT_CHARS_MAX) + long, digest)

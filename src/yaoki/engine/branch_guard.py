@@ -5,83 +5,83 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from yaoki.core.model import Run, TaskKind
-from yaoki.engine.foreign_commits import accept, refuse_forged
-from yaoki.errors import BranchStrayed, NotNow, WorkspaceError
-from yaoki.ports import Row, Store, Workspace
+from yaoki.engine.foreign_commits import accept_foreign_commit, refuse_foreign_commits
+from yaoki.errors import BranchMovedExternally, NotNow, WorkspaceError
+from yaoki.ports import Store, TaskRow, Workspace
 
 # How the reason of such a pause begins.
-BRANCH = "branch: "
+BRANCH_PAUSE = "branch: "
 BACK = "put it back"
 
 
-def _way(strayed: BranchStrayed) -> str:
+def _way(strayed: BranchMovedExternally) -> str:
     """A command puts it back; anything else says for itself what it is."""
-    return f"{BACK}: {strayed.way}" if strayed.way else strayed.hint
+    return f"{BACK}: {strayed.restore_command}" if strayed.restore_command else strayed.hint
 
 
-def landed_on(rows: Sequence[Row]) -> list[Row]:
+def rows_on_run_branch(rows: Sequence[TaskRow]) -> list[TaskRow]:
     """What must stand on the run branch; what subtasks landed comes there with their group."""
-    waiting = {row.id for row in rows if row.kind == TaskKind.GROUP and not row.landed}
-    return [row for row in rows if row.landed and row.parent not in waiting]
+    waiting = {row.id for row in rows if row.kind == TaskKind.GROUP and not row.landed_commit}
+    return [row for row in rows if row.landed_commit and row.parent not in waiting]
 
 
-class Guard:
+class BranchGuard:
     """Holds the run branch against what the store knows to have landed on it."""
 
     def __init__(self, store: Store, workspace: Workspace) -> None:
         self._store, self._workspace = store, workspace
 
-    def look(self, run: Run) -> None:
+    def pause_on_drift(self, run: Run) -> None:
         """At the beginning of a life, and before a run is called done."""
-        rows = landed_on(self._store.rows(run.id))
+        rows = rows_on_run_branch(self._store.rows(run.id))
         try:
             if rows:
-                self._workspace.bring_along(run)
+                self._workspace.push_existing_run(run)
                 self._refuse(run, rows)
-        except BranchStrayed as strayed:
+        except BranchMovedExternally as strayed:
             self._ask(run, strayed)
 
-    def ask(self, run: Run, strayed: BranchStrayed) -> None:
+    def pause_for(self, run: Run, strayed: BranchMovedExternally) -> None:
         """Somebody at work met it, who knows only what he has seen: the store says what else the
         branch must hold, and so where it has to go back to.
         """
         try:
-            self._refuse(run, landed_on(self._store.rows(run.id)))
-        except BranchStrayed as whole:
+            self._refuse(run, rows_on_run_branch(self._store.rows(run.id)))
+        except BranchMovedExternally as whole:
             strayed = whole
         except WorkspaceError as failed:
             # What was met is asked about all the same.
             self._store.note(run.id, "WARNING", {"message": failed.sentence})
         self._ask(run, strayed)
 
-    def _ask(self, run: Run, strayed: BranchStrayed) -> None:
+    def _ask(self, run: Run, strayed: BranchMovedExternally) -> None:
         """Nothing of the run is claimed, so nothing lands, until a person has put it back."""
-        self._store.pause(run.id, f"{BRANCH}{strayed.sentence}; {_way(strayed)}")
+        self._store.pause(run.id, f"{BRANCH_PAUSE}{strayed.sentence}; {_way(strayed)}")
 
-    def refuse(self, run: Run, otherwise: str = "") -> None:
+    def refuse_drift(self, run: Run, otherwise: str = "") -> None:
         """A person goes on, or ships it: only once the branch is back, also where nothing has
         landed yet.  `otherwise` is what else may be done.
         """
         try:
-            self._refuse(run, landed_on(self._store.rows(run.id)))
-        except BranchStrayed as strayed:
+            self._refuse(run, rows_on_run_branch(self._store.rows(run.id)))
+        except BranchMovedExternally as strayed:
             ways = "; ".join(filter(None, (_way(strayed), otherwise)))
             raise NotNow(strayed.sentence, hint=ways) from strayed
 
-    def freed(self, run: Run) -> None:
+    def refuse_unrestored(self, run: Run) -> None:
         """A person says go: the branch must be back, and nobody's checkout."""
-        self.refuse(run)
+        self.refuse_drift(run)
         try:
-            self._workspace.refuse_held(run)
-        except BranchStrayed as held:
+            self._workspace.refuse_checked_out(run)
+        except BranchMovedExternally as held:
             raise NotNow(held.sentence, hint=held.hint) from held
 
-    def accept(self, run: Run, commit: str, how: str = "") -> None:
+    def accept_commit(self, run: Run, commit: str, how: str = "") -> None:
         """A person takes a step that no task landed as it is; the store remembers."""
-        accept(self._store, self._workspace, run, commit, how)
+        accept_foreign_commit(self._store, self._workspace, run, commit, how)
 
-    def _refuse(self, run: Run, rows: Sequence[Row]) -> None:
+    def _refuse(self, run: Run, rows: Sequence[TaskRow]) -> None:
         # Who landed nothing of his own stands at what he found there, whoever put it there.
-        landed = [row.landed for row in rows if row.landed != row.onto]
-        self._workspace.refuse_strayed(run, landed)
-        refuse_forged(self._store, self._workspace, run)
+        landed = [row.landed_commit for row in rows if row.landed_commit != row.onto]
+        self._workspace.refuse_drift(run, landed)
+        refuse_foreign_commits(self._store, self._workspace, run)

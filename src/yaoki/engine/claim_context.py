@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from yaoki.core.machine.events import Event
-from yaoki.ports import Riders
+from yaoki.ports import QueueMembers
 
 
-class Superseded(Exception):
+class ClaimSuperseded(Exception):
     """The claim was lost while the stage ran; nothing may be recorded."""
 
 
 def _nobody() -> None:
     """Without a store behind it no claim is certain."""
-    raise Superseded
+    raise ClaimSuperseded
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class ClaimContext:
     """Why the carrier of a task must let go: empty, `cancel`, `stop` or `lost`.
 
     `why` knows what the last heartbeat knew.  `confirm` asks the store itself and comes back only
@@ -33,13 +33,13 @@ class Hold:
     `environment` are the task's own variables.
     """
 
-    why: Callable[[], str]
+    stop_reason: Callable[[], str]
     note: Callable[[str, Mapping[str, Any]], None] = lambda _name, _data: None
     record: Callable[[Event], None] = lambda _: None
-    confirm: Callable[[], None] = _nobody
-    yields: Callable[[], bool] = lambda: False
-    riders: Riders = frozenset
-    lent: Callable[[], AbstractContextManager[None]] = nullcontext
+    confirm_claim: Callable[[], None] = _nobody
+    must_yield: Callable[[], bool] = lambda: False
+    queue_members: QueueMembers = frozenset
+    release_slot: Callable[[], AbstractContextManager[None]] = nullcontext
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def warn(self, words: str) -> None:

@@ -9,40 +9,47 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from yaoki.core.machine.events import Judged, Undone, Unlanded
+from yaoki.core.machine.events import Judged, LandingReverted, UndoCompleted
 from yaoki.core.model import Run, Stage, State
-from yaoki.errors import BranchStrayed, NotNow
-from yaoki.ports import Entry, LandedStep, Row, Store, Workspace
+from yaoki.errors import BranchMovedExternally, NotNow
+from yaoki.ports import JournalEntry, LandedStep, Store, TaskRow, Workspace
 
 PAGE = 1000
-REPAIRED = "RECONCILED"
-FOREIGN = "foreign step"
+RECONCILED = "RECONCILED"
+FOREIGN_COMMIT = "foreign step"
 
 
-def refuse_forged(store: Store, workspace: Workspace, run: Run) -> None:
-    """Raise `BranchStrayed` at the first step that the store does not know.
+def refuse_foreign_commits(store: Store, workspace: Workspace, run: Run) -> None:
+    """Raise `BranchMovedExternally` at the first step that the store does not know.
 
     The branch is read first: what lands in between is proven by then, and known.
     """
-    if run.merged and workspace.lacks(run, [run.base]):
+    if run.merged_commit and workspace.missing_commits(run, [run.base]):
         return  # it was the user's, who has deleted it
-    steps = workspace.landings(run)
+    steps = workspace.list_landings(run)
     known, strange = _looked(store, run, steps)
     if strange:
         raise _refusal(workspace, run, steps, strange[0], known)
 
 
-def accept(store: Store, workspace: Workspace, run: Run, commit: str, how: str = "") -> None:
+def accept_foreign_commit(
+    store: Store, workspace: Workspace, run: Run, commit: str, how: str = ""
+) -> None:
     """Write down that a person takes this step as it is; what is not strange needs no yes."""
-    _, strange = _looked(store, run, workspace.landings(run))
+    _, strange = _looked(store, run, workspace.list_landings(run))
     if commit not in {step.commit for step in strange}:
         named = strange[0].commit if strange else ""
         raise NotNow(
             f"{run.branch} holds no step {commit[:12]} that is to be accepted",
             hint=f"yaoki answer {run.id} go" + (f" --accept {named}" if named else ""),
         )
-    repair = {"mismatch": FOREIGN, "commit": commit, "repair": "accepted by a person", "how": how}
-    store.note(run.id, REPAIRED, repair)
+    repair = {
+        "mismatch": FOREIGN_COMMIT,
+        "commit": commit,
+        "repair": "accepted by a person",
+        "how": how,
+    }
+    store.note(run.id, RECONCILED, repair)
 
 
 def _looked(
@@ -56,19 +63,19 @@ def _looked(
     past = _past(store, run)
     known |= past.made
     # Whoever takes work back moves the branch first, and may have been killed then.
-    undone = known if past.undid or any(row.undo_wanted for row in rows) else set()
+    undone = known if past.undid or any(row.undo_requested for row in rows) else set()
     strange = [step for step in steps if not (step.commit in known or step.undoes in undone)]
     return known, [] if past.repaired else strange
 
 
-def _known(store: Store, rows: Sequence[Row]) -> set[str]:
+def _known(store: Store, rows: Sequence[TaskRow]) -> set[str]:
     """What stands there for a task, and what is landing now.
 
     Who landed nothing of his own stands at what he found, which proves nothing of that.
     """
-    own = {row.landed for row in rows if row.landed and row.landed != row.onto}
+    own = {row.landed_commit for row in rows if row.landed_commit and row.landed_commit != row.onto}
     landing = (row for row in rows if row.state is State.ACTIVE and row.stage == Stage.LAND)
-    return own | {store.task(row.id).work.proven for row in landing}
+    return own | {store.task(row.id).work.verified_commit for row in landing}
 
 
 @dataclass(slots=True)
@@ -83,17 +90,17 @@ class _Past:
     undid: bool = False
     repaired: bool = False
 
-    def learn(self, entry: Entry) -> None:
+    def learn(self, entry: JournalEntry) -> None:
         data = entry.data
         match entry.event:
             case Judged.NAME if data.get("passed") and data.get("commit") != data.get("onto"):
                 self.made.add(str(data["commit"]))
-            case Undone.NAME | Unlanded.NAME:
+            case UndoCompleted.NAME | LandingReverted.NAME:
                 self.made.add(str(data.get("commit") or data.get("head") or ""))
                 self.undid = True
-            case event if event == REPAIRED and data.get("mismatch") == "corrupt store":
+            case event if event == RECONCILED and data.get("mismatch") == "corrupt store":
                 self.repaired = True
-            case event if event == REPAIRED and data.get("mismatch") == FOREIGN:
+            case event if event == RECONCILED and data.get("mismatch") == FOREIGN_COMMIT:
                 self.made.add(str(data["commit"]))
 
 
@@ -113,15 +120,15 @@ def _refusal(
     steps: Sequence[LandedStep],
     strange: LandedStep,
     known: set[str],
-) -> BranchStrayed:
+) -> BranchMovedExternally:
     at = [step.commit for step in steps].index(strange.commit)
     before = steps[at - 1].commit if at else run.base
     words = f"{run.branch} holds {strange.commit[:12]}, which no task of the run landed"
     upon = sum(step.commit in known for step in steps[at + 1 :])
     if not upon:
-        return BranchStrayed(words, way=workspace.way_back(run, before))
+        return BranchMovedExternally(words, restore_command=workspace.way_back(run, before))
     stand = f"{upon} landing{' stands' if upon == 1 else 's stand'} on it"
     take = f"if it may stay: yaoki answer {run.id} go --accept {strange.commit}"
     leave = f"if not: yaoki cancel {run.id}"
     hint = f"look: git show {strange.commit}; {take}; {leave}"
-    return BranchStrayed(f"{words}; {stand}", hint=hint)
+    return BranchMovedExternally(f"{words}; {stand}", hint=hint)

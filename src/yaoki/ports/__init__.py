@@ -5,71 +5,86 @@ One implementation each lives on the floor above; tests and the simulation bring
 
 from __future__ import annotations
 
-from yaoki.ports.agents import Agent, Order, Telling, Told
-from yaoki.ports.checks import Checker, Quality
+from yaoki.ports.agents import AgentDriver, AttemptRequest, PromptText, PromptWriter
+from yaoki.ports.checks import Checker, QualityCriteria
 from yaoki.ports.clock import Clock
 from yaoki.ports.notices import Channel, Notice
-from yaoki.ports.planning import PlanAnswer, Planning
-from yaoki.ports.processes import LENT, OUTBOX, SANDBOX, Launch, Look, Processes, outbox
-from yaoki.ports.proof_rooms import ProofRoom, ProofRooms, RoomPlaces
-from yaoki.ports.store import Account, Baselines, Beat, Entry, Row, Store
-from yaoki.ports.workers import ALL, BEGUN, NOTHING_NEW, Seen, Serving
+from yaoki.ports.planner import PlannerAnswer, PlanReader
+from yaoki.ports.processes import (
+    OUTBOX,
+    SANDBOX_FOLDERS_NAME,
+    SANDBOX_VARIABLE,
+    Launch,
+    Processes,
+    ProcessState,
+    outbox,
+)
+from yaoki.ports.proof_rooms import ProofRoom, ProofRooms, RoomFolders
+from yaoki.ports.store import (
+    Baselines,
+    HeartbeatResult,
+    JournalEntry,
+    LimitedAccount,
+    Store,
+    TaskRow,
+)
+from yaoki.ports.workers import ALL, BEGUN, NOTHING_NEW, WorkerInfo, WorkerSeen
 from yaoki.ports.workspace import (
     WORKTREE_LINK,
     Candidate,
-    Kept,
+    CommittedAttempt,
+    IgnoredFile,
     LandedStep,
-    Lent,
-    Merged,
-    Place,
-    Riders,
+    MergeResult,
+    PreparedWorktree,
+    QueueMembers,
+    SandboxFolders,
     SavedWork,
-    Uncommitted,
     Workspace,
 )
 
 __all__ = [
     "ALL",
     "BEGUN",
-    "LENT",
     "NOTHING_NEW",
     "OUTBOX",
-    "SANDBOX",
+    "SANDBOX_FOLDERS_NAME",
+    "SANDBOX_VARIABLE",
     "WORKTREE_LINK",
-    "Account",
-    "Agent",
+    "AgentDriver",
+    "AttemptRequest",
     "Baselines",
-    "Beat",
     "Candidate",
     "Channel",
     "Checker",
     "Clock",
-    "Entry",
-    "Kept",
+    "CommittedAttempt",
+    "HeartbeatResult",
+    "IgnoredFile",
+    "JournalEntry",
     "LandedStep",
     "Launch",
-    "Lent",
-    "Look",
-    "Merged",
+    "LimitedAccount",
+    "MergeResult",
     "Notice",
-    "Order",
-    "Place",
-    "PlanAnswer",
-    "Planning",
+    "PlanReader",
+    "PlannerAnswer",
+    "PreparedWorktree",
+    "ProcessState",
     "Processes",
+    "PromptText",
+    "PromptWriter",
     "ProofRoom",
     "ProofRooms",
-    "Quality",
-    "Riders",
-    "RoomPlaces",
-    "Row",
+    "QualityCriteria",
+    "QueueMembers",
+    "RoomFolders",
+    "SandboxFolders",
     "SavedWork",
-    "Seen",
-    "Serving",
     "Store",
-    "Telling",
-    "Told",
-    "Uncommitted",
+    "TaskRow",
+    "WorkerInfo",
+    "WorkerSeen",
     "Workspace",
     "outbox",
 ]

@@ -8,12 +8,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
-from yaoki.core.model import AgentExit, AgentSpec, Failure, Kind, TaskId
-from yaoki.ports.processes import Launch, Look
+from yaoki.core.model import AgentExit, AgentSpec, Failure, FailureKind, TaskId
+from yaoki.ports.processes import Launch, ProcessState
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class AttemptRequest:
     """What an agent is asked to do in one attempt.
 
     `session` is the agent's own conversation to go on with; empty: a new one.
@@ -34,27 +34,27 @@ class Order:
     session: str = ""
 
 
-class Agent(Protocol):
+class AgentDriver(Protocol):
     """Knows how to call one kind of agent, and how to read what it left."""
 
     def preflight(self, spec: AgentSpec) -> None:
         """Raise `Fault` when the agent cannot possibly run (binary missing, not executable)."""
 
-    def launch(self, order: Order) -> Launch: ...
+    def build_launch(self, order: AttemptRequest) -> Launch: ...
 
-    def resumes(self, spec: AgentSpec) -> bool:
+    def can_resume(self, spec: AgentSpec) -> bool:
         """Can it go on with an earlier conversation of its own?"""
 
-    def read(self, folder: Path, look: Look) -> AgentExit: ...
+    def read(self, folder: Path, look: ProcessState) -> AgentExit: ...
 
-    def question(self, folder: Path) -> str:
+    def pending_question(self, folder: Path) -> str:
         """What the agent asks a person while it still runs; empty when it asks nothing."""
 
-    def waits(self, folder: Path) -> timedelta:
+    def announced_wait(self, folder: Path) -> timedelta:
         """How long the agent means to wait by itself; zero when it works."""
 
 
-class Told(Protocol):
+class PromptText(Protocol):
     """Words about a failure, the file they came from, how it was found, and what went wrong."""
 
     @property
@@ -67,5 +67,5 @@ class Told(Protocol):
     def fault(self) -> str: ...
 
 
-class Telling(Protocol):
-    def tell(self, failure: Failure, hints: Mapping[Kind, str]) -> Told: ...
+class PromptWriter(Protocol):
+    def write(self, failure: Failure, hints: Mapping[FailureKind, str]) -> PromptText: ...

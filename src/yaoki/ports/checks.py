@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from yaoki.core.model import CheckSpec, Finding
-from yaoki.core.model.change import Change, Claims
+from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
 
 
@@ -28,33 +28,35 @@ class Checker(Protocol):
         `stop` is asked while it runs; true means end it at once.
         """
 
-    def narrowed(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:
+    def narrow(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:
         """The check for just the tests that failed; None where they cannot be run alone."""
 
-    def masked(self, finding: Finding, handed: Sequence[str]) -> Finding:
+    def mask_finding(self, finding: Finding, handed: Sequence[str]) -> Finding:
         """A finding about the change itself, without the values that agents are `handed`."""
 
-    def confidential(self, handed: Sequence[str], written: Mapping[str, str]) -> Mapping[str, str]:
+    def confidential_variables(
+        self, handed: Sequence[str], written: Mapping[str, str]
+    ) -> Mapping[str, str]:
         """The variables, by name, whose value has no place in a commit.
 
         `handed` are names and globs of a plan, `written` variables that it gives a value itself.
         """
 
 
-class Quality(Protocol):
+class QualityCriteria(Protocol):
     """The criteria on the diff; pure, so a module with these functions will do."""
 
-    def judge(
-        self, changes: Sequence[Change], claims: Claims, *, exists: Callable[[str], bool]
+    def judge_criteria(
+        self, changes: Sequence[Change], claims: ChangeContext, *, exists: Callable[[str], bool]
     ) -> tuple[Finding, ...]: ...
 
-    def gamed(self, changes: Sequence[Change]) -> Finding | None:
+    def find_gaming(self, changes: Sequence[Change]) -> Finding | None:
         """Code that serves a check instead of the task; None when there is none."""
 
     def is_trivial(self, changes: Sequence[Change]) -> bool:
         """True when only blank lines, comments or empty files were changed."""
 
-    def review(
+    def review_definition(
         self,
         checks: Sequence[CheckSpec],
         changes: Sequence[Change],

@@ -10,9 +10,9 @@ from typing import Protocol
 
 OUTBOX = "outbox"
 # Set for an agent in the sandbox: the store is out of its reach.
-SANDBOX = "YAOKI_SANDBOX"
+SANDBOX_VARIABLE = "YAOKI_SANDBOX"
 # Beside the worktrees: what the commands of a task have for themselves inside the sandbox.
-LENT = ".lent"
+SANDBOX_FOLDERS_NAME = ".lent"
 
 
 def outbox(folder: Path) -> Path:
@@ -47,7 +47,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ProcessState:
     """How a launched process stands, seen from its folder.
 
     `phase` is absent (never started), running, exited (exit facts present) or gone (started,
@@ -63,7 +63,7 @@ class Look:
     output_bytes: int = 0
     start_error: str = ""
     start_errno: int = 0
-    not_entered: bool = False
+    cwd_not_entered: bool = False
 
 
 class Processes(Protocol):
@@ -72,10 +72,10 @@ class Processes(Protocol):
     def start(self, folder: Path, launch: Launch) -> None:
         """Start it, at most once per folder however often this is called."""
 
-    def look(self, folder: Path) -> Look: ...
+    def inspect(self, folder: Path) -> ProcessState: ...
 
-    def renew(self, folder: Path) -> None:
+    def renew_lease(self, folder: Path) -> None:
         """Tell the shim that somebody still holds the lease."""
 
-    def end(self, folder: Path, why: str) -> Look:
+    def end(self, folder: Path, why: str) -> ProcessState:
         """End the whole tree, detached grandchildren included, and say how it stands then."""

@@ -10,7 +10,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class RoomPlaces:
+class RoomFolders:
     """The private folders of one look: each is empty when a check starts."""
 
     home: Path
@@ -26,19 +26,19 @@ class ProofRoom(Protocol):
         """The folder that holds the commit: the working directory of checks."""
 
     @property
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """True when set-up has finished here for the room's key."""
 
-    def put(self, commit: str) -> None:
+    def check_out(self, commit: str) -> None:
         """Make the room contain exactly this commit and the output of set-up."""
 
-    def seal(self) -> None:
+    def record_setup_output(self) -> None:
         """Record everything beside the commit as the output of set-up."""
 
-    def changed(self) -> tuple[str, ...]:
+    def changed_files(self) -> tuple[str, ...]:
         """The tracked files that differ from the commit that was put here."""
 
-    def refresh(self) -> RoomPlaces:
+    def empty_private_folders(self) -> RoomFolders:
         """Empty the private home, temporary folder and report folder."""
 
     def occupy(self, folder: Path | None) -> None:
@@ -55,7 +55,7 @@ class ProofRooms(Protocol):
     def key(self, commit: str, setup: Sequence[Sequence[str]], inputs: Sequence[str]) -> str:
         """Identify the set-up of a commit: commands, their input files, platform and tools."""
 
-    def taken(self, key: str, *, fresh: bool = False) -> AbstractContextManager[ProofRoom]:
+    def acquire(self, key: str, *, fresh: bool = False) -> AbstractContextManager[ProofRoom]:
         """Hold a room for this key: one that is set up already, if there is one and nobody asks
         for a fresh one.
         """

@@ -12,7 +12,7 @@ ALL, BEGUN, NOTHING_NEW = "all", "begun", "nothing-new"
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class WorkerInfo:
     """What a worker tells of itself.  `runs` is empty when it serves all of them.
 
     `waits` says why it begins nothing new, `doing` is SERVING or STOPPING.
@@ -24,16 +24,16 @@ class Serving:
     slots: int
     tags: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
-    waits: str = ""
-    doing: str = "SERVING"
+    idle_reason: str = ""
+    activity: str = "SERVING"
     background: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class WorkerSeen:
     """A worker that told of itself not long ago, and the tasks it holds."""
 
-    worker: Serving
+    worker: WorkerInfo
     since: datetime
-    beat: datetime
+    last_beat: datetime
     tasks: tuple[TaskId, ...] = ()

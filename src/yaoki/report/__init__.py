@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from yaoki.report.canonical import file_text
+from yaoki.report.canonical import receipt_text
 from yaoki.report.check_outputs import CheckOutputs
-from yaoki.report.document import Held, Sources, report_document
-from yaoki.report.fold import Fold, fold
-from yaoki.report.markdown import markdown
-from yaoki.report.page import page
-from yaoki.report.receipt import Branch, GitFacts, Step, look, make
-from yaoki.report.verification import Line, line_of, verify
+from yaoki.report.document import EscalationDetails, ReportSources, report_document
+from yaoki.report.journal_summary import JournalSummary, summarize_journal
+from yaoki.report.markdown import render_markdown
+from yaoki.report.page import render_page
+from yaoki.report.receipt import BranchStep, GitFacts, RunBranchState, make_receipt, read_run_branch
+from yaoki.report.verification import VerificationResult, verification_result, verify_receipt
 
 __all__ = [
-    "Branch",
+    "BranchStep",
     "CheckOutputs",
-    "Fold",
+    "EscalationDetails",
     "GitFacts",
-    "Held",
-    "Line",
-    "Sources",
-    "Step",
-    "file_text",
-    "fold",
-    "line_of",
-    "look",
-    "make",
-    "markdown",
-    "page",
+    "JournalSummary",
+    "ReportSources",
+    "RunBranchState",
+    "VerificationResult",
+    "make_receipt",
+    "read_run_branch",
+    "receipt_text",
+    "render_markdown",
+    "render_page",
     "report_document",
-    "verify",
+    "summarize_journal",
+    "verification_result",
+    "verify_receipt",
 ]

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.model import Kind
-from yaoki.ports import Entry
-from yaoki.views.story import failure_words, told
-from yaoki.views.why import ENDS
+from yaoki.core.model import FailureKind
+from yaoki.ports import JournalEntry
+from yaoki.views.entry_text import describe_entry, failure_words
+from yaoki.views.why import END_EVENTS
 
 TRIES_KEPT = 100
 ASKED_KEPT = 20
 CHECKS_KEPT = 200
 # What a task waits for after which event; any other event leaves it as it is.
 TURN, RETRY, PERSON, OVER = "turn", "retry", "person", ""
-WAITS: Mapping[str, str] = {
+WAIT_AFTER_EVENT: Mapping[str, str] = {
     "TASK_SUBMITTED": TURN,
     "LEASE_EXPIRED": TURN,
     "LEASE_RELEASED": TURN,
@@ -39,11 +39,11 @@ WAITS: Mapping[str, str] = {
 KNOWN_SHOWN = 5
 # How `core.baseline.weigh` begins when it let failures of the base pass: all that journals tell
 # which do not name them under `known`.
-AT_BASE = " stood at the base already: "
+KNOWN_AT_BASE = " stood at the base already: "
 
 
 @dataclass(slots=True)
-class Checked:
+class CheckRecord:
     """What one check said of one commit."""
 
     check: str
@@ -54,31 +54,31 @@ class Checked:
     message: str
     log: str
     tests: int | None = None
-    known: int = 0
+    known_failures: int = 0
 
 
 @dataclass(slots=True)
-class Proof:
+class LandingProof:
     """A passed judgment: exactly this commit may land."""
 
     commit: str
     onto: str
     unchanged: bool
-    checks: tuple[Checked, ...]
+    checks: tuple[CheckRecord, ...]
 
 
 @dataclass(slots=True)
-class Asked:
+class PersonWait:
     """A stretch in which an attempt waited for a person; without an end it still does."""
 
     at: datetime
-    why: str
+    reason: str
     until: datetime | None = None
     choice: str = ""
 
 
 @dataclass(slots=True)
-class Try:
+class AttemptRecord:
     """One attempt.  What its agent did not tell stays None, which is unknown."""
 
     attempt: int
@@ -87,7 +87,7 @@ class Try:
     until: datetime | None = None
     ended: str = ""
     landed: bool = False
-    agent_started: bool = False
+    prompt_sent: bool = False
     agent_runs: int = 0
     agent_s: float = 0.0
     session: str = ""
@@ -95,40 +95,40 @@ class Try:
     tokens: int | None = None
     # How its agent ended, where that was not well: `hang`, `deadline`, `signal 11`, `code 1`.
     agent_end: str = ""
-    asked: list[Asked] = field(default_factory=list)
+    person_waits: list[PersonWait] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Told:
+class TaskRecord:
     """A task, folded from its lines; bounded however many there are."""
 
-    tries: dict[int, Try] = field(default_factory=dict)
-    tries_left_out: int = 0
-    looked: dict[str, Checked] = field(default_factory=dict)
-    looked_at: str = ""
-    proof: Proof | None = None
+    attempts: dict[int, AttemptRecord] = field(default_factory=dict)
+    attempts_left_out: int = 0
+    checks: dict[str, CheckRecord] = field(default_factory=dict)
+    checked_commit: str = ""
+    proof: LandingProof | None = None
     retries: Counter[tuple[str, str]] = field(default_factory=Counter)
     # Failures that were not tried again by themselves, and the last attempt among them.
     not_retried: Counter[tuple[str, str]] = field(default_factory=Counter)
-    ended_with: int = 0
-    fell_as: tuple[str, str] | None = None
+    last_failed_attempt: int = 0
+    last_failure: tuple[str, str] | None = None
     flaky: Counter[str] = field(default_factory=Counter)
-    red_before: dict[str, str] = field(default_factory=dict)
-    waited: dict[str, float] = field(default_factory=dict)
-    waits: str = OVER
-    since: datetime | None = None
+    failing_before: dict[str, str] = field(default_factory=dict)
+    waited_s: dict[str, float] = field(default_factory=dict)
+    waiting_for: str = OVER
+    waiting_since: datetime | None = None
     checks_s: float = 0.0
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: JournalEntry) -> None:
         """The next line, oldest first."""
-        if entry.event in WAITS:
-            self.turn_to(WAITS[entry.event], entry.at)
+        if entry.event in WAIT_AFTER_EVENT:
+            self.switch_wait(WAIT_AFTER_EVENT[entry.event], entry.at)
         match entry.event:
             case "ATTEMPT_STARTED":
                 self._started(entry)
             case "PROMPT_SENT":
-                if one := self.tries.get(entry.attempt):
-                    one.agent_started = True
+                if one := self.attempts.get(entry.attempt):
+                    one.prompt_sent = True
             case "AGENT_FINISHED":
                 self._finished(entry)
             case "CHECK_FINISHED":
@@ -149,24 +149,24 @@ class Told:
                 self._answered(entry)
             case _:
                 pass  # tells nothing of an attempt
-        if entry.event in ENDS:
+        if entry.event in END_EVENTS:
             self._ended(entry)
 
-    def turn_to(self, waits: str, at: datetime) -> None:
+    def switch_wait(self, waits: str, at: datetime) -> None:
         """What it waited for until now is added up."""
-        if self.waits and self.since is not None:
-            spent = max(0.0, (at - self.since).total_seconds())
-            self.waited[self.waits] = self.waited.get(self.waits, 0.0) + spent
-        self.waits, self.since = waits, at
+        if self.waiting_for and self.waiting_since is not None:
+            spent = max(0.0, (at - self.waiting_since).total_seconds())
+            self.waited_s[self.waiting_for] = self.waited_s.get(self.waiting_for, 0.0) + spent
+        self.waiting_for, self.waiting_since = waits, at
 
-    def _started(self, entry: Entry) -> None:
-        if len(self.tries) >= TRIES_KEPT:
-            self.tries.pop(next(iter(self.tries)))
-            self.tries_left_out += 1
-        self.tries[entry.attempt] = Try(entry.attempt, entry.at, entry.data["agent"])
+    def _started(self, entry: JournalEntry) -> None:
+        if len(self.attempts) >= TRIES_KEPT:
+            self.attempts.pop(next(iter(self.attempts)))
+            self.attempts_left_out += 1
+        self.attempts[entry.attempt] = AttemptRecord(entry.attempt, entry.at, entry.data["agent"])
 
-    def _finished(self, entry: Entry) -> None:
-        one, exit_ = self.tries.get(entry.attempt), entry.data["exit"]
+    def _finished(self, entry: JournalEntry) -> None:
+        one, exit_ = self.attempts.get(entry.attempt), entry.data["exit"]
         if one is None:
             return
         one.agent_runs += 1
@@ -176,43 +176,46 @@ class Told:
         one.tokens = _sum(one.tokens, exit_.get("tokens"))
         one.agent_end = _agent_end(exit_)
 
-    def _fell(self, entry: Entry) -> None:
+    def _fell(self, entry: JournalEntry) -> None:
         """Once per attempt: what is held may be handed to a person after all.  Who only asks did
         not fall.
         """
         failure = entry.data["failure"]
-        if failure["kind"] != Kind.ESCALATE_REQUIRED and entry.attempt != self.ended_with:
-            self.ended_with = entry.attempt
-            self.fell_as = (failure["kind"], failure.get("pattern", ""))
-            self.not_retried[self.fell_as] += 1
+        if (
+            failure["kind"] != FailureKind.ESCALATE_REQUIRED
+            and entry.attempt != self.last_failed_attempt
+        ):
+            self.last_failed_attempt = entry.attempt
+            self.last_failure = (failure["kind"], failure.get("pattern", ""))
+            self.not_retried[self.last_failure] += 1
 
     def _tried_again(self) -> None:
         """The one re-run from the run branch is a retry like any other."""
-        if self.fell_as is not None:
-            self.not_retried -= Counter([self.fell_as])
-            self.retries[self.fell_as] += 1
-            self.fell_as = None
+        if self.last_failure is not None:
+            self.not_retried -= Counter([self.last_failure])
+            self.retries[self.last_failure] += 1
+            self.last_failure = None
 
-    def _asks(self, entry: Entry) -> None:
-        one = self.tries.get(entry.attempt)
-        if one is not None and len(one.asked) < ASKED_KEPT:
-            one.asked.append(Asked(entry.at, _ending(entry)))
+    def _asks(self, entry: JournalEntry) -> None:
+        one = self.attempts.get(entry.attempt)
+        if one is not None and len(one.person_waits) < ASKED_KEPT:
+            one.person_waits.append(PersonWait(entry.at, _ending(entry)))
 
-    def _answered(self, entry: Entry) -> None:
-        one = self.tries.get(entry.attempt)
-        if one is not None and one.asked and one.asked[-1].until is None:
-            one.asked[-1].until, one.asked[-1].choice = entry.at, entry.data["choice"]
+    def _answered(self, entry: JournalEntry) -> None:
+        one = self.attempts.get(entry.attempt)
+        if one is not None and one.person_waits and one.person_waits[-1].until is None:
+            one.person_waits[-1].until, one.person_waits[-1].choice = entry.at, entry.data["choice"]
 
-    def _ended(self, entry: Entry) -> None:
-        one = self.tries.get(entry.attempt)
+    def _ended(self, entry: JournalEntry) -> None:
+        one = self.attempts.get(entry.attempt)
         if one is not None:
             one.until, one.ended = entry.at, _ending(entry)
             one.landed = entry.event == "TASK_LANDED"
 
     def _checked(self, data: Mapping[str, Any]) -> None:
-        if data["commit"] != self.looked_at:
-            self.looked, self.looked_at = {}, data["commit"]
-        seen = Checked(
+        if data["commit"] != self.checked_commit:
+            self.checks, self.checked_commit = {}, data["commit"]
+        seen = CheckRecord(
             data["check"],
             data["outcome"],
             data.get("required", True),
@@ -224,27 +227,29 @@ class Told:
             len(data.get("known", ())),
         )
         self.checks_s += seen.seconds
-        if len(self.looked) < CHECKS_KEPT:
-            self.looked[seen.check] = seen
+        if len(self.checks) < CHECKS_KEPT:
+            self.checks[seen.check] = seen
         if seen.outcome == "FLAKY":
             self.flaky[seen.check] += 1
         if data.get("known"):
-            self.red_before[seen.check] = ", ".join(data["known"][:KNOWN_SHOWN])
-        elif AT_BASE in seen.message:
-            self.red_before[seen.check] = seen.message.partition(AT_BASE)[2]
+            self.failing_before[seen.check] = ", ".join(data["known"][:KNOWN_SHOWN])
+        elif KNOWN_AT_BASE in seen.message:
+            self.failing_before[seen.check] = seen.message.partition(KNOWN_AT_BASE)[2]
 
     def _judged(self, data: Mapping[str, Any]) -> None:
         if not data["passed"]:
             return
-        same = self.looked_at == data["commit"]
-        checks = tuple(self.looked.values()) if same else ()
-        self.proof = Proof(data["commit"], data["onto"], data.get("unchanged", False), checks)
+        same = self.checked_commit == data["commit"]
+        checks = tuple(self.checks.values()) if same else ()
+        self.proof = LandingProof(
+            data["commit"], data["onto"], data.get("unchanged", False), checks
+        )
 
 
-def _ending(entry: Entry) -> str:
+def _ending(entry: JournalEntry) -> str:
     """Of a fall, what fell: when the next try was due is of no interest any more."""
     failure = entry.data.get("failure")
-    return failure_words(failure) if failure else told(entry)
+    return failure_words(failure) if failure else describe_entry(entry)
 
 
 def _agent_end(exit_: Mapping[str, Any]) -> str:

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-DIGEST, PART = "digest", "sha256"
+DIGEST, PART_DIGEST = "digest", "sha256"
 BYTES_MAX = 256 << 20
 # Lists whose entries carry a digest of their own, so that a change is found where it is.
 LISTS = ("landed", "line")
 Data = dict[str, Any]
 
 
-def text(body: Mapping[str, Any]) -> str:
+def canonical_text(body: Mapping[str, Any]) -> str:
     """The same data is always the same bytes: a line for each field, and for each entry."""
     fields = (f" {_line(name)}: {_field(name, body[name])}" for name in sorted(body))
     return "{\n" + ",\n".join(fields) + "\n}\n"
@@ -34,13 +34,13 @@ def _line(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
 
 
-def digest(body: Mapping[str, Any]) -> str:
-    return _sum(text(body))
+def receipt_digest(body: Mapping[str, Any]) -> str:
+    return _sum(canonical_text(body))
 
 
-def part_digest(part: Mapping[str, Any]) -> str:
+def entry_digest(part: Mapping[str, Any]) -> str:
     """Of one entry, without its own digest."""
-    body = {key: held for key, held in part.items() if key != PART}
+    body = {key: held for key, held in part.items() if key != PART_DIGEST}
     return _sum(_line(body))
 
 
@@ -49,47 +49,49 @@ def _sum(words: str) -> str:
     return hashlib.sha256(words.encode(errors="surrogatepass")).hexdigest()
 
 
-def sealed(body: Mapping[str, Any]) -> Data:
+def seal(body: Mapping[str, Any]) -> Data:
     """The receipt with its digests; the digest of the whole stands first."""
-    parts = {name: [{**part, PART: part_digest(part)} for part in body[name]] for name in LISTS}
+    parts = {
+        name: [{**part, PART_DIGEST: entry_digest(part)} for part in body[name]] for name in LISTS
+    }
     whole = {**body, **parts}
-    return {DIGEST: digest(whole), **whole}
+    return {DIGEST: receipt_digest(whole), **whole}
 
 
-def file_text(receipt: Mapping[str, Any]) -> str:
+def receipt_text(receipt: Mapping[str, Any]) -> str:
     """What `--receipt` writes: the canonical text with the digest as its second line."""
     body = {key: held for key, held in receipt.items() if key != DIGEST}
-    return text(body).replace("{\n", f'{{\n "{DIGEST}": "{receipt.get(DIGEST)}",\n', 1)
+    return canonical_text(body).replace("{\n", f'{{\n "{DIGEST}": "{receipt.get(DIGEST)}",\n', 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadableReceipt:
     """Why a file is no receipt, and where."""
 
-    why: str
+    reason: str
 
 
-def read(data: bytes) -> Data | Unread:
+def parse_receipt(data: bytes) -> Data | UnreadableReceipt:
     """The receipt in the file, or where it stops to be one.  Nothing in it is believed yet."""
     if len(data) > BYTES_MAX:
-        return Unread(f"{len(data)} bytes are more than a receipt can have")
+        return UnreadableReceipt(f"{len(data)} bytes are more than a receipt can have")
     try:
         held = json.loads(data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_never)
     except UnicodeDecodeError as error:
-        return Unread(f"{_place(data, error.start)}: no UTF-8")
+        return UnreadableReceipt(f"{_place(data, error.start)}: no UTF-8")
     except json.JSONDecodeError as error:
-        return Unread(f"line {error.lineno}, column {error.colno}: {error.msg}")
+        return UnreadableReceipt(f"line {error.lineno}, column {error.colno}: {error.msg}")
     except (RecursionError, ValueError) as error:
-        return Unread(str(error))
+        return UnreadableReceipt(str(error))
     if not isinstance(held, dict):
-        return Unread("line 1: it is not an object")
+        return UnreadableReceipt("line 1: it is not an object")
     return held
 
 
-def misprint(data: bytes, receipt: Mapping[str, Any]) -> str:
+def find_misprint(data: bytes, receipt: Mapping[str, Any]) -> str:
     """Where the file is not the canonical text of what it says; empty when it is."""
     try:
-        wanted = file_text(receipt).encode()
+        wanted = receipt_text(receipt).encode()
     except (UnicodeEncodeError, ValueError) as error:
         return f"it cannot be written canonically: {error}"
     if wanted == data:

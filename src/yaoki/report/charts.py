@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.report.markup import Html, tag
-from yaoki.report.page_parts import called
-from yaoki.report.words import duration, text
+from yaoki.report.page_parts import task_title
+from yaoki.report.wording import format_duration, one_line_text
 
 ROWS_MAX = 60
 UNITS = 1000
@@ -18,7 +18,7 @@ FEW = 5
 THINNEST = 8
 Data = Mapping[str, Any]
 # A tone, and from when to when, in seconds since the run began.
-Piece = tuple[str, float, float]
+ChartBar = tuple[str, float, float]
 ASKS = "asks"
 KEYS = (
     ("good", "an attempt that landed"),
@@ -28,7 +28,7 @@ KEYS = (
 )
 
 
-def timeline(report: Data) -> Html | None:
+def timeline_chart(report: Data) -> Html | None:
     """A row for each task; the tasks in the order of their first attempt."""
     begun = sorted(
         (t for t in report["tasks"] if t["attempts"]), key=lambda t: t["attempts"][0]["at"]
@@ -38,15 +38,17 @@ def timeline(report: Data) -> Html | None:
         return None
     start = datetime.fromisoformat(report["run"]["created_at"])
     rows = [
-        tag("div", tag("span", called(task)), _attempts(task, start, wall))
+        tag("div", tag("span", task_title(task)), _attempts(task, start, wall))
         for task in begun[:ROWS_MAX]
     ]
-    ticks = [tag("span", duration(wall * part / 4) if part else "0") for part in range(5)]
+    ticks = [tag("span", format_duration(wall * part / 4) if part else "0") for part in range(5)]
     axis = tag("div", tag("span"), tag("p", ticks), class_="axis")
     tries = [one for task in begun[:ROWS_MAX] for one in task["attempts"]]
     drawn = {tone for one in tries for tone, _, _ in _pieces(one, start, wall)}
     keys = [tag("li", _key(tone), words) for tone, words in KEYS if tone in drawn]
-    left = f"… {count(len(begun) - ROWS_MAX, 'more task')}" if len(begun) > ROWS_MAX else None
+    left = (
+        f"… {format_count(len(begun) - ROWS_MAX, 'more task')}" if len(begun) > ROWS_MAX else None
+    )
     return tag(
         "section",
         tag("h2", "Time", tag("small", "each attempt of each task")),
@@ -65,7 +67,7 @@ def _key(tone: str) -> Html:
 def _attempts(task: Data, start: datetime, wall: float) -> Html:
     tries = task["attempts"]
     drawn = [_bar(one, piece, wall) for one in tries for piece in _pieces(one, start, wall)]
-    words = f"{count(len(tries), 'attempt')} of {called(task)}"
+    words = f"{format_count(len(tries), 'attempt')} of {task_title(task)}"
     return tag(
         "svg",
         drawn,
@@ -76,11 +78,11 @@ def _attempts(task: Data, start: datetime, wall: float) -> Html:
     )
 
 
-def _pieces(one: Data, start: datetime, wall: float) -> list[Piece]:
+def _pieces(one: Data, start: datetime, wall: float) -> list[ChartBar]:
     """An attempt, and apart from it what was spent waiting for a person."""
     at, end = _seconds(one["at"], start), one["until"]
     right = _seconds(end, start) if end else wall
-    found: list[Piece] = []
+    found: list[ChartBar] = []
     for asked in one["asked"]:
         since = _seconds(asked["at"], start)
         # Nobody answered, and it ended otherwise.
@@ -91,13 +93,17 @@ def _pieces(one: Data, start: datetime, wall: float) -> list[Piece]:
     return [*found, (_tone(one), at, right)] if right > at or not found else found
 
 
-def _bar(one: Data, piece: Piece, wall: float) -> Html:
+def _bar(one: Data, piece: ChartBar, wall: float) -> Html:
     """Never so thin that nobody sees it, and never past the edge."""
     tone, left, right = piece
     width = max(THINNEST, min(UNITS, UNITS * (right - left) / wall))
     x = max(0.0, min(UNITS - width, UNITS * left / wall))
-    how = "waiting for a person" if tone == ASKS else text(one["ended"] or "no end yet", 200)
-    title = tag("title", f"attempt {one['attempt']}, {duration(max(0.0, right - left))}: {how}")
+    how = (
+        "waiting for a person" if tone == ASKS else one_line_text(one["ended"] or "no end yet", 200)
+    )
+    title = tag(
+        "title", f"attempt {one['attempt']}, {format_duration(max(0.0, right - left))}: {how}"
+    )
     high = {"y": 6, "height": 4} if tone == ASKS else {"y": 1, "height": 14, "rx": 2}
     place = {"x": f"{x:.1f}", "width": f"{width:.1f}", **high}
     return tag("rect", title, class_=f"bar {tone}".strip(), **place)
@@ -111,13 +117,13 @@ def _seconds(instant: str, start: datetime) -> float:
     return (datetime.fromisoformat(instant) - start).total_seconds()
 
 
-def bars(counted: Sequence[tuple[str, int]]) -> Html | None:
+def bar_chart(counted: Sequence[tuple[str, int]]) -> Html | None:
     """The longest is the most."""
     if not counted:
         return None
     most = max(FEW, *(number for _, number in counted))
     rows = [
-        tag("div", tag("span", text(name, 80)), _length(n, most), tag("b", n))
+        tag("div", tag("span", one_line_text(name, 80)), _length(n, most), tag("b", n))
         for name, n in counted
     ]
     return tag("div", rows, class_="bars")

@@ -9,16 +9,24 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.core.model import Choice, State
-from yaoki.ports import Row, SavedWork
+from yaoki.ports import SavedWork, TaskRow
 from yaoki.report.check_outputs import CheckOutputs
-from yaoki.report.fold import Fold
-from yaoki.report.receipt import Branch
-from yaoki.report.sums import flaky, kept_work, not_retried, numbers, red_before, retries, times
-from yaoki.report.tasks import Sight, task_part
-from yaoki.report.words import verdict
-from yaoki.views.choices import hears, meaning
+from yaoki.report.journal_summary import JournalSummary
+from yaoki.report.receipt import RunBranchState
+from yaoki.report.tasks import TaskReportContext, task_document
+from yaoki.report.totals import (
+    count_not_retried,
+    count_retries,
+    count_tasks,
+    list_failing_before,
+    list_flaky_checks,
+    list_saved_work,
+    measure_times,
+)
+from yaoki.report.wording import verdict_sentence
+from yaoki.views.choices import agent_reads_words, choice_meaning
 from yaoki.views.tasks import RunView, TaskView
 
 SCHEMA = 1
@@ -29,36 +37,36 @@ Data = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class EscalationDetails:
     """What the store knows of a task that asks, besides its row."""
 
     worktree: str
-    failing: str
+    failing_check: str
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class ReportSources:
     """Everything a report is made from.  `clean` masks what somebody else wrote."""
 
     view: RunView
-    fold: Fold
-    branch: Branch
-    stored: CheckOutputs
+    journal: JournalSummary
+    branch: RunBranchState
+    check_outputs: CheckOutputs
     now: datetime
     made_by: str
     made_with: Mapping[str, str] = field(default_factory=dict)
-    kept: Sequence[SavedWork] = ()
-    held: Callable[[str], Held] = lambda _: Held("", "")
+    saved_work: Sequence[SavedWork] = ()
+    escalation_of: Callable[[str], EscalationDetails] = lambda _: EscalationDetails("", "")
     clean: Callable[[str], str] = lambda text: text
     warnings: Sequence[str] = field(default_factory=tuple)
 
 
-def report_document(given: Sources) -> Data:
+def report_document(given: ReportSources) -> Data:
     """Without the receipt, which is made from it."""
-    view, fold, clean = given.view, given.fold, given.clean
-    sight = Sight(view, fold, given.branch, given.stored, clean)
-    tasks = [task_part(sight, task) for task in view.tasks]
-    told = {**numbers(view, fold, sight.landed), "lost": len(sight.lost)}
+    view, fold, clean = given.view, given.journal, given.clean
+    sight = TaskReportContext(view, fold, given.branch, given.check_outputs, clean)
+    tasks = [task_document(sight, task) for task in view.tasks]
+    told = {**count_tasks(view, fold, sight.landed), "lost": len(sight.missing_from_branch)}
     told["waived"] = sum(map(_waived, tasks))
     run = _run(given)
     return {
@@ -73,25 +81,29 @@ def report_document(given: Sources) -> Data:
         "run": run,
         "plan": _plan(given),
         "numbers": told,
-        "time": times(view.run, fold, given.now),
-        "asking": [ask(given, task) for task in view.asking[:ASKING_MAX]],
-        "asking_left_out": max(0, len(view.asking) - ASKING_MAX),
-        "retries": retries(fold),
-        "not_retried": not_retried(fold),
-        "flaky": flaky(view, fold, clean),
-        "red_before": red_before(view, fold, clean),
+        "time": measure_times(view.run, fold, given.now),
+        "asking": [question_document(given, task) for task in view.tasks_asking[:ASKING_MAX]],
+        "asking_left_out": max(0, len(view.tasks_asking) - ASKING_MAX),
+        "retries": count_retries(fold),
+        "not_retried": count_not_retried(fold),
+        "flaky": list_flaky_checks(view, fold, clean),
+        "red_before": list_failing_before(view, fold, clean),
         "decided": _decided(given),
         "noticed": _noticed(given),
-        "kept": kept_work(view, given.kept, given.branch.inside, clean),
+        "kept": list_saved_work(view, given.saved_work, given.branch.commits, clean),
         "warnings": [clean(words) for words in (*given.warnings, *_strange(given))],
         "tasks": tasks,
-        "next": view.next,
+        "next": view.next_command,
     }
 
 
-def _verdict(given: Sources, status: str, told: Data) -> str:
-    said = verdict(status, told, given.clean(given.view.run.paused))
-    return f"{said} Last, {given.clean(given.view.iterated)}." if given.view.iterated else said
+def _verdict(given: ReportSources, status: str, told: Data) -> str:
+    said = verdict_sentence(status, told, given.clean(given.view.run.pause_reason))
+    return (
+        f"{said} Last, {given.clean(given.view.last_iteration_words)}."
+        if given.view.last_iteration_words
+        else said
+    )
 
 
 def _waived(task: Data) -> bool:
@@ -100,7 +112,7 @@ def _waived(task: Data) -> bool:
     return bool(proof) and any(check["outcome"] == "WAIVED" for check in proof["checks"])
 
 
-def _run(given: Sources) -> Data:
+def _run(given: ReportSources) -> Data:
     run, clean = given.view.run, given.clean
     return {
         "run": run.id,
@@ -112,27 +124,29 @@ def _run(given: Sources) -> Data:
         "base": run.base,
         "head": given.branch.head or None,
         "created_at": run.created_at.isoformat(),
-        "finished_at": run.summed_at.isoformat() if run.summed_at else None,
-        "merged": clean(run.merged) or None,
+        "finished_at": run.finished_at.isoformat() if run.finished_at else None,
+        "merged": clean(run.merged_commit) or None,
         # By git itself only a merge into the base branch is seen.
-        "merged_into": clean(given.fold.merged_into or run.base_branch) if run.merged else None,
-        "paused": clean(run.paused) or None,
+        "merged_into": clean(given.journal.merged_into or run.base_branch)
+        if run.merged_commit
+        else None,
+        "paused": clean(run.pause_reason) or None,
         "done_when": [clean(name) for name in run.done_when],
     }
 
 
-def _plan(given: Sources) -> Data:
+def _plan(given: ReportSources) -> Data:
     tasks = len(given.view.tasks)
     return {
-        "sha256": given.fold.plan_digest,
+        "sha256": given.journal.plan_digest,
         "revision": given.view.run.revision,
         "tasks": tasks,
     }
 
 
-def ask(given: Sources, task: TaskView) -> Data:
+def question_document(given: ReportSources, task: TaskView) -> Data:
     """The question, and each answer as the command that gives it."""
-    row, held = task.row, given.held(task.row.id)
+    row, held = task.row, given.escalation_of(task.row.id)
     answers = (_answer(row, choice, held) for choice in task.choices)
     return {
         "task": row.id,
@@ -143,19 +157,19 @@ def ask(given: Sources, task: TaskView) -> Data:
     }
 
 
-def _answer(row: Row, choice: str, held: Held) -> Data:
+def _answer(row: TaskRow, choice: str, held: EscalationDetails) -> Data:
     """A command to copy: whatever stands in it is one word to a shell."""
     command = f"yaoki answer {row.id} {choice}"
-    if choice == Choice.RETRY and hears(row):
+    if choice == Choice.RETRY and agent_reads_words(row):
         command += ' "words for the agent"'
     if choice == Choice.WAIVE:
-        command += f" --check {shlex.quote(held.failing) if held.failing else 'NAME'}"
-    what = meaning(Choice(choice), row, held.worktree)
+        command += f" --check {shlex.quote(held.failing_check) if held.failing_check else 'NAME'}"
+    what = choice_meaning(Choice(choice), row, held.worktree)
     return {"choice": choice, "command": command, "what": what}
 
 
-def _noticed(given: Sources) -> Data:
-    names, found = _names(given), given.fold.noticed
+def _noticed(given: ReportSources) -> Data:
+    names, found = _names(given), given.journal.warnings
     listed = [
         {
             "at": one.at.isoformat(),
@@ -164,16 +178,16 @@ def _noticed(given: Sources) -> Data:
             "words": given.clean(one.words)[:1000],
             "times": one.times,
         }
-        for one in found.listed.values()
+        for one in found.by_text.values()
     ]
     return {"listed": listed, "left_out": found.left_out}
 
 
-def _names(given: Sources) -> Mapping[str, str]:
+def _names(given: ReportSources) -> Mapping[str, str]:
     return {task.row.id: task.row.name for task in given.view.tasks}
 
 
-def _decided(given: Sources) -> Data:
+def _decided(given: ReportSources) -> Data:
     names = _names(given)
     listed = [
         {
@@ -183,18 +197,18 @@ def _decided(given: Sources) -> Data:
             "choice": one.choice,
             "check": given.clean(one.check) or None,
             "words": given.clean(one.words)[:500] or None,
-            "how": one.how or None,
+            "how": one.channel or None,
         }
-        for one in given.fold.answers
+        for one in given.journal.answers
     ]
-    return {"answers": listed, "left_out": given.fold.answers_left_out}
+    return {"answers": listed, "left_out": given.journal.answers_left_out}
 
 
-def _stranded(given: Sources) -> Iterable[str]:
+def _stranded(given: ReportSources) -> Iterable[str]:
     """What landed links to, and nobody but this repository is known to have."""
     rows = [task.row for task in given.view.tasks]
-    done: dict[str, Row] = {r.id: r for r in rows if r.state is State.DONE and r.landed}
-    for work in given.kept:
+    done: dict[str, TaskRow] = {r.id: r for r in rows if r.state is State.DONE and r.landed_commit}
+    for work in given.saved_work:
         row = done.get(work.task_id)
         if row and row.attempt == work.attempt and SUBMODULE.search(work.ref):
             yield (
@@ -203,25 +217,30 @@ def _stranded(given: Sources) -> Iterable[str]:
             )
 
 
-def _strange(given: Sources) -> Iterable[str]:
+def _strange(given: ReportSources) -> Iterable[str]:
     """What a reader must not overlook."""
     view, branch = given.view, given.branch
     yield from _stranded(given)
-    if branch.gone and view.run.merged:
+    if branch.is_deleted and view.run.merged_commit:
         return  # it was the user's, who may delete it
-    if branch.why:
-        yield branch.why
+    if branch.unreadable_because:
+        yield branch.unreadable_because
         return
     other = [step for step in branch.steps if not step.task and not step.undoes]
     if other:
         was = "was" if len(other) == 1 else "were"
-        yield f"{count(len(other), 'commit')} on {view.run.branch} {was} not landed by yaoki"
+        yield f"{format_count(len(other), 'commit')} on {view.run.branch} {was} not landed by yaoki"
     lost = [
         task.row.name
         for task in view.tasks
-        if task.row.state is State.DONE and task.row.landed and task.row.landed not in branch.inside
+        if task.row.state is State.DONE
+        and task.row.landed_commit
+        and task.row.landed_commit not in branch.commits
         if not task.row.parent
     ]
     if lost:
         shown = ", ".join(lost[:5])
-        yield f"the run branch does not hold what landed of {count(len(lost), 'task')}: {shown}"
+        yield (
+            f"the run branch does not hold what landed of "
+            f"{format_count(len(lost), 'task')}: {shown}"
+        )

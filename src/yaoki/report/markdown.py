@@ -6,50 +6,52 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from yaoki.report.words import (
+from yaoki.core.counting import format_count
+from yaoki.report.wording import (
     SO_FAR,
-    amount,
-    conversations,
-    count,
-    duration,
-    moment,
-    money,
-    some,
-    text,
+    agent_conversations,
+    format_cost,
+    format_duration,
+    format_instant,
+    format_tokens,
+    list_some,
+    one_line_text,
 )
-from yaoki.views.outcomes import numbers
+from yaoki.views.outcomes import outcome_numbers
 from yaoki.views.tasks import OFF_BRANCH
 
 LANDED_MAX, OTHERS_MAX, SMALL_MAX, CHECKS_MAX = 100, 100, 30, 8
-FALLS_MAX = 60
+FAILURES_MAX = 60
 Data = Mapping[str, Any]
 
 # What could begin a link, an emphasis, a cell or a tag inside a line.
 _SPECIAL = re.compile(r"([\\`*\[\]<>|])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
-def safe(value: object, limit: int = 200) -> str:
+def escape_markdown(value: object, limit: int = 200) -> str:
     """Foreign text inside a line: shown as it is, whatever it would mean to markdown."""
-    return _SPECIAL.sub(lambda hit: f"\\{hit[0]}", text(value, limit))
+    return _SPECIAL.sub(lambda hit: f"\\{hit[0]}", one_line_text(value, limit))
 
 
-def code(value: object, limit: int = 300) -> str:
+def code_span(value: object, limit: int = 300) -> str:
     """In a code span; a backtick inside would end it."""
-    shown = text(value, limit).replace("`", "'")
+    shown = one_line_text(value, limit).replace("`", "'")
     return f"`{shown}`"
 
 
-def markdown(report: Data) -> str:
+def render_markdown(report: Data) -> str:
     return "\n".join(_lines(report)) + "\n"
 
 
 def _lines(report: Data) -> Iterator[str]:
     run = report["run"]
-    yield f"# Run {run['run']}: {safe(run['goal'], 160)}"
+    yield f"# Run {run['run']}: {escape_markdown(run['goal'], 160)}"
     yield ""
-    yield f"**{safe(report['verdict'], 600)}**"
+    yield f"**{escape_markdown(report['verdict'], 600)}**"
     yield ""
-    yield from (f"> Warning: {safe(words)}\n" for words in report["warnings"][:SMALL_MAX])
+    yield from (
+        f"> Warning: {escape_markdown(words)}\n" for words in report["warnings"][:SMALL_MAX]
+    )
     yield from _asking(report)
     yield from _noticed(report)
     yield from _numbers(report)
@@ -62,7 +64,7 @@ def _lines(report: Data) -> Iterator[str]:
     yield from _proof(report)
     part = report["run"]["status"] == "CANCELLED" and " merge " in report["next"]
     takes = " takes what landed, and not all of it is done." if part else ""
-    yield f"Next: {code(report['next'])}{takes}"
+    yield f"Next: {code_span(report['next'])}{takes}"
 
 
 def _asking(report: Data) -> Iterator[str]:
@@ -73,17 +75,19 @@ def _asking(report: Data) -> Iterator[str]:
     yield ""
     if report["run"]["paused"]:
         run = report["run"]["run"]
-        yield f"The run is paused: {safe(report['run']['paused'], 1000)}"
+        yield f"The run is paused: {escape_markdown(report['run']['paused'], 1000)}"
         yield ""
-        yield f"- {code(f'yaoki answer {run} go')}: it goes on; of a budget, as much again"
-        yield f"- {code(f'yaoki answer {run} abort')}: it is cancelled; its work is kept"
+        yield f"- {code_span(f'yaoki answer {run} go')}: it goes on; of a budget, as much again"
+        yield f"- {code_span(f'yaoki answer {run} abort')}: it is cancelled; its work is kept"
         yield ""
     for one in asking[:SMALL_MAX]:
-        yield f"**{safe(one['name'], 80)}** ({one['reason']}):"
+        yield f"**{escape_markdown(one['name'], 80)}** ({one['reason']}):"
         yield ""
-        yield from (f"> {safe(each, 2000)}  " for each in one["question"].split("\n"))
+        yield from (f"> {escape_markdown(each, 2000)}  " for each in one["question"].split("\n"))
         yield ""
-        yield from (f"- {code(a['command'])}: {safe(a['what'])}" for a in one["answers"])
+        yield from (
+            f"- {code_span(a['command'])}: {escape_markdown(a['what'])}" for a in one["answers"]
+        )
         yield ""
     number = len(asking) + report["asking_left_out"]
     yield from _left(number, SMALL_MAX, f"questions: yaoki status {report['run']['run']}")
@@ -97,9 +101,9 @@ def _noticed(report: Data) -> Iterator[str]:
     yield "## Noticed"
     yield ""
     for one in listed[:SMALL_MAX]:
-        name = f"{safe(one['name'], 60)}: " if one["name"] else ""
-        times = f" ({count(one['times'], 'time')})" if one["times"] > 1 else ""
-        yield f"- {moment(one['at'])}, {name}{safe(one['words'], 600)}{times}"
+        name = f"{escape_markdown(one['name'], 60)}: " if one["name"] else ""
+        times = f" ({format_count(one['times'], 'time')})" if one["times"] > 1 else ""
+        yield f"- {format_instant(one['at'])}, {name}{escape_markdown(one['words'], 600)}{times}"
     yield ""
     number = len(listed) + report["noticed"]["left_out"]
     yield from _left(number, SMALL_MAX, "warnings: yaoki report --format json")
@@ -113,16 +117,19 @@ def _numbers(report: Data) -> Iterator[str]:
     yield "| what | how much |"
     yield "|---|---|"
     yield f"| tasks done | {numbers['done']:,} of {numbers['tasks']:,} |"
-    yield from _told("cost", numbers, money)
-    yield from _told("tokens", numbers, amount)
+    yield from _told("cost", numbers, format_cost)
+    yield from _told("tokens", numbers, format_tokens)
     whole = "time from start to end" if report["run"]["finished_at"] else f"time {SO_FAR}"
-    yield f"| {whole} | {duration(time['wall_s'])} |"
-    yield f"| agents at work, added up | {duration(time['agent_s'])} |"
-    yield f"| checks, added up | {duration(time['checks_s'])} |"
-    yield f"| waiting for other tasks or a free worker, added up | {duration(waiting['turn_s'])} |"
-    yield f"| waiting for a retry, added up | {duration(waiting['retry_s'])} |"
-    yield f"| waiting for a person, added up | {duration(waiting['person_s'])} |"
-    runs = count(numbers["agent_runs"], "run of an agent", "runs of agents")
+    yield f"| {whole} | {format_duration(time['wall_s'])} |"
+    yield f"| agents at work, added up | {format_duration(time['agent_s'])} |"
+    yield f"| checks, added up | {format_duration(time['checks_s'])} |"
+    yield (
+        f"| waiting for other tasks or a free worker, added up | "
+        f"{format_duration(waiting['turn_s'])} |"
+    )
+    yield f"| waiting for a retry, added up | {format_duration(waiting['retry_s'])} |"
+    yield f"| waiting for a person, added up | {format_duration(waiting['person_s'])} |"
+    runs = format_count(numbers["agent_runs"], "run of an agent", "runs of agents")
     yield f"| attempts | {numbers['attempts']:,}, with {runs} |"
     yield f"| retries | {numbers['retries']:,} |"
     yield ""
@@ -140,20 +147,21 @@ def _told(what: str, numbers: Data, words: Callable[[Any, int], str]) -> Iterato
 
 def _untold(numbers: Data, what: str) -> str:
     untold = numbers[f"{what}_untold"]
-    return f" ({count(untold, 'agent run')} told none)" if untold else ""
+    return f" ({format_count(untold, 'agent run')} told none)" if untold else ""
 
 
 def _landed(report: Data) -> Iterator[str]:
     landed = [task for task in report["tasks"] if task["landed"]]
     if not landed:
         return
-    yield f"## Landed on {code(report['run']['run_branch'])}"
+    yield f"## Landed on {code_span(report['run']['run_branch'])}"
     yield ""
     yield "| task | commit | attempt | proven by |"
     yield "|---|---|---|---|"
     for task in landed[:LANDED_MAX]:
         yield (
-            f"| {safe(task['name'], 60)} | {_commit(task)} | {task['attempt']} | {_proven(task)} |"
+            f"| {escape_markdown(task['name'], 60)} | {_commit(task)} | {task['attempt']} | "
+            f"{_proven(task)} |"
         )
     yield ""
     yield from _left(len(landed), LANDED_MAX, "tasks: yaoki report --format json")
@@ -165,7 +173,7 @@ def _commit(task: Data) -> str:
         return "unknown"
     unchanged = " (nothing to change)" if proof["how"] == "UNCHANGED" else ""
     ended = f" (its agent: {task['agent_ended']})" if task["agent_ended"] else ""
-    return f"{code(proof['commit'][:12])}{unchanged}{ended}"
+    return f"{code_span(proof['commit'][:12])}{unchanged}{ended}"
 
 
 def _proven(task: Data) -> str:
@@ -178,9 +186,12 @@ def _check(check: Data) -> str:
     exit_ = f", exit {check['exit_code']}" if check["exit_code"] is not None else ""
     told = "".join(f", {name} {version}" for name, version in check["versions"].items())
     odd = check["outcome"] == "PASSED" and check["exit_code"] not in {None, 0}
-    why = f" ({safe(check['message'], 120)})" if odd and check["message"] else ""
-    tests = numbers(check["tests"], check["known_failures"])
-    return f"{safe(check['check'], 40)} {check['outcome']}{tests}{safe(exit_)}{why}{safe(told)}"
+    why = f" ({escape_markdown(check['message'], 120)})" if odd and check["message"] else ""
+    tests = outcome_numbers(check["tests"], check["known_failures"])
+    return (
+        f"{escape_markdown(check['check'], 40)} "
+        f"{check['outcome']}{tests}{escape_markdown(exit_)}{why}{escape_markdown(told)}"
+    )
 
 
 def _others(report: Data) -> Iterator[str]:
@@ -193,10 +204,14 @@ def _others(report: Data) -> Iterator[str]:
     yield "|---|---|---|---|"
     names = {task["id"]: task["name"] for task in report["tasks"]}
     for task in others[:OTHERS_MAX]:
-        cause = f" by {safe(names.get(task['cause'], task['cause']), 60)}" if task["cause"] else ""
-        next_ = code(task["next"]) if task["next"] else ""
+        cause = (
+            f" by {escape_markdown(names.get(task['cause'], task['cause']), 60)}"
+            if task["cause"]
+            else ""
+        )
+        next_ = code_span(task["next"]) if task["next"] else ""
         why = _why_not(task, names) or f"{task['reason'] or ''}{cause}"
-        yield f"| {safe(task['name'], 60)} | {task['state']} | {why} | {next_} |"
+        yield f"| {escape_markdown(task['name'], 60)} | {task['state']} | {why} | {next_} |"
     yield ""
     yield from _left(len(others), OTHERS_MAX, "tasks: yaoki report --format json")
 
@@ -208,46 +223,49 @@ def _why_not(task: Data, names: Mapping[str, str]) -> str:
     if task["state"] != "DONE" or not task["group"]:
         return ""
     group = names.get(task["group"], task["group"])
-    return f"waits for its group {safe(group, 60)}, which has not landed"
+    return f"waits for its group {escape_markdown(group, 60)}, which has not landed"
 
 
 def _falls(report: Data) -> Iterator[str]:
     numbers = report["numbers"]
     falls = [
-        f"- {count(one['count'], 'retry', 'retries')} after {one['kind']}{_pattern(one)}"
+        f"- {format_count(one['count'], 'retry', 'retries')} after {one['kind']}{_pattern(one)}"
         for one in report["retries"][:SMALL_MAX]
     ]
     falls += [
-        f"- {count(one['count'], 'attempt')} ended by {one['kind']}{_pattern(one)}, not tried again"
+        f"- {format_count(one['count'], 'attempt')} ended by {one['kind']}{_pattern(one)}, "
+        f"not tried again"
         for one in report["not_retried"][:SMALL_MAX]
     ]
     if n := numbers["workers_lost"]:
-        falls.append(f"- {count(n, 'claim')} taken back from workers that were gone; nothing lost")
+        falls.append(
+            f"- {format_count(n, 'claim')} taken back from workers that were gone; nothing lost"
+        )
     if n := numbers["verified_again"]:
-        falls.append(f"- {count(n, 'proof')} made again because other work landed first")
+        falls.append(f"- {format_count(n, 'proof')} made again because other work landed first")
     if n := numbers["results_refused"]:
-        falls.append(f"- {count(n, 'late result')} refused")
+        falls.append(f"- {format_count(n, 'late result')} refused")
     if n := numbers["taken_back"]:
-        falls.append(f"- {count(n, 'landing')} taken back")
+        falls.append(f"- {format_count(n, 'landing')} taken back")
     falls += [
-        f"- flaky: {safe(one['check'], 60)}, {count(one['times'], 'time')},"
-        f" in {safe(some(one['tasks'], one['tasks_left_out']), 240)}"
+        f"- flaky: {escape_markdown(one['check'], 60)}, {format_count(one['times'], 'time')},"
+        f" in {escape_markdown(list_some(one['tasks'], one['tasks_left_out']), 240)}"
         for one in report["flaky"]
     ]
     falls += [
-        f"- red before: {safe(one['check'], 60)}: {safe(one['failures'])}"
+        f"- red before: {escape_markdown(one['check'], 60)}: {escape_markdown(one['failures'])}"
         for one in report["red_before"]
     ]
     if falls:
         yield "## Falls"
         yield ""
-        yield from falls[:FALLS_MAX]
+        yield from falls[:FAILURES_MAX]
         yield ""
-        yield from _left(len(falls), FALLS_MAX, "of them: yaoki report --format json")
+        yield from _left(len(falls), FAILURES_MAX, "of them: yaoki report --format json")
 
 
 def _pattern(one: Data) -> str:
-    return f" ({safe(one['pattern'])})" if one["pattern"] else ""
+    return f" ({escape_markdown(one['pattern'])})" if one["pattern"] else ""
 
 
 def _decided(report: Data) -> Iterator[str]:
@@ -257,10 +275,13 @@ def _decided(report: Data) -> Iterator[str]:
     yield "## What people decided"
     yield ""
     for one in answers[:SMALL_MAX]:
-        check = f" {code(one['check'])}" if one["check"] else ""
-        words = f": {safe(one['words'])}" if one["words"] else ""
-        how = f" ({safe(one['how'], 60)})" if one.get("how") else ""
-        yield f"- {moment(one['at'])}, {safe(one['name'], 60)}: {one['choice']}{check}{how}{words}"
+        check = f" {code_span(one['check'])}" if one["check"] else ""
+        words = f": {escape_markdown(one['words'])}" if one["words"] else ""
+        how = f" ({escape_markdown(one['how'], 60)})" if one.get("how") else ""
+        yield (
+            f"- {format_instant(one['at'])}, {escape_markdown(one['name'], 60)}: "
+            f"{one['choice']}{check}{how}{words}"
+        )
     yield ""
     number = len(answers) + report["decided"]["left_out"]
     yield from _left(number, SMALL_MAX, "answers: yaoki trace")
@@ -273,15 +294,17 @@ def _kept(report: Data) -> Iterator[str]:
     yield "## Kept work that did not land"
     yield ""
     for one in work[:SMALL_MAX]:
-        where = f"attempt {one['attempt']}, {code(one['ref'])} at {code(one['commit'][:12])}"
-        yield f"- {safe(one['name'], 60)}, {where}: {code(one['command'])}"
+        where = (
+            f"attempt {one['attempt']}, {code_span(one['ref'])} at {code_span(one['commit'][:12])}"
+        )
+        yield f"- {escape_markdown(one['name'], 60)}, {where}: {code_span(one['command'])}"
     yield ""
     yield from _left(len(work) + report["kept"]["left_out"], SMALL_MAX, "of them: yaoki recover")
 
 
 def _sessions(report: Data) -> Iterator[str]:
     """What each agent told of itself; silent where none told anything."""
-    told = conversations(report)
+    told = agent_conversations(report)
     if not told:
         return
     yield "## Conversations"
@@ -289,10 +312,11 @@ def _sessions(report: Data) -> Iterator[str]:
     yield "| task | attempt | agent | session | cost | tokens |"
     yield "|---|---|---|---|---|---|"
     for task, one in told[:LANDED_MAX]:
-        session = code(one["session"], 80) if one["session"] else "unknown"
+        session = code_span(one["session"], 80) if one["session"] else "unknown"
         yield (
-            f"| {safe(task['name'], 60)} | {one['attempt']} | {safe(one['agent'] or '', 40)} "
-            f"| {session} | {money(one['cost'])} | {amount(one['tokens'])} |"
+            f"| {escape_markdown(task['name'], 60)} | {one['attempt']} | "
+            f"{escape_markdown(one['agent'] or '', 40)} "
+            f"| {session} | {format_cost(one['cost'])} | {format_tokens(one['tokens'])} |"
         )
     yield ""
     yield from _left(len(told), LANDED_MAX, "attempts: yaoki report --format json")
@@ -302,13 +326,13 @@ def _proof(report: Data) -> Iterator[str]:
     run = report["run"]
     yield "## Proof"
     yield ""
-    yield f"- base {code(run['base'])} of {code(run['base_branch'])}"
+    yield f"- base {code_span(run['base'])} of {code_span(run['base_branch'])}"
     if run["head"]:
-        yield f"- head {code(run['head'])} of {code(run['run_branch'])}"
-    yield f"- plan {code(report['plan']['sha256'])}, revision {report['plan']['revision']}"
+        yield f"- head {code_span(run['head'])} of {code_span(run['run_branch'])}"
+    yield f"- plan {code_span(report['plan']['sha256'])}, revision {report['plan']['revision']}"
     receipt = report.get("receipt")
     if receipt:
-        yield f"- receipt {code(receipt['digest'])}, held against git by:"
+        yield f"- receipt {code_span(receipt['digest'])}, held against git by:"
         yield ""
         file = f"{run['run']}.receipt.json"
         yield f"      yaoki report {run['run']} --receipt {file}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from yaoki.core.display import plain
+from yaoki.core.display import strip_terminal_codes
 
 VOID = frozenset({"br", "hr", "link", "meta", "rect"})
 
 
 class Html(str):
-    """Text that is markup already; made by `tag` and `joined` alone."""
+    """Text that is markup already; made by `tag` and `join_html` alone."""
 
     __slots__ = ()
 
@@ -25,10 +25,10 @@ def tag(name: str, /, *parts: object, **attributes: object) -> Html:
     )
     if name in VOID and not parts:
         return Html(f"<{name}{given}>" if name != "rect" else f"<{name}{given}/>")
-    return Html(f"<{name}{given}>{joined(parts)}</{name}>")
+    return Html(f"<{name}{given}>{join_html(parts)}</{name}>")
 
 
-def joined(parts: Iterable[object]) -> Html:
+def join_html(parts: Iterable[object]) -> Html:
     return Html("".join(_part(part) for part in parts))
 
 
@@ -36,9 +36,9 @@ def _part(part: object) -> str:
     if isinstance(part, Html):
         return part
     if isinstance(part, list | tuple):
-        return joined(part)
+        return join_html(part)
     return "" if part is None else _escaped(part)
 
 
 def _escaped(value: object) -> str:
-    return escape(plain(str(value)), quote=True)
+    return escape(strip_terminal_codes(str(value)), quote=True)

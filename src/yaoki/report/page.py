@@ -10,14 +10,22 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from yaoki.report.charts import timeline
+from yaoki.core.counting import format_count
+from yaoki.report.charts import timeline_chart
 from yaoki.report.markup import Html, tag
-from yaoki.report.page_failures import decided, falls, noticed
+from yaoki.report.page_failures import answers_section, failures_section, warnings_section
 from yaoki.report.page_parts import SMALL_MAX
-from yaoki.report.page_proof import proofs
-from yaoki.report.page_questions import asking
-from yaoki.report.page_tasks import conversations, kept, tasks
-from yaoki.report.words import SO_FAR, amount, count, duration, moment, money, text
+from yaoki.report.page_proof import proofs_section
+from yaoki.report.page_questions import questions_section
+from yaoki.report.page_tasks import conversations_section, saved_work_section, tasks_section
+from yaoki.report.wording import (
+    SO_FAR,
+    format_cost,
+    format_duration,
+    format_instant,
+    format_tokens,
+    one_line_text,
+)
 
 Data = Mapping[str, Any]
 # The name of a commit is whole to git, and long enough for people, with its beginning.
@@ -25,25 +33,25 @@ HEX = re.compile(r"\b([0-9a-f]{10})[0-9a-f]{30}\b")
 TONES = {"DONE": "good", "ESCALATED": "bad", "CANCELLED": "bad"}
 
 
-def page(report: Data) -> str:
+def render_page(report: Data) -> str:
     run = report["run"]
     body = tag(
         "main",
         _top(report),
         _numbers(report),
         [tag("p", "Warning: ", words, class_="note") for words in report["warnings"][:SMALL_MAX]],
-        asking(report),
-        noticed(report),
-        timeline(report),
-        tasks(report),
-        falls(report),
-        decided(report),
-        kept(report),
-        conversations(report),
-        proofs(report),
+        questions_section(report),
+        warnings_section(report),
+        timeline_chart(report),
+        tasks_section(report),
+        failures_section(report),
+        answers_section(report),
+        saved_work_section(report),
+        conversations_section(report),
+        proofs_section(report),
         _foot(report),
     )
-    title = f"{run['status'].lower()}: {text(run['goal'], 80)} · run {run['run']}"
+    title = f"{run['status'].lower()}: {one_line_text(run['goal'], 80)} · run {run['run']}"
     html = tag("html", _head(title), tag("body", body), lang="en")
     return f"<!DOCTYPE html>\n{html}\n"
 
@@ -76,17 +84,19 @@ def _head(title: str) -> Html:
 def _top(report: Data) -> Html:
     run = report["run"]
     end = (
-        moment(run["finished_at"]) if run["finished_at"] else f"{moment(report['as_of'])} (so far)"
+        format_instant(run["finished_at"])
+        if run["finished_at"]
+        else f"{format_instant(report['as_of'])} (so far)"
     )
     tone = TONES.get(run["status"], "wait")
     return tag(
         "header",
         tag("p", tag("b", "yaoki"), " report of run ", tag("code", run["run"]), class_="over"),
-        tag("h1", text(run["goal"], 300)),
+        tag("h1", one_line_text(run["goal"], 300)),
         tag("p", report["verdict"], class_=f"verdict {tone}"),
         tag(
             "p",
-            _fact("from", moment(run["created_at"])),
+            _fact("from", format_instant(run["created_at"])),
             _fact("to", end),
             _fact("branch", run["run_branch"]),
             _fact("started from", f"{run['base_branch']} at {run['base'][:10]}"),
@@ -101,13 +111,13 @@ def _merged(run: Data) -> str:
 
 
 def _fact(name: str, value: str) -> Html:
-    return tag("span", f"{name} ", tag("b", text(value, 120)))
+    return tag("span", f"{name} ", tag("b", one_line_text(value, 120)))
 
 
 def _numbers(report: Data) -> Html:
     n, time = report["numbers"], report["time"]
     waiting = time["waiting"]
-    for_retry, for_turn = duration(waiting["retry_s"]), duration(waiting["turn_s"])
+    for_retry, for_turn = format_duration(waiting["retry_s"]), format_duration(waiting["turn_s"])
     return tag(
         "dl",
         _number(
@@ -118,17 +128,17 @@ def _numbers(report: Data) -> Html:
         _number("sent back and tried again", f"{n['retries']:,}", _risen(n)),
         _number(
             "from start to end" if report["run"]["finished_at"] else SO_FAR,
-            duration(time["wall_s"]),
+            format_duration(time["wall_s"]),
         ),
-        _number("agents at work", duration(time["agent_s"]), _silent(n)),
-        _number("checks", duration(time["checks_s"]), "added up over all tasks"),
+        _number("agents at work", format_duration(time["agent_s"]), _silent(n)),
+        _number("checks", format_duration(time["checks_s"]), "added up over all tasks"),
         _number(
             "waiting for a person",
-            duration(waiting["person_s"]),
+            format_duration(waiting["person_s"]),
             f"before a retry {for_retry}, for other tasks or a free worker {for_turn}",
         ),
-        _told("cost", n, money),
-        _told("tokens", n, amount),
+        _told("cost", n, format_cost),
+        _told("tokens", n, format_tokens),
         class_="numbers",
     )
 
@@ -148,7 +158,7 @@ def _told(what: str, n: Data, words: Callable[[Any, int], str]) -> Html | None:
     """Nothing where no agent told any: that is one sentence, and no number."""
     if n[what] is None:
         return None
-    untold, runs = n[f"{what}_untold"], count(n["agent_runs"], "agent run")
+    untold, runs = n[f"{what}_untold"], format_count(n["agent_runs"], "agent run")
     more = f"{untold:,} of {runs} told none" if untold else "told by every agent"
     return _number(what, words(n[what], untold), more)
 
@@ -162,11 +172,14 @@ def _silent(n: Data) -> str:
 
 def _risen(n: Data) -> str:
     lost = n["workers_lost"]
-    told = f"; work of lost workers taken up {count(lost, 'time')}" if lost else ""
-    return f"{count(n['attempts'], 'attempt')} in all{told}"
+    told = f"; work of lost workers taken up {format_count(lost, 'time')}" if lost else ""
+    return f"{format_count(n['attempts'], 'attempt')} in all{told}"
 
 
 def _foot(report: Data) -> Html:
     tools = ", ".join(f"{name} {version}" for name, version in report["made_with"].items())
-    made = f"Made {moment(report['made_at'])} with {text(tools or report['made_by'], 200)}. Next: "
-    return tag("footer", made, tag("code", text(HEX.sub(r"\1", report["next"]), 200)))
+    made = (
+        f"Made {format_instant(report['made_at'])} with "
+        f"{one_line_text(tools or report['made_by'], 200)}. Next: "
+    )
+    return tag("footer", made, tag("code", one_line_text(HEX.sub(r"\1", report["next"]), 200)))

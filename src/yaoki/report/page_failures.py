@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from yaoki.report.charts import bars
-from yaoki.report.markup import Html, joined, tag
-from yaoki.report.page_parts import SMALL_MAX, left, listed, names
-from yaoki.report.plain_words import cause
-from yaoki.report.words import count, moment, some, text
+from yaoki.core.counting import format_count
+from yaoki.report.charts import bar_chart
+from yaoki.report.markup import Html, join_html, tag
+from yaoki.report.page_parts import SMALL_MAX, bullet_list, left_out_note, task_titles
+from yaoki.report.plain_words import describe_cause
+from yaoki.report.wording import format_instant, list_some, one_line_text
 
 Data = Mapping[str, Any]
 
 
-def falls(report: Data) -> Html | None:
+def failures_section(report: Data) -> Html | None:
     n = report["numbers"]
     causes = [
-        (cause(one["kind"], one["pattern"]), one["count"]) for one in report["retries"][:SMALL_MAX]
+        (describe_cause(one["kind"], one["pattern"]), one["count"])
+        for one in report["retries"][:SMALL_MAX]
     ]
     told = [
         (n["workers_lost"], "claim", "of workers that were gone taken over; nothing was lost"),
@@ -26,62 +28,68 @@ def falls(report: Data) -> Html | None:
         (n["taken_back"], "landing", "taken back"),
     ]
     lines = [
-        f"{count(one['count'], 'attempt')} not tried again: {cause(one['kind'], one['pattern'])}"
+        f"{format_count(one['count'], 'attempt')} not tried again: "
+        f"{describe_cause(one['kind'], one['pattern'])}"
         for one in report["not_retried"]
     ]
-    lines += [f"{count(number, what)} {words}" for number, what, words in told if number]
+    lines += [f"{format_count(number, what)} {words}" for number, what, words in told if number]
     lines += [
-        f"flaky: {text(one['check'], 60)} failed and then passed on the same commit,"
-        f" {count(one['times'], 'time')}, in {some(one['tasks'], one['tasks_left_out'])}"
+        f"flaky: {one_line_text(one['check'], 60)} failed and then passed on the same commit,"
+        f" {format_count(one['times'], 'time')}, in "
+        f"{list_some(one['tasks'], one['tasks_left_out'])}"
         for one in report["flaky"]
     ]
     lines += [
-        f"red before anybody worked on it: {text(one['check'], 60)}: {text(one['failures'], 200)}"
+        f"red before anybody worked on it: {one_line_text(one['check'], 60)}: "
+        f"{one_line_text(one['failures'], 200)}"
         for one in report["red_before"]
     ]
     if not causes and not lines:
         return None
     heading = tag("h2", "Falls", tag("small", "why work was sent back, and what else was met"))
-    more = left(len(lines), SMALL_MAX, "of them: yaoki report --format json")
-    return tag("section", heading, bars(causes), listed(lines[:SMALL_MAX]), more)
+    more = left_out_note(len(lines), SMALL_MAX, "of them: yaoki report --format json")
+    return tag("section", heading, bar_chart(causes), bullet_list(lines[:SMALL_MAX]), more)
 
 
-def noticed(report: Data) -> Html | None:
+def warnings_section(report: Data) -> Html | None:
     listed_ = report["noticed"]["listed"]
     if not listed_:
         return None
     lines = [
-        joined(
+        join_html(
             (
-                f"{moment(one['at'])}, ",
-                tag("b", text(one["name"], 60), ": ") if one["name"] else "",
-                text(one["words"], 600),
-                f" ({count(one['times'], 'time')})" if one["times"] > 1 else "",
+                f"{format_instant(one['at'])}, ",
+                tag("b", one_line_text(one["name"], 60), ": ") if one["name"] else "",
+                one_line_text(one["words"], 600),
+                f" ({format_count(one['times'], 'time')})" if one["times"] > 1 else "",
             )
         )
         for one in listed_[:SMALL_MAX]
     ]
     number = len(listed_) + report["noticed"]["left_out"]
-    more = left(number, SMALL_MAX, "warnings: yaoki report --format json")
+    more = left_out_note(number, SMALL_MAX, "warnings: yaoki report --format json")
     heading = tag("h2", "Noticed", tag("small", "nobody asks about it, and you should know"))
-    return tag("section", heading, listed(lines), more)
+    return tag("section", heading, bullet_list(lines), more)
 
 
-def decided(report: Data) -> Html | None:
-    answers, known = report["decided"]["answers"], names(report)
+def answers_section(report: Data) -> Html | None:
+    answers, known = report["decided"]["answers"], task_titles(report)
     if not answers:
         return None
     lines = [
-        joined(
+        join_html(
             (
-                f"{moment(one['at'])}, {known.get(one['task'], text(one['name'], 60))}: ",
+                f"{format_instant(one['at'])}, "
+                f"{known.get(one['task'], one_line_text(one['name'], 60))}: ",
                 tag("b", one["choice"]),
-                f" {text(one['check'], 60)}" if one["check"] else "",
-                f" ({text(one['how'], 60)})" if one.get("how") else "",
-                f": {text(one['words'], 300)}" if one["words"] else "",
+                f" {one_line_text(one['check'], 60)}" if one["check"] else "",
+                f" ({one_line_text(one['how'], 60)})" if one.get("how") else "",
+                f": {one_line_text(one['words'], 300)}" if one["words"] else "",
             )
         )
         for one in answers[:SMALL_MAX]
     ]
-    more = left(len(answers) + report["decided"]["left_out"], SMALL_MAX, "answers: yaoki trace")
-    return tag("section", tag("h2", "What people decided"), listed(lines), more)
+    more = left_out_note(
+        len(answers) + report["decided"]["left_out"], SMALL_MAX, "answers: yaoki trace"
+    )
+    return tag("section", tag("h2", "What people decided"), bullet_list(lines), more)

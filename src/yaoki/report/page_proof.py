@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from yaoki.core.counting import format_count
 from yaoki.report.markup import Html, tag
-from yaoki.report.page_parts import called
-from yaoki.report.words import count, duration, text
-from yaoki.views.outcomes import numbers
+from yaoki.report.page_parts import task_title
+from yaoki.report.wording import format_duration, one_line_text
+from yaoki.views.outcomes import outcome_numbers
 
 PROOFS_MAX, CHECKS_MAX = 200, 30
 Data = Mapping[str, Any]
 OUTCOMES = {"PASSED": "good", "FLAKY": "wait", "WAIVED": "wait", "SKIPPED": "calm"}
 
 
-def proofs(report: Data) -> Html:
+def proofs_section(report: Data) -> Html:
     proven = [task for task in report["tasks"] if task["proof"]]
     left = len(proven) - PROOFS_MAX
     more = f"… {left:,} more, all of which stand in the receipt" if left > 0 else None
@@ -32,7 +33,7 @@ def _proof(task: Data) -> Html:
     proof = task["proof"]
     checks = proof["checks"]
     good = sum(check["outcome"] in {"PASSED", "FLAKY"} for check in checks)
-    words = f"{good} of {count(len(checks), 'check')} passed"
+    words = f"{good} of {format_count(len(checks), 'check')} passed"
     waived = sum(check["outcome"] == "WAIVED" for check in checks)
     flaky = sum(check["outcome"] == "FLAKY" for check in checks)
     words += f", {flaky} only the second time" if flaky else ""
@@ -43,7 +44,7 @@ def _proof(task: Data) -> Html:
         "details",
         tag(
             "summary",
-            tag("b", called(task)),
+            tag("b", task_title(task)),
             tag("code", proof["commit"][:12]),
             tag("span", words),
             tag("span", how) if how else None,
@@ -54,33 +55,36 @@ def _proof(task: Data) -> Html:
             ("on top of", proof["onto"]),
         ),
         [_check(check) for check in checks[:CHECKS_MAX]],
-        tag("p", f"… {count(more, 'more check')}") if more > 0 else None,
+        tag("p", f"… {format_count(more, 'more check')}") if more > 0 else None,
     )
 
 
 def _check(check: Data) -> Html:
-    said = check["outcome"] + numbers(check["tests"], check["known_failures"])
+    said = check["outcome"] + outcome_numbers(check["tests"], check["known_failures"])
     outcome = tag("span", said, class_=f"state {OUTCOMES.get(check['outcome'], 'bad')}")
     versions = ", ".join(f"{name} {told}" for name, told in check["versions"].items())
     code = check["exit_code"]
     outputs = [
-        (f"{output['file'].rpartition('/')[2]}, {count(output['bytes'], 'byte')}", output["sha256"])
+        (
+            f"{output['file'].rpartition('/')[2]}, {format_count(output['bytes'], 'byte')}",
+            output["sha256"],
+        )
         for output in check["outputs"]
     ]
     return tag(
         "div",
         tag(
             "p",
-            tag("b", text(check["check"], 80)),
+            tag("b", one_line_text(check["check"], 80)),
             outcome,
             None if check["required"] else "optional",
         ),
         _pairs(
-            ("it ran", text(check["command"], 300)) if check["command"] else None,
+            ("it ran", one_line_text(check["command"], 300)) if check["command"] else None,
             ("exit code", str(code)) if code is not None else None,
-            ("took", duration(check["seconds"])) if check["seconds"] else None,
+            ("took", format_duration(check["seconds"])) if check["seconds"] else None,
             ("versions", versions) if versions else None,
-            ("it said", text(check["message"], 300)) if check["message"] else None,
+            ("it said", one_line_text(check["message"], 300)) if check["message"] else None,
             ("identity", check["identity"]) if check["identity"] else None,
             *outputs,
         ),

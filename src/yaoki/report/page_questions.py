@@ -6,35 +6,35 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from yaoki.report.markup import Html, tag
-from yaoki.report.page_parts import left, names
-from yaoki.report.plain_words import reason
-from yaoki.report.words import text
+from yaoki.report.page_parts import left_out_note, task_titles
+from yaoki.report.plain_words import describe_reason
+from yaoki.report.wording import one_line_text
 
 ASKING_MAX = 50
 Data = Mapping[str, Any]
 
 
-def asking(report: Data) -> Html | None:
+def questions_section(report: Data) -> Html | None:
     waiting, run = report["asking"], report["run"]
     if not waiting and not run["paused"]:
         return None
-    known = names(report)
+    known = task_titles(report)
     number = len(waiting) + report["asking_left_out"]
     return tag(
         "section",
         tag("h2", "Needs you"),
         _pause(run) if run["paused"] else None,
         [_ask(one, known) for one in waiting[:ASKING_MAX]],
-        left(number, ASKING_MAX, f"questions: yaoki status {run['run']}"),
+        left_out_note(number, ASKING_MAX, f"questions: yaoki status {run['run']}"),
     )
 
 
 def _ask(one: Data, known: Mapping[str, str]) -> Html:
-    name = known.get(one["task"], text(one["name"], 80))
+    name = known.get(one["task"], one_line_text(one["name"], 80))
     return tag(
         "article",
-        tag("h3", name, " ", tag("span", reason(one["reason"]), class_="state bad")),
-        tag("q", [(text(each, 2000), tag("br")) for each in one["question"].split("\n")]),
+        tag("h3", name, " ", tag("span", describe_reason(one["reason"]), class_="state bad")),
+        tag("q", [(one_line_text(each, 2000), tag("br")) for each in one["question"].split("\n")]),
         _ways([(a["command"], a["what"]) for a in one["answers"]]),
         class_="ask",
     )
@@ -44,12 +44,15 @@ def _pause(run: Data) -> Html:
     base = f"yaoki answer {run['run']}"
     ways = [(f"{base} go", "it goes on; of a budget, as much again is granted")]
     ways.append((f"{base} abort", "the run is cancelled; its work is kept"))
-    words = tag("q", text(run["paused"], 600))
+    words = tag("q", one_line_text(run["paused"], 600))
     return tag("article", tag("h3", "The run is paused"), words, _ways(ways), class_="ask")
 
 
 def _ways(ways: Sequence[tuple[str, str]]) -> Html:
     return tag(
         "dl",
-        [(tag("dt", tag("code", text(c, 600))), tag("dd", text(what, 600))) for c, what in ways],
+        [
+            (tag("dt", tag("code", one_line_text(c, 600))), tag("dd", one_line_text(what, 600)))
+            for c, what in ways
+        ],
     )

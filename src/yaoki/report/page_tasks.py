@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from yaoki.core.decide.rules import PERSON
+from yaoki.core.decide.rules import PERSON_AGENT
 from yaoki.report import plain_words
-from yaoki.report.markup import Html, joined, tag
-from yaoki.report.page_parts import SMALL_MAX, called, left, names, table
-from yaoki.report.words import amount, duration, money, text
-from yaoki.report.words import conversations as all_conversations
+from yaoki.report.markup import Html, join_html, tag
+from yaoki.report.page_parts import SMALL_MAX, html_table, left_out_note, task_title, task_titles
+from yaoki.report.wording import agent_conversations as all_conversations
+from yaoki.report.wording import format_cost, format_duration, format_tokens, one_line_text
 from yaoki.views.tasks import OFF_BRANCH, UNCHANGED
 
 TASKS_MAX = 400
@@ -27,11 +27,11 @@ STATES: Mapping[str, tuple[str, str]] = {
 ORDER = ("ESCALATED", "ACTIVE", "WAITING", "CANCELLED", "REPLACED", "DONE")
 
 
-def tasks(report: Data) -> Html:
+def tasks_section(report: Data) -> Html:
     every = report["tasks"]
     places = {state: place for place, state in enumerate(ORDER)}
     ranked = sorted(every, key=lambda task: places.get(task["state"], 0))[:TASKS_MAX]
-    known = names(report)
+    known = task_titles(report)
     heads = [("task", ""), ("state", ""), ("attempts", "n"), ("agent time", "n")]
     # A column of which nothing is known says nothing.
     priced = report["numbers"]["cost"] is not None
@@ -41,8 +41,10 @@ def tasks(report: Data) -> Html:
     return tag(
         "section",
         tag("h2", "Tasks", tag("small", "those that need you first") if asks else None),
-        table(heads, [_row(task, _story(task, known), priced=priced) for task in ranked]),
-        left(len(every), TASKS_MAX, "tasks, all of which stand in: yaoki report --format json"),
+        html_table(heads, [_row(task, _story(task, known), priced=priced) for task in ranked]),
+        left_out_note(
+            len(every), TASKS_MAX, "tasks, all of which stand in: yaoki report --format json"
+        ),
     )
 
 
@@ -56,14 +58,16 @@ def _row(task: Data, story: object, *, priced: bool) -> Html:
     spent = [one["agent_s"] for one in tries if one["agent_s"] is not None]
     costs = [one["cost"] for one in tries if one["cost"] is not None]
     ran = sum(one["agent_started"] for one in tries)
-    cost = money(sum(costs) if costs else None, ran - len(costs)) if ran else "–"
+    cost = format_cost(sum(costs) if costs else None, ran - len(costs)) if ran else "–"
     proof = task["proof"]
     return tag(
         "tr",
-        tag("th", called(task), scope="row"),
+        tag("th", task_title(task), scope="row"),
         tag("td", tag("span", word, class_=f"state {tone}")),
         tag("td", task["attempt"] or "–", class_="n", data_name="attempts"),
-        tag("td", duration(sum(spent)) if spent else "–", class_="n", data_name="agent time"),
+        tag(
+            "td", format_duration(sum(spent)) if spent else "–", class_="n", data_name="agent time"
+        ),
         tag("td", cost, class_="n", data_name="cost") if priced else None,
         tag("td", tag("code", proof["commit"][:10]) if proof else "–", data_name="commit"),
         tag("td", story, class_="why"),
@@ -74,9 +78,9 @@ def _story(task: Data, known: Mapping[str, str]) -> object:
     """Why it rests; of what landed, the falls before it, and who let it land."""
     if task["cause"]:
         needed = known.get(task["cause"], task["cause"])
-        return f"{plain_words.reason(task['reason'])}: needs {needed}"
+        return f"{plain_words.describe_reason(task['reason'])}: needs {needed}"
     if task["state"] == "ESCALATED":
-        return plain_words.reason(task["reason"])
+        return plain_words.describe_reason(task["reason"])
     if task["on_branch"] is False:
         return OFF_BRANCH
     tries = task["attempts"]
@@ -84,7 +88,7 @@ def _story(task: Data, known: Mapping[str, str]) -> object:
     lines = [*fell[-3:], *(words for one in tries if one["landed"] for words in _hardly(one))]
     lines += _let_pass(task["proof"])
     lines += _end(task, smoothly=not lines)
-    return joined(tag("div", text(line, 200)) for line in lines)
+    return join_html(tag("div", one_line_text(line, 200)) for line in lines)
 
 
 def _end(task: Data, *, smoothly: bool) -> Iterable[str]:
@@ -93,7 +97,7 @@ def _end(task: Data, *, smoothly: bool) -> Iterable[str]:
         yield UNCHANGED if task["kind"] == "change" else "checked"
     elif task["landed"]:
         by = {one["agent"] for one in task["attempts"] if one["landed"]}
-        if by == {PERSON}:
+        if by == {PERSON_AGENT}:
             yield "finished by a person"
         elif smoothly:
             yield "at the first attempt"
@@ -103,10 +107,13 @@ def _hardly(one: Data) -> Iterable[str]:
     """What befell an attempt that landed in the end."""
     said = f"attempt {one['attempt']}: "
     if one["agent_end"]:
-        yield f"{said}{plain_words.agent_end(one['agent_end'])}; what it had done was checked"
+        yield (
+            f"{said}{plain_words.describe_agent_end(one['agent_end'])}; what it had done "
+            f"was checked"
+        )
     for asked in one["asked"]:
-        then = plain_words.answered(asked["choice"] or "")
-        yield f"{said}{text(plain_words.ending(asked['why']), 120)}; {then}"
+        then = plain_words.describe_choice(asked["choice"] or "")
+        yield f"{said}{one_line_text(plain_words.describe_ending(asked['why']), 120)}; {then}"
 
 
 def _let_pass(proof: Data | None) -> Iterable[str]:
@@ -117,11 +124,11 @@ def _let_pass(proof: Data | None) -> Iterable[str]:
 
 
 def _fell(one: Data) -> str:
-    return f"attempt {one['attempt']}: {plain_words.ending(one['ended'])}"
+    return f"attempt {one['attempt']}: {plain_words.describe_ending(one['ended'])}"
 
 
-def kept(report: Data) -> Html | None:
-    known = names(report)
+def saved_work_section(report: Data) -> Html | None:
+    known = task_titles(report)
     places = {task: place for place, task in enumerate(known)}
     work = sorted(
         report["kept"]["work"], key=lambda one: (places.get(one["task"], 0), one["attempt"])
@@ -132,20 +139,27 @@ def kept(report: Data) -> Html | None:
     rows = [
         tag(
             "tr",
-            tag("th", known.get(one["task"], text(one["name"], 80)), scope="row"),
+            tag("th", known.get(one["task"], one_line_text(one["name"], 80)), scope="row"),
             tag("td", one["attempt"], class_="n", data_name="attempt"),
             tag("td", tag("code", one["commit"][:10]), data_name="commit"),
-            tag("td", tag("code", text(one["ref"], 120)), class_="long", data_name="kept at"),
-            tag("td", tag("code", text(one["command"], 200)), class_="long"),
+            tag(
+                "td",
+                tag("code", one_line_text(one["ref"], 120)),
+                class_="long",
+                data_name="kept at",
+            ),
+            tag("td", tag("code", one_line_text(one["command"], 200)), class_="long"),
         )
         for one in work[:SMALL_MAX]
     ]
     heading = tag("h2", "Kept work", tag("small", "of tasks that did not land; nothing is lost"))
-    more = left(len(work) + report["kept"]["left_out"], SMALL_MAX, "of them: yaoki recover")
-    return tag("section", heading, table(heads, rows), more)
+    more = left_out_note(
+        len(work) + report["kept"]["left_out"], SMALL_MAX, "of them: yaoki recover"
+    )
+    return tag("section", heading, html_table(heads, rows), more)
 
 
-def conversations(report: Data) -> Html | None:
+def conversations_section(report: Data) -> Html | None:
     """What agents told of themselves; silent where none told anything."""
     told = all_conversations(report)
     if not told:
@@ -161,19 +175,19 @@ def conversations(report: Data) -> Html | None:
     rows = [
         tag(
             "tr",
-            tag("th", called(task), scope="row"),
+            tag("th", task_title(task), scope="row"),
             tag("td", one["attempt"], class_="n", data_name="attempt"),
-            tag("td", text(one["agent"] or "–", 40), data_name="agent"),
+            tag("td", one_line_text(one["agent"] or "–", 40), data_name="agent"),
             tag("td", _session(one), class_="long", data_name="session"),
-            tag("td", money(one["cost"]), class_="n", data_name="cost"),
-            tag("td", amount(one["tokens"]), class_="n", data_name="tokens"),
+            tag("td", format_cost(one["cost"]), class_="n", data_name="cost"),
+            tag("td", format_tokens(one["tokens"]), class_="n", data_name="tokens"),
         )
         for task, one in told[:TASKS_MAX]
     ]
     heading = tag("h2", "Conversations", tag("small", "what each agent told of itself"))
-    more = left(len(told), TASKS_MAX, "attempts: yaoki report --format json")
-    return tag("section", heading, table(heads, rows), more)
+    more = left_out_note(len(told), TASKS_MAX, "attempts: yaoki report --format json")
+    return tag("section", heading, html_table(heads, rows), more)
 
 
 def _session(one: Data) -> object:
-    return tag("code", text(one["session"], 120)) if one["session"] else "unknown"
+    return tag("code", one_line_text(one["session"], 120)) if one["session"] else "unknown"

@@ -67,18 +67,18 @@ CHOICES: Mapping[str, str] = {
 }
 
 
-def cause(kind: str, pattern: str | None) -> str:
+def describe_cause(kind: str, pattern: str | None) -> str:
     """What exactly failed where that is known; a pattern of the user's own has its own name."""
     if not pattern:
         return KINDS.get(kind, kind)
     return PATTERNS.get(pattern) or f"{KINDS.get(kind, kind)}: {pattern}"
 
 
-def reason(name: str | None) -> str:
+def describe_reason(name: str | None) -> str:
     return REASONS.get(name or "UNKNOWN", str(name))
 
 
-def agent_end(name: str) -> str:
+def describe_agent_end(name: str) -> str:
     """`hang` or `signal 11` in words."""
     what, _, number = name.partition(" ")
     died = {
@@ -88,14 +88,14 @@ def agent_end(name: str) -> str:
     return ENDS.get(name) or died.get(what, f"its agent was ended ({name})")
 
 
-def answered(choice: str) -> str:
+def describe_choice(choice: str) -> str:
     return CHOICES.get(choice, "a person answered")
 
 
-def ending(told: str) -> str:
+def describe_ending(told: str) -> str:
     """`INCOMPLETE omission: words.py:3` in words; anything else is told in words already."""
     head, colon, rest = told.partition(": ")
     kind, _, pattern = head.partition(" ")
     if kind not in KINDS or " " in pattern:
         return told
-    return f"{cause(kind, pattern)}{colon}{rest}"
+    return f"{describe_cause(kind, pattern)}{colon}{rest}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from yaoki.report.canonical import sealed
+from yaoki.report.canonical import seal
 
 SCHEMA = 1
 FORM = "yaoki-receipt"
@@ -14,7 +14,7 @@ Data = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class BranchStep:
     """One step of the run branch, along the first parents.  Without a task it is nobody's landing.
 
     `undoes` is the landing that it takes back.
@@ -34,44 +34,44 @@ class GitFacts(Protocol):
     def trees(self, commits: Sequence[str]) -> Mapping[str, str]:
         """The tree of each commit that is there."""
 
-    def line(self, base: str, head: str) -> Sequence[Step]:
+    def first_parents(self, base: str, head: str) -> Sequence[BranchStep]:
         """The first parents of `head` back to `base`, oldest first."""
 
     def reachable(self, base: str, head: str) -> frozenset[str]:
         """Every commit of `head` that `base` has not."""
 
-    def holding(self, commit: str, ref: str) -> Sequence[str]:
+    def refs_containing(self, commit: str, ref: str) -> Sequence[str]:
         """The refs from which the commit can be reached: this one, or any."""
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class RunBranchState:
     """The run branch as git has it.  `inside` are its commits; `why` says why there is none, and
     `gone` that it was there once.
     """
 
     head: str = ""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[BranchStep, ...] = ()
     trees: Mapping[str, str] = field(default_factory=dict)
-    inside: frozenset[str] = frozenset()
-    why: str = ""
-    gone: bool = False
+    commits: frozenset[str] = frozenset()
+    unreadable_because: str = ""
+    is_deleted: bool = False
 
 
-def look(git: GitFacts, base: str, head: str, landed: Sequence[str]) -> Branch:
+def read_run_branch(git: GitFacts, base: str, head: str, landed: Sequence[str]) -> RunBranchState:
     """The line from the base to the head, and the tree of whatever landed."""
-    steps = tuple(git.line(base, head))
+    steps = tuple(git.first_parents(base, head))
     found = {step.commit: step.tree for step in steps}
     more = [commit for commit in {base, head, *landed} if commit and commit not in found]
     inside = git.reachable(base, head) | {base}
-    return Branch(head, steps, {**found, **git.trees(more)}, inside)
+    return RunBranchState(head, steps, {**found, **git.trees(more)}, inside)
 
 
-def make(document: Mapping[str, Any], branch: Branch) -> Data:
+def make_receipt(document: Mapping[str, Any], branch: RunBranchState) -> Data:
     """From the report's own document, so both say the same."""
     run, trees = document["run"], branch.trees
     places = {step.commit: n for n, step in enumerate(branch.steps, start=1)}
-    return sealed(
+    return seal(
         {
             "as_of": document["as_of"],
             "base": {"commit": run["base"], "tree": trees.get(run["base"])},
@@ -91,7 +91,7 @@ def make(document: Mapping[str, Any], branch: Branch) -> Data:
     )
 
 
-def _step(step: Step) -> Data:
+def _step(step: BranchStep) -> Data:
     """What it does: LANDED, UNDONE, or OTHER, which yaoki did not make."""
     what = "UNDONE" if step.undoes else "LANDED" if step.task else "OTHER"
     names = {"task": step.task or None, "undoes": step.undoes or None}

@@ -11,10 +11,10 @@ _NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SUM = re.compile(r"[0-9a-f]{64}")
 
 # A type, a pattern of text, a shape below, or a list of one; a tuple may be None as well.
-Shape = Any
-POINT: Mapping[str, Shape] = {"commit": _NAME, "tree": _NAME}
-OUTPUT: Mapping[str, Shape] = {"file": str, "bytes": int, "sha256": _SUM}
-CHECK: Mapping[str, Shape] = {
+FieldShape = Any
+POINT: Mapping[str, FieldShape] = {"commit": _NAME, "tree": _NAME}
+OUTPUT: Mapping[str, FieldShape] = {"file": str, "bytes": int, "sha256": _SUM}
+CHECK: Mapping[str, FieldShape] = {
     "check": str,
     "type": str,
     "identity": (str,),
@@ -24,7 +24,7 @@ CHECK: Mapping[str, Shape] = {
     "outputs": [OUTPUT],
     "ms": int,
 }
-LANDED: Mapping[str, Shape] = {
+LANDED: Mapping[str, FieldShape] = {
     "attempt": int,
     "checks": [CHECK],
     "commit": _NAME,
@@ -36,7 +36,7 @@ LANDED: Mapping[str, Shape] = {
     "task": str,
     "tree": _NAME,
 }
-STEP: Mapping[str, Shape] = {
+STEP: Mapping[str, FieldShape] = {
     "commit": _NAME,
     "sha256": _SUM,
     "task": (str,),
@@ -44,7 +44,7 @@ STEP: Mapping[str, Shape] = {
     "undoes": (_NAME,),
     "what": re.compile("LANDED|UNDONE|OTHER"),
 }
-RECEIPT: Mapping[str, Shape] = {
+RECEIPT: Mapping[str, FieldShape] = {
     "digest": _SUM,
     "as_of": str,
     "base": POINT,
@@ -63,7 +63,7 @@ RECEIPT: Mapping[str, Shape] = {
 }
 
 
-def misshapen(held: Mapping[str, Any], form: str, schema: int) -> list[str]:
+def shape_defects(held: Mapping[str, Any], form: str, schema: int) -> list[str]:
     """Every place that is not as it must be, up to a bound."""
     if held.get("form") != form:
         return [f"form: {held.get('form')!r} is not {form!r}"]
@@ -73,7 +73,7 @@ def misshapen(held: Mapping[str, Any], form: str, schema: int) -> list[str]:
     return [place for place, _ in zip(found, range(DEFECTS_MAX), strict=False)]
 
 
-def _wrong(value: Any, shape: Shape, place: str) -> Iterator[str]:
+def _wrong(value: Any, shape: FieldShape, place: str) -> Iterator[str]:
     if isinstance(shape, tuple):
         if value is not None:
             yield from _wrong(value, shape[0], place)
@@ -92,7 +92,7 @@ def _wrong(value: Any, shape: Shape, place: str) -> Iterator[str]:
         yield f"{place}: {str(value)[:80]!r} is no {shape.__name__}"
 
 
-def _fields(value: Any, shape: Mapping[str, Shape], place: str) -> Iterator[str]:
+def _fields(value: Any, shape: Mapping[str, FieldShape], place: str) -> Iterator[str]:
     if not isinstance(value, dict):
         yield f"{place}: not an object"
         return

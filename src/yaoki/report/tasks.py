@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from yaoki.core.model import State
-from yaoki.report.attempts import Asked, Checked, Proof, Told, Try
+from yaoki.report.attempts import AttemptRecord, CheckRecord, LandingProof, PersonWait, TaskRecord
 from yaoki.report.check_outputs import CheckOutputs
-from yaoki.report.fold import Fold
-from yaoki.report.receipt import Branch
+from yaoki.report.journal_summary import JournalSummary
+from yaoki.report.receipt import RunBranchState
 from yaoki.views.tasks import RunView, TaskView
 
 MESSAGE_CHARS = 300
@@ -19,34 +19,36 @@ Data = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Sight:
+class TaskReportContext:
     """What is looked at for every task."""
 
     view: RunView
-    fold: Fold
-    branch: Branch
-    stored: CheckOutputs
+    journal: JournalSummary
+    branch: RunBranchState
+    check_outputs: CheckOutputs
     clean: Callable[[str], str]
 
     @cached_property
     def landed(self) -> frozenset[str]:
         """Done and there for all."""
-        return self._settled - self.lost
+        return self._settled - self.missing_from_branch
 
     @cached_property
-    def lost(self) -> frozenset[str]:
+    def missing_from_branch(self) -> frozenset[str]:
         """Done, and not on the run branch any more; a merged run's branch may be deleted."""
         branch = self.branch
-        if self.view.run.merged or not (branch.head or branch.gone):
+        if self.view.run.merged_commit or not (branch.head or branch.is_deleted):
             return frozenset()
         done = (t.row for t in self.view.tasks if t.row.id in self._settled)
-        return frozenset(r.id for r in done if r.landed and r.landed not in branch.inside)
+        return frozenset(
+            r.id for r in done if r.landed_commit and r.landed_commit not in branch.commits
+        )
 
     @cached_property
     def _settled(self) -> frozenset[str]:
         """What subtasks landed counts once their group has landed."""
         tasks = self.view.tasks
-        waiting = {t.row.id for t in tasks if t.row.kind == "group" and not t.row.landed}
+        waiting = {t.row.id for t in tasks if t.row.kind == "group" and not t.row.landed_commit}
         done = (t.row for t in tasks if t.row.state is State.DONE)
         return frozenset(row.id for row in done if row.parent not in waiting)
 
@@ -55,10 +57,10 @@ class Sight:
         return {step.commit: step.task for step in self.branch.steps}
 
 
-def task_part(sight: Sight, task: TaskView) -> Data:
+def task_document(sight: TaskReportContext, task: TaskView) -> Data:
     row, clean = task.row, sight.clean
-    told = sight.fold.tasks.get(row.id) or Told()
-    tries = list(told.tries.values())
+    told = sight.journal.tasks.get(row.id) or TaskRecord()
+    tries = list(told.attempts.values())
     return {
         "id": row.id,
         "n": row.n,
@@ -66,10 +68,12 @@ def task_part(sight: Sight, task: TaskView) -> Data:
         "kind": row.kind,
         "state": row.state.value,
         "landed": row.id in sight.landed,
-        "agent_ended": row.agent_ended or None,
-        "on_branch": False if row.id in sight.lost else row.id in sight.landed or None,
+        "agent_ended": row.agent_exit or None,
+        "on_branch": False
+        if row.id in sight.missing_from_branch
+        else row.id in sight.landed or None,
         "reason": task.reason or None,
-        "cause": task.cause or None,
+        "cause": task.blocked_by or None,
         "required": row.required,
         "agent": clean(row.agent) or None,
         "group": row.parent or None,
@@ -77,12 +81,12 @@ def task_part(sight: Sight, task: TaskView) -> Data:
         "attempt": row.attempt,
         "proof": _proof(sight, task, told),
         "attempts": [_attempt(one, clean) for one in tries],
-        "attempts_left_out": told.tries_left_out,
-        "next": task.next or None,
+        "attempts_left_out": told.attempts_left_out,
+        "next": task.next_command or None,
     }
 
 
-def _attempt(one: Try, clean: Callable[[str], str]) -> Data:
+def _attempt(one: AttemptRecord, clean: Callable[[str], str]) -> Data:
     """What the agent did not tell of itself is null, which is unknown."""
     return {
         "attempt": one.attempt,
@@ -91,29 +95,29 @@ def _attempt(one: Try, clean: Callable[[str], str]) -> Data:
         "agent": clean(one.agent) or None,
         "ended": clean(one.ended) or None,
         "landed": one.landed,
-        "agent_started": one.agent_started or one.agent_runs > 0,
+        "agent_started": one.prompt_sent or one.agent_runs > 0,
         "agent_s": round(one.agent_s, 3) if one.agent_runs else None,
         "session": clean(one.session) or None,
         "cost": round(one.cost, 6) if one.cost is not None else None,
         "tokens": one.tokens,
         "agent_end": clean(one.agent_end) or None,
-        "asked": [_asked(asked, clean) for asked in one.asked],
+        "asked": [_asked(asked, clean) for asked in one.person_waits],
     }
 
 
-def _asked(one: Asked, clean: Callable[[str], str]) -> Data:
+def _asked(one: PersonWait, clean: Callable[[str], str]) -> Data:
     return {
         "at": one.at.isoformat(),
         "until": one.until.isoformat() if one.until else None,
-        "why": clean(one.why),
+        "why": clean(one.reason),
         "choice": one.choice or None,
     }
 
 
-def _proof(sight: Sight, task: TaskView, told: Told) -> Data | None:
+def _proof(sight: TaskReportContext, task: TaskView, told: TaskRecord) -> Data | None:
     """What the checks said of exactly the commit that landed; of another commit it says nothing."""
     row, proof = task.row, told.proof
-    if row.id not in sight.landed or proof is None or proof.commit != row.landed:
+    if row.id not in sight.landed or proof is None or proof.commit != row.landed_commit:
         return None
     return {
         "commit": proof.commit,
@@ -124,15 +128,15 @@ def _proof(sight: Sight, task: TaskView, told: Told) -> Data | None:
     }
 
 
-def _how(sight: Sight, task: TaskView, proof: Proof) -> str:
+def _how(sight: TaskReportContext, task: TaskView, proof: LandingProof) -> str:
     """A step of the run branch, one within its group, or nothing had to change."""
     if sight.steps.get(proof.commit) == task.row.id:
         return "LANDED"
     return "IN_GROUP" if task.row.parent and proof.commit != proof.onto else "UNCHANGED"
 
 
-def _check(sight: Sight, task_id: str, check: Checked) -> Data:
-    known, clean = sight.fold.check(task_id, check.check), sight.clean
+def _check(sight: TaskReportContext, task_id: str, check: CheckRecord) -> Data:
+    known, clean = sight.journal.check_identity(task_id, check.check), sight.clean
     return {
         "check": clean(check.check),
         "type": known.type if known else "built-in",
@@ -140,11 +144,11 @@ def _check(sight: Sight, task_id: str, check: Checked) -> Data:
         "command": clean(known.command)[:MESSAGE_CHARS] if known and known.command else None,
         "outcome": check.outcome,
         "tests": check.tests,
-        "known_failures": check.known,
+        "known_failures": check.known_failures,
         "required": check.required,
         "exit_code": check.exit_code,
         "seconds": check.seconds,
         "message": clean(check.message)[:MESSAGE_CHARS] or None,
-        "versions": sight.stored.versions(check.log) if check.log else {},
-        "outputs": sight.stored.outputs(check.log) if check.log else [],
+        "versions": sight.check_outputs.versions(check.log) if check.log else {},
+        "outputs": sight.check_outputs.outputs(check.log) if check.log else [],
     }

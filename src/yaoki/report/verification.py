@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.report import canonical
-from yaoki.report.receipt import FORM, SCHEMA, GitFacts, Step
-from yaoki.report.receipt_shape import misshapen
+from yaoki.report.receipt import FORM, SCHEMA, BranchStep, GitFacts
+from yaoki.report.receipt_shape import shape_defects
 
 PLACES_SHOWN = 20
-GOOD = frozenset({"PASSED", "FLAKY", "WAIVED"})
-Measure = Callable[[str], Mapping[str, Any] | None]
+PASSING_OUTCOMES = frozenset({"PASSED", "FLAKY", "WAIVED"})
+MeasureOutput = Callable[[str], Mapping[str, Any] | None]
 Data = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class VerificationResult:
     """One thing that was looked at.  `ok` None: it could not be, which is no failure."""
 
     name: str
@@ -27,52 +27,60 @@ class Line:
     places: tuple[str, ...] = ()
 
 
-def verify(data: bytes, git: GitFacts, *, ref: str = "", measure: Measure) -> list[Line]:
+def verify_receipt(
+    data: bytes, git: GitFacts, *, ref: str = "", measure: MeasureOutput
+) -> list[VerificationResult]:
     """Everything that can be looked at; what a red line makes pointless is left out."""
-    held = canonical.read(data)
-    if isinstance(held, canonical.Unread):
-        return [Line("form", False, "this is no receipt", (held.why,))]
+    held = canonical.parse_receipt(data)
+    if isinstance(held, canonical.UnreadableReceipt):
+        return [VerificationResult("form", False, "this is no receipt", (held.reason,))]
     inside = held.get("receipt") if "form" not in held else None
     if isinstance(inside, dict):
         # A whole report: what it says besides is for people, and nobody vouches for it.
         held, data = inside, b""
-    wrong = misshapen(held, FORM, SCHEMA)
+    wrong = shape_defects(held, FORM, SCHEMA)
     if wrong:
-        return [Line("form", False, "this is no receipt of this version", tuple(wrong))]
+        return [
+            VerificationResult("form", False, "this is no receipt of this version", tuple(wrong))
+        ]
     lines = [*_digests(data, held), *_against(git, held, ref), _proofs(held)]
     return [*lines, _outputs(held, measure)]
 
 
-def line_of(name: str, good: str, bad: str, places: Sequence[str]) -> Line:
+def verification_result(
+    name: str, good: str, bad: str, places: Sequence[str]
+) -> VerificationResult:
     """Green without places, else red with the first of them."""
     if not places:
-        return Line(name, True, good)
+        return VerificationResult(name, True, good)
     shown = tuple(places[:PLACES_SHOWN])
     left = len(places) - len(shown)
-    return Line(name, False, bad, (*shown, f"and {left} more") if left else shown)
+    return VerificationResult(name, False, bad, (*shown, f"and {left} more") if left else shown)
 
 
 # ------------------------------------------------------------------ the file itself
 
 
-def _digests(data: bytes, held: Data) -> Iterator[Line]:
-    misprint = canonical.misprint(data, held) if data else ""
+def _digests(data: bytes, held: Data) -> Iterator[VerificationResult]:
+    misprint = canonical.find_misprint(data, held) if data else ""
     words = (
         "written in the one canonical way" if data else "a report; only its receipt is looked at"
     )
-    yield line_of("form", words, "not as yaoki writes it", [misprint] if misprint else [])
+    yield verification_result(
+        "form", words, "not as yaoki writes it", [misprint] if misprint else []
+    )
     body = {key: value for key, value in held.items() if key != canonical.DIGEST}
     places = [
         _called(name, n, part)
         for name in canonical.LISTS
         for n, part in enumerate(held[name], start=1)
-        if part[canonical.PART] != canonical.part_digest(part)
+        if part[canonical.PART_DIGEST] != canonical.entry_digest(part)
     ]
-    whole = canonical.digest(body)
+    whole = canonical.receipt_digest(body)
     if held[canonical.DIGEST] != whole and not places:
         places = [f"outside {' and '.join(canonical.LISTS)}: the digest is {whole}"]
     good = f"sha256 {whole}"
-    yield line_of("digest", good, "something was changed after it was written", places)
+    yield verification_result("digest", good, "something was changed after it was written", places)
 
 
 def _called(name: str, n: int, part: Data) -> str:
@@ -82,33 +90,41 @@ def _called(name: str, n: int, part: Data) -> str:
 # ------------------------------------------------------------------ git
 
 
-def _against(git: GitFacts, held: Data, ref: str) -> Iterator[Line]:
+def _against(git: GitFacts, held: Data, ref: str) -> Iterator[VerificationResult]:
     base, head = held["base"]["commit"], held["head"]["commit"]
     parts = [held["base"], held["head"], *held["line"], *held["landed"]]
     there = git.trees(list({part["commit"] for part in parts}))
     missing = [part for part in parts if part["commit"] not in there]
     good = f"all {len(there)} are in this repository"
     lost = sorted({f"{part['commit']} is not here" for part in missing})
-    yield line_of("commits", good, "some are missing", lost)
+    yield verification_result("commits", good, "some are missing", lost)
     yield _all_trees(parts, there, len(missing))
     if base not in there or head not in there:
-        yield Line("line", None, "not looked at: its ends are missing here")
+        yield VerificationResult("line", None, "not looked at: its ends are missing here")
         return
-    steps = git.line(base, head)
-    good = f"{count(len(steps), 'step')} from base to head, exactly these, in this order"
-    yield line_of("line", good, "the run branch tells another story", list(_order(held, steps)))
+    steps = git.first_parents(base, head)
+    good = f"{format_count(len(steps), 'step')} from base to head, exactly these, in this order"
+    yield verification_result(
+        "line", good, "the run branch tells another story", list(_order(held, steps))
+    )
     inside = git.reachable(base, head) | {base}
-    good = f"{count(len(held['landed']), 'task')}, each where it says"
-    yield line_of("landed", good, "a landing is not where it says", list(_landed(held, inside)))
+    good = f"{format_count(len(held['landed']), 'task')}, each where it says"
+    yield verification_result(
+        "landed", good, "a landing is not where it says", list(_landed(held, inside))
+    )
     yield _reference(git, held["run_branch"], head, ref)
 
 
-def _all_trees(parts: Sequence[Data], there: Mapping[str, str], missing: int) -> Line:
+def _all_trees(parts: Sequence[Data], there: Mapping[str, str], missing: int) -> VerificationResult:
     """Of a commit that is not here nothing is known, so its tree is no good news."""
-    found = line_of("trees", "each commit has the tree that was proven", *_trees(parts, there))
+    found = verification_result(
+        "trees", "each commit has the tree that was proven", *_trees(parts, there)
+    )
     if found.ok and missing:
         here = len({part["commit"] for part in parts} & there.keys())
-        return Line("trees", None, f"right for the {here} that are here; the others were not seen")
+        return VerificationResult(
+            "trees", None, f"right for the {here} that are here; the others were not seen"
+        )
     return found
 
 
@@ -121,7 +137,7 @@ def _trees(parts: Sequence[Data], there: Mapping[str, str]) -> tuple[str, list[s
     return "a commit has another tree", sorted(set(wrong))
 
 
-def _order(held: Data, steps: Sequence[Step]) -> Iterator[str]:
+def _order(held: Data, steps: Sequence[BranchStep]) -> Iterator[str]:
     """Along the first parents, nothing between, nothing left out."""
     before, told = held["base"]["commit"], held["line"]
     if len(steps) != len(told):
@@ -161,43 +177,43 @@ def _landed(held: Data, inside: frozenset[str]) -> Iterator[str]:
     yield from (f"{task} landed as {commit}, untold" for commit, task in standing.items())
 
 
-def _reference(git: GitFacts, branch: str, head: str, ref: str) -> Line:
+def _reference(git: GitFacts, branch: str, head: str, ref: str) -> VerificationResult:
     """The one that was named, else the run branch; where that is gone, whichever holds it."""
     asked = ref or f"refs/heads/{branch}"
-    names = git.holding(head, asked)
+    names = git.refs_containing(head, asked)
     if not names and not ref and not git.trees([asked]):
-        names, asked = git.holding(head, ""), "any branch or tag"
+        names, asked = git.refs_containing(head, ""), "any branch or tag"
     if not names:
-        return Line(
+        return VerificationResult(
             "ref", False, "the head is lost to the refs", (f"{asked} does not hold {head}",)
         )
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return Line("ref", True, f"{names[0]}{more} holds the head {head[:12]}")
+    return VerificationResult("ref", True, f"{names[0]}{more} holds the head {head[:12]}")
 
 
 # ------------------------------------------------------------------ what it says of the checks
 
 
-def _proofs(held: Data) -> Line:
+def _proofs(held: Data) -> VerificationResult:
     """A task whose checks do not add up to a proof has no business in a receipt."""
     bad = []
     for n, part in enumerate(held["landed"], start=1):
         red = [c["check"] for c in part["checks"] if c["required"] and not _settled(c)]
-        if red or not any(check["outcome"] in GOOD for check in part["checks"]):
+        if red or not any(check["outcome"] in PASSING_OUTCOMES for check in part["checks"]):
             why = f"{', '.join(red)} did not pass" if red else "no check passed"
             bad.append(f"{_called('landed', n, part)}: {why}")
     waived = sum(c["outcome"] == "WAIVED" for part in held["landed"] for c in part["checks"])
     words = "every landed task has passing checks"
     if waived:
         words = f"every required check of a landed task passed, or a person waived it ({waived})"
-    return line_of("checks", words, "no proof", bad)
+    return verification_result("checks", words, "no proof", bad)
 
 
 def _settled(check: Data) -> bool:
-    return check["outcome"] in GOOD or check["outcome"] == "SKIPPED"
+    return check["outcome"] in PASSING_OUTCOMES or check["outcome"] == "SKIPPED"
 
 
-def _outputs(held: Data, measure: Measure) -> Line:
+def _outputs(held: Data, measure: MeasureOutput) -> VerificationResult:
     """Only where they are stored: no receipt needs its run's folder."""
     told = [o for part in held["landed"] for check in part["checks"] for o in check["outputs"]]
     seen = [(output, measure(output["file"])) for output in told]
@@ -208,6 +224,8 @@ def _outputs(held: Data, measure: Measure) -> Line:
         if (found["bytes"], found["sha256"]) != (output["bytes"], output["sha256"])
     ]
     if not here:
-        return Line("outputs", None, f"none of the {len(told)} outputs is stored here")
+        return VerificationResult(
+            "outputs", None, f"none of the {len(told)} outputs is stored here"
+        )
     good = f"{len(here)} of {len(told)} outputs of checks are stored here and unchanged"
-    return line_of("outputs", good, "an output was changed", wrong)
+    return verification_result("outputs", good, "an output was changed", wrong)

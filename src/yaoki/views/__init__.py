@@ -11,53 +11,53 @@ from yaoki.views.documents import (
     status_document,
     status_schema,
 )
-from yaoki.views.masking import masked
-from yaoki.views.plans import PlanView, TaskBound, plan_view
-from yaoki.views.story import failure_words, told
+from yaoki.views.entry_text import describe_entry, failure_words
+from yaoki.views.masking import mask_document
+from yaoki.views.plans import PlanView, TaskBound, build_plan_view
 from yaoki.views.tasks import (
     OFF_BRANCH,
     UNCHANGED,
-    Idle,
+    IdleReason,
     RunView,
     TaskView,
-    in_need,
+    build_run_view,
+    describe_wait,
+    first_to_answer,
     is_proof,
-    run_head,
-    run_view,
-    waiting_for,
+    summarize_run,
 )
-from yaoki.views.why import Decision, Explanation, Try, explain
-from yaoki.views.workers import lacking, worker_lines, workers_document
+from yaoki.views.why import AttemptSummary, ExplainedDecision, Explanation, explain
+from yaoki.views.workers import why_not_taken, worker_lines, workers_document
 
 __all__ = [
     "OFF_BRANCH",
     "SCHEMA",
     "UNCHANGED",
-    "Decision",
+    "AttemptSummary",
+    "ExplainedDecision",
     "Explanation",
-    "Idle",
+    "IdleReason",
     "PlanView",
     "RunView",
     "TaskBound",
     "TaskView",
-    "Try",
+    "build_plan_view",
+    "build_run_view",
+    "describe_entry",
+    "describe_wait",
     "entry_document",
     "explain",
     "explanation_document",
     "failure_words",
-    "in_need",
+    "first_to_answer",
     "is_proof",
-    "lacking",
-    "masked",
+    "mask_document",
     "plan_document",
-    "plan_view",
-    "run_head",
-    "run_view",
     "runs_document",
     "status_document",
     "status_schema",
-    "told",
-    "waiting_for",
+    "summarize_run",
+    "why_not_taken",
     "worker_lines",
     "workers_document",
 ]

@@ -11,11 +11,20 @@ from yaoki.core.display import one_line
 # One thing said, and one look at what a tool was given or gave back.
 WORDS_CHARS, GLANCE_CHARS = 4000, 160
 # The part of what a tool is given that tells most, wherever an agent has it.
-TELLING = ("command", "file_path", "path", "filePath", "pattern", "query", "url", "description")
+TELLING_ARGUMENTS = (
+    "command",
+    "file_path",
+    "path",
+    "filePath",
+    "pattern",
+    "query",
+    "url",
+    "description",
+)
 Data = Mapping[str, Any]
 
 
-def spoken(text: str) -> str:
+def format_agent_output(text: str) -> str:
     """The same log for people.  A line that is no event of a known form stays as it is."""
     return "".join(f"{words}\n" for line in text.splitlines() for words in _lines(line))
 
@@ -67,7 +76,7 @@ def _got(back: Any, *, failed: bool = False) -> str:
 
 def _glance(value: Any) -> str:
     if isinstance(value, Mapping):
-        value = next((value[key] for key in TELLING if value.get(key)), value)
+        value = next((value[key] for key in TELLING_ARGUMENTS if value.get(key)), value)
     if isinstance(value, list):
         value = " ".join(_text(one, "text") for one in value) or value
     shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

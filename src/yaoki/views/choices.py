@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from yaoki.core.decide.escalation import MERE
+from yaoki.core.decide.escalation import AGENTLESS_KINDS
 from yaoki.core.model import Choice
-from yaoki.ports import Row
+from yaoki.ports import TaskRow
 
 
-def hears(row: Row) -> bool:
+def agent_reads_words(row: TaskRow) -> bool:
     """Does an agent read what a person says to it?"""
-    return row.kind not in MERE
+    return row.kind not in AGENTLESS_KINDS
 
 
-def meaning(choice: Choice, row: Row, worktree: str = "") -> str:
+def choice_meaning(choice: Choice, row: TaskRow, worktree: str = "") -> str:
     match choice:
         case Choice.RETRY:
             again = "it tries again, told your words"
-            return again if hears(row) else "its checks run once more; no agent works on it"
+            return (
+                again
+                if agent_reads_words(row)
+                else "its checks run once more; no agent works on it"
+            )
         case Choice.DONE:
             where = f" in {worktree}" if worktree else ""
             return f"you did it yourself{where}; that is verified like any work"

@@ -8,17 +8,17 @@ from functools import cached_property
 from yaoki.core.graph import dependents
 from yaoki.core.model import TaskId
 
-Needs = Mapping[TaskId, tuple[TaskId, ...]]
+NeedsByTask = Mapping[TaskId, tuple[TaskId, ...]]
 
 
-class Shape:
+class DependencyGraph:
     """The needs of every task of one run."""
 
-    def __init__(self, needs: Needs) -> None:
+    def __init__(self, needs: NeedsByTask) -> None:
         self.needs = needs
 
     @cached_property
-    def waiting(self) -> dict[TaskId, list[TaskId]]:
+    def dependents(self) -> dict[TaskId, list[TaskId]]:
         """The needs, turned round: who waits for whom."""
         return dependents(self.needs)
 
@@ -40,7 +40,7 @@ class Shape:
                 found.setdefault(task_id, max(below, default=-1) + 1)
         return found
 
-    def below(self, task_id: TaskId) -> int:
+    def count_dependents(self, task_id: TaskId) -> int:
         """How many cannot start before this one is done, directly or not."""
         seen: set[TaskId] = {task_id}
         level = [task_id]
@@ -50,4 +50,4 @@ class Shape:
         return len(seen) - 1
 
     def _after(self, level: list[TaskId]) -> list[TaskId]:
-        return [one for node in level for one in self.waiting.get(node, ())]
+        return [one for node in level for one in self.dependents.get(node, ())]

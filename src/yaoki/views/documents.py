@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.model import Reason, Spend, Stage, State
-from yaoki.core.run_status import Status
-from yaoki.ports import Entry
+from yaoki.core.run_status import RunStatus
+from yaoki.ports import JournalEntry
 from yaoki.views.costs import cost_document
 from yaoki.views.plans import PlanView, TaskBound
 from yaoki.views.tasks import RunView, TaskView
-from yaoki.views.why import Decision, Explanation, Try
+from yaoki.views.why import AttemptSummary, ExplainedDecision, Explanation
 
 SCHEMA = 1
 Document = dict[str, Any]
@@ -23,8 +23,8 @@ def status_document(view: RunView) -> Document:
         "schema": SCHEMA,
         **_run(view),
         "tasks": [_task(task) for task in view.tasks],
-        "notes": [task.row.id for task in view.notes],
-        "next": view.next,
+        "notes": [task.row.id for task in view.unlanded_optional_tasks],
+        "next": view.next_command,
     }
 
 
@@ -43,13 +43,13 @@ def _run(view: RunView) -> Document:
         "base_branch": run.base_branch,
         "base": run.base,
         "created_at": run.created_at.isoformat(),
-        "finished_at": _instant(run.summed_at),
-        "cancel_wanted": run.cancel_wanted,
-        "paused": run.paused or None,
+        "finished_at": _instant(run.finished_at),
+        "cancel_wanted": run.cancel_requested,
+        "paused": run.pause_reason or None,
         "revision": run.revision,
         "iteration": run.iteration or None,
         "last_iteration": _iterated(view) if view.last_iteration else None,
-        "merged": run.merged or None,
+        "merged": run.merged_commit or None,
         "counts": dict(view.counts),
         **_spent(view.spent),
     }
@@ -74,20 +74,20 @@ def _task(view: TaskView) -> Document:
         "agent": row.agent or None,
         "group": row.parent or None,
         "phase": row.phase or None,
-        "held": row.held,
+        "held": row.awaiting_rerun,
         "needs": list(view.needs),
         "reason": view.reason or None,
-        "cause": view.cause or None,
+        "cause": view.blocked_by or None,
         "question": row.question or None,
         "choices": list(view.choices),
         "due_at": _instant(row.due_at),
-        "cancel_wanted": row.cancel_wanted,
-        "landed": row.landed or None,
-        "agent_ended": row.agent_ended or None,
+        "cancel_wanted": row.cancel_requested,
+        "landed": row.landed_commit or None,
+        "agent_ended": row.agent_exit or None,
         "on_branch": view.on_branch,
         "session": row.session or None,
-        **_spent(row.spent),
-        "next": view.next or None,
+        **_spent(row.spend),
+        "next": view.next_command or None,
     }
 
 
@@ -106,30 +106,30 @@ def explanation_document(held: Explanation) -> Document:
         "run": held.view.row.run_id,
         "task": _task(held.view),
         "headline": held.headline,
-        "waits_for": held.waits_for or None,
+        "waits_for": held.wait_words or None,
         "decisions": [_decision(decision) for decision in held.decisions],
-        "attempts": [_try(one) for one in held.tries],
-        "proven": dict(held.proven),
+        "attempts": [_try(one) for one in held.attempts],
+        "proven": dict(held.proof),
         "message": held.message or None,
         "warnings": list(held.warnings),
     }
 
 
-def _decision(held: Decision) -> Document:
+def _decision(held: ExplainedDecision) -> Document:
     return {
         "at": held.at.isoformat(),
         "attempt": held.attempt,
-        "decision": held.verdict,
+        "decision": held.decision,
         "failure": held.failure,
         "reasoning": held.reasoning,
         "rule": held.rule,
         "rule_words": held.rule_words,
         "inputs": dict(held.inputs),
-        "otherwise": list(held.otherwise),
+        "otherwise": list(held.alternatives),
     }
 
 
-def _try(held: Try) -> Document:
+def _try(held: AttemptSummary) -> Document:
     return {
         "attempt": held.attempt,
         "at": held.at.isoformat(),
@@ -142,7 +142,7 @@ def _try(held: Try) -> Document:
     }
 
 
-def entry_document(entry: Entry) -> Document:
+def entry_document(entry: JournalEntry) -> Document:
     return {
         "seq": entry.seq,
         "at": entry.at.isoformat(),
@@ -161,7 +161,7 @@ def plan_document(view: PlanView) -> Document:
         "goal": view.goal,
         "tasks": [_bound(task) for task in view.tasks],
         "done_when": list(view.done_when),
-        "worst_case": {"content": view.content, "total": view.total},
+        "worst_case": {"content": view.content_runs_max, "total": view.runs_max},
         "cost": cost_document(view.costs),
     }
 
@@ -179,11 +179,11 @@ def _bound(task: TaskBound) -> Document:
         "worst_case": {
             "total": task.bound.total,
             "content": task.bound.content,
-            "rerun": task.bound.rerun,
+            "rerun": task.bound.reruns,
             "repeats": task.bound.repeats,
             "interruptions": task.bound.interruptions,
-            "judging": task.bound.judging,
-            "made_of": task.made_of,
+            "judging": task.bound.judge_runs,
+            "made_of": task.bound_words,
         },
     }
 
@@ -205,7 +205,7 @@ def status_schema() -> Document:
     run = {
         "schema": {"const": SCHEMA},
         **dict.fromkeys(("run", "goal", "run_branch", "base_branch", "base", "created_at"), _TEXT),
-        "status": {"enum": [status.value for status in Status]},
+        "status": {"enum": [status.value for status in RunStatus]},
         "exit_code": _NUMBER,
         "finished_at": _MAYBE,
         "cancel_wanted": _YES,

@@ -8,7 +8,7 @@ from typing import Any
 from yaoki.core.redact import mask
 
 
-def masked(value: Any, secrets: Sequence[str] = ()) -> Any:
+def mask_document(value: Any, secrets: Sequence[str] = ()) -> Any:
     """The same data without known secrets, nor anything shaped like one, in any of its texts."""
     return _masked(value, secrets, {})
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 
 
-def numbers(tests: int | None, known: int = 0) -> str:
+def outcome_numbers(tests: int | None, known: int = 0) -> str:
     """What follows the outcome; nothing for a check that counts no tests."""
-    parts = [count(tests, "test")] if tests is not None else []
-    parts += [count(known, "known failure")] if known else []
+    parts = [format_count(tests, "test")] if tests is not None else []
+    parts += [format_count(known, "known failure")] if known else []
     return "".join(f", {part}" for part in parts)
 
 
 def outcome_words(data: Mapping[str, Any]) -> str:
     """Of a CHECK_FINISHED; a failure says its own numbers."""
     good = data["outcome"] in {"PASSED", "FLAKY"}
-    more = numbers(data.get("tests"), len(data.get("known", ()))) if good else ""
+    more = outcome_numbers(data.get("tests"), len(data.get("known", ()))) if good else ""
     return f"{data['outcome']}{more}"

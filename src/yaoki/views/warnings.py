@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from yaoki.ports import Entry
+from yaoki.ports import JournalEntry
 
-NOTICED = ("WARNING", "CHECKOUT_CHANGED", "BUDGET_WARNING")
+WARNING_EVENTS = ("WARNING", "CHECKOUT_CHANGED", "BUDGET_WARNING")
 KEPT_MAX = 200
 
 
 @dataclass(slots=True)
-class Notice:
+class RunWarning:
     """Words about a task, or about the run when there is none; `at` is the first time."""
 
     at: datetime
@@ -23,26 +23,26 @@ class Notice:
 
 
 @dataclass(slots=True)
-class Noticed:
+class RunWarnings:
     """The first ones; others are counted."""
 
-    listed: dict[tuple[str, str], Notice] = field(default_factory=dict)
+    by_text: dict[tuple[str, str], RunWarning] = field(default_factory=dict)
     left_out: int = 0
 
-    def add(self, entry: Entry) -> None:
-        if entry.event not in NOTICED:
+    def add(self, entry: JournalEntry) -> None:
+        if entry.event not in WARNING_EVENTS:
             return
         key = (entry.task_id, str(entry.data.get("message", "")))
-        if key in self.listed:
-            self.listed[key].times += 1
-        elif len(self.listed) < KEPT_MAX:
-            self.listed[key] = Notice(entry.at, *key)
+        if key in self.by_text:
+            self.by_text[key].times += 1
+        elif len(self.by_text) < KEPT_MAX:
+            self.by_text[key] = RunWarning(entry.at, *key)
         else:
             self.left_out += 1
 
 
-def noticed(entries: Iterable[Entry]) -> Noticed:
-    made = Noticed()
+def collect_warnings(entries: Iterable[JournalEntry]) -> RunWarnings:
+    made = RunWarnings()
     for entry in entries:
         made.add(entry)
     return made

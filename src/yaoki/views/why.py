@@ -8,16 +8,16 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.model import State
-from yaoki.ports import Entry
+from yaoki.ports import JournalEntry
+from yaoki.views.entry_text import describe_entry, failure_words
 from yaoki.views.outcomes import outcome_words
-from yaoki.views.story import failure_words, told
-from yaoki.views.tasks import TaskView, waiting_for
-from yaoki.views.warnings import noticed
+from yaoki.views.tasks import TaskView, describe_wait
+from yaoki.views.warnings import collect_warnings
 
 FAILED_SHOWN = 5
 WARNINGS_SHOWN = 10
 # What was decided, by the event that tells it.
-DECISIONS: Mapping[str, str] = {
+DECISION_OF_EVENT: Mapping[str, str] = {
     "RETRY_DECISION": "RETRY",
     "ESCALATE_DECISION": "ESCALATE",
     "RERUN_HELD": "HOLD",
@@ -45,17 +45,17 @@ RULES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ExplainedDecision:
     """A retry or an escalation, with the rule behind it."""
 
     at: datetime
     attempt: int
-    verdict: str
+    decision: str
     failure: str
     reasoning: str
     rule: str
     inputs: Mapping[str, Any]
-    otherwise: tuple[str, ...]
+    alternatives: tuple[str, ...]
 
     @property
     def rule_words(self) -> str:
@@ -63,7 +63,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class AttemptSummary:
     """One attempt in a line or two, with what its agent told of itself."""
 
     attempt: int
@@ -71,7 +71,7 @@ class Try:
     agent: str
     checks: Mapping[str, str] = field(default_factory=dict)
     # The same with their numbers of tests, for people.
-    told: Mapping[str, str] = field(default_factory=dict)
+    check_words: Mapping[str, str] = field(default_factory=dict)
     ended: str = ""
     session: str = ""
     cost: float | None = None
@@ -84,12 +84,12 @@ class Explanation:
 
     view: TaskView
     headline: str
-    waits_for: str
-    decisions: tuple[Decision, ...]
-    tries: tuple[Try, ...]
-    proven: Mapping[str, str] = field(default_factory=dict)
+    wait_words: str
+    decisions: tuple[ExplainedDecision, ...]
+    attempts: tuple[AttemptSummary, ...]
+    proof: Mapping[str, str] = field(default_factory=dict)
     # The same with their numbers of tests, for people.
-    proven_told: Mapping[str, str] = field(default_factory=dict)
+    proof_words: Mapping[str, str] = field(default_factory=dict)
     message: str = ""
     # When it was cancelled or replaced.
     ended_at: datetime | None = None
@@ -98,11 +98,11 @@ class Explanation:
 
 
 def explain(
-    view: TaskView, entries: Sequence[Entry], now: datetime, names: Mapping[str, str]
+    view: TaskView, entries: Sequence[JournalEntry], now: datetime, names: Mapping[str, str]
 ) -> Explanation:
     """`entries` are the task's journal, oldest first."""
-    decisions = tuple(_decision(e) for e in reversed(entries) if e.event in DECISIONS)
-    waits = waiting_for(view, now, names)
+    decisions = tuple(_decision(e) for e in reversed(entries) if e.event in DECISION_OF_EVENT)
+    waits = describe_wait(view, now, names)
     if view.row.due_at is not None and view.row.due_at > now:
         waits += _declined(entries)
     done = view.row.state is State.DONE
@@ -114,15 +114,15 @@ def explain(
         waits,
         decisions,
         _tries(entries),
-        _proof(entries, view.row.landed) if done else {},
-        _proof_told(entries, view.row.landed) if done else {},
+        _proof(entries, view.row.landed_commit) if done else {},
+        _proof_told(entries, view.row.landed_commit) if done else {},
         _last_message(entries) if escalated else "",
         end.at if end else None,
-        tuple(one.words for one in noticed(entries).listed.values())[:WARNINGS_SHOWN],
+        tuple(one.words for one in collect_warnings(entries).by_text.values())[:WARNINGS_SHOWN],
     )
 
 
-def _end(view: TaskView, entries: Sequence[Entry]) -> Entry | None:
+def _end(view: TaskView, entries: Sequence[JournalEntry]) -> JournalEntry | None:
     """What took it out of the run without landing."""
     if view.row.state not in {State.CANCELLED, State.REPLACED}:
         return None
@@ -130,7 +130,7 @@ def _end(view: TaskView, entries: Sequence[Entry]) -> Entry | None:
     return next((entry for entry in reversed(entries) if entry.event in ends), None)
 
 
-def _ended(end: Entry) -> str:
+def _ended(end: JournalEntry) -> str:
     if end.event == "TASK_REPLACED":
         return f"REPLACED by {end.data['by']}"
     if end.event == "ESCALATION_ANSWERED":
@@ -140,9 +140,9 @@ def _ended(end: Entry) -> str:
     return f"CANCELLED by {by}" if by != why else f"CANCELLED: {why}" if why else "CANCELLED"
 
 
-def _declined(entries: Sequence[Entry]) -> str:
+def _declined(entries: Sequence[JournalEntry]) -> str:
     """A worker gave it back because something was not free: that is what it waits for."""
-    last = next((e for e in reversed(entries) if e.event in (*ENDS, "LEASE_RELEASED")), None)
+    last = next((e for e in reversed(entries) if e.event in (*END_EVENTS, "LEASE_RELEASED")), None)
     told_ = last.data.get("why", "") if last and last.event == "LEASE_RELEASED" else ""
     return f": {told_}" if told_ else ""
 
@@ -151,29 +151,31 @@ def _headline(view: TaskView, waits: str, names: Mapping[str, str]) -> str:
     row = view.row
     match row.state:
         case State.DONE:
-            ended = f"; its agent: {row.agent_ended}" if row.agent_ended else ""
-            return f"DONE: landed as {row.landed[:10]}{ended}" if row.landed else "DONE"
+            ended = f"; its agent: {row.agent_exit}" if row.agent_exit else ""
+            return (
+                f"DONE: landed as {row.landed_commit[:10]}{ended}" if row.landed_commit else "DONE"
+            )
         case State.ESCALATED:
             return f"ESCALATED: {view.reason}; a person must answer"
         case State.WAITING if view.blocked:
-            cause = names.get(view.cause, view.cause)
-            return f"WAITING: {view.reason}; {cause} ({view.cause}) did not land"
+            cause = names.get(view.blocked_by, view.blocked_by)
+            return f"WAITING: {view.reason}; {cause} ({view.blocked_by}) did not land"
         case State.WAITING:
             return f"WAITING: {waits}"
         case State.ACTIVE:
-            ending = ", being cancelled" if row.cancel_wanted else ""
+            ending = ", being cancelled" if row.cancel_requested else ""
             return f"ACTIVE: {row.stage}, attempt {row.attempt}{ending}"
         case State.CANCELLED | State.REPLACED:
             return row.state.value
 
 
-def _decision(entry: Entry) -> Decision:
+def _decision(entry: JournalEntry) -> ExplainedDecision:
     data, why = entry.data, entry.data.get("why", {})
     failure = data.get("failure")
-    return Decision(
+    return ExplainedDecision(
         entry.at,
         entry.attempt,
-        DECISIONS[entry.event],
+        DECISION_OF_EVENT[entry.event],
         failure_words(failure) if failure else _cause(entry),
         _reasoning(entry),
         why.get("rule", ""),
@@ -182,7 +184,7 @@ def _decision(entry: Entry) -> Decision:
     )
 
 
-def _cause(entry: Entry) -> str:
+def _cause(entry: JournalEntry) -> str:
     """A group has no failure of its own: it was decided because of others'."""
     if entry.event != "RECOVERY_START":
         return ""
@@ -191,7 +193,7 @@ def _cause(entry: Entry) -> str:
     return f"{', '.join(failed[:FAILED_SHOWN])}{more} failed" if failed else ""
 
 
-def _reasoning(entry: Entry) -> str:
+def _reasoning(entry: JournalEntry) -> str:
     data = entry.data
     match entry.event:
         case "RETRY_DECISION":
@@ -202,51 +204,51 @@ def _reasoning(entry: Entry) -> str:
             return str(data.get("why", {}).get("inputs", {}).get("reasoning", ""))
         case "RECOVERY_START":
             why = data.get("why", {}).get("inputs", {}).get("reason", "")
-            return f"{data['strategy']}: {why}" if why else told(entry)
+            return f"{data['strategy']}: {why}" if why else describe_entry(entry)
         case _:
-            return told(entry)
+            return describe_entry(entry)
 
 
-ENDS = ("RETRY_DECISION", "ESCALATE_DECISION", "RERUN_HELD", "TASK_LANDED", "TASK_CANCELLED")
+END_EVENTS = ("RETRY_DECISION", "ESCALATE_DECISION", "RERUN_HELD", "TASK_LANDED", "TASK_CANCELLED")
 
 
-def _tries(entries: Sequence[Entry]) -> tuple[Try, ...]:
-    tries: dict[int, Try] = {}
+def _tries(entries: Sequence[JournalEntry]) -> tuple[AttemptSummary, ...]:
+    tries: dict[int, AttemptSummary] = {}
     base = ""
     for entry in entries:
         if entry.event == "ATTEMPT_STARTED":
             base = entry.data.get("base", "")
-            tries[entry.attempt] = Try(entry.attempt, entry.at, entry.data["agent"])
+            tries[entry.attempt] = AttemptSummary(entry.attempt, entry.at, entry.data["agent"])
         known = tries.get(entry.attempt)
         if known is None:
             continue
         if entry.event == "CHECK_FINISHED":
             checks = {**known.checks, entry.data["check"]: entry.data["outcome"]}
-            words = {**known.told, entry.data["check"]: outcome_words(entry.data)}
-            tries[entry.attempt] = replace(known, checks=checks, told=words)
+            words = {**known.check_words, entry.data["check"]: outcome_words(entry.data)}
+            tries[entry.attempt] = replace(known, checks=checks, check_words=words)
         elif entry.event == "AGENT_FINISHED":
             tries[entry.attempt] = _used(known, entry.data["exit"])
-        elif entry.event in ENDS:
+        elif entry.event in END_EVENTS:
             nothing = bool(base) and entry.data.get("kept") == base
-            ended = "cancelled; it had changed nothing" if nothing else told(entry)
+            ended = "cancelled; it had changed nothing" if nothing else describe_entry(entry)
             tries[entry.attempt] = replace(known, ended=ended)
     return tuple(tries.values())
 
 
-def _used(one: Try, exit_: Mapping[str, Any]) -> Try:
+def _used(one: AttemptSummary, exit_: Mapping[str, Any]) -> AttemptSummary:
     """What the agent told of itself; an unknown cost stays unknown."""
     session = exit_.get("session", "")
     return replace(one, session=session, cost=exit_.get("cost"), tokens=exit_.get("tokens"))
 
 
-def _proof(entries: Sequence[Entry], landed: str) -> Mapping[str, str]:
+def _proof(entries: Sequence[JournalEntry], landed: str) -> Mapping[str, str]:
     """What the checks said of exactly the commit that landed."""
     judged = [e.data for e in entries if e.event == "QUALITY_JUDGMENT" and e.data["passed"]]
     held = next((data for data in reversed(judged) if data["commit"] == landed), None)
     return held.get("checks", {}) if held else {}
 
 
-def _proof_told(entries: Sequence[Entry], landed: str) -> Mapping[str, str]:
+def _proof_told(entries: Sequence[JournalEntry], landed: str) -> Mapping[str, str]:
     seen = {
         e.data["check"]: outcome_words(e.data)
         for e in entries
@@ -255,6 +257,6 @@ def _proof_told(entries: Sequence[Entry], landed: str) -> Mapping[str, str]:
     return {name: seen.get(name, outcome) for name, outcome in _proof(entries, landed).items()}
 
 
-def _last_message(entries: Sequence[Entry]) -> str:
+def _last_message(entries: Sequence[JournalEntry]) -> str:
     told_ = [e.data["user_message"] for e in entries if e.event == "ESCALATE_EXECUTED"]
     return str(told_[-1]) if told_ else ""

@@ -8,18 +8,18 @@ from typing import Any
 
 from yaoki.core.display import one_line
 from yaoki.core.model import Stage, State
-from yaoki.core.settings.tags import covered
-from yaoki.ports import Row, Seen
+from yaoki.core.settings.tags import has_all_tags
+from yaoki.ports import TaskRow, WorkerSeen
 
 SCHEMA = 1
 TASKS_SHOWN = 5
 
 
-def lacking(
-    row: Row,
-    live: Sequence[Seen],
+def why_not_taken(
+    row: TaskRow,
+    live: Sequence[WorkerSeen],
     now: datetime | None = None,
-    keeps_s: Callable[[str], float] = lambda _: 0.0,
+    grace_s_of: Callable[[str], float] = lambda _: 0.0,
 ) -> str:
     """Why none of these workers takes a task that could start; empty when one may.
 
@@ -28,16 +28,20 @@ def lacking(
     """
     until = row.lease_until
     if now is not None and row.state is State.ACTIVE and until is not None and until < now:
-        return _unheard(row.holder, (now - until).total_seconds(), keeps_s(row.holder))
-    if row.state is not State.WAITING or row.open_needs or row.held:
+        return _unheard(row.holder, (now - until).total_seconds(), grace_s_of(row.holder))
+    if row.state is not State.WAITING or row.open_needs or row.awaiting_rerun:
         return ""
     fit = [seen for seen in live if _serves(seen, row)]
-    if row.place and not any(row.place.startswith(seen.worker.host) for seen in fit):
-        return f"waits for a worker on {row.place}, where your work on it lies; none is there"
+    if row.worktree_host and not any(
+        row.worktree_host.startswith(seen.worker.host) for seen in fit
+    ):
+        return (
+            f"waits for a worker on {row.worktree_host}, where your work on it lies; none is there"
+        )
     if row.tags and not fit:
         names = row.tags.replace(",", ", ")
         return f"waits for a worker with the tags {names}; none is there"
-    waits = [seen.worker.waits for seen in fit]
+    waits = [seen.worker.idle_reason for seen in fit]
     if waits and all(waits) and row.stage == Stage.PREPARE:
         return f"waits: {waits[0]}"
     return ""
@@ -53,54 +57,54 @@ def _unheard(holder: str, silent_s: float, keeps_s: float) -> str:
     )
 
 
-def _serves(seen: Seen, row: Row) -> bool:
+def _serves(seen: WorkerSeen, row: TaskRow) -> bool:
     worker = seen.worker
-    return (not worker.runs or row.run_id in worker.runs) and covered(row.tags, worker.tags)
+    return (not worker.runs or row.run_id in worker.runs) and has_all_tags(row.tags, worker.tags)
 
 
-def worker_lines(live: Sequence[Seen], now: datetime) -> list[str]:
+def worker_lines(live: Sequence[WorkerSeen], now: datetime) -> list[str]:
     """One line each, and one more for what it waits for."""
     lines = []
     for seen in live:
         lines.append(f"worker {_who(seen)}: {_busy(seen)}, {_age(seen, now)}{_extras(seen)}")
-        if seen.worker.waits:
-            lines.append(f"  begins nothing new: {one_line(seen.worker.waits, 200)}")
+        if seen.worker.idle_reason:
+            lines.append(f"  begins nothing new: {one_line(seen.worker.idle_reason, 200)}")
     return lines
 
 
-def _who(seen: Seen) -> str:
+def _who(seen: WorkerSeen) -> str:
     pid = seen.worker.holder.partition(":")[2].partition(":")[0]
     return one_line(f"{seen.worker.name}:{pid}" if pid else seen.worker.name, 80)
 
 
-def _busy(seen: Seen) -> str:
+def _busy(seen: WorkerSeen) -> str:
     shown = ", ".join(seen.tasks[:TASKS_SHOWN])
     more = f" and {len(seen.tasks) - TASKS_SHOWN} more" if len(seen.tasks) > TASKS_SHOWN else ""
     busy = f"{len(seen.tasks)} of {seen.worker.slots} slots busy"
     return f"{busy} ({shown}{more})" if seen.tasks else busy
 
 
-def _age(seen: Seen, now: datetime) -> str:
+def _age(seen: WorkerSeen, now: datetime) -> str:
     minutes = max(0, int((now - seen.since).total_seconds() // 60))
     return f"up for {minutes} min" if minutes < 120 else f"up for {minutes // 60} h"
 
 
-def _extras(seen: Seen) -> str:
+def _extras(seen: WorkerSeen) -> str:
     worker = seen.worker
     parts = [
         "in the background" if worker.background else "",
         f"only run {', '.join(worker.runs)}" if worker.runs else "",
         f"tags {one_line(', '.join(worker.tags), 120)}" if worker.tags else "",
-        "stopping" if worker.doing == "STOPPING" else "",
+        "stopping" if worker.activity == "STOPPING" else "",
     ]
     return "".join(f", {part}" for part in parts if part)
 
 
-def workers_document(live: Sequence[Seen]) -> dict[str, Any]:
+def workers_document(live: Sequence[WorkerSeen]) -> dict[str, Any]:
     return {"schema": SCHEMA, "workers": [_document(seen) for seen in live]}
 
 
-def _document(seen: Seen) -> dict[str, Any]:
+def _document(seen: WorkerSeen) -> dict[str, Any]:
     worker = seen.worker
     return {
         "holder": worker.holder,
@@ -110,9 +114,9 @@ def _document(seen: Seen) -> dict[str, Any]:
         "tags": list(worker.tags),
         "runs": list(worker.runs),
         "background": worker.background,
-        "state": worker.doing,
-        "waits": worker.waits or None,
+        "state": worker.activity,
+        "waits": worker.idle_reason or None,
         "since": seen.since.isoformat(),
-        "heartbeat": seen.beat.isoformat(),
+        "heartbeat": seen.last_beat.isoformat(),
         "tasks": list(seen.tasks),
     }

@@ -14,18 +14,18 @@ from typing import Any
 import pytest
 
 from tests.time_limits import reached
-from yaoki.adapters.agents.acp.event_log import TEXT_CHARS_MAX, bounded
-from yaoki.adapters.agents.acp.policy import Policy, answer
-from yaoki.adapters.agents.preset import describe
-from yaoki.adapters.agents.preset_agent import KnownAgent
-from yaoki.adapters.agents.structured import Called, keep_call
-from yaoki.adapters.processes.pipe import LINE_BYTES_MAX, Piped
+from yaoki.adapters.agents.acp.event_log import TEXT_CHARS_MAX, bound_value
+from yaoki.adapters.agents.acp.policy import ToolPolicy, choose_outcome
+from yaoki.adapters.agents.preset import load_preset
+from yaoki.adapters.agents.preset_agent import PresetAgent
+from yaoki.adapters.agents.structured import CallRecord, write_call_record
+from yaoki.adapters.processes.pipe import LINE_BYTES_MAX, PipedProcess
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.system.clock import SystemClock
-from yaoki.core.json_answer import last_words
+from yaoki.core.agent_json import last_agent_message
 from yaoki.core.model import AgentExit, AgentSpec, TaskId
 from yaoki.errors import Fault
-from yaoki.ports import Look, Order
+from yaoki.ports import AttemptRequest, ProcessState
 
 PROCESSES, CLOCK = ShimProcesses(), SystemClock()
 PLAYER = Path(__file__).parents[2] / "model" / "acp_agent.py"
@@ -45,7 +45,9 @@ class Stage:
         self.tree.mkdir()
         self.script = top / "script.json"
         self.folder = top / "attempt"
-        self._agent = KnownAgent(describe("acp"), {**os.environ, "SECRET_TOKEN": "planted-secret"})
+        self._agent = PresetAgent(
+            load_preset("acp"), {**os.environ, "SECRET_TOKEN": "planted-secret"}
+        )
 
     def start(self, *turn: Any, session: str = "", model: str = "", **script: Any) -> None:
         allow, seconds = script.pop("allow", []), script.pop("seconds", 60)
@@ -56,7 +58,7 @@ class Stage:
             "arguments": [str(PLAYER), str(self.script)],
             "allow": allow,
         }
-        order = Order(
+        order = AttemptRequest(
             task_id=TaskId("abcd1234-1"),
             attempt=1,
             epoch=1,
@@ -69,30 +71,30 @@ class Stage:
             lease=timedelta(0),
             session=session,
         )
-        PROCESSES.start(self.folder, replace(self._agent.launch(order), grace=grace))
+        PROCESSES.start(self.folder, replace(self._agent.build_launch(order), grace=grace))
 
     def play(self, *turn: Any, **more: Any) -> AgentExit:
         self.start(*turn, **more)
         return self.end()
 
     def end(self) -> AgentExit:
-        while (look := PROCESSES.look(self.folder)).phase == "running":
+        while (look := PROCESSES.inspect(self.folder)).phase == "running":
             CLOCK.sleep(timedelta(milliseconds=20))
         return self.read(look)
 
-    def read(self, look: Look) -> AgentExit:
+    def read(self, look: ProcessState) -> AgentExit:
         return self._agent.read(self.folder, look)
 
     def left(self, **end: Any) -> AgentExit:
         """As if the client had told this and ended."""
         self.folder.mkdir()
-        keep_call(self.folder, Called("acp"))
+        write_call_record(self.folder, CallRecord("acp"))
         opened = {"type": "acp.session", "session_id": SESSION, "loads": True}
         said = {"type": "acp.update", "update": {"content": {"text": "429 rate limit, in prose"}}}
         last = {"type": "acp.end", "at": "session/prompt", "acts": 1, **end}
         lines = "".join(json.dumps(held) + "\n" for held in (opened, said, last))
         (self.folder / "out.log").write_text(lines)
-        return self.read(Look("exited", code=1))
+        return self.read(ProcessState("exited", code=1))
 
     def told(self, kind: str = "") -> list[dict[str, Any]]:
         """The events of the client, in order."""
@@ -141,7 +143,7 @@ def an_edit(path: object) -> dict[str, Any]:
 def test_a_turn_is_one_prompt_in_the_worktree_and_its_end_is_a_claim(stage: Stage) -> None:
     exit_ = stage.play({"say": "I "}, {"say": "am done.\n"}, model="big")
 
-    assert exit_.clean, exit_
+    assert exit_.ended_cleanly, exit_
     assert exit_.session == SESSION
     [opened], [asked] = stage.heard("session/new"), stage.heard("session/prompt")
     assert opened == {"cwd": str(stage.tree), "mcpServers": []}
@@ -166,7 +168,7 @@ def test_what_it_said_last_is_told_as_a_whole_for_whoever_looks_for_an_answer(st
         {"say": f' "reason": "{reason}"}}'},
     )
 
-    said = last_words((stage.folder / "out.log").read_text(), 1 << 16, "pass")
+    said = last_agent_message((stage.folder / "out.log").read_text(), 1 << 16, "pass")
     assert json.loads(said) == {"pass": True, "reason": reason}
 
 
@@ -174,7 +176,7 @@ def test_what_it_said_last_is_told_as_a_whole_for_whoever_looks_for_an_answer(st
 def test_a_retry_loads_the_conversation_and_tells_nothing_of_it_twice(stage: Stage) -> None:
     exit_ = stage.play({"say": "Now it is."}, session=SESSION)
 
-    assert exit_.clean
+    assert exit_.ended_cleanly
     assert exit_.session == SESSION
     assert stage.heard("session/new") == []
     assert stage.heard("session/load")[0]["sessionId"] == SESSION
@@ -203,7 +205,7 @@ def test_a_conversation_that_cannot_be_loaded_is_told_as_gone(
 def test_an_agent_that_cannot_load_is_not_asked_to_go_on(stage: Stage) -> None:
     exit_ = stage.play({"say": "Done."}, loads=False)
 
-    assert (exit_.clean, exit_.session) == (True, "")
+    assert (exit_.ended_cleanly, exit_.session) == (True, "")
 
 
 # ------------------------------------------------------------------ permission
@@ -219,7 +221,7 @@ def test_what_is_not_allowed_is_denied_recorded_and_told_to_a_person(stage: Stag
         frame.get("result") for frame in stage.answers()
     ]
     assert exit_.limit == "denied"
-    assert "not allowed to use execute (execute is not allowed): rm -rf /" in exit_.error
+    assert "not allowed to use execute (execute is not allowed): rm -rf /" in exit_.stderr_tail
 
 
 @pytest.mark.spec("12.8")
@@ -231,7 +233,7 @@ def test_a_plan_allows_by_kind_by_name_or_everything_once(stage: Stage, word: st
         {"update": named}, {"ask": a_call("execute", "ls")}, {"say": "Done."}, allow=[word]
     )
 
-    assert exit_.clean
+    assert exit_.ended_cleanly
     [asked] = stage.told("permission")
     assert (asked["allowed"], asked["tool"]) == (True, "bash")
     assert asked["outcome"] == {"outcome": "selected", "optionId": "once"}
@@ -266,7 +268,7 @@ def test_a_change_inside_the_worktree_is_made_as_the_agent_asked(stage: Stage) -
 
     exit_ = stage.play({"ask": an_edit(file)}, {"write": held}, {"say": "Done."})
 
-    assert exit_.clean
+    assert exit_.ended_cleanly
     assert file.read_bytes() == "é\r\n".encode()
 
 
@@ -285,7 +287,7 @@ def test_an_answer_never_grants_more_than_once(
 ) -> None:
     options = [{"optionId": kind, "kind": kind} for kind in kinds]
 
-    found = answer([*options, "garbage", {"kind": "allow_once"}], allowed=allowed)
+    found = choose_outcome([*options, "garbage", {"kind": "allow_once"}], allowed=allowed)
 
     assert found.get("optionId") == chosen
     assert found["outcome"] == ("selected" if chosen else "cancelled")
@@ -294,7 +296,7 @@ def test_an_answer_never_grants_more_than_once(
 @pytest.mark.spec("14.4")
 @pytest.mark.parametrize("call", [{}, {"kind": 7}, {"kind": "edit", "locations": "x"}], ids=str)
 def test_a_request_without_shape_is_denied(tmp_path: Path, call: Mapping[str, Any]) -> None:
-    assert Policy(frozenset({"edit", "read"}), tmp_path).objection(call)
+    assert ToolPolicy(frozenset({"edit", "read"}), tmp_path).denial_reason(call)
 
 
 # ------------------------------------------------------------------ broken agents
@@ -304,7 +306,7 @@ def test_a_request_without_shape_is_denied(tmp_path: Path, call: Mapping[str, An
 def test_a_line_that_is_no_frame_is_kept_and_not_fatal(stage: Stage) -> None:
     exit_ = stage.play({"raw": "Welcome!\n"}, {"raw": "[1, 2]\n"}, {"raw": "{\n"}, {"say": "Done."})
 
-    assert exit_.clean
+    assert exit_.ended_cleanly
     assert [held["text"] for held in stage.told("noise")] == ["Welcome!", "[1, 2]", "{"]
 
 
@@ -336,10 +338,10 @@ def test_hostile_frames_do_not_end_the_client(stage: Stage) -> None:
 @pytest.mark.spec("14.4")
 def test_a_line_longer_than_any_frame_is_skipped(stage: Stage) -> None:
     script = f"import sys; sys.stdout.write('x' * {LINE_BYTES_MAX + (1 << 20)} + '\\nnext\\n')"
-    child = Piped((sys.executable, "-c", script), cwd=stage.tree, env=os.environ)
-    child.until(40.0)
+    child = PipedProcess((sys.executable, "-c", script), cwd=stage.tree, env=os.environ)
+    child.set_deadline(40.0)
 
-    first, second, end = child.listen(), child.listen(), child.listen()
+    first, second, end = child.read_line(), child.read_line(), child.read_line()
 
     assert first is not None
     assert 0 < len(first) < LINE_BYTES_MAX
@@ -355,7 +357,7 @@ def test_an_unknown_update_is_kept_and_an_unknown_request_refused(stage: Stage) 
         {"say": "Done."},
     )
 
-    assert exit_.clean
+    assert exit_.ended_cleanly
     assert stage.told("update")[0]["update"] == {"sessionUpdate": "of_next_year", "held": 1}
     assert [f["error"]["code"] for f in stage.answers() if "error" in f] == [-32601]
 
@@ -369,7 +371,7 @@ def test_death_in_the_middle_of_a_turn_is_no_end(stage: Stage) -> None:
     assert exit_.code == 1
     assert exit_.limit == "overloaded", "its own last words say why"
     assert exit_.session == SESSION
-    assert "the agent ended with exit code 3" in exit_.error
+    assert "the agent ended with exit code 3" in exit_.stderr_tail
 
 
 @pytest.mark.spec("3.8", "3.10")
@@ -381,7 +383,7 @@ def test_an_agent_that_hangs_is_ended_at_the_deadline_with_all_its_tree(stage: S
 
     exit_, _ = reached(hung, lambda seen: seen.session, (1.5, 6.0, 24.0))
 
-    assert (exit_.ended_by, exit_.clean) == ("deadline", False)
+    assert (exit_.ended_by, exit_.ended_cleanly) == ("deadline", False)
     assert exit_.session == SESSION
     assert json.loads((stage.folder / "exit.json").read_text())["left"] == []
 
@@ -483,7 +485,7 @@ def test_an_end_of_turn_without_a_word_or_an_act_is_unfinished(stage: Stage) -> 
 def test_an_error_is_told_by_what_is_structured_in_it(
     stage: Stage, error: dict[str, Any], limit: str, wait_s: float | None
 ) -> None:
-    exit_ = stage.left(error=error)
+    exit_ = stage.left(stderr_tail=error)
 
     wait = exit_.retry_after.total_seconds() if exit_.retry_after else None
     assert (exit_.limit, wait) == (limit, wait_s)
@@ -507,8 +509,8 @@ def test_a_turn_that_ends_otherwise_is_no_good_end(stage: Stage, reason: str, li
 def test_another_version_of_the_protocol_is_refused(stage: Stage) -> None:
     exit_ = stage.play({"say": "hello"}, version=2)
 
-    assert "it speaks version 2, we speak 1" in exit_.error
-    assert not exit_.clean
+    assert "it speaks version 2, we speak 1" in exit_.stderr_tail
+    assert not exit_.ended_cleanly
 
 
 @pytest.mark.spec("4.2")
@@ -526,7 +528,7 @@ def test_a_login_that_is_missing_is_told_before_anything_is_asked(stage: Stage) 
 
 @pytest.mark.spec("12.8", "3.1")
 def test_a_program_that_is_not_there_is_refused_before_any_attempt() -> None:
-    agent = KnownAgent(describe("acp"), {"PATH": "/usr/bin:/bin"})
+    agent = PresetAgent(load_preset("acp"), {"PATH": "/usr/bin:/bin"})
     bare = AgentSpec("mine", preset="acp")
 
     with pytest.raises(Fault, match=r"options\.program must name the program"):
@@ -541,7 +543,7 @@ def test_an_allowance_that_means_nothing_is_refused(allow: Any) -> None:
     spec = AgentSpec("mine", preset="acp", options={"program": "sh", "allow": allow})
 
     with pytest.raises(Fault, match=r"options\.allow"):
-        KnownAgent(describe("acp")).preflight(spec)
+        PresetAgent(load_preset("acp")).preflight(spec)
 
 
 @pytest.mark.spec("0.6")
@@ -549,7 +551,7 @@ def test_only_an_agent_that_asks_can_be_allowed_something() -> None:
     spec = AgentSpec("mine", preset="codex", options={"allow": ["execute"]})
 
     with pytest.raises(Fault, match="'allow' is no option of Codex"):
-        KnownAgent(describe("codex")).preflight(spec)
+        PresetAgent(load_preset("codex")).preflight(spec)
 
 
 @pytest.mark.spec("3.2", "14.4")
@@ -558,7 +560,7 @@ def test_what_is_told_is_bounded() -> None:
     for _ in range(100):
         deep = [deep]
 
-    told = bounded({"long": "y" * 10_000, "many": list(range(1000)), "deep": deep})
+    told = bound_value({"long": "y" * 10_000, "many": list(range(1000)), "deep": deep})
 
     assert len(told["long"]) < TEXT_CHARS_MAX + 100
     assert len(told["many"]) == 100

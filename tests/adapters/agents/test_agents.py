@@ -19,9 +19,9 @@ import yaml
 from tests.builders import in_outbox
 from yaoki.adapters.agents import find_agent, scenario_player
 from yaoki.adapters.agents.command import ARGUMENT_BYTES_MAX, CommandAgent
-from yaoki.adapters.agents.limits import error_lines, limit_of, retry_after_of
-from yaoki.adapters.agents.pending_question import question_in
-from yaoki.adapters.agents.result_file import BYTES_MAX, Result, read_result
+from yaoki.adapters.agents.limits import classify_error_lines, find_retry_after, select_error_lines
+from yaoki.adapters.agents.pending_question import find_question
+from yaoki.adapters.agents.result_file import BYTES_MAX, AgentResult, read_result
 from yaoki.adapters.agents.scenario import ACTS, check_scenario
 from yaoki.adapters.agents.scripted import ScriptedAgent
 from yaoki.adapters.processes.process_trees import ShimProcesses
@@ -29,7 +29,7 @@ from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.model import AgentExit, AgentSpec, TaskId
 from yaoki.core.redact import MARK
 from yaoki.errors import Fault, PlanInvalid, Unknown
-from yaoki.ports import Agent, Look, Order
+from yaoki.ports import AgentDriver, AttemptRequest, ProcessState
 
 PROCESSES = ShimProcesses()
 CLOCK = SystemClock()
@@ -63,7 +63,7 @@ class Stage:
         self.worktree.mkdir()
         self._used: list[Path] = []
 
-    def order(self, spec: AgentSpec, prompt: str = "Do it.", **rest: Any) -> Order:
+    def order(self, spec: AgentSpec, prompt: str = "Do it.", **rest: Any) -> AttemptRequest:
         facts: dict[str, Any] = {
             "task_id": TaskId("abcd1234-1"),
             "attempt": 1,
@@ -73,18 +73,20 @@ class Stage:
             "lease": timedelta(0),
             **rest,
         }
-        return Order(agent=spec, prompt=prompt, worktree=self.worktree, folder=self.folder, **facts)
+        return AttemptRequest(
+            agent=spec, prompt=prompt, worktree=self.worktree, folder=self.folder, **facts
+        )
 
-    def start(self, spec: AgentSpec, **rest: Any) -> Agent:
+    def start(self, spec: AgentSpec, **rest: Any) -> AgentDriver:
         agent = ScriptedAgent(ENVIRON) if spec.preset == "scripted" else CommandAgent(ENVIRON)
         self._used.append(self.folder)
-        PROCESSES.start(self.folder, agent.launch(self.order(spec, **rest)))
+        PROCESSES.start(self.folder, agent.build_launch(self.order(spec, **rest)))
         return agent
 
     def play(self, spec: AgentSpec, **rest: Any) -> AgentExit:
         agent = self.start(spec, **rest)
-        until(lambda: PROCESSES.look(self.folder).phase != "running")
-        return agent.read(self.folder, PROCESSES.look(self.folder))
+        until(lambda: PROCESSES.inspect(self.folder).phase != "running")
+        return agent.read(self.folder, PROCESSES.inspect(self.folder))
 
     def out(self) -> str:
         return (self.folder / "out.log").read_text(encoding="utf-8")
@@ -183,11 +185,13 @@ TELL = "import sys; print(sys.argv[1:]); print(sys.stdin.read())"
 
 @pytest.mark.spec("12.8")
 def test_a_prompt_is_the_last_argument_unless_its_place_is_named(stage: Stage) -> None:
-    appended = CommandAgent(ENVIRON).launch(stage.order(AgentSpec("a", command=("tool", "-x"))))
+    appended = CommandAgent(ENVIRON).build_launch(
+        stage.order(AgentSpec("a", command=("tool", "-x")))
+    )
     named = AgentSpec("b", command=("tool", "--say={prompt}", "{attempt}", "-q"))
 
     assert appended.argv == ("tool", "-x", "Do it.")
-    assert CommandAgent(ENVIRON).launch(stage.order(named)).argv == (
+    assert CommandAgent(ENVIRON).build_launch(stage.order(named)).argv == (
         "tool",
         "--say=Do it.",
         "1",
@@ -199,7 +203,7 @@ def test_a_prompt_is_the_last_argument_unless_its_place_is_named(stage: Stage) -
 def test_a_placeholder_inside_a_prompt_stays_a_word(stage: Stage) -> None:
     spec = AgentSpec("a", command=("tool", "{task}", "{model}", "{other}", "{prompt}"), model="m")
 
-    launch = CommandAgent(ENVIRON).launch(stage.order(spec, "say {worktree} and {prompt}"))
+    launch = CommandAgent(ENVIRON).build_launch(stage.order(spec, "say {worktree} and {prompt}"))
 
     assert launch.argv[1:] == ("abcd1234-1", "m", "{other}", "say {worktree} and {prompt}")
 
@@ -210,7 +214,7 @@ def test_the_prompt_arrives_by_every_channel(stage: Stage, channel: str) -> None
     exit_ = stage.play(python(TELL, prompt=channel), prompt="Fix 'it'; $(touch pwned)")
 
     arrived = f"{stage.out()}{(stage.folder / 'prompt.md').read_text()}"
-    assert exit_.clean
+    assert exit_.ended_cleanly
     assert "Fix 'it'; $(touch pwned)" in (arrived if channel == "file" else stage.out())
     assert (str(stage.folder / "prompt.md") in stage.out()) is (channel == "file")
     assert not (stage.worktree / "pwned").exists()
@@ -228,7 +232,7 @@ def test_a_prompt_too_long_for_an_argument_is_handed_over_as_a_file(stage: Stage
 
     exit_ = stage.play(python(TELL), prompt=long)
 
-    assert exit_.clean
+    assert exit_.ended_cleanly
     assert f"Read the file {stage.folder / 'prompt.md'}" in stage.out()
     assert (stage.folder / "prompt.md").read_text(encoding="utf-8") == long
 
@@ -237,7 +241,9 @@ def test_a_prompt_too_long_for_an_argument_is_handed_over_as_a_file(stage: Stage
 def test_the_prompt_is_kept_for_its_owner_only_and_without_known_secrets(stage: Stage) -> None:
     spec = AgentSpec("a", command=("tool",))
 
-    launch = CommandAgent(ENVIRON).launch(stage.order(spec, f"use {PLANTED}, password=example1"))
+    launch = CommandAgent(ENVIRON).build_launch(
+        stage.order(spec, f"use {PLANTED}, password=example1")
+    )
 
     file = stage.folder / "prompt.md"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -252,7 +258,7 @@ def test_what_is_handed_on_is_secret_whatever_its_name(
     spec = replace(scripted([]), command=("tool",), pass_env=("ACME_*", "UNNAMED", "PATH"))
     spec = replace(spec, env={"OTHER_TOKEN": "set by the plan"})
 
-    launch = agent(ENVIRON).launch(stage.order(spec, "it stays at home"))
+    launch = agent(ENVIRON).build_launch(stage.order(spec, "it stays at home"))
 
     assert set(launch.secrets) == {PLANTED, "stays at home", "set by the plan"}
     assert (stage.folder / "prompt.md").read_text() == f"it {MARK}"
@@ -297,8 +303,8 @@ def test_the_error_is_the_bounded_end_of_the_error_channel_without_secrets(stage
     exit_ = stage.play(python(code))
 
     assert exit_.code == 7
-    assert exit_.error.endswith(f"key is {MARK}")
-    assert len(exit_.error) <= 4096
+    assert exit_.stderr_tail.endswith(f"key is {MARK}")
+    assert len(exit_.stderr_tail) <= 4096
     assert exit_.output_bytes > 300_000
 
 
@@ -315,10 +321,10 @@ def test_the_result_file_tells_a_question_a_wait_and_an_unsafe_retry(stage: Stag
     assert exit_.question == "Which port?"
     assert exit_.retry_after == timedelta(seconds=90)
     assert not exit_.retry_safe
-    assert exit_.error == "half done"
+    assert exit_.stderr_tail == "half done"
 
 
-def noted(folder: Path, text: str | bytes) -> Result:
+def noted(folder: Path, text: str | bytes) -> AgentResult:
     raw = text if isinstance(text, bytes) else text.encode()
     (in_outbox(folder) / "result.json").write_bytes(raw)
     return read_result(folder)
@@ -333,7 +339,7 @@ def test_a_result_file_that_cannot_be_read_says_so(tmp_path: Path, text: str | b
 
     assert result.defect
     assert result.failed, "no word of success"
-    assert result == Result(summary=result.summary, defect=result.defect, unreadable=True)
+    assert result == AgentResult(summary=result.summary, defect=result.defect, unreadable=True)
 
 
 @pytest.mark.spec("14.4", "5.7")
@@ -342,7 +348,7 @@ def test_odd_values_in_a_result_file_are_taken_the_careful_way(tmp_path: Path) -
 
     result = noted(tmp_path, text)
 
-    assert result == Result("victory", retry_safe=False, defect=result.defect)
+    assert result == AgentResult("victory", retry_safe=False, defect=result.defect)
     assert "unknown status 'victory'" in result.defect
     assert noted(tmp_path, '{"retry_after_s": -5}').retry_after is None
     assert noted(tmp_path, '{"retry_after_s": true}').retry_after is None
@@ -352,16 +358,16 @@ def test_odd_values_in_a_result_file_are_taken_the_careful_way(tmp_path: Path) -
 @pytest.mark.spec("14.4")
 def test_a_result_file_that_is_a_pipe_a_link_or_a_folder_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(in_outbox(tmp_path) / "result.json")
-    assert read_result(tmp_path) == Result()
+    assert read_result(tmp_path) == AgentResult()
 
     (in_outbox(tmp_path) / "result.json").unlink()
     (tmp_path / "other").write_text('{"question": "?"}')
     (in_outbox(tmp_path) / "result.json").symlink_to(tmp_path / "other")
-    assert read_result(tmp_path) == Result()
+    assert read_result(tmp_path) == AgentResult()
 
     (in_outbox(tmp_path) / "result.json").unlink()
     (in_outbox(tmp_path) / "result.json").mkdir()
-    assert read_result(tmp_path) == Result()
+    assert read_result(tmp_path) == AgentResult()
 
 
 def test_a_question_without_words_is_still_a_question(tmp_path: Path) -> None:
@@ -413,27 +419,27 @@ NO_LIMITS = [
 @pytest.mark.spec("4.2")
 @pytest.mark.parametrize(("text", "limit", "wait"), LIMITS)
 def test_a_limit_is_read_from_error_lines(text: str, limit: str, wait: int | None) -> None:
-    lines = error_lines(text)
+    lines = select_error_lines(text)
 
-    asked = retry_after_of(lines, NOW)
-    assert limit_of(lines) == limit
+    asked = find_retry_after(lines, NOW)
+    assert classify_error_lines(lines) == limit
     assert (asked and round(asked.total_seconds())) == wait
 
 
 @pytest.mark.spec("4.2")
 @pytest.mark.parametrize("text", NO_LIMITS)
 def test_prose_about_limits_is_no_limit(text: str) -> None:
-    lines = error_lines(text)
+    lines = select_error_lines(text)
 
-    assert limit_of(lines) == ""
-    assert retry_after_of(lines, NOW) is None
+    assert classify_error_lines(lines) == ""
+    assert find_retry_after(lines, NOW) is None
 
 
 @pytest.mark.spec("4.2")
 def test_an_old_limit_followed_by_work_is_forgotten() -> None:
     text = "API Error: 429 Too Many Requests\n" + "working on it\n" * 50
 
-    assert limit_of(error_lines(text)) == ""
+    assert classify_error_lines(select_error_lines(text)) == ""
 
 
 @pytest.mark.spec("4.2")
@@ -472,16 +478,16 @@ TELLS = [
 def test_a_last_line_that_waits_for_a_person_is_a_question(line: str, always: bool) -> None:
     text = f"long ago\n\nabout a.txt\n{line}"
 
-    asked = question_in(text, input_only=False)
+    asked = find_question(text, input_only=False)
     assert asked == f"about a.txt\n{line.strip()}"
-    assert bool(question_in(text, input_only=True)) is always
-    assert question_in(f"{text}\nand so I went on", input_only=False) == ""
+    assert bool(find_question(text, input_only=True)) is always
+    assert find_question(f"{text}\nand so I went on", input_only=False) == ""
 
 
 @pytest.mark.spec("3.9")
 @pytest.mark.parametrize("line", TELLS)
 def test_a_story_about_questions_is_none(line: str) -> None:
-    assert question_in(line, input_only=False) == ""
+    assert find_question(line, input_only=False) == ""
 
 
 @pytest.mark.spec("3.9")
@@ -489,7 +495,7 @@ def test_an_agent_that_stops_at_a_prompt_is_read_as_asking(stage: Stage) -> None
     exit_ = stage.play(python("print('Apply to prod? [y/N] ', end=''); input()"))
 
     assert exit_.code == 1
-    assert exit_.error.endswith("EOFError: EOF when reading a line")
+    assert exit_.stderr_tail.endswith("EOFError: EOF when reading a line")
     assert exit_.question == "Apply to prod? [y/N]"
 
 
@@ -516,10 +522,10 @@ def test_a_question_is_seen_while_the_agent_waits(stage: Stage) -> None:
     # Words from the hour to come are fresh, however long this test is stopped.
     soon = log.stat().st_mtime + 3600
     os.utime(log, (soon, soon))
-    assert agent.question(stage.folder) == ""  # it may still go on
+    assert agent.pending_question(stage.folder) == ""  # it may still go on
     long_ago = soon - 3605
     os.utime(log, (long_ago, long_ago))
-    assert agent.question(stage.folder) == "Do you want to proceed?"
+    assert agent.pending_question(stage.folder) == "Do you want to proceed?"
 
 
 # ------------------------------------------------------------------ the scripted agent
@@ -558,7 +564,7 @@ def test_a_task_without_acts_is_an_error_not_a_success(stage: Stage) -> None:
     exit_ = stage.play(scripted(["nothing"], task="other"))
 
     assert exit_.code == 2
-    assert "no acts for 'abcd1234-1', and no default" in exit_.error
+    assert "no acts for 'abcd1234-1', and no default" in exit_.stderr_tail
 
 
 @pytest.mark.spec("12.2")
@@ -582,7 +588,7 @@ def test_files_are_written_appended_replaced_and_deleted(stage: Stage) -> None:
     exit_ = stage.play(scripted(acts))
 
     files = {p.relative_to(stage.worktree).as_posix(): p.read_text() for p in files_of(stage)}
-    assert exit_.clean
+    assert exit_.ended_cleanly
     assert stage.out() == "All tests pass.\n"
     assert files == {
         "src/a.py": "x = 3\ny = 2\n",
@@ -605,7 +611,7 @@ def test_no_act_writes_outside_the_worktree(stage: Stage, path: str) -> None:
     exit_ = stage.play(scripted([{"write": {path: "x"}}]))
 
     assert exit_.code == 2
-    assert "is not inside the worktree" in exit_.error
+    assert "is not inside the worktree" in exit_.stderr_tail
     assert not (stage.worktree.parent / "out.txt").exists()
 
 
@@ -615,14 +621,14 @@ def test_an_act_that_cannot_be_done_is_told(stage: Stage) -> None:
 
     exit_ = stage.play(scripted([{"replace": {"path": "a", "old": "y", "new": "z"}}]))
 
-    assert (exit_.code, exit_.error) == (2, "scenario: 'a' does not hold 'y'")
+    assert (exit_.code, exit_.stderr_tail) == (2, "scenario: 'a' does not hold 'y'")
 
 
 @pytest.mark.spec("12.2")
 def test_git_acts_commit_and_tamper(stage: Stage, repository: Path) -> None:
     exit_ = stage.play(scripted([{"commit": "by the agent"}, "tamper_config"]))
 
-    assert exit_.clean, exit_.error
+    assert exit_.ended_cleanly, exit_.stderr_tail
     assert git(repository, "log", "--format=%an %s").strip() == "Scripted Agent by the agent"
     assert "clean = true" in (repository / ".git" / "config").read_text()
 
@@ -633,8 +639,8 @@ def test_commands_run_and_a_failing_one_does_not_end_the_agent(stage: Stage) -> 
 
     exit_ = stage.play(scripted(acts))
 
-    assert exit_.clean
-    assert exit_.error == "sh ended with 3"
+    assert exit_.ended_cleanly
+    assert exit_.stderr_tail == "sh ended with 3"
     assert (stage.worktree / "made.txt").read_text() == "made\n"
     assert "went on" in stage.out()
 
@@ -659,7 +665,7 @@ def test_a_rate_limit_is_met(stage: Stage) -> None:
 def test_the_actor_asks(stage: Stage) -> None:
     agent = stage.start(scripted([{"ask": "Which database?"}, "hang"]))
 
-    until(lambda: agent.question(stage.folder) == "Which database?")
+    until(lambda: agent.pending_question(stage.folder) == "Which database?")
     look = PROCESSES.end(stage.folder, "stop")
     assert agent.read(stage.folder, look).question == "Which database?"
 
@@ -668,7 +674,7 @@ def test_the_actor_asks(stage: Stage) -> None:
 def test_the_actor_stops_half_way_and_says_that_a_retry_is_unsafe(stage: Stage) -> None:
     exit_ = stage.play(scripted([{"unsafe": "migration half done"}]))
 
-    assert (exit_.code, exit_.retry_safe, exit_.error) == (1, False, "migration half done")
+    assert (exit_.code, exit_.retry_safe, exit_.stderr_tail) == (1, False, "migration half done")
 
 
 @pytest.mark.spec("12.2")
@@ -699,7 +705,7 @@ def test_an_actor_that_hangs_is_ended_at_its_deadline(stage: Stage) -> None:
     exit_ = stage.play(scripted(["hang"]), timeout=timedelta(seconds=0.3))
 
     assert exit_.ended_by == "deadline"
-    assert not exit_.clean
+    assert not exit_.ended_cleanly
 
 
 @pytest.mark.spec("12.2", "3.8")
@@ -728,7 +734,7 @@ def test_a_flood_is_read_in_bounded_memory(stage: Stage) -> None:
     grown_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert exit_.output_bytes >= flood
     assert (stage.folder / "out.log").stat().st_size == flood
-    assert exit_.error == "tired"
+    assert exit_.stderr_tail == "tired"
     assert grown_kib < 8 * 1024
 
 
@@ -812,14 +818,14 @@ def test_the_worktree_cannot_replace_the_modules_of_the_player(stage: Stage) -> 
     (stage.worktree / "json.py").write_text("raise SystemExit('shadowed')")
     (stage.worktree / "yaoki").mkdir()
 
-    assert stage.play(scripted(["nothing"])).clean
+    assert stage.play(scripted(["nothing"])).ended_cleanly
 
 
 def test_an_agent_that_never_started_has_an_exit_that_says_so(stage: Stage) -> None:
     exit_ = stage.play(AgentSpec("x", command=("./missing-tool",)))
 
     assert "missing-tool" in exit_.start_error
-    assert not exit_.clean
+    assert not exit_.ended_cleanly
 
 
 @pytest.mark.spec("4.2", "4.7")
@@ -842,7 +848,7 @@ def test_an_agent_that_may_not_be_executed_is_known_by_the_error_number(
 
 
 def test_facts_of_the_look_are_handed_on(tmp_path: Path) -> None:
-    look = Look("exited", code=3, ended_by="hang", seconds=1.5, output_bytes=9)
+    look = ProcessState("exited", code=3, ended_by="hang", seconds=1.5, output_bytes=9)
 
     exit_ = CommandAgent(ENVIRON).read(tmp_path, look)
 

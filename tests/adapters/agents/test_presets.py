@@ -13,13 +13,19 @@ from typing import Any
 import pytest
 
 from yaoki.adapters.agents import find_agent, preset_names
-from yaoki.adapters.agents.preset import Description, UsageRule, describe, known_names, parsed
-from yaoki.adapters.agents.preset_agent import KnownAgent
-from yaoki.adapters.agents.usage import BYTES_MAX, UNKNOWN, Usage, read_usage
+from yaoki.adapters.agents.preset import (
+    AgentPreset,
+    UsageRule,
+    load_preset,
+    parse_preset,
+    shipped_preset_names,
+)
+from yaoki.adapters.agents.preset_agent import PresetAgent
+from yaoki.adapters.agents.usage import BYTES_MAX, UNKNOWN_USAGE, Usage, read_usage
 from yaoki.core.model import AgentExit, AgentSpec, TaskId
 from yaoki.errors import Fault, Unknown
 from yaoki.formats.plan import model as plan_model
-from yaoki.ports import Launch, Look, Order
+from yaoki.ports import AttemptRequest, Launch, ProcessState
 
 ENVIRON = {
     "PATH": "/usr/bin:/bin",
@@ -32,15 +38,15 @@ ENVIRON = {
 SESSION = "0199-ab_c.d:e"
 
 
-def known(name: str) -> KnownAgent:
-    return KnownAgent(describe(name), ENVIRON)
+def known(name: str) -> PresetAgent:
+    return PresetAgent(load_preset(name), ENVIRON)
 
 
-def an_order(top: Path, session: str = "", **about: Any) -> Order:
+def an_order(top: Path, session: str = "", **about: Any) -> AttemptRequest:
     worktree = top / "tree"
     worktree.mkdir(parents=True, exist_ok=True)
     name = about.pop("preset", "claude")
-    return Order(
+    return AttemptRequest(
         task_id=TaskId("abcd1234-1"),
         attempt=1,
         epoch=1,
@@ -56,7 +62,7 @@ def an_order(top: Path, session: str = "", **about: Any) -> Order:
 
 
 def launched(top: Path, name: str, session: str = "", **about: Any) -> Launch:
-    return known(name).launch(an_order(top, session, preset=name, **about))
+    return known(name).build_launch(an_order(top, session, preset=name, **about))
 
 
 # ------------------------------------------------------------------ the descriptions
@@ -64,14 +70,14 @@ def launched(top: Path, name: str, session: str = "", **about: Any) -> Launch:
 
 @pytest.mark.spec("12.8")
 def test_a_plan_knows_exactly_the_presets_that_have_a_description() -> None:
-    assert set(plan_model.PRESETS) == {"command", "scripted", *known_names()}
+    assert set(plan_model.PRESETS) == {"command", "scripted", *shipped_preset_names()}
     assert set(preset_names()) >= set(plan_model.PRESETS)
 
 
 @pytest.mark.spec("12.8")
-@pytest.mark.parametrize("name", known_names())
+@pytest.mark.parametrize("name", shipped_preset_names())
 def test_every_description_is_whole(name: str) -> None:
-    about = describe(name)
+    about = load_preset(name)
 
     assert about.title
     assert about.tested[0].isdigit()
@@ -81,7 +87,7 @@ def test_every_description_is_whole(name: str) -> None:
     assert not about.resume or "{more}" in about.resume
     assert ("{prompt}" in about.start) is (about.prompt == "argument")
     assert ("{prompt_file}" in about.start) is (about.prompt == "file")
-    assert isinstance(find_agent(name), KnownAgent)
+    assert isinstance(find_agent(name), PresetAgent)
 
 
 @pytest.mark.spec("0.6")
@@ -91,15 +97,15 @@ def test_every_description_is_whole(name: str) -> None:
 def test_an_unknown_key_of_a_description_is_refused(text: str) -> None:
     head = 'title="t"\nprogram="p"\ninstall="i"\ntested="1"\nprompt="stdin"\nstart=["{more}"]\n'
 
-    assert parsed("mine", head).title == "t"
+    assert parse_preset("mine", head).title == "t"
     with pytest.raises(ValueError, match="unknown keys"):
-        parsed("mine", head + text)
+        parse_preset("mine", head + text)
 
 
 @pytest.mark.spec("0.6")
 def test_there_is_no_description_of_an_unknown_agent() -> None:
     with pytest.raises(Unknown, match="no description of an agent 'clod'"):
-        describe("clod")
+        load_preset("clod")
 
 
 # ------------------------------------------------------------------ the command line
@@ -138,14 +144,14 @@ def test_a_retry_has_its_own_command_line(
         head, _, tail = line.partition(" … ")
         assert said.startswith(head)
         assert said.endswith(tail)
-        assert launch.stdin == ("Do it." if describe(name).prompt == "stdin" else None)
+        assert launch.stdin == ("Do it." if load_preset(name).prompt == "stdin" else None)
 
 
 @pytest.mark.spec("12.8")
 def test_a_preset_works_with_no_further_key(tmp_path: Path) -> None:
     launch = launched(tmp_path, "claude")
 
-    assert launch.argv == ("claude", *describe("claude").start[:-1])
+    assert launch.argv == ("claude", *load_preset("claude").start[:-1])
     assert launch.stdin == "Do it."
 
 
@@ -228,11 +234,15 @@ def test_preflight_looks_for_the_program_and_at_the_options() -> None:
 
 @pytest.mark.spec("3.7")
 def test_who_can_resume_says_so() -> None:
-    resuming = {name for name in known_names() if known(name).resumes(AgentSpec("x", preset=name))}
+    resuming = {
+        name
+        for name in shipped_preset_names()
+        if known(name).can_resume(AgentSpec("x", preset=name))
+    }
 
     plain = {"claude", "codex", "gemini", "opencode", "pi", "qwen", "vibe"}
     assert resuming == plain | {"acp", "claude-acp", "opencode-acp"}
-    assert not find_agent("command").resumes(AgentSpec("x"))
+    assert not find_agent("command").can_resume(AgentSpec("x"))
 
 
 @pytest.mark.spec("3.2")
@@ -264,10 +274,10 @@ def left(folder: Path, *events: Any) -> Path:
 def ended(top: Path, name: str, *events: Any, session: str = "", n: int = 1) -> AgentExit:
     """Launch as attempt `n`, leave these events, read."""
     agent, folder = known(name), top / "attempts" / str(n)
-    agent.launch(replace(an_order(top, session, preset=name), folder=folder))
+    agent.build_launch(replace(an_order(top, session, preset=name), folder=folder))
     left(folder, *events)
     (folder / "err.log").touch()
-    return agent.read(folder, Look("exited", code=0))
+    return agent.read(folder, ProcessState("exited", code=0))
 
 
 def a_turn(tokens: int) -> list[Any]:
@@ -323,10 +333,10 @@ def a_step(cost: Any, sent: Any, received: Any) -> dict[str, Any]:
         ([a_step(0, 5, 6)], Usage(None, 11, 1)),
         ([a_step(None, 5, 6), a_step(0.1, 5, 6)], Usage(None, 22, 2)),
         ([a_step(-1, 5, None)], Usage(None, 5, 1)),
-        ([a_step("much", True, [])], UNKNOWN),
+        ([a_step("much", True, [])], UNKNOWN_USAGE),
         ([a_step(1e300, 1e300, 1)], Usage(None, 1, 1)),
-        ([{"type": "other", "part": {"in": 5}}, "words", 7, []], UNKNOWN),
-        ([], UNKNOWN),
+        ([{"type": "other", "part": {"in": 5}}, "words", 7, []], UNKNOWN_USAGE),
+        ([], UNKNOWN_USAGE),
     ],
 )
 def test_only_what_is_said_whole_is_known(
@@ -360,7 +370,7 @@ def test_an_output_too_long_to_be_read_whole_has_no_sum(tmp_path: Path) -> None:
     with (folder / "out.log").open("ab") as log:
         log.truncate(BYTES_MAX + 1)
 
-    assert read_usage(folder, STEP) == UNKNOWN
+    assert read_usage(folder, STEP) == UNKNOWN_USAGE
 
 
 @pytest.mark.spec("3.10")
@@ -373,16 +383,16 @@ def test_a_retry_notice_without_a_time_is_told_by_its_age(tmp_path: Path) -> Non
     folder = left(tmp_path / "a", a_turn(1)[0], notice)
     written = (folder / "out.log").stat().st_mtime
     now = [datetime.fromtimestamp(written, UTC)]
-    agent = KnownAgent(describe("codex"), ENVIRON, now=lambda: now[0])
+    agent = PresetAgent(load_preset("codex"), ENVIRON, now=lambda: now[0])
 
-    fresh = agent.waits(folder)
+    fresh = agent.announced_wait(folder)
     now[0] += timedelta(minutes=5)
-    old = agent.waits(folder)
+    old = agent.announced_wait(folder)
     left(folder, *a_turn(1)[:2])
 
     assert fresh < timedelta(seconds=1)
     assert old >= timedelta(minutes=5)
-    assert agent.waits(folder) == timedelta(0)
+    assert agent.announced_wait(folder) == timedelta(0)
 
 
 @pytest.mark.spec("14.4", "3.7")
@@ -477,19 +487,19 @@ def test_vibe_is_read_by_its_export(tmp_path: Path, note: str, limit: str, words
     exit_ = ended(tmp_path, "vibe")
 
     assert exit_.limit == limit
-    assert words in exit_.error
+    assert words in exit_.stderr_tail
 
 
 @pytest.mark.spec("4.2", "12.8")
 def test_an_agent_that_only_talks_is_read_by_its_own_signals(tmp_path: Path) -> None:
-    agent = KnownAgent(describe("continue"), ENVIRON)
-    agent.launch(an_order(tmp_path, preset="continue"))
+    agent = PresetAgent(load_preset("continue"), ENVIRON)
+    agent.build_launch(an_order(tmp_path, preset="continue"))
     folder = tmp_path / "attempts" / "1"
     (folder / "err.log").touch()
     ends = {}
     for words in ("Error: 401 Unauthorized", "Error: strange", "The Error: 401 is fixed"):
         (folder / "out.log").write_text(f"working\n{words}\n")
-        ends[words] = agent.read(folder, Look("exited", code=1)).limit
+        ends[words] = agent.read(folder, ProcessState("exited", code=1)).limit
 
     assert list(ends.values()) == ["auth", "unknown", ""]
 
@@ -526,7 +536,7 @@ def test_an_installed_package_may_bring_an_agent() -> None:
     assert "acme" in preset_names()
     with pytest.raises(RuntimeError, match="called"):
         find_agent("acme").preflight(AgentSpec("mine"))
-    assert plan_model.known_preset("acme") == "acme"
+    assert plan_model.check_preset("acme") == "acme"
     with pytest.raises(Unknown, match="no agent preset 'acmee'") as refused:
         find_agent("acmee")
     assert refused.value.hint == "did you mean 'acme'?"
@@ -551,5 +561,5 @@ def test_a_plan_names_known_agents_and_what_it_says_besides_is_judged() -> None:
 
 
 def test_a_description_stands_for_itself() -> None:
-    assert isinstance(describe("claude"), Description)
-    assert describe("claude") is describe("claude")
+    assert isinstance(load_preset("claude"), AgentPreset)
+    assert load_preset("claude") is load_preset("claude")

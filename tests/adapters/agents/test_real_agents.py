@@ -15,12 +15,12 @@ import pytest
 
 from tests.model import Cut, Fault, Hang, Malformed, ModelServer, Step, say, shell
 from tests.model.programs import Program, environ, needed
-from yaoki.adapters.agents.preset import describe
-from yaoki.adapters.agents.preset_agent import KnownAgent
+from yaoki.adapters.agents.preset import load_preset
+from yaoki.adapters.agents.preset_agent import PresetAgent
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.model import AgentExit, AgentSpec, TaskId
-from yaoki.ports import Order
+from yaoki.ports import AttemptRequest
 
 # Real programs on a busy machine take their time; the bounds are for those that never end.
 pytestmark = [pytest.mark.agents, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -40,7 +40,7 @@ class Theatre:
         self.program, self.top, self._home = program, top, home
         self.worktree = top / "tree"
         self.worktree.mkdir()
-        self.agent = KnownAgent(describe(program.name), environ())
+        self.agent = PresetAgent(load_preset(program.name), environ())
         _git(self.worktree, "init", "-q")
         _git(self.worktree, "commit", "-q", "--allow-empty", "-m", "base")
         self.model = ModelServer(Hang(), worktree=str(self.worktree)).__enter__()
@@ -61,7 +61,7 @@ class Theatre:
         self.model.play(*steps)
         folder = self.top / "attempts" / str(len(self._folders) + 1)
         self._folders.append(folder)
-        order = Order(
+        order = AttemptRequest(
             task_id=TaskId("abcd1234-1"),
             attempt=len(self._folders),
             epoch=1,
@@ -74,9 +74,9 @@ class Theatre:
             lease=timedelta(0),
             session=session,
         )
-        PROCESSES.start(folder, self.agent.launch(order))
-        while (look := PROCESSES.look(folder)).phase == "running":
-            if self.agent.waits(folder) > PATIENCE:
+        PROCESSES.start(folder, self.agent.build_launch(order))
+        while (look := PROCESSES.inspect(folder)).phase == "running":
+            if self.agent.announced_wait(folder) > PATIENCE:
                 look = PROCESSES.end(folder, "waiting")
                 break
             CLOCK.sleep(timedelta(milliseconds=50))
@@ -132,7 +132,7 @@ def test_it_writes_a_file_ends_by_itself_and_tells_what_it_used(theatre: Theatre
     exit_ = theatre.attempt(*theatre.program.wrote("hello.txt", "hello\n"))
 
     assert (theatre.worktree / "hello.txt").read_text() == "hello\n"
-    assert exit_.clean, exit_
+    assert exit_.ended_cleanly, exit_
     assert theatre.model.requests[0].holds("Write hello.txt.")
     assert exit_.session == ""
     assert _git(theatre.worktree, "status", "--short", "-u").split()[1:] == ["hello.txt"]
@@ -152,7 +152,7 @@ def test_what_a_conversation_used_before_is_not_counted_again(theatre: Theatre) 
         session=first.session,
     )
 
-    assert second.clean, second
+    assert second.ended_cleanly, second
     assert (theatre.worktree / "hello.txt").read_text() == "hello\nagain"
     assert second.tokens == first.tokens == 240
     assert second.cost == (pytest.approx(first.cost) if first.cost else None)
@@ -202,5 +202,7 @@ def test_a_denial_that_ends_the_turn_is_told_to_a_person(theatre: Theatre) -> No
     exit_ = theatre.attempt(shell("touch made.txt"), say("Done."))
 
     assert exit_.limit == "denied", exit_
-    assert "not allowed to use execute (execute is not allowed): touch made.txt" in exit_.error
+    assert (
+        "not allowed to use execute (execute is not allowed): touch made.txt" in exit_.stderr_tail
+    )
     assert not (theatre.worktree / "made.txt").exists()

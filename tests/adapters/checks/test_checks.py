@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from tests.time_limits import has_line, reached
-from yaoki.adapters.checks import Checks
-from yaoki.adapters.checks.test_count_request import counted
+from yaoki.adapters.checks import CheckDispatcher
+from yaoki.adapters.checks.test_count_request import request_test_count
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.system.clock import SystemClock
-from yaoki.core.decide.classification import TIMED_OUT
+from yaoki.core.decide.classification import TIMED_OUT_PARAM
 from yaoki.core.model import CheckSpec, Finding, OnFailure, Outcome, Verdict
 from yaoki.core.redact import MARK
 from yaoki.ports import Checker, Launch
@@ -31,7 +31,7 @@ ENVIRON = {
     "PYTHONPATH": "/users/own/checkout",
     "GIT_DIR": "/elsewhere/.git",
 }
-CHECKS: Checker = Checks(PROCESSES, timedelta(seconds=30), ENVIRON)
+CHECKS: Checker = CheckDispatcher(PROCESSES, timedelta(seconds=30), ENVIRON)
 
 
 class Bench:
@@ -272,7 +272,7 @@ def test_a_check_out_of_time_failed_and_its_tree_is_gone(bench: Bench) -> None:
     )
 
     assert (finding.outcome, finding.message) == (Outcome.FAILED, f"timed out after {limit_s:g} s")
-    assert finding.params[TIMED_OUT] is True
+    assert finding.params[TIMED_OUT_PARAM] is True
     assert not any(alive(int(pid.read_text())) for pid in pids)
 
 
@@ -310,13 +310,13 @@ def test_an_interrupt_during_a_check_leaves_no_process(bench: Bench) -> None:
 def test_a_check_whose_lease_ran_out_proves_nothing(tmp_path: Path) -> None:
     """Nobody renewed: the worker was stopped for longer than its lease."""
     (tmp_path / "tree").mkdir()
-    patient = Checks(PROCESSES, timedelta(seconds=0.4), ENVIRON)
+    patient = CheckDispatcher(PROCESSES, timedelta(seconds=0.4), ENVIRON)
     asleep: list[int] = []
 
     def stop() -> bool:
         if not asleep:
             asleep.append(1)
-            while PROCESSES.look(tmp_path / "logs").phase == "running":
+            while PROCESSES.inspect(tmp_path / "logs").phase == "running":
                 CLOCK.sleep(timedelta(milliseconds=20))
         return False
 
@@ -341,7 +341,7 @@ def test_what_an_earlier_try_left_running_is_ended_first(bench: Bench) -> None:
     finding = bench.sh("echo second")
 
     assert finding.outcome is Outcome.PASSED
-    assert PROCESSES.look(bench.folder).phase == "exited"
+    assert PROCESSES.inspect(bench.folder).phase == "exited"
     assert finding.log == str(bench.folder.with_name("check-2") / "out.log")
 
 
@@ -654,8 +654,8 @@ def test_a_pytest_that_runs_nothing_proves_nothing(bench: Bench, option: str) ->
 def test_only_pytest_itself_is_asked_for_a_report(words: str, asked: bool) -> None:
     spec = CheckSpec("tests", argv=tuple(words.split()))
 
-    assert (counted(spec) != spec) is asked
-    assert counted(replace(spec, success="exitCode:5")).argv == spec.argv
+    assert (request_test_count(spec) != spec) is asked
+    assert request_test_count(replace(spec, success="exitCode:5")).argv == spec.argv
 
 
 @pytest.mark.spec("6.2")

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from yaoki.adapters.checks import Checks
-from yaoki.adapters.checks.readers import Seen, count, opened
-from yaoki.adapters.checks.test_count_request import counted
+from yaoki.adapters.checks import CheckDispatcher
+from yaoki.adapters.checks.readers import CommandOutput, count_tests, split_output
+from yaoki.adapters.checks.test_count_request import request_test_count
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.core.model import CheckSpec, Finding, Outcome
 
-CHECKS = Checks(ShimProcesses(), timedelta(seconds=60), {"PATH": os.environ["PATH"]})
+CHECKS = CheckDispatcher(ShimProcesses(), timedelta(seconds=60), {"PATH": os.environ["PATH"]})
 QUICK = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 SUMMARIES: list[tuple[str, tuple[int, int, int]]] = [
@@ -71,7 +71,7 @@ SUMMARIES: list[tuple[str, tuple[int, int, int]]] = [
 @pytest.mark.spec("16.4")
 @pytest.mark.parametrize(("text", "ends"), SUMMARIES, ids=[text[:40] for text, _ in SUMMARIES])
 def test_every_runners_own_summary_is_counted(text: str, ends: tuple[int, int, int]) -> None:
-    found = count(opened(Seen(0, text)))
+    found = count_tests(split_output(CommandOutput(0, text)))
 
     assert found is not None
     assert (found.passed, found.failed, found.skipped) == ends
@@ -82,7 +82,7 @@ def test_every_runners_own_summary_is_counted(text: str, ends: tuple[int, int, i
     "text", ["", "all good", "deployed 3 hosts", "\tindented words", "1 warning in 0.01s of it"]
 )
 def test_other_words_are_no_summary(text: str) -> None:
-    assert count(opened(Seen(0, text))) is None
+    assert count_tests(split_output(CommandOutput(0, text))) is None
 
 
 @pytest.mark.spec("16.5")
@@ -96,10 +96,10 @@ def test_other_words_are_no_summary(text: str) -> None:
     ],
 )
 def test_names_are_kept_only_when_there_is_one_for_each_test(text: str, names: int) -> None:
-    found = count(opened(Seen(0, text)))
+    found = count_tests(split_output(CommandOutput(0, text)))
 
     assert found is not None
-    assert len(found.names) == names
+    assert len(found.passed_names) == names
 
 
 # ------------------------------------------------------------------ whole checks
@@ -239,7 +239,11 @@ def test_tests_are_counted_and_named_without_a_report_asked_for(bench: Bench) ->
     by_shell, by_argv = bench.sh(pytest_, env=QUICK), bench.run(*pytest_.split(), env=QUICK)
 
     assert by_shell.params["passedCount"] == by_argv.params["passedCount"] == 2
-    assert by_argv.passing == by_shell.passing == ("test_a.py::test_x", "test_a.py::TestC::test_y")
+    assert (
+        by_argv.passing_tests
+        == by_shell.passing_tests
+        == ("test_a.py::test_x", "test_a.py::TestC::test_y")
+    )
 
 
 @pytest.mark.spec("16.4")
@@ -271,7 +275,9 @@ def test_unittest_without_tests_has_not_passed(bench: Bench) -> None:
     ],
 )
 def test_a_runner_is_asked_to_name_its_tests(words: str, made: str) -> None:
-    assert counted(CheckSpec("tests", argv=tuple(words.split()))).argv == tuple(made.split())
+    assert request_test_count(CheckSpec("tests", argv=tuple(words.split()))).argv == tuple(
+        made.split()
+    )
 
 
 # ------------------------------------------------------------------ what did not load

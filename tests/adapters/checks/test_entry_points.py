@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from yaoki.adapters.checks import Checks, run_entry_point
+from yaoki.adapters.checks import CheckDispatcher, run_entry_point
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.core.decide.baseline import command_key
 from yaoki.core.model import CHECK_ENTRY_POINTS, CheckSpec, Finding, Outcome
@@ -62,7 +62,7 @@ class Bench:
             "ACME_TOKEN": PLANTED,
             "ACME_LOGIN": HANDED,
         }
-        checks = Checks(ShimProcesses(), timedelta(seconds=30), environ)
+        checks = CheckDispatcher(ShimProcesses(), timedelta(seconds=30), environ)
         spec = CheckSpec("mine", "python", **{"entry": "mine", **rest})
         return checks.check(spec, self.worktree, self.folder, facts=FACTS, stop=stop)
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from yaoki.adapters.agents import find_agent
-from yaoki.adapters.checks import Checks
-from yaoki.adapters.checks.judge_answer import Answer, parse_answer
-from yaoki.adapters.checks.judge_prompt import FORM, judge_prompt
+from yaoki.adapters.checks import CheckDispatcher
+from yaoki.adapters.checks.judge_answer import JudgeAnswer, parse_judge_answer
+from yaoki.adapters.checks.judge_prompt import FORM, compose_judge_prompt
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.core.model import AgentSpec, CheckSpec, Finding, OnFailure, Outcome
 from yaoki.core.redact import MARK
@@ -67,7 +67,7 @@ class Bench:
         given = {"timeout": timedelta(seconds=60), **rest}
         spec = CheckSpec("review", "judge", agent=agent, ask="The notes are whole.", **given)
         lease = timedelta(seconds=30)
-        checks = Checks(ShimProcesses(), lease, ENVIRON, find_agent=find_agent)
+        checks = CheckDispatcher(ShimProcesses(), lease, ENVIRON, find_agent=find_agent)
         return checks.check(spec, self.worktree, self.folder, facts=FACTS, stop=lambda: self.stop)
 
     def tries(self) -> int:
@@ -150,7 +150,7 @@ def test_a_judge_that_repeats_its_prompt_has_not_answered(bench: Bench) -> None:
 
     assert finding.message.startswith("undecided: ")
     with pytest.raises(ValueError, match="no JSON object"):
-        parse_answer(FORM)
+        parse_judge_answer(FORM)
 
 
 @pytest.mark.spec("6.7", "14.4")
@@ -179,14 +179,14 @@ def test_a_judge_that_repeats_its_prompt_has_not_answered(bench: Bench) -> None:
 )
 def test_only_a_whole_answer_counts(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        parse_answer(text)
+        parse_judge_answer(text)
 
 
 @pytest.mark.spec("6.7")
 def test_the_same_answer_twice_is_one_answer() -> None:
-    answer = parse_answer(f"{PASS}\nIn sum {{as promised}}:\n{PASS}\nThat was all.")
+    answer = parse_judge_answer(f"{PASS}\nIn sum {{as promised}}:\n{PASS}\nThat was all.")
 
-    assert answer == Answer(True, "all of it holds", (), "continue")
+    assert answer == JudgeAnswer(True, "all of it holds", (), "continue")
 
 
 @pytest.mark.spec("6.7")
@@ -255,7 +255,7 @@ def test_a_prompt_is_bounded_whatever_the_change_is() -> None:
         "findings": (noise,) * 99,
     }
 
-    prompt = judge_prompt("a" * 99_999, facts, "d" * 9_999)
+    prompt = compose_judge_prompt("a" * 99_999, facts, "d" * 9_999)
 
     assert len(prompt.encode()) < 100_000
     assert prompt.count("\n# Rules") == 0
@@ -325,7 +325,7 @@ def test_a_judge_is_ended_when_the_worker_stops(bench: Bench) -> None:
 
 @pytest.mark.spec("6.7", "0.6")
 def test_a_judge_without_an_agent_proves_nothing(bench: Bench) -> None:
-    checks = Checks(ShimProcesses(), timedelta(seconds=30), ENVIRON)
+    checks = CheckDispatcher(ShimProcesses(), timedelta(seconds=30), ENVIRON)
     spec = CheckSpec("review", "judge", agent=says(PASS), ask="It is whole.")
 
     finding = checks.check(spec, bench.worktree, bench.folder, facts={}, stop=lambda: False)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from yaoki.adapters.checks.selection import narrowed
-from yaoki.core.model import CheckSpec, Finding, Item, Outcome
+from yaoki.adapters.checks.selection import narrow_to_failures
+from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
 
 pytestmark = pytest.mark.spec("6.5")
 NODE = "tests/test_a.py::test_x[1-2]"
 
 
 def failing(*names: str, **params: object) -> Finding:
-    return Finding("tests", Outcome.FAILED, items=tuple(map(Item, names)), params=params)
+    return Finding("tests", Outcome.FAILED, items=tuple(map(FindingItem, names)), params=params)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def failing(*names: str, **params: object) -> Finding:
     ],
 )
 def test_paths_give_way_to_the_names_of_the_failing_tests(argv: str, expected: str) -> None:
-    made = narrowed(CheckSpec("tests", argv=tuple(argv.split())), failing(NODE))
+    made = narrow_to_failures(CheckSpec("tests", argv=tuple(argv.split())), failing(NODE))
 
     assert made is not None
     assert made.argv == (*expected.split(), NODE)
@@ -37,13 +37,13 @@ def test_paths_give_way_to_the_names_of_the_failing_tests(argv: str, expected: s
     "argv", ["make test", "tox", "pytest --unknown value", "pytest --junit-xml x"]
 )
 def test_a_command_that_is_not_understood_is_run_whole(argv: str) -> None:
-    assert narrowed(CheckSpec("tests", argv=tuple(argv.split())), failing(NODE)) is None
+    assert narrow_to_failures(CheckSpec("tests", argv=tuple(argv.split())), failing(NODE)) is None
 
 
 def test_failures_without_names_are_run_whole() -> None:
     spec = CheckSpec("tests", argv=("pytest",))
 
-    assert narrowed(spec, failing()) is None
-    assert narrowed(spec, failing("collection failure")) is None
-    assert narrowed(spec, failing(NODE, failureCount=70)) is None
-    assert narrowed(CheckSpec("t", shell="pytest"), failing(NODE)) is None
+    assert narrow_to_failures(spec, failing()) is None
+    assert narrow_to_failures(spec, failing("collection failure")) is None
+    assert narrow_to_failures(spec, failing(NODE, failureCount=70)) is None
+    assert narrow_to_failures(CheckSpec("t", shell="pytest"), failing(NODE)) is None

@@ -8,9 +8,9 @@ import pytest
 
 from tests.repositories import a_repository, commit, git
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.commits import Commits, message
-from yaoki.adapters.git.refs import Move, Refs
-from yaoki.adapters.git.trees import raw_between
+from yaoki.adapters.git.commits import Commits, compose_message
+from yaoki.adapters.git.refs import RefMove, Refs
+from yaoki.adapters.git.trees import read_raw_diff
 from yaoki.errors import GitFailed
 
 pytestmark = pytest.mark.spec("13.1")
@@ -25,11 +25,13 @@ def test_refs_move_all_or_none_and_a_refusal_ends_nothing(top: Path) -> None:
     refs, head = Refs(Git(top / ".git")), git(top, "rev-parse", "HEAD")
     other = "1" * len(head)
 
-    assert refs.move(Move("refs/yaoki/work/a/1", head), Move("refs/yaoki/work/a/2", head, ""))
-    assert not refs.move(Move("refs/yaoki/work/a/3", head), Move("refs/yaoki/work/a/2", head, ""))
+    assert refs.move(RefMove("refs/yaoki/work/a/1", head), RefMove("refs/yaoki/work/a/2", head, ""))
+    assert not refs.move(
+        RefMove("refs/yaoki/work/a/3", head), RefMove("refs/yaoki/work/a/2", head, "")
+    )
     with pytest.raises(GitFailed, match="nonexistent object"):
-        refs.move(Move("refs/yaoki/work/a/3", other))
-    assert refs.move(Move("refs/yaoki/work/a/1", "", head))
+        refs.move(RefMove("refs/yaoki/work/a/3", other))
+    assert refs.move(RefMove("refs/yaoki/work/a/1", "", head))
 
     there = git(top, "for-each-ref", "--format=%(refname)", "refs/yaoki").splitlines()
     assert there == ["refs/yaoki/work/a/2"]
@@ -39,13 +41,13 @@ def test_refs_that_somebody_else_moved_or_packed_are_seen(top: Path) -> None:
     refs, first = Refs(Git(top / ".git")), git(top, "rev-parse", "HEAD")
     (top / "more").write_text("x")
     second = commit(top)
-    refs.set(Move("refs/yaoki/work/a/1", first))
+    refs.move_or_fail(RefMove("refs/yaoki/work/a/1", first))
 
     git(top, "update-ref", "refs/yaoki/work/a/1", second)
     git(top, "pack-refs", "--all")
 
-    assert not refs.move(Move("refs/yaoki/work/a/1", first, first))
-    assert refs.move(Move("refs/yaoki/work/a/1", first, second))
+    assert not refs.move(RefMove("refs/yaoki/work/a/1", first, first))
+    assert refs.move(RefMove("refs/yaoki/work/a/1", first, second))
 
 
 def test_a_difference_is_told_as_git_tells_it(top: Path) -> None:
@@ -57,11 +59,11 @@ def test_a_difference_is_told_as_git_tells_it(top: Path) -> None:
     second = commit(top)
 
     words = ("diff-tree", "-r", "--raw", "-z", "--no-renames", first, second)
-    assert raw_between(held, first, second) == git(top, *words).encode()
-    assert raw_between(held, second, first) != raw_between(held, first, second)
-    assert raw_between(held, first, f"{first}^{{tree}}") == b""
+    assert read_raw_diff(held, first, second) == git(top, *words).encode()
+    assert read_raw_diff(held, second, first) != read_raw_diff(held, first, second)
+    assert read_raw_diff(held, first, f"{first}^{{tree}}") == b""
     with pytest.raises(GitFailed):
-        raw_between(held, first, "0" * len(first))
+        read_raw_diff(held, first, "0" * len(first))
 
 
 @pytest.mark.parametrize(
@@ -73,10 +75,10 @@ def test_a_commit_is_written_as_git_writes_it(top: Path, name: str, email: str) 
     git(top, "config", "user.email", email)
     held, head = Git(top / ".git"), git(top, "rev-parse", "HEAD")
     tree = git(top, "rev-parse", "HEAD^{tree}")
-    words = message("Ünïcode, and a subject", Run="ab12cd34")
+    words = compose_message("Ünïcode, and a subject", Run="ab12cd34")
 
     made = Commits(held).make(tree, [head], words)
-    beside = held.text("commit-tree", "-p", head, tree, given=words.encode())
+    beside = held.read_text("commit-tree", "-p", head, tree, stdin=words.encode())
 
     def without_time(sha: str) -> str:
         form = "%T%n%P%n%an%n%ae%n%cn%n%ce%n%ad%n%B"
@@ -105,8 +107,8 @@ def test_a_link_at_one_of_our_names_is_replaced_and_one_of_the_users_followed(to
         git(top, "symbolic-ref", name, "refs/heads/main")
     git(top, "checkout", "-q", "--detach")
 
-    refs.set(Move("refs/yaoki/work/a/1", first))
+    refs.move_or_fail(RefMove("refs/yaoki/work/a/1", first))
     assert git(top, "rev-parse", "main", "refs/yaoki/work/a/1").split() == [second, first]
-    assert refs.move(Move("refs/heads/alias", first, second), why="test: the user's own name")
+    assert refs.move(RefMove("refs/heads/alias", first, second), why="test: the user's own name")
     assert git(top, "symbolic-ref", "refs/heads/alias") == "refs/heads/main"
     assert git(top, "rev-parse", "main") == first

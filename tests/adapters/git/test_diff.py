@@ -10,10 +10,10 @@ import pytest
 from tests.formats.quality.weakening import weakened
 from tests.repositories import World, a_world, commit, write
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.diff import changes
+from yaoki.adapters.git.diff import read_changes
 from yaoki.core.model import Finding, OnFailure
-from yaoki.core.model.change import Change, Claims
-from yaoki.formats.quality import judge
+from yaoki.core.model.change import Change, ChangeContext
+from yaoki.formats.quality import judge_criteria
 
 pytestmark = pytest.mark.spec("4.3", "4.4")
 MANY = 1_200
@@ -34,7 +34,7 @@ def many(world: World, last: str, count: int = MANY) -> str:
 
 
 def judged(found: tuple[Change, ...]) -> dict[str, Finding]:
-    return {one.check: one for one in judge(found, Claims(), exists=lambda _: True)}
+    return {one.check: one for one in judge_criteria(found, ChangeContext(), exists=lambda _: True)}
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_the_defect_in_the_last_of_many_files_is_found(world: World, text: str, 
     """
     head = many(world, f"value = 0\n{text}")
 
-    found = world.workspace.changes(world.run.base, head)
+    found = world.workspace.read_changes(world.run.base, head)
 
     assert len(found) == MANY
     assert judged(found)[check].items[0].where.startswith("many/zz.py:")
@@ -59,7 +59,7 @@ def test_a_test_that_goes_with_the_last_of_many_files_is_missed(world: World) ->
     (world.repo / "tests" / "test_z.py").unlink()
     head = many(world, "value = 0\n")
 
-    found = weakened(world.workspace.changes(before, head))
+    found = weakened(world.workspace.read_changes(before, head))
 
     assert found is not None
     assert "test_it" in found.message
@@ -68,8 +68,8 @@ def test_a_test_that_goes_with_the_last_of_many_files_is_missed(world: World) ->
 @pytest.mark.parametrize(
     "read",
     [
-        lambda git, old, new: changes(git, old, new, files_max=FEW),
-        lambda git, old, new: changes(git, old, new, bytes_max=40),
+        lambda git, old, new: read_changes(git, old, new, files_max=FEW),
+        lambda git, old, new: read_changes(git, old, new, bytes_max=40),
     ],
     ids=["files", "bytes"],
 )
@@ -81,7 +81,7 @@ def test_a_change_too_large_to_be_read_fails_by_number(
 
     found = read(Git(world.repo / ".git"), world.run.base, head)
 
-    unread = [change.path for change in found if change.unread]
+    unread = [change.path for change in found if change.was_skipped]
     assert len(found) == 10
     assert unread[-1] == "many/zz.py"
     for check in ("Q2", "Q3", "Q4"):
@@ -92,7 +92,7 @@ def test_a_change_too_large_to_be_read_fails_by_number(
 
 
 def test_tests_that_nobody_could_look_at_count_as_weakened() -> None:
-    found = weakened((Change("tests/test_a.py", "", "", (), unread=True),))
+    found = weakened((Change("tests/test_a.py", "", "", (), was_skipped=True),))
 
     assert found is not None
     assert "1 of 1 changed test files were not looked at" in found.message
@@ -100,4 +100,4 @@ def test_tests_that_nobody_could_look_at_count_as_weakened() -> None:
 
 @pytest.mark.parametrize("path", ["vendor/lib/a.py", "data/table.csv", "package-lock.json"])
 def test_files_that_nobody_judges_need_not_be_read(path: str) -> None:
-    assert judged((Change(path, None, "", (), unread=True),)) == {}
+    assert judged((Change(path, None, "", (), was_skipped=True),)) == {}

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.repositories import a_repository, a_world, git
-from yaoki.adapters.git.command import Git, Site
+from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.repository import check_version
 from yaoki.adapters.workspace import GitWorkspace, open_repository, resolve_base
-from yaoki.errors import GitFailed, GitMissing, RepositoryUnfit
+from yaoki.errors import GitFailed, GitMissing, RepositoryUnusable
 
 
 @pytest.mark.spec("0.6")
@@ -48,7 +48,7 @@ def test_what_is_no_repository_is_refused_with_a_reason(tmp_path: Path) -> None:
         ("empty", "no commits"),
         ("missing", "no folder"),
     ):
-        with pytest.raises(RepositoryUnfit, match=reason) as refused:
+        with pytest.raises(RepositoryUnusable, match=reason) as refused:
             open_repository(tmp_path / folder)
         assert refused.value.hint
 
@@ -103,7 +103,7 @@ def test_the_base_is_the_named_branch_or_the_current_one(tmp_path: Path) -> None
     assert resolve_base(repository, "other") == ("other", head)
     assert resolve_base(repository, "refs/heads/other") == ("other", head)
     for wrong in ("nowhere", "main~0", "HEAD", "--all"):
-        with pytest.raises(RepositoryUnfit, match="there is no branch"):
+        with pytest.raises(RepositoryUnusable, match="there is no branch"):
             resolve_base(repository, wrong)
 
 
@@ -113,7 +113,7 @@ def test_a_detached_checkout_must_name_its_base(tmp_path: Path) -> None:
     git(repo, "checkout", "-q", "--detach")
     repository = open_repository(repo)
 
-    with pytest.raises(RepositoryUnfit, match="on no branch") as refused:
+    with pytest.raises(RepositoryUnusable, match="on no branch") as refused:
         resolve_base(repository, "")
 
     assert "--base" in refused.value.hint
@@ -127,7 +127,7 @@ def test_a_held_lock_is_a_passing_failure_of_ours(tmp_path: Path) -> None:
     lock = world.repo / ".git" / "index.lock"
     lock.touch()
     os.utime(lock, (0, 0))
-    at = Site(world.repo / ".git", world.repo)
+    at = GitLocation(world.repo / ".git", world.repo)
 
     with pytest.raises(GitFailed, match="is held") as failed:
         Git(world.repo / ".git").run("add", "-A", at=at)
@@ -159,7 +159,7 @@ def test_a_branch_in_our_way_is_named(tmp_path: Path) -> None:
     repo = a_repository(tmp_path)
     git(repo, "branch", "yaoki")
 
-    with pytest.raises(RepositoryUnfit, match="a branch named 'yaoki'") as refused:
+    with pytest.raises(RepositoryUnusable, match="a branch named 'yaoki'") as refused:
         a_world(tmp_path, repo)
 
     assert refused.value.hint == "git branch -m yaoki another-name"
@@ -171,10 +171,12 @@ def test_commits_carry_the_users_name_or_ours(tmp_path: Path) -> None:
     tree = git(repo, "rev-parse", "main^{tree}")
     nobody = Git(repo / ".git", {"PATH": os.environ["PATH"], "HOME": str(tmp_path)})
 
-    ours = nobody.text("commit-tree", tree, given=b"words")
+    ours = nobody.read_text("commit-tree", tree, stdin=b"words")
     git(repo, "config", "user.name", "Una")
     git(repo, "config", "user.email", "una@example.org")
-    users = GitWorkspace(repo, tmp_path / "root")._git.text("commit-tree", tree, given=b"words")
+    users = GitWorkspace(repo, tmp_path / "root")._git.read_text(
+        "commit-tree", tree, stdin=b"words"
+    )
 
     show = ("log", "-1", "--format=%an <%ae> %cn <%ce>")
     assert git(repo, *show, ours) == "yaoki <yaoki@localhost> yaoki <yaoki@localhost>"

@@ -36,7 +36,7 @@ def test_a_tree_tells_changed_files_from_unchanged_ones_by_their_ids(world: Worl
     (world.repo / "b.sh").chmod(0o755)
     new = world.workspace.tree_view(commit(world.repo))
 
-    changed = {path for path in old.paths if old.ids[path] != new.ids[path]}
+    changed = {path for path in old.paths if old.blob_ids[path] != new.blob_ids[path]}
 
     assert changed == {"a.sh", "b.sh"}
 
@@ -48,7 +48,7 @@ def test_a_lost_execute_bit_is_a_change_with_both_modes(world: World) -> None:
     (world.repo / "t.sh").chmod(0o644)
     new = commit(world.repo)
 
-    (change,) = world.workspace.changes(old, new)
+    (change,) = world.workspace.read_changes(old, new)
 
     assert (change.path, change.before, change.after) == ("t.sh", "true\n", "true\n")
     assert (change.mode_before, change.mode_after) == ("100755", "100644")

@@ -27,8 +27,8 @@ from tests.builders import MINUTE, NOW, HandClock
 from tests.time_limits import has_line, reached
 from yaoki.adapters.notify import open_channels
 from yaoki.adapters.notify.desktop import DesktopChannel
-from yaoki.adapters.notify.http_status import retry_after
-from yaoki.core.settings.settings import Notify
+from yaoki.adapters.notify.http_status import parse_retry_after
+from yaoki.core.settings.settings import NotificationSettings
 from yaoki.errors import NoticeFailed
 from yaoki.ports import Notice
 
@@ -36,7 +36,7 @@ TEN = timedelta(seconds=10)
 
 
 def send(
-    settings: Notify, top: Path, notice: Notice | None = None, /, **environ: str
+    settings: NotificationSettings, top: Path, notice: Notice | None = None, /, **environ: str
 ) -> NoticeFailed | None:
     """Through the one channel that is asked for; why it was not delivered."""
     around = {"PATH": os.environ["PATH"], **environ}
@@ -49,7 +49,7 @@ def send(
 
 
 def failed(
-    settings: Notify, top: Path, notice: Notice | None = None, /, **env: str
+    settings: NotificationSettings, top: Path, notice: Notice | None = None, /, **env: str
 ) -> NoticeFailed:
     found = send(settings, top, notice, **env)
     assert found is not None, "it was delivered"
@@ -57,10 +57,12 @@ def failed(
 
 
 def test_only_the_channels_that_are_asked_for_are_opened(tmp_path: Path) -> None:
-    every = Notify(command=("x",), webhook="https://example.org/", desktop=True, apprise_env="X")
+    every = NotificationSettings(
+        command=("x",), webhook="https://example.org/", desktop=True, apprise_env="X"
+    )
 
-    assert open_channels(Notify(), tmp_path) == {}
-    assert list(open_channels(Notify(desktop=True), tmp_path)) == ["desktop"]
+    assert open_channels(NotificationSettings(), tmp_path) == {}
+    assert list(open_channels(NotificationSettings(desktop=True), tmp_path)) == ["desktop"]
     assert list(open_channels(every, tmp_path)) == ["command", "webhook", "desktop", "apprise"]
 
 
@@ -71,7 +73,7 @@ def test_only_the_channels_that_are_asked_for_are_opened(tmp_path: Path) -> None
 def test_a_command_gets_the_notice_as_a_document_and_as_variables(tmp_path: Path) -> None:
     tell = program(tmp_path, "tell")
 
-    assert send(Notify(command=("./tell", "--loud")), tmp_path) is None
+    assert send(NotificationSettings(command=("./tell", "--loud")), tmp_path) is None
 
     called = recorded(tell)
     assert called["argv"] == ["--loud"]
@@ -95,7 +97,10 @@ def test_a_command_knows_only_what_it_is_allowed_to(tmp_path: Path) -> None:
     tell = program(tmp_path, "tell")
     around = {"API_KEY": "k-123456", "MY_TOKEN": "t-123456", "GIT_DIR": "/x", "HOME": "/h"}
 
-    assert send(Notify(command=(str(tell),), pass_env=("MY_*",)), tmp_path, **around) is None
+    assert (
+        send(NotificationSettings(command=(str(tell),), pass_env=("MY_*",)), tmp_path, **around)
+        is None
+    )
 
     env = recorded(tell)["env"]
     assert {"API_KEY", "GIT_DIR"}.isdisjoint(env)
@@ -106,7 +111,7 @@ def test_a_command_knows_only_what_it_is_allowed_to(tmp_path: Path) -> None:
 def test_secrets_are_masked_in_what_is_sent_and_in_what_comes_back(tmp_path: Path) -> None:
     tell = program(tmp_path, "tell", RECORDER + "sys.exit(sys.argv[1] + ' is wrong')\n")
     notice = a_notice(subject="no access", body="denied: s3cretvalue")
-    settings = Notify(command=(str(tell), "s3cretvalue"))
+    settings = NotificationSettings(command=(str(tell), "s3cretvalue"))
 
     found = failed(settings, tmp_path, notice, API_KEY="s3cretvalue")
 
@@ -120,7 +125,7 @@ def test_any_words_of_an_agent_can_be_sent(tmp_path: Path) -> None:
     tell = program(tmp_path, "tell")
     notice = a_notice(subject="a\0b\n\x1b[31mred\x1b[0m", body="\ud800 " + "x" * 50_000)
 
-    assert send(Notify(command=(str(tell),)), tmp_path, notice) is None
+    assert send(NotificationSettings(command=(str(tell),)), tmp_path, notice) is None
 
     said = json.loads(recorded(tell)["stdin"])
     assert said["subject"] == "a\\x00b red"
@@ -143,7 +148,7 @@ def test_any_words_of_an_agent_can_be_sent(tmp_path: Path) -> None:
 def test_a_command_that_ends_badly_tells_the_end_of_what_it_said(
     tmp_path: Path, words: str, said: str, permanent: int
 ) -> None:
-    found = failed(Notify(command=shell(words)), tmp_path)
+    found = failed(NotificationSettings(command=shell(words)), tmp_path)
 
     assert said in found.sentence
     assert len(found.sentence) < 500
@@ -153,7 +158,7 @@ def test_a_command_that_ends_badly_tells_the_end_of_what_it_said(
 
 @pytest.mark.spec("10.5")
 def test_a_command_that_is_not_there_is_never_there(tmp_path: Path) -> None:
-    found = failed(Notify(command=("./none",)), tmp_path)
+    found = failed(NotificationSettings(command=("./none",)), tmp_path)
 
     assert (found.sentence, found.permanent) == (
         "cannot run ./none: No such file or directory",
@@ -166,7 +171,7 @@ def test_a_command_that_does_not_end_is_ended(tmp_path: Path) -> None:
     command, pid = shell("echo $$ > pid; sleep 60"), tmp_path / "pid"
 
     found, limit_s = reached(
-        lambda limit_s: failed(Notify(command=command, timeout_s=limit_s), tmp_path),
+        lambda limit_s: failed(NotificationSettings(command=command, timeout_s=limit_s), tmp_path),
         lambda _: has_line(pid),
     )
 
@@ -182,7 +187,7 @@ def test_a_command_that_does_not_end_is_ended(tmp_path: Path) -> None:
 
 def post(received: Received, top: Path, **more: str) -> NoticeFailed | None:
     environ = {"YAOKI_WEBHOOK_SECRET": SECRET, **more}
-    return send(Notify(webhook=received.address), top, **environ)
+    return send(NotificationSettings(webhook=received.address), top, **environ)
 
 
 @pytest.mark.spec("10.5")
@@ -230,7 +235,7 @@ def test_an_answer_says_whether_to_try_again(tmp_path: Path, code: int, permanen
     ],
 )
 def test_a_wait_is_given_in_seconds_or_as_a_date(value: str, wait: timedelta | None) -> None:
-    assert retry_after(value, NOW) == wait
+    assert parse_retry_after(value, NOW) == wait
 
 
 @pytest.mark.spec("14.2")
@@ -259,7 +264,7 @@ def test_a_receiver_that_is_away_is_tried_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("code", [0, -1], ids=["silent", "dripping"])
 def test_a_receiver_that_does_not_answer_is_left(tmp_path: Path, code: int) -> None:
     with receiver(code) as received:
-        settings = Notify(webhook=received.address, timeout_s=0.25)
+        settings = NotificationSettings(webhook=received.address, timeout_s=0.25)
         found = failed(settings, tmp_path, YAOKI_WEBHOOK_SECRET=SECRET)
 
     assert "did not answer within 0.25 s" in found.sentence
@@ -272,7 +277,7 @@ def test_a_receiver_that_does_not_answer_is_left(tmp_path: Path, code: int) -> N
 )
 def test_nothing_is_sent_unsigned(tmp_path: Path, secret: str, said: str) -> None:
     with receiver() as received:
-        settings = Notify(webhook=received.address, webhook_secret_env="HOOK")
+        settings = NotificationSettings(webhook=received.address, webhook_secret_env="HOOK")
         found = failed(settings, tmp_path, HOOK=secret)
 
     assert found.sentence == f"the variable HOOK, the secret of notify.webhook, {said}"
@@ -283,7 +288,7 @@ def test_nothing_is_sent_unsigned(tmp_path: Path, secret: str, said: str) -> Non
 
 @pytest.mark.spec("14.2")
 def test_plain_http_does_not_leave_this_machine(tmp_path: Path) -> None:
-    settings = Notify(webhook="http://192.0.2.1/hook")
+    settings = NotificationSettings(webhook="http://192.0.2.1/hook")
 
     found = failed(settings, tmp_path, YAOKI_WEBHOOK_SECRET=SECRET)
 
@@ -317,7 +322,10 @@ HOSTILE = a_notice(
 def test_the_words_of_a_desktop_notice_are_no_options_and_no_markup(tmp_path: Path) -> None:
     shown = program(tmp_path / "bin", "notify-send")
 
-    assert send(Notify(desktop=True), tmp_path, HOSTILE, PATH=str(tmp_path / "bin")) is None
+    assert (
+        send(NotificationSettings(desktop=True), tmp_path, HOSTILE, PATH=str(tmp_path / "bin"))
+        is None
+    )
 
     escaped = '-u critical" &amp; &lt;a href="x"&gt;\\\\033 $(id)'
     before, subject, body = ["--app-name=yaoki", "--"], "--help --icon=/etc/passwd", escaped
@@ -339,7 +347,7 @@ def test_the_words_of_a_notice_on_macos_are_no_script(tmp_path: Path) -> None:
 
 @pytest.mark.spec("10.5")
 def test_a_desktop_without_its_program_names_the_remedy(tmp_path: Path) -> None:
-    found = failed(Notify(desktop=True), tmp_path, PATH=str(tmp_path))
+    found = failed(NotificationSettings(desktop=True), tmp_path, PATH=str(tmp_path))
 
     assert found.sentence == "cannot run notify-send: No such file or directory"
     assert found.permanent
@@ -350,7 +358,7 @@ def test_a_desktop_without_its_program_names_the_remedy(tmp_path: Path) -> None:
 def test_a_desktop_without_a_session_says_so_and_is_tried_again(tmp_path: Path) -> None:
     program(tmp_path / "bin", "notify-send", "#!/bin/sh\necho 'no session bus' >&2\nexit 1\n")
 
-    found = failed(Notify(desktop=True), tmp_path, PATH=str(tmp_path / "bin"))
+    found = failed(NotificationSettings(desktop=True), tmp_path, PATH=str(tmp_path / "bin"))
 
     assert found.sentence == "notify-send ended with exit code 1: no session bus"
     assert not found.permanent

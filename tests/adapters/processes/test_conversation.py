@@ -13,7 +13,7 @@ import pytest
 
 from tests.repositories import a_repository, commit
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.processes.conversation import Answer, Conversation
+from yaoki.adapters.processes.conversation import Conversation, ProcessReply
 from yaoki.errors import Fault
 
 ECHO = """
@@ -37,7 +37,7 @@ def talk(timeout_s: float = 30) -> Conversation:
 
 
 def said(conversation: Conversation, line: str) -> tuple[int, str]:
-    pid, _, rest = conversation.ask(line.encode(), Answer.line).decode().partition(" ")
+    pid, _, rest = conversation.ask(line.encode(), ProcessReply.read_line).decode().partition(" ")
     return int(pid), rest
 
 
@@ -74,14 +74,14 @@ def test_a_program_that_was_killed_is_begun_anew() -> None:
 @pytest.mark.spec("13.1")
 def test_a_program_that_always_dies_is_told_of() -> None:
     with pytest.raises(Fault, match="gave no answer"):
-        talk().ask(b"die", Answer.line)
+        talk().ask(b"die", ProcessReply.read_line)
 
 
 @pytest.mark.spec("13.1")
 def test_half_an_answer_is_never_taken_for_the_next() -> None:
     conversation = talk(0.5)
     with pytest.raises(Fault, match="gave no answer"):
-        conversation.ask(b"half", Answer.line)
+        conversation.ask(b"half", ProcessReply.read_line)
 
     assert said_at_last(conversation, "whole") == "whole"
 
@@ -90,13 +90,13 @@ def test_half_an_answer_is_never_taken_for_the_next() -> None:
 def test_git_is_asked_for_objects_that_came_later(tmp_path: Path) -> None:
     top = a_repository(tmp_path)
     git = Git(top / ".git")
-    assert git.contents("HEAD:later.txt") is None
+    assert git.read_object("HEAD:later.txt") is None
 
     (top / "later.txt").write_text("x" * 200_000)
     commit(top)
 
-    found = git.contents("HEAD:later.txt")
-    large = git.contents("HEAD:later.txt", bytes_max=1000)
+    found = git.read_object("HEAD:later.txt")
+    large = git.read_object("HEAD:later.txt", bytes_max=1000)
     assert found is not None
     assert (found.kind, len(found.content)) == ("blob", 200_000)
     assert large is not None
@@ -110,4 +110,4 @@ def test_a_program_that_takes_no_more_holds_nobody_up() -> None:
     conversation = Conversation(argv, cwd=Path.cwd(), env=dict(os.environ), timeout=limit)
 
     with pytest.raises(Fault, match="sleep gave no answer"):
-        conversation.ask(b"x" * 1_000_000, Answer.line)
+        conversation.ask(b"x" * 1_000_000, ProcessReply.read_line)

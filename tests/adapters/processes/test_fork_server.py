@@ -13,12 +13,12 @@ import psutil
 import pytest
 
 from yaoki.adapters.processes.process_trees import ShimProcesses
-from yaoki.ports import Launch, Look
+from yaoki.ports import Launch, ProcessState
 
 WORKER = """
 import pathlib, sys, time
 from yaoki.ports import Launch
-from yaoki.system import ShimProcesses
+from yaoki.adapters.processes.process_trees import ShimProcesses
 folder, processes = pathlib.Path(sys.argv[1]), ShimProcesses()
 processes.start(folder, Launch(("sleep", "60"), str(folder.parent), {}))
 print("started", flush=True)
@@ -51,9 +51,9 @@ def until(true: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def ended(processes: ShimProcesses, folder: Path) -> Look:
-    until(lambda: processes.look(folder).phase != "running")
-    return processes.look(folder)
+def ended(processes: ShimProcesses, folder: Path) -> ProcessState:
+    until(lambda: processes.inspect(folder).phase != "running")
+    return processes.inspect(folder)
 
 
 def shim_of(folder: Path) -> psutil.Process:
@@ -103,7 +103,7 @@ def test_a_killed_stem_ends_no_agent_and_stops_no_start(
     processes.start(other, launch(folder, "sh", "-c", "exit 3"))
 
     assert ended(processes, other).code == 3
-    assert processes.look(folder).phase == "running"
+    assert processes.inspect(folder).phase == "running"
     assert processes.end(folder, "stop").ended_by == "stop"
 
 
@@ -117,7 +117,7 @@ def test_the_stem_ends_with_its_worker_and_the_agent_does_not(folder: Path) -> N
         worker.kill()
 
     until(lambda: is_gone(stem))
-    assert ShimProcesses().look(folder).phase == "running"
+    assert ShimProcesses().inspect(folder).phase == "running"
     assert ShimProcesses().end(folder, "stop").ended_by == "stop"
 
 

@@ -19,10 +19,10 @@ import pytest
 from tests.builders import in_outbox
 from tests.time_limits import has_line, reached
 from yaoki.adapters.processes.process_trees import ShimProcesses
-from yaoki.adapters.processes.sweep import MARK
-from yaoki.adapters.system.machine import birth
+from yaoki.adapters.processes.sweep import MARK_VARIABLE
+from yaoki.adapters.system.machine import process_start_time
 from yaoki.errors import Fault
-from yaoki.ports import Launch, Look
+from yaoki.ports import Launch, ProcessState
 
 PATH = os.environ["PATH"]
 PROCESSES = ShimProcesses()
@@ -54,7 +54,7 @@ time.sleep(60)
 WORKER = """
 import pathlib, sys, time
 from yaoki.ports import Launch
-from yaoki.system import ShimProcesses
+from yaoki.adapters.processes.process_trees import ShimProcesses
 folder, place, code = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
 print("ready", flush=True)
 while not (place / "go").exists(): time.sleep(0.001)
@@ -99,12 +99,12 @@ def seconds(number: float) -> timedelta:
     return timedelta(seconds=number)
 
 
-def exited(folder: Path) -> Look:
-    until(lambda: PROCESSES.look(folder).phase != "running")
-    return PROCESSES.look(folder)
+def exited(folder: Path) -> ProcessState:
+    until(lambda: PROCESSES.inspect(folder).phase != "running")
+    return PROCESSES.inspect(folder)
 
 
-def carried(folder: Path, launch: Launch) -> Look:
+def carried(folder: Path, launch: Launch) -> ProcessState:
     """Start it and wait for its end."""
     PROCESSES.start(folder, launch)
     return exited(folder)
@@ -123,7 +123,7 @@ def family(place: Path, meanwhile: Callable[[], None] = lambda: None) -> list[in
 
 
 def survivors(pids: list[int]) -> list[int]:
-    return [pid for pid in pids if birth(pid)]
+    return [pid for pid in pids if process_start_time(pid)]
 
 
 def shim_of(folder: Path) -> int:
@@ -189,7 +189,7 @@ def test_the_deadline_ends_the_agent(
 ) -> None:
     code = f"{trap}touch begun; exec sleep 60"
 
-    def carried_until(limit_s: float) -> Look:
+    def carried_until(limit_s: float) -> ProcessState:
         limits = {"deadline": seconds(limit_s), "grace": seconds(grace_s)}
         return carried(folder / f"{limit_s}", shell(place, code, **limits))
 
@@ -231,9 +231,9 @@ def test_any_sign_of_work_is_not_hung(folder: Path, place: Path, code: str) -> N
 def test_silence_is_told_and_not_judged(folder: Path, place: Path) -> None:
     PROCESSES.start(folder, shell(place, "exec sleep 60"))
 
-    until(lambda: PROCESSES.look(folder).quiet_seconds > 0.5)
+    until(lambda: PROCESSES.inspect(folder).quiet_seconds > 0.5)
 
-    assert PROCESSES.look(folder).phase == "running"
+    assert PROCESSES.inspect(folder).phase == "running"
 
 
 # ------------------------------------------------------------------ leases
@@ -242,7 +242,7 @@ def test_silence_is_told_and_not_judged(folder: Path, place: Path) -> None:
 @pytest.mark.spec("11.3", "8.6")
 def test_a_lease_nobody_renews_ends_the_whole_tree(folder: Path, place: Path) -> None:
     PROCESSES.start(folder, python(place, FAMILY, lease=seconds(2.5)))
-    pids = family(place, meanwhile=lambda: PROCESSES.renew(folder))
+    pids = family(place, meanwhile=lambda: PROCESSES.renew_lease(folder))
     assert len(survivors(pids)) == 4
 
     assert exited(folder).ended_by == "lease"
@@ -255,16 +255,16 @@ def test_a_renewed_lease_keeps_the_agent(folder: Path, place: Path) -> None:
     PROCESSES.start(folder, shell(place, "exec sleep 60", lease=seconds(2)))
 
     for _ in range(25):
-        PROCESSES.renew(folder)
+        PROCESSES.renew_lease(folder)
         time.sleep(0.1)
 
-    assert PROCESSES.look(folder).phase == "running"
+    assert PROCESSES.inspect(folder).phase == "running"
     assert exited(folder).ended_by == "lease"
 
 
 def test_renewing_what_is_not_there_is_said(folder: Path) -> None:
     with pytest.raises(Fault, match="cannot renew the lease"):
-        PROCESSES.renew(folder)
+        PROCESSES.renew_lease(folder)
 
 
 # ------------------------------------------------------------------ nothing survives
@@ -297,7 +297,7 @@ def test_a_killed_shim_is_noticed_and_its_tree_swept(folder: Path, place: Path) 
     pids = family(place)
 
     os.kill(shim_of(folder), signal.SIGKILL)
-    until(lambda: PROCESSES.look(folder).phase == "gone")
+    until(lambda: PROCESSES.inspect(folder).phase == "gone")
     assert len(survivors(pids)) == 4
     look = PROCESSES.end(folder, "cancel")
 
@@ -323,7 +323,7 @@ def test_a_shim_that_cannot_finish_does_not_hold_us_up(folder: Path, place: Path
 
     assert impatient.end(folder, "cancel").phase == "gone"
     assert survivors(pids) == []
-    until(lambda: not birth(shim_of(folder)))
+    until(lambda: not process_start_time(shim_of(folder)))
 
 
 def test_a_bare_signal_to_the_shim_means_stop(folder: Path, place: Path) -> None:
@@ -362,10 +362,10 @@ def test_an_agent_outlives_its_killed_worker_and_is_found_again(folder: Path, pl
     code = "until [ -e enough ]; do sleep 0.05; done; exit 7"
     boss = worker(folder, place, code)
     (place / "go").touch()
-    until(lambda: PROCESSES.look(folder).phase == "running")
+    until(lambda: PROCESSES.inspect(folder).phase == "running")
 
     put_away(boss)
-    assert PROCESSES.look(folder).phase == "running"
+    assert PROCESSES.inspect(folder).phase == "running"
     (place / "enough").touch()
 
     assert exited(folder).code == 7
@@ -394,7 +394,7 @@ def test_a_second_shim_leaves_a_gone_tree_alone(folder: Path, place: Path) -> No
     PROCESSES.start(folder, shell(place, "echo once >> ran; exec sleep 60"))
     until(lambda: has_line(place / "ran"))
     os.kill(shim_of(folder), signal.SIGKILL)
-    until(lambda: PROCESSES.look(folder).phase == "gone")
+    until(lambda: PROCESSES.inspect(folder).phase == "gone")
 
     shim = (
         Path(__file__).parents[3]
@@ -424,7 +424,7 @@ def test_an_exit_that_cannot_be_written_is_tried_again(folder: Path, place: Path
     (folder / "exit.json.tmp").mkdir()
     (place / "go").touch()
     until(lambda: "trying again" in (folder / "shim.log").read_text())
-    assert PROCESSES.look(folder).phase == "running"
+    assert PROCESSES.inspect(folder).phase == "running"
 
     (folder / "exit.json.tmp").rmdir()
 
@@ -432,7 +432,7 @@ def test_an_exit_that_cannot_be_written_is_tried_again(folder: Path, place: Path
 
 
 def test_an_unknown_folder_is_absent(folder: Path) -> None:
-    assert PROCESSES.look(folder) == PROCESSES.end(folder, "stop") == Look("absent")
+    assert PROCESSES.inspect(folder) == PROCESSES.end(folder, "stop") == ProcessState("absent")
     assert not folder.exists()
 
 
@@ -453,7 +453,7 @@ def test_a_start_that_fails_says_why(folder: Path, place: Path) -> None:
         look = carried(folder / str(number), Launch(argv, str(place), {"PATH": PATH}))
 
         assert (look.start_errno, look.start_error) == expected
-        assert not look.not_entered
+        assert not look.cwd_not_entered
         assert (look.phase, look.code, look.signal) == ("exited", None, None)
 
 
@@ -463,7 +463,7 @@ def test_a_missing_working_folder_is_a_failed_start(folder: Path, place: Path) -
 
     assert look.start_errno == ENOENT
     assert look.start_error.startswith(f"cannot enter {place / 'nowhere'}")
-    assert look.not_entered
+    assert look.cwd_not_entered
 
 
 @pytest.mark.spec("3.2")
@@ -486,7 +486,7 @@ def test_the_environment_is_exactly_what_was_given_and_the_mark(folder: Path, pl
 
     seen = [os.fsdecode(item) for item in (folder / "out.log").read_bytes().split(b"\0") if item]
     found = dict(item.split("=", 1) for item in seen)
-    assert len(found.pop(MARK)) == 32
+    assert len(found.pop(MARK_VARIABLE)) == 32
     assert found == given
 
 
@@ -631,7 +631,7 @@ def test_a_shim_that_cannot_start_is_a_passing_fault(folder: Path, place: Path) 
         broken.start(folder, shell(place, "exit 0"))
 
     assert caught.value.transient
-    assert PROCESSES.look(folder).phase == "absent"
+    assert PROCESSES.inspect(folder).phase == "absent"
 
 
 @pytest.mark.spec("16.10")

@@ -11,17 +11,22 @@ from pathlib import Path
 import pytest
 
 from tests.time_limits import has_line, reached
-from yaoki.adapters.processes.command import run
+from yaoki.adapters.processes.command import run_command
 from yaoki.adapters.system.clock import SystemClock
-from yaoki.adapters.system.files import disk_free, memory_free, plain_bytes, write_atomically
+from yaoki.adapters.system.files import (
+    free_disk_bytes,
+    free_memory_bytes,
+    read_plain_bytes,
+    write_atomically,
+)
 from yaoki.adapters.system.machine import (
-    alive,
-    birth,
     boot_id,
-    holder_dead,
-    holder_name,
+    current_holder,
+    is_holder_dead,
+    is_process_alive,
+    load_or_create_machine_id,
     machine_id,
-    own_machine_id,
+    process_start_time,
 )
 from yaoki.errors import Fault
 
@@ -31,7 +36,7 @@ LONG = timedelta(seconds=30)
 
 def until_dead(pid: int) -> None:
     give_up = time.monotonic() + 40
-    while birth(pid):
+    while process_start_time(pid):
         assert time.monotonic() < give_up, f"{pid} lives"
         time.sleep(0.02)
 
@@ -41,7 +46,9 @@ def until_dead(pid: int) -> None:
 
 @pytest.mark.spec("6.3")
 def test_a_command_gives_its_code_and_both_outputs(tmp_path: Path) -> None:
-    done = run(["sh", "-c", "pwd; echo bad >&2; exit 3"], cwd=tmp_path, env=ENV, timeout=LONG)
+    done = run_command(
+        ["sh", "-c", "pwd; echo bad >&2; exit 3"], cwd=tmp_path, env=ENV, timeout=LONG
+    )
 
     assert (done.code, done.out, done.err) == (3, f"{tmp_path}\n".encode(), b"bad\n")
 
@@ -50,12 +57,12 @@ def test_a_command_gives_its_code_and_both_outputs(tmp_path: Path) -> None:
 def test_a_command_reads_only_what_it_is_given(
     tmp_path: Path, given: bytes | None, read: bytes
 ) -> None:
-    assert run(["cat"], cwd=tmp_path, env=ENV, timeout=LONG, input=given).out == read
+    assert run_command(["cat"], cwd=tmp_path, env=ENV, timeout=LONG, input=given).out == read
 
 
 @pytest.mark.spec("6.3")
 def test_a_command_gets_no_other_environment(tmp_path: Path) -> None:
-    done = run(["/usr/bin/env"], cwd=tmp_path, env={"ONLY": "this"}, timeout=LONG)
+    done = run_command(["/usr/bin/env"], cwd=tmp_path, env={"ONLY": "this"}, timeout=LONG)
 
     assert done.out == b"ONLY=this\n"
 
@@ -66,7 +73,9 @@ def test_a_command_out_of_time_is_ended_with_its_children(tmp_path: Path) -> Non
 
     def ended(limit_s: float) -> Fault:
         with pytest.raises(Fault) as caught:
-            run(["sh", "-c", code], cwd=tmp_path, env=ENV, timeout=timedelta(seconds=limit_s))
+            run_command(
+                ["sh", "-c", code], cwd=tmp_path, env=ENV, timeout=timedelta(seconds=limit_s)
+            )
         return caught.value
 
     fault, limit_s = reached(ended, lambda _: has_line(child))
@@ -80,7 +89,7 @@ def test_a_command_out_of_time_is_ended_with_its_children(tmp_path: Path) -> Non
 @pytest.mark.parametrize("argv", [["yes"], ["head", "-c", "2000", "/dev/zero"]], ids=" ".join)
 def test_a_command_that_floods_is_refused(tmp_path: Path, argv: list[str]) -> None:
     with pytest.raises(Fault, match="1000 are allowed") as caught:
-        run(argv, cwd=tmp_path, env=ENV, timeout=LONG, output_bytes_max=1000)
+        run_command(argv, cwd=tmp_path, env=ENV, timeout=LONG, output_bytes_max=1000)
 
     assert not caught.value.transient
 
@@ -96,7 +105,7 @@ def test_a_command_that_cannot_start_has_a_fatal_code(tmp_path: Path) -> None:
 
     for argv, cwd, code in cases:
         with pytest.raises(Fault, match=f"cannot run {argv[0]}") as caught:
-            run(argv, cwd=cwd, env=ENV, timeout=LONG)
+            run_command(argv, cwd=cwd, env=ENV, timeout=LONG)
 
         assert (caught.value.code, caught.value.transient) == (code, False)
 
@@ -106,39 +115,41 @@ def test_a_command_that_cannot_start_has_a_fatal_code(tmp_path: Path) -> None:
 
 @pytest.mark.spec("11.3")
 def test_we_ourselves_are_a_living_holder() -> None:
-    name = holder_name()
+    name = current_holder()
 
-    assert not holder_dead(name)
-    assert not holder_dead(f"{name}:slot-3")
+    assert not is_holder_dead(name)
+    assert not is_holder_dead(f"{name}:slot-3")
     assert name.startswith(f"{machine_id()}:{os.getpid()}:")
 
 
 @pytest.mark.spec("11.3")
 def test_only_a_holder_known_to_be_gone_is_dead() -> None:
-    machine, pid, start, boot = holder_name().split(":")
+    machine, pid, start, boot = current_holder().split(":")
 
-    assert holder_dead(f"{machine}:{pid}:{int(start) - 1}:{boot}"), "another process by now"
-    assert holder_dead(f"{machine}:{pid}:{start}:00000000"), "the machine started anew"
-    assert not holder_dead(f"elsewhere:{pid}:{int(start) - 1}:{boot}"), "nothing is known of others"
+    assert is_holder_dead(f"{machine}:{pid}:{int(start) - 1}:{boot}"), "another process by now"
+    assert is_holder_dead(f"{machine}:{pid}:{start}:00000000"), "the machine started anew"
+    assert not is_holder_dead(f"elsewhere:{pid}:{int(start) - 1}:{boot}"), (
+        "nothing is known of others"
+    )
     for unreadable in ("", "x", machine, f"{machine}:a:b:c", f"{machine}:1"):
-        assert not holder_dead(unreadable)
+        assert not is_holder_dead(unreadable)
 
 
 def test_a_machine_without_an_id_gets_one_and_keeps_it(tmp_path: Path) -> None:
-    made = own_machine_id(tmp_path / "state" / "machine-id")
+    made = load_or_create_machine_id(tmp_path / "state" / "machine-id")
 
     assert len(made) == 32
-    assert own_machine_id(tmp_path / "state" / "machine-id") == made
+    assert load_or_create_machine_id(tmp_path / "state" / "machine-id") == made
     assert [file.name for file in (tmp_path / "state").iterdir()] == ["machine-id"]
 
 
 def test_a_zombie_does_not_live() -> None:
     """Nobody collects it, so its number still answers to signals."""
     child = subprocess.Popen([sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE)
-    start = birth(child.pid)
-    assert alive(child.pid, start, boot_id())
-    assert not alive(child.pid, start + 1, boot_id())
-    assert not alive(child.pid, start, "another boot")
+    start = process_start_time(child.pid)
+    assert is_process_alive(child.pid, start, boot_id())
+    assert not is_process_alive(child.pid, start + 1, boot_id())
+    assert not is_process_alive(child.pid, start, "another boot")
 
     assert child.stdin
     child.stdin.write(b"\n")
@@ -146,7 +157,7 @@ def test_a_zombie_does_not_live() -> None:
     until_dead(child.pid)
 
     os.kill(child.pid, 0)
-    assert not alive(child.pid, start, boot_id())
+    assert not is_process_alive(child.pid, start, boot_id())
     child.wait()
 
 
@@ -182,14 +193,14 @@ def test_only_a_plain_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     others = ("link", "pipe", "folder", "missing", "plain/in", "x" * 300)
 
-    assert plain_bytes(plain, 3) == b"123"
-    assert [plain_bytes(tmp_path / name, 3) for name in others] == [None] * len(others)
+    assert read_plain_bytes(plain, 3) == b"123"
+    assert [read_plain_bytes(tmp_path / name, 3) for name in others] == [None] * len(others)
 
 
 @pytest.mark.spec("11.5")
 def test_the_room_left_is_known(tmp_path: Path) -> None:
-    assert disk_free(tmp_path / "not" / "made" / "yet") > 0
-    assert 0 < memory_free() < 1 << 50
+    assert free_disk_bytes(tmp_path / "not" / "made" / "yet") > 0
+    assert 0 < free_memory_bytes() < 1 << 50
 
 
 @pytest.mark.parametrize(
@@ -204,9 +215,9 @@ def test_the_room_left_is_known(tmp_path: Path) -> None:
 def test_the_state_folder_follows_the_environment(
     tmp_path: Path, env: dict[str, str], home: str
 ) -> None:
-    code = "from yaoki.system import state_home; print(state_home())"
+    code = "from yaoki.adapters.system.files import state_home; print(state_home())"
 
-    done = run([sys.executable, "-c", code], cwd=tmp_path, env=env, timeout=LONG)
+    done = run_command([sys.executable, "-c", code], cwd=tmp_path, env=env, timeout=LONG)
 
     assert done.out.decode() == f"{home}\n", done.err.decode()
 

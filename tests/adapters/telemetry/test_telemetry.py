@@ -18,10 +18,10 @@ from tests.adapters.telemetry.collector import Got, Received, receiving
 from tests.builders import NOW
 from tests.faces.web.conftest import SECRET, the_plan
 from tests.faces.web.served import Client, Served, serving
-from yaoki.adapters.telemetry import FAMILIES, Counters, Sample, exposed
-from yaoki.adapters.telemetry.collector import collector_of
+from yaoki.adapters.telemetry import METRIC_FAMILIES, Counters, Sample, format_samples
+from yaoki.adapters.telemetry.collector import find_collector
 from yaoki.adapters.telemetry.metrics import SERIES_MAX
-from yaoki.ports import Entry
+from yaoki.ports import JournalEntry
 
 pytestmark = pytest.mark.acceptance
 DOCS = Path(__file__).parents[3] / "docs"
@@ -66,12 +66,12 @@ def read(text: str) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
             assert family not in {PART.sub("", name) for name in found}, "a family stands once"
             continue
         if line.startswith("# TYPE "):
-            assert line == f"# TYPE {family} {FAMILIES[family].type}"
+            assert line == f"# TYPE {family} {METRIC_FAMILIES[family].type}"
             continue
         match = LINE.fullmatch(line)
         assert match, line
         name, labels, value = match[1], match[2] or "", float(match[3])
-        part = FAMILIES[family].type == "histogram"
+        part = METRIC_FAMILIES[family].type == "histogram"
         assert (PART.sub("", name) if part else name) == family, line
         pairs = tuple(re.findall(r'([a-z_]+)="((?:[^"\\]|\\.)*)"', labels))
         assert pairs not in found.setdefault(name, {}), "a series stands once"
@@ -174,18 +174,18 @@ def test_before_the_first_run_there_are_numbers_too(place: Place) -> None:
     assert not (place.repo / ".yaoki").exists(), "who only looks makes nothing"
 
 
-def entry(event: str, at: float = 0.0, task: str = "r-1", **data: Any) -> Entry:
-    return Entry(1, NOW + timedelta(seconds=at), "r", task, 1, event, data)
+def entry(event: str, at: float = 0.0, task: str = "r-1", **data: Any) -> JournalEntry:
+    return JournalEntry(1, NOW + timedelta(seconds=at), "r", task, 1, event, data)
 
 
 def test_no_metric_gets_more_series_than_its_bound() -> None:
     counters = Counters()
     for n in range(10 * SERIES_MAX):
-        counters.add(entry("RECONCILED", mismatch=f"mismatch {n}"))
+        counters.count_entry(entry("RECONCILED", mismatch=f"mismatch {n}"))
         failure = {"kind": f"K{n}", "pattern": f"own-{n}"}
-        counters.add(entry("RETRY_DECISION", failure=failure, delay_ms=1))
+        counters.count_entry(entry("RETRY_DECISION", failure=failure, delay_ms=1))
 
-    found = read(exposed(counters.samples()))
+    found = read(format_samples(counters.samples()))
 
     assert len(found["yaoki_reconciled_total"]) <= SERIES_MAX + 1
     assert sum(found["yaoki_reconciled_total"].values()) == 10 * SERIES_MAX
@@ -197,12 +197,14 @@ def test_no_metric_gets_more_series_than_its_bound() -> None:
 def test_buckets_add_up_and_what_was_kept_goes_on() -> None:
     counters = Counters()
     for seconds in (0.05, 0.1, 0.3, 4000.0):
-        counters.add(entry("CHECK_FINISHED", outcome="PASSED", seconds=seconds))
-    counters.add(entry("ESCALATE_DECISION", failure={"kind": "FATAL_ERROR"}, blocked="MANUAL"))
+        counters.count_entry(entry("CHECK_FINISHED", outcome="PASSED", seconds=seconds))
+    counters.count_entry(
+        entry("ESCALATE_DECISION", failure={"kind": "FATAL_ERROR"}, blocked="MANUAL")
+    )
     kept = Counters.from_data(json.loads(json.dumps(counters.to_data())))
-    kept.add(entry("ESCALATION_ANSWERED", at=90, choice="retry"))
+    kept.count_entry(entry("ESCALATION_ANSWERED", at=90, choice="retry"))
 
-    found = read(exposed(kept.samples()))
+    found = read(format_samples(kept.samples()))
 
     edges = {dict(pairs)["le"]: n for pairs, n in found["yaoki_check_seconds_bucket"].items()}
     assert (edges["0.1"], edges["0.5"], edges["3600"], edges["+Inf"]) == (2, 3, 3, 4)
@@ -214,7 +216,7 @@ def test_buckets_add_up_and_what_was_kept_goes_on() -> None:
 def test_a_label_may_hold_anything() -> None:
     strange = 'a "b" \\ c\nd'
 
-    text = exposed([Sample("yaoki_info", "yaoki_info", (("version", strange),), 1.0)])
+    text = format_samples([Sample("yaoki_info", "yaoki_info", (("version", strange),), 1.0)])
 
     assert text.splitlines()[-1] == 'yaoki_info{version="a \\"b\\" \\\\ c\\nd"} 1'
 
@@ -242,13 +244,13 @@ def test_the_dashboard_asks_only_for_what_is_exposed() -> None:
 
     assert len(asked) > 15
     for title, name, labels in asked:
-        family = name if name in FAMILIES else PART.sub("", name)
-        assert family in FAMILIES, f"{title}: there is no {name}"
+        family = name if name in METRIC_FAMILIES else PART.sub("", name)
+        assert family in METRIC_FAMILIES, f"{title}: there is no {name}"
         own = {label for label in re.findall(r"(\w+)=", labels) if label != "instance"}
-        assert own <= {*FAMILIES[family].labels}, f"{title}: {name} has no {own}"
+        assert own <= {*METRIC_FAMILIES[family].labels}, f"{title}: {name} has no {own}"
     for name, label in grouped:
-        family = name if name in FAMILIES else PART.sub("", name)
-        assert label in {*FAMILIES[family].labels, "le"}, f"{name} has no {label}"
+        family = name if name in METRIC_FAMILIES else PART.sub("", name)
+        assert label in {*METRIC_FAMILIES[family].labels, "le"}, f"{name} has no {label}"
     places = [tuple(panel["gridPos"].values()) for panel in board["panels"]]
     assert len(set(places)) == len(places), "no panel lies on another"
 
@@ -256,8 +258,10 @@ def test_the_dashboard_asks_only_for_what_is_exposed() -> None:
 def test_every_metric_stands_in_the_guide() -> None:
     guide = (DOCS / "guides" / "observability.md").read_text()
 
-    missing = [name for name in FAMILIES if f"`{name}`" not in guide]
-    invented = {name for name in re.findall(r"`(yaoki_[a-z_]+)`", guide) if name not in FAMILIES}
+    missing = [name for name in METRIC_FAMILIES if f"`{name}`" not in guide]
+    invented = {
+        name for name in re.findall(r"`(yaoki_[a-z_]+)`", guide) if name not in METRIC_FAMILIES
+    }
 
     assert not missing
     assert not invented
@@ -413,9 +417,9 @@ def test_the_standard_variables_are_obeyed(env: dict[str, str], sends: str, warn
     said: list[str] = []
     full = {f"OTEL_EXPORTER_OTLP_{name}": value for name, value in env.items()}
 
-    found = collector_of(full, said.append)
-    off = collector_of({**full, "OTEL_SDK_DISABLED": "true"}, said.append)
-    other = collector_of({**full, "OTEL_TRACES_EXPORTER": "none"}, said.append)
+    found = find_collector(full, said.append)
+    off = find_collector({**full, "OTEL_SDK_DISABLED": "true"}, said.append)
+    other = find_collector({**full, "OTEL_TRACES_EXPORTER": "none"}, said.append)
 
     assert (found.address if found else "") == sends
     assert off is None

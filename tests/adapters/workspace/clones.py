@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.repositories import START, World, a_repository, git, worked
 from yaoki.adapters.workspace import GitWorkspace
 from yaoki.core.model import Run, RunId, Task
-from yaoki.errors import GitFailed, RemoteAway
+from yaoki.errors import GitFailed, RemoteUnreachable
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def clones(folder: Path, count: int = 2, *options: str) -> Clones:
     base, warned = git(seed, "rev-parse", "main"), list[str]()
     run = Run(RunId("ab12cd34"), "Make it\nbetter", str(seed), "main", base, START)
     worlds = tuple(a_clone(folder, bare, run, n, warned, *options) for n in range(1, count + 1))
-    worlds[0].workspace.open_run(run)
+    worlds[0].workspace.open_run_branch(run)
     return Clones(bare, worlds, warned)
 
 
@@ -79,21 +79,21 @@ def land(world: World, task: Task, tries: int = 50) -> int:
                 return refused
         except GitFailed as failed:
             # Of a lock that is held for long the engine takes no other notice.
-            if isinstance(failed, RemoteAway) or not failed.transient:
+            if isinstance(failed, RemoteUnreachable) or not failed.transient:
                 raise
     raise AssertionError(f"refused {tries} times")
 
 
 def _landed(world: World, task: Task) -> bool:
-    found = world.workspace.candidate(world.run, task)
+    found = world.workspace.build_candidate(world.run, task)
     assert not found.conflicts
     head = world.workspace.land(world.run, found.commit, found.onto)
-    return head == found.commit or world.workspace.holds(world.run, found.commit)
+    return head == found.commit or world.workspace.branch_contains(world.run, found.commit)
 
 
 def carried(world: World, n: int, act: Callable[[Path], object]) -> Task:
     """A whole life of a task on one machine."""
     task = worked(world, world.task(n), act)
     land(world, task)
-    world.workspace.release(task)
-    return replace(task, landed=task.work.head)
+    world.workspace.remove_worktree(task)
+    return replace(task, landed_commit=task.work.head)

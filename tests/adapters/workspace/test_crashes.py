@@ -26,7 +26,7 @@ from tests.repositories import (
 )
 from yaoki.adapters.workspace import GitWorkspace
 from yaoki.core.model import Task, Work
-from yaoki.ports import Candidate, Kept, Place
+from yaoki.ports import Candidate, CommittedAttempt, PreparedWorktree
 
 pytestmark = pytest.mark.spec("0.2")
 
@@ -47,7 +47,7 @@ exit $code
 CALLER = """
 import os, pickle, sys
 from pathlib import Path
-from yaoki.workspace import GitWorkspace
+from yaoki.adapters.workspace import GitWorkspace
 repo, root, file, count = map(Path, sys.argv[1:5])
 method, args = pickle.loads(file.read_bytes())
 for n in range(1, 40):
@@ -103,26 +103,27 @@ def test_killed_after_every_git_command_the_task_lands_once(tmp_path: Path) -> N
     killer = Killer(world, tmp_path)
     task = world.task()
 
-    place: Place = killer.call("prepare", world.run, task, 1)
+    place: PreparedWorktree = killer.call("prepare", world.run, task, 1)
     task = replace(task, attempt=1, work=Work(base=place.base))
     write(place.worktree, new="n\n", debug__log="ignored")
     git(place.worktree, "checkout", "-q", "-b", "elsewhere")
-    kept: Kept = killer.call("keep", world.run, task)
+    kept: CommittedAttempt = killer.call("commit_attempt", world.run, task)
     task = replace(task, work=replace(task.work, head=kept.head))
-    found: Candidate = killer.call("candidate", world.run, task)
+    found: Candidate = killer.call("build_candidate", world.run, task)
     head: str = killer.call("land", world.run, found.commit, found.onto)
-    killer.call("release", task)
+    killer.call("remove_worktree", task)
 
     assert killer.kills > 10
-    assert place.base == found.onto == other.landed
+    assert place.base == found.onto == other.landed_commit
     assert head == found.commit == world.workspace.head(world.run)
     assert kept.changed == found.changed == ("new",)
     assert world.show(world.run.branch, "new") == "n"
     assert (
-        git(world.repo, "rev-list", "--first-parent", "--count", f"{other.landed}..{head}") == "1"
+        git(world.repo, "rev-list", "--first-parent", "--count", f"{other.landed_commit}..{head}")
+        == "1"
     )
-    assert world.workspace.worktrees() == {"ab12cd34-2"}
-    saved = {w.ref: w.commit for w in world.workspace.saved() if w.task_id == task.id}
+    assert world.workspace.tasks_with_worktree() == {"ab12cd34-2"}
+    saved = {w.ref: w.commit for w in world.workspace.list_saved_work() if w.task_id == task.id}
     assert saved.pop(f"refs/yaoki/work/{task.id}/1-ignored") is not None
     assert list(saved.values()) == [kept.head]
     assert world.show(f"refs/yaoki/work/{task.id}/1-ignored", "debug.log") == "ignored"
@@ -136,17 +137,17 @@ def test_killed_after_every_git_command_undo_and_restore_end_right(tmp_path: Pat
     done = landed(world, world.task(), lambda at: write(at, new="n"))
     at = Path(done.work.worktree)
     write(at, untracked="u", a__txt="changed\n")
-    world.workspace.snapshot(done, 1)
+    world.workspace.take_snapshot(done, 1)
     write(at, later="l", untracked="other")
     killer = Killer(world, tmp_path)
 
-    killer.call("restore", "ab12cd34-1-1", done)
-    head: str = killer.call("undo", world.run, done.landed, done.id, approved)
+    killer.call("restore_snapshot", "ab12cd34-1-1", done)
+    head: str = killer.call("undo", world.run, done.landed_commit, done.id, approved)
 
     assert git(at, "status", "--porcelain").splitlines() == [" M a.txt", "?? untracked"]
     assert (at / "untracked").read_text() == "u"
-    assert any(world.files(work.commit) >= {"later"} for work in world.workspace.saved())
-    assert git(world.repo, "rev-list", "--count", f"{done.landed}..{head}") == "1"
+    assert any(world.files(work.commit) >= {"later"} for work in world.workspace.list_saved_work())
+    assert git(world.repo, "rev-list", "--count", f"{done.landed_commit}..{head}") == "1"
     assert "new" not in world.files(head)
 
 
@@ -159,20 +160,20 @@ def test_killed_after_every_git_command_a_persons_merge_is_kept_and_rebuilt(tmp_
     at = Path(mine.work.worktree)
     git(at, "merge", "-q", world.run.branch, code=1)
     write(at, a__txt="both\n")
-    task = replace(mine, take_over=True)
+    task = replace(mine, taken_over=True)
     killer = Killer(world, tmp_path)
 
-    place: Place = killer.call("prepare", world.run, task, 2)
-    killer.call("snapshot", task, 2)
+    place: PreparedWorktree = killer.call("prepare", world.run, task, 2)
+    killer.call("take_snapshot", task, 2)
     task = replace(task, attempt=2, work=Work(base=place.base))
-    kept: Kept = killer.call("keep", world.run, task)
+    kept: CommittedAttempt = killer.call("commit_attempt", world.run, task)
     task = replace(task, work=replace(task.work, head=kept.head))
     shutil.rmtree(at)
-    killer.call("rebuild", task)
-    found: Candidate = killer.call("candidate", world.run, task)
+    killer.call("rebuild_worktree", task)
+    found: Candidate = killer.call("build_candidate", world.run, task)
 
     assert killer.kills > 10
-    assert (found.conflicts, found.markers) == ((), ())
+    assert (found.conflicts, found.conflict_markers) == ((), ())
     assert (at / "a.txt").read_text() == "both\n"
     assert git(at, "rev-parse", "HEAD") == found.commit
     assert git(at, "status", "--porcelain") == ""
@@ -217,7 +218,7 @@ def test_a_worktree_git_had_not_finished_is_made_again(world: World) -> None:
     (Path(begun.work.worktree) / "a.txt").unlink()
 
     assert is_ready(world, begun)
-    assert world.workspace.saved() == []
+    assert world.workspace.list_saved_work() == []
 
 
 @pytest.mark.spec("3.1", "8.6")
@@ -226,8 +227,10 @@ def test_a_worktree_somebody_locked_is_replaced_after_its_work_is_kept(world: Wo
     write(Path(begun.work.worktree), work="w")
     git(world.repo, "worktree", "lock", begun.work.worktree)
 
-    assert is_ready(world, replace(begun, fresh_next=True))
-    assert [world.files(work.commit) >= {"work"} for work in world.workspace.saved()] == [True]
+    assert is_ready(world, replace(begun, needs_fresh_worktree=True))
+    assert [world.files(work.commit) >= {"work"} for work in world.workspace.list_saved_work()] == [
+        True
+    ]
 
 
 @pytest.mark.spec("3.2", "4.8")
@@ -241,8 +244,8 @@ def test_locks_a_killed_agent_left_are_no_obstacle(world: World) -> None:
     ):
         lock.touch()
 
-    kept = world.workspace.keep(world.run, begun)
-    found = world.workspace.candidate(
+    kept = world.workspace.commit_attempt(world.run, begun)
+    found = world.workspace.build_candidate(
         world.run, replace(begun, work=replace(begun.work, head=kept.head))
     )
 
@@ -255,7 +258,7 @@ def test_what_a_killed_removal_left_is_swept(world: World) -> None:
     write(world.root / ".index" / "ab12cd34-1.x", index="i")
 
     done = worked(world, world.task(), lambda at: write(at, new="n"))
-    world.workspace.release(done)
+    world.workspace.remove_worktree(done)
 
     assert not list((world.root / ".trash").iterdir())
     assert not list((world.root / ".index").iterdir())
@@ -267,7 +270,7 @@ def test_a_root_reached_by_a_link_is_the_same_root(world: World, tmp_path: Path)
     started(world, world.task())
     other = replace(world, workspace=GitWorkspace(world.repo, tmp_path / "short"))
 
-    kept = other.workspace.keep(world.run, replace(world.task(), attempt=1))
+    kept = other.workspace.commit_attempt(world.run, replace(world.task(), attempt=1))
 
     assert kept.head == world.run.base
 
@@ -287,9 +290,9 @@ def test_a_removal_that_was_killed_in_the_middle_is_found_and_ended(
             if file.name != "gitdir":
                 shutil.rmtree(file) if file.is_dir() else file.unlink()
 
-    found = world.workspace.worktrees()
-    world.workspace.release(done)
+    found = world.workspace.tasks_with_worktree()
+    world.workspace.remove_worktree(done)
 
     assert done.id in found
     assert not admin.exists()
-    assert world.workspace.worktrees() == frozenset()
+    assert world.workspace.tasks_with_worktree() == frozenset()

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.repositories import World, a_world, approved, commit, git, landed, started, worked, write
-from yaoki.adapters.git.command import Git, Site
+from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.refs import Refs
 from yaoki.adapters.workspace import GitWorkspace
-from yaoki.adapters.workspace.branches.drift import Straying
-from yaoki.errors import BranchStrayed, GitFailed, NotNow
+from yaoki.adapters.workspace.branches.drift import DriftDetector
+from yaoki.errors import BranchMovedExternally, GitFailed, NotNow
 
 BRANCH = "refs/heads/yaoki/ab12cd34"
 MARK = "refs/yaoki/runs/ab12cd34"
@@ -48,12 +48,12 @@ def test_the_mark_follows_what_yaoki_does_to_the_run_branch(tmp_path: Path) -> N
     done = landed(world, world.task(), lambda at: write(at, new="n"))
     after_landing = both(world)
 
-    head = world.workspace.undo(world.run, done.landed, done.id, approve=approved)
+    head = world.workspace.undo(world.run, done.landed_commit, done.id, approve=approved)
 
     assert opened == {world.run.base}
-    assert after_landing == {done.landed}
+    assert after_landing == {done.landed_commit}
     assert both(world) == {head}
-    assert world.workspace.intact(world.run) == ""
+    assert world.workspace.describe_drift(world.run) == ""
 
 
 @pytest.mark.spec("0.2", "0.6")
@@ -63,15 +63,15 @@ def test_a_deleted_run_branch_is_never_made_anew(world: World) -> None:
     git(world.repo, "branch", "-q", "-D", world.run.branch)
 
     with pytest.raises(GitFailed, match=rf"yaoki/ab12cd34 is gone.*{last[:12]}") as refused:
-        world.workspace.open_run(world.run)
-    said = world.workspace.intact(world.run)
+        world.workspace.open_run_branch(world.run)
+    said = world.workspace.describe_drift(world.run)
     git(world.repo, *refused.value.hint.removeprefix("git ").split())
-    world.workspace.open_run(world.run)
+    world.workspace.open_run_branch(world.run)
 
     assert not refused.value.transient
     assert "yaoki/ab12cd34 is gone" in said
     assert world.workspace.head(world.run) == last
-    assert world.workspace.intact(world.run) == ""
+    assert world.workspace.describe_drift(world.run) == ""
 
 
 @pytest.mark.spec("0.2")
@@ -79,7 +79,7 @@ def test_a_merged_runs_branch_may_be_deleted(world: World) -> None:
     merged = world.workspace.merge(world.run, approve=approved)
     git(world.repo, "branch", "-q", "-D", world.run.branch)
 
-    assert world.workspace.intact(replace(world.run, merged=merged.commit)) == ""
+    assert world.workspace.describe_drift(replace(world.run, merged_commit=merged.commit)) == ""
 
 
 @pytest.mark.spec("0.2")
@@ -88,7 +88,7 @@ def test_a_run_without_a_mark_gets_one_where_its_branch_is(world: World) -> None
     git(world.repo, "update-ref", "-d", MARK)
 
     merged = world.workspace.merge(world.run, into="result", approve=approved)
-    world.workspace.open_run(world.run)
+    world.workspace.open_run_branch(world.run)
 
     assert merged.commit == world.workspace.head(world.run)
     assert both(world) == {merged.commit}
@@ -97,10 +97,10 @@ def test_a_run_without_a_mark_gets_one_where_its_branch_is(world: World) -> None
 @pytest.mark.spec("0.2", "3.4")
 def test_a_landing_killed_between_mark_and_branch_lands_when_repeated(world: World) -> None:
     done = worked(world, world.task(2), lambda at: write(at, two="2"))
-    found = world.workspace.candidate(world.run, done)
+    found = world.workspace.build_candidate(world.run, done)
     git(world.repo, "update-ref", MARK, found.commit)
 
-    assert not world.workspace.holds(world.run, found.commit)
+    assert not world.workspace.branch_contains(world.run, found.commit)
     assert world.workspace.land(world.run, found.commit, found.onto) == found.commit
     assert both(world) == {found.commit}
 
@@ -108,11 +108,11 @@ def test_a_landing_killed_between_mark_and_branch_lands_when_repeated(world: Wor
 @pytest.mark.spec("3.4", "0.3")
 def test_a_landing_that_came_too_late_moves_no_mark(world: World) -> None:
     late = worked(world, world.task(2), lambda at: write(at, two="2"))
-    found = world.workspace.candidate(world.run, late)
+    found = world.workspace.build_candidate(world.run, late)
     other = landed(world, world.task(3), lambda at: write(at, three="3"))
 
-    assert world.workspace.land(world.run, found.commit, found.onto) == other.landed
-    assert both(world) == {other.landed}
+    assert world.workspace.land(world.run, found.commit, found.onto) == other.landed_commit
+    assert both(world) == {other.landed_commit}
 
 
 @pytest.mark.spec("0.1", "9.6")
@@ -129,7 +129,7 @@ def test_commits_that_yaoki_did_not_land_are_not_merged_as_proven(world: World) 
     )
     assert f"git log {mark[:12]}..yaoki/ab12cd34" in refused.value.hint
     assert "git merge yaoki/ab12cd34" in refused.value.hint
-    assert world.workspace.intact(world.run) == refused.value.sentence
+    assert world.workspace.describe_drift(world.run) == refused.value.sentence
     assert world.refs() == before
 
 
@@ -163,8 +163,8 @@ def test_what_lands_on_foreign_commits_was_proven_with_them(world: World) -> Non
 
     done = landed(world, world.task(2), lambda at: write(at, two="2"))
 
-    assert world.files(done.landed) >= {"one", "two"}
-    assert both(world) == {done.landed}
+    assert world.files(done.landed_commit) >= {"one", "two"}
+    assert both(world) == {done.landed_commit}
     assert world.workspace.merge(world.run, approve=approved).how == "fast-forward"
 
 
@@ -174,8 +174,8 @@ def test_a_landing_on_its_way_is_not_somebody_elses_doing(world: World) -> None:
     head = world.workspace.head(world.run)
     git(world.repo, "update-ref", BRANCH, git(world.repo, "rev-parse", f"{head}^1").strip())
 
-    assert GitWorkspace(world.repo, world.root).intact(world.run) == ""
-    assert world.workspace.lacks(world.run, [head]) == (head,), "a merge still refuses it"
+    assert GitWorkspace(world.repo, world.root).describe_drift(world.run) == ""
+    assert world.workspace.missing_commits(world.run, [head]) == (head,), "a merge still refuses it"
 
 
 @pytest.mark.spec("0.2", "8.6")
@@ -188,9 +188,11 @@ def test_who_saw_a_landing_or_is_told_of_it_notices_that_it_was_taken_off(world:
     for refs in ((BRANCH,), (BRANCH, MARK)):
         for ref in refs:
             git(world.repo, "update-ref", ref, before)
-        said += [world.workspace.intact(world.run)]
-        with pytest.raises(BranchStrayed, match="lacks commits that yaoki landed") as strayed:
-            fresh.refuse_strayed(world.run, [head])
+        said += [world.workspace.describe_drift(world.run)]
+        with pytest.raises(
+            BranchMovedExternally, match="lacks commits that yaoki landed"
+        ) as strayed:
+            fresh.refuse_drift(world.run, [head])
         for command in strayed.value.hint.split(" && "):
             git(world.repo, *command.removeprefix("git ").split())
         assert both(world) == {head}
@@ -203,19 +205,19 @@ def test_who_saw_a_landing_or_is_told_of_it_notices_that_it_was_taken_off(world:
         ]
         * 2
     )
-    assert world.workspace.intact(world.run) == ""
+    assert world.workspace.describe_drift(world.run) == ""
 
 
 @pytest.mark.spec("0.2", "3.4")
 def test_nothing_lands_on_a_branch_from_which_a_landing_was_taken(world: World) -> None:
     """Proven before the other landed, it would be expected right where the branch now is."""
     early = worked(world, world.task(2), lambda at: write(at, two="2"))
-    found = world.workspace.candidate(world.run, early)
+    found = world.workspace.build_candidate(world.run, early)
     for n in (3, 4):
         landed(world, world.task(n), lambda at, n=n: write(at, **{f"f{n}": "x"}))  # type: ignore[misc]
     git(world.repo, "update-ref", BRANCH, found.onto)
 
-    with pytest.raises(BranchStrayed):
+    with pytest.raises(BranchMovedExternally):
         GitWorkspace(world.repo, world.root).land(world.run, found.commit, found.onto)
 
     assert world.refs()[BRANCH] == found.onto
@@ -229,7 +231,7 @@ def test_landings_side_by_side_never_look_like_somebody_elses(world: World) -> N
 
     def look() -> None:
         while not over.is_set():
-            said.append(world.workspace.intact(world.run))
+            said.append(world.workspace.describe_drift(world.run))
 
     reader = threading.Thread(target=look)
     reader.start()
@@ -249,7 +251,7 @@ def test_landings_side_by_side_never_look_like_somebody_elses(world: World) -> N
 def test_branch_and_mark_moved_together_by_an_agent_are_noticed(world: World) -> None:
     """Its own commit would count as landed without any check."""
     landed(world, world.task(), lambda at: write(at, one__txt="1\n"))
-    assert world.workspace.intact(world.run) == ""
+    assert world.workspace.describe_drift(world.run) == ""
     task = started(world, world.task(2))
     there = Path(task.work.worktree)
     write(there, evil__txt="x\n")
@@ -257,7 +259,7 @@ def test_branch_and_mark_moved_together_by_an_agent_are_noticed(world: World) ->
     for ref in (f"refs/heads/{world.run.branch}", f"refs/yaoki/runs/{world.run.id}"):
         git(world.repo, "update-ref", ref, evil)
 
-    told = world.workspace.intact(world.run)
+    told = world.workspace.describe_drift(world.run)
 
     assert told == f"{world.run.branch} stands at {evil[:12]}, which yaoki did not make"
 
@@ -267,8 +269,10 @@ class Heard(Git):
 
     longest = 0
 
-    def text(self, *args: str, at: Site | None = None, given: bytes | None = None) -> str:
-        said = super().text(*args, at=at, given=given)
+    def read_text(
+        self, *args: str, at: GitLocation | None = None, stdin: bytes | None = None
+    ) -> str:
+        said = super().read_text(*args, at=at, stdin=stdin)
         self.longest = max(self.longest, len(said.split()))
         return said
 
@@ -277,7 +281,7 @@ class Heard(Git):
 def test_what_a_branch_lacks_is_found_without_its_whole_history(world: World) -> None:
     """Every look at a run branch read the whole history of the project into memory."""
     first = world.workspace.head(world.run)
-    second = landed(world, world.task(2), lambda at: write(at, two="2")).landed
+    second = landed(world, world.task(2), lambda at: write(at, two="2")).landed_commit
     git(world.repo, "checkout", "-q", "--detach", second)
     write(world.repo, one="1")
     commit(world.repo)
@@ -285,11 +289,11 @@ def test_what_a_branch_lacks_is_found_without_its_whole_history(world: World) ->
     last = commit(world.repo)
     heard = Heard(world.repo / ".git")
     refs = Refs(heard)
-    head = refs.commit(second, "the head")
+    head = refs.require_commit(second, "the head")
 
     asked = [first, second, last, "0" * 40]
-    lacked = Straying(heard, refs).beyond(asked, head)
+    lacked = DriftDetector(heard, refs).not_reachable_from(asked, head)
 
     assert lacked == (last, "0" * 40)
     assert heard.longest == 2, "only what the head lacks is listed"
-    assert Straying(heard, refs).beyond([], head) == ()
+    assert DriftDetector(heard, refs).not_reachable_from([], head) == ()

@@ -165,25 +165,28 @@ def test_undo_takes_back_exactly_one_task(world: World) -> None:
     first = landed(world, world.task(1), lambda at: write(at, one="1", a__txt="A\na2\na3\n"))
     second = landed(world, world.task(2), lambda at: write(at, two="2"))
 
-    head = world.workspace.undo(world.run, first.landed, first.id, approve=approved)
+    head = world.workspace.undo(world.run, first.landed_commit, first.id, approve=approved)
 
     assert world.workspace.head(world.run) == head
-    assert git(world.repo, "rev-parse", f"{head}^") == second.landed
+    assert git(world.repo, "rev-parse", f"{head}^") == second.landed_commit
     assert "one" not in world.files(head)
     assert world.show(head, "two") == "2"
     assert world.show(head, "a.txt") == "a1\na2\na3"
-    assert f"Yaoki-Undo: {first.landed}" in git(world.repo, "log", "-1", "--format=%B", head)
+    assert f"Yaoki-Undo: {first.landed_commit}" in git(world.repo, "log", "-1", "--format=%B", head)
 
 
 @pytest.mark.spec("9.6", "0.3")
 def test_undoing_twice_is_undoing_once(world: World) -> None:
     done = landed(world, world.task(1), lambda at: write(at, one="1"))
-    head = world.workspace.undo(world.run, done.landed, done.id, approve=approved)
+    head = world.workspace.undo(world.run, done.landed_commit, done.id, approve=approved)
     later = landed(world, world.task(2), lambda at: write(at, two="2"))
 
-    assert world.workspace.undo(world.run, done.landed, done.id, approve=approved) == later.landed
+    assert (
+        world.workspace.undo(world.run, done.landed_commit, done.id, approve=approved)
+        == later.landed_commit
+    )
     assert git(world.repo, "rev-list", "--count", "--grep=^Undo", world.run.branch) == "1"
-    assert head != later.landed
+    assert head != later.landed_commit
 
 
 @pytest.mark.spec("9.6")
@@ -192,9 +195,9 @@ def test_undo_is_refused_when_later_work_builds_on_it(world: World) -> None:
     second = landed(world, world.task(2), lambda at: write(at, a__txt="one and two\n"))
 
     with pytest.raises(NotNow, match=r"later work builds on ab12cd34-1: a\.txt"):
-        world.workspace.undo(world.run, first.landed, first.id, approve=approved)
+        world.workspace.undo(world.run, first.landed_commit, first.id, approve=approved)
 
-    assert world.workspace.head(world.run) == second.landed
+    assert world.workspace.head(world.run) == second.landed_commit
 
 
 @pytest.mark.spec("9.6", "0.6")
@@ -213,7 +216,7 @@ def test_undo_does_not_move_a_checked_out_branch(world: World) -> None:
     git(world.repo, "checkout", "-q", world.run.branch)
 
     with pytest.raises(GitFailed, match="is checked out at"):
-        world.workspace.undo(world.run, done.landed, done.id, approve=approved)
+        world.workspace.undo(world.run, done.landed_commit, done.id, approve=approved)
 
 
 # ------------------------------------------------------------------ snapshots
@@ -228,7 +231,7 @@ def test_a_snapshot_holds_everything_and_touches_nothing(world: World) -> None:
     index = (world.repo / ".git" / "worktrees" / begun.id / "index").read_bytes()
     before = user_state(at)
 
-    snapshot = world.workspace.snapshot(begun, 1)
+    snapshot = world.workspace.take_snapshot(begun, 1)
 
     ref = f"refs/yaoki/snapshots/{snapshot}"
     assert snapshot == "ab12cd34-1-1"
@@ -238,7 +241,7 @@ def test_a_snapshot_holds_everything_and_touches_nothing(world: World) -> None:
     assert "x.log" not in world.files(ref)
     assert (world.repo / ".git" / "worktrees" / begun.id / "index").read_bytes() == index
     assert user_state(at) == before
-    [listed] = world.workspace.snapshots()
+    [listed] = world.workspace.list_snapshots()
     assert (listed.id, listed.task_id, listed.attempt) == (snapshot, "ab12cd34-1", 1)
 
 
@@ -247,13 +250,13 @@ def test_restoring_brings_files_and_head_back_and_keeps_what_was_there(world: Wo
     begun = started(world, world.task())
     at = Path(begun.work.worktree)
     write(at, a__txt="first\n", untracked="u\n", deps__log="ignored")
-    world.workspace.snapshot(begun, 1)
+    world.workspace.take_snapshot(begun, 1)
     write(at, a__txt="second\n", extra="e\n")
     (at / "untracked").unlink()
     commit(at, "went on")
     write(at, dirty="d\n")
 
-    result = world.workspace.restore("ab12cd34-1-1", begun)
+    result = world.workspace.restore_snapshot("ab12cd34-1-1", begun)
 
     assert result.restored == ("a.txt", "untracked")
     assert result.deleted == ("dirty", "extra")
@@ -262,20 +265,20 @@ def test_restoring_brings_files_and_head_back_and_keeps_what_was_there(world: Wo
     assert (at / "deps.log").exists()
     kept = "refs/yaoki/work/ab12cd34-1/1-before-restore"
     assert world.files(kept) >= {"extra", "dirty"}
-    assert world.workspace.keep(world.run, begun).changed == ("a.txt", "untracked")
+    assert world.workspace.commit_attempt(world.run, begun).changed == ("a.txt", "untracked")
 
 
 @pytest.mark.spec("8.1")
 def test_every_restore_keeps_its_own_past(world: World) -> None:
     begun = started(world, world.task())
     at = Path(begun.work.worktree)
-    world.workspace.snapshot(begun, 1)
+    world.workspace.take_snapshot(begun, 1)
 
     for n in range(2):
         write(at, **{f"try{n}": "x"})
-        world.workspace.restore("ab12cd34-1-1", begun)
+        world.workspace.restore_snapshot("ab12cd34-1-1", begun)
 
-    labels = [work.ref.rpartition("/")[2] for work in world.workspace.saved()]
+    labels = [work.ref.rpartition("/")[2] for work in world.workspace.list_saved_work()]
     assert sorted(labels) == ["1-before-restore", "1-before-restore-2"]
 
 
@@ -283,25 +286,25 @@ def test_every_restore_keeps_its_own_past(world: World) -> None:
 def test_a_wrong_snapshot_is_refused(world: World) -> None:
     begun = started(world, world.task(1))
     started(world, world.task(2))
-    world.workspace.snapshot(world.task(2), 1)
+    world.workspace.take_snapshot(world.task(2), 1)
 
     with pytest.raises(Unknown, match="there is no snapshot"):
-        world.workspace.restore("ab12cd34-1-7", begun)
+        world.workspace.restore_snapshot("ab12cd34-1-7", begun)
     with pytest.raises(NotNow, match="is no snapshot of ab12cd34-1"):
-        world.workspace.restore("ab12cd34-2-1", begun)
+        world.workspace.restore_snapshot("ab12cd34-2-1", begun)
 
 
 @pytest.mark.spec("8.1")
 def test_a_snapshot_of_a_missing_worktree_fails_as_ours(world: World) -> None:
     with pytest.raises(WorkspaceError, match="is gone"):
-        world.workspace.snapshot(world.task(), 1)
+        world.workspace.take_snapshot(world.task(), 1)
 
 
 @pytest.mark.spec("8.1")
 def test_old_snapshots_go_unless_something_needs_them(world: World) -> None:
     begun = started(world, world.task())
     for attempt in (1, 2, 3):
-        world.workspace.snapshot(begun, attempt)
+        world.workspace.take_snapshot(begun, attempt)
     now = datetime.now(UTC)
 
     early = world.workspace.expire_snapshots(now - timedelta(hours=24), set())
@@ -309,7 +312,7 @@ def test_old_snapshots_go_unless_something_needs_them(world: World) -> None:
 
     assert early == []
     assert gone == ["ab12cd34-1-1", "ab12cd34-1-3"]
-    assert [snapshot.id for snapshot in world.workspace.snapshots()] == ["ab12cd34-1-2"]
+    assert [snapshot.id for snapshot in world.workspace.list_snapshots()] == ["ab12cd34-1-2"]
 
 
 # ------------------------------------------------------------------ kept work
@@ -318,10 +321,10 @@ def test_old_snapshots_go_unless_something_needs_them(world: World) -> None:
 @pytest.mark.spec("8.2")
 def test_every_attempt_is_listed_and_can_be_looked_at(world: World) -> None:
     first = worked(world, world.task(), lambda at: write(at, one="1"))
-    second = worked(world, replace(first, fresh_next=True), lambda at: write(at, two="2"))
+    second = worked(world, replace(first, needs_fresh_worktree=True), lambda at: write(at, two="2"))
 
-    saved = world.workspace.saved()
-    branch = world.workspace.recover("refs/yaoki/work/ab12cd34-1/1", "look/at-it")
+    saved = world.workspace.list_saved_work()
+    branch = world.workspace.recover_to_branch("refs/yaoki/work/ab12cd34-1/1", "look/at-it")
 
     assert [(work.task_id, work.attempt) for work in saved] == [
         ("ab12cd34-1", 1),
@@ -337,7 +340,7 @@ def test_recovering_never_moves_a_branch(world: World) -> None:
     before = world.refs()
 
     with pytest.raises(NotNow, match="there is a branch 'main' already"):
-        world.workspace.recover("refs/yaoki/work/ab12cd34-1/1", "main")
+        world.workspace.recover_to_branch("refs/yaoki/work/ab12cd34-1/1", "main")
     for wrong in (
         "refs/heads/main",
         "refs/yaoki/work/ab12cd34-1/9",
@@ -345,7 +348,7 @@ def test_recovering_never_moves_a_branch(world: World) -> None:
         "refs/yaoki/work/../x",
     ):
         with pytest.raises(Unknown, match="there is no kept work"):
-            world.workspace.recover(wrong, "new")
+            world.workspace.recover_to_branch(wrong, "new")
 
     assert world.refs() == before
 
@@ -404,7 +407,7 @@ def test_only_a_fresh_worktree_gets_copies(included: World) -> None:
     done = worked(included, included.task(), lambda at: (at / ".env").unlink())
 
     again = included.workspace.prepare(included.run, done, 2)
-    fresh = included.workspace.prepare(included.run, replace(done, fresh_next=True), 2)
+    fresh = included.workspace.prepare(included.run, replace(done, needs_fresh_worktree=True), 2)
 
     assert not again.fresh
     assert fresh.fresh
@@ -454,7 +457,7 @@ def test_refs_do_not_pile_up_as_files(world: World) -> None:
     task = landed(world, world.task(), lambda at: write(at, new__txt="x"))
 
     for _ in range(PACK_EVERY):
-        world.workspace.release(task)
+        world.workspace.remove_worktree(task)
 
     loose = [p for p in (world.repo / ".git" / "refs" / "yaoki").rglob("*") if p.is_file()]
     assert loose == []

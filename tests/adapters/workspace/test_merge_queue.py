@@ -13,7 +13,7 @@ from tests.adapters.workspace.clones import clones, opened
 from tests.repositories import World, a_world, git, landed, worked, write
 from yaoki.adapters.workspace import GitWorkspace
 from yaoki.core.model import Task, TaskId
-from yaoki.ports import Candidate, Riders
+from yaoki.ports import Candidate, QueueMembers
 
 IDS = frozenset(TaskId(f"ab12cd34-{n}") for n in range(1, 10))
 
@@ -22,12 +22,12 @@ def everybody() -> frozenset[TaskId]:
     return IDS
 
 
-def but(task: Task) -> Riders:
+def but(task: Task) -> QueueMembers:
     return lambda: IDS - {task.id}
 
 
 def refused(task: Task) -> Task:
-    return replace(task, work=replace(task.work, refused=1))
+    return replace(task, work=replace(task.work, landing_refusals=1))
 
 
 def adding(name: str) -> Callable[[Path], object]:
@@ -40,7 +40,7 @@ def several(world: World, count: int) -> list[Task]:
 
 
 def proposed(world: World, tasks: Sequence[Task]) -> list[Candidate]:
-    return [world.workspace.candidate(world.run, task, everybody) for task in tasks]
+    return [world.workspace.build_candidate(world.run, task, everybody) for task in tasks]
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_a_rider_waits_for_those_before_it_as_long_as_they_may_land(world: World
     tasks = several(world, 3)
     first, second, third = proposed(world, tasks)
 
-    coming = world.workspace.coming
+    coming = world.workspace.is_in_merge_queue
     assert coming(world.run, second.commit, everybody)
     assert coming(world.run, first.commit, but(tasks[1])), "what is behind it is no matter"
     assert not coming(world.run, second.commit, but(tasks[0])), "the first has fallen out"
@@ -80,10 +80,10 @@ def test_who_fell_out_is_left_out_and_those_behind_it_are_built_anew(world: Worl
     one, two, three = several(world, 3)
     first, _, third = proposed(world, (one, two, three))
 
-    again = world.workspace.candidate(world.run, three, but(two))
+    again = world.workspace.build_candidate(world.run, three, but(two))
 
     assert (again.onto, third.onto == first.commit) == (first.commit, False)
-    assert not world.workspace.coming(world.run, third.onto, but(two))
+    assert not world.workspace.is_in_merge_queue(world.run, third.onto, but(two))
     assert "f2" not in world.files(again.commit)
 
 
@@ -101,9 +101,9 @@ def test_a_landing_of_somebody_else_ends_the_train(world: World) -> None:
     first, second = proposed(world, (one, two))
     strange = landed(world, world.task(8), adding("strange"))
 
-    assert not world.workspace.coming(world.run, first.commit, everybody)
-    assert world.workspace.land(world.run, first.commit, first.onto) == strange.landed
-    assert world.workspace.candidate(world.run, two, everybody).onto == strange.landed
+    assert not world.workspace.is_in_merge_queue(world.run, first.commit, everybody)
+    assert world.workspace.land(world.run, first.commit, first.onto) == strange.landed_commit
+    assert world.workspace.build_candidate(world.run, two, everybody).onto == strange.landed_commit
     assert second.onto == first.commit
 
 
@@ -114,7 +114,7 @@ def test_what_adds_nothing_to_the_train_is_no_part_of_it(world: World) -> None:
 
     assert (second.commit, second.changed) == (first.commit, ())
     three = refused(worked(world, world.task(3), adding("f3")))
-    assert world.workspace.candidate(world.run, three, everybody).onto == first.commit
+    assert world.workspace.build_candidate(world.run, three, everybody).onto == first.commit
 
 
 @pytest.mark.spec("3.4", "3.5")
@@ -134,7 +134,7 @@ def test_of_many_who_ride_at_once_no_two_build_on_the_same(world: World) -> None
     def ride(task: Task) -> None:
         own = GitWorkspace(world.repo, world.root)
         gate.wait()
-        found.append(own.candidate(world.run, task, everybody))
+        found.append(own.build_candidate(world.run, task, everybody))
 
     threads = [threading.Thread(target=ride, args=(task,)) for task in tasks]
     for thread in threads:
@@ -184,13 +184,13 @@ def test_machines_with_a_remote_share_one_train(tmp_path: Path) -> None:
     one = refused(worked(here, here.task(1), adding("f1")))
     two = refused(worked(there, there.task(2), adding("f2")))
 
-    first = here.workspace.candidate(here.run, one, everybody)
-    second = there.workspace.candidate(there.run, two, everybody)
+    first = here.workspace.build_candidate(here.run, one, everybody)
+    second = there.workspace.build_candidate(there.run, two, everybody)
 
     assert second.onto == first.commit
-    assert there.workspace.coming(there.run, second.onto, everybody)
+    assert there.workspace.is_in_merge_queue(there.run, second.onto, everybody)
     assert here.workspace.land(here.run, first.commit, first.onto) == first.commit
-    assert not there.workspace.coming(there.run, second.onto, everybody)
+    assert not there.workspace.is_in_merge_queue(there.run, second.onto, everybody)
     assert there.workspace.land(there.run, second.commit, second.onto) == second.commit
     assert both.steps() == ["task1: Do 1.", "task2: Do 2."]
     assert not [name for name in here.refs() if "/0-local-" in name]
@@ -200,15 +200,15 @@ def test_machines_with_a_remote_share_one_train(tmp_path: Path) -> None:
 def test_a_train_goes_with_its_run(tmp_path: Path) -> None:
     both = clones(tmp_path)
     here, there = both.worlds
-    first = here.workspace.candidate(
+    first = here.workspace.build_candidate(
         here.run, refused(worked(here, here.task(1), adding("f1"))), everybody
     )
     train = f"refs/yaoki/runs/{both.run.id}-train"
     assert both.there()[train] == first.commit
 
-    archive = opened(there.repo, there.root).archiving()
-    found = archive.refs(both.run.id)
-    archive.drop(both.run.id, found)
+    archive = opened(there.repo, there.root).ref_archive()
+    found = archive.list_refs(both.run.id)
+    archive.delete_refs(both.run.id, found)
 
     assert found[train] == first.commit
     assert train not in both.there()
@@ -216,13 +216,13 @@ def test_a_train_goes_with_its_run(tmp_path: Path) -> None:
 
 @pytest.mark.spec("8.3", "3.4")
 def test_a_train_of_a_group_goes_with_its_line(world: World) -> None:
-    line = world.workspace.open_line(world.run, "ab12cd34-9")
+    line = world.workspace.open_group_branch(world.run, "ab12cd34-9")
     own = replace(world, run=line)
     first, lost = proposed(own, several(own, 2))
     world.workspace.land(line, first.commit, first.onto)
     assert lost.onto == first.commit
     world.workspace.land(world.run, first.commit, world.run.base)
 
-    world.workspace.close_line(world.run, "ab12cd34-9")
+    world.workspace.close_group_branch(world.run, "ab12cd34-9")
 
     assert not [name for name in world.refs() if "ab12cd34-9" in name]

@@ -54,17 +54,17 @@ def content(room: ProofRoom) -> set[str]:
 def test_a_room_contains_the_commit_and_nothing_that_was_left_there(repo: Path) -> None:
     head, rooms = git(repo, "rev-parse", "HEAD"), rooms_of(repo)
 
-    with rooms.taken("plain") as room:
-        room.put(head)
-        room.seal()
+    with rooms.acquire("plain") as room:
+        room.check_out(head)
+        room.record_setup_output()
         (room.files / "x.gen").write_text("ignored")
         (room.files / "out").mkdir()
         (room.files / "out" / "y").write_text("ignored")
         (room.files / "new.txt").write_text("untracked")
         (room.files / "a.txt").write_text("changed\n")
         (room.files / "sub" / "b.txt").unlink()
-        seen = room.changed()
-        room.put(head)
+        seen = room.changed_files()
+        room.check_out(head)
         after = content(room)
 
     assert seen == ("a.txt", "sub/b.txt")
@@ -114,50 +114,50 @@ def test_a_check_that_changes_a_tracked_file_is_noticed_and_undone(
     repo: Path, act: Callable[[Path], None]
 ) -> None:
     head = git(repo, "rev-parse", "HEAD")
-    with rooms_of(repo).taken("plain") as room:
-        room.put(head)
-        room.seal()
+    with rooms_of(repo).acquire("plain") as room:
+        room.check_out(head)
+        room.record_setup_output()
 
         act(room.files)
 
-        assert room.changed() == ("a.txt",)
-        room.put(head)
+        assert room.changed_files() == ("a.txt",)
+        room.check_out(head)
         assert (room.files / "a.txt").read_text() == "one\n"
         assert git(room.files, "status", "--porcelain", "--ignored") == ""
-        assert room.changed() == ()
+        assert room.changed_files() == ()
 
 
 def test_a_room_follows_from_commit_to_commit(repo: Path) -> None:
     first = git(repo, "rev-parse", "HEAD")
     git(repo, "rm", "-rq", "sub")
     second = commit(repo, {"sub": "now a file\n", "c/d.txt": "deep\n"})
-    with rooms_of(repo).taken("plain") as room:
+    with rooms_of(repo).acquire("plain") as room:
         for at, expected in (
             (first, {"a.txt", "sub/b.txt", ".gitignore"}),
             (second, {"a.txt", "sub", "c/d.txt", ".gitignore"}),
             (first, {"a.txt", "sub/b.txt", ".gitignore"}),
         ):
-            room.put(at)
+            room.check_out(at)
             assert content(room) == expected
             assert not (room.files / "c").exists() or at == second
 
 
 def test_output_of_set_up_is_restored_whatever_a_check_did_to_it(repo: Path) -> None:
     head = git(repo, "rev-parse", "HEAD")
-    with rooms_of(repo).taken("key") as room:
-        room.put(head)
+    with rooms_of(repo).acquire("key") as room:
+        room.check_out(head)
         (room.files / "out" / "deep").mkdir(parents=True)
         (room.files / "out" / "lib.js").write_text("library")
         (room.files / "out" / "deep" / "gone.js").write_text("deep")
         (room.files / "out" / "link").symlink_to("lib.js")
-        room.seal()
+        room.record_setup_output()
         (room.files / "out" / "lib.js").write_text("forged!")
         (room.files / "out" / "deep" / "gone.js").unlink()
         (room.files / "out" / "deep").rmdir()
         (room.files / "out" / "link").unlink()
         (room.files / "out" / "added.js").write_text("added")
 
-        room.put(head)
+        room.check_out(head)
 
         assert (room.files / "out" / "lib.js").read_text() == "library"
         assert (room.files / "out" / "deep" / "gone.js").read_text() == "deep"
@@ -167,17 +167,17 @@ def test_output_of_set_up_is_restored_whatever_a_check_did_to_it(repo: Path) -> 
 
 def test_another_process_finds_the_room_set_up(repo: Path) -> None:
     head = git(repo, "rev-parse", "HEAD")
-    with rooms_of(repo).taken("key") as room:
-        room.put(head)
+    with rooms_of(repo).acquire("key") as room:
+        room.check_out(head)
         (room.files / "x.gen").write_text("made by set-up")
-        room.seal()
-    with rooms_of(repo).taken("key") as again:
-        ready = again.ready
+        room.record_setup_output()
+    with rooms_of(repo).acquire("key") as again:
+        ready = again.is_ready
         (again.files / "y.gen").write_text("left by somebody")
-        again.put(head)
+        again.check_out(head)
         kept = content(again)
-    with rooms_of(repo).taken("another") as other:
-        fresh = not other.ready
+    with rooms_of(repo).acquire("another") as other:
+        fresh = not other.is_ready
 
     assert ready
     assert fresh
@@ -186,18 +186,18 @@ def test_another_process_finds_the_room_set_up(repo: Path) -> None:
 
 def test_a_room_whose_set_up_was_cut_off_is_set_up_anew(repo: Path) -> None:
     head = git(repo, "rev-parse", "HEAD")
-    with rooms_of(repo).taken("key") as room:
-        room.put(head)
+    with rooms_of(repo).acquire("key") as room:
+        room.check_out(head)
         (room.files / "half.gen").write_text("half")
-    with rooms_of(repo).taken("key") as again:
-        assert not again.ready
-        again.put(head)
+    with rooms_of(repo).acquire("key") as again:
+        assert not again.is_ready
+        again.check_out(head)
         assert "half.gen" not in content(again)
 
 
 def test_two_holders_have_two_rooms(repo: Path) -> None:
     rooms = rooms_of(repo)
-    with rooms.taken("plain") as one, rooms.taken("plain") as other:
+    with rooms.acquire("plain") as one, rooms.acquire("plain") as other:
         assert one.files != other.files
 
 
@@ -206,8 +206,8 @@ def test_checks_find_an_ordinary_clone_without_a_sign_of_yaoki(repo: Path) -> No
     git(repo, "tag", "v1")
     git(repo, "update-ref", "refs/heads/yaoki/run", head)
     git(repo, "update-ref", "refs/yaoki/work/run-1/1", head)
-    with rooms_of(repo).taken("plain") as room:
-        room.put(head)
+    with rooms_of(repo).acquire("plain") as room:
+        room.check_out(head)
         inside = room.files
         assert (inside / ".git").is_dir()
         assert git(inside, "status", "--porcelain") == ""
@@ -219,12 +219,12 @@ def test_checks_find_an_ordinary_clone_without_a_sign_of_yaoki(repo: Path) -> No
 def test_what_a_check_does_with_git_stays_in_the_room(repo: Path) -> None:
     head = git(repo, "rev-parse", "HEAD")
     refs = git(repo, "for-each-ref")
-    with rooms_of(repo).taken("plain") as room:
-        room.put(head)
+    with rooms_of(repo).acquire("plain") as room:
+        room.check_out(head)
         git(room.files, "config", "core.hooksPath", "/tmp/planted")
         git(room.files, "commit", "-q", "--allow-empty", "-m", "by a check")
         git(room.files, "branch", "planted")
-        room.put(head)
+        room.check_out(head)
         assert git(room.files, "rev-parse", "HEAD") == head
         assert "planted" not in git(room.files, "branch", "--list")
     assert git(repo, "for-each-ref") == refs
@@ -236,25 +236,25 @@ def test_modes_and_line_ends_are_those_of_the_commit(repo: Path) -> None:
     git(repo, "config", "core.fileMode", "false")
     git(repo, "config", "core.autocrlf", "true")
     (repo / "run.sh").chmod(0o755)
-    with rooms_of(repo).taken("plain") as room:
-        room.put(head)
+    with rooms_of(repo).acquire("plain") as room:
+        room.check_out(head)
         script = room.files / "run.sh"
         assert script.stat().st_mode & 0o111 == 0
         assert script.read_bytes() == b"#!/bin/sh\n"
         script.chmod(0o755)
-        assert room.changed() == ("run.sh",)
+        assert room.changed_files() == ("run.sh",)
 
 
 def test_private_folders_are_empty_for_every_check_and_caches_are_linked(repo: Path) -> None:
     cache = repo.parent / "real-home" / ".cargo"
     cache.mkdir(parents=True)
     (repo.parent / "real-home" / "secret").write_text("mine")
-    with rooms_of(repo).taken("plain") as room:
-        places = room.refresh()
+    with rooms_of(repo).acquire("plain") as room:
+        places = room.empty_private_folders()
         (places.home / "mark").write_text("here")
         (places.temporary / "mark").write_text("here")
         (places.reports / "report.xml").write_text("planted")
-        again = room.refresh()
+        again = room.empty_private_folders()
 
     assert sorted(p.name for p in again.home.iterdir()) == [".cargo", ".gitconfig"]
     assert (again.home / ".cargo").resolve() == cache.resolve()
@@ -281,21 +281,21 @@ def test_files_that_every_worktree_gets_are_in_the_room_as_well(repo: Path) -> N
     (repo / "local.gen").write_text("settings")
     rooms = rooms_of(repo)
     key = rooms.key(head, (), ())
-    with rooms.taken(key) as room:
-        room.put(head)
-        room.seal()
-        room.put(head)
+    with rooms.acquire(key) as room:
+        room.check_out(head)
+        room.record_setup_output()
+        room.check_out(head)
         assert (room.files / "local.gen").read_text() == "settings"
     (repo / "local.gen").write_text("other settings")
     assert rooms_of(repo).key(head, (), ()) != key
 
 
 def test_the_process_of_a_killed_worker_is_noted(repo: Path) -> None:
-    with rooms_of(repo).taken("plain") as room:
-        room.put(git(repo, "rev-parse", "HEAD"))
-        room.seal()
+    with rooms_of(repo).acquire("plain") as room:
+        room.check_out(git(repo, "rev-parse", "HEAD"))
+        room.record_setup_output()
         room.occupy(repo.parent / "checks" / "1-tests")
-    with rooms_of(repo).taken("plain") as again:
+    with rooms_of(repo).acquire("plain") as again:
         assert again.occupant == repo.parent / "checks" / "1-tests"
         again.occupy(None)
         assert again.occupant is None
@@ -303,7 +303,7 @@ def test_the_process_of_a_killed_worker_is_noted(repo: Path) -> None:
 
 def test_rooms_that_nobody_uses_are_removed(repo: Path) -> None:
     rooms, later = rooms_of(repo), datetime.now(UTC) + timedelta(days=1)
-    with rooms.taken("plain"):
+    with rooms.acquire("plain"):
         assert rooms.remove_unused(later) == 0
     assert rooms.remove_unused(datetime.now(UTC) - timedelta(days=1)) == 0
     assert rooms.remove_unused(later) == 1

@@ -41,7 +41,7 @@ def test_a_worktree_that_a_neighbour_removes_meanwhile_holds_no_branch(world: Wo
     git(world.repo, "worktree", "add", "-q", "-b", "side", "../side")
     refs = Refs(Git(Leaving(world.repo / ".git")))
 
-    assert refs.checked_out("refs/heads/side") == []
+    assert refs.checkouts_of("refs/heads/side") == []
 
 
 @pytest.mark.spec("13.1", "8.2")
@@ -55,7 +55,7 @@ def test_a_note_of_unpushed_work_that_vanishes_meanwhile_is_nothing_to_push(
     worked(one, one.task(), lambda at: write(at, new="new\n"))
     (one.root / ".unpushed" / "ab12cd34-9").symlink_to(tmp_path / "nowhere")
 
-    one.workspace.open_run(one.run)
+    one.workspace.open_run_branch(one.run)
 
 
 # -------------------------------------------------------------- errors that are named

@@ -17,7 +17,7 @@ import pytest
 from tests.adapters.workspace.clones import Clones, carried, clones, land, opened
 from tests.repositories import World, approved, git, landed, started, worked, write
 from yaoki.core.model import RunId
-from yaoki.ports import Kept
+from yaoki.ports import CommittedAttempt
 
 pytestmark = pytest.mark.spec("13.1", "13.3", "0.2")
 
@@ -36,7 +36,7 @@ exit $code
 CALLER = """
 import os, pickle, sys
 from pathlib import Path
-from yaoki.workspace import GitWorkspace
+from yaoki.adapters.workspace import GitWorkspace
 repo, root, file, count = map(Path, sys.argv[1:5])
 method, args = pickle.loads(file.read_bytes())
 for n in range(1, 60):
@@ -107,7 +107,7 @@ def test_killed_between_the_push_and_the_copy_the_landing_counts_once(
 ) -> None:
     one, other = two.worlds
     task = worked(one, one.task(), lambda at: write(at, new="n"))
-    found = one.workspace.candidate(one.run, task)
+    found = one.workspace.build_candidate(one.run, task)
     killer = Killer(one, tmp_path)
 
     killer.after_push("land", one.run, found.commit, found.onto)
@@ -116,9 +116,9 @@ def test_killed_between_the_push_and_the_copy_the_landing_counts_once(
     assert copy == found.onto
     assert two.head() == found.commit
     again = opened(one.repo, one.root)
-    assert again.holds(one.run, found.commit)
+    assert again.branch_contains(one.run, found.commit)
     assert again.land(one.run, found.commit, found.onto) == found.commit
-    assert other.workspace.holds(other.run, found.commit)
+    assert other.workspace.branch_contains(other.run, found.commit)
     assert two.steps() == ["task1: Do 1."]
     assert git(one.repo, "rev-parse", one.run.branch) == found.commit
 
@@ -128,8 +128,8 @@ def test_killed_between_the_push_and_the_copy_an_undo_is_one(two: Clones, tmp_pa
     one, _ = two.worlds
     task = landed(one, one.task(), lambda at: write(at, new="n"))
 
-    Killer(one, tmp_path).after_push("undo", one.run, task.landed, task.id, approved)
-    head = opened(one.repo, one.root).undo(one.run, task.landed, task.id, approve=approved)
+    Killer(one, tmp_path).after_push("undo", one.run, task.landed_commit, task.id, approved)
+    head = opened(one.repo, one.root).undo(one.run, task.landed_commit, task.id, approve=approved)
 
     assert head == two.head()
     assert two.steps() == ["task1: Do 1.", "Undo ab12cd34-1"]
@@ -140,12 +140,14 @@ def test_killed_between_the_push_and_the_copy_a_group_is_rolled_back_once(
     two: Clones, tmp_path: Path
 ) -> None:
     one, other = two.worlds
-    line = one.workspace.open_line(one.run, "ab12cd34-9")
+    line = one.workspace.open_group_branch(one.run, "ab12cd34-9")
     land(replace(one, run=line), worked(replace(one, run=line), one.task(), _new))
     held = one.workspace.head(line)
 
     Killer(one, tmp_path).after_push("roll_back", one.run, "ab12cd34-9", held)
-    _, to = other.workspace.roll_back(other.run, "ab12cd34-9", other.workspace.head(line))
+    _, to = other.workspace.roll_back_group_branch(
+        other.run, "ab12cd34-9", other.workspace.head(line)
+    )
 
     assert to == other.run.base == opened(one.repo, one.root).head(line)
     kept = [ref for ref in two.there() if "rollback" in ref]
@@ -164,10 +166,10 @@ def test_killed_between_the_push_and_the_copy_a_run_is_opened_once(tmp_path: Pat
 
     Killer(one, tmp_path).after_push("open_run", run)
     for world in farm.worlds:
-        opened(world.repo, world.root).open_run(run)
+        opened(world.repo, world.root).open_run_branch(run)
 
     assert farm.there()["refs/heads/yaoki/ef56gh78"] == run.base
-    assert other.workspace.intact(run) == ""
+    assert other.workspace.describe_drift(run) == ""
 
 
 @pytest.mark.spec("8.2")
@@ -184,9 +186,12 @@ def test_killed_before_it_is_pushed_kept_work_is_pushed_by_the_next_touch(
     assert "refs/yaoki/work/ab12cd34-1/1" not in two.there()
 
     carried(replace(one, workspace=opened(one.repo, one.root)), 2, lambda at: write(at, b="b"))
-    opened(one.repo, one.root).open_run(one.run)
+    opened(one.repo, one.root).open_run_branch(one.run)
 
-    assert {work.task_id for work in other.workspace.saved()} == {"ab12cd34-1", "ab12cd34-2"}
+    assert {work.task_id for work in other.workspace.list_saved_work()} == {
+        "ab12cd34-1",
+        "ab12cd34-2",
+    }
 
 
 @pytest.mark.slow
@@ -200,7 +205,7 @@ def test_killed_after_every_git_command_the_task_lands_once_at_the_remote(
     write(Path(begun.work.worktree), new="n\n")
     killer = Killer(one, tmp_path)
 
-    kept: Kept = killer.everywhere("keep", one.run, begun)
+    kept: CommittedAttempt = killer.everywhere("keep", one.run, begun)
     task = replace(begun, work=replace(begun.work, head=kept.head))
     found = killer.everywhere("candidate", one.run, task)
     head = killer.everywhere("land", one.run, found.commit, found.onto)
@@ -209,6 +214,8 @@ def test_killed_after_every_git_command_the_task_lands_once_at_the_remote(
     assert killer.kills > 20
     assert head == found.commit == two.head() == other.workspace.head(other.run)
     assert two.steps() == ["task2: Do 2.", "task1: Do 1."]
-    assert [w.commit for w in other.workspace.saved() if w.task_id == task.id] == [kept.head]
+    assert [w.commit for w in other.workspace.list_saved_work() if w.task_id == task.id] == [
+        kept.head
+    ]
     assert "refs/heads/yaoki/ab12cd34-1" not in two.there()
     assert git(two.bare, "fsck", "--no-dangling") == ""

@@ -19,8 +19,8 @@ from tests.repositories import a_repository, git
 from tests.trusting import trust_below
 from yaoki.app import App
 from yaoki.core.model import Lease, Run, Stage, State, Task
-from yaoki.core.model.report import LandedOn
-from yaoki.engine.claim_context import Hold, Superseded
+from yaoki.core.model.stage_report import CommitLanded
+from yaoki.engine.claim_context import ClaimContext, ClaimSuperseded
 from yaoki.errors import LeaseLost
 from yaoki.faces.cli.commands.plans import read_plan
 
@@ -69,8 +69,8 @@ class Machines:
         return self.one.store.task(f"{self.run.id}-1")
 
     def carry(self, app: App, why: Callable[[], str]) -> Task | None:
-        (task,) = app.worker(1).claim(1, [self.run.id])
-        return app.worker(1).carry(task, Hold(why))
+        (task,) = app.build_worker(1).claim(1, [self.run.id])
+        return app.build_worker(1).carry(task, ClaimContext(why))
 
     def landing(self) -> Task:
         """The task, proven on the first machine, whose carrier is gone before it lands."""
@@ -86,8 +86,8 @@ class Machines:
 
     def taken_over(self) -> Task:
         """The lease ran out, and the second machine has the task now."""
-        self.one.store.expire(lambda _: True, counted=True)
-        (task,) = self.other.worker(1).claim(1, [self.run.id])
+        self.one.store.expire_claims(lambda _: True, counted=True)
+        (task,) = self.other.build_worker(1).claim(1, [self.run.id])
         return task
 
     def steps(self) -> list[str]:
@@ -131,7 +131,7 @@ def test_a_worker_whose_lease_ran_out_unnoticed_does_not_land(machines: Machines
     assert machines.steps() == []
     assert machines.task.epoch == lease_of(successors[0]).epoch
     assert machines.refused() == [(held[0].holder, held[0].epoch)]
-    done = machines.other.worker(1).carry(successors[0], Hold(lambda: ""))
+    done = machines.other.build_worker(1).carry(successors[0], ClaimContext(lambda: ""))
     assert done is not None
     assert done.state is State.DONE
     assert machines.steps() == [done.id]
@@ -142,7 +142,7 @@ def test_a_lease_that_ran_out_and_that_nobody_took_is_renewed_and_lands(machines
     machines.one.store.heartbeat([lease_of(task)], timedelta(0))
     before = lease_of(machines.task).expires_at
 
-    done = machines.one.worker(1).carry(task, Hold(lambda: ""))
+    done = machines.one.build_worker(1).carry(task, ClaimContext(lambda: ""))
 
     assert done is not None
     assert done.state is State.DONE
@@ -159,12 +159,14 @@ def test_a_landing_pushed_after_the_claim_was_lost_counts_once(machines: Machine
     def between() -> None:
         successors.append(machines.taken_over())
 
-    pushed = machines.one.stages.land(machines.run, task, Hold(lambda: "", confirm=between))
-    done = machines.other.worker(1).carry(successors[0], Hold(lambda: ""))
+    pushed = machines.one.stages.land(
+        machines.run, task, ClaimContext(lambda: "", confirm_claim=between)
+    )
+    done = machines.other.build_worker(1).carry(successors[0], ClaimContext(lambda: ""))
 
-    assert isinstance(pushed, LandedOn)
+    assert isinstance(pushed, CommitLanded)
     assert done is not None
-    assert (done.state, done.landed) == (State.DONE, pushed.commit)
+    assert (done.state, done.landed_commit) == (State.DONE, pushed.commit)
     assert machines.steps() == [task.id]
     with pytest.raises(LeaseLost):
         machines.one.store.record(lease_of(task), lambda _: ())
@@ -180,9 +182,9 @@ def test_a_push_that_comes_after_the_successors_is_refused(machines: Machines) -
     task = machines.landing()
 
     def between() -> None:
-        machines.other.worker(1).carry(machines.taken_over(), Hold(lambda: ""))
+        machines.other.build_worker(1).carry(machines.taken_over(), ClaimContext(lambda: ""))
 
-    machines.one.stages.land(machines.run, task, Hold(lambda: "", confirm=between))
+    machines.one.stages.land(machines.run, task, ClaimContext(lambda: "", confirm_claim=between))
 
     assert machines.task.state is State.DONE
     assert machines.steps() == [task.id]
@@ -192,7 +194,7 @@ def test_a_push_that_comes_after_the_successors_is_refused(machines: Machines) -
 def test_without_a_store_behind_the_claim_nothing_lands(machines: Machines) -> None:
     task = machines.landing()
 
-    with pytest.raises(Superseded):
-        machines.one.stages.land(machines.run, task, Hold(lambda: ""))
+    with pytest.raises(ClaimSuperseded):
+        machines.one.stages.land(machines.run, task, ClaimContext(lambda: ""))
 
     assert machines.steps() == []

@@ -23,7 +23,7 @@ from tests.repositories import (
     write,
 )
 from yaoki.adapters.workspace import GitWorkspace
-from yaoki.core.model import Kind, TaskId, TaskKind
+from yaoki.core.model import FailureKind, TaskId, TaskKind
 from yaoki.errors import GitFailed, Unknown
 from yaoki.ports import Workspace
 
@@ -52,9 +52,9 @@ def test_it_is_the_workspace_the_engine_asks_for(world: World) -> None:
 def test_the_run_branch_is_made_once(world: World) -> None:
     done = landed(world, world.task(), lambda at: write(at, new="n"))
 
-    world.workspace.open_run(world.run)
+    world.workspace.open_run_branch(world.run)
 
-    assert world.workspace.head(world.run) == done.landed
+    assert world.workspace.head(world.run) == done.landed_commit
 
 
 @pytest.mark.spec("3.1")
@@ -67,7 +67,7 @@ def test_a_first_attempt_gets_a_fresh_worktree_outside_the_repository(world: Wor
     assert not place.worktree.is_relative_to(world.repo)
     assert git(place.worktree, "symbolic-ref", "HEAD") == "refs/heads/yaoki/ab12cd34-1"
     assert git(place.worktree, "status", "--porcelain") == ""
-    assert world.workspace.worktrees() == {"ab12cd34-1"}
+    assert world.workspace.tasks_with_worktree() == {"ab12cd34-1"}
 
 
 @pytest.mark.spec("3.1")
@@ -76,7 +76,7 @@ def test_preparing_starts_from_what_has_landed(world: World) -> None:
 
     place = world.workspace.prepare(world.run, world.task(2), 1)
 
-    assert place.base == first.landed
+    assert place.base == first.landed_commit
     assert (place.worktree / "new").read_text() == "n"
 
 
@@ -99,7 +99,7 @@ def test_everything_left_is_committed_and_kept(world: World) -> None:
 
     begun = started(world, world.task())
     agent(Path(begun.work.worktree))
-    kept = world.workspace.keep(world.run, begun)
+    kept = world.workspace.commit_attempt(world.run, begun)
 
     assert kept.changed == ("READ", "README", "a.txt", "b.txt", "deep/er/x", "new.txt")
     assert kept.tree == git(world.repo, "rev-parse", f"{kept.head}^{{tree}}")
@@ -116,7 +116,7 @@ def test_everything_left_is_committed_and_kept(world: World) -> None:
 def test_an_agent_that_did_nothing_makes_no_commit(world: World) -> None:
     begun = started(world, world.task())
 
-    kept = world.workspace.keep(world.run, begun)
+    kept = world.workspace.commit_attempt(world.run, begun)
 
     assert kept.head == begun.work.base
     assert kept.changed == ()
@@ -127,9 +127,9 @@ def test_keeping_twice_is_keeping_once(world: World) -> None:
     begun = started(world, world.task())
     write(Path(begun.work.worktree), new="n")
 
-    first = world.workspace.keep(world.run, begun)
+    first = world.workspace.commit_attempt(world.run, begun)
     before = world.refs()
-    second = world.workspace.keep(world.run, begun)
+    second = world.workspace.commit_attempt(world.run, begun)
 
     assert second == first
     assert world.refs() == before
@@ -141,7 +141,7 @@ def test_a_retry_goes_on_in_the_same_worktree(world: World) -> None:
 
     place = world.workspace.prepare(world.run, first, 2)
     again = started(world, first)
-    kept = world.workspace.keep(world.run, again)
+    kept = world.workspace.commit_attempt(world.run, again)
 
     assert not place.fresh
     assert again.work.worktree == first.work.worktree
@@ -155,10 +155,10 @@ def test_after_verify_only_the_tasks_own_changes_count(world: World) -> None:
     """The candidate brought another task's work in; the retry must not be blamed for it."""
     first = worked(world, world.task(1), lambda at: write(at, mine="1"))
     landed(world, world.task(2), lambda at: write(at, other="2"))
-    world.workspace.candidate(world.run, first)
+    world.workspace.build_candidate(world.run, first)
 
     again = started(world, first)
-    kept = world.workspace.keep(world.run, again)
+    kept = world.workspace.commit_attempt(world.run, again)
 
     assert again.work.base == world.workspace.head(world.run)
     assert kept.changed == ("mine",)
@@ -171,13 +171,13 @@ def test_a_fresh_attempt_starts_clean_and_loses_nothing(world: World) -> None:
     write(Path(begun.work.worktree), half="half\n", a__txt="broken\n")
     git(Path(begun.work.worktree), "checkout", "-q", "-b", "mine")
 
-    place = world.workspace.prepare(world.run, replace(begun, fresh_next=True), 2)
+    place = world.workspace.prepare(world.run, replace(begun, needs_fresh_worktree=True), 2)
 
     assert place.fresh
     assert git(place.worktree, "status", "--porcelain") == ""
     assert not (place.worktree / "half").exists()
     assert git(place.worktree, "rev-parse", "HEAD") == world.run.base
-    [saved] = [work for work in world.workspace.saved() if work.attempt == 1]
+    [saved] = [work for work in world.workspace.list_saved_work() if work.attempt == 1]
     assert world.show(saved.commit, "half") == "half"
     assert world.show(saved.commit, "a.txt") == "broken"
 
@@ -190,9 +190,9 @@ def test_kept_work_is_never_overwritten(world: World) -> None:
     git(at, "reset", "-q", "--hard", world.run.base)
     write(at, late="l")
 
-    world.workspace.prepare(world.run, replace(first, fresh_next=True), 2)
+    world.workspace.prepare(world.run, replace(first, needs_fresh_worktree=True), 2)
 
-    kept = {work.ref.rpartition("/")[2]: work.commit for work in world.workspace.saved()}
+    kept = {work.ref.rpartition("/")[2]: work.commit for work in world.workspace.list_saved_work()}
     assert kept["1"] == first.work.head
     assert world.show(kept["1-2"], "late") == "l"
 
@@ -202,12 +202,12 @@ def test_the_candidate_is_the_work_merged_onto_the_run_branch(world: World) -> N
     mine = worked(world, world.task(1), lambda at: write(at, a__txt="A\na2\na3\n"))
     other = landed(world, world.task(2), lambda at: write(at, a__txt="a1\na2\nZ\n"))
 
-    found = world.workspace.candidate(world.run, mine)
+    found = world.workspace.build_candidate(world.run, mine)
 
     at = Path(mine.work.worktree)
-    assert found.onto == other.landed
+    assert found.onto == other.landed_commit
     assert found.changed == ("a.txt",)
-    assert (found.deleted, found.tracked) == (0, 0)
+    assert (found.deleted_count, found.tracked_count) == (0, 0)
     assert world.show(found.commit, "a.txt") == "A\na2\nZ"
     assert git(world.repo, "rev-parse", f"{found.commit}^1", f"{found.commit}^2").split() == [
         found.onto,
@@ -224,7 +224,9 @@ def test_the_candidate_is_the_work_merged_onto_the_run_branch(world: World) -> N
 def test_asked_again_the_candidate_is_the_same_commit(world: World) -> None:
     done = worked(world, world.task(), lambda at: write(at, new="n"))
 
-    assert world.workspace.candidate(world.run, done) == world.workspace.candidate(world.run, done)
+    assert world.workspace.build_candidate(world.run, done) == world.workspace.build_candidate(
+        world.run, done
+    )
 
 
 @pytest.mark.spec("3.3", "3.5")
@@ -232,9 +234,9 @@ def test_without_changes_the_candidate_is_the_run_branch_itself(world: World) ->
     idle = worked(world, world.task(1), nothing)
     other = landed(world, world.task(2), lambda at: write(at, new="n"))
 
-    found = world.workspace.candidate(world.run, idle)
+    found = world.workspace.build_candidate(world.run, idle)
 
-    assert found.commit == found.onto == other.landed
+    assert found.commit == found.onto == other.landed_commit
     assert found.changed == ()
     assert (Path(idle.work.worktree) / "new").exists()
 
@@ -245,9 +247,9 @@ def test_a_check_task_is_proven_on_the_run_branch(world: World) -> None:
     begun = started(world, replace(task, spec=replace(task.spec, kind=TaskKind.CHECK)))
     other = landed(world, world.task(2), lambda at: write(at, new="n"))
 
-    found = world.workspace.candidate(world.run, begun)
+    found = world.workspace.build_candidate(world.run, begun)
 
-    assert found.commit == other.landed
+    assert found.commit == other.landed_commit
     assert (Path(begun.work.worktree) / "new").exists()
 
 
@@ -258,7 +260,7 @@ def test_the_worktree_holds_the_candidate_and_ignored_files_only(world: World) -
     at = Path(done.work.worktree)
     write(at, junk="from a check\n", a__txt="changed by a check\n")
 
-    world.workspace.candidate(world.run, done)
+    world.workspace.build_candidate(world.run, done)
 
     assert not (at / "junk").exists()
     assert (at / "a.txt").read_text() == "a1\na2\na3\n"
@@ -275,7 +277,7 @@ def test_conflict_markers_an_agent_leaves_are_seen(world: World) -> None:
         lambda at: write(at, marked=text, half="<<<<<<< quoted\n", title="=======\n"),
     )
 
-    assert world.workspace.candidate(world.run, done).markers == ("marked",)
+    assert world.workspace.build_candidate(world.run, done).conflict_markers == ("marked",)
 
 
 @pytest.mark.spec("4.5")
@@ -288,7 +290,7 @@ def test_markers_that_stood_there_before_are_not_blamed(tmp_path: Path) -> None:
 
     done = worked(world, world.task(), lambda at: write(at, doc=f"{text}END\n"))
 
-    assert world.workspace.candidate(world.run, done).markers == ()
+    assert world.workspace.build_candidate(world.run, done).conflict_markers == ()
 
 
 @pytest.mark.spec("3.3", "4.5")
@@ -296,11 +298,11 @@ def test_work_that_does_not_merge_is_reported_by_path(world: World) -> None:
     mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n"))
     other = landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
 
-    found = world.workspace.candidate(world.run, mine)
+    found = world.workspace.build_candidate(world.run, mine)
 
     assert found.conflicts == ("a.txt",)
     assert found.commit == ""
-    assert found.onto == other.landed
+    assert found.onto == other.landed_commit
     assert found.tree == mine.work.tree
     assert git(Path(mine.work.worktree), "rev-parse", "HEAD") == mine.work.head
 
@@ -314,16 +316,16 @@ def test_a_conflict_is_put_into_the_worktree_for_the_agent(world: World) -> None
     at = Path(again.work.worktree)
     text = (at / "a.txt").read_text()
     write(at, a__txt="both\n")
-    kept = world.workspace.keep(world.run, again)
+    kept = world.workspace.commit_attempt(world.run, again)
     resolved = replace(again, work=replace(again.work, head=kept.head))
-    found = world.workspace.candidate(world.run, resolved)
+    found = world.workspace.build_candidate(world.run, resolved)
 
     assert "<<<<<<< " in text
     assert "mine" in text
     assert "other" in text
-    assert again.work.base == other.landed
+    assert again.work.base == other.landed_commit
     assert kept.changed == ("a.txt", "new")
-    assert (found.conflicts, found.markers) == ((), ())
+    assert (found.conflicts, found.conflict_markers) == ((), ())
     assert world.show(found.commit, "a.txt") == "both"
 
 
@@ -347,33 +349,33 @@ def test_a_conflict_left_unresolved_is_seen_as_markers(world: World) -> None:
 
     lazy = worked(world, conflicted(mine), nothing)
 
-    assert world.workspace.candidate(world.run, lazy).markers == ("a.txt",)
+    assert world.workspace.build_candidate(world.run, lazy).conflict_markers == ("a.txt",)
 
 
 @pytest.mark.spec("3.4", "0.3")
 def test_landing_moves_the_run_branch_to_exactly_the_proven_commit(world: World) -> None:
     done = worked(world, world.task(), lambda at: write(at, new="n"))
-    found = world.workspace.candidate(world.run, done)
+    found = world.workspace.build_candidate(world.run, done)
 
-    assert not world.workspace.holds(world.run, found.commit)
+    assert not world.workspace.branch_contains(world.run, found.commit)
     head = world.workspace.land(world.run, found.commit, found.onto)
 
     assert head == found.commit == world.workspace.head(world.run)
-    assert world.workspace.holds(world.run, found.commit)
-    assert world.workspace.holds(world.run, done.work.head)
+    assert world.workspace.branch_contains(world.run, found.commit)
+    assert world.workspace.branch_contains(world.run, done.work.head)
     assert world.workspace.land(world.run, found.commit, found.onto) == found.commit
 
 
 @pytest.mark.spec("3.4")
 def test_landing_on_a_branch_that_moved_changes_nothing(world: World) -> None:
     mine = worked(world, world.task(1), lambda at: write(at, mine="1"))
-    late = world.workspace.candidate(world.run, mine)
+    late = world.workspace.build_candidate(world.run, mine)
     other = landed(world, world.task(2), lambda at: write(at, other="2"))
 
     head = world.workspace.land(world.run, late.commit, late.onto)
 
-    assert head == other.landed == world.workspace.head(world.run)
-    assert not world.workspace.holds(world.run, late.commit)
+    assert head == other.landed_commit == world.workspace.head(world.run)
+    assert not world.workspace.branch_contains(world.run, late.commit)
 
 
 @pytest.mark.spec("3.4", "3.5")
@@ -388,9 +390,9 @@ def test_a_commit_that_does_not_build_on_the_branch_never_lands(world: World) ->
     done = landed(world, world.task(), lambda at: write(at, new="n"))
 
     with pytest.raises(GitFailed, match="loses work"):
-        world.workspace.land(world.run, world.run.base, done.landed)
+        world.workspace.land(world.run, world.run.base, done.landed_commit)
 
-    assert world.workspace.head(world.run) == done.landed
+    assert world.workspace.head(world.run) == done.landed_commit
 
 
 def at_last(land: Callable[[], str]) -> str:
@@ -404,7 +406,7 @@ def at_last(land: Callable[[], str]) -> str:
 @pytest.mark.spec("3.4", "0.3")
 def test_of_two_landings_at_once_exactly_one_wins(world: World) -> None:
     tasks = [worked(world, world.task(n), adding(f"f{n}")) for n in range(1, 5)]
-    found = [world.workspace.candidate(world.run, task) for task in tasks]
+    found = [world.workspace.build_candidate(world.run, task) for task in tasks]
     gate, heads = threading.Barrier(len(found)), dict[str, str]()
 
     def land(commit: str, onto: str) -> None:
@@ -432,7 +434,7 @@ def test_many_worktrees_come_and_go_side_by_side(world: World) -> None:
         try:
             own = replace(world, workspace=GitWorkspace(world.repo, world.root))
             done = worked(own, own.task(n), adding(f"f{n}"))
-            own.workspace.release(done)
+            own.workspace.remove_worktree(done)
         except BaseException as failure:  # noqa: BLE001  # a thread must tell the test what it met
             failures.append(failure)
 
@@ -443,15 +445,15 @@ def test_many_worktrees_come_and_go_side_by_side(world: World) -> None:
         thread.join()
 
     assert failures == []
-    assert world.workspace.worktrees() == frozenset()
-    saved = {work.task_id for work in world.workspace.saved()}
+    assert world.workspace.tasks_with_worktree() == frozenset()
+    saved = {work.task_id for work in world.workspace.list_saved_work()}
     assert saved == {f"ab12cd34-{n}" for n in range(1, 7)}
 
 
 @pytest.mark.spec("0.2", "3.4")
 def test_nothing_lands_under_a_checkout_of_the_run_branch(world: World) -> None:
     done = worked(world, world.task(), lambda at: write(at, new="n"))
-    found = world.workspace.candidate(world.run, done)
+    found = world.workspace.build_candidate(world.run, done)
     git(world.repo, "checkout", "-q", world.run.branch)
 
     with pytest.raises(GitFailed, match="is checked out at") as refused:
@@ -475,8 +477,8 @@ def test_a_run_branch_somebody_deleted_is_said(world: World) -> None:
 def test_released_work_stays_reachable(world: World) -> None:
     done = landed(world, world.task(), lambda at: write(at, new="n"))
 
-    world.workspace.release(done)
-    world.workspace.release(done)
+    world.workspace.remove_worktree(done)
+    world.workspace.remove_worktree(done)
 
     assert not Path(done.work.worktree).exists()
     assert git(world.repo, "worktree", "list").count("\n") == 0
@@ -486,7 +488,7 @@ def test_released_work_stays_reachable(world: World) -> None:
         "refs/yaoki/runs/ab12cd34",
         "refs/yaoki/work/ab12cd34-1/1",
     }
-    assert world.workspace.reachable(done.work.head)
+    assert world.workspace.is_reachable(done.work.head)
 
 
 @pytest.mark.spec("8.2", "0.2")
@@ -494,7 +496,7 @@ def test_files_written_after_the_end_are_kept_before_the_worktree_goes(world: Wo
     done = landed(world, world.task(), lambda at: write(at, new="n"))
     write(Path(done.work.worktree), late="too late\n")
 
-    world.workspace.release(done)
+    world.workspace.remove_worktree(done)
 
     assert not Path(done.work.worktree).exists()
     assert world.show("refs/yaoki/work/ab12cd34-1/1-late", "late") == "too late"
@@ -503,13 +505,13 @@ def test_files_written_after_the_end_are_kept_before_the_worktree_goes(world: Wo
 @pytest.mark.spec("8.2")
 def test_work_that_never_landed_outlives_its_worktree(world: World) -> None:
     done = worked(world, world.task(), lambda at: write(at, new="n"))
-    found = world.workspace.candidate(world.run, done)
+    found = world.workspace.build_candidate(world.run, done)
 
-    world.workspace.release(done)
+    world.workspace.remove_worktree(done)
 
     assert "refs/heads/yaoki/ab12cd34-1" not in world.refs()
-    assert world.workspace.reachable(done.work.head)
-    assert world.workspace.reachable(found.commit)
+    assert world.workspace.is_reachable(done.work.head)
+    assert world.workspace.is_reachable(found.commit)
 
 
 @pytest.mark.spec("8.2")
@@ -520,7 +522,7 @@ def test_a_worktree_with_read_only_folders_can_be_removed(world: World) -> None:
 
     done = worked(world, world.task(), agent)
 
-    world.workspace.release(done)
+    world.workspace.remove_worktree(done)
 
     assert not Path(done.work.worktree).exists()
     assert not list((world.root / ".trash").iterdir())
@@ -535,7 +537,9 @@ def test_the_kind_of_feedback_decides_about_markers(world: World) -> None:
     assert failed.feedback is not None
 
     place = world.workspace.prepare(
-        world.run, replace(failed, feedback=replace(failed.feedback, kind=Kind.INCOMPLETE)), 2
+        world.run,
+        replace(failed, feedback=replace(failed.feedback, kind=FailureKind.INCOMPLETE)),
+        2,
     )
 
     assert (place.worktree / "a.txt").read_text() == "mine\n"
@@ -560,7 +564,7 @@ def test_a_commit_is_made_with_some_files_of_another(world: World) -> None:
     write(world.repo, a__txt="other\n", b__txt="b2\n", new__txt="new\n")
     second = commit(world.repo, "second")
 
-    made = world.workspace.with_files_of(second, first, ["a.txt", "new.txt"])
+    made = world.workspace.commit_with_files_of(second, first, ["a.txt", "new.txt"])
 
     assert world.show(made, "a.txt") == world.show(first, "a.txt")
     assert world.show(made, "b.txt") == "b2"

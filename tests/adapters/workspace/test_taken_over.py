@@ -36,21 +36,21 @@ def escalated(world: World) -> Task:
     """Mine and the run branch both changed a.txt; a person is asked."""
     mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n", new="n"))
     landed(world, world.task(2), lambda at: write(at, a__txt="other\n", b__txt="B\n"))
-    assert world.workspace.candidate(world.run, mine).conflicts == ("a.txt",)
+    assert world.workspace.build_candidate(world.run, mine).conflicts == ("a.txt",)
     return conflicted(mine)
 
 
 def answered(world: World, task: Task) -> tuple[Task, Candidate]:
     """`yaoki answer TASK done`: prepare, snapshot, keep, candidate, as the engine goes."""
-    taken = replace(task, take_over=True)
+    taken = replace(task, taken_over=True)
     place = world.workspace.prepare(world.run, taken, taken.attempt + 1)
-    world.workspace.snapshot(taken, taken.attempt + 1)
+    world.workspace.take_snapshot(taken, taken.attempt + 1)
     work = replace(taken.work, base=place.base, head="", worktree=str(place.worktree))
     begun = replace(taken, attempt=taken.attempt + 1, work=work)
-    kept = world.workspace.keep(world.run, begun)
-    assert world.workspace.keep(world.run, begun) == kept
+    kept = world.workspace.commit_attempt(world.run, begun)
+    assert world.workspace.commit_attempt(world.run, begun) == kept
     proved = replace(begun, work=replace(work, head=kept.head))
-    return proved, world.workspace.candidate(world.run, proved)
+    return proved, world.workspace.build_candidate(world.run, proved)
 
 
 def merge(at: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_merge_made_by_hand_is_what_is_proven(world: World, how: Callable[[Pat
 
     proved, found = answered(world, task)
 
-    assert (found.conflicts, found.markers) == ((), ())
+    assert (found.conflicts, found.conflict_markers) == ((), ())
     assert world.show(found.commit, "a.txt") == "mine and other"
     assert world.show(found.commit, "b.txt") == "B"
     assert found.changed == ("a.txt", "new")
@@ -110,7 +110,7 @@ def test_markers_a_person_left_are_seen(world: World) -> None:
 
     _, found = answered(world, task)
 
-    assert (found.conflicts, found.markers) == ((), ("a.txt",))
+    assert (found.conflicts, found.conflict_markers) == ((), ("a.txt",))
 
 
 def test_the_run_branch_may_move_on_while_a_person_works(world: World) -> None:
@@ -123,7 +123,7 @@ def test_the_run_branch_may_move_on_while_a_person_works(world: World) -> None:
 
     _, found = answered(world, task)
 
-    assert (found.conflicts, found.markers) == ((), ())
+    assert (found.conflicts, found.conflict_markers) == ((), ())
     assert world.show(found.commit, "a.txt") == "mine and other"
     assert world.files(found.commit) >= {"third", "new"}
 
@@ -131,12 +131,12 @@ def test_the_run_branch_may_move_on_while_a_person_works(world: World) -> None:
 def test_plain_edits_over_markers_yaoki_put_there_resolve_them(world: World) -> None:
     """The usual way here: an agent was given the markers first and did not cope."""
     task = conflicted(worked(world, escalated(world), lambda _: None))
-    assert world.workspace.candidate(world.run, task).markers == ("a.txt",)
+    assert world.workspace.build_candidate(world.run, task).conflict_markers == ("a.txt",)
     resolve(Path(task.work.worktree))
 
     _, found = answered(world, task)
 
-    assert (found.conflicts, found.markers) == ((), ())
+    assert (found.conflicts, found.conflict_markers) == ((), ())
     assert world.show(found.commit, "a.txt") == "mine and other"
 
 
@@ -160,7 +160,7 @@ def test_what_a_person_did_before_saying_so_is_never_replaced_by_a_fresh_worktre
     at = Path(task.work.worktree)
     write(at, by_hand="h")
 
-    taken = replace(task, attempt=0, fresh_next=True, take_over=True)
+    taken = replace(task, attempt=0, needs_fresh_worktree=True, taken_over=True)
     place = world.workspace.prepare(world.run, taken, 1)
 
     assert not place.fresh
@@ -174,8 +174,8 @@ def test_an_agents_unfinished_merge_counts_for_nothing(world: World) -> None:
     git(at, "merge", "-q", "yaoki/ab12cd34", code=1)
     git(at, "checkout", "-q", "HEAD", "--", ".")
 
-    kept = world.workspace.keep(world.run, begun)
-    found = world.workspace.candidate(
+    kept = world.workspace.commit_attempt(world.run, begun)
+    found = world.workspace.build_candidate(
         world.run, replace(begun, work=replace(begun.work, head=kept.head))
     )
 

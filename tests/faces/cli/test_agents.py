@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from tests.model import ModelServer, shell
 from tests.model.programs import environ, needed
-from yaoki.adapters.agents.preset import known_names
+from yaoki.adapters.agents.preset import shipped_preset_names
 from yaoki.faces.cli.commands.agents import agents
 
 # It answers as Claude Code does, and writes what the stage tells it to.
@@ -54,9 +54,9 @@ def test_every_known_agent_is_listed_with_how_to_get_it() -> None:
     people, programs = called("list", PATH="/nowhere"), called("list", "--json", PATH="/nowhere")
 
     listed = json.loads(programs.output)
-    assert [held["preset"] for held in listed["agents"]] == list(known_names())
+    assert [held["preset"] for held in listed["agents"]] == list(shipped_preset_names())
     assert {held["found"] for held in listed["agents"]} == {None}
-    assert all(name in people.output for name in known_names())
+    assert all(name in people.output for name in shipped_preset_names())
     assert "npm install -g @openai/codex" in people.output
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from yaoki.faces.cli.doctor.condition import unwritable
+from yaoki.faces.cli.doctor.condition import unwritable_condition
 
 MOUNTS = Path("/proc/mounts")
 
@@ -26,15 +26,15 @@ def test_on_a_read_only_file_system_no_change_of_rights_is_advised() -> None:
     if place == Path():
         pytest.skip("this machine has no read-only file system")
 
-    line = unwritable("store", f"{place} is not writable", place, "git clone REPO DIR")
+    line = unwritable_condition("store", f"{place} is not writable", place, "git clone REPO DIR")
 
     assert not line.ok
     assert "its file system is read-only" in line.words
-    assert line.next == "git clone REPO DIR"
+    assert line.next_command == "git clone REPO DIR"
 
 
 @pytest.mark.spec("12.2", "0.5")
 def test_elsewhere_the_rights_are_what_helps(tmp_path: Path) -> None:
-    line = unwritable("store", "it is not writable", tmp_path, "git clone REPO DIR")
+    line = unwritable_condition("store", "it is not writable", tmp_path, "git clone REPO DIR")
 
-    assert (line.words, line.next) == ("it is not writable", f"chmod u+rwx {tmp_path}")
+    assert (line.words, line.next_command) == ("it is not writable", f"chmod u+rwx {tmp_path}")

@@ -17,12 +17,12 @@ from tests.builders import NOW
 from tests.faces.cli.terminal import Terminal, on_a_terminal
 from tests.views.test_views import RUN, a_row, chain
 from yaoki.core.model import Choice, Question, Spend, State
-from yaoki.faces.cli.live.estimate import Pace, ahead, left, span
-from yaoki.faces.cli.live.keys import keys_in
-from yaoki.faces.cli.live.layout import Listing, cost
-from yaoki.faces.cli.live.panels import chopped
-from yaoki.faces.cli.text.glyphs import glyphs_here
-from yaoki.views import run_view
+from yaoki.faces.cli.live.estimate import Pace, duration_words, remaining_work, time_left
+from yaoki.faces.cli.live.keys import split_keys
+from yaoki.faces.cli.live.layout import TaskListing, cost_words
+from yaoki.faces.cli.live.panels import wrap_cells
+from yaoki.faces.cli.text.glyphs import glyphs_for_locale
+from yaoki.views import build_run_view
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("12.4")]
 UTF8 = {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
@@ -377,62 +377,66 @@ def test_what_is_written_beside_the_screen_is_told_after_it(place: Place) -> Non
 
 
 def test_keys_are_told_apart_and_unknown_ones_left_out() -> None:
-    assert list(keys_in("j\x1b[A\x1b[6~q\r\x7f\x1b")) == [
+    assert list(split_keys("j\x1b[A\x1b[6~q\r\x7f\x1b")) == [
         *("j", "up", "page-down", "q", "enter", "back", "escape")
     ]
-    assert list(keys_in("\x1b[200~a\x1b[1;5Cb\x01日")) == ["a", "b", "日"]
+    assert list(split_keys("\x1b[200~a\x1b[1;5Cb\x01日")) == ["a", "b", "日"]
 
 
 def test_without_anything_landed_the_time_left_is_unknown() -> None:
-    view = run_view(RUN, [a_row(1), a_row(2)], {}, resting=False)
+    view = build_run_view(RUN, [a_row(1), a_row(2)], {}, resting=False)
 
-    assert left(ahead(view, 4), Pace(), NOW) is None
+    assert time_left(remaining_work(view, 4), Pace(), NOW) is None
 
 
 def test_the_time_left_follows_slots_chains_and_leaves_out_who_waits_for_a_person() -> None:
     pace = Pace()
     for n, minutes in enumerate((1, 2, 30)):
-        pace.claimed(f"old-{n}", NOW - minutes * MINUTE)
-        pace.landed(f"old-{n}", NOW)
+        pace.record_claim(f"old-{n}", NOW - minutes * MINUTE)
+        pace.record_landing(f"old-{n}", NOW)
     rows = [a_row(n) for n in range(1, 5)]
-    wide = run_view(RUN, rows, {}, resting=False)
-    long = run_view(RUN, rows, chain(*rows), resting=False)
+    wide = build_run_view(RUN, rows, {}, resting=False)
+    long = build_run_view(RUN, rows, chain(*rows), resting=False)
     asks = a_row(1, State.ESCALATED, question="?", reason="MAX_RETRIES")
     asked = {asks.id: Question("?", (Choice.RETRY,))}
-    stuck = run_view(RUN, [asks, *rows[1:]], chain(asks, *rows[1:]), resting=False, questions=asked)
+    stuck = build_run_view(
+        RUN, [asks, *rows[1:]], chain(asks, *rows[1:]), resting=False, questions=asked
+    )
 
-    assert left(ahead(wide, 4), pace, NOW) == 2 * MINUTE, "one round of the usual task"
-    assert left(ahead(wide, 1), pace, NOW) == 8 * MINUTE
-    assert left(ahead(long, 4), pace, NOW) == 8 * MINUTE, "each needs the one before"
-    assert left(ahead(stuck, 4), pace, NOW) == timedelta(0)
+    assert time_left(remaining_work(wide, 4), pace, NOW) == 2 * MINUTE, (
+        "one round of the usual task"
+    )
+    assert time_left(remaining_work(wide, 1), pace, NOW) == 8 * MINUTE
+    assert time_left(remaining_work(long, 4), pace, NOW) == 8 * MINUTE, "each needs the one before"
+    assert time_left(remaining_work(stuck, 4), pace, NOW) == timedelta(0)
 
 
 def test_what_takes_longer_than_usual_makes_the_time_left_unknown() -> None:
     pace = Pace()
-    pace.claimed("old", NOW - 4 * MINUTE)
-    pace.landed("old", NOW)
+    pace.record_claim("old", NOW - 4 * MINUTE)
+    pace.record_landing("old", NOW)
     row = a_row(1, State.ACTIVE)
-    view = run_view(RUN, [row], {}, resting=False)
+    view = build_run_view(RUN, [row], {}, resting=False)
 
-    pace.claimed(row.id, NOW)
-    assert left(ahead(view, 1), pace, NOW + 3 * MINUTE) == MINUTE
-    assert left(ahead(view, 1), pace, NOW + 60 * MINUTE) is None
+    pace.record_claim(row.id, NOW)
+    assert time_left(remaining_work(view, 1), pace, NOW + 3 * MINUTE) == MINUTE
+    assert time_left(remaining_work(view, 1), pace, NOW + 60 * MINUTE) is None
 
 
 def test_a_cost_that_nobody_told_is_unknown_and_never_zero() -> None:
-    assert cost(Spend()) == "no cost yet"
-    assert cost(Spend(attempts=2, unknown=2)) == "cost unknown"
-    assert cost(Spend(0.5, 1200, attempts=2)) == "$0.50, 1,200 tokens"
-    assert cost(Spend(0.5, 1200, attempts=3, unknown=1)).endswith("1 run of unknown cost")
+    assert cost_words(Spend()) == "no cost yet"
+    assert cost_words(Spend(attempts=2, unknown=2)) == "cost unknown"
+    assert cost_words(Spend(0.5, 1200, attempts=2)) == "$0.50, 1,200 tokens"
+    assert cost_words(Spend(0.5, 1200, attempts=3, unknown=1)).endswith("1 run of unknown cost")
 
 
 def test_the_foot_counts_each_task_once() -> None:
     asks = a_row(1, State.ESCALATED, question="?", reason="MAX_RETRIES")
     rows = [asks, a_row(2), a_row(3), a_row(4, State.DONE)]
     needs = {**chain(asks, rows[1]), rows[2].id: (), rows[3].id: ()}
-    view = run_view(RUN, rows, needs, resting=False)
+    view = build_run_view(RUN, rows, needs, resting=False)
 
-    assert Listing(view).counted == "1 waiting, 1 escalated, 1 done, 1 blocked"
+    assert TaskListing(view).count_words == "1 waiting, 1 escalated, 1 done, 1 blocked"
 
 
 @pytest.mark.parametrize("width", [2, 7, 20, 80])
@@ -446,7 +450,7 @@ def test_the_foot_counts_each_task_once() -> None:
     ],
 )
 def test_text_is_cut_between_words_and_nothing_of_it_is_lost(text: str, width: int) -> None:
-    lines = chopped(text, width)
+    lines = wrap_cells(text, width)
 
     assert all(cell_len(line) <= width for line in lines)
     assert "".join("".join(lines).split()) == "".join(text.split())
@@ -459,7 +463,7 @@ def test_text_is_cut_between_words_and_nothing_of_it_is_lost(text: str, width: i
     [(0.4, "0 s"), (99, "99 s"), (600, "10 min"), (12_000, "3 h 20 min"), (200_000, "2 days")],
 )
 def test_a_span_has_as_many_digits_as_help(seconds: float, words: str) -> None:
-    assert span(timedelta(seconds=seconds)) == words
+    assert duration_words(timedelta(seconds=seconds)) == words
 
 
 @pytest.mark.parametrize(
@@ -476,4 +480,4 @@ def test_a_span_has_as_many_digits_as_help(seconds: float, words: str) -> None:
 )
 def test_the_locale_says_what_can_be_shown(env: dict[str, str], unicode: bool) -> None:
     """The fourth is what Python makes of the C locale for itself."""
-    assert glyphs_here(env).unicode is unicode
+    assert glyphs_for_locale(env).unicode is unicode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from yaoki.faces.cli.text.wrapping import cells, folded
+from yaoki.faces.cli.text.wrapping import cell_width, wrap_line
 
 pytestmark = pytest.mark.spec("12.4")
 
@@ -12,8 +12,8 @@ PATH = "/home/somebody/.local/state/yaoki/worktrees/shop-1f479c55/tr9wpg36-10"
 
 
 def test_what_fits_stays_one_line() -> None:
-    assert folded("x" * 80, 80) == ["x" * 80]
-    assert folded("a b " * 100, 0) == ["a b " * 100], "a pipe has no width"
+    assert wrap_line("x" * 80, 80) == ["x" * 80]
+    assert wrap_line("a b " * 100, 0) == ["a b " * 100], "a pipe has no width"
 
 
 @pytest.mark.parametrize("width", [24, 40, 61, 80])
@@ -26,17 +26,17 @@ def test_what_fits_stays_one_line() -> None:
     ],
 )
 def test_no_word_is_lost_and_no_line_is_too_long(text: str, width: int) -> None:
-    lines = folded(text, width)
+    lines = wrap_line(text, width)
 
     assert " ".join(" ".join(lines).split()) == " ".join(text.split())
-    assert max(cells(line) for line in lines) <= width
+    assert max(cell_width(line) for line in lines) <= width
     assert len(lines) > 1
 
 
 def test_further_lines_begin_below_the_last_column() -> None:
     text = "ok   sqlite   3.40.1 without the fix; the store's own writer lock keeps it apart"
 
-    first, second = folded(text, 60)
+    first, second = wrap_line(text, 60)
 
     assert first.index("3.40.1") == len(second) - len(second.lstrip())
 
@@ -44,7 +44,7 @@ def test_further_lines_begin_below_the_last_column() -> None:
 def test_a_column_far_to_the_right_goes_on_below_as_a_whole() -> None:
     text = "aider           aider                   no       cost  not on the PATH; see there"
 
-    assert folded(text, 72)[1].strip() == "not on the PATH; see there"
+    assert wrap_line(text, 72)[1].strip() == "not on the PATH; see there"
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,10 @@ def test_a_column_far_to_the_right_goes_on_below_as_a_whole() -> None:
 def test_commands_and_paths_stay_whole(whole: str) -> None:
     for before in range(4, 60):
         text = f"    {'word ' * (before // 5)}{'x' * (before % 5 + 1)}: {whole}; and then some more"
-        assert [line for line in folded(text, 80) if whole in line], text
+        assert [line for line in wrap_line(text, 80) if whole in line], text
 
 
 def test_what_fits_on_no_line_is_left_to_the_terminal() -> None:
     far = "/" + "x" * 100
 
-    assert folded(f"ok   worktrees  {far}", 80) == [f"ok   worktrees  {far}"]
+    assert wrap_line(f"ok   worktrees  {far}", 80) == [f"ok   worktrees  {far}"]

@@ -12,8 +12,8 @@ from typing import Any
 
 from tests.acceptance.place import WHO, Place
 from yaoki.app import App
-from yaoki.faces.cli.commands.hook import standing_document
-from yaoki.faces.hooks.sessions import begin, standings
+from yaoki.faces.cli.commands.hook import session_status_document
+from yaoki.faces.hooks.sessions import begin_phase, list_sessions
 
 CHECK = """
 [checks.good]
@@ -78,13 +78,13 @@ class Hooked(Place):
     def session(self, key: str = "s1") -> dict[str, Any]:
         """How a session stands, as `yaoki hook status` tells it; nothing for an unknown one."""
         with closing(App(self.repo, create=True)) as app:
-            found = (one for one in standings(app)[1] if one.key == key)
-            return next((standing_document(one) for one in found), {})
+            found = (one for one in list_sessions(app)[1] if one.key == key)
+            return next((session_status_document(one) for one in found), {})
 
     def tries(self, number: int) -> None:
         """A new phase with so many tries."""
         with closing(App(self.repo, create=True)) as app:
-            begin(app, "p", "", number)
+            begin_phase(app, "p", "", number)
 
 
 def alive(pid: int) -> bool:

@@ -14,8 +14,8 @@ import pytest
 
 from tests.acceptance.place import Place
 from yaoki.errors import NotNow, Unknown
-from yaoki.faces.hooks.installation import Target, install, installed, uninstall
-from yaoki.faces.hooks.supported_agents import HOOKED, hooked
+from yaoki.faces.hooks.installation import HookTarget, install, installed_entries, uninstall
+from yaoki.faces.hooks.supported_agents import HOOKED_AGENTS, find_hooked_agent
 
 SETTINGS = {
     "empty": "{}",
@@ -30,12 +30,12 @@ SETTINGS = {
 }
 
 
-def target(top: Path, agent: str = "claude-code") -> Target:
-    known = HOOKED[agent]
-    return Target(known, top / known.project, top / "memory" / "project.json")
+def target(top: Path, agent: str = "claude-code") -> HookTarget:
+    known = HOOKED_AGENTS[agent]
+    return HookTarget(known, top / known.project_file, top / "memory" / "project.json")
 
 
-def written(top: Path, text: str) -> Target:
+def written(top: Path, text: str) -> HookTarget:
     made = target(top)
     made.file.parent.mkdir()
     made.file.write_bytes(text.encode("latin-1") if text == "\xff" else text.encode())
@@ -80,7 +80,7 @@ def test_without_a_memory_it_goes_out_and_leaves_the_rest(tmp_path: Path, before
     """Another checkout of the same project holds the file and not our memory of it."""
     made = written(tmp_path, before)
     install(made, 600)
-    made.memory.unlink()
+    made.backup_file.unlink()
 
     uninstall(made)
 
@@ -179,7 +179,7 @@ def test_other_agents_get_the_same_hook_in_their_own_form(
 
     (entry,) = json.loads(made.file.read_bytes())["hooks"][event]
     assert entry["hooks"][0]["timeout"] == timeout
-    assert [(event, entry["hooks"][0]["command"])] == installed(made)
+    assert [(event, entry["hooks"][0]["command"])] == installed_entries(made)
     assert f"hook event {agent}" in entry["hooks"][0]["command"]
 
 
@@ -189,7 +189,7 @@ def test_an_agent_without_such_a_hook_is_refused_with_the_reason(agent: str) -> 
     words = "did you mean 'claude-code'" if agent == "claud-code" else "cannot be held at its stop"
 
     with pytest.raises(Unknown, match=words):
-        hooked(agent)
+        find_hooked_agent(agent)
 
 
 @pytest.mark.spec("12.6")
@@ -284,9 +284,9 @@ def test_a_file_in_the_place_of_our_folder_is_told_and_never_a_traceback(place: 
 
 
 @pytest.mark.spec("12.6")
-@pytest.mark.parametrize("act", [lambda made: install(made, 600), installed, uninstall])
+@pytest.mark.parametrize("act", [lambda made: install(made, 600), installed_entries, uninstall])
 def test_a_pipe_in_place_of_the_settings_is_refused_and_holds_nobody_up(
-    tmp_path: Path, act: Callable[[Target], object]
+    tmp_path: Path, act: Callable[[HookTarget], object]
 ) -> None:
     made = target(tmp_path)
     made.file.parent.mkdir()

@@ -17,14 +17,21 @@ from typing import Any
 import pytest
 
 from tests.builders import a_task
-from yaoki.adapters.system.machine import birth
+from yaoki.adapters.system.machine import process_start_time
 from yaoki.core.model import Stage, State, Task, TaskId
 from yaoki.errors import Refused
-from yaoki.faces.mcp.caller import Caller, Refusal, caller_of, claims_of, objection, repository_of
+from yaoki.faces.mcp.caller import (
+    CallingAttempt,
+    CallRefusal,
+    calling_attempt,
+    claim_epochs,
+    refusal_of,
+    repository_from_environment,
+)
 from yaoki.faces.mcp.frames import FRAME_BYTES_MAX
-from yaoki.faces.mcp.results import Said, defect
-from yaoki.faces.mcp.server import HANDSHAKE, MODERN, Server
-from yaoki.ports import Entry
+from yaoki.faces.mcp.results import ResultClaim, claim_defect
+from yaoki.faces.mcp.server import HANDSHAKE, MODERN, McpServer
+from yaoki.ports import JournalEntry
 
 BOUND_S = 40
 VERSION = "io.modelcontextprotocol/protocolVersion"
@@ -146,9 +153,9 @@ def test_what_wants_no_answer_gets_none(piped: Piped) -> None:
 @pytest.mark.spec("12.7")
 @pytest.mark.parametrize("version", [*HANDSHAKE, "2025-03-26", None])
 def test_clients_that_shake_hands_get_their_version_or_our_newest(version: str | None) -> None:
-    server = Server([], lambda *_: {})
+    server = McpServer([], lambda *_: {})
 
-    answer = server.answer(framed("initialize", {"protocolVersion": version}))
+    answer = server.respond(framed("initialize", {"protocolVersion": version}))
 
     assert answer is not None
     spoken = version if version in HANDSHAKE else HANDSHAKE[-1]
@@ -158,12 +165,12 @@ def test_clients_that_shake_hands_get_their_version_or_our_newest(version: str |
 
 @pytest.mark.spec("12.7")
 def test_clients_that_name_the_version_each_time_get_whole_results() -> None:
-    server = Server([{"name": "x"}], lambda *_: {"content": []})
+    server = McpServer([{"name": "x"}], lambda *_: {"content": []})
     meta = {"_meta": {VERSION: MODERN[-1]}}
 
-    found = server.answer(framed("server/discover", meta))
-    listed = server.answer(framed("tools/list", meta))
-    called = server.answer(framed("tools/call", {"name": "x", **meta}))
+    found = server.respond(framed("server/discover", meta))
+    listed = server.respond(framed("tools/list", meta))
+    called = server.respond(framed("tools/call", {"name": "x", **meta}))
 
     assert found is not None
     assert listed is not None
@@ -209,13 +216,13 @@ def test_a_killed_client_leaves_nothing_behind(repo: Path, env: dict[str, str]) 
     )
     assert client.stdout is not None
     pid = int(client.stdout.readline())
-    born = birth(pid)
+    born = process_start_time(pid)
     assert born
 
     client.send_signal(signal.SIGKILL)
     client.communicate(timeout=BOUND_S)
 
-    until(lambda: birth(pid) != born, "the server has gone with its client")
+    until(lambda: process_start_time(pid) != born, "the server has gone with its client")
     assert list(Path(env["TMPDIR"]).iterdir()) == []
     assert not (repo / ".yaoki").exists()
 
@@ -232,14 +239,14 @@ WHO = {
 
 @pytest.mark.spec("12.7")
 def test_the_environment_says_who_calls_or_nobody_does() -> None:
-    assert caller_of({}) is None
-    assert caller_of(WHO) == Caller(TaskId("abcdefgh-3"), "abcdefgh", 2, 5)
-    assert repository_of(WHO) == Path("/r")
+    assert calling_attempt({}) is None
+    assert calling_attempt(WHO) == CallingAttempt(TaskId("abcdefgh-3"), "abcdefgh", 2, 5)
+    assert repository_from_environment(WHO) == Path("/r")
     for lost in ("YAOKI_ATTEMPT", "YAOKI_EPOCH"):
         with pytest.raises(Refused, match=f"{lost} does not say who calls"):
-            caller_of({name: value for name, value in WHO.items() if name != lost})
+            calling_attempt({name: value for name, value in WHO.items() if name != lost})
     with pytest.raises(Refused, match="there is no task"):
-        caller_of({**WHO, "YAOKI_TASK": "../../etc"})
+        calling_attempt({**WHO, "YAOKI_TASK": "../../etc"})
 
 
 @pytest.mark.spec("12.7")
@@ -248,11 +255,11 @@ def test_the_environment_says_who_calls_or_nobody_does() -> None:
     ["", "result.json", "/result.json", "/a/b/c/d/e/f/g/result.json", "/r/.yaoki/x/1/2/3/o/r"],
 )
 def test_a_result_file_elsewhere_names_no_repository(odd: str) -> None:
-    assert repository_of({"YAOKI_RESULT": odd}) is None
+    assert repository_from_environment({"YAOKI_RESULT": odd}) is None
 
 
-def entry(event: str, **data: Any) -> Entry:
-    return Entry(1, datetime(2026, 1, 1, tzinfo=UTC), "r", "t", 1, event, data)
+def entry(event: str, **data: Any) -> JournalEntry:
+    return JournalEntry(1, datetime(2026, 1, 1, tzinfo=UTC), "r", "t", 1, event, data)
 
 
 @pytest.mark.spec("11.2")
@@ -266,13 +273,13 @@ def test_the_claims_of_an_attempt_begin_with_the_one_that_started_it() -> None:
         entry("TASK_CLAIMED", epoch=4),
     ]
 
-    assert claims_of(story, 2) == range(3, 5)
-    assert 0 not in claims_of(story, 1)
-    assert list(claims_of(story, 3)) == []
+    assert claim_epochs(story, 2) == range(3, 5)
+    assert 0 not in claim_epochs(story, 1)
+    assert list(claim_epochs(story, 3)) == []
 
 
 AT_WORK = a_task(state=State.ACTIVE, stage=Stage.WORK, attempt=2, epoch=5)
-CALLER = Caller(AT_WORK.id, AT_WORK.run_id, attempt=2, epoch=4)
+CALLER = CallingAttempt(AT_WORK.id, AT_WORK.run_id, attempt=2, epoch=4)
 
 
 @pytest.mark.spec("11.2")
@@ -281,22 +288,22 @@ CALLER = Caller(AT_WORK.id, AT_WORK.run_id, attempt=2, epoch=4)
     [
         (AT_WORK, CALLER, None),
         (replace(AT_WORK, state=State.WAITING), CALLER, None),
-        (AT_WORK, replace(CALLER, epoch=3), Refusal.STALE),
-        (AT_WORK, replace(CALLER, epoch=6), Refusal.STALE),
-        (AT_WORK, replace(CALLER, attempt=1), Refusal.STALE),
-        (AT_WORK, replace(CALLER, attempt=3), Refusal.STALE),
-        (replace(AT_WORK, stage=Stage.VERIFY), CALLER, Refusal.LATE),
-        (replace(AT_WORK, state=State.ESCALATED), CALLER, Refusal.LATE),
-        (replace(AT_WORK, state=State.DONE, stage=Stage.LAND), CALLER, Refusal.LATE),
-        (replace(AT_WORK, cancel_wanted=True), CALLER, Refusal.CANCELLED),
-        (replace(AT_WORK, state=State.CANCELLED), CALLER, Refusal.CANCELLED),
-        (replace(AT_WORK, state=State.REPLACED), replace(CALLER, epoch=1), Refusal.REPLACED),
+        (AT_WORK, replace(CALLER, epoch=3), CallRefusal.STALE),
+        (AT_WORK, replace(CALLER, epoch=6), CallRefusal.STALE),
+        (AT_WORK, replace(CALLER, attempt=1), CallRefusal.STALE),
+        (AT_WORK, replace(CALLER, attempt=3), CallRefusal.STALE),
+        (replace(AT_WORK, stage=Stage.VERIFY), CALLER, CallRefusal.LATE),
+        (replace(AT_WORK, state=State.ESCALATED), CALLER, CallRefusal.LATE),
+        (replace(AT_WORK, state=State.DONE, stage=Stage.LAND), CALLER, CallRefusal.LATE),
+        (replace(AT_WORK, cancel_requested=True), CALLER, CallRefusal.CANCELLED),
+        (replace(AT_WORK, state=State.CANCELLED), CALLER, CallRefusal.CANCELLED),
+        (replace(AT_WORK, state=State.REPLACED), replace(CALLER, epoch=1), CallRefusal.REPLACED),
     ],
 )
 def test_a_caller_counts_only_while_its_own_attempt_is_at_work(
-    task: Task, caller: Caller, name: Refusal | None
+    task: Task, caller: CallingAttempt, name: CallRefusal | None
 ) -> None:
-    why = objection(caller, task, range(4, 6))
+    why = refusal_of(caller, task, range(4, 6))
 
     assert (why and why.exit_code) == name
 
@@ -305,17 +312,17 @@ def test_a_caller_counts_only_while_its_own_attempt_is_at_work(
 @pytest.mark.parametrize(
     "said",
     [
-        Said("won", "x"),
-        Said("failed"),
-        Said("done", "  "),
-        Said("question"),
-        Said("done", "x", question="y"),
-        Said("done", "x", retry_safe=False),
-        Said("question", question="x", partial_changes=True),
-        Said("failed", "x", retry_after_s=-1),
-        Said("failed", "x", retry_after_s=float("nan")),
-        Said("failed", "x", retry_after_s=float("inf")),
+        ResultClaim("won", "x"),
+        ResultClaim("failed"),
+        ResultClaim("done", "  "),
+        ResultClaim("question"),
+        ResultClaim("done", "x", question="y"),
+        ResultClaim("done", "x", retry_safe=False),
+        ResultClaim("question", question="x", partial_changes=True),
+        ResultClaim("failed", "x", retry_after_s=-1),
+        ResultClaim("failed", "x", retry_after_s=float("nan")),
+        ResultClaim("failed", "x", retry_after_s=float("inf")),
     ],
 )
-def test_a_result_that_contradicts_itself_is_refused(said: Said) -> None:
-    assert defect(said)
+def test_a_result_that_contradicts_itself_is_refused(said: ResultClaim) -> None:
+    assert claim_defect(said)

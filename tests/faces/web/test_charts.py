@@ -16,13 +16,19 @@ from hypothesis import strategies as st
 from yaoki.core.graph import downstream
 from yaoki.core.model import TaskId
 from yaoki.faces.web import charts
-from yaoki.faces.web.access_keys import ACT, COOKIE, LINK, LOOK, Passes, open_passes
-from yaoki.faces.web.charts import Burndown, Folds, Point, Reliability, thinned
-from yaoki.faces.web.listen_address import Place, bind, host_name, loopback
-from yaoki.faces.web.logs import piece
-from yaoki.faces.web.timeline import life_document, life_of
-from yaoki.ports import Entry
-from yaoki.views.dependency_graph import Shape
+from yaoki.faces.web.access_tokens import ACT, COOKIE, LINK, LOOK, AccessTokens, open_access_tokens
+from yaoki.faces.web.charts import (
+    Burndown,
+    BurndownPoint,
+    IncrementalFold,
+    Reliability,
+    thin_points,
+)
+from yaoki.faces.web.listen_address import ListenAddress, bind, host_name, is_loopback
+from yaoki.faces.web.logs import read_piece
+from yaoki.faces.web.timeline import build_timeline, timeline_document
+from yaoki.ports import JournalEntry
+from yaoki.views.dependency_graph import DependencyGraph
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 FAILURE = {"kind": "QUALITY_FAILURE", "message": "no", "pattern": "test-failed"}
@@ -32,11 +38,11 @@ def at(seconds: float) -> datetime:
     return NOON + timedelta(seconds=seconds)
 
 
-def entry(seq: int, event: str, seconds: float = 0.0, **data: Any) -> Entry:
-    return Entry(seq, at(seconds), "r", "r-1", data.get("attempt", 0), event, data)
+def entry(seq: int, event: str, seconds: float = 0.0, **data: Any) -> JournalEntry:
+    return JournalEntry(seq, at(seconds), "r", "r-1", data.get("attempt", 0), event, data)
 
 
-def retried(seq: int, seconds: float, delay: float) -> Entry:
+def retried(seq: int, seconds: float, delay: float) -> JournalEntry:
     due = at(seconds + delay).isoformat()
     told = {"failure": FAILURE, "stage": "PREPARE", "due_at": due, "delay_ms": delay * 1000}
     return entry(seq, "RETRY_DECISION", seconds, **told)
@@ -60,7 +66,7 @@ LIFE = (
 
 @pytest.mark.spec("12.5")
 def test_a_wait_is_split_where_its_cause_ends() -> None:
-    told = life_document(life_of(LIFE, at(60), needs="needs a", ready_at=at(3)))
+    told = timeline_document(build_timeline(LIFE, at(60), needs="needs a", ready_at=at(3)))
 
     waits = [(w["cause"], w["from"], w["until"]) for w in told["waits"]]
     assert waits == [
@@ -74,7 +80,7 @@ def test_a_wait_is_split_where_its_cause_ends() -> None:
 
 @pytest.mark.spec("12.5")
 def test_an_attempt_that_outlives_its_worker_is_one_attempt() -> None:
-    first, second = life_document(life_of(LIFE, at(60)))["attempts"]
+    first, second = timeline_document(build_timeline(LIFE, at(60)))["attempts"]
 
     assert (first["ended"], second["ended"]) == ("RETRY", "LANDED")
     assert [held["stage"] for held in second["stages"]] == [
@@ -85,7 +91,7 @@ def test_an_attempt_that_outlives_its_worker_is_one_attempt() -> None:
 @pytest.mark.spec("12.5")
 @given(st.integers(0, len(LIFE)))
 def test_at_any_moment_at_most_one_thing_goes_on(count: int) -> None:
-    life = life_of(LIFE[:count], at(60), needs="needs a", ready_at=at(3))
+    life = build_timeline(LIFE[:count], at(60), needs="needs a", ready_at=at(3))
 
     open_spans = [s for a in life.attempts for s in a.stages if s.until is None]
     open_waits = [wait for wait in life.waits if wait.until is None]
@@ -99,13 +105,13 @@ def test_a_fold_goes_on_where_it_stopped_and_says_when_it_has_not_seen_all() -> 
     lines = [entry(n, "TASK_LANDED", n) for n in range(1, size + 1)]
     asked: list[int] = []
 
-    def read(_: tuple[str, ...], after: int, before: int, limit: int) -> Sequence[Entry]:
+    def read(_: tuple[str, ...], after: int, before: int, limit: int) -> Sequence[JournalEntry]:
         asked.append(after)
         return lines[after : min(after + limit, before - 1)]
 
-    held = Folds(Burndown(), read)
-    _, complete, cursor = held.look(size)
-    fold, complete_then, cursor_then = held.look(size)
+    held = IncrementalFold(Burndown(), read)
+    _, complete, cursor = held.read_up_to(size)
+    fold, complete_then, cursor_then = held.read_up_to(size)
 
     assert (complete, cursor) == (False, charts.ENTRIES_PER_LOOK)
     assert (complete_then, cursor_then) == (True, size)
@@ -120,13 +126,13 @@ def test_where_events_are_rare_a_fold_looks_a_stretch_at_a_time() -> None:
     """Nothing of a million lines is of interest: the database goes through some, others go on."""
     asked: list[int] = []
 
-    def read(_: tuple[str, ...], after: int, before: int, __: int) -> Sequence[Entry]:
+    def read(_: tuple[str, ...], after: int, before: int, __: int) -> Sequence[JournalEntry]:
         asked.append(before - after)
         return []
 
-    held = Folds(Reliability(), read)
-    _, complete, cursor = held.look(1_000_001)
-    _, complete_then, cursor_then = held.look(1_000_001)
+    held = IncrementalFold(Reliability(), read)
+    _, complete, cursor = held.read_up_to(1_000_001)
+    _, complete_then, cursor_then = held.read_up_to(1_000_001)
 
     assert (complete, cursor) == (False, 1_000_000)
     assert (complete_then, cursor_then) == (True, 1_000_001)
@@ -136,9 +142,9 @@ def test_where_events_are_rare_a_fold_looks_a_stretch_at_a_time() -> None:
 @pytest.mark.spec("12.5")
 @given(st.integers(1, 500), st.integers(2, 60))
 def test_a_thinned_line_keeps_its_ends(count: int, most: int) -> None:
-    points = [Point(at(n), n, 0, 0, 0, 0, None, None, 0) for n in range(count)]
+    points = [BurndownPoint(at(n), n, 0, 0, 0, 0, None, None, 0) for n in range(count)]
 
-    kept = thinned(points, most)
+    kept = thin_points(points, most)
 
     assert len(kept) == min(count, most)
     assert (kept[0], kept[-1]) == (points[0], points[-1])
@@ -167,8 +173,8 @@ def test_what_was_survived_is_counted_by_name() -> None:
     assert [line.seq for line in fold.recent] == [1, 2, 3, 4, 5, 6]
 
 
-def shape(wanted: Sequence[Iterable[int]]) -> Shape:
-    return Shape(
+def shape(wanted: Sequence[Iterable[int]]) -> DependencyGraph:
+    return DependencyGraph(
         {id_of(n): tuple(id_of(need) for need in sorted(needs)) for n, needs in enumerate(wanted)}
     )
 
@@ -190,7 +196,7 @@ def test_every_edge_leads_to_a_higher_layer(wanted: list[set[int]]) -> None:
         below = [drawn.layers[need] for need in needs]
         assert drawn.layers[task_id] == max(below, default=-1) + 1
     for task_id in drawn.needs:
-        assert drawn.below(task_id) == len(downstream(task_id, drawn.needs))
+        assert drawn.count_dependents(task_id) == len(downstream(task_id, drawn.needs))
 
 
 @pytest.mark.spec("12.5")
@@ -199,7 +205,7 @@ def test_a_chain_of_ten_thousand_is_laid_out() -> None:
     drawn = shape([[n + 1] if n + 1 < size else [] for n in range(size)])
 
     assert drawn.layers[id_of(0)] == size - 1
-    assert drawn.below(id_of(size - 1)) == size - 1
+    assert drawn.count_dependents(id_of(size - 1)) == size - 1
 
 
 # ------------------------------------------------------------------ logs, passes, places
@@ -212,7 +218,7 @@ def test_the_rest_of_a_private_key_is_masked_when_its_beginning_is_cut_off(tmp_p
     key = f"-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\n"
     file.write_text(f"before\n{key}after\n")
 
-    text, start, until, size = piece(file, -1, 300)
+    text, start, until, size = read_piece(file, -1, 300)
 
     assert text == "[masked]\nafter\n"
     assert (until, size) == (file.stat().st_size, file.stat().st_size)
@@ -226,7 +232,7 @@ def test_pieces_of_any_file_reach_its_end(data: bytes, most: int) -> None:
         file.write_bytes(data)
         at_ = 0
         for _ in range(len(data) + 1):
-            _, start, until, size = piece(file, at_, most)
+            _, start, until, size = read_piece(file, at_, most)
             assert start == at_
             assert until - start <= most
             if until == size:
@@ -238,38 +244,38 @@ def test_pieces_of_any_file_reach_its_end(data: bytes, most: int) -> None:
 
 @pytest.mark.spec("14.1")
 def test_a_pass_holds_for_its_use_and_its_time_alone() -> None:
-    passes, others = Passes(b"k" * 32), Passes(b"o" * 32)
+    passes, others = AccessTokens(b"k" * 32), AccessTokens(b"o" * 32)
     act, look = passes.make(LINK, ACT, NOON), passes.make(LINK, LOOK, NOON)
 
-    assert passes.read(LINK, act, NOON) == ACT
-    assert passes.read(LINK, look, NOON + timedelta(days=6)) == LOOK
-    assert passes.read(LINK, act, NOON + timedelta(days=1)) == ""
-    assert passes.read(COOKIE, act, NOON) == ""
-    assert others.read(LINK, act, NOON) == ""
+    assert passes.permission_of(LINK, act, NOON) == ACT
+    assert passes.permission_of(LINK, look, NOON + timedelta(days=6)) == LOOK
+    assert passes.permission_of(LINK, act, NOON + timedelta(days=1)) == ""
+    assert passes.permission_of(COOKIE, act, NOON) == ""
+    assert others.permission_of(LINK, act, NOON) == ""
     assert passes.make(LINK, ACT, NOON) != act
 
 
 @pytest.mark.spec("14.1")
 @given(st.text(max_size=300))
 def test_no_text_opens_the_door(text: str) -> None:
-    assert Passes(b"k" * 32).read(LINK, text, NOON) == ""
+    assert AccessTokens(b"k" * 32).permission_of(LINK, text, NOON) == ""
 
 
 @pytest.mark.spec("14.1")
 def test_the_key_is_made_once_and_is_nobody_elses(tmp_path: Path) -> None:
     file = tmp_path / "home" / "page.key"
 
-    first = open_passes(file).make(LINK, ACT, NOON)
+    first = open_access_tokens(file).make(LINK, ACT, NOON)
 
-    assert open_passes(file).read(LINK, first, NOON) == ACT
+    assert open_access_tokens(file).permission_of(LINK, first, NOON) == ACT
     assert file.stat().st_mode & 0o077 == 0
     assert sorted(file.parent.iterdir()) == [file]
 
 
 @pytest.mark.spec("14.1")
 def test_hosts_are_told_apart() -> None:
-    here = Place(7878, frozenset({"build.example"}))
-    everywhere = Place(7878, any_address=True)
+    here = ListenAddress(7878, frozenset({"build.example"}))
+    everywhere = ListenAddress(7878, any_address=True)
 
     assert host_name("[::1]:80") == "::1"
     assert all(map(here.answers_to, ("localhost", "127.0.0.1:1", "[::1]", "Build.Example:7878")))
@@ -278,8 +284,8 @@ def test_hosts_are_told_apart() -> None:
     )
     assert everywhere.answers_to("10.1.1.1:7878")
     assert not everywhere.answers_to("evil.example")
-    assert all(map(loopback, ("localhost", "127.0.0.1", "127.9.9.9", "::1")))
-    assert not any(map(loopback, ("0.0.0.0", "::", "10.0.0.1", "build.example")))
+    assert all(map(is_loopback, ("localhost", "127.0.0.1", "127.9.9.9", "::1")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "build.example")))
 
 
 @pytest.mark.spec("12.5")

@@ -13,7 +13,7 @@ from yaoki.faces.web.routes import BASE, ROUTES
 
 # What a list of runs tells besides.
 MORE = {"blocked", "carried", "proofs"}
-GETS = [route for route in ROUTES if route.method == "GET" and route.answer]
+GETS = [route for route in ROUTES if route.method == "GET" and route.response_schema]
 
 
 def closed(schema: Any) -> Any:
@@ -121,7 +121,7 @@ def test_before_the_first_run_everything_is_empty(place: Place, openapi: dict[st
         missing = server.client.get("/runs/any")
         told = answers["/session"].document
 
-    by_path = {route.path: route.answer for route in GETS}
+    by_path = {route.path: route.response_schema for route in GETS}
     for path, answer in answers.items():
         assert answer.status == 200, answer.body
         assert wrong(answer.document, by_path[path], openapi) == []

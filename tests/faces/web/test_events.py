@@ -14,8 +14,8 @@ from tests.acceptance.place import Place
 from tests.faces.web.conftest import the_plan
 from tests.faces.web.served import Client, Heard, Served, a_port_to_come_back_to, serving
 from yaoki.app import App
-from yaoki.faces.web.events import LISTENERS_MAX, PAGE, Hub
-from yaoki.faces.web.request_context import Desk
+from yaoki.faces.web.events import LISTENERS_MAX, PAGE, EventHub
+from yaoki.faces.web.request_context import RequestContext
 
 pytestmark = pytest.mark.spec("12.5")
 
@@ -173,8 +173,8 @@ def test_a_store_that_was_replaced_is_noticed(place: Place) -> None:
 
 def test_a_quiet_stream_says_that_nothing_was_missed(played: Place) -> None:
     async def first_beat() -> list[bytes]:
-        desk = Desk(played.repo)
-        hub = Hub(desk, beat_s=0.05)
+        desk = RequestContext(played.repo)
+        hub = EventHub(desk, beat_s=0.05)
         following = asyncio.create_task(hub.follow())
         heard = await _some(hub.listen(None, ""), 4)
         hub.close()
@@ -216,7 +216,7 @@ def test_without_listeners_the_store_is_left_alone() -> None:
     desk: Any = Counted()
 
     async def idle() -> None:
-        following = asyncio.create_task(Hub(desk).follow())
+        following = asyncio.create_task(EventHub(desk).follow())
         for _ in range(1000):
             await asyncio.sleep(0)
         following.cancel()

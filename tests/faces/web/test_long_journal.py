@@ -15,10 +15,10 @@ import pytest
 from tests.acceptance.place import Place
 from tests.builders import RUN_ID
 from tests.faces.web.browser.crowds import crowd
-from yaoki.adapters.store.tables.journal_pages import Asked as Lines
+from yaoki.adapters.store.tables.journal_pages import JournalQuery as Lines
 from yaoki.faces.web import journal
-from yaoki.faces.web.parameters import Asked, read_query
-from yaoki.faces.web.request_context import Desk
+from yaoki.faces.web.parameters import PageRequest, read_query
+from yaoki.faces.web.request_context import RequestContext
 from yaoki.faces.web.routes import JOURNAL
 
 # More than two stretches.
@@ -49,21 +49,21 @@ def line(seq: int, told: str, gone: str) -> tuple[str, str]:
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[Desk]:
+def desk(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[RequestContext]:
     place = Place(tmp_path_factory.mktemp("long"), pycache)
     crowd(place, 40, wide=8, done=10)
     lengthen(place.repo / ".yaoki" / "state.db", LONG)
-    desk = Desk(place.repo)
+    desk = RequestContext(place.repo)
     yield desk
     desk.close()
 
 
-def ask(desk: Desk, **given: object) -> dict[str, Any]:
+def ask(desk: RequestContext, **given: object) -> dict[str, Any]:
     query = read_query(JOURNAL, [(name, str(value)) for name, value in given.items()])
-    return journal.listed(desk, Asked({}, query))
+    return journal.get_journal(desk, PageRequest({}, query))
 
 
-def pages(desk: Desk, way: str, **given: object) -> Iterator[dict[str, Any]]:
+def pages(desk: RequestContext, way: str, **given: object) -> Iterator[dict[str, Any]]:
     """One page after the other, as the page of a browser asks for them."""
     edge = "0" if way == "after" else ""
     for _ in range(1_000):
@@ -77,7 +77,7 @@ def pages(desk: Desk, way: str, **given: object) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.spec("12.5")
 @pytest.mark.parametrize("way", ["cursor", "after"])
-def test_every_line_comes_once_whatever_is_asked_for(desk: Desk, way: str) -> None:
+def test_every_line_comes_once_whatever_is_asked_for(desk: RequestContext, way: str) -> None:
     """Also where a stretch ends between two of them, and where one has none at all."""
     rare = list(range(EVERY, LONG + 1, EVERY))
 
@@ -104,7 +104,7 @@ def test_every_line_comes_once_whatever_is_asked_for(desk: Desk, way: str) -> No
 
 
 @pytest.mark.spec("12.5")
-def test_the_oldest_and_the_newest_are_both_one_question_away(desk: Desk) -> None:
+def test_the_oldest_and_the_newest_are_both_one_question_away(desk: RequestContext) -> None:
     oldest, newest = ask(desk, after=0, limit=200), ask(desk, limit=200)
 
     assert [entry["seq"] for entry in oldest["entries"]] == list(range(1, 201))
@@ -114,7 +114,7 @@ def test_the_oldest_and_the_newest_are_both_one_question_away(desk: Desk) -> Non
 
 @pytest.mark.spec("12.5")
 @pytest.mark.parametrize("order", ["ASC", "DESC"])
-def test_every_page_is_searched_for_and_never_sorted(desk: Desk, order: str) -> None:
+def test_every_page_is_searched_for_and_never_sorted(desk: RequestContext, order: str) -> None:
     """The database goes to the edge by an index and reads on in the order that is wanted."""
     chosen = product(("", RUN_ID), ("", f"{RUN_ID}-7"), ((), (RARE, USUAL)))
     for run, task, events in chosen:

@@ -14,15 +14,15 @@ from tests.acceptance.place import Place, holds
 from tests.builders import in_outbox
 from tests.faces.web.served import Served, serving
 from yaoki.adapters.agents.result_file import read_result
-from yaoki.adapters.agents.structured.summary import text, texts
+from yaoki.adapters.agents.structured.summary import text_at, texts_at
 from yaoki.app import App
-from yaoki.core.display import plain, sound
-from yaoki.faces.hooks.call import Call
-from yaoki.faces.web.errors import SENTENCE_MAX, internal
-from yaoki.faces.web.events import Hub
-from yaoki.faces.web.journal import entry_shown
-from yaoki.faces.web.request_context import Desk
-from yaoki.ports import Entry
+from yaoki.core.display import replace_lone_surrogates, strip_terminal_codes
+from yaoki.faces.hooks.call import HookCall
+from yaoki.faces.web.errors import SENTENCE_MAX, internal_error_document
+from yaoki.faces.web.events import EventHub
+from yaoki.faces.web.journal import entry_with_words
+from yaoki.faces.web.request_context import RequestContext
+from yaoki.ports import JournalEntry
 from yaoki.report import canonical
 
 pytestmark = pytest.mark.spec("12.5", "14.4")
@@ -110,14 +110,14 @@ def test_an_old_entry_with_half_a_character_costs_one_entry(asked: Place) -> Non
 
 
 def test_a_refusal_is_a_sentence_however_long_its_cause(server: Served) -> None:
-    _, document = internal(ValueError("x" * 100_000))
+    _, document = internal_error_document(ValueError("x" * 100_000))
 
     assert len(document["error"]["sentence"]) <= SENTENCE_MAX
     refused = server.client.get(f"/runs/{'r' * 2000}")
     assert len(refused.document["error"]["sentence"]) <= SENTENCE_MAX
 
 
-class Failing(Desk):
+class Failing(RequestContext):
     """Its store fails twice in a way that nobody foresaw; and there is one entry it cannot show."""
 
     faults = 2
@@ -129,10 +129,10 @@ class Failing(Desk):
             raise ValueError("a fault of ours")
         return super().app
 
-    def masked(self, value: Any) -> Any:
+    def mask(self, value: Any) -> Any:
         if isinstance(value, dict) and value["data"].get("message") == "strange":
             raise ValueError("cannot be shown")
-        return super().masked(value)
+        return super().mask(value)
 
 
 def test_whoever_follows_survives_any_fault_of_one_round(
@@ -143,7 +143,7 @@ def test_whoever_follows_survives_any_fault_of_one_round(
 
     async def heard() -> list[bytes]:
         desk = Failing(asked.repo)
-        hub = Hub(desk, stall_s=0.0)
+        hub = EventHub(desk, stall_s=0.0)
         following = asyncio.create_task(hub.follow())
         frames = []
         try:
@@ -175,10 +175,15 @@ def test_whoever_follows_survives_any_fault_of_one_round(
 def test_hidden_characters_are_shown_and_halves_are_replaced() -> None:
     hidden = "\u061c\u2028\u2029\ufeff\u00ad\u2060\u202e\U000e0041\ud800"
 
-    assert plain(hidden) == (r"\u061c\u2028\u2029\ufeff\xad\u2060\u202e\U000e0041\ud800")
-    assert plain("naïve 七転び八起き \U0001f600\n\t") == "naïve 七転び八起き \U0001f600\n\t"
-    assert sound("a\ud83d\ude00\udcff") == f"a\U0001f600{MARK}"
-    assert sound("naïve\0") == "naïve\0"
+    assert strip_terminal_codes(hidden) == (
+        r"\u061c\u2028\u2029\ufeff\xad\u2060\u202e\U000e0041\ud800"
+    )
+    assert (
+        strip_terminal_codes("naïve 七転び八起き \U0001f600\n\t")
+        == "naïve 七転び八起き \U0001f600\n\t"
+    )
+    assert replace_lone_surrogates("a\ud83d\ude00\udcff") == f"a\U0001f600{MARK}"
+    assert replace_lone_surrogates("naïve\0") == "naïve\0"
 
 
 def test_no_text_of_a_note_can_break_an_encoding(tmp_path: Any) -> None:
@@ -194,7 +199,7 @@ def test_no_text_of_a_note_can_break_an_encoding(tmp_path: Any) -> None:
 def test_a_receipt_with_half_a_character_is_refused_and_not_an_error_of_ours(
     asked: Place,
 ) -> None:
-    body = canonical.sealed({"goal": f"g {HALF}", "landed": [], "line": []})
+    body = canonical.seal({"goal": f"g {HALF}", "landed": [], "line": []})
     file = asked.folder / "receipt.json"
     file.write_text(json.dumps(body))
 
@@ -207,14 +212,16 @@ def test_a_receipt_with_half_a_character_is_refused_and_not_an_error_of_ours(
 def test_words_of_structured_agents_are_sound() -> None:
     event = json.loads('{"error": {"message": "no \\ud800"}, "all": ["a", "\\udcff"]}')
 
-    assert text(event, "error", "message") == f"no {MARK}"
-    assert texts(event, "all") == ("a", MARK)
+    assert text_at(event, "error", "message") == f"no {MARK}"
+    assert texts_at(event, "all") == ("a", MARK)
 
 
 def test_an_entry_without_what_its_words_need_is_shown_without_words(asked: Place) -> None:
-    desk = Desk(asked.repo)
+    desk = RequestContext(asked.repo)
     try:
-        shown = entry_shown(desk, Entry(7, desk.now, "r", "", 1, "CHECK_FINISHED", {"odd": HALF}))
+        shown = entry_with_words(
+            desk, JournalEntry(7, desk.now, "r", "", 1, "CHECK_FINISHED", {"odd": HALF})
+        )
     finally:
         desk.close()
 
@@ -222,7 +229,7 @@ def test_an_entry_without_what_its_words_need_is_shown_without_words(asked: Plac
 
 
 def test_words_of_a_hook_are_sound() -> None:
-    call = Call(["claude-code"])
+    call = HookCall(["claude-code"])
     call.data = {"prompt": f"go {HALF}"}
 
     assert call.text("prompt") == f"go {MARK}"

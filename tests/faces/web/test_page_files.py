@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import yaoki.faces.web
-from yaoki.faces.web.waits import CAUSES
-from yaoki.views import story
+from yaoki.faces.web.waits import WAIT_CAUSES
+from yaoki.views import entry_text
 
 STATIC = Path(yaoki.faces.web.__file__).with_name("static")
 WORDS = {name: json.loads((STATIC / "words" / f"{name}.json").read_text()) for name in ("en", "ja")}
@@ -39,8 +39,8 @@ def test_whatever_the_server_says_in_english_has_words_in_the_other_language() -
     told = {key.removeprefix("story.").partition(".")[0] for key in held if "story." in key}
     waits = {key.removeprefix("waits.") for key in held if key.startswith("waits.")}
 
-    assert set(story._WORDS) == told
-    assert waits == {*CAUSES} - {"SAID"}
+    assert set(entry_text._WORDS) == told
+    assert waits == {*WAIT_CAUSES} - {"SAID"}
     assert all(words.strip() for words in held.values())
 
 

@@ -17,12 +17,12 @@ from tests.store.acts import escalate, finish, lease_of
 from yaoki.adapters.store import SqlStore
 from yaoki.adapters.store.tables import run_changes
 from yaoki.app import App
-from yaoki.app.run_view import look
-from yaoki.app.run_watch import Watch
+from yaoki.app.run_view import view_run
+from yaoki.app.run_watch import RunWatch
 from yaoki.core.machine.events import Answered, UndoRequested
 from yaoki.core.model import Choice, RunId, State, Task, TaskId
-from yaoki.faces.cli.live.task_table import Board
-from yaoki.ports import Row
+from yaoki.faces.cli.live.task_table import TaskTable
+from yaoki.ports import TaskRow
 from yaoki.views import RunView
 
 RUN = RunId(RUN_ID)
@@ -80,7 +80,7 @@ def beat(store: SqlStore, dice: Random) -> None:
 
 
 def die(store: SqlStore, _: Random) -> None:
-    store.expire(lambda _: True, counted=True)
+    store.expire_claims(lambda _: True, counted=True)
 
 
 def cancel(store: SqlStore, dice: Random) -> None:
@@ -90,19 +90,19 @@ def cancel(store: SqlStore, dice: Random) -> None:
 
 def take_back(store: SqlStore, dice: Random) -> None:
     if task := some(store, dice, State.DONE):
-        store.amend(task.id, lambda now: (UndoRequested(now.landed),))
+        store.amend(task.id, lambda now: (UndoRequested(now.landed_commit),))
 
 
 def grow(store: SqlStore, dice: Random) -> None:
     rows = store.rows(RUN)
     need = dice.choice(rows).name
-    store.add(RUN, [a_spec(f"more-{len(rows)}", needs=(need,))], event="PLAN_EXTENDED")
+    store.add_tasks(RUN, [a_spec(f"more-{len(rows)}", needs=(need,))], event="PLAN_EXTENDED")
 
 
 def take_over(store: SqlStore, dice: Random) -> None:
     if task := some(store, dice, State.ESCALATED):
         name = f"heir-{len(store.rows(RUN))}"
-        store.add(RUN, [a_spec(name)], replaces={name: task.id}, event="PLAN_EXTENDED")
+        store.add_tasks(RUN, [a_spec(name)], replaces={name: task.id}, event="PLAN_EXTENDED")
 
 
 ACTS: Mapping[Callable[[SqlStore, Random], None], int] = {
@@ -124,13 +124,15 @@ ACTS: Mapping[Callable[[SqlStore, Random], None], int] = {
 def test_a_watched_run_is_seen_as_by_one_who_just_came(place: Place, seed: int) -> None:
     dice = Random(seed)
     with an_app(place) as app:
-        watch = Watch(app, RUN)
+        watch = RunWatch(app, RUN)
         for _ in range(STEPS):
             act = dice.choices([*ACTS], [*ACTS.values()])[0]
             act(app.store, dice)
             if dice.random() < 0.6:
-                assert plain(watch.look()) == plain(look(app, app.store.run(RUN))), act.__name__
-        assert plain(watch.look()) == plain(look(app, app.store.run(RUN)))
+                assert plain(watch.refresh()) == plain(view_run(app, app.store.run(RUN))), (
+                    act.__name__
+                )
+        assert plain(watch.refresh()) == plain(view_run(app, app.store.run(RUN)))
 
 
 @pytest.mark.spec("12.4")
@@ -141,14 +143,14 @@ def test_the_live_table_shows_the_rows_as_they_stand(place: Place, seed: int) ->
     """
     dice = Random(seed)
     with an_app(place) as app:
-        board = Board(app, app.store.run(RUN))
+        board = TaskTable(app, app.store.run(RUN))
         for step in range(1, STEPS):
-            seq = app.store.cursor()
+            seq = app.store.last_seq()
             act = dice.choices([*ACTS], [*ACTS.values()])[0]
             act(app.store, dice)
-            board.take(app.store.journal(run_id=RUN, after=seq))
+            board.add_entries(app.store.journal(run_id=RUN, after=seq))
 
-            view = board.current(app.clock.now() + step * LEASE)
+            view = board.current_view(app.clock.now() + step * LEASE)
 
             now = {row.id: row for row in app.store.rows(RUN)}
             shown = {task.row.id: task.row for task in view.tasks}
@@ -157,9 +159,17 @@ def test_the_live_table_shows_the_rows_as_they_stand(place: Place, seed: int) ->
             }, act.__name__
 
 
-def _told(row: Row) -> tuple[object, ...]:
+def _told(row: TaskRow) -> tuple[object, ...]:
     """Heartbeats leave no line, so the table does not show leases."""
-    return row.state, row.stage, row.open_needs, row.held, row.attempt, row.holder, row.reason
+    return (
+        row.state,
+        row.stage,
+        row.open_needs,
+        row.awaiting_rerun,
+        row.attempt,
+        row.holder,
+        row.reason,
+    )
 
 
 @pytest.mark.spec("12.5")
@@ -169,21 +179,21 @@ def test_only_what_changed_is_read_again(place: Place) -> None:
         store, database = app.store, app.store.database
         (task,) = store.claim("elsewhere:1:1:a", LEASE, 1)
         (other,) = store.claim("elsewhere:1:1:a", LEASE, 1)
-        before = store.cursor()
+        before = store.last_seq()
         finish(store, task)
 
-        found = run_changes.since(database, RUN, before, 1000)
-        rows = run_changes.rows_again(database, RUN, found.ids)
-        few = run_changes.since(database, RUN, before, 2)
-        store.add(RUN, [a_spec("more")], event="PLAN_EXTENDED")
-        grown = run_changes.since(database, RUN, found.seq, 1000)
+        found = run_changes.find_changed_tasks(database, RUN, before, 1000)
+        rows = run_changes.reload_rows(database, RUN, found.ids)
+        few = run_changes.find_changed_tasks(database, RUN, before, 2)
+        store.add_tasks(RUN, [a_spec("more")], event="PLAN_EXTENDED")
+        grown = run_changes.find_changed_tasks(database, RUN, found.seq, 1000)
 
-        assert (found.ids, found.whole) == (frozenset({task.id}), False)
+        assert (found.ids, found.reload_all) == (frozenset({task.id}), False)
         assert {row.id for row in rows} == {task.id, other.id}, "whoever is at work has a lease"
-        assert (few.whole, grown.whole) == (True, True)
-        assert run_changes.since(database, RUN, grown.seq, 1000) == run_changes.Changes(
-            seq=grown.seq
-        )
+        assert (few.reload_all, grown.reload_all) == (True, True)
+        assert run_changes.find_changed_tasks(
+            database, RUN, grown.seq, 1000
+        ) == run_changes.ChangedTasks(seq=grown.seq)
 
 
 @pytest.mark.spec("12.5")
@@ -192,7 +202,7 @@ def test_what_changed_is_found_through_indexes(place: Place) -> None:
     with an_app(place) as app, app.store.database.read() as link:
         ids = {f"id{n}": TaskId(f"{RUN_ID}-{n}") for n in range(4)}
         given = {"run_id": RUN, "after": 3, "limit": 9, **ids}
-        for statement in (run_changes.TOUCHED, run_changes.ACTIVE, run_changes.named(4)):
+        for statement in (run_changes.TOUCHED, run_changes.ACTIVE, run_changes.select_by_ids(4)):
             plan = link.rows(f"EXPLAIN QUERY PLAN {statement}", given)
             steps = [row["detail"] for row in plan]
             assert all(step.startswith("SEARCH") for step in steps), steps

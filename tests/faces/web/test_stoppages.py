@@ -18,59 +18,61 @@ from tests.report.test_report import a_line, a_story, entry, landed, report_of
 from tests.store.acts import lease_of, opened, take
 from tests.views.test_views import RUN, a_row
 from yaoki.adapters.store import SqlStore
-from yaoki.core.decide.failure_response import Moment
+from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import AgentFinished, AttemptStarted
 from yaoki.core.model import (
     AgentExit,
     AgentSpec,
     Catalogue,
+    FailureKind,
     Finding,
-    Kind,
     Outcome,
-    Policy,
+    RetryPolicy,
     RetryRule,
     State,
     Verdict,
 )
-from yaoki.core.model.report import Verified
+from yaoki.core.model.stage_report import CandidateVerified
 from yaoki.faces.web.charts import Burndown
-from yaoki.faces.web.graph import last_layers, left_out, proven
-from yaoki.faces.web.parameters import Asked
-from yaoki.faces.web.request_context import Desk
-from yaoki.faces.web.runs import timeline
-from yaoki.faces.web.stoppages import Stops
-from yaoki.faces.web.timeline import life_document, life_of
-from yaoki.faces.web.waits import CAUSES, waits_document
-from yaoki.ports import Entry, Row
-from yaoki.report import page
-from yaoki.views import run_view
-from yaoki.views.dependency_graph import Shape
+from yaoki.faces.web.graph import dropped_parts, proof_layers, proof_needs
+from yaoki.faces.web.parameters import PageRequest
+from yaoki.faces.web.request_context import RequestContext
+from yaoki.faces.web.runs import get_timeline
+from yaoki.faces.web.stoppages import Stoppages
+from yaoki.faces.web.timeline import build_timeline, timeline_document
+from yaoki.faces.web.waits import WAIT_CAUSES, waits_document
+from yaoki.ports import JournalEntry, TaskRow
+from yaoki.report import render_page
+from yaoki.views import build_run_view
+from yaoki.views.dependency_graph import DependencyGraph
 
 pytestmark = pytest.mark.spec("12.5")
 
 
-def line(seq: int, event: str, seconds: float, task: int = 0, **data: Any) -> Entry:
+def line(seq: int, event: str, seconds: float, task: int = 0, **data: Any) -> JournalEntry:
     task_id = f"r-{task}" if task else ""
-    return Entry(seq, at(seconds), "r", task_id, data.get("attempt", 0), event, data)
+    return JournalEntry(seq, at(seconds), "r", task_id, data.get("attempt", 0), event, data)
 
 
-def limited(seq: int, seconds: float, task: int, for_s: float) -> Entry:
+def limited(seq: int, seconds: float, task: int, for_s: float) -> JournalEntry:
     failure = {"kind": "RATE_LIMIT", "message": "slower"}
     due = at(seconds + for_s).isoformat()
     told = {"failure": failure, "stage": "PREPARE", "due_at": due, "delay_ms": for_s * 1000}
     return line(seq, "RETRY_DECISION", seconds, task, **told)
 
 
-def waits_of(lines: Sequence[Entry], task: int, account: str = "") -> list[tuple[str, float]]:
+def waits_of(
+    lines: Sequence[JournalEntry], task: int, account: str = ""
+) -> list[tuple[str, float]]:
     """Cause and length of each wait of one task, drawn a minute after the start."""
-    stops = Stops()
+    stops = Stoppages()
     for one in lines:
-        if one.event in Stops.EVENTS:
+        if one.event in Stoppages.EVENTS:
             stops.add(one)
-    life = life_of([one for one in lines if one.task_id == f"r-{task}"], at(60))
-    life.explain(stops.pauses, stops.limited(account, {"small": "shared"}), at(60))
-    waits = life_document(life)["waits"]
+    life = build_timeline([one for one in lines if one.task_id == f"r-{task}"], at(60))
+    life.explain_waits(stops.pauses, stops.limits_of(account, {"small": "shared"}), at(60))
+    waits = timeline_document(life)["waits"]
     return [(w["cause"], _seconds(w["from"], w["until"] or at(60).isoformat())) for w in waits]
 
 
@@ -116,12 +118,12 @@ def test_who_shares_a_limited_account_waits_for_it_and_for_the_one_that_tries_fi
 
 
 def test_a_later_word_of_the_service_replaces_the_earlier_one() -> None:
-    stops = Stops()
+    stops = Stoppages()
     for one in (*LIMITED[:6], limited(7, 8, 1, 2)):
-        if one.event in Stops.EVENTS:
+        if one.event in Stoppages.EVENTS:
             stops.add(one)
 
-    told = [(stop.start, stop.until) for stop in stops.limited("small", {})]
+    told = [(stop.start, stop.until) for stop in stops.limits_of("small", {})]
     assert told == [(at(5), at(8)), (at(8), at(10))]
 
 
@@ -133,7 +135,9 @@ def test_a_probe_whose_worker_died_holds_nobody_up() -> None:
     assert causes == [("SLOT", 5), ("LIMIT", 10), ("SLOT", 2), ("LIMIT", 3), ("SLOT", 40)]
 
 
-PATIENT = Policy({Kind.RATE_LIMIT: RetryRule(5)}, rate_limit_wait_max=timedelta(hours=1))
+PATIENT = RetryPolicy(
+    {FailureKind.RATE_LIMIT: RetryRule(5)}, rate_limit_wait_max=timedelta(hours=1)
+)
 
 
 def hit_by(store: SqlStore, clock: HandClock, agent: AgentSpec, wait: timedelta) -> None:
@@ -142,8 +146,10 @@ def hit_by(store: SqlStore, clock: HandClock, agent: AgentSpec, wait: timedelta)
     began = AttemptStarted(1, agent.name, "c0", "/w", "h", fresh=True)
     left = AgentFinished(AgentExit(code=1, limit="rate", retry_after=wait), "c0", "t")
     store.record(lease_of(task), lambda _: (began, left))
-    report = Verified(Verdict((Finding("c", Outcome.FAILED),)), "c1", "c0")
-    store.record(lease_of(task), lambda seen: decide(seen, report, Moment(clock.now(), chance=0.5)))
+    report = CandidateVerified(Verdict((Finding("c", Outcome.FAILED),)), "c1", "c0")
+    store.record(
+        lease_of(task), lambda seen: decide(seen, report, ClockAndChance(clock.now(), chance=0.5))
+    )
 
 
 @pytest.mark.spec("5.4")
@@ -162,9 +168,9 @@ def test_a_limit_that_another_run_hit_is_drawn_as_a_limit(tmp_path: Path, pycach
                 hit_by(store, clock, spec, timedelta(seconds=30))
                 clock.advance(timedelta(seconds=10))
 
-    with closing(Desk(place.repo)) as desk:
+    with closing(RequestContext(place.repo)) as desk:
         query = {"state": (), "text": "", "ids": (), "cursor": "", "limit": 10}
-        (row,) = timeline(desk, Asked({"run": "second00"}, query))["rows"]
+        (row,) = get_timeline(desk, PageRequest({"run": "second00"}, query))["rows"]
 
     limit, rest = row["waits"]
     assert (limit["cause"], limit["words"]) == ("LIMIT", "shared")
@@ -175,15 +181,15 @@ def test_a_limit_that_another_run_hit_is_drawn_as_a_limit(tmp_path: Path, pycach
 # ------------------------------------------------------------------ what a task waits for
 
 
-def the_wait(*rows: Row, needs: dict[Any, Any] | None = None, **more: Any) -> dict[str, Any]:
+def the_wait(*rows: TaskRow, needs: dict[Any, Any] | None = None, **more: Any) -> dict[str, Any]:
     wanted = needs or {row.id: () for row in rows}
-    view = run_view(
-        replace(RUN, paused=more.pop("paused", "")), rows, wanted, resting=False, **more
+    view = build_run_view(
+        replace(RUN, pause_reason=more.pop("paused", "")), rows, wanted, resting=False, **more
     )
     names = {str(row.id): row.name for row in rows}
     told = waits_document(view.tasks[-1], NOW, names)
     assert told is not None
-    assert told["cause"] in CAUSES
+    assert told["cause"] in WAIT_CAUSES
     return told
 
 
@@ -199,8 +205,8 @@ def test_every_wait_has_a_name_that_the_page_has_words_for() -> None:
     assert the_wait(a_row(2, due_at=soon))["seconds"] == 12
     assert the_wait(account, limits={"bot": soon}, worker=True)["cause"] == "ACCOUNT"
     assert the_wait(account, limits={"bot": NOW}, worker=True)["cause"] == "PROBE"
-    assert the_wait(a_row(2, held=True))["cause"] == "HELD"
-    assert the_wait(a_row(2, held=True, parent="run00001-1"))["cause"] == "HELD_GROUP"
+    assert the_wait(a_row(2, awaiting_rerun=True))["cause"] == "HELD"
+    assert the_wait(a_row(2, awaiting_rerun=True, parent="run00001-1"))["cause"] == "HELD_GROUP"
     assert the_wait(a_row(2), paused="budget")["cause"] == "PAUSED"
     assert the_wait(a_row(2))["cause"] == "NOBODY"
     assert the_wait(a_row(2), worker=True)["cause"] == "SLOT"
@@ -252,13 +258,13 @@ def test_the_proof_of_the_whole_stands_after_everything_there_was() -> None:
     gone = a_row(7, State.REPLACED)
     all_ = [*rows, first, later, second, gone]
     needs = {row.id: () for row in all_} | {rows[1].id: (rows[0].id,)}
-    view, shape = run_view(RUN, all_, needs, resting=False), Shape(needs)
+    view, shape = build_run_view(RUN, all_, needs, resting=False), DependencyGraph(needs)
 
-    found = proven(view, shape)
+    found = proof_needs(view, shape)
 
     assert found[first.id] == (rows[1].id, rows[2].id)
     assert found[second.id] == (rows[1].id, rows[2].id, later.id, first.id)
-    assert last_layers(found, shape) == {first.id: 2, second.id: 3}
+    assert proof_layers(found, shape) == {first.id: 2, second.id: 3}
 
 
 def test_a_part_that_its_group_landed_without_is_still_drawn_as_its_part() -> None:
@@ -266,9 +272,9 @@ def test_a_part_that_its_group_landed_without_is_still_drawn_as_its_part() -> No
     failed = replace(failed, state=State.CANCELLED)
     group, alone = a_row(3, State.DONE, kind="group"), a_row(4, State.CANCELLED)
     needs = {row.id: () for row in (part, failed, alone)} | {group.id: (part.id,)}
-    view = run_view(RUN, [part, failed, group, alone], needs, resting=False)
+    view = build_run_view(RUN, [part, failed, group, alone], needs, resting=False)
 
-    assert list(left_out(view, Shape(needs))) == [(group.id, (failed.id,))]
+    assert list(dropped_parts(view, DependencyGraph(needs))) == [(group.id, (failed.id,))]
 
 
 # ------------------------------------------------------------------ the report
@@ -279,7 +285,7 @@ def test_claims_of_one_dead_worker_are_not_told_as_workers() -> None:
     gone = [entry(9, "LEASE_EXPIRED", n, holder="one") for n in (1, 2)]
     made, _ = report_of(landed(2), [*a_story(1, 1), *a_story(2, 2), *gone], a_line(2))
 
-    html = page(made)
+    html = render_page(made)
 
     assert "2 workers lost" not in html
     assert "work of lost workers taken up 2 times" in html

@@ -11,11 +11,11 @@ import pytest
 
 import yaoki.faces.web
 from tests.builders import NOW, a_failure, a_spec, an_active_task
-from yaoki.core.decide.escalation import report
-from yaoki.core.decide.retry import Decision, decide_retry
+from yaoki.core.decide.escalation import build_escalation
+from yaoki.core.decide.retry import RetryDecision, decide_retry
 from yaoki.core.decide.rules import _disturbed
-from yaoki.core.model import Counts, Failure, Kind, Reason, Stage, Task, TaskKind, Work
-from yaoki.views.why import DECISIONS, RULES
+from yaoki.core.model import Counts, Failure, FailureKind, Reason, Stage, Task, TaskKind, Work
+from yaoki.views.why import DECISION_OF_EVENT, RULES
 
 WORDS = Path(yaoki.faces.web.__file__).with_name("static") / "words"
 SAID: list[tuple[str, str]] = [
@@ -43,11 +43,11 @@ def a_stuck_task(kind: TaskKind = TaskKind.CHANGE, failed: int = 3, faults: int 
     )
 
 
-def decisions() -> list[tuple[Task, Failure, Decision]]:
+def decisions() -> list[tuple[Task, Failure, RetryDecision]]:
     tasks = [a_stuck_task(kind, n, n) for kind in TaskKind for n in (0, 1, 3, 50)]
-    failures = [a_failure(kind, "it fell", check="tests") for kind in Kind]
-    failures += [a_failure(Kind.RATE_LIMIT, retry_after=timedelta(seconds=5))]
-    failures += [a_failure(ours=True), a_failure(retry_safe=False)]
+    failures = [a_failure(kind, "it fell", check="tests") for kind in FailureKind]
+    failures += [a_failure(FailureKind.RATE_LIMIT, retry_after=timedelta(seconds=5))]
+    failures += [a_failure(is_our_fault=True), a_failure(retry_safe=False)]
     return [
         (task, failure, decide_retry(task, failure, same, 0.5))
         for task in tasks
@@ -74,9 +74,9 @@ def test_why_it_was_decided_so_is_said_in_the_other_language() -> None:
 @pytest.mark.spec("12.5")
 def test_questions_of_our_own_are_asked_in_the_other_language() -> None:
     asked = {
-        report(task, failure, Reason.MAX_RETRIES, decision, NOW, ()).question.text
+        build_escalation(task, failure, Reason.MAX_RETRIES, decision, NOW, ()).question.text
         for task, failure, decision in decisions()
-        if failure.kind is not Kind.ESCALATE_REQUIRED
+        if failure.kind is not FailureKind.ESCALATE_REQUIRED
     }
 
     assert any("take over, waive or abort" in words for words in asked), asked
@@ -97,4 +97,4 @@ def test_every_rule_and_every_decision_has_words() -> None:
     assert rules == {f"rule.{rule}" for rule in RULES}
     for language in ("en", "ja"):
         keys = json.loads((WORDS / f"{language}.json").read_text()).keys()
-        assert {f"decision.{name}" for name in DECISIONS.values()} <= keys
+        assert {f"decision.{name}" for name in DECISION_OF_EVENT.values()} <= keys

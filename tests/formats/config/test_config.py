@@ -14,21 +14,27 @@ import pytest
 from hypothesis import given, strategies
 from hypothesis import settings as sampled
 
-from yaoki.core.model import Backoff, Kind
+from yaoki.core.model import Backoff, FailureKind
 from yaoki.core.settings.override import (
     with_cause,
     with_iterations,
     with_max_retries,
     within_iterations,
 )
-from yaoki.core.settings.settings import RETRYABLE, TIMES, Cause, Retry, Settings
+from yaoki.core.settings.settings import (
+    ORDERED_TIMES,
+    RETRYABLE_KINDS,
+    KindRetrySettings,
+    RetrySettings,
+    Settings,
+)
 from yaoki.errors import SettingsInvalid
-from yaoki.formats.config import Loaded, load_settings
+from yaoki.formats.config import LoadedSettings, load_settings
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
 
 
-def load(top: Path, text: str, name: str = "yaoki.toml") -> Loaded:
+def load(top: Path, text: str, name: str = "yaoki.toml") -> LoadedSettings:
     (top / name).write_text(textwrap.dedent(text), encoding="utf-8")
     return load_settings(top, {})
 
@@ -47,35 +53,38 @@ def defects(top: Path, text: str, name: str = "yaoki.toml") -> list[str]:
 def test_without_a_file_the_documented_defaults_hold(tmp_path: Path) -> None:
     loaded = load_settings(tmp_path, {})
 
-    most = {kind: rule.retries_max for kind, rule in loaded.settings.policy.rules.items()}
+    most = {kind: rule.retries_max for kind, rule in loaded.settings.retry_policy.rules.items()}
     assert most == {
-        Kind.INCOMPLETE: 3,
-        Kind.QUALITY_FAILURE: 3,
-        Kind.TIMEOUT: 2,
-        Kind.TRANSIENT_ERROR: 3,
-        Kind.RATE_LIMIT: 5,
-        Kind.CONFLICT: 2,
-        Kind.LOST: 6,
+        FailureKind.INCOMPLETE: 3,
+        FailureKind.QUALITY_FAILURE: 3,
+        FailureKind.TIMEOUT: 2,
+        FailureKind.TRANSIENT_ERROR: 3,
+        FailureKind.RATE_LIMIT: 5,
+        FailureKind.CONFLICT: 2,
+        FailureKind.LOST: 6,
     }
-    assert loaded.settings.policy.total_attempts_max == 12
-    assert loaded.settings.policy.content_retries_max == 3
-    assert loaded.settings.policy.rate_limit_wait_max == timedelta(hours=6)
+    assert loaded.settings.retry_policy.total_attempts_max == 12
+    assert loaded.settings.retry_policy.content_retries_max == 3
+    assert loaded.settings.retry_policy.rate_limit_wait_max == timedelta(hours=6)
     assert set(loaded.origin.values()) == {"default"}
     assert loaded.file is None
 
 
 @pytest.mark.spec("5.3")
 def test_the_default_waits_are_those_of_the_specification() -> None:
-    rules = Settings().policy.rules
+    rules = Settings().retry_policy.rules
 
     one, five = timedelta(seconds=1), timedelta(seconds=5)
-    assert rules[Kind.INCOMPLETE].backoff == Backoff(
+    assert rules[FailureKind.INCOMPLETE].backoff == Backoff(
         "exponential", one, 2.0, timedelta(seconds=30), 0.1
     )
-    assert rules[Kind.RATE_LIMIT].backoff == Backoff(
+    assert rules[FailureKind.RATE_LIMIT].backoff == Backoff(
         "exponential", five, 2.0, timedelta(seconds=60), 0.2
     )
-    assert (rules[Kind.TIMEOUT].backoff.type, rules[Kind.TIMEOUT].backoff.initial) == (
+    assert (
+        rules[FailureKind.TIMEOUT].backoff.type,
+        rules[FailureKind.TIMEOUT].backoff.initial,
+    ) == (
         "fixed",
         five,
     )
@@ -136,16 +145,23 @@ def test_the_keys_of_the_source_document_are_read(tmp_path: Path) -> None:
     )
 
     settings = loaded.settings
-    rules = settings.policy.rules
-    listed = {Kind.INCOMPLETE, Kind.QUALITY_FAILURE, Kind.TIMEOUT, Kind.RATE_LIMIT}
-    assert set(rules) == {*listed, Kind.CONFLICT, Kind.LOST}, "no list switches these two off"
-    assert rules[Kind.INCOMPLETE].retries_max == 2
-    assert rules[Kind.INCOMPLETE].backoff.type == "linear"
-    assert rules[Kind.INCOMPLETE].backoff.initial == timedelta(milliseconds=500)
-    assert rules[Kind.RATE_LIMIT].retries_max == 8
-    assert rules[Kind.RATE_LIMIT].backoff.initial == timedelta(milliseconds=100)
-    assert rules[Kind.RATE_LIMIT].backoff.maximum == timedelta(seconds=60)
-    assert settings.retry.cause(Kind.RATE_LIMIT).modification_hint == "slower"
+    rules = settings.retry_policy.rules
+    listed = {
+        FailureKind.INCOMPLETE,
+        FailureKind.QUALITY_FAILURE,
+        FailureKind.TIMEOUT,
+        FailureKind.RATE_LIMIT,
+    }
+    assert set(rules) == {*listed, FailureKind.CONFLICT, FailureKind.LOST}, (
+        "no list switches these two off"
+    )
+    assert rules[FailureKind.INCOMPLETE].retries_max == 2
+    assert rules[FailureKind.INCOMPLETE].backoff.type == "linear"
+    assert rules[FailureKind.INCOMPLETE].backoff.initial == timedelta(milliseconds=500)
+    assert rules[FailureKind.RATE_LIMIT].retries_max == 8
+    assert rules[FailureKind.RATE_LIMIT].backoff.initial == timedelta(milliseconds=100)
+    assert rules[FailureKind.RATE_LIMIT].backoff.maximum == timedelta(seconds=60)
+    assert settings.retry.settings_for(FailureKind.RATE_LIMIT).modification_hint == "slower"
     assert settings.recovery.snapshot_retention_hours == 48
     assert not settings.recovery.enable_snapshots
     assert not settings.recovery.partial_commit_enabled
@@ -248,7 +264,7 @@ def test_very_small_times_are_possible(tmp_path: Path) -> None:
         """,
     ).settings.limits
 
-    assert [getattr(limits, name) for name in TIMES] == [0.02, 0.1, 0.2, 0.3, 0.3]
+    assert [getattr(limits, name) for name in ORDERED_TIMES] == [0.02, 0.1, 0.2, 0.3, 0.3]
 
 
 @pytest.mark.spec("15", "2.2")
@@ -282,7 +298,7 @@ def test_times_out_of_order_are_refused_and_both_named(
 
 @given(
     strategies.dictionaries(
-        strategies.sampled_from(list(TIMES)), strategies.floats(0.001, 10_000), max_size=5
+        strategies.sampled_from(list(ORDERED_TIMES)), strategies.floats(0.001, 10_000), max_size=5
     )
 )
 @sampled(max_examples=60, deadline=None)
@@ -290,7 +306,9 @@ def test_times_out_of_order_are_refused_and_both_named(
 def test_whatever_is_accepted_is_in_order(
     tmp_path_factory: pytest.TempPathFactory, written: dict[str, float]
 ) -> None:
-    """Only a lease that nobody wrote may be longer than the warning: see the floor of `TIMES`."""
+    """Only a lease that nobody wrote may be longer than the warning: see the floor of
+    `ORDERED_TIMES`.
+    """
     top = tmp_path_factory.mktemp("top")
     text = "[limits]\n" + "".join(f"{name} = {value!r}\n" for name, value in written.items())
     try:
@@ -298,7 +316,7 @@ def test_whatever_is_accepted_is_in_order(
     except SettingsInvalid:
         return
 
-    heartbeat, lease, warning, hang, deadline = (getattr(limits, name) for name in TIMES)
+    heartbeat, lease, warning, hang, deadline = (getattr(limits, name) for name in ORDERED_TIMES)
     assert heartbeat < lease
     assert warning < hang <= deadline
     assert lease < warning or "lease_s" not in written
@@ -412,7 +430,7 @@ VALUES: Any = strategies.recursive(
 )
 KEYS = strategies.sampled_from(
     [
-        *(f"retry.cause_specific.{kind}.max_retries" for kind in RETRYABLE),
+        *(f"retry.cause_specific.{kind}.max_retries" for kind in RETRYABLE_KINDS),
         *("retry", "retry.default_backoff", "retry.default_backoff.type", "retry.cause_specific"),
         *("limits", "limits.parallel", "limits.adopt", "agents", "agents.a", "checks.a.run"),
         *("agent", "patterns", "language", "ui", "store.url", "other", "retry.retryable_failures"),
@@ -442,37 +460,40 @@ def test_any_file_is_read_or_refused(
 
 @pytest.mark.spec("5.6")
 def test_overrides_leave_what_they_do_not_name() -> None:
-    usual = Retry()
+    usual = RetrySettings()
 
     none, two = with_max_retries(usual, 0), with_max_retries(usual, 2)
 
-    assert [none.rule(kind).retries_max for kind in RETRYABLE] == [0, 0, 0, 0, 0, 0, 6]
-    assert [two.rule(kind).retries_max for kind in RETRYABLE] == [2, 2, 2, 3, 5, 2, 6]
+    assert [none.rule_for(kind).retries_max for kind in RETRYABLE_KINDS] == [0, 0, 0, 0, 0, 0, 6]
+    assert [two.rule_for(kind).retries_max for kind in RETRYABLE_KINDS] == [2, 2, 2, 3, 5, 2, 6]
     assert (none.content_retries_max, two.content_retries_max) == (0, 2)
-    assert none.rule(Kind.RATE_LIMIT).backoff == usual.rule(Kind.RATE_LIMIT).backoff
+    assert (
+        none.rule_for(FailureKind.RATE_LIMIT).backoff
+        == usual.rule_for(FailureKind.RATE_LIMIT).backoff
+    )
 
 
 @pytest.mark.spec("5.6")
 def test_naming_a_kind_allows_its_retry() -> None:
-    without = replace(Retry(), retryable_failures=(Kind.INCOMPLETE,))
+    without = replace(RetrySettings(), retryable_failures=(FailureKind.INCOMPLETE,))
 
-    named = with_cause(without, Kind.TIMEOUT, Cause(max_retries=1))
+    named = with_cause(without, FailureKind.TIMEOUT, KindRetrySettings(max_retries=1))
 
-    assert named.retryable_failures == (Kind.INCOMPLETE, Kind.TIMEOUT)
-    assert named.rule(Kind.TIMEOUT).retries_max == 1
+    assert named.retryable_failures == (FailureKind.INCOMPLETE, FailureKind.TIMEOUT)
+    assert named.rule_for(FailureKind.TIMEOUT).retries_max == 1
 
 
 @pytest.mark.spec("5.6")
 def test_iterations_count_the_first_try() -> None:
-    assert with_iterations(Retry(), 10).content_retries_max == 9
-    assert within_iterations(with_max_retries(Retry(), 9), 4).content_retries_max == 3
-    assert within_iterations(with_max_retries(Retry(), 1), 4).content_retries_max == 1
+    assert with_iterations(RetrySettings(), 10).content_retries_max == 9
+    assert within_iterations(with_max_retries(RetrySettings(), 9), 4).content_retries_max == 3
+    assert within_iterations(with_max_retries(RetrySettings(), 1), 4).content_retries_max == 1
 
 
 @pytest.mark.spec("5.6")
 def test_no_retries_in_the_settings_hold_for_all_content() -> None:
     """The shipped number of a single kind must not let it slip past the common zero."""
-    assert Retry(default_max_retries=0).content_retries_max == 0
+    assert RetrySettings(default_max_retries=0).content_retries_max == 0
 
 
 # ------------------------------------------------------------------ cost and reference

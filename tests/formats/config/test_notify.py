@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from yaoki.core.settings.addresses import loopback, web_defect
-from yaoki.core.settings.settings import NOTICES, Notify
+from yaoki.core.settings.addresses import is_loopback_address, web_defect
+from yaoki.core.settings.settings import NOTICE_EVENTS, NotificationSettings
 from yaoki.errors import SettingsInvalid
 from yaoki.formats.config import load_settings
 
 
-def load(top: Path, text: str) -> Notify:
+def load(top: Path, text: str) -> NotificationSettings:
     (top / "yaoki.toml").write_text(f"[notify]\n{text}\n", encoding="utf-8")
     return load_settings(top, {}).settings.notify
 
@@ -42,8 +42,12 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.spec("10.5")
 def test_nothing_is_sent_and_everything_is_told_unless_said_otherwise() -> None:
-    assert Notify().channels == ()
-    assert Notify().events == NOTICES == ("escalated", "finished", "paused", "warning")
+    assert NotificationSettings().channels == ()
+    assert (
+        NotificationSettings().events
+        == NOTICE_EVENTS
+        == ("escalated", "finished", "paused", "warning")
+    )
 
 
 @pytest.mark.spec("15", "0.6")
@@ -99,7 +103,7 @@ def test_a_defect_is_refused_and_no_address_is_repeated(
     ],
 )
 def test_only_this_machine_is_this_machine(address: str, local: bool) -> None:
-    assert loopback(address) is local
+    assert is_loopback_address(address) is local
     assert bool(web_defect(address, http=False)) is (not local and "https" not in address)
 
 

@@ -13,32 +13,32 @@ import psutil
 import pytest
 
 from tests.time_limits import has_line, reached
-from yaoki.adapters.agents.availability import answering
-from yaoki.adapters.agents.preset import describe
-from yaoki.adapters.checks.readers.choice import recognised
+from yaoki.adapters.agents.availability import probe_presets
+from yaoki.adapters.agents.preset import load_preset
+from yaoki.adapters.checks.readers.choice import recognise_reader
 from yaoki.core.settings.settings import Settings
 from yaoki.formats.discovery import (
     Discovery,
-    Found,
-    Here,
-    State,
-    Tree,
-    Tried,
-    find,
-    install_of,
-    is_wanted,
+    FoundAgent,
+    FoundCheck,
+    RepositoryFiles,
+    TrialResult,
+    TrialState,
+    find_checks,
+    install_command,
+    is_text_needed,
     settings_text,
 )
-from yaoki.formats.discovery.table import languages
-from yaoki.formats.plan.settings_parts import settled
+from yaoki.formats.discovery.table import load_languages
+from yaoki.formats.plan.settings_parts import read_settings_parts
 
 PYTEST = "python -m pytest -q --junit-xml {report}"
 PACKAGE = {"scripts": {"test": "vitest run", "lint": "eslint ."}, "devDependencies": {"vitest": ""}}
 
 
 def found(files: Mapping[str, str]) -> Discovery:
-    texts = {path: text for path, text in files.items() if is_wanted(path)}
-    return find(Tree(frozenset(files), texts))
+    texts = {path: text for path, text in files.items() if is_text_needed(path)}
+    return find_checks(RepositoryFiles(frozenset(files), texts))
 
 
 def commands(files: Mapping[str, str]) -> dict[str, str]:
@@ -237,8 +237,8 @@ def test_a_makefile_that_may_do_more_than_what_was_found_elsewhere_is_named() ->
     apart = {"backend/pyproject.toml": "[tool.pytest.ini_options]\n", "Makefile": makefile}
     together = {"pyproject.toml": "[tool.pytest.ini_options]\n", "Makefile": makefile}
 
-    assert [one.command for one in found(apart).passed_over] == ["make test"]
-    assert [one.command for one in found(together).passed_over] == []
+    assert [one.command for one in found(apart).skipped_checks] == ["make test"]
+    assert [one.command for one in found(together).skipped_checks] == []
     assert "make-lint" in commands(apart)
 
 
@@ -286,39 +286,47 @@ def test_a_source_layout_is_proven_in_the_worktree_and_not_where_it_is_installed
 
 @pytest.mark.spec("12.3")
 def test_every_tool_of_the_tables_has_a_remedy_and_every_check_a_name_of_its_own() -> None:
-    for language in languages():
+    for language in load_languages():
         for tool in language.tool:
             installs = [tool.install, *(manager.install for manager in language.manager)]
             assert any(installs), f"{language.name}: {tool.name}"
     held = found({path: text for files, _ in CASES.values() for path, text in files.items()})
     names = [one.name for one in held.checks]
     assert len(names) == len(set(names)) > 30
-    assert install_of("go") == "apt install golang-go, or brew install go"
-    assert recognised(found(CASES["uv"][0]).checks[0].run) == "pytest"
+    assert install_command("go") == "apt install golang-go, or brew install go"
+    assert recognise_reader(found(CASES["uv"][0]).checks[0].run) == "pytest"
 
 
 # ------------------------------------------------------------------ what is written
 
 
-def a_check(name: str = "tests", **more: object) -> Found:
-    held = Found(name, "pytest", "tests", "Python", "pyproject.toml", run=("a", 'b"c\\'))
+def a_check(name: str = "tests", **more: object) -> FoundCheck:
+    held = FoundCheck(name, "pytest", "tests", "Python", "pyproject.toml", run=("a", 'b"c\\'))
     return replace(held, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.spec("12.3", "15")
 def test_what_is_written_is_read_back_and_can_be_used() -> None:
-    agents = [Here("claude", "Claude Code", True, "2.1"), Here("codex", "Codex", False, "hangs")]
+    agents = [
+        FoundAgent("claude", "Claude Code", True, "2.1"),
+        FoundAgent("codex", "Codex", False, "hangs"),
+    ]
     tried = [
-        Tried(a_check(), State.GREEN),
-        Tried(
+        TrialResult(a_check(), TrialState.GREEN),
+        TrialResult(
             a_check("web", folder="web", env={"A": "b"}),
-            State.RED,
+            TrialState.RED,
             "red: 2 failures",
             2,
-            known=True,
+            has_comparable_failures=True,
         ),
-        Tried(a_check("gone"), State.MISSING, "go is not installed\nreally", next="apt install go"),
-        Tried(a_check("slow"), State.CUT_OFF, "did not end"),
+        TrialResult(
+            a_check("gone"),
+            TrialState.MISSING,
+            "go is not installed\nreally",
+            next_command="apt install go",
+        ),
+        TrialResult(a_check("slow"), TrialState.CUT_OFF, "did not end"),
     ]
 
     text = settings_text(agents, tried)
@@ -333,14 +341,14 @@ def test_what_is_written_is_read_back_and_can_be_used() -> None:
     assert "# cannot run here: go is not installed really\n# what helps: apt install go" in text
     assert "# [checks.gone]" in text
     own = Settings(agent=("claude",), agents=held["agents"], checks=held["checks"])
-    assert [spec.name for spec in settled(own).checks] == ["tests", "web", "slow"]
+    assert [spec.name for spec in read_settings_parts(own).checks] == ["tests", "web", "slow"]
 
 
 @pytest.mark.spec("12.3")
 def test_foreign_words_cannot_leave_their_comment() -> None:
     words = "x\n[limits]\nparallel = 99\r\x1b[2J\x07"
 
-    text = settings_text([], [Tried(a_check(), State.BROKEN, words, next=words)])
+    text = settings_text([], [TrialResult(a_check(), TrialState.BROKEN, words, next_command=words)])
 
     assert tomllib.loads(text)["limits"] == {"parallel": 2}
     assert "\x1b" not in text
@@ -372,19 +380,22 @@ def test_agents_are_asked_at_once_and_one_that_hangs_is_ended(tmp_path: Path) ->
     good = a_program(tmp_path, "good", "echo '  '; echo 'agent 1.2.3'")
     hangs = a_program(tmp_path, "hangs", f"echo $$ > {pid}; exec sleep 60")
     falls = a_program(tmp_path, "falls", "echo no key >&2; exit 3")
-    about = describe("claude")
+    about = load_preset("claude")
     programs = (good, hangs, falls, str(tmp_path / "none"))
     asked = [replace(about, program=program) for program in programs]
 
     held, limit_s = reached(
-        lambda limit_s: answering(asked, timedelta(seconds=limit_s)),
-        lambda seen: has_line(pid) and "did not end" not in seen[0].words + seen[2].words,
+        lambda limit_s: probe_presets(asked, timedelta(seconds=limit_s)),
+        lambda seen: (
+            has_line(pid)
+            and "did not end" not in seen[0].version_or_reason + seen[2].version_or_reason
+        ),
         (2.0, 8.0, 32.0),
     )
 
-    assert [one.answers for one in held] == [True, False, False, False]
-    assert held[0].words == "agent 1.2.3"
-    assert f"did not end within {limit_s:g} s" in held[1].words
-    assert held[2].words == "exit code 3: no key"
-    assert "not on the PATH" in held[3].words
+    assert [one.is_responding for one in held] == [True, False, False, False]
+    assert held[0].version_or_reason == "agent 1.2.3"
+    assert f"did not end within {limit_s:g} s" in held[1].version_or_reason
+    assert held[2].version_or_reason == "exit code 3: no key"
+    assert "not on the PATH" in held[3].version_or_reason
     assert not psutil.pid_exists(int(pid.read_text()))

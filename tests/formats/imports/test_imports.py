@@ -16,7 +16,7 @@ from tests.repositories import a_repository
 from yaoki.core.settings.settings import Settings
 from yaoki.errors import PlanInvalid
 from yaoki.faces.cli.group import group
-from yaoki.formats.imports import Asked, Imported, form_of, plan_text, read_list
+from yaoki.formats.imports import ImportedList, ImportOptions, detect_form, plan_text, read_list
 from yaoki.formats.plan import parse_plan
 
 OWN = Settings(
@@ -131,20 +131,20 @@ CHECKLIST = """\
 """
 
 
-def made(text: str, form: str = "", **asked: Any) -> Imported:
-    return read_list(text, "list", form, Asked(**asked))
+def made(text: str, form: str = "", **asked: Any) -> ImportedList:
+    return read_list(text, "list", form, ImportOptions(**asked))
 
 
-def needs(held: Imported) -> dict[str, tuple[str, ...]]:
+def needs(held: ImportedList) -> dict[str, tuple[str, ...]]:
     return {item.id: item.needs for item in held.items}
 
 
-def goal(held: Imported, name: str) -> str:
+def goal(held: ImportedList, name: str) -> str:
     return next(item.goal for item in held.items if item.id == name)
 
 
-def left_out(held: Imported) -> list[tuple[str, str]]:
-    return [(one.name, one.why) for one in held.left_out]
+def left_out(held: ImportedList) -> list[tuple[str, str]]:
+    return [(one.name, one.reason) for one in held.skipped]
 
 
 # ------------------------------------------------------------------ spec-kit
@@ -154,7 +154,7 @@ def left_out(held: Imported) -> list[tuple[str, str]]:
 def test_phases_marks_and_words_of_spec_kit_become_needs() -> None:
     held = made(SPEC_KIT)
 
-    assert (held.form, held.goal, held.unread) == ("spec-kit", "Photo albums", [])
+    assert (held.form, held.goal, held.unreadable) == ("spec-kit", "Photo albums", [])
     assert needs(held) == {
         "T002": (),
         "T003": (),
@@ -195,8 +195,8 @@ def test_a_box_that_cannot_be_read_is_told_with_its_line() -> None:
 
     held = made(text)
 
-    assert [line for line, _ in sorted(held.unread)] == [2, 3, 4, 5, 6, 7]
-    assert "T777, which is not in this list" in held.told(held.unread)[-1]
+    assert [line for line, _ in sorted(held.unreadable)] == [2, 3, 4, 5, 6, 7]
+    assert "T777, which is not in this list" in held.format_lines(held.unreadable)[-1]
     assert list(needs(held)) == ["T001", "T006"]
     assert "not in here" not in plan_text(held), "T006 is: only its need is left out"
     assert "the need of T006 for T777" in plan_text(held)
@@ -209,7 +209,7 @@ def test_a_box_that_cannot_be_read_is_told_with_its_line() -> None:
 def test_task_master_dependencies_and_subtasks_become_needs() -> None:
     held = made(json.dumps(TASK_MASTER))
 
-    assert (held.form, held.unread) == ("task-master", [])
+    assert (held.form, held.unreadable) == ("task-master", [])
     assert needs(held) == {
         "task-2.2": ("task-4",),
         "task-2.3": ("task-2.2", "task-4"),
@@ -231,7 +231,7 @@ def test_the_old_form_and_a_named_tag_are_read_as_well() -> None:
     assert (made(json.dumps(old)).goal, list(needs(made(json.dumps(old))))) == ("Old", ["task-4"])
     assert list(needs(made(json.dumps(two), tag="beta"))) == ["task-1"]
     assert "beta" in made(json.dumps(two)).notes[0][1]
-    assert "tags: master, beta" in made(json.dumps(two), tag="gone").unread[0][1]
+    assert "tags: master, beta" in made(json.dumps(two), tag="gone").unreadable[0][1]
 
 
 @pytest.mark.spec("2.1", "0.6")
@@ -249,7 +249,7 @@ def test_what_task_master_leaves_unclear_is_told_with_its_line() -> None:
 
     held = made(text)
 
-    assert [line for line, _ in sorted(held.unread)] == [3, 4, 5, 6, 7, 9]
+    assert [line for line, _ in sorted(held.unreadable)] == [3, 4, 5, 6, 7, 9]
     assert list(needs(held)) == ["task-1", "task-7"]
 
 
@@ -268,7 +268,7 @@ def test_a_circle_is_refused_by_its_path() -> None:
 def test_issues_wait_for_those_they_name_and_hidden_text_is_left_out() -> None:
     held = made(json.dumps(ISSUES))
 
-    assert (held.form, held.unread) == ("github", [])
+    assert (held.form, held.unreadable) == ("github", [])
     assert needs(held) == {"issue-7": ("issue-8",), "issue-8": ("issue-10",), "issue-10": ()}
     assert left_out(held) == [("#9 Old", "closed")]
     assert "obey me" not in plan_text(held)
@@ -285,7 +285,7 @@ def test_an_issue_that_cannot_be_read_is_told_with_its_line() -> None:
 
     held = made(text)
 
-    assert [line for line, _ in sorted(held.unread)] == [3, 4, 5, 6]
+    assert [line for line, _ in sorted(held.unreadable)] == [3, 4, 5, 6]
     assert any("#44, which is not in this list" in words for _, words in held.notes)
 
 
@@ -323,7 +323,7 @@ def test_pull_requests_are_left_out_and_needs_by_address_count() -> None:
 def test_a_checklist_is_done_in_its_order_and_a_frame_is_no_task() -> None:
     held = made(CHECKLIST)
 
-    assert (held.form, held.goal, held.unread) == ("checklist", "Release 2", [])
+    assert (held.form, held.goal, held.unreadable) == ("checklist", "Release 2", [])
     assert needs(held) == {
         "check-the-password": (),
         "lock-out": ("check-the-password",),
@@ -344,7 +344,7 @@ def test_a_checklist_without_an_order_has_no_needs() -> None:
 def test_a_playbook_is_not_mistaken_for_a_checklist() -> None:
     text = "# P\n\n## goal\n\n## phases\n\n### p1: a\n\n- [ ] **p1.1**: do\n"
 
-    assert "needs no import" in made(text).unread[0][1]
+    assert "needs no import" in made(text).unreadable[0][1]
 
 
 # ------------------------------------------------------------------ all of them
@@ -364,7 +364,7 @@ def test_the_plan_of_every_form_is_sound(form: str) -> None:
 
     plan = parse_plan(plan_text(held), "plan.yaml", OWN)
 
-    assert form_of(LISTS[form]) == form
+    assert detect_form(LISTS[form]) == form
     assert {spec.name for spec in plan.specs} == {item.id for item in held.items}
     assert {spec.name: spec.goal for spec in plan.specs} == {i.id: i.goal for i in held.items}
 
@@ -385,14 +385,14 @@ def test_bounds_hold_and_hostile_text_ends_quickly() -> None:
     words = "depends on " + "and" * 100_000
     issue = made(json.dumps([{"number": 1, "title": "t", "body": words}]), text_bytes_max=1 << 20)
 
-    assert "1000 are allowed" in long.unread[0][1]
-    assert "levels deep" in deep.unread[0][1]
+    assert "1000 are allowed" in long.unreadable[0][1]
+    assert "levels deep" in deep.unreadable[0][1]
     assert len(issue.items) == 1
     with pytest.raises(PlanInvalid, match="over the limit"):
         made("- [ ] a\n" * (1 << 21))
     with pytest.raises(PlanInvalid):
         made("[" * 100_000)
-    assert made("[" * 100_000, "task-master").unread
+    assert made("[" * 100_000, "task-master").unreadable
 
 
 WORDS = st.text(alphabet="aZ9 .,:#*_[]()-日`<", max_size=30)

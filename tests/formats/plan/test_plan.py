@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given, settings, strategies
 
 from yaoki.core.machine.codec import from_data, to_data
-from yaoki.core.model import CheckSpec, Kind, OnFailure, TaskKind
-from yaoki.core.settings.settings import Limits, Settings
+from yaoki.core.model import CheckSpec, FailureKind, OnFailure, TaskKind
+from yaoki.core.settings.settings import LimitSettings, Settings
 from yaoki.errors import PlanInvalid, SettingsInvalid
 from yaoki.formats.plan import Plan, check_settings, load_plan, parse_plan, plan_schema
 
@@ -228,7 +228,7 @@ def test_a_bad_check_of_the_settings_is_said_with_the_settings_name() -> None:
 def test_no_retries_means_none_of_any_kind_but_an_interruption() -> None:
     policy = plan(tasks("{id: one, goal: x, retry: {max_retries: 0}}")).specs[0].policy
 
-    assert {kind for kind, rule in policy.rules.items() if rule.retries_max} == {Kind.LOST}
+    assert {kind for kind, rule in policy.rules.items() if rule.retries_max} == {FailureKind.LOST}
     assert policy.content_retries_max == 0
 
 
@@ -237,8 +237,15 @@ def test_a_number_of_retries_holds_for_the_content_only() -> None:
     policy = plan(tasks("{id: one, goal: x, retry: {max_retries: 1}}")).specs[0].policy
 
     most = {kind: rule.retries_max for kind, rule in policy.rules.items()}
-    assert {most[kind] for kind in (Kind.INCOMPLETE, Kind.QUALITY_FAILURE, Kind.TIMEOUT)} == {1}
-    assert (most[Kind.TRANSIENT_ERROR], most[Kind.RATE_LIMIT], most[Kind.LOST]) == (3, 5, 6)
+    assert {
+        most[kind]
+        for kind in (FailureKind.INCOMPLETE, FailureKind.QUALITY_FAILURE, FailureKind.TIMEOUT)
+    } == {1}
+    assert (
+        most[FailureKind.TRANSIENT_ERROR],
+        most[FailureKind.RATE_LIMIT],
+        most[FailureKind.LOST],
+    ) == (3, 5, 6)
     assert policy.content_retries_max == 1
 
 
@@ -249,7 +256,7 @@ def test_one_kind_may_have_its_own_retries_and_waits() -> None:
         plan(tasks(f"{{id: one, goal: x, retry: {{max_retries: 2, {cause}}}}}")).specs[0].policy
     )
 
-    rule = policy.rules[Kind.RATE_LIMIT]
+    rule = policy.rules[FailureKind.RATE_LIMIT]
     assert rule.retries_max == 7
     assert rule.backoff.initial == timedelta(milliseconds=10)
     assert (rule.backoff.maximum, rule.backoff.jitter) == (timedelta(seconds=60), 0.2)
@@ -260,7 +267,7 @@ def test_a_number_for_one_kind_of_content_can_be_reached() -> None:
     cause = "{cause_specific: {QUALITY_FAILURE: {max_retries: 5}}}"
     policy = plan(tasks(f"{{id: one, goal: x, retry: {cause}}}")).specs[0].policy
 
-    assert policy.rules[Kind.QUALITY_FAILURE].retries_max == 5
+    assert policy.rules[FailureKind.QUALITY_FAILURE].retries_max == 5
     assert policy.content_retries_max == 5
 
 
@@ -278,8 +285,8 @@ def test_max_iterations_bounds_the_tries_at_the_content(written: str, content: i
     policy = plan(tasks(f"{{id: one, goal: x, {written}}}")).specs[0].policy
 
     assert policy.content_retries_max == content
-    assert policy.rules[Kind.QUALITY_FAILURE].retries_max == content
-    assert policy.rules[Kind.RATE_LIMIT].retries_max == 5
+    assert policy.rules[FailureKind.QUALITY_FAILURE].retries_max == content
+    assert policy.rules[FailureKind.RATE_LIMIT].retries_max == 5
 
 
 def test_a_budget_of_attempts_lowers_the_total() -> None:
@@ -541,7 +548,7 @@ def test_an_alias_is_refused_so_that_no_plan_can_grow_in_memory() -> None:
 
 @pytest.mark.spec("11.5")
 def test_too_much_is_refused_with_the_number_and_the_limit() -> None:
-    small = Settings(limits=Limits(pending_tasks=2, task_text_bytes=20))
+    small = Settings(limits=LimitSettings(pending_tasks=2, task_text_bytes=20))
     many = tasks("{id: a, goal: x}", "{id: b, goal: x}", f"{{id: c, goal: {'x' * 21}}}")
 
     assert defects(many, small) == [

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies
 
 from yaoki.core.machine.codec import from_data, to_data
-from yaoki.core.model import Kind, Spec, TaskKind
+from yaoki.core.model import FailureKind, TaskKind, TaskSpec
 from yaoki.core.settings.settings import Settings
 from yaoki.errors import PlanInvalid
 from yaoki.formats.plan import Plan, load_plan, parse_plan
@@ -62,7 +62,7 @@ def read(text: str, given: Settings = GIVEN) -> Plan:
     return parse_plan(text, "playbook-small.md", given)
 
 
-def small(*phases: str, final: str = "", given: Settings = GIVEN) -> dict[str, Spec]:
+def small(*phases: str, final: str = "", given: Settings = GIVEN) -> dict[str, TaskSpec]:
     """The tasks of a playbook by name."""
     tail = f"\n## final_tasks\n\n{final}" if final else ""
     return {spec.name: spec for spec in read(HEAD + "".join(phases) + tail, given).specs}
@@ -138,7 +138,7 @@ def test_the_words_are_in_the_language_of_the_settings() -> None:
 @pytest.mark.spec("2.5", "2.6")
 def test_what_a_playbook_becomes_survives_the_journal() -> None:
     for spec in load_plan(PLAYBOOK, JUDGED).specs:
-        assert from_data(Spec, json.loads(json.dumps(to_data(spec)))) == spec
+        assert from_data(TaskSpec, json.loads(json.dumps(to_data(spec)))) == spec
 
 
 @pytest.mark.spec("2.5", "0.4")
@@ -149,7 +149,7 @@ def test_max_iterations_counts_every_try_of_each_subtask_of_its_phase() -> None:
 
     retries = [specs[name].policy.content_retries_max for name in ("p1.1", "p2.1", "p2.2")]
     assert retries == [GIVEN.retry.content_retries_max, 4, 4]
-    assert specs["p2.1"].policy.rules[Kind.RATE_LIMIT].retries_max == 5
+    assert specs["p2.1"].policy.rules[FailureKind.RATE_LIMIT].retries_max == 5
 
 
 @pytest.mark.spec("2.5", "9.1")

@@ -14,13 +14,13 @@ from hypothesis import settings as sampled
 
 from tests.builders import a_task
 from yaoki.core.decide import integrity
-from yaoki.core.model import CONTENT, Failure, Item, Kind
-from yaoki.core.prompt import compose, what_failed
+from yaoki.core.model import CONTENT_KINDS, Failure, FailureKind, FindingItem
+from yaoki.core.prompt import compose_prompt, describe_failure
 from yaoki.core.settings.settings import LANGUAGES, PATTERNS
 from yaoki.errors import TemplateInvalid, Unknown
-from yaoki.formats.prompts import KINDS, PARAMS, PromptTree, check_tree, sample
-from yaoki.formats.prompts.location import SHIPPED
-from yaoki.formats.prompts.values import COMMON, OWN, RECORD_KEYS
+from yaoki.formats.prompts import KINDS, PARAMS, PromptLibrary, check_templates, sample_failure
+from yaoki.formats.prompts.location import SHIPPED_FOLDER
+from yaoki.formats.prompts.values import COMMON_PARAMS, OWN_PARAMS, RECORD_KEYS
 
 ISSUE = "steps/retry/issue"
 EVERY = [*KINDS, *PATTERNS, "failed"]
@@ -63,14 +63,18 @@ def declared(body: str, *params: str) -> str:
 
 
 def a_failure(**more: Any) -> Failure:
-    held: dict[str, Any] = {"kind": Kind.QUALITY_FAILURE, "message": "m", "pattern": "test-failed"}
+    held: dict[str, Any] = {
+        "kind": FailureKind.QUALITY_FAILURE,
+        "message": "m",
+        "pattern": "test-failed",
+    }
     return Failure(**{**held, **more})
 
 
 def told(folder: Path, body: str, *params: str, **more: Any) -> str:
     """What a template of the project makes of a failing test."""
     write(folder, declared(body, *params))
-    made = PromptTree(folder).tell(a_failure(**more), {})
+    made = PromptLibrary(folder).write(a_failure(**more), {})
     assert not made.fault
     return made.text
 
@@ -78,8 +82,8 @@ def told(folder: Path, body: str, *params: str, **more: Any) -> str:
 def fault(folder: Path, text: str, **more: Any) -> str:
     write(folder, text)
     failure = a_failure(**more)
-    made = PromptTree(folder).tell(failure, {})
-    assert made.text == what_failed(failure, {})
+    made = PromptLibrary(folder).write(failure, {})
+    assert made.text == describe_failure(failure, {})
     assert made.path == ""
     assert made.steps[-1] == "built-in words: used"
     return made.fault
@@ -92,13 +96,15 @@ def fault(folder: Path, text: str, **more: Any) -> str:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", EVERY)
 def test_every_kind_and_pattern_has_words_that_hold_its_params(name: str, language: str) -> None:
-    made = PromptTree(None, language).trial(name, sample("" if name == "failed" else name))
+    made = PromptLibrary(None, language).try_template(
+        name, sample_failure("" if name == "failed" else name)
+    )
 
     assert made.fault == ""
     adaptation = "" if name == "failed" else f"_{name}"
     assert made.path == f"shipped/{language}/{ISSUE}/f_failed{adaptation}.md"
-    params = sample(name).params if name in OWN else {}
-    for param in OWN.get(name, ()):
+    params = sample_failure(name).params if name in OWN_PARAMS else {}
+    for param in OWN_PARAMS.get(name, ()):
         for word in _words(params[param]):
             assert word in made.text, f"{param} is not shown"
 
@@ -114,26 +120,26 @@ def _words(value: Any) -> list[str]:
 @pytest.mark.spec("7.2", "7.4")
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_shipped_templates_have_no_defect(language: str) -> None:
-    assert check_tree(SHIPPED / language) == ()
-    assert len(list((SHIPPED / language / ISSUE).iterdir())) == len(EVERY)
+    assert check_templates(SHIPPED_FOLDER / language) == ()
+    assert len(list((SHIPPED_FOLDER / language / ISSUE).iterdir())) == len(EVERY)
 
 
 @pytest.mark.spec("7.4")
 def test_both_languages_declare_the_same_params() -> None:
-    trees = [PromptTree(None, language) for language in LANGUAGES]
+    trees = [PromptLibrary(None, language) for language in LANGUAGES]
 
     for name in EVERY:
-        first, *others = ({*tree.show(name).params} for tree in trees)
+        first, *others = ({*tree.view_template(name).params} for tree in trees)
         assert all(params == first for params in others), name
 
 
 @pytest.mark.spec("7.4")
 def test_the_words_of_a_timeout_name_both_times_and_ask_for_smaller_steps() -> None:
     params = {"timeoutSeconds": 1200, "elapsedSeconds": 1200.4}
-    failure = Failure(Kind.TIMEOUT, "the agent was ended", params=params)
+    failure = Failure(FailureKind.TIMEOUT, "the agent was ended", params=params)
 
-    english = PromptTree(None, "en").tell(failure, {}).text
-    japanese = PromptTree(None, "ja").tell(failure, {}).text
+    english = PromptLibrary(None, "en").write(failure, {}).text
+    japanese = PromptLibrary(None, "ja").write(failure, {}).text
 
     assert "limit: 1200 s\n- Time used: 1200.4 s" in english
     assert "smaller steps" in english
@@ -149,9 +155,11 @@ def test_the_words_of_a_timeout_name_both_times_and_ask_for_smaller_steps() -> N
 def test_the_words_of_incomplete_work_ask_for_all_of_it(
     language: str, words: tuple[str, ...]
 ) -> None:
-    failure = Failure(Kind.INCOMPLETE, "half of it is missing", items=(Item("a.py", "cut off"),))
+    failure = Failure(
+        FailureKind.INCOMPLETE, "half of it is missing", items=(FindingItem("a.py", "cut off"),)
+    )
 
-    text = PromptTree(None, language).tell(failure, {}).text
+    text = PromptLibrary(None, language).write(failure, {}).text
 
     assert all(word in text for word in (*words, "half of it is missing", "a.py", "cut off"))
 
@@ -159,31 +167,33 @@ def test_the_words_of_incomplete_work_ask_for_all_of_it(
 @pytest.mark.spec("7.4", "16.7")
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_the_words_about_tests_name_the_file_of_each_test(language: str) -> None:
-    tree = PromptTree(None, language)
-    weaker = integrity.finding([Item("test_two", "the test was deleted", "tests/test_a.py")])
+    tree = PromptLibrary(None, language)
+    weaker = integrity.weakened_tests_finding(
+        [FindingItem("test_two", "the test was deleted", "tests/test_a.py")]
+    )
     failed = [{"name": "test_two", "error": "1 != 2", "file": "tests/test_a.py", "line": 9}]
 
-    about_weaker = tree.tell(a_failure(pattern="test-weakened", params=weaker.params), {}).text
-    about_failed = tree.tell(a_failure(params={"failedTests": failed}), {}).text
+    about_weaker = tree.write(a_failure(pattern="test-weakened", params=weaker.params), {}).text
+    about_failed = tree.write(a_failure(params={"failedTests": failed}), {}).text
 
     assert "- `test_two` (tests/test_a.py): the test was deleted" in about_weaker
     assert "- `test_two` (tests/test_a.py:9): 1 != 2" in about_failed
 
 
 @pytest.mark.spec("5.5")
-@pytest.mark.parametrize("kind", Kind)
-def test_only_kinds_that_repeat_the_prompt_get_no_words(kind: Kind) -> None:
-    made = PromptTree(None).tell(Failure(kind, "what happened"), {})
+@pytest.mark.parametrize("kind", FailureKind)
+def test_only_kinds_that_repeat_the_prompt_get_no_words(kind: FailureKind) -> None:
+    made = PromptLibrary(None).write(Failure(kind, "what happened"), {})
 
-    assert bool(made.text) == (kind in CONTENT)
+    assert bool(made.text) == (kind in CONTENT_KINDS)
     assert made.fault == ""
 
 
 @pytest.mark.spec("5.5", "7.3")
 def test_words_of_the_settings_go_before_the_template() -> None:
-    hints = {Kind.QUALITY_FAILURE: "Ask the style guide."}
+    hints = {FailureKind.QUALITY_FAILURE: "Ask the style guide."}
 
-    made = PromptTree(None).tell(a_failure(), hints)
+    made = PromptLibrary(None).write(a_failure(), hints)
 
     assert made.text.startswith("Ask the style guide.\n\n## Tests fail")
 
@@ -195,7 +205,7 @@ def test_words_of_the_settings_go_before_the_template() -> None:
 def test_the_search_goes_from_the_exact_file_to_any_and_tells_each_step(tmp_path: Path) -> None:
     """On each level the project's files come before the shipped ones, its language first."""
     failure = a_failure(pattern="odd-shape")
-    tree = PromptTree(tmp_path, "ja")
+    tree = PromptLibrary(tmp_path, "ja")
     seen = []
     for name, lang in (
         ("", ""),
@@ -203,9 +213,9 @@ def test_the_search_goes_from_the_exact_file_to_any_and_tells_each_step(tmp_path
         ("_odd-shape", ""),
         ("_odd-shape", "ja"),
     ):
-        seen.append(tree.tell(failure, {}))
+        seen.append(tree.write(failure, {}))
         write(tmp_path, f"from {name} {lang}", f"f_failed{name}.md", lang)
-    seen.append(tree.tell(failure, {}))
+    seen.append(tree.write(failure, {}))
 
     assert [made.path for made in seen] == [
         f"shipped/ja/{ISSUE}/f_failed_quality-failure.md",
@@ -232,7 +242,7 @@ def test_the_search_goes_from_the_exact_file_to_any_and_tells_each_step(tmp_path
 def test_a_pattern_cannot_lead_out_of_the_folder(pattern: str, tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("secret")
 
-    made = PromptTree(tmp_path / "prompts").tell(a_failure(pattern=pattern), {})
+    made = PromptLibrary(tmp_path / "prompts").write(a_failure(pattern=pattern), {})
 
     assert made.path == f"shipped/en/{ISSUE}/f_failed_quality-failure.md"
     assert "cannot be part of a path" in made.steps[0]
@@ -241,13 +251,13 @@ def test_a_pattern_cannot_lead_out_of_the_folder(pattern: str, tmp_path: Path) -
 
 @pytest.mark.spec("7.1")
 def test_an_edit_counts_from_the_next_prompt_on(tmp_path: Path) -> None:
-    tree = PromptTree(tmp_path)
-    before = tree.tell(a_failure(), {})
-    [file] = tree.eject(tmp_path, ["test-failed"])
-    ejected = tree.tell(a_failure(), {})
+    tree = PromptLibrary(tmp_path)
+    before = tree.write(a_failure(), {})
+    [file] = tree.copy_shipped(tmp_path, ["test-failed"])
+    ejected = tree.write(a_failure(), {})
     file.write_text(file.read_text().replace("## Tests fail", "## Red again"))
 
-    after = tree.tell(a_failure(), {})
+    after = tree.write(a_failure(), {})
 
     assert before.text == ejected.text
     assert ejected.path == f".yaoki/prompts/{ISSUE}/f_failed_test-failed.md"
@@ -256,32 +266,32 @@ def test_an_edit_counts_from_the_next_prompt_on(tmp_path: Path) -> None:
 
 @pytest.mark.spec("7.1")
 def test_ejecting_never_overwrites(tmp_path: Path) -> None:
-    tree = PromptTree(tmp_path)
+    tree = PromptLibrary(tmp_path)
     mine = write(tmp_path, "mine")
 
-    written = tree.eject(tmp_path)
+    written = tree.copy_shipped(tmp_path)
 
     assert len(written) == len(EVERY) - 1
     assert mine not in written
     assert mine.read_text() == "mine"
-    assert tree.eject(tmp_path) == ()
+    assert tree.copy_shipped(tmp_path) == ()
 
 
 @pytest.mark.spec("7.1", "4.5")
 def test_a_pattern_of_ones_own_begins_as_the_generic_words(tmp_path: Path) -> None:
-    tree = PromptTree(tmp_path)
+    tree = PromptLibrary(tmp_path)
 
-    [file] = tree.eject(tmp_path, ["too-slow"], also=["too-slow"])
+    [file] = tree.copy_shipped(tmp_path, ["too-slow"], also=["too-slow"])
 
     assert file.name == "f_failed_too-slow.md"
-    assert file.read_text() == tree.show("failed").text
+    assert file.read_text() == tree.view_template("failed").text
     assert "too-slow" in tree.names()
-    assert check_tree(tmp_path, patterns=["too-slow"]) == ()
+    assert check_templates(tmp_path, patterns=["too-slow"]) == ()
 
 
 def test_an_unknown_name_is_refused_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(Unknown, match="did you mean 'test-failed'"):
-        PromptTree(tmp_path).show("tests-failed")
+        PromptLibrary(tmp_path).view_template("tests-failed")
 
 
 # ------------------------------------------------------------------ two styles
@@ -292,14 +302,14 @@ def test_the_example_of_the_seed_renders_as_it_stands(tmp_path: Path) -> None:
     tests = [{"name": "test_a", "error": "1 != 2"}, {"name": "test_b", "error": "boom"}]
     write(tmp_path, SEED_EXAMPLE)
 
-    made = PromptTree(tmp_path).tell(
+    made = PromptLibrary(tmp_path).write(
         a_failure(params={"failedTests": tests, "errorOutput": "E   # not a heading"}), {}
     )
 
     assert made.fault == ""
     assert "- `test_a`: 1 != 2 \n- `test_b`: boom" in made.text
     assert "```\n\nE   # not a heading\n\n```" in made.text
-    assert check_tree(tmp_path) == ()
+    assert check_templates(tmp_path) == ()
 
 
 @pytest.mark.spec("7.2")
@@ -337,7 +347,7 @@ def test_a_broken_template_costs_its_words_and_not_the_attempt(
     said = fault(tmp_path, declared(body, "items"))
 
     assert re.search(re.escape("f_failed_test-failed.md") + why, said), said
-    assert check_tree(tmp_path) == (f"{tmp_path}/{said.removeprefix('.yaoki/prompts/')}",)
+    assert check_templates(tmp_path) == (f"{tmp_path}/{said.removeprefix('.yaoki/prompts/')}",)
 
 
 @pytest.mark.spec("5.8")
@@ -346,7 +356,7 @@ def test_a_fault_reaches_the_prompt_as_generic_words(tmp_path: Path) -> None:
     write(tmp_path, declared("{{ nonsense }}", "errorOutput"))
     failure = a_failure(message="2 tests failed", check="unit", output="E  boom")
 
-    made = PromptTree(tmp_path).tell(failure, {Kind.QUALITY_FAILURE: "Mind the gap."})
+    made = PromptLibrary(tmp_path).write(failure, {FailureKind.QUALITY_FAILURE: "Mind the gap."})
 
     assert "'nonsense' is used but not declared" in made.fault
     assert all(word in made.text for word in ("Mind the gap.", "2 tests failed", "unit", "boom"))
@@ -382,7 +392,9 @@ def test_a_heading_in_a_value_is_no_heading_of_ours(
         for param in PARAMS["" if name == "failed" else name]
         if param != "kind"
     }
-    made = PromptTree(None, language).trial(name, sample("" if name == "failed" else name, params))
+    made = PromptLibrary(None, language).try_template(
+        name, sample_failure("" if name == "failed" else name, params)
+    )
 
     assert made.fault == ""
     assert _headings(made.text) == 1, made.text
@@ -420,7 +432,7 @@ def test_a_value_cannot_close_the_fence_it_stands_in(tmp_path: Path) -> None:
 def test_no_value_forges_a_heading_or_a_fence(value: str) -> None:
     failure = a_failure(params={"errorOutput": value, "failedTests": [{"name": value}]})
 
-    assert _headings(PromptTree(None).tell(failure, {}).text) == 1
+    assert _headings(PromptLibrary(None).write(failure, {}).text) == 1
 
 
 @pytest.mark.spec("7.2", "14.4")
@@ -454,11 +466,13 @@ def test_what_a_failure_does_not_carry_is_empty(tmp_path: Path) -> None:
 def test_items_fill_the_list_that_a_check_did_not_give(tmp_path: Path) -> None:
     """A finding of an older check has items only; files are then their names."""
     body = "{% for t in failedTests %}{{ t.name }}: {{ t.error }} ({{ t.where }}){% endfor %}"
-    items = (Item("test_a", "1 != 2", "a.py:3"),)
+    items = (FindingItem("test_a", "1 != 2", "a.py:3"),)
 
     assert told(tmp_path, body, "failedTests", items=items) == "test_a: 1 != 2 (a.py:3)"
-    conflict = Failure(Kind.CONFLICT, "m", pattern="merge-conflict", items=(Item("src/a.py"),))
-    assert "- `src/a.py`" in PromptTree(None).tell(conflict, {}).text
+    conflict = Failure(
+        FailureKind.CONFLICT, "m", pattern="merge-conflict", items=(FindingItem("src/a.py"),)
+    )
+    assert "- `src/a.py`" in PromptLibrary(None).write(conflict, {}).text
 
 
 @pytest.mark.spec("7.2")
@@ -508,8 +522,8 @@ def test_a_long_list_says_how_much_of_it_is_not_shown(tmp_path: Path) -> None:
 )
 def test_no_value_is_too_odd_to_be_told(odd: Any) -> None:
     for name in ("test-failed", "git-dirty"):
-        params = {key: [odd] for key in OWN[name]} | {"errorOutput": odd}
-        made = PromptTree(None).tell(a_failure(pattern=name, params=params), {})
+        params = {key: [odd] for key in OWN_PARAMS[name]} | {"errorOutput": odd}
+        made = PromptLibrary(None).write(a_failure(pattern=name, params=params), {})
 
         assert made.fault == ""
         made.text.encode()
@@ -549,7 +563,7 @@ def test_no_value_is_too_odd_to_be_told(odd: Any) -> None:
 )
 def test_a_template_has_bounds(body: str, why: str, tmp_path: Path) -> None:
     text = declared(body + "{% if items or errorOutput %}{% endif %}", "items", "errorOutput")
-    items = tuple(Item(f"test_{n}") for n in range(200))
+    items = tuple(FindingItem(f"test_{n}") for n in range(200))
 
     said = fault(tmp_path, text, items=items, output="x" * 30_000)
 
@@ -586,7 +600,7 @@ def test_a_link_leads_no_foreign_file_into_a_prompt(tmp_path: Path) -> None:
     file.unlink()
     file.symlink_to(secret)
 
-    made = PromptTree(tmp_path / "prompts").tell(a_failure(), {})
+    made = PromptLibrary(tmp_path / "prompts").write(a_failure(), {})
 
     assert "is no plain file of its folder" in made.fault
     assert "password" not in made.text
@@ -596,11 +610,11 @@ def test_a_link_leads_no_foreign_file_into_a_prompt(tmp_path: Path) -> None:
 def test_what_is_no_text_file_is_told(tmp_path: Path) -> None:
     file = write(tmp_path, "x")
     file.write_bytes(b"a\n\xff")
-    assert ":2: is not UTF-8 text" in PromptTree(tmp_path).tell(a_failure(), {}).fault
+    assert ":2: is not UTF-8 text" in PromptLibrary(tmp_path).write(a_failure(), {}).fault
 
     file.unlink()
     os.mkfifo(file)
-    assert "is no plain file" in PromptTree(tmp_path).tell(a_failure(), {}).fault
+    assert "is no plain file" in PromptLibrary(tmp_path).write(a_failure(), {}).fault
 
 
 # ------------------------------------------------------------------ defects
@@ -616,7 +630,7 @@ def test_every_defect_of_a_folder_is_told_with_file_and_line(tmp_path: Path) -> 
           "f_failed_omission.md")  # fmt: skip
     (tmp_path / "notes.md").write_text("x")
 
-    defects = check_tree(tmp_path, LANGUAGES)
+    defects = check_templates(tmp_path, LANGUAGES)
 
     home = tmp_path / ISSUE
     expected = [
@@ -636,7 +650,7 @@ def test_every_defect_of_a_folder_is_told_with_file_and_line(tmp_path: Path) -> 
 
 @pytest.mark.spec("7.2")
 def test_a_folder_that_is_not_there_has_no_defect(tmp_path: Path) -> None:
-    assert check_tree(tmp_path / "prompts") == ()
+    assert check_templates(tmp_path / "prompts") == ()
 
 
 @pytest.mark.spec("7.2")
@@ -646,8 +660,8 @@ def test_every_param_of_the_table_may_be_declared_and_is_given(name: str, tmp_pa
     file = f"f_failed_{name}.md" if name else "f_failed.md"
     write(tmp_path, declared(body, *PARAMS[name]), file)
 
-    assert check_tree(tmp_path) == ()
-    assert {*COMMON} <= {*PARAMS[name]}
+    assert check_templates(tmp_path) == ()
+    assert {*COMMON_PARAMS} <= {*PARAMS[name]}
 
 
 # ------------------------------------------------------------------ in the whole prompt
@@ -655,10 +669,10 @@ def test_every_param_of_the_table_may_be_declared_and_is_given(name: str, tmp_pa
 
 @pytest.mark.spec("7.3", "5.8")
 def test_the_tree_serves_as_the_teller_of_a_prompt(tmp_path: Path) -> None:
-    task = replace(a_task("login"), feedback=a_failure(items=(Item("test_a", "1 != 2"),)))
-    tree = PromptTree(tmp_path)
+    task = replace(a_task("login"), feedback=a_failure(items=(FindingItem("test_a", "1 != 2"),)))
+    tree = PromptLibrary(tmp_path)
 
-    prompt = compose(task, lambda failure, hints: tree.tell(failure, hints).text)
+    prompt = compose_prompt(task, lambda failure, hints: tree.write(failure, hints).text)
 
     assert "# What failed in the last try\n\n## Tests fail" in prompt.text
     assert "- `test_a`: 1 != 2" in prompt.text

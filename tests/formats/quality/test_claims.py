@@ -3,19 +3,19 @@
 import pytest
 
 from yaoki.core.model import Finding, TaskKind
-from yaoki.formats.quality import Change, Claims, judge
+from yaoki.formats.quality import Change, ChangeContext, judge_criteria
 
 pytestmark = pytest.mark.spec("4.3", "4.4", "4.5")
 
 HERE = {"src/a.py", "README.md"}
 
 
-def see(claims: Claims, *changes: Change) -> dict[str, Finding]:
-    return {f.check: f for f in judge(changes, claims, exists=HERE.__contains__)}
+def see(claims: ChangeContext, *changes: Change) -> dict[str, Finding]:
+    return {f.check: f for f in judge_criteria(changes, claims, exists=HERE.__contains__)}
 
 
 def test_an_expected_file_that_is_not_there_is_named() -> None:
-    found = see(Claims(files_expected=("src/a.py", "src/b.py")))
+    found = see(ChangeContext(files_expected=("src/a.py", "src/b.py")))
 
     assert found["Q1"].pattern == "file-not-exists"
     assert found["Q1"].params == {"missingFiles": ["src/b.py"]}
@@ -41,7 +41,7 @@ def test_an_expected_file_that_is_not_there_is_named() -> None:
     ],
 )
 def test_a_file_said_to_be_made_must_be_there(said: str) -> None:
-    assert see(Claims(said=said))["Q1"].params == {"missingFiles": ["src/new.py"]}
+    assert see(ChangeContext(agent_output=said))["Q1"].params == {"missingFiles": ["src/new.py"]}
 
 
 @pytest.mark.parametrize(
@@ -87,29 +87,29 @@ def test_a_file_said_to_be_made_must_be_there(said: str) -> None:
     ],
 )
 def test_words_that_claim_no_new_file_are_no_claim(said: str) -> None:
-    assert see(Claims(said=said)) == {}
+    assert see(ChangeContext(agent_output=said)) == {}
 
 
 def test_a_file_may_be_named_by_its_last_parts() -> None:
     made = Change("pkg/deep/new.py", None, "x = 1\n", ((1, "x = 1"),))
 
-    assert see(Claims(said="Created `deep/new.py` and `new.py`."), made) == {}
+    assert see(ChangeContext(agent_output="Created `deep/new.py` and `new.py`."), made) == {}
 
 
 def test_nothing_changed_and_nothing_proven_is_no_evidence() -> None:
     for passed in (False, None):
-        found = see(Claims(changed=False, checks_passed=passed))
+        found = see(ChangeContext(changed=False, checks_passed=passed))
 
         assert found["Q5"].pattern == "no-change"
 
 
 def test_a_base_that_is_proven_is_evidence() -> None:
-    assert see(Claims(changed=False, checks_passed=True, said="Done.")) == {}
+    assert see(ChangeContext(changed=False, checks_passed=True, agent_output="Done.")) == {}
 
 
 def test_a_report_task_needs_its_report() -> None:
-    missing = Claims(kind=TaskKind.REPORT, changed=False, report=" \n")
-    written = Claims(kind=TaskKind.REPORT, changed=False, report="It is slow because ...")
+    missing = ChangeContext(kind=TaskKind.REPORT, changed=False, report=" \n")
+    written = ChangeContext(kind=TaskKind.REPORT, changed=False, report="It is slow because ...")
 
     assert see(missing)["Q5"].message == "there is no report"
     assert see(written) == {}
@@ -117,7 +117,7 @@ def test_a_report_task_needs_its_report() -> None:
 
 @pytest.mark.parametrize("kind", [TaskKind.CHECK, TaskKind.PLAN, TaskKind.GROUP])
 def test_kinds_without_files_of_their_own_need_no_diff(kind: TaskKind) -> None:
-    assert see(Claims(kind=kind, changed=False, said="Done.")) == {}
+    assert see(ChangeContext(kind=kind, changed=False, agent_output="Done.")) == {}
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_kinds_without_files_of_their_own_need_no_diff(kind: TaskKind) -> None:
     ],
 )
 def test_a_claim_of_completion_without_evidence_is_quoted(said: str) -> None:
-    found = see(Claims(changed=False, checks_passed=False, said=said))
+    found = see(ChangeContext(changed=False, checks_passed=False, agent_output=said))
 
     assert set(found) == {"Q5", "Q6"}
     assert found["Q6"].pattern == "no-change"
@@ -152,13 +152,13 @@ def test_a_claim_of_completion_without_evidence_is_quoted(said: str) -> None:
     ],
 )
 def test_an_honest_end_is_no_claim(said: str) -> None:
-    assert set(see(Claims(changed=False, checks_passed=False, said=said))) == {"Q5"}
+    assert set(see(ChangeContext(changed=False, checks_passed=False, agent_output=said))) == {"Q5"}
 
 
 def test_criteria_come_in_their_order() -> None:
     broken = Change("a.py", None, "# TODO: x\n# 残り省略\nx = (\n", ((1, ""), (2, ""), (3, "")))
-    claims = Claims(files_expected=("b.py",), changed=False, said="Done.")
+    claims = ChangeContext(files_expected=("b.py",), changed=False, agent_output="Done.")
 
-    found = judge([broken], claims, exists=lambda _: False)
+    found = judge_criteria([broken], claims, exists=lambda _: False)
 
     assert [finding.check for finding in found] == ["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"]

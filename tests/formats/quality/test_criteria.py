@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from yaoki.core.model import Finding, Outcome
-from yaoki.formats.quality import Change, Claims, judge
-from yaoki.formats.quality.criteria import MARKS_MAX, TEXT_CHARS_MAX
-from yaoki.formats.quality.languages import ENDINGS, language_of
-from yaoki.formats.quality.lexer import read
+from yaoki.formats.quality import Change, ChangeContext, judge_criteria
+from yaoki.formats.quality.criteria import TEXT_CHARS_MAX, VIOLATIONS_MAX
+from yaoki.formats.quality.languages import ENDINGS_OF_LANGUAGE, language_of
+from yaoki.formats.quality.lexer import scan_source
 
 pytestmark = pytest.mark.spec("4.3", "4.4", "4.5")
 
@@ -45,7 +45,10 @@ def of_case(case: dict[str, Any]) -> Change:
 
 
 def see(*changes: Change) -> dict[str, Finding]:
-    return {finding.check: finding for finding in judge(changes, Claims(), exists=lambda _: True)}
+    return {
+        finding.check: finding
+        for finding in judge_criteria(changes, ChangeContext(), exists=lambda _: True)
+    }
 
 
 @pytest.mark.parametrize("case", POSITIVE, ids=lambda case: str(case["name"]))
@@ -104,8 +107,8 @@ def test_findings_are_bounded_and_say_how_many_more_there_were() -> None:
     found = see(change("a.py", "# TODO: " + "x" * 1000 + "\n" + "# TODO: y\nz = 1\n" * 100))
 
     finding = found["Q2"]
-    assert len(finding.params["todos"]) == MARKS_MAX
-    assert finding.items[-1].name == f"and {101 - MARKS_MAX} more"
+    assert len(finding.params["todos"]) == VIOLATIONS_MAX
+    assert finding.items[-1].name == f"and {101 - VIOLATIONS_MAX} more"
     assert len(finding.params["todos"][0]["text"]) == TEXT_CHARS_MAX
 
 
@@ -127,10 +130,17 @@ def test_terminal_codes_in_a_mark_are_not_passed_on() -> None:
     assert "\x1b" not in found["Q2"].params["todos"][0]["text"]
 
 
-@given(path=st.sampled_from(sorted(e for es in ENDINGS.values() for e in es.split())), text=SOUP)
+@given(
+    path=st.sampled_from(sorted(e for es in ENDINGS_OF_LANGUAGE.values() for e in es.split())),
+    text=SOUP,
+)
 @settings(max_examples=400, deadline=None)
 def test_no_text_makes_it_raise(path: str, text: str) -> None:
-    judge([change(f"a.{path}", text, text[::-1])], Claims(said=text), exists=lambda _: False)
+    judge_criteria(
+        [change(f"a.{path}", text, text[::-1])],
+        ChangeContext(agent_output=text),
+        exists=lambda _: False,
+    )
 
 
 @given(path=st.sampled_from(["a.js", "a.rs", "a.php", "a.cs", "a.swift", "a.rb"]), text=SOUP)
@@ -140,7 +150,7 @@ def test_the_code_keeps_its_shape_when_strings_are_blanked(path: str, text: str)
     grammar = language_of(path)
     assert grammar is not None
 
-    reading = read(text, grammar)
+    reading = scan_source(text, grammar)
 
     assert len(reading.code) == len(text)
     assert [i for i, c in enumerate(reading.code) if c == "\n"] == [
@@ -182,4 +192,8 @@ def test_deep_nesting_is_survived_in_a_thread(text: str) -> None:
 def test_no_text_takes_squares_of_time(path: str, unit: str) -> None:
     line = unit * (4000 // len(unit))
 
-    judge([change(path, f"{line}\n" * 60)], Claims(said=line * 10), exists=lambda _: True)
+    judge_criteria(
+        [change(path, f"{line}\n" * 60)],
+        ChangeContext(agent_output=line * 10),
+        exists=lambda _: True,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from yaoki.core.model.change import Change
-from yaoki.formats.quality import gamed, is_trivial
+from yaoki.formats.quality import find_gaming, is_trivial
 
 
 def changed(after: str | None, before: str | None = None, path: str = "calc.py") -> Change:
@@ -51,7 +51,7 @@ HONEST = [
 @pytest.mark.spec("17.4", "0.1")
 @pytest.mark.parametrize("code", TALES)
 def test_code_that_serves_the_check_is_a_tell_tale(code: str) -> None:
-    found = gamed([changed(code)])
+    found = find_gaming([changed(code)])
 
     assert found is not None
     assert found.pattern == "gamed"
@@ -61,14 +61,14 @@ def test_code_that_serves_the_check_is_a_tell_tale(code: str) -> None:
 @pytest.mark.spec("17.4")
 @pytest.mark.parametrize("code", HONEST)
 def test_honest_code_is_none(code: str) -> None:
-    assert gamed([changed(code)]) is None
+    assert find_gaming([changed(code)]) is None
 
 
 @pytest.mark.spec("17.4")
 def test_what_stood_there_before_and_tests_themselves_are_not_this_tasks() -> None:
-    assert gamed([changed(TALES[0] + "X = 1\n", TALES[0])]) is None
-    assert gamed([changed(TALES[0], path="tests/test_calc.py")]) is None
-    assert gamed([changed(None, TALES[0])]) is None
+    assert find_gaming([changed(TALES[0] + "X = 1\n", TALES[0])]) is None
+    assert find_gaming([changed(TALES[0], path="tests/test_calc.py")]) is None
+    assert find_gaming([changed(None, TALES[0])]) is None
 
 
 @pytest.mark.spec("3.5")

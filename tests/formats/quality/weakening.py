@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from yaoki.core.decide.integrity import finding
+from yaoki.core.decide.integrity import weakened_tests_finding
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
 from yaoki.formats.quality import Change
-from yaoki.formats.quality.definition.review import review
+from yaoki.formats.quality.definition.review import review_definition
 
 
 def reviewed(changes: Sequence[Change], commands: Iterable[str] = ()) -> DefinitionReview:
@@ -17,9 +17,9 @@ def reviewed(changes: Sequence[Change], commands: Iterable[str] = ()) -> Definit
     before = {one.path: one.before for one in changes if one.before is not None}
     after = {one.path: one.after for one in changes if one.after is not None}
     base, candidate = (TreeView(frozenset(held), held.get) for held in (before, after))
-    return review(checks, changes, base, candidate, scope=(), allow_weaker_tests=False)
+    return review_definition(checks, changes, base, candidate, scope=(), allow_weaker_tests=False)
 
 
 def weakened(changes: Sequence[Change], commands: Iterable[str] = ()) -> Finding | None:
     found = reviewed(changes, commands).weakened
-    return finding(found) if found else None
+    return weakened_tests_finding(found) if found else None

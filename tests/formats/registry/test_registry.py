@@ -12,18 +12,26 @@ import pytest
 from hypothesis import given, settings, strategies
 
 from tests.builders import a_failure
-from yaoki.adapters.checks import Checks
+from yaoki.adapters.checks import CheckDispatcher
 from yaoki.adapters.checks.readers import extractor_names
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.core.machine.codec import from_data, to_data
-from yaoki.core.model import CheckSpec, Finding, Kind, OnFailure, Outcome, PromptFiles, Spec
+from yaoki.core.model import (
+    CheckSpec,
+    FailureKind,
+    Finding,
+    OnFailure,
+    Outcome,
+    PromptFiles,
+    TaskSpec,
+)
 from yaoki.core.settings.settings import Settings
 from yaoki.errors import PlanInvalid
-from yaoki.formats.plan import Known, Plan, load_plan, parse_plan
-from yaoki.formats.prompts import PromptTree, check_tree
+from yaoki.formats.plan import Plan, PlanEnvironment, load_plan, parse_plan
+from yaoki.formats.prompts import PromptLibrary, check_templates
 
 REGISTRY = Path(__file__).parents[2] / "fixtures" / "registry" / "steps_registry.json"
-KNOWN = Known(extractor_names)
+KNOWN = PlanEnvironment(extractor_names)
 GIVEN = Settings(agents={"mine": {"command": ["my-agent"]}}, agent=("mine",))
 
 Held = dict[str, Any]
@@ -34,11 +42,11 @@ def held() -> Held:
     return made
 
 
-def read(registry: Held, known: Known = KNOWN, given: Settings = GIVEN) -> Plan:
+def read(registry: Held, known: PlanEnvironment = KNOWN, given: Settings = GIVEN) -> Plan:
     return parse_plan(json.dumps(registry, indent=1), "r.json", given, known)
 
 
-def defects(registry: Held, known: Known = KNOWN, given: Settings = GIVEN) -> list[str]:
+def defects(registry: Held, known: PlanEnvironment = KNOWN, given: Settings = GIVEN) -> list[str]:
     """Without their places, which `test_a_defect_is_told_where_it_stands` looks at."""
     with pytest.raises(PlanInvalid) as refused:
         read(registry, known, given)
@@ -83,7 +91,7 @@ def test_the_registry_of_the_seed_becomes_a_task_and_its_checks() -> None:
 def test_what_a_registry_adds_survives_the_journal() -> None:
     (step,) = read(held()).specs
 
-    assert from_data(Spec, json.loads(json.dumps(to_data(step)))) == step
+    assert from_data(TaskSpec, json.loads(json.dumps(to_data(step)))) == step
 
 
 @pytest.mark.spec("2.4", "6.8", "0.4")
@@ -96,8 +104,8 @@ def test_max_attempts_is_the_number_of_tries(attempts: int | None, retries: int)
     (step,) = read(registry).specs
 
     assert step.policy.content_retries_max == retries
-    assert step.policy.rules[Kind.QUALITY_FAILURE].retries_max == retries
-    assert step.policy.rules[Kind.RATE_LIMIT].retries_max == 5
+    assert step.policy.rules[FailureKind.QUALITY_FAILURE].retries_max == retries
+    assert step.policy.rules[FailureKind.RATE_LIMIT].retries_max == 5
 
 
 @pytest.mark.spec("2.4", "6.8", "9.4")
@@ -112,7 +120,7 @@ def test_steps_share_validators_and_differ_in_what_follows_a_failure() -> None:
     assert (first.required, polish.required) == (True, False)
     assert [check.name for check in polish.checks] == ["git-clean.2", "tests-pass.2"]
     assert {check.on_failure for check in polish.checks} == {OnFailure.SKIP}
-    assert polish.policy.rules[Kind.QUALITY_FAILURE].retries_max == 0
+    assert polish.policy.rules[FailureKind.QUALITY_FAILURE].retries_max == 0
     assert polish.goal == "Polish\n\nMake it shine."
     assert polish.prompts.stem == ("steps", "retry", "project")
     assert polish.needs == ()
@@ -320,7 +328,7 @@ def test_whatever_stands_in_a_registry_is_read_or_refused(data: strategies.DataO
 
 
 def look(spec: CheckSpec, tmp_path: Path) -> Finding:
-    checks = Checks(ShimProcesses(), timedelta(seconds=30))
+    checks = CheckDispatcher(ShimProcesses(), timedelta(seconds=30))
     worktree = tmp_path / "tree"
     worktree.mkdir(exist_ok=True)
     return checks.check(spec, worktree, tmp_path / "log", facts={}, stop=lambda: False)
@@ -382,14 +390,14 @@ def test_the_pattern_and_the_step_name_the_prompt_file(path: str, tmp_path: Path
     put(tmp_path, path)
     put(tmp_path, "steps/again/work/f_failed.md", "Any words.\n")
 
-    told = PromptTree(tmp_path, "ja", FILES).tell(a_failure(pattern="test-failed"), {})
+    told = PromptLibrary(tmp_path, "ja", FILES).write(a_failure(pattern="test-failed"), {})
 
     assert (told.path, told.text) == (f".yaoki/prompts/{path}", "Own words.")
 
 
 @pytest.mark.spec("7.1", "2.4")
 def test_without_a_file_of_its_own_a_step_gets_the_shipped_words(tmp_path: Path) -> None:
-    told = PromptTree(tmp_path, "en", FILES).tell(a_failure(pattern="test-failed"), {})
+    told = PromptLibrary(tmp_path, "en", FILES).write(a_failure(pattern="test-failed"), {})
 
     assert told.path == "shipped/en/steps/retry/issue/f_failed_test-failed.md"
     assert told.steps[0] == ".yaoki/prompts/en/steps/again/work/f_broken_tests.md: absent"
@@ -403,8 +411,8 @@ def test_the_prompt_files_of_a_registry_are_held_against_its_params(tmp_path: Pa
     put(tmp_path, "steps/again/work/f_brokn_tests.md")
     put(tmp_path, "steps/another/registry/f_failed_tests.md", own)
 
-    found = check_tree(tmp_path, files=[FILES], given={"test-failed": ["seed"]})
-    without = check_tree(tmp_path, files=[FILES])
+    found = check_templates(tmp_path, files=[FILES], params={"test-failed": ["seed"]})
+    without = check_templates(tmp_path, files=[FILES])
 
     at = f"{tmp_path}/steps/again/work"
     assert [line.partition(":")[0] for line in found] == [

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from yaoki.errors import Fault, Unknown
 
 if TYPE_CHECKING:
-    from yaoki.ports import Agent
+    from yaoki.ports import AgentDriver
 
 BUILT_IN = ("command", "scripted")
 GROUP = "yaoki.agents"
 
 
-def find_agent(preset: str) -> Agent:
+def find_agent(preset: str) -> AgentDriver:
     """The agent of this preset; each is loaded only when somebody asks for it."""
     match preset:
         case "command":
@@ -30,35 +30,37 @@ def find_agent(preset: str) -> Agent:
 
 def works_in_sandbox(preset: str) -> bool:
     """Was an agent of this preset seen to work there?  Of a bare command nobody knows."""
-    from yaoki.adapters.agents.preset import describe, known_names
+    from yaoki.adapters.agents.preset import load_preset, shipped_preset_names
 
-    return preset == "scripted" or (preset in known_names() and describe(preset).sandbox)
+    return preset == "scripted" or (
+        preset in shipped_preset_names() and load_preset(preset).sandbox
+    )
 
 
 def preset_names() -> tuple[str, ...]:
     """Every preset that a plan may name here: built in, described, installed."""
     from importlib.metadata import entry_points
 
-    from yaoki.adapters.agents.preset import known_names
+    from yaoki.adapters.agents.preset import shipped_preset_names
 
-    own = (*BUILT_IN, *known_names())
+    own = (*BUILT_IN, *shipped_preset_names())
     return (*own, *sorted({entry.name for entry in entry_points(group=GROUP)} - set(own)))
 
 
-def _described(preset: str) -> Agent | None:
-    from yaoki.adapters.agents.preset import describe, known_names
-    from yaoki.adapters.agents.preset_agent import KnownAgent
+def _described(preset: str) -> AgentDriver | None:
+    from yaoki.adapters.agents.preset import load_preset, shipped_preset_names
+    from yaoki.adapters.agents.preset_agent import PresetAgent
 
-    return KnownAgent(describe(preset)) if preset in known_names() else None
+    return PresetAgent(load_preset(preset)) if preset in shipped_preset_names() else None
 
 
-def _installed(preset: str) -> Agent:
+def _installed(preset: str) -> AgentDriver:
     """An agent of another package: its entry point is called without arguments."""
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=GROUP, name=preset):
         try:
-            agent: Agent = entry.load()()
+            agent: AgentDriver = entry.load()()
         except Exception as error:  # other people's code may fail in any way
             raise Fault(
                 f"the agent preset {preset!r} of {entry.value} cannot be loaded: {error}",

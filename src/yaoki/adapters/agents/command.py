@@ -10,19 +10,37 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from yaoki.adapters.agents.limits import error_lines, limit_of, retried, retry_after_of
-from yaoki.adapters.agents.output_files import ERR, OUT, modified_s, size_of, tail, written
-from yaoki.adapters.agents.pending_question import question_in
-from yaoki.adapters.agents.preset import describe
-from yaoki.adapters.agents.result_file import RESULT, Result, read_result
-from yaoki.adapters.agents.structured import Told, call_of, keep_name, read_told, waiting
-from yaoki.adapters.agents.usage import UNKNOWN, Usage, read_usage
-from yaoki.core.display import plain
-from yaoki.core.environment import BASIC, allowed
+from yaoki.adapters.agents.limits import (
+    announces_retry,
+    classify_error_lines,
+    find_retry_after,
+    select_error_lines,
+)
+from yaoki.adapters.agents.output_files import (
+    ERR,
+    OUT,
+    last_write_s,
+    list_written_logs,
+    log_size,
+    read_tail,
+)
+from yaoki.adapters.agents.pending_question import find_question
+from yaoki.adapters.agents.preset import load_preset
+from yaoki.adapters.agents.result_file import RESULT, AgentResult, read_result
+from yaoki.adapters.agents.structured import (
+    OutputSummary,
+    read_announced_wait,
+    read_call_record,
+    read_summary,
+    record_agent_name,
+)
+from yaoki.adapters.agents.usage import UNKNOWN_USAGE, Usage, read_usage
+from yaoki.core.display import strip_terminal_codes
+from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.core.model import AgentExit, AgentSpec
 from yaoki.core.redact import mask, mask_values, secret_values
 from yaoki.errors import Fault
-from yaoki.ports import Launch, Look, Order, outbox
+from yaoki.ports import AttemptRequest, Launch, ProcessState, outbox
 
 PROMPT = "prompt.md"
 CHANNELS = ("argument", "stdin", "file")
@@ -31,16 +49,18 @@ ARGUMENT_BYTES_MAX = 100_000
 ERROR_CHARS_MAX = 4096
 LOG_BYTES_READ = 64 * 1024
 QUIET_S = 2.0
-SAID_BYTES = 2_000
-DENIED = frozenset((errno.EACCES, errno.EPERM))
-NO_ROOM = frozenset((errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC))
+OUTPUT_EXCERPT_BYTES = 2_000
+PERMISSION_ERRNOS = frozenset((errno.EACCES, errno.EPERM))
+EXHAUSTION_ERRNOS = frozenset(
+    (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC)
+)
 # An agent that repeats its own calls this often loops; we wait better than it does.
 REPEATS_MAX = 25
 RETRY_LINE = re.compile(r"\bretry(?:ing)?\b", re.IGNORECASE)
 
 # What a text may add to a structured fact, or to one that says nothing exact.
-REFINING = frozenset({"context", "session", "money"})
-VAGUE = frozenset({"", "unfinished", "unknown"})
+REFINING_LIMITS = frozenset({"context", "session", "money"})
+VAGUE_LIMITS = frozenset({"", "unfinished", "unknown"})
 
 _PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|worktree|folder|task|attempt|model)\}")
 
@@ -68,16 +88,16 @@ class CommandAgent:
             raise _unfit(spec, f"{spec.prompt!r} is no prompt channel", hint=" | ".join(CHANNELS))
         find_binary(spec, self._environ)
 
-    def launch(self, order: Order) -> Launch:
+    def build_launch(self, order: AttemptRequest) -> Launch:
         return self._launch(order, order.agent.pass_env)
 
-    def _launch(self, order: Order, handed: tuple[str, ...]) -> Launch:
+    def _launch(self, order: AttemptRequest, handed: tuple[str, ...]) -> Launch:
         """`handed` are the names of the plan itself: what a preset adds is no secret by that."""
-        prompt = keep_prompt(order, self._environ, handed)
-        self._note(order)
-        env = environment(order, self._environ)
+        prompt = write_prompt(order, self._environ, handed)
+        self._write_call_record(order)
+        env = build_agent_environment(order, self._environ)
         return Launch(
-            argv=fill(order, prompt),
+            argv=fill_command_line(order, prompt),
             cwd=str(order.worktree),
             env=env,
             stdin=prompt if order.agent.prompt == "stdin" else None,
@@ -88,19 +108,19 @@ class CommandAgent:
             secrets=secret_values(env, handed),
         )
 
-    def resumes(self, spec: AgentSpec) -> bool:
+    def can_resume(self, spec: AgentSpec) -> bool:
         """Can it go on with a conversation?  Nobody knows that of a bare command line."""
         return False
 
-    def _note(self, order: Order) -> None:
-        keep_name(order.folder, order.agent.command)
+    def _write_call_record(self, order: AttemptRequest) -> None:
+        record_agent_name(order.folder, order.agent.command)
 
-    def read(self, folder: Path, look: Look) -> AgentExit:
+    def read(self, folder: Path, look: ProcessState) -> AgentExit:
         secrets = secret_values(self._environ)
         result = read_result(folder)
-        errors = plain(tail(folder / ERR, LOG_BYTES_READ))
-        lines = error_lines(errors)
-        told = read_told(folder, look.code, self._now())
+        errors = strip_terminal_codes(read_tail(folder / ERR, LOG_BYTES_READ))
+        lines = select_error_lines(errors)
+        told = read_summary(folder, look.code, self._now())
         used = _used(folder, told)
         limit = _limit(told, lines) or ("rate" if result.retry_after else "")
         return AgentExit(
@@ -109,61 +129,67 @@ class CommandAgent:
             ended_by=look.ended_by,
             seconds=look.seconds,
             output_bytes=look.output_bytes,
-            error=_error(errors, told, result, secrets),
+            stderr_tail=_error(errors, told, result, secrets),
             question=mask(result.question or _asked(folder, look), secrets),
             retry_after=result.retry_after or self._wait(told, lines),
             limit=limit,
             retry_safe=result.retry_safe,
             # A conversation that is gone has no name to come back to.
-            session="" if limit == "session" else self._conversation(folder, told),
+            session="" if limit == "session" else self._resumable_session(folder, told),
             start_error=look.start_error,
             start_fault=_our_fault(look),
-            start_denied=look.start_errno in DENIED,
+            start_denied=look.start_errno in PERMISSION_ERRNOS,
             unreadable=result.defect if result.unreadable else "",
-            failed=result.failed or told.limit == "unknown",
-            claim=mask(_claim(result, told), secrets),
+            reports_failure=result.failed or told.limit == "unknown",
+            failure_claim=mask(_claim(result, told), secrets),
             contradiction=mask(result.summary, secrets) if result.status == "conflict" else "",
-            report_bytes=size_of(folder / OUT),
-            said=mask(plain(tail(folder / OUT, SAID_BYTES)), secrets),
+            report_bytes=log_size(folder / OUT),
+            output_tail=mask(
+                strip_terminal_codes(read_tail(folder / OUT, OUTPUT_EXCERPT_BYTES)), secrets
+            ),
             cost=used.cost,
             tokens=used.tokens,
             turns=used.turns,
         )
 
-    def _conversation(self, folder: Path, told: Told) -> str:
+    def _resumable_session(self, folder: Path, told: OutputSummary) -> str:
         return told.session
 
-    def _wait(self, told: Told, lines: tuple[str, ...]) -> timedelta | None:
-        if told.finished:
+    def _wait(self, told: OutputSummary, lines: tuple[str, ...]) -> timedelta | None:
+        if told.claims_success:
             return None
-        return told.retry_after or retry_after_of(lines, self._now())
+        return told.retry_after or find_retry_after(lines, self._now())
 
-    def question(self, folder: Path) -> str:
+    def pending_question(self, folder: Path) -> str:
         asked = read_result(folder).question
-        if not asked and datetime.now(UTC).timestamp() - modified_s(folder) >= QUIET_S:
-            asked = _last_words(written(folder)[:1], input_only=False)
+        if not asked and datetime.now(UTC).timestamp() - last_write_s(folder) >= QUIET_S:
+            asked = _last_words(list_written_logs(folder)[:1], input_only=False)
         return mask(asked, secret_values(self._environ))
 
-    def waits(self, folder: Path) -> timedelta:
+    def announced_wait(self, folder: Path) -> timedelta:
         """How long the agent says it will wait by itself, or has been told to; zero when it works.
 
         Its retry lines count only while they are its last words.
         """
         if read_result(folder).question:
             return timedelta(0)
-        newest = written(folder)[:1]
+        newest = list_written_logs(folder)[:1]
         if not newest:
             return timedelta(0)
         if newest[0].name != ERR:
-            return waiting(folder, self._now())
-        lines = [line for line in plain(tail(newest[0], LOG_BYTES_READ)).splitlines() if line]
-        told = error_lines("\n".join(lines[-2:]))
-        if not told or not limit_of(error_lines("\n".join(lines))):
+            return read_announced_wait(folder, self._now())
+        lines = [
+            line
+            for line in strip_terminal_codes(read_tail(newest[0], LOG_BYTES_READ)).splitlines()
+            if line
+        ]
+        told = select_error_lines("\n".join(lines[-2:]))
+        if not told or not classify_error_lines(select_error_lines("\n".join(lines))):
             return timedelta(0)
-        announced = retry_after_of(told, self._now()) or timedelta(0)
-        if not announced and retried(lines[-1]):
+        announced = find_retry_after(told, self._now()) or timedelta(0)
+        if not announced and announces_retry(lines[-1]):
             # Its silence tells the time: an agent that goes on says something else.
-            aged = self._now().timestamp() - modified_s(folder)
+            aged = self._now().timestamp() - last_write_s(folder)
             announced = timedelta(seconds=max(aged, 0.0))
         repeats = sum(RETRY_LINE.search(line) is not None for line in lines)
         return max(announced, timedelta.max if repeats >= REPEATS_MAX else timedelta(0))
@@ -207,13 +233,13 @@ def _unfit(spec: AgentSpec, why: str, *, hint: str) -> Fault:
 
 def _base(spec: AgentSpec, environ: Mapping[str, str]) -> dict[str, str]:
     return {
-        **allowed(environ, (*BASIC, *spec.pass_env)),
+        **filter_environment(environ, (*BASIC_VARIABLES, *spec.pass_env)),
         "TERM": "dumb",
         **spec.env,
     }
 
 
-def environment(order: Order, environ: Mapping[str, str]) -> Mapping[str, str]:
+def build_agent_environment(order: AttemptRequest, environ: Mapping[str, str]) -> Mapping[str, str]:
     """The whole environment of the agent: allowed names, the plan's, then who it is."""
     return {
         **_base(order.agent, environ),
@@ -227,7 +253,7 @@ def environment(order: Order, environ: Mapping[str, str]) -> Mapping[str, str]:
     }
 
 
-def keep_prompt(order: Order, environ: Mapping[str, str], handed: tuple[str, ...]) -> str:
+def write_prompt(order: AttemptRequest, environ: Mapping[str, str], handed: tuple[str, ...]) -> str:
     """Write down exactly what is sent, for the owner's eyes only, and return it.
 
     Only known values are masked here: a shape may be what the task is about.
@@ -244,7 +270,7 @@ def keep_prompt(order: Order, environ: Mapping[str, str], handed: tuple[str, ...
     return prompt
 
 
-def fill(order: Order, prompt: str) -> tuple[str, ...]:
+def fill_command_line(order: AttemptRequest, prompt: str) -> tuple[str, ...]:
     """The command line.  Values are put in once: a placeholder inside one stays as it is."""
     spec, file = order.agent, str(order.folder / PROMPT)
     argument = prompt
@@ -269,28 +295,32 @@ def fill(order: Order, prompt: str) -> tuple[str, ...]:
 # ------------------------------------------------------------------ after
 
 
-def _used(folder: Path, told: Told) -> Usage:
-    if not told.agent:
-        return UNKNOWN
-    called = call_of(folder)
+def _used(folder: Path, told: OutputSummary) -> Usage:
+    if not told.preset_name:
+        return UNKNOWN_USAGE
+    called = read_call_record(folder)
     before = Usage(called.cost, None if called.tokens is None else int(called.tokens))
-    return read_usage(folder, describe(told.agent).usage, before)
+    return read_usage(folder, load_preset(told.preset_name).usage, before)
 
 
-def _limit(told: Told, lines: tuple[str, ...]) -> str:
+def _limit(told: OutputSummary, lines: tuple[str, ...]) -> str:
     """Structure first, text second; a good end takes back the complaints before it."""
-    if told.finished:
+    if told.claims_success:
         return ""
-    spoken = limit_of(lines)
-    return spoken if spoken and (told.limit in VAGUE or spoken in REFINING) else told.limit
+    spoken = classify_error_lines(lines)
+    return (
+        spoken
+        if spoken and (told.limit in VAGUE_LIMITS or spoken in REFINING_LIMITS)
+        else told.limit
+    )
 
 
-def _our_fault(look: Look) -> bool:
+def _our_fault(look: ProcessState) -> bool:
     """Not the agent's: no room for another process, or its worktree cannot be entered."""
-    return look.start_errno in NO_ROOM or look.not_entered
+    return look.start_errno in EXHAUSTION_ERRNOS or look.cwd_not_entered
 
 
-def _claim(result: Result, told: Told) -> str:
+def _claim(result: AgentResult, told: OutputSummary) -> str:
     """What the agent itself says of its failure: in its note, or with its last event."""
     if result.unreadable:
         return result.summary
@@ -299,7 +329,7 @@ def _claim(result: Result, told: Told) -> str:
     return told.message if told.limit == "unknown" else ""
 
 
-def _error(errors: str, told: Told, result: Result, secrets: tuple[str, ...]) -> str:
+def _error(errors: str, told: OutputSummary, result: AgentResult, secrets: tuple[str, ...]) -> str:
     """The end of the error channel, then what the agent noted, for that is its last word."""
     noted = result.summary if result.status == "failed" else ""
     parts = (
@@ -311,15 +341,18 @@ def _error(errors: str, told: Told, result: Result, secrets: tuple[str, ...]) ->
     return "\n".join(part.strip() for part in parts if part.strip())
 
 
-def _asked(folder: Path, look: Look) -> str:
+def _asked(folder: Path, look: ProcessState) -> str:
     """A clean end is not a wait, unless the very last line reads an answer.
 
     Both channels count: with its input closed an agent asks on one and complains on the other.
     """
     clean = look.phase == "exited" and look.code == 0 and not look.ended_by
-    return _last_words(written(folder), input_only=clean)
+    return _last_words(list_written_logs(folder), input_only=clean)
 
 
 def _last_words(logs: tuple[Path, ...], *, input_only: bool) -> str:
-    words = (question_in(plain(tail(log, LOG_BYTES_READ)), input_only=input_only) for log in logs)
+    words = (
+        find_question(strip_terminal_codes(read_tail(log, LOG_BYTES_READ)), input_only=input_only)
+        for log in logs
+    )
     return next(filter(None, words), "")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from yaoki.adapters.agents.reset_times import wait_in
+from yaoki.adapters.agents.reset_times import find_wait
 
 LINES_READ = 40
 LINE_CHARS_READ = 1000
@@ -152,7 +152,7 @@ _RETRY_AFTER = re.compile(r"retry[-_]after\b", re.IGNORECASE)
 _NAMES_WAIT = re.compile(r"retry(?:ing)? (?:in|after) \d|retry[-_]?delay|try again in \d", re.I)
 
 
-def error_lines(text: str) -> tuple[str, ...]:
+def select_error_lines(text: str) -> tuple[str, ...]:
     """The last lines of an error channel that are errors by their beginning."""
     lines = [line for line in text.splitlines() if line.strip()][-LINES_READ:]
     bare = (_bare(line[:LINE_CHARS_READ]) for line in lines)
@@ -166,9 +166,9 @@ def _bare(line: str) -> str:
     return _PREFIX.sub("", line, count=1) if logged == line else logged
 
 
-def retried(line: str) -> bool:
+def announces_retry(line: str) -> bool:
     """Does the agent try again after this line, and keep the time to itself?"""
-    return _RETRIED.match(line) is not None and bool(error_lines(line))
+    return _RETRIED.match(line) is not None and bool(select_error_lines(line))
 
 
 def _told(line: str, tested: bool) -> bool:
@@ -178,16 +178,16 @@ def _told(line: str, tested: bool) -> bool:
     return tested or _OF_THE_TASK.search(line) is not None
 
 
-def limit_of(lines: Sequence[str]) -> str:
+def classify_error_lines(lines: Sequence[str]) -> str:
     """The word of `AgentExit.limit` that the last telling line stands for, or nothing."""
     for line in reversed(lines):
-        if word := word_in(line):
+        if word := classify_error_text(line):
             return word
     # A wait asked for with no other word is a limit all the same.
     return "rate" if any(_RETRY_AFTER.match(line) for line in lines) else ""
 
 
-def word_in(text: str) -> str:
+def classify_error_text(text: str) -> str:
     """What a text that is known to be an error says."""
     text = text[: 4 * LINE_CHARS_READ]
     word = next((name for name, words in _WORDS if words.search(text)), "")
@@ -197,9 +197,9 @@ def word_in(text: str) -> str:
     return "rate" if word == "money" and _NAMES_WAIT.search(text) else word
 
 
-def word_of(status: int | None, text: str = "") -> str:
+def classify_http_status(status: int | None, text: str = "") -> str:
     """An HTTP status, refined by its text: 400 may be a prompt too long, 429 an empty purse."""
-    told = word_in(text)
+    told = classify_error_text(text)
     if status is None or told in {"context", "money", "session"}:
         return told
     return _OF_STATUS.get(status) or ("overloaded" if 500 <= status <= 599 else "unknown")
@@ -218,7 +218,7 @@ _OF_STATUS = {
 }
 
 
-def retry_after_of(lines: Sequence[str], now: datetime) -> timedelta | None:
+def find_retry_after(lines: Sequence[str], now: datetime) -> timedelta | None:
     """The wait the service asked for, from the last line that names one."""
-    waits = (wait_in(line, now) for line in reversed(lines))
+    waits = (find_wait(line, now) for line in reversed(lines))
     return next((wait for wait in waits if wait is not None), None)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from yaoki.adapters.system.files import plain_file
+from yaoki.adapters.system.files import open_plain_file
 
 OUT, ERR = "out.log", "err.log"
 
 
-def tail(file: Path, limit: int) -> str:
+def read_tail(file: Path, limit: int) -> str:
     """The last bytes of a log as text; empty when there is no plain file of that name."""
-    with plain_file(file) as stream:
+    with open_plain_file(file) as stream:
         if stream is None:
             return ""
         size = stream.seek(0, os.SEEK_END)
@@ -20,7 +20,7 @@ def tail(file: Path, limit: int) -> str:
         return stream.read(limit).decode("utf-8", errors="replace")
 
 
-def size_of(file: Path) -> int:
+def log_size(file: Path) -> int:
     """Zero for a log that is not there."""
     try:
         return file.stat().st_size
@@ -28,13 +28,13 @@ def size_of(file: Path) -> int:
         return 0
 
 
-def written(folder: Path) -> tuple[Path, ...]:
+def list_written_logs(folder: Path) -> tuple[Path, ...]:
     """The logs that hold something, the one written to last first."""
     logs = [file for file in (folder / OUT, folder / ERR) if _modified_ns(file)]
     return tuple(sorted(logs, key=_modified_ns, reverse=True))
 
 
-def modified_s(folder: Path) -> float:
+def last_write_s(folder: Path) -> float:
     """When a log was last written to, in seconds since the epoch."""
     return max(_modified_ns(folder / OUT), _modified_ns(folder / ERR)) / 1e9
 

@@ -25,7 +25,7 @@ _PERMISSION = re.compile(
 )
 
 
-def question_in(text: str, *, input_only: bool) -> str:
+def find_question(text: str, *, input_only: bool) -> str:
     """The paragraph that ends in a question for a person; empty when the last line is none.
 
     `input_only`: the agent came to a good end, so only a line that still waits for its answer is

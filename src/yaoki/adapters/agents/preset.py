@@ -38,7 +38,7 @@ class UsageRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class EndpointOverride:
     """How the agent is pointed at another service: its arguments and variables."""
 
     arguments: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class AgentPreset:
     """How one known agent is called and read.
 
     `start` and `resume` are whole command lines after the program; `{more}` is where the model,
@@ -77,7 +77,7 @@ class Description:
     model: tuple[str, ...] = ()
     pass_env: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
-    base_url: Endpoint = field(default_factory=Endpoint)
+    base_url: EndpointOverride = field(default_factory=EndpointOverride)
     usage: UsageRule = field(default_factory=UsageRule)
     exit_codes: Mapping[int, str] = field(default_factory=dict)
     lines: Mapping[str, str] = field(default_factory=dict)
@@ -88,33 +88,35 @@ class Description:
     notes: tuple[str, ...] = ()
 
     @property
-    def resumes(self) -> bool:
+    def can_resume(self) -> bool:
         return bool(self.resume)
 
 
 @cache
-def known_names() -> tuple[str, ...]:
+def shipped_preset_names() -> tuple[str, ...]:
     """The names of all shipped descriptions."""
     held = (file.name for file in PRESETS.iterdir())
     return tuple(sorted(name.removesuffix(".toml") for name in held if name.endswith(".toml")))
 
 
 @cache
-def describe(name: str) -> Description:
-    if name not in known_names():
+def load_preset(name: str) -> AgentPreset:
+    if name not in shipped_preset_names():
         raise Unknown(f"no description of an agent {name!r}", hint="yaoki agents list")
     text = (PRESETS / f"{name}.toml").read_text(encoding="utf-8")
-    return parsed(name, text)
+    return parse_preset(name, text)
 
 
-def parsed(name: str, text: str) -> Description:
+def parse_preset(name: str, text: str) -> AgentPreset:
     """A description from its file; an unknown key is a mistake, not a wish."""
     table = tomllib.loads(text)
-    made: dict[str, Any] = _plain(table, Description, f"{name}.toml")
-    made["base_url"] = Endpoint(**_plain(table.get("base_url", {}), Endpoint, "base_url"))
+    made: dict[str, Any] = _plain(table, AgentPreset, f"{name}.toml")
+    made["base_url"] = EndpointOverride(
+        **_plain(table.get("base_url", {}), EndpointOverride, "base_url")
+    )
     made["usage"] = UsageRule(**_plain(table.get("usage", {}), UsageRule, "usage"))
     made["exit_codes"] = {int(code): word for code, word in table.get("exit_codes", {}).items()}
-    found = Description(name=name, **made)
+    found = AgentPreset(name=name, **made)
     _check(found)
     return found
 
@@ -127,7 +129,7 @@ def _plain(table: Mapping[str, Any], kind: type, where: str) -> dict[str, Any]:
     return {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}
 
 
-def _check(found: Description) -> None:
+def _check(found: AgentPreset) -> None:
     """Our own files: a defect is ours, and is found by the tests before anybody meets it."""
     assert found.prompt in {"stdin", "argument", "file"}, found.name
     assert found.usage.count in COUNTS, found.name
@@ -136,7 +138,7 @@ def _check(found: Description) -> None:
     named = "{session}" in " ".join(found.resume)
     # Over the protocol it is not the command line that names the conversation.
     assert found.protocol in PROTOCOLS, found.name
-    assert named is (found.resumes and not found.protocol), found.name
+    assert named is (found.can_resume and not found.protocol), found.name
     assert (found.protocol or "") == ("acp" if found.events == "acp" else ""), found.name
     assert found.protocol or not found.allow, found.name
     assert not found.protocol or len(found.model) == 1, found.name
@@ -144,6 +146,6 @@ def _check(found: Description) -> None:
         re.compile(pattern)
 
 
-def placed(line: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
+def insert_optional_arguments(line: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
     """A command line with the optional arguments in their place."""
     return tuple(word for part in line for word in (more if part == "{more}" else (part,)))

@@ -26,7 +26,7 @@ class PrivateState:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def made(self, wanted: Mapping[Path, Sequence[str]]) -> dict[Path, Path]:
+    def make_copies(self, wanted: Mapping[Path, Sequence[str]]) -> dict[Path, Path]:
         """The copy of each of these folders; a folder that is not there is made, and empty.
 
         With each folder come the names in it that are not copied.

@@ -12,14 +12,16 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
-from yaoki.adapters.agents.preset_agent import KnownAgent
+from yaoki.adapters.agents.preset_agent import PresetAgent
 from yaoki.core.model import AgentExit, AgentSpec, TaskId
 from yaoki.errors import Fault
-from yaoki.ports import Clock, Order, Processes
+from yaoki.ports import AttemptRequest, Clock, Processes
 
 FILE, WORD = "yaoki.txt", "risen"
-FIRST = f"Create a file named {FILE} in the current folder. It holds one line: {WORD}\nThen stop."
-SECOND = (
+FIRST_PROMPT = (
+    f"Create a file named {FILE} in the current folder. It holds one line: {WORD}\nThen stop."
+)
+SECOND_PROMPT = (
     "Add a second line to the file you have just made: the same word in capital letters. Then stop."
 )
 POLL = timedelta(milliseconds=100)
@@ -29,79 +31,83 @@ KEY = re.compile(r"_(?:API_KEY|TOKEN)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RehearsalStep:
     """One thing that was tried: how it went, and what to do when it went badly."""
 
     name: str
-    ok: bool
-    words: str
-    next: str = ""
+    passed: bool
+    message: str
+    remedy: str = ""
 
 
 class Rehearsal:
     """Two attempts at most: one that writes, one that goes on with the conversation."""
 
     def __init__(
-        self, agent: KnownAgent, spec: AgentSpec, processes: Processes, clock: Clock
+        self, agent: PresetAgent, spec: AgentSpec, processes: Processes, clock: Clock
     ) -> None:
         self._agent, self._spec = agent, spec
         self._processes, self._clock = processes, clock
 
-    def play(self, worktree: Path, folder: Path, limit: timedelta) -> Iterator[Seen]:
+    def run(self, worktree: Path, folder: Path, limit: timedelta) -> Iterator[RehearsalStep]:
         """What was seen, as it is seen; it ends at the first thing that is bad."""
         try:
             self._agent.preflight(self._spec)
         except Fault as fault:
-            yield Seen("program", False, fault.sentence, self._instead() or fault.hint)
+            yield RehearsalStep("program", False, fault.sentence, self._instead() or fault.hint)
             return
-        yield Seen("program", True, self._agent.filled(self._spec).command[0])
+        yield RehearsalStep("program", True, self._agent.resolve_spec(self._spec).command[0])
         order = self._order(worktree, folder / "1", limit)
         first = self._attempt(order)
         wrote = self._held(self._lines(worktree) == [WORD], "work", f"it wrote {FILE}", first)
         yield wrote
-        if not wrote.ok:
+        if not wrote.passed:
             return
-        yield Seen("usage", True, _used(first))
+        yield RehearsalStep("usage", True, _used(first))
         if not first.session:
-            yield Seen("resume", True, "it has no conversations; each attempt is told everything")
+            yield RehearsalStep(
+                "resume", True, "it has no conversations; each attempt is told everything"
+            )
             return
-        again = replace(order, folder=folder / "2", prompt=SECOND, session=first.session)
+        again = replace(order, folder=folder / "2", prompt=SECOND_PROMPT, session=first.session)
         second = self._attempt(again)
         went_on = self._lines(worktree) == [WORD, WORD.upper()]
         yield self._held(went_on, "resume", f"it went on with {first.session}", second)
 
     def _instead(self) -> str:
         """How the program is come by if it is not there; of one named by hand nobody knows."""
-        about, given = self._agent.description, str(self._spec.options.get("program", ""))
+        about, given = self._agent.preset, str(self._spec.options.get("program", ""))
         if shutil.which(given or about.program):
             return ""
         named = "name the program: --program FILE"
         return f"{about.install}, or {named}" if about.program and not given else named
 
-    def _held(self, done: bool, name: str, words: str, exit_: AgentExit) -> Seen:
+    def _held(self, done: bool, name: str, words: str, exit_: AgentExit) -> RehearsalStep:
         """The files decide; the exit says why not."""
         if done:
-            return Seen(name, True, f"{words} in {exit_.seconds:.0f} s")
-        said = [line for line in exit_.error.splitlines() if line.strip() and not CODE.match(line)]
+            return RehearsalStep(name, True, f"{words} in {exit_.seconds:.0f} s")
+        said = [
+            line for line in exit_.stderr_tail.splitlines() if line.strip() and not CODE.match(line)
+        ]
         ended = exit_.limit or exit_.ended_by or f"exit code {exit_.code}"
         why = f"it did not ({ended}){': ' + said[-1].strip() if said else ''}"
-        return Seen(name, False, why, self._remedy(exit_))
+        return RehearsalStep(name, False, why, self._remedy(exit_))
 
     def _remedy(self, exit_: AgentExit) -> str:
-        about = self._agent.description
+        about = self._agent.preset
         if exit_.limit == "auth":
             keys = [name for name in about.pass_env if KEY.search(name)]
             either = f", or set {' or '.join(keys)}" if keys else ""
             return f"log in: start {about.program} once by yourself{either}"
         return _REMEDIES.get(exit_.limit) or _REMEDIES.get(exit_.ended_by, "read the logs")
 
-    def _order(self, worktree: Path, folder: Path, limit: timedelta) -> Order:
-        return Order(
+    def _order(self, worktree: Path, folder: Path, limit: timedelta) -> AttemptRequest:
+        return AttemptRequest(
             task_id=TaskId("rehearsal-1"),
             attempt=1,
             epoch=1,
             agent=self._spec,
-            prompt=FIRST,
+            prompt=FIRST_PROMPT,
             worktree=worktree,
             folder=folder,
             timeout=limit,
@@ -109,11 +115,11 @@ class Rehearsal:
             lease=timedelta(0),
         )
 
-    def _attempt(self, order: Order) -> AgentExit:
-        self._processes.start(order.folder, self._agent.launch(order))
+    def _attempt(self, order: AttemptRequest) -> AgentExit:
+        self._processes.start(order.folder, self._agent.build_launch(order))
         try:
-            while (look := self._processes.look(order.folder)).phase == "running":
-                if self._agent.waits(order.folder) > order.timeout:
+            while (look := self._processes.inspect(order.folder)).phase == "running":
+                if self._agent.announced_wait(order.folder) > order.timeout:
                     break
                 self._clock.sleep(POLL)
         finally:

@@ -54,7 +54,7 @@ _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
-def wait_in(line: str, now: datetime) -> timedelta | None:
+def find_wait(line: str, now: datetime) -> timedelta | None:
     """The wait this line asks for; None when it names none or the time has passed.
 
     Exact forms first: an epoch, `Retry-After`, an instant, a span, a time of day.
@@ -66,7 +66,7 @@ def wait_in(line: str, now: datetime) -> timedelta | None:
     return None
 
 
-def until_epoch(number: float, now: datetime) -> timedelta | None:
+def remaining_until_epoch(number: float, now: datetime) -> timedelta | None:
     """From an epoch in seconds or milliseconds; None when that is no time or has passed."""
     seconds = number / 1000 if number > 1e11 else number
     if not 1e9 <= seconds < 1e11:
@@ -77,7 +77,7 @@ def until_epoch(number: float, now: datetime) -> timedelta | None:
 
 def _epoch(line: str, now: datetime) -> timedelta | None:
     hit = _EPOCH.search(line)
-    return until_epoch(int(hit["n"]), now) if hit else None
+    return remaining_until_epoch(int(hit["n"]), now) if hit else None
 
 
 def _http_date(line: str, now: datetime) -> timedelta | None:

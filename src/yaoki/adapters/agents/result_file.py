@@ -10,8 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from yaoki.adapters.system.files import plain_bytes
-from yaoki.core.display import sound
+from yaoki.adapters.system.files import read_plain_bytes
+from yaoki.core.display import replace_lone_surrogates
 from yaoki.ports import outbox
 
 RESULT = "result.json"
@@ -26,7 +26,7 @@ _OR = f"{', '.join(STATUSES[:-1])} or {STATUSES[-1]}"
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class AgentResult:
     """`defect` says why the note, or a part of it, was not taken; `unreadable`: all of it.
 
     `failed` is fail closed: a note that cannot be understood is no word of success.
@@ -45,11 +45,11 @@ class Result:
         return self.status == "failed" or bool(self.defect)
 
 
-def read_result(folder: Path) -> Result:
+def read_result(folder: Path) -> AgentResult:
     """What the agent noted; a note that cannot be read says so in `defect`."""
-    raw = plain_bytes(outbox(folder) / RESULT, BYTES_MAX + 1)
+    raw = read_plain_bytes(outbox(folder) / RESULT, BYTES_MAX + 1)
     if not raw:
-        return Result()
+        return AgentResult()
     if len(raw) > BYTES_MAX:
         return _unread(raw, f"{RESULT} is longer than {BYTES_MAX} bytes")
     try:
@@ -61,7 +61,7 @@ def read_result(folder: Path) -> Result:
     return _checked(note)
 
 
-def _checked(note: Mapping[str, Any]) -> Result:
+def _checked(note: Mapping[str, Any]) -> AgentResult:
     status = _text(note, "status")
     summary = _text(note, "summary")
     question = _text(note, "question")
@@ -73,11 +73,11 @@ def _checked(note: Mapping[str, Any]) -> Result:
     known = status in ("", *STATUSES)
     defect = "" if known else f"{RESULT}: unknown status {status[:40]!r}; use {_OR}"
     # Anything but a plain true is taken as the careful answer.
-    return Result(status, summary, question, safe is True, _wait(note), defect)
+    return AgentResult(status, summary, question, safe is True, _wait(note), defect)
 
 
-def _unread(raw: bytes, defect: str) -> Result:
-    return Result(summary=_excerpt(raw), defect=defect, unreadable=True)
+def _unread(raw: bytes, defect: str) -> AgentResult:
+    return AgentResult(summary=_excerpt(raw), defect=defect, unreadable=True)
 
 
 def _excerpt(raw: bytes) -> str:
@@ -92,7 +92,7 @@ def _excerpt(raw: bytes) -> str:
 
 def _text(note: Mapping[str, Any], key: str) -> str:
     value = note.get(key)
-    return sound(value[:TEXT_MAX]).strip() if isinstance(value, str) else ""
+    return replace_lone_surrogates(value[:TEXT_MAX]).strip() if isinstance(value, str) else ""
 
 
 def _wait(note: Mapping[str, Any]) -> timedelta | None:

@@ -7,17 +7,24 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from yaoki.adapters.agents.preset_agent import KnownAgent
+from yaoki.adapters.agents.preset_agent import PresetAgent
 from yaoki.adapters.agents.private_state import PrivateState
 from yaoki.adapters.processes.sandbox import Sandbox
 from yaoki.core.model import AgentExit, AgentSpec
-from yaoki.ports import SANDBOX, Agent, Launch, Lent, Look, Order
+from yaoki.ports import (
+    SANDBOX_VARIABLE,
+    AgentDriver,
+    AttemptRequest,
+    Launch,
+    ProcessState,
+    SandboxFolders,
+)
 
 # The second is how Claude Code asks whether root may work without asking.
-MARKS = {SANDBOX: "on", "IS_SANDBOX": "1"}
+SANDBOX_VARIABLES = {SANDBOX_VARIABLE: "on", "IS_SANDBOX": "1"}
 
 # Said once, at the beginning of a conversation: what a wall refuses should surprise nobody.
-RULES = """
+SANDBOX_PROMPT = """
 # Where you are
 
 - You are in a sandbox: you can write in the current directory, in $TMPDIR and in the package
@@ -34,23 +41,26 @@ class SandboxedAgent:
     """
 
     def __init__(
-        self, agent: Agent, sandbox: Sandbox, lend: Callable[[str, Path], Lent | None]
+        self,
+        agent: AgentDriver,
+        sandbox: Sandbox,
+        lend: Callable[[str, Path], SandboxFolders | None],
     ) -> None:
         self._agent, self._sandbox, self._lend = agent, sandbox, lend
 
     def preflight(self, spec: AgentSpec) -> None:
         self._agent.preflight(spec)
-        self._sandbox.check()
+        self._sandbox.check_available()
 
-    def launch(self, order: Order) -> Launch:
-        told = order if order.session else replace(order, prompt=f"{order.prompt}{RULES}")
-        launch, lent = self._agent.launch(told), self._lend(order.task_id, order.worktree)
+    def build_launch(self, order: AttemptRequest) -> Launch:
+        told = order if order.session else replace(order, prompt=f"{order.prompt}{SANDBOX_PROMPT}")
+        launch, lent = self._agent.build_launch(told), self._lend(order.task_id, order.worktree)
         # A judge works in no worktree of its own, and commits nothing.
-        lent = lent or Lent(order.folder / "private", (), {})
-        state = PrivateState(lent.folder / "state").made(self._state_folders(launch))
+        lent = lent or SandboxFolders(order.folder / "private", (), {})
+        state = PrivateState(lent.folder / "state").make_copies(self._state_folders(launch))
         own = (*lent.writable, *state.values())
-        launch = replace(launch, env={**launch.env, **MARKS})
-        return self._sandbox.around(launch, order.folder, own, {**lent.laid, **state})
+        launch = replace(launch, env={**launch.env, **SANDBOX_VARIABLES})
+        return self._sandbox.wrap(launch, order.folder, own, {**lent.read_only_mounts, **state})
 
     def _state_folders(self, launch: Launch) -> dict[Path, tuple[str, ...]]:
         """Where a known agent keeps its conversations, with what is not copied from there.
@@ -58,9 +68,9 @@ class SandboxedAgent:
         Of a bare command nobody knows any.  A folder is named below the home, or by the variable
         that moves it: `$CODEX_HOME`.
         """
-        if not isinstance(self._agent, KnownAgent):
+        if not isinstance(self._agent, PresetAgent):
             return {}
-        home, about = launch.env.get("HOME", ""), self._agent.description
+        home, about = launch.env.get("HOME", ""), self._agent.preset
         named = (
             launch.env.get(name[1:], "") if name.startswith("$") else f"{home}/{name}"
             for name in about.state
@@ -68,14 +78,14 @@ class SandboxedAgent:
         folders = (Path(name) for name in named if name.startswith("/") and home)
         return dict.fromkeys(folders, about.history)
 
-    def resumes(self, spec: AgentSpec) -> bool:
-        return self._agent.resumes(spec)
+    def can_resume(self, spec: AgentSpec) -> bool:
+        return self._agent.can_resume(spec)
 
-    def read(self, folder: Path, look: Look) -> AgentExit:
+    def read(self, folder: Path, look: ProcessState) -> AgentExit:
         return self._agent.read(folder, look)
 
-    def question(self, folder: Path) -> str:
-        return self._agent.question(folder)
+    def pending_question(self, folder: Path) -> str:
+        return self._agent.pending_question(folder)
 
-    def waits(self, folder: Path) -> timedelta:
-        return self._agent.waits(folder)
+    def announced_wait(self, folder: Path) -> timedelta:
+        return self._agent.announced_wait(folder)

@@ -13,7 +13,7 @@ from yaoki.errors import PlanInvalid
 
 BYTES_MAX = 1 << 20
 Scenario = dict[str, dict[str, list[list[dict[str, Any]]]]]
-Shape = Callable[[Any], str]
+ArgumentRule = Callable[[Any], str]
 
 
 def check_scenario(options: Mapping[str, Any]) -> Scenario:
@@ -176,7 +176,7 @@ def _all_texts(values: Any) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
-ACTS: Mapping[str, Shape] = {
+ACTS: Mapping[str, ArgumentRule] = {
     "write": _files,
     "append": _files,
     "replace": _replacement,

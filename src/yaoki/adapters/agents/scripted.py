@@ -6,12 +6,12 @@ import json
 import sys
 from pathlib import Path
 
-from yaoki.adapters.agents.command import CommandAgent, environment, keep_prompt
+from yaoki.adapters.agents.command import CommandAgent, build_agent_environment, write_prompt
 from yaoki.adapters.agents.scenario import check_scenario
 from yaoki.core.model import AgentSpec
 from yaoki.core.redact import secret_values
 from yaoki.errors import Fault, PlanInvalid
-from yaoki.ports import Launch, Order
+from yaoki.ports import AttemptRequest, Launch
 
 SCENARIO = "scenario.json"
 PLAYER = Path(__file__).with_name("scenario_player.py")
@@ -31,10 +31,10 @@ class ScriptedAgent(CommandAgent):
                 hint="; ".join(fault.defects[1:]) or fault.hint,
             ) from fault
 
-    def launch(self, order: Order) -> Launch:
+    def build_launch(self, order: AttemptRequest) -> Launch:
         handed = order.agent.pass_env
-        keep_prompt(order, self._environ, handed)
-        env = environment(order, self._environ)
+        write_prompt(order, self._environ, handed)
+        env = build_agent_environment(order, self._environ)
         script = order.folder / SCENARIO
         script.write_text(json.dumps(check_scenario(order.agent.options)), encoding="utf-8")
         return Launch(

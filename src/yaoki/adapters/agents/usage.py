@@ -14,8 +14,13 @@ from typing import IO
 
 from yaoki.adapters.agents.output_files import OUT
 from yaoki.adapters.agents.preset import UsageRule
-from yaoki.adapters.agents.structured.summary import Event, number, objects, text
-from yaoki.adapters.system.files import plain_bytes, plain_file
+from yaoki.adapters.agents.structured.summary import (
+    AgentEvent,
+    number_at,
+    parse_json_objects,
+    text_at,
+)
+from yaoki.adapters.system.files import open_plain_file, read_plain_bytes
 
 BYTES_MAX = 256 << 20
 LINE_BYTES_MAX = 4 << 20
@@ -33,18 +38,18 @@ class Usage:
     turns: int | None = None
 
 
-UNKNOWN = Usage()
-NOTHING = Usage(0.0, 0, 0)
+UNKNOWN_USAGE = Usage()
+NO_USAGE = Usage(0.0, 0, 0)
 
 
-def read_usage(folder: Path, rule: UsageRule, before: Usage = NOTHING) -> Usage:
+def read_usage(folder: Path, rule: UsageRule, before: Usage = NO_USAGE) -> Usage:
     """`before` is what the conversation held already; it is taken off where it is counted again."""
     if rule.event:
         found = _counted(list(_events(folder / OUT, rule.event)), rule)
     elif rule.pattern:
         found = _matched(folder / rule.file, rule)
     else:
-        return UNKNOWN
+        return UNKNOWN_USAGE
     cost, tokens = found.cost, found.tokens
     if "cost" in rule.whole_thread:
         cost = _less(cost, before.cost)
@@ -61,16 +66,16 @@ def _less(now: float | None, before: float | None) -> float | None:
 # ------------------------------------------------------------------ by events
 
 
-def _events(file: Path, kind: str) -> Iterator[Event]:
+def _events(file: Path, kind: str) -> Iterator[AgentEvent]:
     """Every event of that type; nothing at all when the file is too long to be read whole."""
     mark = f'"{kind}"'.encode()
-    with plain_file(file) as stream:
+    with open_plain_file(file) as stream:
         if stream is None or stream.seek(0, os.SEEK_END) > BYTES_MAX:
             return
         stream.seek(0)
         for block in _blocks(stream):
             for line in _lines_with(mark, block):
-                found = objects(line.decode("utf-8", errors="replace"))
+                found = parse_json_objects(line.decode("utf-8", errors="replace"))
                 yield from (event for event in found if event.get("type") == kind)
 
 
@@ -95,11 +100,11 @@ def _lines_with(mark: bytes, block: bytes) -> Iterator[bytes]:
         at = block.find(mark, end)
 
 
-def _counted(events: Sequence[Event], rule: UsageRule) -> Usage:
+def _counted(events: Sequence[AgentEvent], rule: UsageRule) -> Usage:
     used = [event for event in events if _uses(event, rule)]
     counted = used if rule.count == "sum" else used[-1:]
     if not counted:
-        return UNKNOWN
+        return UNKNOWN_USAGE
     turns: int | None = len(used)
     if rule.turns != "events":
         turns = _whole(_total([_field(event, rule.turns) for event in counted]))
@@ -110,18 +115,18 @@ def _counted(events: Sequence[Event], rule: UsageRule) -> Usage:
     )
 
 
-def _uses(event: Event, rule: UsageRule) -> bool:
+def _uses(event: AgentEvent, rule: UsageRule) -> bool:
     """Does it say anything of use?  Some agents tell of messages that are not the model's."""
     named = (rule.cost, *rule.tokens, "" if rule.turns == "events" else rule.turns)
     return any(_field(event, path) is not None for path in named)
 
 
-def _field(event: Event, path: str) -> float | None:
-    found = number(event, *path.split(".")) if path else None
+def _field(event: AgentEvent, path: str) -> float | None:
+    found = number_at(event, *path.split(".")) if path else None
     return found if found is not None and found >= 0 else None
 
 
-def _sum(event: Event, paths: Sequence[str]) -> float | None:
+def _sum(event: AgentEvent, paths: Sequence[str]) -> float | None:
     held = [found for path in paths if (found := _field(event, path)) is not None]
     return sum(held) if held else None
 
@@ -141,11 +146,11 @@ def _whole(value: float | None) -> int | None:
 
 
 def _matched(file: Path, rule: UsageRule) -> Usage:
-    raw = plain_bytes(file, FILE_BYTES_READ + 1) or b""
+    raw = read_plain_bytes(file, FILE_BYTES_READ + 1) or b""
     words = raw[:FILE_BYTES_READ].decode("utf-8", errors="replace")
     hits = list(re.finditer(rule.pattern, words, re.MULTILINE))
     if not hits or (rule.count == "sum" and len(raw) > FILE_BYTES_READ):
-        return UNKNOWN
+        return UNKNOWN_USAGE
     hits = hits if rule.count == "sum" else hits[:1]
     tokens = [_both(hit) for hit in hits]
     turns = [_amount(hit, "turns") for hit in hits]
@@ -176,7 +181,7 @@ def _amount(hit: re.Match[str], name: str) -> float | None:
 # ------------------------------------------------------------------ one conversation, several runs
 
 
-def told_so_far(folder: Path, rule: UsageRule, session: str) -> Usage:
+def read_earlier_usage(folder: Path, rule: UsageRule, session: str) -> Usage:
     """What the earlier runs of a conversation counted so far; they are kept beside this one.
 
     A run that was cut off told nothing: its share is then counted with the next that does.
@@ -185,7 +190,7 @@ def told_so_far(folder: Path, rule: UsageRule, session: str) -> Usage:
     runs = [log for log in beside if _is_of(log, session, rule.thread)]
     told = [_counted(list(_events(log, rule.event)), rule) for log in runs]
     if not told:
-        return UNKNOWN
+        return UNKNOWN_USAGE
     return Usage(
         max((held.cost for held in told if held.cost is not None), default=0.0),
         max((held.tokens for held in told if held.tokens is not None), default=0),
@@ -193,5 +198,9 @@ def told_so_far(folder: Path, rule: UsageRule, session: str) -> Usage:
 
 
 def _is_of(log: Path, session: str, key: str) -> bool:
-    head = (plain_bytes(log, LINE_BYTES_MAX) or b"").decode("utf-8", errors="replace")
-    return any(text(event, key) == session for line in head.splitlines() for event in objects(line))
+    head = (read_plain_bytes(log, LINE_BYTES_MAX) or b"").decode("utf-8", errors="replace")
+    return any(
+        text_at(event, key) == session
+        for line in head.splitlines()
+        for event in parse_json_objects(line)
+    )

@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from yaoki.adapters.checks.command import check_command
-from yaoki.adapters.checks.entry_point import check_entry
+from yaoki.adapters.checks.entry_point import check_entry_point
 from yaoki.adapters.checks.files import check_files
-from yaoki.adapters.checks.findings import TRY_LATER, broken, masked
+from yaoki.adapters.checks.findings import TRANSIENT_ERRNOS, make_broken, mask_data
 from yaoki.adapters.checks.git import check_git
 from yaoki.adapters.checks.judge import FindAgent, check_judge
-from yaoki.adapters.checks.runner import Runner
-from yaoki.adapters.checks.selection import narrowed
-from yaoki.core.model import CheckSpec, Finding, Item, OnFailure, Outcome
-from yaoki.core.redact import confidential, mask, secret_values
+from yaoki.adapters.checks.runner import CheckProcesses
+from yaoki.adapters.checks.selection import narrow_to_failures
+from yaoki.core.model import CheckSpec, Finding, FindingItem, OnFailure, Outcome
+from yaoki.core.redact import confidential_variables, mask, secret_values
 from yaoki.errors import Fault
 from yaoki.ports import Processes
 
 
-class Checks:
+class CheckDispatcher:
     """The one `Checker`: commands in their own process tree, files and git facts by a look.
 
     `find_agent` is for judges only; without it there are none.
@@ -53,36 +53,38 @@ class Checks:
     ) -> Finding:
         handed = facts.get("handed", ())
         place = folder.absolute()
-        runner = Runner(self._processes, self._lease, place, self._environ, stop, handed)
+        runner = CheckProcesses(self._processes, self._lease, place, self._environ, stop, handed)
         try:
             return _weighed(self._look(spec, worktree.absolute(), runner, facts))
         except OSError as fault:
-            later = fault.errno in TRY_LATER
-            return broken(spec, f"it could not run: {fault}", transient=later)
+            later = fault.errno in TRANSIENT_ERRNOS
+            return make_broken(spec, f"it could not run: {fault}", transient=later)
         except Fault as fault:
-            return broken(spec, fault.sentence, transient=fault.transient)
+            return make_broken(spec, fault.sentence, transient=fault.transient)
 
-    def narrowed(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:
+    def narrow(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:
         """The check for just the tests that failed; None where they cannot be run alone."""
-        return narrowed(spec, finding)
+        return narrow_to_failures(spec, finding)
 
-    def masked(self, finding: Finding, handed: Sequence[str]) -> Finding:
+    def mask_finding(self, finding: Finding, handed: Sequence[str]) -> Finding:
         """A finding about the change itself, without the values that agents are `handed`."""
         secrets = secret_values(self._environ, handed)
         return replace(
             finding,
             message=mask(finding.message, secrets),
             output=mask(finding.output, secrets),
-            items=tuple(Item(*masked(astuple(item), secrets)) for item in finding.items),
-            params=masked(finding.params, secrets),
+            items=tuple(FindingItem(*mask_data(astuple(item), secrets)) for item in finding.items),
+            params=mask_data(finding.params, secrets),
         )
 
-    def confidential(self, handed: Sequence[str], written: Mapping[str, str]) -> Mapping[str, str]:
+    def confidential_variables(
+        self, handed: Sequence[str], written: Mapping[str, str]
+    ) -> Mapping[str, str]:
         """The variables whose value has no place in a commit: of ours, and those of the plan."""
-        return confidential({**self._environ, **written}, handed)
+        return confidential_variables({**self._environ, **written}, handed)
 
     def _look(
-        self, spec: CheckSpec, worktree: Path, runner: Runner, facts: Mapping[str, Any]
+        self, spec: CheckSpec, worktree: Path, runner: CheckProcesses, facts: Mapping[str, Any]
     ) -> Finding:
         match spec.type:
             case "command":
@@ -94,9 +96,9 @@ class Checks:
             case "judge":
                 return check_judge(spec, worktree, runner, facts, self._find_agent)
             case "python":
-                return check_entry(spec, worktree, runner, facts)
+                return check_entry_point(spec, worktree, runner, facts)
             case _:
-                return broken(spec, f"there is no check of type {spec.type!r}")
+                return make_broken(spec, f"there is no check of type {spec.type!r}")
 
 
 def _weighed(finding: Finding) -> Finding:

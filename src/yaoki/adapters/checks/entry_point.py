@@ -9,14 +9,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from yaoki.adapters.checks.environment import environment
-from yaoki.adapters.checks.findings import bounded, broken, failed, masked, passed
-from yaoki.adapters.checks.output import OUT, shown
-from yaoki.adapters.checks.runner import Ran, Runner
+from yaoki.adapters.checks.environment import build_check_environment
+from yaoki.adapters.checks.findings import (
+    bound_items,
+    make_broken,
+    make_failed,
+    make_passed,
+    mask_data,
+)
+from yaoki.adapters.checks.output import OUT, read_excerpt
+from yaoki.adapters.checks.runner import CheckProcesses, ProcessResult
 from yaoki.adapters.system.files import write_atomically
-from yaoki.core.display import one_line, plain
+from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.machine.codec import to_data
-from yaoki.core.model import CheckSpec, Finding, Item
+from yaoki.core.model import CheckSpec, Finding, FindingItem
 from yaoki.core.redact import mask
 from yaoki.ports import Launch, outbox
 
@@ -30,29 +36,29 @@ SCRIPT = Path(__file__).with_name("run_entry_point.py")
 FACTS = ("commit", "base", "onto", "branch", "changed", "scope", "goal", "task", "attempt")
 
 
-def check_entry(
-    spec: CheckSpec, worktree: Path, runner: Runner, facts: Mapping[str, Any]
+def check_entry_point(
+    spec: CheckSpec, worktree: Path, runner: CheckProcesses, facts: Mapping[str, Any]
 ) -> Finding:
-    folder = runner.fresh()
+    folder = runner.next_free_folder()
     outbox(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
     known = {name: to_data(facts[name]) for name in FACTS if name in facts}
     request = {"worktree": str(worktree), "facts": known, "options": dict(spec.options)}
     write_atomically(folder / REQUEST, json.dumps(request).encode())
-    given = {**environment(runner, facts.get("room")), **facts.get("environment", {})}
+    given = {**build_check_environment(runner, facts.get("room")), **facts.get("environment", {})}
     ran = runner.run(folder, _launch(spec, worktree, runner, folder, given))
     secrets = runner.secrets(spec.env)
     seen = {
-        "exit_code": ran.look.code,
-        "output": shown(folder, secrets),
+        "exit_code": ran.state.code,
+        "output": read_excerpt(folder, secrets),
         "log": str(folder / OUT),
-        "seconds": ran.look.seconds,
+        "seconds": ran.state.seconds,
     }
     finding = _not_run(spec, ran, seen)
     return finding or _read(spec, outbox(folder) / ANSWER, secrets, seen)
 
 
 def _launch(
-    spec: CheckSpec, worktree: Path, runner: Runner, folder: Path, given: Mapping[str, str]
+    spec: CheckSpec, worktree: Path, runner: CheckProcesses, folder: Path, given: Mapping[str, str]
 ) -> Launch:
     """In our own Python, where the package is installed; nothing is imported from the worktree."""
     env = {
@@ -68,7 +74,7 @@ def _launch(
         deadline=spec.timeout,
         lease=runner.lease,
         output_bytes_max=OUTPUT_BYTES_MAX,
-        secrets=runner.told(env),
+        secrets=runner.visible_secrets(env),
     )
 
 
@@ -78,8 +84,8 @@ def _absolute(paths: str) -> str:
     return os.pathsep.join(parts)
 
 
-def _not_run(spec: CheckSpec, ran: Ran, seen: Mapping[str, Any]) -> Finding | None:
-    look, cut = ran.look, ran.cut_off(spec.timeout)
+def _not_run(spec: CheckSpec, ran: ProcessResult, seen: Mapping[str, Any]) -> Finding | None:
+    look, cut = ran.state, ran.find_interruption(spec.timeout)
     if cut is not None:
         why, later = cut
     elif look.ended_by:
@@ -90,7 +96,7 @@ def _not_run(spec: CheckSpec, ran: Ran, seen: Mapping[str, Any]) -> Finding | No
         why, later = f"ended with exit code {look.code} and no answer", False
     else:
         return None
-    return broken(spec, f"python check {spec.entry!r}: {why}", transient=later, **seen)
+    return make_broken(spec, f"python check {spec.entry!r}: {why}", transient=later, **seen)
 
 
 # ------------------------------------------------------------------ its answer
@@ -101,16 +107,16 @@ def _read(
 ) -> Finding:
     """Whatever is not exactly an answer proves nothing."""
     try:
-        said = masked(_said(file), secrets)
+        said = mask_data(_said(file), secrets)
         holds, message = said["passed"], one_line(said.get("message", ""))
         items = [_item(one) for one in said.get("items", [])]
     except (ValueError, RecursionError) as defect:
-        words = one_line(mask(plain(str(defect)), secrets))
-        return broken(spec, f"python check {spec.entry!r}: {words}", **seen)
-    found = {"items": bounded(items, len(items)), "params": said.get("params", {}), **seen}
+        words = one_line(mask(strip_terminal_codes(str(defect)), secrets))
+        return make_broken(spec, f"python check {spec.entry!r}: {words}", **seen)
+    found = {"items": bound_items(items, len(items)), "params": said.get("params", {}), **seen}
     if holds:
-        return passed(spec, message, params=found["params"], **seen)
-    return failed(spec, message or f"python check {spec.entry!r} does not hold", **found)
+        return make_passed(spec, message, params=found["params"], **seen)
+    return make_failed(spec, message or f"python check {spec.entry!r} does not hold", **found)
 
 
 def _said(file: Path) -> dict[str, Any]:
@@ -139,13 +145,13 @@ def _shaped(said: Mapping[str, Any]) -> None:
         raise ValueError(f"params of its answer are over the limit of {PARAMS_BYTES_MAX} bytes")
 
 
-def _item(given: Any) -> Item:
+def _item(given: Any) -> FindingItem:
     match given:
         case str():
-            return Item(one_line(given, ITEM_CHARS_MAX))
+            return FindingItem(one_line(given, ITEM_CHARS_MAX))
         case {"name": str(), **rest} if set(rest) <= {"message", "where"}:
             if all(isinstance(part, str) for part in given.values()):
                 parts = (given.get(key, "") for key in ("name", "message", "where"))
                 name, message, where = (one_line(part, ITEM_CHARS_MAX) for part in parts)
-                return Item(name, message, where)
+                return FindingItem(name, message, where)
     raise ValueError("an item of its answer is neither a text nor {name, message, where}")

@@ -5,46 +5,46 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from yaoki.adapters.checks.findings import bounded, broken, failed, passed
-from yaoki.adapters.checks.output import blank, holds
-from yaoki.adapters.checks.readers import Seen, extract
-from yaoki.adapters.checks.runner import Runner
-from yaoki.adapters.checks.search import search
+from yaoki.adapters.checks.findings import bound_items, make_broken, make_failed, make_passed
+from yaoki.adapters.checks.output import contains_text, is_blank
+from yaoki.adapters.checks.readers import CommandOutput, extract
+from yaoki.adapters.checks.runner import CheckProcesses
+from yaoki.adapters.checks.search import search_file
 from yaoki.core.display import one_line
-from yaoki.core.model import CheckSpec, Finding, Item, Outcome
+from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
 
-KNOWN = ("exists", "absent", "contains", "matches")
+FILE_CONDITIONS = ("exists", "absent", "contains", "matches")
 TEXT_CHARS_SHOWN = 100
 
 
-def check_files(spec: CheckSpec, worktree: Path, runner: Runner) -> Finding:
+def check_files(spec: CheckSpec, worktree: Path, runner: CheckProcesses) -> Finding:
     """Every condition must hold; the first that does not is told."""
     defect = _defect(spec)
     if defect:
-        return broken(spec, defect)
-    for name in KNOWN:
+        return make_broken(spec, defect)
+    for name in FILE_CONDITIONS:
         if spec.file.get(name):
             finding = _condition(name, spec, worktree, runner)
             if finding is not None:
                 return _with_params(spec, finding, worktree)
-    return passed(spec)
+    return make_passed(spec)
 
 
 def _with_params(spec: CheckSpec, finding: Finding, worktree: Path) -> Finding:
     """What the plan asks to be told of this failure; of a file check that is what is missing."""
     if not spec.extract or finding.outcome is not Outcome.FAILED:
         return finding
-    asked = (path for name in KNOWN if spec.file.get(name) for path in _paths(name, spec))
+    asked = (path for name in FILE_CONDITIONS if spec.file.get(name) for path in _paths(name, spec))
     missing = tuple(path for path in dict.fromkeys(asked) if not _there(worktree / path))
-    seen = Seen(None, worktree=worktree, missing=missing)
+    seen = CommandOutput(None, worktree=worktree, missing=missing)
     return replace(finding, params={**finding.params, **extract(spec.extract, seen)})
 
 
 def _defect(spec: CheckSpec) -> str:
-    asked = [name for name in KNOWN if spec.file.get(name)]
+    asked = [name for name in FILE_CONDITIONS if spec.file.get(name)]
     if not asked:
-        return f"the file check asks nothing; it needs one of {', '.join(KNOWN)}"
-    if unknown := [name for name in spec.file if name not in (*KNOWN, "path")]:
+        return f"the file check asks nothing; it needs one of {', '.join(FILE_CONDITIONS)}"
+    if unknown := [name for name in spec.file if name not in (*FILE_CONDITIONS, "path")]:
         return f"there is no file check {unknown[0]!r}"
     paths = [path for name in asked for path in _paths(name, spec)]
     if not paths or not all(paths):
@@ -66,7 +66,9 @@ def _paths(name: str, spec: CheckSpec) -> list[str]:
             return [about]
 
 
-def _condition(name: str, spec: CheckSpec, worktree: Path, runner: Runner) -> Finding | None:
+def _condition(
+    name: str, spec: CheckSpec, worktree: Path, runner: CheckProcesses
+) -> Finding | None:
     paths = _paths(name, spec)
     if out := [path for path in paths if not _inside(worktree, path)]:
         return _listed(spec, out[:1], "leads out of the worktree", "check-failed")
@@ -96,19 +98,21 @@ def _listed(
 ) -> Finding | None:
     if not paths:
         return None
-    items = bounded([Item(path, words, path) for path in paths], len(paths))
+    items = bound_items([FindingItem(path, words, path) for path in paths], len(paths))
     said = of_many if len(paths) > 1 else words
-    return failed(spec, f"{', '.join(paths)} {said}", pattern, items=items)
+    return make_failed(spec, f"{', '.join(paths)} {said}", pattern, items=items)
 
 
-def _text(name: str, spec: CheckSpec, worktree: Path, path: str, runner: Runner) -> Finding | None:
+def _text(
+    name: str, spec: CheckSpec, worktree: Path, path: str, runner: CheckProcesses
+) -> Finding | None:
     file, text = worktree / path, str(spec.file[name])
     if not file.is_file():
         words = "is there and no file" if file.exists() else "does not exist"
         return _listed(spec, [path], words, "file-not-exists")
     if name == "matches":
-        return search(spec, runner, text, file, path)
-    if holds(file, text):
+        return search_file(spec, runner, text, file, path)
+    if contains_text(file, text):
         return None
     words = f"does not contain {one_line(text, TEXT_CHARS_SHOWN)!r}{_found(file)}"
     return _listed(spec, [path], words, "check-failed")
@@ -118,4 +122,4 @@ def _found(file: Path) -> str:
     """What is there instead, where that is told in a word."""
     if file.is_symlink():
         return ": it is a link, and only a file itself is read"
-    return ": it is empty" if blank(file) else ""
+    return ": it is empty" if is_blank(file) else ""

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from yaoki.adapters.checks.findings import bounded, broken, failed, passed
-from yaoki.core.model import CheckSpec, Finding, Item
-from yaoki.core.scope import outside
+from yaoki.adapters.checks.findings import bound_items, make_broken, make_failed, make_passed
+from yaoki.core.model import CheckSpec, Finding, FindingItem
+from yaoki.core.scope import paths_outside_scope
 
 
 def check_git(spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
     """A fact nobody handed in proves nothing."""
     needed = {"clean": ("dirty",), "scope": ("changed", "scope")}.get(spec.git, (spec.git,))
     if spec.git not in {"clean", "scope", "pushed", "merged"}:
-        return broken(spec, f"there is no git check {spec.git!r}")
+        return make_broken(spec, f"there is no git check {spec.git!r}")
     if missing := [name for name in needed if facts.get(name) is None]:
-        return broken(spec, f"git check {spec.git!r}: {' and '.join(missing)} is not known")
+        return make_broken(spec, f"git check {spec.git!r}: {' and '.join(missing)} is not known")
     match spec.git:
         case "clean":
             return _no_paths(spec, facts["dirty"], "git-dirty", "not committed")
         case "scope":
-            paths = outside(facts["changed"], facts["scope"])
+            paths = paths_outside_scope(facts["changed"], facts["scope"])
             return _no_paths(spec, paths, "out-of-scope", "outside the task's scope")
         case "pushed":
             return _holds(spec, facts["pushed"], "branch-not-pushed", "the branch is not pushed")
@@ -30,13 +30,13 @@ def check_git(spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
 
 
 def _holds(spec: CheckSpec, fact: object, pattern: str, words: str) -> Finding:
-    return passed(spec) if fact is True else failed(spec, words, pattern)
+    return make_passed(spec) if fact is True else make_failed(spec, words, pattern)
 
 
 def _no_paths(spec: CheckSpec, paths: Sequence[str], pattern: str, words: str) -> Finding:
     if not paths:
-        return passed(spec)
+        return make_passed(spec)
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     verb = "are" if more else "is"
-    items = bounded([Item(path, f"is {words}", path) for path in paths], len(paths))
-    return failed(spec, f"{paths[0]}{more} {verb} {words}", pattern, items=items)
+    items = bound_items([FindingItem(path, f"is {words}", path) for path in paths], len(paths))
+    return make_failed(spec, f"{paths[0]}{more} {verb} {words}", pattern, items=items)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from yaoki.adapters.checks.output import read_channel
-from yaoki.core.json_answer import last_words, objects
+from yaoki.core.agent_json import json_objects, last_agent_message
 
 # The answer stands at the end.
 TEXT_CHARS_READ = 64 * 1024
@@ -17,7 +17,7 @@ _KEYS = ("pass", "reason", "missing", "next")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class JudgeAnswer:
     """What a judge said.  `next` is continue, replan or impossible."""
 
     passed: bool
@@ -26,14 +26,14 @@ class Answer:
     next: str
 
 
-def read_answer(log: Path) -> Answer:
+def read_judge_answer(log: Path) -> JudgeAnswer:
     """The answer in the log; `ValueError` says in one sentence why there is none."""
-    return parse_answer(last_words(read_channel(log), TEXT_CHARS_READ, "pass"))
+    return parse_judge_answer(last_agent_message(read_channel(log), TEXT_CHARS_READ, "pass"))
 
 
-def parse_answer(text: str) -> Answer:
+def parse_judge_answer(text: str) -> JudgeAnswer:
     """The last JSON object is the answer, and no other answer may contradict it."""
-    found = list(objects(text))
+    found = list(json_objects(text))
     if not found:
         raise ValueError("there is no JSON object in the answer")
     answer = _shaped(found[-1])
@@ -45,7 +45,7 @@ def parse_answer(text: str) -> Answer:
 # ------------------------------------------------------------------ its shape
 
 
-def _shaped(given: Mapping[str, Any]) -> Answer:
+def _shaped(given: Mapping[str, Any]) -> JudgeAnswer:
     if lacking := [key for key in _KEYS if key not in given]:
         raise ValueError(f"the last JSON object lacks {', '.join(lacking)}")
     if unknown := [key for key in given if key not in _KEYS]:
@@ -61,4 +61,4 @@ def _shaped(given: Mapping[str, Any]) -> Answer:
         raise ValueError(f"next must be one of {', '.join(NEXT)}")
     if passed and (missing or next_ != "continue"):
         raise ValueError("pass is true, yet missing or next says that it is not done")
-    return Answer(passed, reason.strip(), tuple(one for one in missing if one.strip()), next_)
+    return JudgeAnswer(passed, reason.strip(), tuple(one for one in missing if one.strip()), next_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from yaoki.core.display import one_line, plain
+from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.excerpt import clip_bytes
 from yaoki.core.model import Finding
 from yaoki.core.prompt import fence
@@ -42,7 +42,7 @@ End your standard output with exactly one JSON object and nothing after it:
   impossible (no agent can do this; a person is asked)."""
 
 
-def judge_prompt(ask: str, facts: Mapping[str, Any], defect: str) -> str:
+def compose_judge_prompt(ask: str, facts: Mapping[str, Any], defect: str) -> str:
     """`defect` says what was wrong with the answer before, if there was one."""
     goal = str(facts.get("goal", ""))
     findings: Sequence[Finding] = facts.get("findings", ())
@@ -66,12 +66,12 @@ def _fenced(text: str, key: str) -> str:
 def _diff(facts: Mapping[str, Any]) -> str:
     """Asked for only here: it costs a call of git."""
     made = facts.get("diff")
-    return plain(made()) if callable(made) else ""
+    return strip_terminal_codes(made()) if callable(made) else ""
 
 
 def _facts(facts: Mapping[str, Any], findings: Sequence[Finding]) -> str:
     changed: Sequence[str] = facts.get("changed", ())
-    shown = [f"  - {one_line(plain(path))}" for path in changed[:PATHS_SHOWN]]
+    shown = [f"  - {one_line(strip_terminal_codes(path))}" for path in changed[:PATHS_SHOWN]]
     rest = len(changed) - PATHS_SHOWN
     lines = [
         f"- commit: {facts.get('commit', '')}, compared with {facts.get('onto', '')}",

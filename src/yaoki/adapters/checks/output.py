@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from yaoki.adapters.system.files import is_plain, plain_bytes, plain_file
-from yaoki.core.display import clip, plain
+from yaoki.adapters.system.files import is_plain_file, open_plain_file, read_plain_bytes
+from yaoki.core.display import clip_head_and_tail, strip_terminal_codes
 from yaoki.core.redact import mask
 
 OUT, ERR = "out.log", "err.log"
@@ -20,7 +20,7 @@ SEARCH_BYTES = 1 << 20
 OVERLAP = 1024
 
 
-def shown(folder: Path, secrets: Iterable[str]) -> str:
+def read_excerpt(folder: Path, secrets: Iterable[str]) -> str:
     """Head and tail of what was written; the error channel gets a share of its own."""
     known = tuple(secrets)
     errors = _ends(folder / ERR, 0, TAIL_ERR, known)
@@ -34,7 +34,7 @@ def read_tails(folder: Path, secrets: Iterable[str]) -> str:
     """The end of both channels, for the readers that look for known lines."""
     known = tuple(secrets)
     pieces = (_tail(folder / name, READER_BYTES_MAX) for name in (OUT, ERR))
-    return "\n".join(mask(plain(piece), known) for piece in pieces)
+    return "\n".join(mask(strip_terminal_codes(piece), known) for piece in pieces)
 
 
 def read_channel(file: Path) -> str:
@@ -50,23 +50,27 @@ def read_channel(file: Path) -> str:
 def _ends(file: Path, head: int, tail: int, secrets: tuple[str, ...]) -> str:
     size = _size(file)
     if size <= head + tail + 2 * OVERLAP:
-        return clip(mask(plain(_tail(file, size)), secrets), head, tail)
+        return clip_head_and_tail(
+            mask(strip_terminal_codes(_tail(file, size)), secrets), head, tail
+        )
     left_out = f"\n[{size - head - tail} bytes left out]\n"
-    first = mask(plain(_head(file, head + OVERLAP)), secrets)[:head] if head else ""
-    return first + left_out + mask(plain(_tail(file, tail + OVERLAP)), secrets)[-tail:]
+    first = mask(strip_terminal_codes(_head(file, head + OVERLAP)), secrets)[:head] if head else ""
+    return (
+        first + left_out + mask(strip_terminal_codes(_tail(file, tail + OVERLAP)), secrets)[-tail:]
+    )
 
 
 def _size(file: Path) -> int:
     """A pipe or link in place of a log is none: opening it could block for ever."""
-    return file.stat().st_size if is_plain(file) else 0
+    return file.stat().st_size if is_plain_file(file) else 0
 
 
 def _head(file: Path, count: int) -> str:
-    return (plain_bytes(file, count) or b"").decode("utf-8", errors="replace")
+    return (read_plain_bytes(file, count) or b"").decode("utf-8", errors="replace")
 
 
 def _tail(file: Path, count: int) -> str:
-    with plain_file(file) as stream:
+    with open_plain_file(file) as stream:
         if stream is None:
             return ""
         size = stream.seek(0, os.SEEK_END)
@@ -74,11 +78,11 @@ def _tail(file: Path, count: int) -> str:
         return stream.read(count).decode("utf-8", errors="replace")
 
 
-def holds(file: Path, text: str) -> bool:
+def contains_text(file: Path, text: str) -> bool:
     """Does the file contain the text?  Read in pieces that overlap, whatever its size."""
     wanted = text.encode("utf-8")
     kept = b""
-    with plain_file(file) as stream:
+    with open_plain_file(file) as stream:
         while stream and (piece := stream.read(SEARCH_BYTES)):
             if wanted in kept + piece:
                 return True
@@ -86,9 +90,9 @@ def holds(file: Path, text: str) -> bool:
     return not wanted
 
 
-def blank(file: Path) -> bool:
+def is_blank(file: Path) -> bool:
     """Is there nothing but white space?"""
-    with plain_file(file) as stream:
+    with open_plain_file(file) as stream:
         if stream is None:
             return True
         return all(not piece.strip() for piece in iter(lambda: stream.read(SEARCH_BYTES), b""))

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from yaoki.core.commands.idle import idle_text
-from yaoki.core.commands.program import Program, programs
+from yaoki.core.commands.program import Program, find_programs
+from yaoki.core.commands.vacuous_checks import why_vacuous_script
 from yaoki.core.model import CheckSpec
 
 TEXT_BYTES_MAX = 1 << 20
@@ -26,17 +26,17 @@ class Recipe:
     """The commands behind a name, and why they cannot fail; both empty where nobody can tell."""
 
     text: str = ""
-    idle: str = ""
+    idle_reason: str = ""
 
 
 NO_RECIPE = Recipe()
 
 
-def recipe_of(spec: CheckSpec, worktree: Path) -> Recipe:
+def find_recipe(spec: CheckSpec, worktree: Path) -> Recipe:
     """Of a check that is one call of a script by its name."""
     if spec.type != "command" or worktree == Path():
         return Recipe()
-    found = programs(spec.argv, spec.shell)
+    found = find_programs(spec.argv, spec.shell)
     if len(found) != 1 or spec.success != "exitCode:0":
         return Recipe()
     folder = worktree / spec.cwd
@@ -52,7 +52,7 @@ def _npm(program: Program, folder: Path) -> Recipe:
     if not name or not text:
         return Recipe()
     every = "\n".join(scripts.get(key, "") for key in (f"pre{name}", name, f"post{name}"))
-    why = idle_text(f"set -e\n{every}")
+    why = why_vacuous_script(f"set -e\n{every}")
     return Recipe(text, f"the script {name!r} of package.json runs nothing: {why}" if why else "")
 
 
@@ -92,7 +92,7 @@ def _make(program: Program, folder: Path) -> Recipe:
     lines = _lines(text[rules[0].end() :])
     if not lines:
         idle = f"the target {targets[0]!r} of the makefile has no command"
-        return Recipe(idle=idle) if targets[0] in _phony(text) else Recipe()
+        return Recipe(idle_reason=idle) if targets[0] in _phony(text) else Recipe()
     why = [_idle_line(line) for line in lines]
     idle = why[0] if all(why) else ""
     words = f"the target {targets[0]!r} of the makefile runs nothing: {idle}" if idle else ""
@@ -117,7 +117,11 @@ def _lines(text: str) -> list[str]:
 def _idle_line(line: str) -> str:
     """make goes on behind a line that begins with a dash, whatever it did."""
     marks = line[: len(line) - len(line.lstrip("@-+ "))]
-    return f"`{line}` is ignored when it fails" if "-" in marks else idle_text(line.lstrip("@-+ "))
+    return (
+        f"`{line}` is ignored when it fails"
+        if "-" in marks
+        else why_vacuous_script(line.lstrip("@-+ "))
+    )
 
 
 def _text(file: Path) -> str:

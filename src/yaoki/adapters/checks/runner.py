@@ -7,34 +7,34 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from yaoki.adapters.checks.findings import TRY_LATER
+from yaoki.adapters.checks.findings import TRANSIENT_ERRNOS
 from yaoki.adapters.processes.sandbox import refuse_links
 from yaoki.adapters.system.clock import SystemClock
-from yaoki.core.environment import allowed
+from yaoki.core.environment import filter_environment
 from yaoki.core.redact import secret_values
 from yaoki.errors import Fault
-from yaoki.ports import Launch, Look, Processes
+from yaoki.ports import Launch, Processes, ProcessState
 
 TRIES_MAX = 1000
-UNENDED = ("running", "gone")
+UNENDED_PHASES = ("running", "gone")
 PAUSE_MIN, PAUSE_MAX = timedelta(milliseconds=10), timedelta(milliseconds=200)
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ProcessResult:
     """How a command ended, and where its logs are."""
 
     folder: Path
-    look: Look
-    stopped: bool = False
+    state: ProcessState
+    was_stopped: bool = False
 
-    def cut_off(self, timeout: timedelta) -> tuple[str, bool] | None:
+    def find_interruption(self, timeout: timedelta) -> tuple[str, bool] | None:
         """Why it never came to its own end, and whether a later try may; None when it did."""
-        look = self.look
-        if self.stopped:
+        look = self.state
+        if self.was_stopped:
             return "stopped", True
         if look.start_error:
-            return look.start_error, look.start_errno in TRY_LATER
+            return look.start_error, look.start_errno in TRANSIENT_ERRNOS
         if look.phase != "exited":
             return "its process was lost", True
         if look.ended_by == "deadline":
@@ -44,7 +44,7 @@ class Ran:
         return None
 
 
-class Runner:
+class CheckProcesses:
     """The processes of one check; their logs stand in `folder`."""
 
     def __init__(
@@ -65,12 +65,12 @@ class Runner:
         """What may not be told of our environment, or of these variables of the check's own."""
         return tuple(v for held in (self.environ, *more) for v in secret_values(held, self._handed))
 
-    def told(self, *more: Mapping[str, str]) -> tuple[str, ...]:
+    def visible_secrets(self, *more: Mapping[str, str]) -> tuple[str, ...]:
         """What a check may come to know, so that it is not to stay in what the check leaves."""
-        given = allowed(self.environ, self._handed)
+        given = filter_environment(self.environ, self._handed)
         return tuple(v for held in (given, *more) for v in secret_values(held, self._handed))
 
-    def fresh(self, suffix: str = "") -> Path:
+    def next_free_folder(self, suffix: str = "") -> Path:
         """A folder that is not there yet.  What an earlier try left running is ended first.
 
         One that stands there with nothing started in it may be the agent's: it is left alone.
@@ -81,11 +81,11 @@ class Runner:
             refuse_links(folder)
             if not folder.exists():
                 return folder
-            if self._processes.look(folder).phase in UNENDED:
+            if self._processes.inspect(folder).phase in UNENDED_PHASES:
                 self._processes.end(folder, "stop")
         raise Fault(f"{self.folder} was tried {TRIES_MAX} times", transient=False)
 
-    def run(self, folder: Path, launch: Launch) -> Ran:
+    def run(self, folder: Path, launch: Launch) -> ProcessResult:
         """Start it and stay until it ended, whoever ends it."""
         refuse_links(folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -96,12 +96,12 @@ class Runner:
             self._processes.end(folder, "stop")
             raise
 
-    def _stay(self, folder: Path) -> Ran:
+    def _stay(self, folder: Path) -> ProcessResult:
         pause, clock = PAUSE_MIN, SystemClock()
-        while (look := self._processes.look(folder)).phase == "running":
+        while (look := self._processes.inspect(folder)).phase == "running":
             if self._stop():
-                return Ran(folder, self._processes.end(folder, "stop"), stopped=True)
-            self._processes.renew(folder)
+                return ProcessResult(folder, self._processes.end(folder, "stop"), was_stopped=True)
+            self._processes.renew_lease(folder)
             clock.sleep(pause)
             pause = min(pause * 1.5, PAUSE_MAX)
-        return Ran(folder, look)
+        return ProcessResult(folder, look)

@@ -6,9 +6,9 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-from yaoki.adapters.checks.findings import broken, failed
+from yaoki.adapters.checks.findings import make_broken, make_failed
 from yaoki.adapters.checks.match import BYTES_MAX
-from yaoki.adapters.checks.runner import Runner
+from yaoki.adapters.checks.runner import CheckProcesses
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.ports import Launch
 
@@ -17,10 +17,12 @@ SEARCH_TIME_MAX = timedelta(seconds=30)
 SCRIPT = Path(__file__).with_name("match.py")
 
 
-def search(spec: CheckSpec, runner: Runner, pattern: str, file: Path, what: str) -> Finding | None:
+def search_file(
+    spec: CheckSpec, runner: CheckProcesses, pattern: str, file: Path, what: str
+) -> Finding | None:
     """None when the pattern was found; else why that is not so."""
     if len(pattern) > PATTERN_CHARS_MAX:
-        return broken(spec, f"the pattern is longer than {PATTERN_CHARS_MAX} characters")
+        return make_broken(spec, f"the pattern is longer than {PATTERN_CHARS_MAX} characters")
     limit = min(spec.timeout, SEARCH_TIME_MAX)
     launch = Launch(
         argv=(sys.executable, "-I", "-S", str(SCRIPT), pattern, str(file)),
@@ -29,19 +31,21 @@ def search(spec: CheckSpec, runner: Runner, pattern: str, file: Path, what: str)
         deadline=limit,
         lease=runner.lease,
     )
-    ran = runner.run(runner.fresh("-match"), launch)
-    if ran.stopped:
-        return broken(spec, "stopped", transient=True)
-    if ran.look.ended_by == "deadline":
-        return broken(spec, f"matching {pattern!r} took longer than {limit.total_seconds():g} s")
-    match ran.look.code:
+    ran = runner.run(runner.next_free_folder("-match"), launch)
+    if ran.was_stopped:
+        return make_broken(spec, "stopped", transient=True)
+    if ran.state.ended_by == "deadline":
+        return make_broken(
+            spec, f"matching {pattern!r} took longer than {limit.total_seconds():g} s"
+        )
+    match ran.state.code:
         case 0:
             return None
         case 1:
-            return failed(spec, f"{what} does not match {pattern!r}")
+            return make_failed(spec, f"{what} does not match {pattern!r}")
         case 2:
-            return broken(spec, f"{pattern!r} is no regular expression")
+            return make_broken(spec, f"{pattern!r} is no regular expression")
         case 3:
-            return failed(spec, f"{what} is longer than the {BYTES_MAX} bytes a match reads")
+            return make_failed(spec, f"{what} is longer than the {BYTES_MAX} bytes a match reads")
         case _:
-            return broken(spec, f"matching {pattern!r} did not end well", transient=True)
+            return make_broken(spec, f"matching {pattern!r} did not end well", transient=True)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import PurePosixPath
 
-from yaoki.adapters.checks.test_count_request import counted
+from yaoki.adapters.checks.test_count_request import request_test_count
 from yaoki.core.model import CheckSpec, Finding
 
 TESTS_MAX = 50
@@ -25,10 +25,10 @@ _VALUED = frozenset(
 )
 
 
-def narrowed(spec: CheckSpec, finding: Finding) -> CheckSpec | None:
+def narrow_to_failures(spec: CheckSpec, finding: Finding) -> CheckSpec | None:
     """The check for just the tests that failed; None where they cannot be run alone."""
     names = [item.name for item in finding.items]
-    reported = counted(spec)
+    reported = request_test_count(spec)
     known = names and len(names) <= TESTS_MAX and all("::" in name for name in names)
     if not known or reported is spec or len(names) < int(finding.params.get("failureCount", 0)):
         return None

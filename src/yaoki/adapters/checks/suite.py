@@ -9,13 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from yaoki.adapters.checks.readers import Reading, Seen, count, opened
-from yaoki.adapters.checks.readers.choice import OF_TESTS
-from yaoki.adapters.checks.readers.entries import TEST
-from yaoki.adapters.checks.readers.suite_stop import Stop, declared, stop_of
-from yaoki.adapters.checks.readers.tally import Tally
-from yaoki.adapters.checks.recipes import NO_RECIPE, Recipe, recipe_of
-from yaoki.core.commands.test_runners import runners, stops_early
+from yaoki.adapters.checks.readers import CommandOutput, Interpretation, count_tests, split_output
+from yaoki.adapters.checks.readers.choice import TEST_READER_NAMES
+from yaoki.adapters.checks.readers.entries import TEST_FAILED
+from yaoki.adapters.checks.readers.suite_stop import (
+    SuiteStop,
+    find_suite_stop,
+    list_declared_packages,
+)
+from yaoki.adapters.checks.readers.tally import SuiteTally
+from yaoki.adapters.checks.recipes import NO_RECIPE, Recipe, find_recipe
+from yaoki.core.commands.test_runners import fail_fast_option, find_test_runners
 from yaoki.core.model import CheckSpec
 
 # pytest's exit codes for a session that did not run its tests: interrupted, internal, usage.
@@ -38,18 +42,18 @@ _OTHERWISE = "let it print its summary, or write a JUnit report to {report}"
 
 
 @dataclass(frozen=True, slots=True)
-class Suite:
+class SuiteRun:
     """`runner` is empty where nobody knows what runs; then no tests need be shown.
 
     `said`: the plan says by its pattern, reader or command that tests are run.
     """
 
-    tally: Tally | None
-    stop: Stop
+    tally: SuiteTally | None
+    stop: SuiteStop
     runner: str = ""
-    said: bool = False
+    expects_tests: bool = False
     recipe: Recipe = NO_RECIPE
-    installed: tuple[str, ...] = ()
+    declared_packages: tuple[str, ...] = ()
 
     @property
     def params(self) -> dict[str, Any]:
@@ -62,28 +66,28 @@ class Suite:
         return held
 
     @property
-    def trouble(self) -> dict[str, Any]:
+    def failure_params(self) -> dict[str, Any]:
         """The same of a suite that failed: why it did not run as a whole."""
         held: dict[str, Any] = {}
-        if self.stop.load:
+        if self.stop.load_error:
             held["loadError"] = True
-        if self.stop.early:
-            held["stoppedEarly"] = self.stop.early
-        if self.stop.missing:
-            held["missingModules"] = [one.name for one in self.stop.missing]
-            held["declaredModules"] = list(self.installed)
-            held["remedy"] = "; ".join(one.command for one in self.stop.missing)
+        if self.stop.early_stop:
+            held["stoppedEarly"] = self.stop.early_stop
+        if self.stop.missing_packages:
+            held["missingModules"] = [one.name for one in self.stop.missing_packages]
+            held["declaredModules"] = list(self.declared_packages)
+            held["remedy"] = "; ".join(one.install_command for one in self.stop.missing_packages)
         return held
 
     @property
-    def names(self) -> tuple[str, ...]:
-        return self.tally.names if self.tally is not None else ()
+    def passed_names(self) -> tuple[str, ...]:
+        return self.tally.passed_names if self.tally is not None else ()
 
     @property
-    def idle(self) -> str:
+    def idle_reason(self) -> str:
         """Why a run that ended well has proven nothing; empty when it has."""
-        if self.recipe.idle:
-            return self.recipe.idle
+        if self.recipe.idle_reason:
+            return self.recipe.idle_reason
         if self.tally is None or self.tally.passed > 0:
             return ""
         if self.tally.skipped and not self.tally.failed:
@@ -92,35 +96,42 @@ class Suite:
         return "it ran no tests" if not self.tally.failed else "none of its tests passed"
 
     @property
-    def remedy(self) -> str:
+    def counting_remedy(self) -> str:
         """How a known runner whose tests nobody could count is made to tell; empty elsewhere."""
         if self.tally is not None or not self.runner:
             return ""
         return _REMEDIES.get(self.runner, _OTHERWISE)
 
 
-def suite_of(spec: CheckSpec, seen: Seen, reading: Reading | None) -> Suite:
+def read_suite_run(
+    spec: CheckSpec, seen: CommandOutput, reading: Interpretation | None
+) -> SuiteRun:
     """By the report where there is one, else by what the runner printed."""
-    output, recipe = opened(seen), recipe_of(spec, seen.worktree)
-    known = (*runners(spec.argv, spec.shell), *runners((), recipe.text))
-    named = spec.reader if spec.reader in OF_TESTS - {"junit"} else ""
+    output, recipe = split_output(seen), find_recipe(spec, seen.worktree)
+    known = (*find_test_runners(spec.argv, spec.shell), *find_test_runners((), recipe.text))
+    named = spec.reader if spec.reader in TEST_READER_NAMES - {"junit"} else ""
     runner = named or (known[0] if known else "")
     tally = reading.tally if reading is not None and reading.tally is not None else None
-    stop = stop_of(output.lines, seen, _load(runner, seen, reading))
-    if reading is not None and reading.missing:
-        stop = replace(stop, missing=tuple(dict.fromkeys((*reading.missing, *stop.missing))))
-    early = stop.early or stops_early(spec.argv, spec.shell)
-    return Suite(
-        tally or count(output, runner),
-        replace(stop, early=early),
+    stop = find_suite_stop(output.lines, seen, _load(runner, seen, reading))
+    if reading is not None and reading.missing_packages:
+        stop = replace(
+            stop,
+            missing_packages=tuple(
+                dict.fromkeys((*reading.missing_packages, *stop.missing_packages))
+            ),
+        )
+    early = stop.early_stop or fail_fast_option(spec.argv, spec.shell)
+    return SuiteRun(
+        tally or count_tests(output, runner),
+        replace(stop, early_stop=early),
         runner,
-        bool(known) or spec.pattern == TEST or spec.reader in OF_TESTS,
+        bool(known) or spec.pattern == TEST_FAILED or spec.reader in TEST_READER_NAMES,
         recipe,
-        declared(stop.missing, seen.worktree),
+        list_declared_packages(stop.missing_packages, seen.worktree),
     )
 
 
-def _load(runner: str, seen: Seen, reading: Reading | None) -> str:
-    if reading is not None and reading.load:
-        return reading.load
+def _load(runner: str, seen: CommandOutput, reading: Interpretation | None) -> str:
+    if reading is not None and reading.load_error:
+        return reading.load_error
     return _UNRUN.get(seen.exit_code or 0, "") if runner == "pytest" else ""

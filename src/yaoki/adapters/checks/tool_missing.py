@@ -50,7 +50,7 @@ _NO_SPACE = re.compile(
 FULL_BYTES = 16 << 20
 
 
-def missing_tool(lines: Iterable[str], words: Sequence[str]) -> str:
+def find_missing_tool(lines: Iterable[str], words: Sequence[str]) -> str:
     """The line that says a tool is not there, or nothing.  `words` are the check's own."""
     return next((line for line in lines if _missing(line, words)), "")
 
@@ -63,11 +63,11 @@ def _missing(line: str, words: Sequence[str]) -> bool:
     return any(shape.match(line) for shape in _LAUNCHERS)
 
 
-def no_space(lines: Iterable[str]) -> bool:
+def reports_no_space(lines: Iterable[str]) -> bool:
     return any(_NO_SPACE.match(line) for line in lines)
 
 
-def full(place: Path) -> bool:
+def is_disk_full(place: Path) -> bool:
     """Is the disk under this place full now?  A fact counts where words may be a test's."""
     try:
         return shutil.disk_usage(place).free < FULL_BYTES

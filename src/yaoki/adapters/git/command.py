@@ -10,14 +10,14 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
-from yaoki.adapters.git.batch import OBJECT_BYTES_MAX, KeptGits, Object
+from yaoki.adapters.git.batch import OBJECT_BYTES_MAX, GitBatch, GitObject
 from yaoki.adapters.git.filters import Filters, FilterSettings, as_variables
-from yaoki.adapters.processes.command import Completed, run
+from yaoki.adapters.processes.command import CommandResult, run_command
 from yaoki.adapters.system.clock import SystemClock
-from yaoki.adapters.system.files import disk_free, plain_bytes
+from yaoki.adapters.system.files import free_disk_bytes, read_plain_bytes
 from yaoki.core.display import short_path
-from yaoki.core.environment import BASIC, allowed, rooted
-from yaoki.errors import DiskFull, Fault, GitFailed, GitMissing, RepositoryUnfit, WorkspaceError
+from yaoki.core.environment import BASIC_VARIABLES, filter_environment, rooted
+from yaoki.errors import DiskFull, Fault, GitFailed, GitMissing, RepositoryUnusable, WorkspaceError
 
 # An agent can write the repository's config, and config is code: nothing in it may start a
 # program during our calls, and nothing may depend on how the user likes to see things.
@@ -57,7 +57,7 @@ CONFIG_BYTES_MAX = 1 << 20
 # What git and its own programs need to find settings and to reach other machines.  A filter that
 # an agent planted would read the rest as well.
 NEEDED = (
-    *BASIC,
+    *BASIC_VARIABLES,
     *("LANGUAGE", "TZ", "XDG_*", "LD_LIBRARY_PATH", "LOCALE_ARCHIVE", "DBUS_SESSION_BUS_ADDRESS"),
     *("SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "DISPLAY"),
     *("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"),
@@ -68,7 +68,7 @@ TIMEOUT = timedelta(minutes=10)
 ANSWER = timedelta(seconds=30)
 LOCK_PAUSES_S = (0.02, 0.05, 0.1, 0.25)
 STALE_S = 10.0
-NOBODY = ("yaoki", "yaoki@localhost")
+DEFAULT_IDENTITY = ("yaoki", "yaoki@localhost")
 
 FULL = re.compile(r"No space left on device|Disk quota exceeded|Out of diskspace")
 # git does not say why; whoever reads it may look.
@@ -88,38 +88,38 @@ LOCKED = re.compile(r"Unable to create '(.+?\.lock)': File exists", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class GitLocation:
     """Where a command works: which git folder, which files, which index.
 
     Always said and never discovered, so a `.git` an agent removed or bent has no say.
     """
 
     git_dir: Path
-    files: Path | None = None
+    work_tree: Path | None = None
     index: Path | None = None
 
 
-def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
+def git_environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
     """What git needs of the caller's environment, and none of its GIT_ variables."""
-    return rooted(allowed(os.environ if given is None else given, NEEDED)) | ENVIRONMENT
+    return rooted(filter_environment(os.environ if given is None else given, NEEDED)) | ENVIRONMENT
 
 
-def reaching(given: Mapping[str, str] | None = None) -> dict[str, str]:
+def remote_environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
     """For a call to a remote: all but GIT_ variables, for a credential helper may need any."""
-    return rooted(allowed(os.environ if given is None else given, ("*",))) | ENVIRONMENT
+    return rooted(filter_environment(os.environ if given is None else given, ("*",))) | ENVIRONMENT
 
 
-def invoke(
+def run_git(
     args: Sequence[str],
     *,
     cwd: Path,
     env: Mapping[str, str],
-    given: bytes | None = None,
+    stdin: bytes | None = None,
     timeout: timedelta = TIMEOUT,
-) -> Completed:
+) -> CommandResult:
     """Start git once, whatever comes of it."""
     try:
-        return run(_argv(args), cwd=cwd, env=env, timeout=timeout, input=given)
+        return run_command(_argv(args), cwd=cwd, env=env, timeout=timeout, input=stdin)
     except Fault as fault:
         raise _unstarted(fault, cwd) from fault
 
@@ -140,7 +140,7 @@ def _unstarted(fault: Fault, cwd: Path) -> WorkspaceError:
 
 def is_partial(common_dir: Path) -> bool:
     """Did its user clone it without all objects, before any agent could have said so?"""
-    held = plain_bytes(common_dir / "config", CONFIG_BYTES_MAX) or b""
+    held = read_plain_bytes(common_dir / "config", CONFIG_BYTES_MAX) or b""
     return re.search(rb"^\s*(?:partialclone|promisor)\s*=", held.lower(), re.MULTILINE) is not None
 
 
@@ -156,9 +156,9 @@ class Git:
         """`filters` holds those of the user off from files that agents write."""
         self.common_dir, self._filters = common_dir, filters
         self._filter_settings = FilterSettings(
-            common_dir, lambda args, env: invoke(args, cwd=common_dir, env=env)
+            common_dir, lambda args, env: run_git(args, cwd=common_dir, env=env)
         )
-        self._environment = environment(environ)
+        self._environment = git_environment(environ)
         if is_partial(common_dir):
             del self._environment["GIT_NO_LAZY_FETCH"]
         self._clock = SystemClock()
@@ -166,14 +166,14 @@ class Git:
     def run(
         self,
         *args: str,
-        at: Site | None = None,
-        given: bytes | None = None,
+        at: GitLocation | None = None,
+        stdin: bytes | None = None,
         ok: Sequence[int] = (0,),
-    ) -> Completed:
+    ) -> CommandResult:
         """Run a command; a lock that somebody holds is waited for, a little."""
-        cwd, env = (at.files if at else None) or self.common_dir, self._variables(at)
+        cwd, env = (at.work_tree if at else None) or self.common_dir, self._variables(at)
         for pause in (*LOCK_PAUSES_S, None):
-            done = invoke(args, cwd=cwd, env=env, given=given)
+            done = run_git(args, cwd=cwd, env=env, stdin=stdin)
             if done.code in ok:
                 return done
             lock = LOCKED.search(_text(done.err))
@@ -181,61 +181,66 @@ class Git:
                 break
             if not self._break(Path(lock[1])):
                 self._clock.sleep(timedelta(seconds=pause))
-        if UNWRITTEN.search(_text(done.err)) and disk_free(self.common_dir) < ROOM_MIN:
+        if UNWRITTEN.search(_text(done.err)) and free_disk_bytes(self.common_dir) < ROOM_MIN:
             raise DiskFull(f"git {args[0]} failed: the disk of {self.common_dir} is full")
-        raise failure(args, done)
+        raise explain_failure(args, done)
 
-    def lent(
-        self, objects: Path, *args: str, given: bytes | None = None, ok: Sequence[int] = (0,)
-    ) -> Completed:
+    def run_with_objects(
+        self, objects: Path, *args: str, stdin: bytes | None = None, ok: Sequence[int] = (0,)
+    ) -> CommandResult:
         """Run a command that also sees the objects of another folder, and nothing else of it."""
         env = self._environment | self._roles | {"GIT_DIR": str(self.common_dir)}
         env |= {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects), "GIT_NO_LAZY_FETCH": "1"}
-        done = invoke(args, cwd=self.common_dir, env=env, given=given)
+        done = run_git(args, cwd=self.common_dir, env=env, stdin=stdin)
         if done.code not in ok:
-            raise failure(args, done)
+            raise explain_failure(args, done)
         return done
 
-    def contents(self, revision: str, bytes_max: int = OBJECT_BYTES_MAX) -> Object | None:
+    def read_object(self, revision: str, bytes_max: int = OBJECT_BYTES_MAX) -> GitObject | None:
         """An object of any kind, None where there is none; one that is too large comes empty."""
         try:
-            return self.kept.contents(revision, bytes_max)
+            return self.batch.read_object(revision, bytes_max)
         except Fault as fault:
             raise _unstarted(fault, self.common_dir) from fault
 
-    def named(self, *revisions: str) -> list[Object | None]:
+    def look_up(self, *revisions: str) -> list[GitObject | None]:
         """What stands under each of these names, without its content; None where there is none."""
         try:
-            return self.kept.named(revisions)
+            return self.batch.look_up(revisions)
         except Fault as fault:
             raise _unstarted(fault, self.common_dir) from fault
 
     @cached_property
-    def kept(self) -> KeptGits:
-        return KeptGits(self.common_dir, self._environment, _argv, ANSWER)
+    def batch(self) -> GitBatch:
+        return GitBatch(self.common_dir, self._environment, _argv, ANSWER)
 
-    def text(self, *args: str, at: Site | None = None, given: bytes | None = None) -> str:
-        return _text(self.run(*args, at=at, given=given).out).strip()
+    def read_text(
+        self, *args: str, at: GitLocation | None = None, stdin: bytes | None = None
+    ) -> str:
+        return _text(self.run(*args, at=at, stdin=stdin).out).strip()
 
-    def yes(self, *args: str) -> bool:
+    def succeeds(self, *args: str) -> bool:
         """For commands that answer by their exit code: 0 yes, 1 no."""
         return self.run(*args, ok=(0, 1)).code == 0
 
-    def names(self, *args: str, at: Site | None = None) -> list[str]:
+    def read_names(self, *args: str, at: GitLocation | None = None) -> list[str]:
         """Paths as the file system knows them; the command must print them with `-z`."""
         return [os.fsdecode(name) for name in self.run(*args, at=at).out.split(b"\0") if name]
 
     @cached_property
     def identity(self) -> tuple[str, str]:
         """The name and the address that stand on our commits: the user's own, if they have one."""
-        done = invoke(
+        done = run_git(
             ["config", "-z", "--get-regexp", r"^user\.(name|email)$"],
             cwd=self.common_dir,
             env=self._environment | {"GIT_DIR": str(self.common_dir)},
         )
         pairs = (entry.partition("\n") for entry in _text(done.out).split("\0"))
         found = {key: value for key, _, value in pairs if value.strip()}
-        name, email = found.get("user.name", NOBODY[0]), found.get("user.email", NOBODY[1])
+        name, email = (
+            found.get("user.name", DEFAULT_IDENTITY[0]),
+            found.get("user.email", DEFAULT_IDENTITY[1]),
+        )
         return name, email
 
     @cached_property
@@ -246,17 +251,19 @@ class Git:
             f"GIT_{role}_EMAIL": email for role in roles
         }
 
-    def _variables(self, at: Site | None) -> dict[str, str]:
-        site = at or Site(self.common_dir)
+    def _variables(self, at: GitLocation | None) -> dict[str, str]:
+        site = at or GitLocation(self.common_dir)
         variables = {"GIT_DIR": str(site.git_dir)}
         if site.git_dir != self.common_dir:
             variables["GIT_COMMON_DIR"] = str(self.common_dir)
-        if site.files:
-            variables["GIT_WORK_TREE"] = str(site.files)
+        if site.work_tree:
+            variables["GIT_WORK_TREE"] = str(site.work_tree)
         if site.index:
             variables["GIT_INDEX_FILE"] = str(site.index)
         variables |= self._environment | self._roles
-        return variables | self._held_off(site.files, variables) if site.files else variables
+        return (
+            variables | self._held_off(site.work_tree, variables) if site.work_tree else variables
+        )
 
     def _held_off(self, files: Path, env: Mapping[str, str]) -> dict[str, str]:
         if self._filters is None:
@@ -278,7 +285,7 @@ class Git:
         return age > STALE_S
 
 
-def failure(args: Sequence[str], done: Completed) -> WorkspaceError:
+def explain_failure(args: Sequence[str], done: CommandResult) -> WorkspaceError:
     """What a failed command means to a person."""
     said = _text(done.err).strip()
     what = f"git {args[0]} failed"
@@ -293,7 +300,7 @@ def failure(args: Sequence[str], done: Completed) -> WorkspaceError:
             hint=f"let go of it there: git -C {taken[1]} switch --detach",
         )
     if "'refs/heads/yaoki' exists" in said:
-        return RepositoryUnfit(
+        return RepositoryUnusable(
             "a branch named 'yaoki' stands where the branches of runs must go",
             hint="git branch -m yaoki another-name",
         )

@@ -28,14 +28,14 @@ INCLUDE = re.compile(rb"include\.path|includeif\..+\.path", re.DOTALL)
 HOOKS_PATH = re.compile(rb"core\.hookspath")
 
 
-def entries(git: Git, held: bytes) -> tuple[bytes, ...] | None:
+def read_settings(git: Git, held: bytes) -> tuple[bytes, ...] | None:
     """Settings in their order, the key before the first line's end; None where git cannot read.
 
     The same bytes give the same answer, so git is started for new ones only.  A refusal is not
     kept: it may be about another file, which git reads along.
     """
     try:
-        return listed(git, held)
+        return list_settings(git, held)
     except GitFailed as failed:
         if failed.transient:
             raise
@@ -43,25 +43,25 @@ def entries(git: Git, held: bytes) -> tuple[bytes, ...] | None:
 
 
 @lru_cache(maxsize=KNOWN_MAX)
-def listed(git: Git, held: bytes) -> tuple[bytes, ...]:
+def list_settings(git: Git, held: bytes) -> tuple[bytes, ...]:
     args = ("config", "--file", "-", "--no-includes", "-z", "--list")
-    return tuple(entry for entry in git.run(*args, given=held).out.split(b"\0") if entry)
+    return tuple(entry for entry in git.run(*args, stdin=held).out.split(b"\0") if entry)
 
 
-def reached(git: Git, files: Iterable[Path], home: Path | None) -> dict[Path, bytes]:
+def read_with_includes(git: Git, files: Iterable[Path], home: Path | None) -> dict[Path, bytes]:
     """The bytes of these files and of everything they include, as far as they are there."""
     held: dict[Path, bytes] = {}
     waiting = list(files)
     while waiting and len(held) < FILES_MAX:
         file = waiting.pop(0)
-        if file in held or not is_there(file):
+        if file in held or not is_file_or_link(file):
             continue
-        held[file] = content(file)
+        held[file] = read_bounded(file)
         waiting += _included(git, file, held[file], home)
     return held
 
 
-def hook_folders(
+def find_hook_folders(
     git: Git, held: Mapping[Path, bytes], top: Path, home: Path | None
 ) -> dict[Path, Path]:
     """Where `core.hooksPath` leads from the checkout, as it is named and as it is.
@@ -74,7 +74,7 @@ def hook_folders(
     return {place: _plain(place) for place in tuple(found)[-FOLDERS_MAX:]}
 
 
-def hooks(folder: Path, moving: Iterable[Path] = ()) -> Iterator[tuple[Path, bytes]]:
+def read_hooks(folder: Path, moving: Iterable[Path] = ()) -> Iterator[tuple[Path, bytes]]:
     """What may be run there, with its bytes; one that may not be executed is another thing.
 
     Around what is `moving` everybody works: there only what git itself would start counts.  A
@@ -84,16 +84,16 @@ def hooks(folder: Path, moving: Iterable[Path] = ()) -> Iterator[tuple[Path, byt
     for file in _direct(folder) if around else islice(_below(folder), HOOKS_MAX):
         started = os.access(file, os.X_OK)
         if started or not around or not is_file(file):
-            yield file, (b"x" if started else b"-") + linked(file) + content(file)
+            yield file, (b"x" if started else b"-") + read_link(file) + read_bounded(file)
 
 
-def content(file: Path) -> bytes:
+def read_bounded(file: Path) -> bytes:
     """The bytes; of a file that is too large some, its size and time, and nothing git can read.
 
     What stands behind the bound could otherwise change unseen.  A refusal is an answer, too.
     """
     try:
-        with open(file, "rb", opener=at_once) as opened:
+        with open(file, "rb", opener=open_nonblocking) as opened:
             facts = os.fstat(opened.fileno())
             if not stat.S_ISREG(facts.st_mode):
                 return b"[no file"
@@ -105,12 +105,12 @@ def content(file: Path) -> bytes:
     return b"[too large %d %d %d\n%b" % (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, held)
 
 
-def at_once(name: str, flags: int) -> int:
+def open_nonblocking(name: str, flags: int) -> int:
     """Opens without waiting: a pipe would hold us up until somebody writes."""
     return os.open(name, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
-def linked(place: Path) -> bytes:
+def read_link(place: Path) -> bytes:
     """Where a link leads; nothing for what is none.  The same bytes elsewhere are another thing."""
     try:
         return b"-> %b\n" % os.fsencode(place.readlink())
@@ -125,7 +125,7 @@ def _included(git: Git, file: Path, held: bytes, home: Path | None) -> Iterator[
 
 
 def _values(git: Git, held: bytes, wanted: re.Pattern[bytes]) -> Iterator[bytes]:
-    for entry in entries(git, held) or ():
+    for entry in read_settings(git, held) or ():
         key, _, value = entry.partition(b"\n")
         if wanted.fullmatch(key):
             yield value
@@ -157,7 +157,7 @@ def is_file(place: Path) -> bool:
         return False
 
 
-def is_there(place: Path) -> bool:
+def is_file_or_link(place: Path) -> bool:
     """A file, or a link wherever it leads; but for the locks of editors, which lead nowhere."""
     try:
         return place.is_file() or (place.is_symlink() and not place.name.startswith(LOCK))
@@ -176,8 +176,8 @@ def _below(folder: Path) -> Iterator[Path]:
     """The hooks themselves before what they may call."""
     for place, folders, files in walk_folders(folder):
         folders.sort()
-        yield from (file for name in sorted(files) if is_there(file := Path(place, name)))
+        yield from (file for name in sorted(files) if is_file_or_link(file := Path(place, name)))
 
 
 def _may_start(file: Path) -> bool:
-    return is_there(file) and not file.is_dir()
+    return is_file_or_link(file) and not file.is_dir()

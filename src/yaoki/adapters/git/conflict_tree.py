@@ -11,9 +11,9 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from yaoki.adapters.git.command import Git, Site
+from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.commits import MARKERS
-from yaoki.adapters.git.trees import Content
+from yaoki.adapters.git.trees import TreeBuilder
 
 OURS, THEIRS = "2", "3"
 SIDES = {OURS: ".conflict-task", THEIRS: ".conflict-run-branch"}
@@ -21,7 +21,7 @@ FILE_BYTES_MAX = 1 << 20
 _FILE, _SUBMODULE = "100644", "160000"
 
 
-def is_side(path: str) -> bool:
+def is_conflict_side(path: str) -> bool:
     """Is it one side of a conflict that nobody resolved?"""
     return path.endswith(tuple(SIDES.values()))
 
@@ -38,10 +38,10 @@ class _Side:
 class ConflictTrees:
     """Merges two commits for somebody who is to resolve what conflicts."""
 
-    def __init__(self, git: Git, content: Content) -> None:
+    def __init__(self, git: Git, content: TreeBuilder) -> None:
         self._git, self._content = git, content
 
-    def merged(self, ours: str, theirs: str) -> str:
+    def merge(self, ours: str, theirs: str) -> str:
         """The tree: `ours` is the task's work, `theirs` the run branch."""
         done = self._git.run("merge-tree", "--write-tree", "-z", ours, theirs, ok=(0, 1))
         tree, *rest = done.out.split(b"\0")
@@ -51,15 +51,15 @@ class ConflictTrees:
         if not bare:
             return found
         edits = (edit for path, sides in bare.items() for edit in self._edits(path, sides))
-        with self._content.index("conflict") as index:
-            at = Site(self._git.common_dir, index=index)
+        with self._content.temporary_index("conflict") as index:
+            at = GitLocation(self._git.common_dir, index=index)
             index.unlink(missing_ok=True)
             self._git.run("read-tree", found, at=at)
-            self._git.run("update-index", "-z", "--index-info", at=at, given=b"".join(edits))
-            return self._git.text("write-tree", at=at)
+            self._git.run("update-index", "-z", "--index-info", at=at, stdin=b"".join(edits))
+            return self._git.read_text("write-tree", at=at)
 
     def _has_markers(self, tree: str, path: str) -> bool:
-        held = self._git.contents(f"{tree}:{path}", FILE_BYTES_MAX)
+        held = self._git.read_object(f"{tree}:{path}", FILE_BYTES_MAX)
         lines = held.content.split(b"\n") if held else []
         return all(any(line.startswith(mark.encode()) for line in lines) for mark in MARKERS)
 
@@ -72,7 +72,7 @@ class ConflictTrees:
             mode, blob = side.mode, side.blob
             if mode == _SUBMODULE:
                 words = f"{blob}\n".encode()
-                mode, blob = _FILE, self._git.text("hash-object", "-w", "--stdin", given=words)
+                mode, blob = _FILE, self._git.read_text("hash-object", "-w", "--stdin", stdin=words)
             yield _line(mode, blob, path + SIDES[side.stage])
 
 

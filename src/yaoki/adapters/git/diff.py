@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.trees import raw_between
-from yaoki.core.model.change import BYTES_MAX, FILES_MAX, Change
+from yaoki.adapters.git.trees import read_raw_diff
+from yaoki.core.model.change import CHANGED_BYTES_MAX, CHANGED_FILES_MAX, Change
 from yaoki.errors import GitFailed
 
 FILE_BYTES_MAX = 1 << 20
@@ -27,8 +27,13 @@ class _Entry:
     new_mode: str
 
 
-def changes(
-    git: Git, old: str, new: str, *, files_max: int = FILES_MAX, bytes_max: int = BYTES_MAX
+def read_changes(
+    git: Git,
+    old: str,
+    new: str,
+    *,
+    files_max: int = CHANGED_FILES_MAX,
+    bytes_max: int = CHANGED_BYTES_MAX,
 ) -> tuple[Change, ...]:
     """Renames are a file that went and one that came; links and submodules are left out."""
     found: list[Change] = []
@@ -44,7 +49,7 @@ def changes(
 
 
 def _entries(git: Git, old: str, new: str) -> Iterator[_Entry]:
-    fields = raw_between(git, old, new).split(b"\0")
+    fields = read_raw_diff(git, old, new).split(b"\0")
     for head, name in zip(fields[::2], fields[1::2], strict=False):
         old_mode, new_mode, old_sha, new_sha, _ = head.decode("ascii").lstrip(":").split(" ")
         before = old_sha if old_mode in REGULAR else ""
@@ -62,7 +67,7 @@ def _sides(git: Git, entry: _Entry) -> tuple[bytes | None, bytes | None]:
 def _blob(git: Git, sha: str) -> bytes | None:
     if not sha:
         return b""
-    found = git.contents(sha, FILE_BYTES_MAX)
+    found = git.read_object(sha, FILE_BYTES_MAX)
     if found is None:
         raise GitFailed(f"git lacks the content {sha[:12]} of a changed file", hint="git fsck")
     return found.content if found.size == len(found.content) else None
@@ -70,7 +75,7 @@ def _blob(git: Git, sha: str) -> bytes | None:
 
 def _unread(entry: _Entry) -> Change:
     before, after = ("" if sha else None for sha in (entry.old, entry.new))
-    return Change(entry.path, before, after, (), unread=True)
+    return Change(entry.path, before, after, (), was_skipped=True)
 
 
 def _change(entry: _Entry, old: bytes, new: bytes) -> Change:

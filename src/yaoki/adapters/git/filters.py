@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from yaoki.adapters.processes.command import Completed
+from yaoki.adapters.processes.command import CommandResult
 from yaoki.adapters.processes.sandbox import Sandbox
 
 ASKED = ("config", "-z", "--show-scope", "--get-regexp", r"^filter\.")
@@ -42,7 +42,7 @@ class FilterSettings:
     """git's answer to `ASKED` for one repository."""
 
     def __init__(
-        self, common_dir: Path, ask: Callable[[Sequence[str], Mapping[str, str]], Completed]
+        self, common_dir: Path, ask: Callable[[Sequence[str], Mapping[str, str]], CommandResult]
     ) -> None:
         self._common_dir, self._ask = common_dir, ask
         self._listed: tuple[object, bytes] = (None, b"")

@@ -13,71 +13,71 @@ from yaoki.adapters.git.command import Git
 from yaoki.core.model import Run, task_branch
 from yaoki.errors import GitFailed, Unknown
 
-PART = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
+REF_COMPONENT = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 RUN = re.compile(rb"^Yaoki-Run: ([a-z0-9-]{1,99})$", re.MULTILINE)
 TASK = re.compile(rb"^Yaoki-Task: ([a-z0-9-]{1,99})$", re.MULTILINE)
 MOVED = re.compile(r"but expected|reference already exists|unable to resolve reference")
 
-HEADS = "refs/heads/yaoki"
-WORK = "refs/yaoki/work"
+OWN_BRANCHES = "refs/heads/yaoki"
+SAVED_WORK = "refs/yaoki/work"
 SNAPSHOTS = "refs/yaoki/snapshots"
 CANDIDATES = "refs/yaoki/candidates"
-RUNS = "refs/yaoki/runs"
-BASES = "refs/yaoki/bases"
-TRAIN = "-train"
+RECORDED_HEADS = "refs/yaoki/runs"
+GROUP_BASES = "refs/yaoki/bases"
+MERGE_QUEUE_SUFFIX = "-train"
 READ_MAX = 4096
-OWN = (f"{HEADS}/", "refs/yaoki/")
+OWN = (f"{OWN_BRANCHES}/", "refs/yaoki/")
 
 
-def part(text: str) -> str:
+def ref_component(text: str) -> str:
     """An id as a piece of a ref name; anything else could name a ref that is not ours."""
-    if not PART.fullmatch(text):
+    if not REF_COMPONENT.fullmatch(text):
         raise Unknown(f"{text!r} is not an id", hint="yaoki status shows the ids")
     return text
 
 
-def run_ref(run_id: str) -> str:
-    return f"{HEADS}/{part(run_id)}"
+def run_branch_ref(run_id: str) -> str:
+    return f"{OWN_BRANCHES}/{ref_component(run_id)}"
 
 
-def branch_of(run: Run) -> str:
+def target_branch_ref(run: Run) -> str:
     """The run's own branch, or that of the group whose line is meant."""
-    return run_ref(f"{run.line}-group" if run.line else run.id)
+    return run_branch_ref(f"{run.target_group}-group" if run.target_group else run.id)
 
 
-def mark_of(run: Run) -> str:
+def recorded_head_ref(run: Run) -> str:
     """Beside the branch: where yaoki itself last put it."""
-    return f"{RUNS}/{part(run.line or run.id)}"
+    return f"{RECORDED_HEADS}/{ref_component(run.target_group or run.id)}"
 
 
-def base_of(run: Run) -> str:
+def group_base_ref(run: Run) -> str:
     """Beside a group's branch: the commit of the run branch that it began at."""
-    return f"{BASES}/{part(run.line or run.id)}"
+    return f"{GROUP_BASES}/{ref_component(run.target_group or run.id)}"
 
 
-def train_of(run: Run) -> str:
+def merge_queue_ref(run: Run) -> str:
     """Beside the mark: the last of the candidates that are built on each other."""
-    return f"{mark_of(run)}{TRAIN}"
+    return f"{recorded_head_ref(run)}{MERGE_QUEUE_SUFFIX}"
 
 
-def task_ref(task_id: str) -> str:
-    return f"refs/heads/{task_branch(part(task_id))}"
+def task_branch_ref(task_id: str) -> str:
+    return f"refs/heads/{task_branch(ref_component(task_id))}"
 
 
 def work_ref(task_id: str, label: str) -> str:
-    return f"{WORK}/{part(task_id)}/{part(label)}"
+    return f"{SAVED_WORK}/{ref_component(task_id)}/{ref_component(label)}"
 
 
 def candidate_ref(task_id: str) -> str:
-    return f"{CANDIDATES}/{part(task_id)}"
+    return f"{CANDIDATES}/{ref_component(task_id)}"
 
 
 def snapshot_ref(snapshot_id: str) -> str:
-    return f"{SNAPSHOTS}/{part(snapshot_id)}"
+    return f"{SNAPSHOTS}/{ref_component(snapshot_id)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class GitCommit:
     sha: str
     tree: str
     parents: tuple[str, ...]
@@ -95,7 +95,7 @@ class Ref:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class RefMove:
     """One ref to move.  `old` is what it must be now: empty for none yet, None for anything."""
 
     ref: str
@@ -103,7 +103,7 @@ class Move:
     old: str | None = None
 
     @property
-    def lines(self) -> str:
+    def update_ref_commands(self) -> str:
         """For `update-ref --stdin`.
 
         Somebody may have made a name of ours stand for a branch of the user's, which is not ours
@@ -126,20 +126,20 @@ class Refs:
 
     def __init__(self, git: Git) -> None:
         self._git = git
-        self._read: dict[str, Commit] = {}
+        self._read: dict[str, GitCommit] = {}
 
-    def commits(self, *revisions: str) -> list[Commit | None]:
+    def read_commits(self, *revisions: str) -> list[GitCommit | None]:
         """Each revision as a commit, None where there is none."""
         asked = [f"{one}^{{commit}}" for one in revisions if one]
-        named = iter(self._git.named(*asked))
+        named = iter(self._git.look_up(*asked))
         found = [next(named) if one else None for one in revisions]
         return [self._commit(one.name) if one else None for one in found]
 
-    def _commit(self, sha: str) -> Commit | None:
+    def _commit(self, sha: str) -> GitCommit | None:
         """What a commit says never changes, so it is read once."""
         known = self._read.get(sha)
         if known is None:
-            found = self._git.contents(sha)
+            found = self._git.read_object(sha)
             if found is None or not found.content:
                 return None
             known = _parse(sha, found.content)
@@ -148,42 +148,42 @@ class Refs:
             self._read[sha] = known
         return known
 
-    def named(self, ref: str) -> str:
+    def revision_of(self, ref: str) -> str:
         """The ref as a revision for any other command."""
         return ref
 
-    def begun(self, run_id: str) -> list[Move]:
+    def unshared_run_refs(self, run_id: str) -> list[RefMove]:
         """What this repository alone holds of a run that others are to share."""
         assert run_id, "a run has an id"
         return []
 
-    def bring(self, *commits: str) -> None:
+    def fetch_commits(self, *commits: str) -> None:
         """Commits that another machine made; a commit that is not here is nowhere."""
 
-    def commit(self, revision: str, what: str) -> Commit:
+    def require_commit(self, revision: str, what: str) -> GitCommit:
         """A commit that must be there."""
-        if (found := self.commits(revision)[0]) is None:
+        if (found := self.read_commits(revision)[0]) is None:
             raise GitFailed(f"{what} is gone", hint=f"git log --all shows whether {what} is left")
         return found
 
-    def move(self, *moves: Move, why: str = "") -> bool:
+    def move(self, *moves: RefMove, why: str = "") -> bool:
         """Move all or none; false when one was not where it had to be.
 
         Where people may read the reflog, `why` is said in it; our own refs need no words.
         """
-        lines = [move.lines for move in moves]
-        if not why and self._git.kept.moved(lines):
+        lines = [move.update_ref_commands for move in moves]
+        if not why and self._git.batch.move_refs(lines):
             return True
         given = "".join(f"{line}\n" for line in lines).encode()
         try:
-            self._git.run("update-ref", "-m", why or "yaoki", "--stdin", given=given)
+            self._git.run("update-ref", "-m", why or "yaoki", "--stdin", stdin=given)
         except GitFailed as failed:
             if MOVED.search(failed.sentence):
                 return False
             raise
         return True
 
-    def undo_link(self, ref: str) -> None:
+    def delete_symbolic_ref(self, ref: str) -> None:
         """Let a name of ours no longer stand for another; for commands that would follow it."""
         if self._links(ref):
             self._git.run("symbolic-ref", "--delete", ref)
@@ -191,46 +191,46 @@ class Refs:
     def _links(self, ref: str) -> bool:
         common = self._git.common_dir
         if (common / "reftable").is_dir():
-            return self._git.yes("symbolic-ref", "-q", ref)
+            return self._git.succeeds("symbolic-ref", "-q", ref)
         file = common / ref
         return file.is_file() and _read(file).startswith(b"ref:")
 
-    def set(self, *moves: Move, why: str = "") -> None:
+    def move_or_fail(self, *moves: RefMove, why: str = "") -> None:
         """Move refs that only we move; that they could not be is a failure."""
         if not self.move(*moves, why=why):
             raise GitFailed(f"{moves[0].ref} was moved by somebody else", transient=True)
 
-    def overwrite(self, move: Move) -> bool:
+    def overwrite(self, move: RefMove) -> bool:
         """A ref that nobody misses, also one whose file a crash left empty: git moves none such."""
         if not self.move(move):
             (self._git.common_dir / move.ref).unlink(missing_ok=True)
-            self.set(move)
+            self.move_or_fail(move)
         return True
 
-    def contains(self, ancestor: str, descendant: str) -> bool:
+    def is_ancestor(self, ancestor: str, descendant: str) -> bool:
         """Most often one is the other, or the one right before it: that is seen at once."""
         if ancestor == descendant or self._parent(ancestor, descendant):
             return True
         if self._parent(descendant, ancestor):
             return False
-        return self._git.yes("merge-base", "--is-ancestor", ancestor, descendant)
+        return self._git.succeeds("merge-base", "--is-ancestor", ancestor, descendant)
 
     def _parent(self, ancestor: str, descendant: str) -> bool:
-        found = Refs.commits(self, descendant)[0]
+        found = Refs.read_commits(self, descendant)[0]
         return found is not None and ancestor in found.parents
 
-    def holding(self, commit: str, *prefixes: str) -> list[str]:
+    def refs_containing(self, commit: str, *prefixes: str) -> list[str]:
         """The refs at or below these names from which the commit can be reached."""
         args = ("--format=%(refname)", f"--contains={commit}", *prefixes)
-        return self._git.text("for-each-ref", *args).splitlines()
+        return self._git.read_text("for-each-ref", *args).splitlines()
 
-    def listed(self, *prefixes: str) -> list[Ref]:
+    def list_refs(self, *prefixes: str) -> list[Ref]:
         form = "%(refname)%00%(objectname)%00%(committerdate:unix)%00%(subject)"
-        lines = self._git.text("for-each-ref", f"--format={form}", *prefixes).split("\n")
+        lines = self._git.read_text("for-each-ref", f"--format={form}", *prefixes).split("\n")
         rows = (line.split("\0", 3) for line in lines if line)
         return [Ref(r, c, datetime.fromtimestamp(int(at), UTC), s) for r, c, at, s in rows]
 
-    def checked_out(self, ref: str) -> list[Path]:
+    def checkouts_of(self, ref: str) -> list[Path]:
         """The worktrees that have the branch checked out, or will again after a rebase."""
         if not self._named_by_heads(ref):
             return list(self._rebased(ref))
@@ -241,13 +241,13 @@ class Refs:
         ]
         return places or list(self._rebased(ref))
 
-    def by_hand(self, *moves: Move, held: Sequence[str] = ()) -> str:
+    def manual_command(self, *moves: RefMove, source_refs: Sequence[str] = ()) -> str:
         """The command by which a person makes these moves, from wherever the refs are now.
 
         `held` are refs that hold the commits, for clones that lack them.
         """
         branches = [move.ref for move in moves if move.ref.startswith("refs/heads/")]
-        places = dict.fromkeys(place for ref in branches for place in self.checked_out(ref))
+        places = dict.fromkeys(place for ref in branches for place in self.checkouts_of(ref))
         # git moves no branch under a checkout; what is changed there stays as it is.
         freed = [f"git -C {shlex.quote(str(place))} switch --detach" for place in places]
         return " && ".join((*freed, *(_typed(move) for move in moves)))
@@ -260,12 +260,12 @@ class Refs:
         return any(f"ref: {ref}".encode() == h.strip() or b"/.invalid" in h for h in heads)
 
     def refuse_checked_out(
-        self, ref: str, *, but: Path | None = None, as_: type[GitFailed] = GitFailed
+        self, ref: str, *, except_at: Path | None = None, error_type: type[GitFailed] = GitFailed
     ) -> None:
         """Moving a branch under a checkout would make it look changed: never do that."""
-        if places := [place for place in self.checked_out(ref) if place != but]:
+        if places := [place for place in self.checkouts_of(ref) if place != except_at]:
             branch, there = ref.removeprefix("refs/heads/"), shlex.quote(str(places[0]))
-            raise as_(
+            raise error_type(
                 f"the branch {branch} is checked out at {places[0]}",
                 hint=f"let go of it there: git -C {there} switch --detach",
             )
@@ -287,19 +287,19 @@ def _read(file: Path) -> bytes:
         return b""
 
 
-def _typed(move: Move) -> str:
+def _typed(move: RefMove) -> str:
     branch = move.ref.removeprefix("refs/heads/")
     if branch == move.ref:
         return f"git update-ref {move.ref} {move.new}"
     return f"git branch -f {branch} {move.new}"
 
 
-def _parse(sha: str, body: bytes) -> Commit:
+def _parse(sha: str, body: bytes) -> GitCommit:
     headers = [line.split(b" ", 1) for line in body.partition(b"\n\n")[0].splitlines()]
     trees = [value.decode("ascii") for key, *rest in headers if key == b"tree" for value in rest]
     parents = [v.decode("ascii") for key, *rest in headers if key == b"parent" for v in rest]
     run, task = (_named(trailer, body) for trailer in (RUN, TASK))
-    return Commit(sha, trees[0], tuple(parents), run, task)
+    return GitCommit(sha, trees[0], tuple(parents), run, task)
 
 
 def _named(trailer: re.Pattern[bytes], body: bytes) -> str:

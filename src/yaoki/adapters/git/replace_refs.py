@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.config_files import at_once, content
+from yaoki.adapters.git.config_files import open_nonblocking, read_bounded
 from yaoki.adapters.system.folders import walk_folders
 
 REPLACE = "refs/replace"
@@ -17,7 +17,7 @@ LOOSE_MAX = 10_000
 KNOWN_MAX = 16
 
 
-def replaced(git: Git) -> dict[Path, bytes]:
+def read_replace_refs(git: Git) -> dict[Path, bytes]:
     """All of them as one, wherever git keeps them; nothing where nothing is replaced."""
     common = git.common_dir
     if (common / "reftable").is_dir():
@@ -33,7 +33,7 @@ def _loose(common: Path) -> Iterator[tuple[bytes, bytes]]:
     for place, folders, files in walk_folders(common / REPLACE):
         folders.sort()
         for file in (Path(place, name) for name in sorted(files)):
-            yield os.fsencode(file.relative_to(common)), content(file).strip()
+            yield os.fsencode(file.relative_to(common)), read_bounded(file).strip()
 
 
 def _packed(file: Path) -> tuple[tuple[bytes, bytes], ...]:
@@ -48,6 +48,6 @@ def _packed(file: Path) -> tuple[tuple[bytes, bytes], ...]:
 def _lines(file: Path, _: tuple[int, ...]) -> tuple[tuple[bytes, bytes], ...]:
     """Read again when it is another file: git writes it anew whenever it changes."""
     start = f" {REPLACE}/".encode()
-    with open(file, "rb", opener=at_once) as opened:
+    with open(file, "rb", opener=open_nonblocking) as opened:
         found = [line.strip().partition(b" ") for line in opened if start in line]
     return tuple((name, value) for value, _, name in found)

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from yaoki.adapters.git.command import Git, Site, environment, failure, invoke
-from yaoki.errors import GitMissing, RepositoryUnfit
+from yaoki.adapters.git.command import Git, GitLocation, explain_failure, git_environment, run_git
+from yaoki.errors import GitMissing, RepositoryUnusable
 
 OLDEST = (2, 38)
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
+class GitRepository:
     """The user's checkout, its own git folder, and the one all its worktrees share."""
 
     top: Path
@@ -23,16 +23,16 @@ class Repository:
     git_dir: Path
 
 
-def open_repository(path: Path, environ: Mapping[str, str] | None = None) -> Repository:
+def open_repository(path: Path, environ: Mapping[str, str] | None = None) -> GitRepository:
     """The repository around `path`; refused with a reason when it cannot serve."""
-    env = environment(environ)
+    env = git_environment(environ)
     if not path.is_dir():
         hint = f"cd into a repository, or --repo; or a new one: git init {shlex.quote(str(path))}"
-        raise RepositoryUnfit(f"there is no folder {path}", hint=hint)
-    check_version(invoke(["version"], cwd=path, env=env).out.decode("ascii", "replace"))
+        raise RepositoryUnusable(f"there is no folder {path}", hint=hint)
+    check_version(run_git(["version"], cwd=path, env=env).out.decode("ascii", "replace"))
     repository = _discover(path, env)
     if not _has_commits(path, env):
-        raise RepositoryUnfit(
+        raise RepositoryUnusable(
             f"{repository.top} has no commits",
             hint='git commit --allow-empty -m "Begin", then again',
         )
@@ -41,12 +41,12 @@ def open_repository(path: Path, environ: Mapping[str, str] | None = None) -> Rep
 
 def _has_commits(path: Path, env: Mapping[str, str]) -> bool:
     """Nothing that looks at all worktrees is asked: git fails on one that is just being added."""
-    if invoke(["rev-parse", "-q", "--verify", "HEAD^{commit}"], cwd=path, env=env).code == 0:
+    if run_git(["rev-parse", "-q", "--verify", "HEAD^{commit}"], cwd=path, env=env).code == 0:
         return True
     args = ["for-each-ref", "--count=1", "--format=%(objectname)"]
-    done = invoke(args, cwd=path, env=env)
+    done = run_git(args, cwd=path, env=env)
     if done.code != 0:
-        raise failure(args, done)
+        raise explain_failure(args, done)
     return bool(done.out.strip())
 
 
@@ -60,46 +60,46 @@ def check_version(said: str) -> None:
         )
 
 
-def _discover(path: Path, env: Mapping[str, str]) -> Repository:
+def _discover(path: Path, env: Mapping[str, str]) -> GitRepository:
     asked = ["--show-toplevel", "--git-common-dir", "--absolute-git-dir"]
     args = ["rev-parse", "--path-format=absolute", *asked]
-    done = invoke(args, cwd=path, env=env)
+    done = run_git(args, cwd=path, env=env)
     said = done.err.decode("utf-8", "replace")
     if "not a git repository" in said:
-        raise RepositoryUnfit(f"{path} is not in a git repository", hint="git init, or --repo")
+        raise RepositoryUnusable(f"{path} is not in a git repository", hint="git init, or --repo")
     if "cannot use bare repository" in said or "must be run in a work tree" in said:
         raise _bare(path)
     if "dubious ownership" in said:
         hint = f"git config --global --add safe.directory {shlex.quote(str(path))}"
-        raise RepositoryUnfit(f"git does not trust the owner of {path}", hint=hint)
+        raise RepositoryUnusable(f"git does not trust the owner of {path}", hint=hint)
     if done.code != 0:
-        raise failure(args, done)
+        raise explain_failure(args, done)
     top, common, own = done.out.decode("utf-8", "surrogateescape").splitlines()
-    return Repository(Path(top), Path(common).resolve(), Path(own))
+    return GitRepository(Path(top), Path(common).resolve(), Path(own))
 
 
-def _bare(path: Path) -> RepositoryUnfit:
+def _bare(path: Path) -> RepositoryUnusable:
     """Or a part of other working files: its settings may be anybody's, and are not obeyed."""
     clone = f"git clone {shlex.quote(str(path))} {shlex.quote(f'{path}.clone')}"
     hint = f"cd {shlex.quote(str(path.parent))} if the checkout is there; or a clone: {clone}"
-    return RepositoryUnfit(f"{path} is a git folder without working files", hint=hint)
+    return RepositoryUnusable(f"{path} is a git folder without working files", hint=hint)
 
 
-def resolve_base(repository: Repository, name: str) -> tuple[str, str]:
+def resolve_base(repository: GitRepository, name: str) -> tuple[str, str]:
     """The branch a run starts from and its commit; an empty name means the current branch."""
     git = Git(repository.common_dir)
     branch = name.removeprefix("refs/heads/") or _current(git, repository)
     found = git.run("show-ref", "--verify", "--hash", f"refs/heads/{branch}", ok=(0, 1, 128))
     if found.code != 0:
-        raise RepositoryUnfit(f"there is no branch {branch!r}", hint="git branch --list")
+        raise RepositoryUnusable(f"there is no branch {branch!r}", hint="git branch --list")
     return branch, found.out.decode("ascii").strip()
 
 
-def _current(git: Git, repository: Repository) -> str:
-    at = Site(repository.git_dir)
+def _current(git: Git, repository: GitRepository) -> str:
+    at = GitLocation(repository.git_dir)
     done = git.run("symbolic-ref", "-q", "--short", "HEAD", at=at, ok=(0, 1))
     if done.code != 0:
-        raise RepositoryUnfit(
+        raise RepositoryUnusable(
             "the checkout is on no branch, so the run has none to start from",
             hint="say `base: <branch>` in the plan, or --base <branch>",
         )

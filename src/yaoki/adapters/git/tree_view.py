@@ -12,7 +12,7 @@ FILE_BYTES_MAX = 1 << 20
 _LINK, _SUBMODULE = "120000", "160000"
 
 
-def tree_view(git: Git, commit: str) -> TreeView:
+def read_tree_view(git: Git, commit: str) -> TreeView:
     ids = _ids(git, commit)
 
     @lru_cache(maxsize=2_000)
@@ -20,7 +20,7 @@ def tree_view(git: Git, commit: str) -> TreeView:
         mode, _, sha = ids.get(path, "").partition(" ")
         if not sha or mode in (_LINK, _SUBMODULE):
             return None
-        found = git.contents(sha, FILE_BYTES_MAX)
+        found = git.read_object(sha, FILE_BYTES_MAX)
         whole = found is not None and found.size == len(found.content)
         if found is None or not whole or b"\0" in found.content:
             return None

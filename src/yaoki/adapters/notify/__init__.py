@@ -7,19 +7,19 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 
-from yaoki.adapters.notify.apprise import ServicesChannel
+from yaoki.adapters.notify.apprise_channel import AppriseChannel
 from yaoki.adapters.notify.command import CommandChannel
 from yaoki.adapters.notify.desktop import DesktopChannel
 from yaoki.adapters.notify.webhook import WebhookChannel
 from yaoki.adapters.system.clock import SystemClock
-from yaoki.core.settings.settings import Notify
+from yaoki.core.settings.settings import NotificationSettings
 from yaoki.ports import Channel, Clock
 
 __all__ = ["open_channels"]
 
 
 def open_channels(
-    settings: Notify,
+    settings: NotificationSettings,
     top: Path,
     *,
     environ: Mapping[str, str] | None = None,
@@ -38,7 +38,7 @@ def open_channels(
         ),
         "webhook": lambda: WebhookChannel(settings, timeout, around, clock or SystemClock()),
         "desktop": lambda: DesktopChannel(top, timeout, around),
-        "apprise": lambda: ServicesChannel(
+        "apprise": lambda: AppriseChannel(
             settings.apprise, settings.apprise_env, top, timeout, around
         ),
     }

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from yaoki.adapters.notify.message import document, encoded, sendable
-from yaoki.adapters.notify.programs import Program
-from yaoki.core.environment import BASIC, allowed
+from yaoki.adapters.notify.message import encode_notice, notice_to_document, prepare_notice
+from yaoki.adapters.notify.programs import NotifyProgram
+from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.ports import Notice
 
 
@@ -27,16 +27,19 @@ class CommandChannel:
         self._top, self._timeout, self._environ = top, timeout, environ
 
     def send(self, notice: Notice) -> None:
-        told = sendable(notice, self._environ)
+        told = prepare_notice(notice, self._environ)
         hint = "run it by hand, then: yaoki notify test"
-        env = {**allowed(self._environ, (*BASIC, *self._pass_env)), **_variables(told)}
-        program = Program(self._argv[0], self._argv, self._top, env, self._timeout)
-        done = program.ended(encoded(told), hint=hint)
+        env = {
+            **filter_environment(self._environ, (*BASIC_VARIABLES, *self._pass_env)),
+            **_variables(told),
+        }
+        program = NotifyProgram(self._argv[0], self._argv, self._top, env, self._timeout)
+        done = program.run(encode_notice(told), hint=hint)
         if done.code != 0:
-            raise program.refused(done, self._environ, hint=hint)
+            raise program.make_failure(done, self._environ, hint=hint)
 
 
 def _variables(notice: Notice) -> dict[str, str]:
     """`YAOKI_NOTICE`, `YAOKI_RUN`, `YAOKI_EVENT` …; what is not there is empty."""
-    held = document(notice).items()
+    held = notice_to_document(notice).items()
     return {f"YAOKI_{name.upper()}": "" if value is None else str(value) for name, value in held}

@@ -12,12 +12,18 @@ from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 
-from yaoki.adapters.notify.message import sendable
-from yaoki.adapters.notify.programs import Program
-from yaoki.core.environment import BASIC, allowed
+from yaoki.adapters.notify.message import prepare_notice
+from yaoki.adapters.notify.programs import NotifyProgram
+from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.ports import Notice
 
-SESSION = ("DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*")
+SESSION_VARIABLES = (
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "XDG_*",
+)
 SCRIPT = b"""\
 on run argv
     display notification (item 2 of argv) with title (item 1 of argv)
@@ -44,13 +50,16 @@ class DesktopChannel:
         self._environ, self._platform = environ, platform
 
     def send(self, notice: Notice) -> None:
-        told = sendable(notice, self._environ)
+        told = prepare_notice(notice, self._environ)
         argv, given = _on_macos(told) if self._platform == "darwin" else _on_linux(told)
-        env, hint = allowed(self._environ, (*BASIC, *SESSION)), HINTS[argv[0]]
-        program = Program(argv[0], argv, self._top, env, self._timeout)
-        done = program.ended(given, hint=hint)
+        env, hint = (
+            filter_environment(self._environ, (*BASIC_VARIABLES, *SESSION_VARIABLES)),
+            HINTS[argv[0]],
+        )
+        program = NotifyProgram(argv[0], argv, self._top, env, self._timeout)
+        done = program.run(given, hint=hint)
         if done.code != 0:
-            raise program.refused(done, self._environ, hint=hint)
+            raise program.make_failure(done, self._environ, hint=hint)
 
 
 def _on_linux(notice: Notice) -> tuple[tuple[str, ...], bytes]:

@@ -6,27 +6,27 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from urllib.error import HTTPError
 
-from yaoki.core.display import one_line, plain
+from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.errors import NoticeFailed
 
-LATER = frozenset({408, 425, 429})
+RETRYABLE_STATUSES = frozenset({408, 425, 429})
 WAIT_MAX = timedelta(days=1)
 
 
-def answered(shown: str, said: HTTPError, now: datetime) -> NoticeFailed:
+def interpret_http_error(shown: str, said: HTTPError, now: datetime) -> NoticeFailed:
     """Everything but 2xx is a failure; busy and broken receivers may be asked again."""
-    reason = one_line(plain(str(said.reason)), 100)
+    reason = one_line(strip_terminal_codes(str(said.reason)), 100)
     words = f"{shown} answered {said.code} {reason}".rstrip()
     if 300 <= said.code < 400:
         hint = "redirects are not followed: put the final address into notify.webhook"
         return NoticeFailed(words, permanent=True, hint=hint)
-    later = said.code in LATER or said.code >= 500
-    wait = retry_after(said.headers.get("Retry-After", ""), now) if later else None
+    later = said.code in RETRYABLE_STATUSES or said.code >= 500
+    wait = parse_retry_after(said.headers.get("Retry-After", ""), now) if later else None
     hint = "the receiver is at fault; it is asked again" if later else "look at the receiver's log"
     return NoticeFailed(words, permanent=not later, retry_after=wait, hint=hint)
 
 
-def retry_after(value: str, now: datetime) -> timedelta | None:
+def parse_retry_after(value: str, now: datetime) -> timedelta | None:
     """Seconds or a date, as the header may hold either; nonsense is none, a long wait is cut."""
     value = value.strip()[:64]
     if value.isascii() and value.isdigit():

@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from yaoki.core.display import clip, one_line, plain, sound
+from yaoki.core.display import (
+    clip_head_and_tail,
+    one_line,
+    replace_lone_surrogates,
+    strip_terminal_codes,
+)
 from yaoki.core.redact import mask, secret_values
 from yaoki.ports import Notice
 
@@ -17,18 +22,21 @@ BODY_CHARS_MAX = 10_000
 WORDS_CHARS_MAX = 400
 
 
-def sendable(notice: Notice, environ: Mapping[str, str]) -> Notice:
+def prepare_notice(notice: Notice, environ: Mapping[str, str]) -> Notice:
     """The notice with its words fit for any receiver; agents wrote part of them."""
     secrets = secret_values(environ)
-    subject, body = (mask(plain(sound(said)), secrets) for said in (notice.subject, notice.body))
+    subject, body = (
+        mask(strip_terminal_codes(replace_lone_surrogates(said)), secrets)
+        for said in (notice.subject, notice.body)
+    )
     return replace(
         notice,
         subject=one_line(subject, SUBJECT_CHARS_MAX) or notice.event,
-        body=clip(body, BODY_CHARS_MAX, 0),
+        body=clip_head_and_tail(body, BODY_CHARS_MAX, 0),
     )
 
 
-def document(notice: Notice) -> dict[str, Any]:
+def notice_to_document(notice: Notice) -> dict[str, Any]:
     """The fields of the JSON document; the same however often it is sent."""
     return {
         "schema": SCHEMA,
@@ -42,12 +50,12 @@ def document(notice: Notice) -> dict[str, Any]:
     }
 
 
-def encoded(notice: Notice) -> bytes:
-    return json.dumps(document(notice), ensure_ascii=False).encode("utf-8")
+def encode_notice(notice: Notice) -> bytes:
+    return json.dumps(notice_to_document(notice), ensure_ascii=False).encode("utf-8")
 
 
-def tail(said: bytes, secrets: tuple[str, ...]) -> str:
+def take_output_tail(said: bytes, secrets: tuple[str, ...]) -> str:
     """The end of what a program said, on one line."""
-    text = mask(plain(said.decode("utf-8", "replace")), secrets)
+    text = mask(strip_terminal_codes(said.decode("utf-8", "replace")), secrets)
     words = " ".join(text.split())
     return words if len(words) <= WORDS_CHARS_MAX else "…" + words[-WORDS_CHARS_MAX:]

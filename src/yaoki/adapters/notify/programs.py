@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from yaoki.adapters.notify.message import tail
-from yaoki.adapters.processes.command import Completed, run
+from yaoki.adapters.notify.message import take_output_tail
+from yaoki.adapters.processes.command import CommandResult, run_command
 from yaoki.core.redact import secret_values
 from yaoki.errors import Fault, NoticeFailed
 
 OUTPUT_BYTES_MAX = 1 << 20
 # What a shell says of a command that is not there or may not be run.
-NEVER = frozenset({126, 127})
+NOT_EXECUTABLE_CODES = frozenset({126, 127})
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class NotifyProgram:
     """Who runs, where, how long, and what it may know.  `name` is what people call it."""
 
     name: str
@@ -27,10 +27,10 @@ class Program:
     env: Mapping[str, str]
     timeout: timedelta
 
-    def ended(self, given: bytes, *, hint: str) -> Completed:
+    def run(self, given: bytes, *, hint: str) -> CommandResult:
         """How it ended; `NoticeFailed` when it did not start, or did not end by itself."""
         try:
-            return run(
+            return run_command(
                 self.argv,
                 cwd=self.cwd,
                 env=self.env,
@@ -46,9 +46,11 @@ class Program:
             words = f"cannot run {self.name}: {unfit}"
             raise NoticeFailed(words, permanent=True, hint=hint) from unfit
 
-    def refused(self, done: Completed, environ: Mapping[str, str], *, hint: str) -> NoticeFailed:
+    def make_failure(
+        self, done: CommandResult, environ: Mapping[str, str], *, hint: str
+    ) -> NoticeFailed:
         """It ended badly: how, and the end of what it said."""
         how = f"exit code {done.code}" if done.code >= 0 else f"signal {-done.code}"
-        said = tail(done.err.strip() or done.out, secret_values(environ))
+        said = take_output_tail(done.err.strip() or done.out, secret_values(environ))
         words = f"{self.name} ended with {how}" + (f": {said}" if said else "")
-        return NoticeFailed(words, permanent=done.code in NEVER, hint=hint)
+        return NoticeFailed(words, permanent=done.code in NOT_EXECUTABLE_CODES, hint=hint)

@@ -8,7 +8,7 @@ from datetime import timedelta
 from threading import Thread
 
 
-def within(bound: timedelta, call: Callable[[], None]) -> None:
+def run_with_timeout(bound: timedelta, call: Callable[[], None]) -> None:
     """Its end or its exception, or `TimeoutError`; then the call is left to itself.
 
     A daemon thread: a call that never ends does not keep the program from its own end.

@@ -21,13 +21,18 @@ from urllib.request import (
     build_opener,
 )
 
-from yaoki.adapters.notify.http_status import answered
-from yaoki.adapters.notify.message import encoded, sendable
-from yaoki.adapters.notify.time_limit import within
-from yaoki.core.display import one_line, plain
+from yaoki.adapters.notify.http_status import interpret_http_error
+from yaoki.adapters.notify.message import encode_notice, prepare_notice
+from yaoki.adapters.notify.time_limit import run_with_timeout
+from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.redact import mask
-from yaoki.core.settings.addresses import loopback, secrets_of, web_defect, web_shown
-from yaoki.core.settings.settings import Notify
+from yaoki.core.settings.addresses import (
+    address_secrets,
+    is_loopback_address,
+    mask_web_address,
+    web_defect,
+)
+from yaoki.core.settings.settings import NotificationSettings
 from yaoki.errors import NoticeFailed
 from yaoki.ports import Clock, Notice
 
@@ -35,7 +40,7 @@ SECRET_CHARS_MIN = 16
 HINT = "look at notify.webhook and its receiver, then: yaoki notify test"
 
 
-def signature(secret: str, timestamp: str, body: bytes) -> str:
+def sign_body(secret: str, timestamp: str, body: bytes) -> str:
     """`sha256=…` over `timestamp.body`, as in the guide's receiver."""
     key = secret.encode("utf-8", "surrogateescape")
     return "sha256=" + hmac.new(key, timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
@@ -52,7 +57,11 @@ class WebhookChannel:
     """Delivered means an answer from 200 to 299."""
 
     def __init__(
-        self, settings: Notify, timeout: timedelta, environ: Mapping[str, str], clock: Clock
+        self,
+        settings: NotificationSettings,
+        timeout: timedelta,
+        environ: Mapping[str, str],
+        clock: Clock,
     ) -> None:
         self._address, self._variable = settings.webhook, settings.webhook_secret_env
         self._http = settings.webhook_http
@@ -62,12 +71,12 @@ class WebhookChannel:
         if reason := web_defect(self._address, http=self._http):
             raise NoticeFailed(f"notify.webhook: {reason}", permanent=True, hint=HINT)
         now, secret = self._clock.now(), self._secret()
-        request = self._request(sendable(notice, self._environ), secret, now)
+        request = self._request(prepare_notice(notice, self._environ), secret, now)
         try:
-            within(self._timeout, lambda: self._post(request))
+            run_with_timeout(self._timeout, lambda: self._post(request))
         except HTTPError as said:
             with said:
-                raise answered(self._shown, said, now) from None
+                raise interpret_http_error(self._shown, said, now) from None
         except TimeoutError:
             words = f"{self._shown} did not answer within {self._timeout.total_seconds():g} s"
             raise NoticeFailed(words, hint=HINT) from None
@@ -77,7 +86,7 @@ class WebhookChannel:
 
     @property
     def _shown(self) -> str:
-        return web_shown(self._address)
+        return mask_web_address(self._address)
 
     def _secret(self) -> str:
         secret = self._environ.get(self._variable, "")
@@ -91,13 +100,13 @@ class WebhookChannel:
         )
 
     def _request(self, notice: Notice, secret: str, now: datetime) -> Request:
-        body, timestamp = encoded(notice), str(int(now.timestamp()))
+        body, timestamp = encode_notice(notice), str(int(now.timestamp()))
         headers = {
             "Content-Type": "application/json; charset=utf-8",
             "User-Agent": "yaoki",
             "X-Yaoki-Notice": str(notice.id),
             "X-Yaoki-Timestamp": timestamp,
-            "X-Yaoki-Signature": signature(secret, timestamp, body),
+            "X-Yaoki-Signature": sign_body(secret, timestamp, body),
         }
         return Request(self._address, data=body, headers=headers, method="POST")
 
@@ -107,7 +116,9 @@ class WebhookChannel:
 
     def _opener(self) -> OpenerDirector:
         """What stays on this machine is never handed to a proxy."""
-        direct: tuple[BaseHandler, ...] = (ProxyHandler({}),) if loopback(self._address) else ()
+        direct: tuple[BaseHandler, ...] = (
+            (ProxyHandler({}),) if is_loopback_address(self._address) else ()
+        )
         return build_opener(NoRedirects, *direct)
 
     def _unreached(self, fault: Exception, secret: str) -> NoticeFailed:
@@ -115,7 +126,9 @@ class WebhookChannel:
         if isinstance(reason, TimeoutError):
             words = f"did not answer within {self._timeout.total_seconds():g} s"
         else:
-            hidden = (secret, *secrets_of((self._address,)))
-            words = "cannot be reached: " + mask(one_line(plain(str(reason)), 200), hidden)
+            hidden = (secret, *address_secrets((self._address,)))
+            words = "cannot be reached: " + mask(
+                one_line(strip_terminal_codes(str(reason)), 200), hidden
+            )
         untrusted = isinstance(reason, ssl.SSLCertVerificationError)
         return NoticeFailed(f"{self._shown} {words}", permanent=untrusted, hint=HINT)

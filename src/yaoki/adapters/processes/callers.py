@@ -13,12 +13,12 @@ from pathlib import Path
 
 CALLERS_MAX = 64
 # It is started by its path, whatever Python and whichever installation.
-SHIM = b"/yaoki/shim/__main__.py"
+SHIM = b"/yaoki/adapters/processes/shim/__main__.py"
 TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class CallingProcess:
     """A process: its environment when it was started, and the folder of a shim."""
 
     pid: int
@@ -26,12 +26,12 @@ class Caller:
     shim_folder: Path | None = None
 
 
-def environments_above() -> Iterator[dict[str, str]]:
+def iter_caller_environments() -> Iterator[dict[str, str]]:
     """The environment of each process that led to this one, the nearest first."""
-    return (caller.environ for caller in callers(os.getppid()))
+    return (caller.environ for caller in iter_callers(os.getppid()))
 
 
-def callers(pid: int) -> Iterator[Caller]:
+def iter_callers(pid: int) -> Iterator[CallingProcess]:
     """This process and each that led to it, the nearest first."""
     for _ in range(CALLERS_MAX):
         place = Path(f"/proc/{pid}")
@@ -42,7 +42,7 @@ def callers(pid: int) -> Iterator[Caller]:
         except OSError:
             return
         pairs = (os.fsdecode(pair).partition("=") for pair in held.split(b"\0") if pair)
-        yield Caller(pid, {name: value for name, _, value in pairs}, folder)
+        yield CallingProcess(pid, {name: value for name, _, value in pairs}, folder)
         # The name of the program stands in parentheses, and may hold anything.
         pid = int(stat.rpartition(")")[2].split()[1])
 
@@ -51,7 +51,7 @@ def _is_shim(place: Path) -> bool:
     return any(w.endswith(SHIM) for w in (place / "cmdline").read_bytes().split(b"\0"))
 
 
-def peer(ours: tuple[str, int], theirs: tuple[str, int]) -> int | None:
+def find_peer_process(ours: tuple[str, int], theirs: tuple[str, int]) -> int | None:
     """The process at the other end of a connection on this machine; None where nobody can tell."""
     inode = _inode(theirs, ours)
     return _holder(f"socket:[{inode}]") if inode else None

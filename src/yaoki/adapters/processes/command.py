@@ -24,7 +24,7 @@ GRACE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Completed:
+class CommandResult:
     """How a command ended.  A negative code is the signal that ended it."""
 
     code: int
@@ -32,7 +32,7 @@ class Completed:
     err: bytes
 
 
-def run(
+def run_command(
     argv: Sequence[str],
     *,
     cwd: Path,
@@ -40,7 +40,7 @@ def run(
     timeout: timedelta,
     input: bytes | None = None,
     output_bytes_max: int = OUTPUT_BYTES_MAX,
-) -> Completed:
+) -> CommandResult:
     """Run a command to its end; on time-out its whole group is ended.
 
     Everything goes through files: whoever keeps a pipe open could keep us waiting.
@@ -52,7 +52,7 @@ def run(
         except BaseException:  # an interrupt, too, must leave nothing behind
             _end_group(process)
             raise
-        return Completed(process.returncode, _content(out), _content(err))
+        return CommandResult(process.returncode, _content(out), _content(err))
 
 
 def _spawn(
@@ -78,10 +78,10 @@ def _spawn(
                 start_new_session=True,
             )
         except OSError as error:
-            raise not_started(argv[0], cwd, error) from error
+            raise make_start_fault(argv[0], cwd, error) from error
 
 
-def not_started(name: str, cwd: Path, error: OSError) -> Fault:
+def make_start_fault(name: str, cwd: Path, error: OSError) -> Fault:
     if not cwd.is_dir():
         return Fault(
             f"cannot run {name}: there is no folder {cwd}",

@@ -17,10 +17,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from yaoki.adapters.processes.command import not_started
+from yaoki.adapters.processes.command import make_start_fault
 from yaoki.errors import Fault
 
-Value = TypeVar("Value")
+ReplyValue = TypeVar("ReplyValue")
 CHUNK = 1 << 16
 END_S = 1.0
 
@@ -29,7 +29,7 @@ class _Ended(Exception):
     """The program is gone, or says nothing any more."""
 
 
-class Answer:
+class ProcessReply:
     """What the program says to one question, read as far as it goes."""
 
     def __init__(self, descriptor: int, timeout: timedelta) -> None:
@@ -39,13 +39,13 @@ class Answer:
         self._poll = select.poll()
         self._poll.register(descriptor, select.POLLIN)
 
-    def line(self) -> bytes:
+    def read_line(self) -> bytes:
         while b"\n" not in self._held:
             self._more()
         line, _, self._held = self._held.partition(b"\n")
         return line
 
-    def bytes(self, count: int) -> bytes:
+    def read_bytes(self, count: int) -> bytes:
         parts, length = [self._held], len(self._held)
         while length < count:
             self._held = b""
@@ -76,7 +76,7 @@ class Conversation:
         self._turn = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def ask(self, line: bytes, read: Callable[[Answer], Value]) -> Value:
+    def ask(self, line: bytes, read: Callable[[ProcessReply], ReplyValue]) -> ReplyValue:
         """Give the line, and let `read` take the answer, all of it.
 
         A program that died since it was last asked is begun anew, once.
@@ -92,13 +92,13 @@ class Conversation:
                         raise Fault(f"{name} gave no answer", transient=True) from error
             raise AssertionError("asked at most twice")
 
-    def _asked(self, line: bytes, read: Callable[[Answer], Value]) -> Value:
+    def _asked(self, line: bytes, read: Callable[[ProcessReply], ReplyValue]) -> ReplyValue:
         process = self._process or self._begin()
         assert process.stdin is not None
         assert process.stdout is not None
         try:
             _give(process.stdin.fileno(), line + b"\n", self._timeout)
-            return read(Answer(process.stdout.fileno(), self._timeout))
+            return read(ProcessReply(process.stdout.fileno(), self._timeout))
         except BaseException:
             # Half an answer may be left: the next question must not be given it.
             self._end()
@@ -117,7 +117,7 @@ class Conversation:
                 start_new_session=True,
             )
         except OSError as error:
-            raise not_started(self._argv[0], self._cwd, error) from error
+            raise make_start_fault(self._argv[0], self._cwd, error) from error
         assert process.stdin is not None
         os.set_blocking(process.stdin.fileno(), False)
         self._process = process

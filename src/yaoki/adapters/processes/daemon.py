@@ -19,8 +19,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from yaoki.adapters.system.files import cannot, locked, write_atomically
-from yaoki.adapters.system.machine import alive, birth, boot_id
+from yaoki.adapters.system.files import is_locked, make_file_fault, write_atomically
+from yaoki.adapters.system.machine import boot_id, is_process_alive, process_start_time
 from yaoki.errors import Fault
 
 SCRIPT = Path(__file__).with_name("detach.py")
@@ -30,7 +30,7 @@ POLL_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningDaemon:
     """The process that holds the lock, and what it said of itself."""
 
     pid: int
@@ -47,29 +47,29 @@ class Daemon:
 
     # -------------------------------------------------------------- from outside
 
-    def running(self) -> Running | None:
+    def find_running(self) -> RunningDaemon | None:
         """Who holds the lock; nothing when nobody does, whatever the facts say."""
         if not self._held():
             return None
         facts = self._facts()
         pid = facts.get("pid", 0)
-        ready = pid and alive(pid, facts.get("start", 0), facts.get("boot", ""))
-        return Running(pid if ready else 0, facts if ready else {})
+        ready = pid and is_process_alive(pid, facts.get("start", 0), facts.get("boot", ""))
+        return RunningDaemon(pid if ready else 0, facts if ready else {})
 
-    def start(self, argv: Sequence[str], cwd: Path, patience: timedelta) -> Running:
+    def start(self, argv: Sequence[str], cwd: Path, patience: timedelta) -> RunningDaemon:
         """Start it away from any terminal and wait until it is ready, or say why it is not."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self.turn_log()
+            self.rotate_log()
             begun = self.log.stat().st_size if self.log.exists() else 0
             words = [sys.executable, "-I", "-S", str(SCRIPT), str(cwd), str(self.log), *argv]
             # The middle process ends at once, so nobody has to collect the last one.
             subprocess.run(words, stdin=subprocess.DEVNULL, start_new_session=True, check=True)
         except OSError as error:
-            raise cannot(f"start a process in {self.folder}", error) from error
+            raise make_file_fault(f"start a process in {self.folder}", error) from error
         give_up = time.monotonic() + patience.total_seconds()
         while time.monotonic() < give_up:
-            found = self.running()
+            found = self.find_running()
             if found is not None and found.pid:
                 return found
             if found is None and self._said(begun):
@@ -78,16 +78,16 @@ class Daemon:
         said = self._said(begun) or f"nothing in {patience.total_seconds():g} s"
         raise Fault(f"the background process did not start: {said}", transient=True)
 
-    def signal(self, number: int = signal.SIGTERM) -> bool:
+    def send_signal(self, number: int = signal.SIGTERM) -> bool:
         """Exactly the process that holds the lock; false when nobody does."""
-        found = self.running()
+        found = self.find_running()
         if found is None or not found.pid:
             return False
         with suppress(ProcessLookupError):
             os.kill(found.pid, number)
         return True
 
-    def wait_gone(self, patience: timedelta) -> bool:
+    def wait_until_gone(self, patience: timedelta) -> bool:
         give_up = time.monotonic() + patience.total_seconds()
         while self._held():
             if time.monotonic() >= give_up:
@@ -95,7 +95,7 @@ class Daemon:
             time.sleep(POLL_S)
         return True
 
-    def tail(self) -> str:
+    def read_log_tail(self) -> str:
         """The last words of its log."""
         with suppress(FileNotFoundError):
             return self.log.read_bytes()[-TAIL_BYTES:].decode("utf-8", "replace")
@@ -110,7 +110,7 @@ class Daemon:
         return ""
 
     def _held(self) -> bool:
-        return locked(self.folder / "lock")
+        return is_locked(self.folder / "lock")
 
     def _facts(self) -> dict[str, Any]:
         with suppress(FileNotFoundError, ValueError):
@@ -120,7 +120,7 @@ class Daemon:
 
     # -------------------------------------------------------------- from inside
 
-    def take(self) -> bool:
+    def acquire_lock(self) -> bool:
         """Hold the lock for the life of this process; false when somebody else does.
 
         Who only looks holds a shared lock for an instant, so it is tried for a moment.
@@ -136,13 +136,13 @@ class Daemon:
         os.close(self._lock)
         return False
 
-    def ready(self, **facts: Any) -> None:
+    def mark_ready(self, **facts: Any) -> None:
         """From here on others may signal this process."""
         pid = os.getpid()
-        own = {"pid": pid, "start": birth(pid), "boot": boot_id(), **facts}
+        own = {"pid": pid, "start": process_start_time(pid), "boot": boot_id(), **facts}
         write_atomically(self.folder / "process.json", json.dumps(own).encode())
 
-    def turn_log(self) -> bool:
+    def rotate_log(self) -> bool:
         """A log that is long enough is set aside, one old one is kept; true when that was done."""
         try:
             if self.log.stat().st_size < LOG_BYTES_MAX:
@@ -152,9 +152,9 @@ class Daemon:
         self.log.replace(self.log.with_name("log.1"))
         return True
 
-    def bound_log(self) -> None:
+    def rotate_own_log(self) -> None:
         """Of the process itself: what it writes from now on goes to the new log."""
-        if self.turn_log():
+        if self.rotate_log():
             told = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             os.dup2(told, 1)
             os.dup2(told, 2)

@@ -10,7 +10,7 @@ import errno
 import struct
 from pathlib import Path
 
-from yaoki.adapters.system.files import plain_bytes, write_atomically
+from yaoki.adapters.system.files import read_plain_bytes, write_atomically
 
 # How a kernel names a kind of machine, and the first of its three calls, which follow each other.
 CALLS = {
@@ -53,7 +53,7 @@ def _on(machine: int, first: int) -> tuple[tuple[int, int, int, int], ...]:
 def calls_file(folder: Path) -> Path:
     """The program as a file there, whatever stood in its place."""
     file, wanted = folder / ".calls", program()
-    if plain_bytes(file, len(wanted) + 1) != wanted:
+    if read_plain_bytes(file, len(wanted) + 1) != wanted:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomically(file, wanted)
     return file

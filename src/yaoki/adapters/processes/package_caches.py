@@ -36,7 +36,7 @@ CACHES = (
 CARGO_FILES = ("config.toml", "config", "credentials.toml", "credentials", "env")
 
 
-def private_caches(
+def build_cache_variables(
     folder: Path, env: Mapping[str, str], shared: Sequence[Path] = ()
 ) -> dict[str, str]:
     """Variables for folders below `folder`; none for a cache that the settings let it write."""

@@ -16,12 +16,12 @@ LINE_BYTES_MAX = 32 << 20
 BLOCK_BYTES = 1 << 16
 
 
-class Rung(Exception):
+class SignalReceived(Exception):
     """A signal came while we listened."""
 
 
 @contextmanager
-def bell(number: int) -> Iterator[int]:
+def watch_signal(number: int) -> Iterator[int]:
     """A descriptor that can be read once that signal came."""
     reader, writer = os.pipe()
     for end in (reader, writer):
@@ -37,7 +37,7 @@ def bell(number: int) -> Iterator[int]:
         os.close(writer)
 
 
-class Piped:
+class PipedProcess:
     """What is sent is written while we listen, so neither side waits for the other for ever.
 
     Its standard error goes where ours goes.
@@ -55,18 +55,18 @@ class Piped:
         self._searched, self._skipping = 0, False
         self._give_up: float | None = None
 
-    def until(self, seconds: float | None) -> None:
+    def set_deadline(self, seconds: float | None) -> None:
         """From now on whatever is awaited has to come within so many seconds; None: ever."""
         self._give_up = None if seconds is None else time.monotonic() + seconds
 
-    def send(self, line: bytes) -> None:
+    def send_line(self, line: bytes) -> None:
         self._unsent += line + b"\n"
 
-    def listen(self, bell: int | None = None) -> bytes | None:
+    def read_line(self, bell: int | None = None) -> bytes | None:
         """The next line; None when there will be none.
 
-        `TimeoutError` when it does not come in time, `Rung` when the bell rings first.  Of a line
-        that is longer than any frame only the beginning is given.
+        `TimeoutError` when it does not come in time, `SignalReceived` when the bell rings first.
+        Of a line that is longer than any frame only the beginning is given.
         """
         while (line := self._line()) is None:
             if not self._exchange(bell):
@@ -107,7 +107,7 @@ class Piped:
         writers = [self._in.fileno()] if self._unsent else []
         readable, writable, _ = select.select(readers, writers, [], self._left)
         if bell in readable:
-            raise Rung
+            raise SignalReceived
         if writable:
             self._write()
         if self._out.fileno() in readable:
@@ -130,11 +130,11 @@ class Piped:
         """Say that nothing more comes; the exit code, or None if it did not end in time."""
         with contextlib.suppress(BrokenPipeError):
             self._in.close()
-        self.until(seconds)
+        self.set_deadline(seconds)
         self._unsent.clear()
         with contextlib.suppress(TimeoutError):
             # Whatever it still says must not keep it from ending.
-            while self.listen() is not None:
+            while self.read_line() is not None:
                 continue
         self._out.close()
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -16,20 +16,20 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from yaoki.adapters.processes.conversation import Answer, Conversation
-from yaoki.adapters.processes.sweep import end_marked
-from yaoki.adapters.system.files import cannot, locked, plain_bytes
-from yaoki.adapters.system.machine import PROC, alive, boot_id
-from yaoki.core.counting import count
-from yaoki.core.redact import forms_of
+from yaoki.adapters.processes.conversation import Conversation, ProcessReply
+from yaoki.adapters.processes.sweep import kill_marked_processes
+from yaoki.adapters.system.files import is_locked, make_file_fault, read_plain_bytes
+from yaoki.adapters.system.machine import PROC, boot_id, is_process_alive
+from yaoki.core.counting import format_count
+from yaoki.core.redact import written_forms
 from yaoki.errors import Fault
-from yaoki.ports import Launch, Look
+from yaoki.ports import Launch, ProcessState
 
 SHIM = Path(__file__).with_name("shim") / "__main__.py"
 START_S_MAX = 10.0
 Number = int | float
 # What an exit tells; a file that tells less was not written by a shim.
-EXIT: Mapping[str, Any] = {
+EXIT_FIELDS: Mapping[str, Any] = {
     "code": int | None,
     "signal": int | None,
     "ended_by": str,
@@ -73,23 +73,23 @@ class ShimProcesses:
             _prepare(folder, launch)
             failed = self._forked(folder) or self._alone(folder)
         except OSError as error:
-            raise cannot(f"start a process in {folder}", error) from error
+            raise make_file_fault(f"start a process in {folder}", error) from error
         if not _wait_until(lambda: _started(folder) or failed(), START_S_MAX):
             raise Fault(f"no process started in {folder} in {START_S_MAX:g} s", transient=True)
         if not _started(folder):
             raise Fault(f"the shim failed: {_last_line(folder / 'shim.log')}", transient=True)
 
-    def look(self, folder: Path) -> Look:
+    def inspect(self, folder: Path) -> ProcessState:
         """How the tree stands, seen from any process of this machine.
 
         An exit counts only of a shim that was started and has ended: while it lives, whatever
         stands in its folder may be written, or removed, by the very process that it watches.
         """
         if not _started(folder):
-            return Look("absent")
+            return ProcessState("absent")
         if self._lives(folder) or _locked(folder):
             return _running(folder)
-        return _exited(folder) or Look("gone")
+        return _exited(folder) or ProcessState("gone")
 
     def _lives(self, folder: Path) -> bool:
         """Does its shim live, whatever stands in the folder?  The agent may have written that."""
@@ -114,16 +114,16 @@ class ShimProcesses:
                 os.close(before)
             self._held[folder] = made
 
-    def renew(self, folder: Path) -> None:
+    def renew_lease(self, folder: Path) -> None:
         """Touch the lease: that needs no free space on the disk."""
         try:
             os.utime(folder / "lease", ns=(now := time.time_ns(), now))
         except OSError as error:
-            raise cannot(f"renew the lease in {folder}", error) from error
+            raise make_file_fault(f"renew the lease in {folder}", error) from error
 
-    def end(self, folder: Path, why: str) -> Look:
+    def end(self, folder: Path, why: str) -> ProcessState:
         """End the whole tree, detached grandchildren included, and say how it stands then."""
-        look = self.look(folder)
+        look = self.inspect(folder)
         if look.phase == "exited" or not folder.is_dir():
             return look
         _ask(folder, why)
@@ -131,17 +131,17 @@ class ShimProcesses:
         if look.phase == "gone":
             self._end_orphans()
         if look.phase == "gone" or not PROC:
-            end_marked(str(_read(folder / "started.json").get("mark", "")))
+            kill_marked_processes(str(_read(folder / "started.json").get("mark", "")))
         return look
 
     def _end_orphans(self) -> None:
         """What shims of ours left when they were killed, by whatever name and environment."""
         try:
-            left = self._stem.ask(b"null", Answer.line)
+            left = self._stem.ask(b"null", ProcessReply.read_line)
         except Fault:  # nobody is there to have adopted them
             return
         if left.isdigit() and int(left):
-            words = count(int(left), "process", "processes")
+            words = format_count(int(left), "process", "processes")
             raise Fault(f"{words} of a lost agent cannot be ended", transient=True)
 
     def _forked(self, folder: Path) -> Callable[[], bool] | None:
@@ -150,7 +150,9 @@ class ShimProcesses:
         Nothing depends on the stem: whatever it does not do, `_alone` does.
         """
         try:
-            told = self._stem.ask(json.dumps(str(folder.absolute())).encode(), Answer.line)
+            told = self._stem.ask(
+                json.dumps(str(folder.absolute())).encode(), ProcessReply.read_line
+            )
         except Fault:
             return None
         if not told.isdigit():
@@ -173,16 +175,16 @@ class ShimProcesses:
         threading.Thread(target=shim.wait, name=f"shim {shim.pid}", daemon=True).start()
         return lambda: shim.poll() not in (None, 0)
 
-    def _settle(self, folder: Path) -> Look:
+    def _settle(self, folder: Path) -> ProcessState:
         """Wait for the shim to end its tree; one that cannot is ended, and its tree swept."""
         started = _read(folder / "started.json")
         for number in (signal.SIGTERM, signal.SIGCONT):
             _signal(started, number)
         seconds = min(_number(started, "grace_s"), GRACE_S_MAX) + self._patience_s
-        if not _wait_until(lambda: self.look(folder).phase != "running", seconds):
+        if not _wait_until(lambda: self.inspect(folder).phase != "running", seconds):
             _signal(started, signal.SIGKILL)
-            _wait_until(lambda: self.look(folder).phase != "running", KILLED_S_MAX)
-        return self.look(folder)
+            _wait_until(lambda: self.inspect(folder).phase != "running", KILLED_S_MAX)
+        return self.inspect(folder)
 
 
 def _prepare(folder: Path, launch: Launch) -> None:
@@ -206,7 +208,7 @@ def _launch_facts(launch: Launch) -> dict[str, Any]:
         "lease_s": launch.lease.total_seconds(),
         "grace_s": launch.grace.total_seconds(),
         "output_bytes_max": launch.output_bytes_max,
-        "secrets": forms_of(launch.secrets),
+        "secrets": written_forms(launch.secrets),
         "boot": boot_id(),
     }
 
@@ -218,7 +220,7 @@ def _started(folder: Path) -> bool:
 def _read(file: Path) -> dict[str, Any]:
     """The facts in a file; nothing when it is missing, no file, or no longer whole."""
     try:
-        facts = json.loads(plain_bytes(file, FACTS_BYTES_MAX) or b"{}")
+        facts = json.loads(read_plain_bytes(file, FACTS_BYTES_MAX) or b"{}")
     except (ValueError, RecursionError):
         return {}
     return facts if isinstance(facts, dict) else {}
@@ -229,11 +231,11 @@ def _number(facts: Mapping[str, Any], name: str) -> float:
     return max(0.0, found) if isinstance(found, int | float) and found < NUMBER_MAX else 0.0
 
 
-def _exited(folder: Path) -> Look | None:
+def _exited(folder: Path) -> ProcessState | None:
     facts = _read(folder / "exit.json") if _read(folder / "started.json") else {}
-    if not all(isinstance(facts.get(name, ""), kind) for name, kind in EXIT.items()):
+    if not all(isinstance(facts.get(name, ""), kind) for name, kind in EXIT_FIELDS.items()):
         return None
-    return Look(
+    return ProcessState(
         "exited",
         code=facts["code"],
         signal=facts["signal"],
@@ -242,13 +244,13 @@ def _exited(folder: Path) -> Look | None:
         output_bytes=facts["output_bytes"],
         start_error=facts["start_error"],
         start_errno=facts["start_errno"],
-        not_entered=facts.get("not_entered") is True,
+        cwd_not_entered=facts.get("not_entered") is True,
     )
 
 
-def _running(folder: Path) -> Look:
+def _running(folder: Path) -> ProcessState:
     beat = _read(folder / "beat.json")
-    return Look(
+    return ProcessState(
         "running",
         seconds=_number(beat, "seconds"),
         quiet_seconds=_number(beat, "quiet_s"),
@@ -258,7 +260,7 @@ def _running(folder: Path) -> Look:
 
 def _locked(folder: Path) -> bool:
     """Does a shim live here?  Asked only after started.json: a starting one is not disturbed."""
-    return locked(folder / "lock")
+    return is_locked(folder / "lock")
 
 
 def _ask(folder: Path, why: str) -> None:
@@ -275,7 +277,7 @@ def _signal(started: dict[str, Any], number: int) -> bool:
     """Signal the shim itself, never a later process with its number; does it live?"""
     pid, start, boot = (started.get(name) for name in ("pid", "start", "boot"))
     known = isinstance(pid, int) and isinstance(start, int) and isinstance(boot, str)
-    if not known or not alive(started["pid"], started["start"], started["boot"]):
+    if not known or not is_process_alive(started["pid"], started["start"], started["boot"]):
         return False
     try:
         os.kill(started["pid"], number)
@@ -301,7 +303,7 @@ def _ended(pid: int) -> bool:
 
 def _says(log: Path) -> bool:
     """A shim that found another in its place says nothing, and is no failure."""
-    return bool(plain_bytes(log, 1))
+    return bool(read_plain_bytes(log, 1))
 
 
 def _wait_until(true: Callable[[], bool], seconds: float) -> bool:
@@ -315,6 +317,6 @@ def _wait_until(true: Callable[[], bool], seconds: float) -> bool:
 
 
 def _last_line(log: Path) -> str:
-    held = (plain_bytes(log, FACTS_BYTES_MAX) or b"")[-2000:].decode("utf-8", "replace")
+    held = (read_plain_bytes(log, FACTS_BYTES_MAX) or b"")[-2000:].decode("utf-8", "replace")
     lines = held.splitlines()
     return lines[-1] if lines else f"nothing in {log}"

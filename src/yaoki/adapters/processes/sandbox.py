@@ -18,21 +18,21 @@ from functools import lru_cache
 from pathlib import Path
 
 import yaoki
-from yaoki.adapters.processes.command import Completed, run
+from yaoki.adapters.processes.command import CommandResult, run_command
 from yaoki.adapters.processes.keyrings import calls_file
-from yaoki.adapters.processes.package_caches import private_caches
+from yaoki.adapters.processes.package_caches import build_cache_variables
 from yaoki.errors import Fault
-from yaoki.ports import LENT, Launch, Look, Processes, outbox
+from yaoki.ports import SANDBOX_FOLDERS_NAME, Launch, Processes, ProcessState, outbox
 
 PROGRAM = "bwrap"
 UNAVAILABLE = "SANDBOX_UNAVAILABLE"
 LINKED = "FOLDER_LINKED"
-PROBE = timedelta(seconds=20)
-ASKED_BYTES_MAX = 1 << 30
+PROBE_TIMEOUT = timedelta(seconds=20)
+ISOLATED_OUTPUT_BYTES_MAX = 1 << 30
 # Empty inside, but for what is named: a socket found here would lead out of the sandbox.
-SHARED = (Path("/tmp"), Path("/var/tmp"), Path("/run"))
+SHARED_FOLDERS = (Path("/tmp"), Path("/var/tmp"), Path("/run"))
 # How names of hosts are resolved, and where some systems keep their programs.
-KEPT = tuple(
+VISIBLE_RUN_FOLDERS = tuple(
     Path("/run") / name
     for name in ("systemd/resolve", "resolvconf", "NetworkManager", "current-system", "wrappers")
 )
@@ -41,28 +41,28 @@ OWN = (Path(sys.prefix), Path(sys.base_prefix), Path(yaoki.__file__).parent)
 TEMPORARY = "/tmp"
 IN_MEMORY = Path(TEMPORARY) / "caches"
 # The files that a command may read of its own folder, which is hidden with all others.
-GIVEN = ("prompt.md", "request.json", "scenario.json")
+READABLE_FILES = ("prompt.md", "request.json", "scenario.json")
 # What these variables name is loaded by every program, bubblewrap too, which starts outside and in
 # the worktree: they are set for those inside alone.
 LOADER = "LD_"
 # bubblewrap reads from a descriptor what no call may do.
 CLOSING = 'calls=$1; shift; exec "$0" --seccomp 9 "$@" 9< "$calls"'
-WALLS = (
+ISOLATION_OPTIONS = (
     *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--cap-drop", "ALL"),
 )
 # The firmest first; a bubblewrap that is old or setuid, or a container, may refuse some.
-FIRMER = (("--unshare-user", "--disable-userns"), ("--unshare-user",), ())
+STRICTER_OPTIONS = (("--unshare-user", "--disable-userns"), ("--unshare-user",), ())
 # The machine's own switches below /proc: root writes them without any capability.
-SWITCHES = (Path("/proc/sys"), Path("/proc/sysrq-trigger"))
+KERNEL_SWITCHES = (Path("/proc/sys"), Path("/proc/sysrq-trigger"))
 # Every socket with a path, of this network.
 SOCKETS, SOCKETS_MAX = Path("/proc/net/unix"), 500
-OPENED = b"SWITCH-OPENED"
+SWITCH_OPENED = b"SWITCH-OPENED"
 # Opened and not written: they belong to the whole machine.
-PROBED = f"""\
+PROBE_SCRIPT = f"""\
 cat /proc/self/status
 for each in /proc/sys/kernel/core_pattern /proc/sysrq-trigger; do
-    if [ -e "$each" ] && (: >> "$each") 2> /dev/null; then echo {OPENED.decode()}; fi
+    if [ -e "$each" ] && (: >> "$each") 2> /dev/null; then echo {SWITCH_OPENED.decode()}; fi
 done
 """
 # What a process inside must say of itself: nothing may be done, and nothing more be gained.
@@ -73,7 +73,7 @@ POWERLESS = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Inside(Launch):
+class SandboxedLaunch(Launch):
     """A command that is walled in already; its type says so, for its words could be anybody's."""
 
 
@@ -89,41 +89,41 @@ class Sandbox:
     """
 
     worktrees: Path
-    shown: tuple[Path, ...] = ()
+    read_only: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
     network: bool = True
     program: str = ""
     hidden: tuple[Path, ...] = ()
-    reached: tuple[Path, ...] = ()
+    socket_folders: tuple[Path, ...] = ()
 
-    def check(self) -> None:
+    def check_available(self) -> None:
         """`Fault` unless it can be made and holds; asked before any agent is called."""
         _walls.cache_clear()
         _walls(self._found(), self._net())
 
-    def around(
+    def wrap(
         self,
         launch: Launch,
         folder: Path,
         own: Iterable[Path] = (),
-        laid: Mapping[Path, Path] | None = None,
+        overlays: Mapping[Path, Path] | None = None,
     ) -> Launch:
         """The same command inside; one that is inside already stays as it is.
 
         `own` are folders that the command writes besides its worktree.  Where `laid` says so, it
         sees something else, and can only read it; what a folder of its own is laid over, it writes.
         """
-        if isinstance(launch, Inside):
+        if isinstance(launch, SandboxedLaunch):
             return launch
         refuse_links(folder)
         found = self._found()
         also = map(Path, launch.writable)
         caches = self._caches(launch)
-        named = private_caches(caches, launch.env, self.writable)
+        named = build_cache_variables(caches, launch.env, self.writable)
         held = [self._worktree(Path(launch.cwd)), outbox(folder), *own, *also, *self.writable]
         held += [caches] if caches != IN_MEMORY else []
         walls = _walls(found, self._net())
-        told = _present([folder / name for name in GIVEN])
+        told = _present([folder / name for name in READABLE_FILES])
         seen = [*self._seen(launch.env, launch.argv[:1]), *told]
         binds = self._binds(seen, _present(held))
         # With its shim: nobody else would know what to wait for.
@@ -131,25 +131,31 @@ class Sandbox:
         loading = {name: env.pop(name) for name in tuple(env) if name.startswith(LOADER)}
         told_inside = (word for pair in loading.items() for word in ("--setenv", *pair))
         inside = ("--die-with-parent", *told_inside, "--chdir", launch.cwd, "--", *launch.argv)
-        argv = (*self._begun(found), *binds, *_laid(laid or {}, held), *walls, *inside)
+        argv = (*self._begun(found), *binds, *_laid(overlays or {}, held), *walls, *inside)
         same = {field.name: getattr(launch, field.name) for field in fields(launch)}
-        return Inside(**{**same, "argv": argv, "env": env})
+        return SandboxedLaunch(**{**same, "argv": argv, "env": env})
 
-    def ask(
+    def run_isolated(
         self,
         argv: Sequence[str],
         *,
         env: Mapping[str, str],
-        seen: Sequence[Path],
+        read_only: Sequence[Path],
         timeout: timedelta,
-    ) -> Completed:
+    ) -> CommandResult:
         """Run a short command inside that writes nothing and reaches nobody."""
         found = self._found()
         walls = _walls(found, ("--unshare-net",))
-        binds = _binds(_present(seen), (), _present(self.hidden))
+        binds = _binds(_present(read_only), (), _present(self.hidden))
         inside = ("--die-with-parent", "--chdir", "/", "--", *argv)
         whole = (found, *_root(), *binds, *walls, *inside)
-        return run(whole, cwd=Path("/"), env=env, timeout=timeout, output_bytes_max=ASKED_BYTES_MAX)
+        return run_command(
+            whole,
+            cwd=Path("/"),
+            env=env,
+            timeout=timeout,
+            output_bytes_max=ISOLATED_OUTPUT_BYTES_MAX,
+        )
 
     def words_around(self, files: Path, env: Mapping[str, str]) -> tuple[str, ...]:
         """The words before a command that works on these files, writes none and reaches nobody."""
@@ -167,9 +173,15 @@ class Sandbox:
 
     def _binds(self, seen: Sequence[Path], written: Sequence[Path]) -> Iterator[str]:
         hidden = _present(self.hidden)
-        closed = [s for s in _sockets() if not _is_below(s, (*written, *self.reached, *KEPT))]
+        closed = [
+            s
+            for s in _sockets()
+            if not _is_below(s, (*written, *self.socket_folders, *VISIBLE_RUN_FOLDERS))
+        ]
         # Where nothing is seen there is nothing to be closed.
-        closed = [s for s in closed if _is_below(s, seen) or not _is_below(s, (*hidden, *SHARED))]
+        closed = [
+            s for s in closed if _is_below(s, seen) or not _is_below(s, (*hidden, *SHARED_FOLDERS))
+        ]
         yield from _root()
         yield from _binds(seen, written, [*hidden, *closed])
 
@@ -196,7 +208,7 @@ class Sandbox:
         name = self._task(Path(launch.cwd))
         if not name:
             return IN_MEMORY
-        made = self.worktrees / LENT / name / "caches"
+        made = self.worktrees / SANDBOX_FOLDERS_NAME / name / "caches"
         made.mkdir(parents=True, exist_ok=True, mode=0o700)
         return made
 
@@ -205,8 +217,8 @@ class Sandbox:
         programs = [*env.get("PATH", "").split(os.pathsep), *programs]
         below = [Path(name) for name in [env.get("HOME", ""), *programs] if name.startswith("/")]
         around = [top for name in programs if (top := _environment(name)) is not None]
-        read = _present([*KEPT, *OWN, *below, *around])
-        return [*_present(self.shown), *(p for p in read if _is_hidden(p))]
+        read = _present([*VISIBLE_RUN_FOLDERS, *OWN, *below, *around])
+        return [*_present(self.read_only), *(p for p in read if _is_hidden(p))]
 
 
 class GuardedProcesses:
@@ -218,13 +230,13 @@ class GuardedProcesses:
     def start(self, folder: Path, launch: Launch) -> None:
         self._processes.start(folder, launch)
 
-    def look(self, folder: Path) -> Look:
-        return self._processes.look(folder)
+    def inspect(self, folder: Path) -> ProcessState:
+        return self._processes.inspect(folder)
 
-    def renew(self, folder: Path) -> None:
-        self._processes.renew(folder)
+    def renew_lease(self, folder: Path) -> None:
+        self._processes.renew_lease(folder)
 
-    def end(self, folder: Path, why: str) -> Look:
+    def end(self, folder: Path, why: str) -> ProcessState:
         return self._processes.end(folder, why)
 
 
@@ -235,15 +247,15 @@ class SandboxedProcesses(GuardedProcesses):
     """
 
     def __init__(
-        self, processes: Processes, sandbox: Sandbox, walled: Callable[[Path], bool]
+        self, processes: Processes, sandbox: Sandbox, is_sandboxed: Callable[[Path], bool]
     ) -> None:
         super().__init__(processes)
-        self._sandbox, self._walled = sandbox, walled
+        self._sandbox, self._walled = sandbox, is_sandboxed
 
     def start(self, folder: Path, launch: Launch) -> None:
         refuse_links(folder)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        inside = self._sandbox.around(launch, folder) if self._walled(folder) else launch
+        inside = self._sandbox.wrap(launch, folder) if self._walled(folder) else launch
         super().start(folder, inside)
 
 
@@ -273,7 +285,9 @@ def _unavailable(why: str) -> Fault:
 
 @lru_cache(maxsize=8)
 def _holds(begun: tuple[str, ...]) -> bool:
-    done = run((*begun, *_root(), "--", "true"), cwd=Path("/"), env=_searched(), timeout=PROBE)
+    done = run_command(
+        (*begun, *_root(), "--", "true"), cwd=Path("/"), env=_searched(), timeout=PROBE_TIMEOUT
+    )
     return done.code == 0
 
 
@@ -285,32 +299,32 @@ def _searched() -> dict[str, str]:
 def _walls(program: str, net: tuple[str, ...]) -> tuple[str, ...]:
     """The firmest walls to be had here, each tried from inside; `Fault` if none of them holds."""
     weakness = ""
-    for more in FIRMER:
-        walls = (*WALLS, *more, *net)
+    for more in STRICTER_OPTIONS:
+        walls = (*ISOLATION_OPTIONS, *more, *net)
         if not (weakness := _weakness(program, walls)):
             return walls
     raise _unavailable(weakness)
 
 
 def _weakness(program: str, walls: tuple[str, ...]) -> str:
-    argv = (program, *_root(), *walls, "--", "sh", "-c", PROBED)
-    done = run(argv, cwd=Path("/"), env=_searched(), timeout=PROBE)
+    argv = (program, *_root(), *walls, "--", "sh", "-c", PROBE_SCRIPT)
+    done = run_command(argv, cwd=Path("/"), env=_searched(), timeout=PROBE_TIMEOUT)
     if done.code != 0:
         said = done.err.decode("utf-8", "replace").strip().splitlines() or [f"code {done.code}"]
         return f"{PROGRAM} cannot make one here: {said[-1][:300]}"
     if not all(fact.search(done.out) for fact in POWERLESS):
         return f"{PROGRAM} leaves capabilities to those inside"
-    if OPENED in done.out:
+    if SWITCH_OPENED in done.out:
         return f"{PROGRAM} lets those inside write the machine's own switches in /proc/sys"
     return ""
 
 
 def _root() -> Iterator[str]:
     yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
-    for switch in SWITCHES:
+    for switch in KERNEL_SWITCHES:
         if switch.exists():
             yield from ("--ro-bind", str(switch), str(switch))
-    for place in SHARED:
+    for place in SHARED_FOLDERS:
         if place.is_dir() and not place.is_symlink():
             yield from ("--tmpfs", str(place))
 
@@ -375,11 +389,11 @@ def _environment(program: str) -> Path | None:
     folder = place if place.name == "bin" else place.parent
     if folder.name != "bin" or not os.access(folder.parent / "lib", os.X_OK):
         return None
-    return None if folder.parent.resolve() in SHARED else folder.parent
+    return None if folder.parent.resolve() in SHARED_FOLDERS else folder.parent
 
 
 def _is_hidden(place: Path) -> bool:
-    return _is_below(place, SHARED)
+    return _is_below(place, SHARED_FOLDERS)
 
 
 def _is_below(place: Path, tops: Iterable[Path]) -> bool:

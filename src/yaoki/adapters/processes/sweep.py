@@ -6,24 +6,24 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.errors import Fault
 
 if TYPE_CHECKING:
     from psutil import Process
 
-MARK = "INVOCATION_ID"
+MARK_VARIABLE = "INVOCATION_ID"
 SWEEP_S_MAX = 10.0
 
 
-def end_marked(mark: str) -> None:
+def kill_marked_processes(mark: str) -> None:
     """Kill every process that carries the mark, and what those started; stop them all first."""
     if not mark:
         return
     give_up = time.monotonic() + SWEEP_S_MAX
     while found := _family(mark):
         if time.monotonic() > give_up:
-            left = count(len(found), "process", "processes")
+            left = format_count(len(found), "process", "processes")
             raise Fault(f"{left} of a lost agent cannot be ended", transient=True)
         _send(found, "suspend")
         _send(_family(mark), "kill")
@@ -37,7 +37,7 @@ def _family(mark: str) -> set[Process]:
     found: set[Process] = set()
     for process in psutil.process_iter():
         try:
-            if process.environ().get(MARK) == mark:
+            if process.environ().get(MARK_VARIABLE) == mark:
                 found |= {process, *process.children(recursive=True)}
         except psutil.Error:
             continue  # gone meanwhile, or another user's and so not ours

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store.database import Database
-from yaoki.adapters.store.journal_file.journal_file import Witness
+from yaoki.adapters.store.journal_file.journal_file import JournalFile
 from yaoki.adapters.store.migrations import migrate
-from yaoki.adapters.store.paths import Places
+from yaoki.adapters.store.paths import StorePaths
+from yaoki.adapters.store.repair import repair_if_damaged
 from yaoki.adapters.store.sql import SqlStore
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
 from yaoki.adapters.store.sqlite.foreign_file import refuse_foreign
-from yaoki.adapters.store.sqlite.repair import mend
-from yaoki.adapters.store.tables.store_marks import add_mark, marks_at, new_mark
-from yaoki.adapters.system.files import make_private
-from yaoki.adapters.system.machine import pip_install
+from yaoki.adapters.store.trust_marks import add_trust_mark, make_trust_mark, read_trust_marks
+from yaoki.adapters.system.files import make_private_folder
+from yaoki.adapters.system.machine import pip_install_command
 from yaoki.errors import StoreError
 from yaoki.ports import Clock
 
@@ -49,14 +49,14 @@ def open_store(
     `mark` is left in a file that is made now.
     """
     opened: Database
-    if isinstance(where, str) and on_server(where):
+    if isinstance(where, str) and is_server_url(where):
         opened = _postgres()(where, clock, create=create, durable=durable, warn=warn, **server)
     else:
         opened = _sqlite(_path(where), clock, create, durable, limits or {}, warn, mark)
     return SqlStore(opened, clock, **(limits or {}))
 
 
-def on_server(url: str) -> bool:
+def is_server_url(url: str) -> bool:
     return url.startswith(SERVERS)
 
 
@@ -71,7 +71,7 @@ def _postgres() -> type[PostgresDatabase]:
     except ImportError as missing:
         raise StoreError(
             f"a store on a PostgreSQL server needs a driver, and there is none: {missing}",
-            hint=pip_install("psycopg[binary]>=3.3.8,<4"),
+            hint=pip_install_command("psycopg[binary]>=3.3.8,<4"),
         ) from missing
     return PostgresDatabase
 
@@ -89,10 +89,10 @@ def _sqlite(
 
     A store that vanished is no new beginning: what it knew is beside it.
     """
-    places = Places(path)
+    places = StorePaths(path)
     refuse_foreign(places)
-    if store_known(path):
-        mend(places, clock, limits, warn)
+    if is_store_known(path):
+        repair_if_damaged(places, clock, limits, warn)
     elif not create:
         raise StoreError("there is no store here yet", hint="yaoki run PLAN")
     else:
@@ -100,20 +100,20 @@ def _sqlite(
     database = SqliteDatabase(path, durable=durable)
     try:
         migrate(database, places.backups, mark=mark)
-        database.witness = Witness(places.journal, warn)
-        database.catch_up()
+        database.journal_file = JournalFile(places.journal, warn)
+        database.update_journal_file()
     except BaseException:
         database.close()
         raise
     return database
 
 
-def store_known(where: Path | str) -> bool:
+def is_store_known(where: Path | str) -> bool:
     """Is there a store, or was there one?"""
-    if isinstance(where, str) and on_server(where):
-        return _postgres().known(where)
+    if isinstance(where, str) and is_server_url(where):
+        return _postgres().has_store(where)
     path = _path(where)
-    return path.exists() or Places(path).used()
+    return path.exists() or StorePaths(path).was_used()
 
 
 def make_home(folder: Path) -> None:
@@ -124,7 +124,7 @@ def make_home(folder: Path) -> None:
                 f"{folder} is a link, and whoever made it chose where the store would be",
                 hint=f"rm {folder}, or name another place: [store] url in yaoki.toml",
             )
-        make_private(folder)
+        make_private_folder(folder)
         ignore = folder / ".gitignore"
         # One that a full disk left empty is written again.
         if not ignore.exists() or not ignore.stat().st_size:
@@ -142,13 +142,13 @@ def make_home(folder: Path) -> None:
 
 
 __all__ = [
-    "Places",
     "SqlStore",
-    "add_mark",
+    "StorePaths",
+    "add_trust_mark",
+    "is_server_url",
+    "is_store_known",
     "make_home",
-    "marks_at",
-    "new_mark",
-    "on_server",
+    "make_trust_mark",
     "open_store",
-    "store_known",
+    "read_trust_marks",
 ]

@@ -15,7 +15,7 @@ class StoreClock:
         self._clock, self._database = clock, database
 
     def now(self) -> datetime:
-        return self._clock.now() + self._database.offset()
+        return self._clock.now() + self._database.clock_offset()
 
     def sleep(self, duration: timedelta) -> None:
         self._clock.sleep(duration)

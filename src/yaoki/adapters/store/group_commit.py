@@ -11,42 +11,42 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic
 
-from yaoki.adapters.store.database import Link, Result
+from yaoki.adapters.store.database import ResultT, Transaction
 
 BATCH_MAX = 512
 
 
 @dataclass(slots=True)
-class Request(Generic[Result]):
+class WriteRequest(Generic[ResultT]):
     """One transaction that somebody waits for."""
 
-    work: Callable[[Link], Result]
-    wanted: Collection[str] = ()
-    result: Result | None = None
+    work: Callable[[Transaction], ResultT]
+    task_ids: Collection[str] = ()
+    result: ResultT | None = None
     error: BaseException | None = None
     done: bool = False
 
 
-def wanted_by(batch: Sequence[Request[Any]]) -> set[str]:
-    return {task_id for request in batch for task_id in request.wanted}
+def requested_task_ids(batch: Sequence[WriteRequest[Any]]) -> set[str]:
+    return {task_id for request in batch for task_id in request.task_ids}
 
 
-class Batches:
+class GroupCommit:
     """`commit` gives every request of a batch its result or its error."""
 
-    def __init__(self, commit: Callable[[list[Request[Any]]], None]) -> None:
+    def __init__(self, commit: Callable[[list[WriteRequest[Any]]], None]) -> None:
         self._commit = commit
         self._turn = threading.Condition()
-        self._waiting: list[Request[Any]] = []
+        self._waiting: list[WriteRequest[Any]] = []
         self._committing = False
 
     @property
-    def waiting(self) -> int:
+    def waiting_count(self) -> int:
         return len(self._waiting)
 
-    def write(self, work: Callable[[Link], Result], wanted: Collection[str]) -> Result:
+    def write(self, work: Callable[[Transaction], ResultT], wanted: Collection[str]) -> ResultT:
         """An exception inside `work` undoes just that work and is raised here."""
-        request: Request[Result] = Request(work, wanted)
+        request: WriteRequest[ResultT] = WriteRequest(work, wanted)
         with self._turn:
             self._waiting.append(request)
         while not request.done:
@@ -55,7 +55,7 @@ class Batches:
             raise request.error
         return request.result  # type: ignore[return-value]  # set whenever error is not
 
-    def _take_turn(self, request: Request[Any]) -> None:
+    def _take_turn(self, request: WriteRequest[Any]) -> None:
         """Wait until another thread has committed this request, or commit all that wait."""
         with self._turn:
             self._turn.wait_for(lambda: request.done or not self._committing)
@@ -77,7 +77,7 @@ class Batches:
                 self._turn.notify_all()
 
     @contextmanager
-    def at_rest(self) -> Iterator[None]:
+    def block_commits(self) -> Iterator[None]:
         """No commit is under way, and none begins."""
         with self._turn:
             self._turn.wait_for(lambda: not self._committing)

@@ -7,43 +7,43 @@ from importlib import resources
 from pathlib import Path
 from typing import Protocol
 
-from yaoki.adapters.store.database import Link, Result
+from yaoki.adapters.store.database import ResultT, Transaction
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
-from yaoki.adapters.store.tables.store_marks import ADD
-from yaoki.errors import StoreBroken, StoreNewer
+from yaoki.adapters.store.trust_marks import INSERT_TRUST_MARK
+from yaoki.errors import StoreCorrupt, StoreNewer
 
 VERSION_TABLE = """
 CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)
 """
 
 
-def migrations() -> list[tuple[int, str]]:
+def load_migrations() -> list[tuple[int, str]]:
     """All of them in order, as (number, SQL)."""
     folder = resources.files("yaoki.adapters.store") / "schema"
     names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
     return [(int(name.split("_")[0]), (folder / name).read_text()) for name in names]
 
 
-def newest() -> int:
-    return migrations()[-1][0]
+def newest_version() -> int:
+    return load_migrations()[-1][0]
 
 
-class Migrated(Protocol):
+class MigrationTarget(Protocol):
     """What a database says of itself to be migrated."""
 
-    tables: str
-    own_schema: Sequence[str]
+    tables_query: str
+    extra_schema: Sequence[str]
 
     @property
-    def where(self) -> str: ...
+    def location(self) -> str: ...
 
-    def write(self, work: Callable[[Link], Result]) -> Result: ...
-    def schema(self, sql: str) -> str:
+    def write(self, work: Callable[[Transaction], ResultT]) -> ResultT: ...
+    def translate_schema(self, sql: str) -> str:
         """A migration in the words of this database."""
 
 
 def migrate(
-    database: Migrated,
+    database: MigrationTarget,
     backups: Path | None = None,
     known: Sequence[tuple[int, str]] | None = None,
     mark: str = "",
@@ -52,9 +52,9 @@ def migrate(
 
     Whoever makes it leaves their `mark` in it, in the same transaction.
     """
-    known = known or migrations()
+    known = known or load_migrations()
     last = known[-1][0]
-    before = database.write(lambda link: version_of(link, database))
+    before = database.write(lambda link: read_version(link, database))
     steps = [(number, sql) for number, sql in known if number > before]
     if before > last:
         raise StoreNewer(
@@ -70,41 +70,43 @@ def migrate(
     return before
 
 
-def version_of(link: Link, database: Migrated) -> int:
+def read_version(link: Transaction, database: MigrationTarget) -> int:
     """0 when there is no store yet; a database that holds only other tables is somebody else's."""
-    names = {row["name"] for row in link.rows(database.tables)}
+    names = {row["name"] for row in link.rows(database.tables_query)}
     if not names:
         return 0
     if "schema_version" not in names:
-        raise StoreBroken(
-            f"{database.where} is not a yaoki store: it holds {', '.join(sorted(names)[:3])}",
+        raise StoreCorrupt(
+            f"{database.location} is not a yaoki store: it holds {', '.join(sorted(names)[:3])}",
             hint="name another one under [store] url in yaoki.toml",
         )
     row = link.row("SELECT max(version) AS version FROM schema_version")
     return int(row["version"] or 0) if row else 0
 
 
-def _apply(link: Link, database: Migrated, steps: list[tuple[int, str]], mark: str) -> None:
+def _apply(
+    link: Transaction, database: MigrationTarget, steps: list[tuple[int, str]], mark: str
+) -> None:
     """All steps in one transaction: a crash leaves the old version whole.
 
     Another process may have migrated while this one waited for its turn.
     """
-    link.hold("migrate")
-    done = version_of(link, database)
+    link.lock_by_name("migrate")
+    done = read_version(link, database)
     link.run(VERSION_TABLE)
     for number, sql in steps:
         if number <= done:
             continue
-        for statement in statements(database.schema(sql)):
+        for statement in split_statements(database.translate_schema(sql)):
             link.run(statement)
         link.run("INSERT INTO schema_version (version) VALUES (:number)", {"number": number})
-    for statement in database.own_schema:
+    for statement in database.extra_schema:
         link.run(statement)
     if mark and not done:
-        link.run(ADD, {"mark": mark})
+        link.run(INSERT_TRUST_MARK, {"mark": mark})
 
 
-def statements(sql: str) -> list[str]:
+def split_statements(sql: str) -> list[str]:
     """One at a time: `executescript` would commit the transaction it is called in."""
     bare = "\n".join(line for line in sql.splitlines() if not line.strip().startswith("--"))
     return [part.strip() for part in bare.split(";") if part.strip()]

@@ -13,7 +13,7 @@ USUAL = "state.db"
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class StorePaths:
     """Everything around one database file."""
 
     path: Path
@@ -42,12 +42,12 @@ class Places:
         return self.home / "rebuild"
 
     @property
-    def suspect(self) -> Path:
+    def damage_marker(self) -> Path:
         """Left by whoever stumbled over damage; the next opening looks thoroughly."""
         return self.home / "suspect"
 
     @property
-    def lock(self) -> Path:
+    def lock_file(self) -> Path:
         return self.path.with_suffix(".lock")
 
     @property
@@ -55,15 +55,15 @@ class Places:
         """The database first: once it is gone, the loss of the others is noticed too."""
         return (self.path, *(self.path.with_name(self.path.name + end) for end in ("-wal", "-shm")))
 
-    def used(self) -> bool:
+    def was_used(self) -> bool:
         """Was there ever a store here?"""
         folders = (self.journal, self.backups, self.quarantine, self.home / "runs")
         return any(folder.is_dir() and any(folder.iterdir()) for folder in folders)
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock_writers(self) -> Iterator[None]:
         """The turn that writers take: while we have it nobody writes or checkpoints."""
-        fd = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fd = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             yield

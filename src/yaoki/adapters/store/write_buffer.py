@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 Params = Mapping[str, Any]
-Fold = Callable[[list[Params]], list[Params]]
+Coalesce = Callable[[list[Params]], list[Params]]
 
 _TABLE = re.compile(r"\s*(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
 
@@ -23,29 +23,29 @@ def _table(sql: str) -> str:
     return found[1]
 
 
-def as_they_are(rows: list[Params]) -> list[Params]:
+def keep_all(rows: list[Params]) -> list[Params]:
     return rows
 
 
-class Puts:
+class WriteBuffer:
     """In lanes, one per table: within a lane the order is kept, and lanes are sent in the order
     in which they were begun.
     """
 
     def __init__(self) -> None:
-        self._lanes: dict[str, list[tuple[str, Fold, list[Params]]]] = {}
+        self._lanes: dict[str, list[tuple[str, Coalesce, list[Params]]]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._lanes)
 
-    def add(self, sql: str, params: Params, lane: str, fold: Fold) -> None:
+    def add(self, sql: str, params: Params, order_key: str, coalesce: Coalesce) -> None:
         """`fold` says with fewer rows what those of one statement say together."""
-        parts = self._lanes.setdefault(lane or _table(sql), [])
+        parts = self._lanes.setdefault(order_key or _table(sql), [])
         if not parts or parts[-1][0] is not sql:
-            parts.append((sql, fold, []))
+            parts.append((sql, coalesce, []))
         parts[-1][2].append(params)
 
-    def take(self) -> list[tuple[str, list[Params]]]:
+    def drain(self) -> list[tuple[str, list[Params]]]:
         lanes, self._lanes = self._lanes, {}
         parts = (part for lane in lanes.values() for part in lane)
         return [(sql, fold(rows)) for sql, fold, rows in parts]

@@ -13,23 +13,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from yaoki.errors import MAKE_ROOM, Fault
+from yaoki.errors import FREE_DISK_HINT, Fault
 
 # Errors of the file system that may pass by themselves or once somebody made room.
-PASSING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.EMFILE, errno.ENFILE})
+TRANSIENT_FILE_ERRNOS = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.EMFILE, errno.ENFILE}
+)
 # There is no such file, or whoever may write the folder made it one that we do not read.
-NOT_PLAIN = frozenset(
+NOT_PLAIN_ERRNOS = frozenset(
     {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EACCES, errno.ENAMETOOLONG}
 )
 
 
-def cannot(what: str, error: OSError) -> Fault:
+def make_file_fault(what: str, error: OSError) -> Fault:
     """An error of the file system as a fault of ours."""
     return Fault(
         f"cannot {what}: {error.strerror or error}",
-        transient=error.errno in PASSING,
+        transient=error.errno in TRANSIENT_FILE_ERRNOS,
         code="PERMISSION_DENIED" if isinstance(error, PermissionError) else "",
-        hint=MAKE_ROOM if error.errno in {errno.ENOSPC, errno.EDQUOT} else "yaoki doctor",
+        hint=FREE_DISK_HINT if error.errno in {errno.ENOSPC, errno.EDQUOT} else "yaoki doctor",
     )
 
 
@@ -45,10 +47,10 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o666) -> None:
         _sync_folder(path.parent)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise cannot(f"write {path}", error) from error
+        raise make_file_fault(f"write {path}", error) from error
 
 
-def write_out(path: Path, data: bytes) -> None:
+def write_output_file(path: Path, data: bytes) -> None:
     """Where a person says: a link is followed, and a device or a pipe stays what it is."""
     if not path.exists() or path.is_file():
         return write_atomically(path.resolve(), data)
@@ -56,7 +58,7 @@ def write_out(path: Path, data: bytes) -> None:
         with path.open("wb") as file:
             file.write(data)
     except OSError as error:
-        raise cannot(f"write {path}", error) from error
+        raise make_file_fault(f"write {path}", error) from error
 
 
 def _write_through(path: Path, data: bytes, mode: int) -> None:
@@ -75,13 +77,13 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def disk_free(path: Path) -> int:
+def free_disk_bytes(path: Path) -> int:
     """Bytes we may still write where `path` is, or will be once it is made."""
     there = next(place for place in (path, *path.absolute().parents) if place.exists())
     return shutil.disk_usage(there).free
 
 
-def memory_free() -> int:
+def free_memory_bytes() -> int:
     """Bytes of memory that new processes can have without swapping."""
     try:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
@@ -90,7 +92,7 @@ def memory_free() -> int:
     except FileNotFoundError:
         pass  # not Linux: psutil knows
     except OSError as error:
-        raise cannot("read /proc/meminfo", error) from error
+        raise make_file_fault("read /proc/meminfo", error) from error
     import psutil
 
     return int(psutil.virtual_memory().available)
@@ -105,7 +107,7 @@ def state_home() -> Path:
     return Path.home() / ".local" / "state" / "yaoki"
 
 
-def make_private(folder: Path) -> None:
+def make_private_folder(folder: Path) -> None:
     """Make it if need be; other users of the machine see nothing of what is in it."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     facts = folder.stat()
@@ -113,7 +115,7 @@ def make_private(folder: Path) -> None:
         folder.chmod(0o700)
 
 
-def rooms_home() -> Path:
+def proof_rooms_home() -> Path:
     """Where proof rooms are; a folder that does not tell whose they are."""
     if home := os.environ.get("YAOKI_HOME"):
         return Path(home) / "rooms"
@@ -121,19 +123,19 @@ def rooms_home() -> Path:
     return (Path(cache) if cache else Path.home() / ".cache") / "proof-rooms"
 
 
-def plain_bytes(file: Path, most: int) -> bytes | None:
+def read_plain_bytes(file: Path, most: int) -> bytes | None:
     """The first bytes of a plain file; None for anything else."""
-    with plain_file(file) as stream:
+    with open_plain_file(file) as stream:
         return None if stream is None else stream.read(most)
 
 
-def is_plain(file: Path) -> bool:
-    with plain_file(file) as stream:
+def is_plain_file(file: Path) -> bool:
+    with open_plain_file(file) as stream:
         return stream is not None
 
 
 @contextmanager
-def plain_file(file: Path) -> Iterator[IO[bytes] | None]:
+def open_plain_file(file: Path) -> Iterator[IO[bytes] | None]:
     """A plain file to read from; None for anything else.
 
     In folders that an agent may write a link could lead anywhere, and a pipe hold us up for good.
@@ -141,7 +143,7 @@ def plain_file(file: Path) -> Iterator[IO[bytes] | None]:
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        if error.errno not in NOT_PLAIN:
+        if error.errno not in NOT_PLAIN_ERRNOS:
             raise
         yield None
         return
@@ -153,7 +155,7 @@ def plain_file(file: Path) -> Iterator[IO[bytes] | None]:
         yield stream
 
 
-def locked(file: Path) -> bool:
+def is_locked(file: Path) -> bool:
     """Does anybody hold this lock?  One that was never made is free."""
     try:
         descriptor = os.open(file, os.O_RDWR)

@@ -18,18 +18,18 @@ REMOVED_DEPTH_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderEntry:
     """A path below some top; `deep` is a folder that was not looked into."""
 
     path: str
     mode: int
     size: int
-    deep: bool = False
+    is_too_deep: bool = False
 
 
-def walk(
+def walk_tree(
     top: Path, name: str, depth_max: int = DEPTH_MAX, *, skip: Collection[str] = ()
-) -> Iterator[Entry]:
+) -> Iterator[FolderEntry]:
     """An entry of `top` and everything below it; links are not followed.
 
     What vanishes meanwhile is left out, and so is what nobody may read.
@@ -43,7 +43,7 @@ def walk(
             continue
         folder = stat.S_ISDIR(facts.st_mode)
         deep = folder and _too_deep(path, depth_max)
-        yield Entry(path, facts.st_mode, facts.st_size, deep)
+        yield FolderEntry(path, facts.st_mode, facts.st_size, deep)
         if folder and not deep:
             pending.extend(_inside(top, path, skip))
 
@@ -74,7 +74,7 @@ def walk_folders(top: Path) -> Iterator[tuple[str, list[str], list[str]]]:
         pending += [path for path in inner if len(os.fsencode(path)) <= PATH_BYTES_MAX]
 
 
-def paths_below(top: Path) -> Iterator[Path]:
+def iter_paths_below(top: Path) -> Iterator[Path]:
     """Every file and folder."""
     for place, folders, files in walk_folders(top):
         yield from (Path(place, name) for name in (*folders, *files))

@@ -18,7 +18,7 @@ PID_SPACE = Path("/proc/self/ns/pid")
 PROC = Path("/proc/self").exists()
 
 
-def pip_install(package: str) -> str:
+def pip_install_command(package: str) -> str:
     """The command for the environment that yaoki is in, whichever `pip` is on the PATH."""
     return f"{shlex.quote(sys.executable)} -m pip install '{package}'"
 
@@ -34,7 +34,7 @@ def machine_id() -> str:
     return hashlib.sha256(words.encode()).hexdigest()[:12]
 
 
-def node() -> str:
+def machine_name() -> str:
     """What people call this machine."""
     return platform.node() or "this machine"
 
@@ -43,10 +43,10 @@ def _raw_machine_id() -> str:
     for file in MACHINE_FILES:
         if file.is_file() and (text := file.read_text(encoding="ascii").strip()):
             return text
-    return own_machine_id(state_home() / "machine-id")
+    return load_or_create_machine_id(state_home() / "machine-id")
 
 
-def own_machine_id(file: Path) -> str:
+def load_or_create_machine_id(file: Path) -> str:
     """A random id, made once; whoever writes second reads what the first one wrote."""
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def boot_id() -> str:
     return str(int(psutil.boot_time()))
 
 
-def birth(pid: int) -> int:
+def process_start_time(pid: int) -> int:
     """When the process started, in units that only compare; 0 when it does not live.
 
     A zombie does not live: in a container nobody may ever collect it.
@@ -96,20 +96,20 @@ def _birth_by_psutil(pid: int) -> int:
         return 0
 
 
-def alive(pid: int, start: int, boot: str) -> bool:
+def is_process_alive(pid: int, start: int, boot: str) -> bool:
     """Does exactly that process live?  The number alone may be another's by now."""
-    return start != 0 and boot == boot_id() and birth(pid) == start
+    return start != 0 and boot == boot_id() and process_start_time(pid) == start
 
 
-def holder_name() -> str:
+def current_holder() -> str:
     """This process, as the holder of a lease; a `:` and a slot may be added."""
     pid = os.getpid()
-    return f"{machine_id()}:{pid}:{birth(pid)}:{boot_id()[:8]}"
+    return f"{machine_id()}:{pid}:{process_start_time(pid)}:{boot_id()[:8]}"
 
 
-def holder_dead(holder: str) -> bool:
+def is_holder_dead(holder: str) -> bool:
     """Is it certain that the holder is gone?  Of other machines nothing is certain."""
     machine, pid, start, boot = (*holder.split(":"), "", "", "", "")[:4]
     if machine != machine_id() or not (pid.isdecimal() and start.isdecimal()):
         return False
-    return boot != boot_id()[:8] or birth(int(pid)) != int(start)
+    return boot != boot_id()[:8] or process_start_time(int(pid)) != int(start)

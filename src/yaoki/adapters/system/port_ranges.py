@@ -17,14 +17,14 @@ STALE_S = 3600.0
 FILE_BYTES_MAX = 8192
 
 
-class PortFiles:
+class PortRangeFiles:
     """Files named `<base>-<count>` that hold their owner and its worktree, a line each."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Nobody else on this machine chooses meanwhile."""
         self._folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -34,7 +34,7 @@ class PortFiles:
         finally:
             os.close(lock)
 
-    def others(self, owner: str) -> list[tuple[int, int]]:
+    def list_ranges_of_others(self, owner: str) -> list[tuple[int, int]]:
         """What everybody else uses, as (base, count); what nobody uses any more is let go."""
         found = []
         for file in self._files():
@@ -48,14 +48,14 @@ class PortFiles:
             found.append((int(base), int(count)))
         return found
 
-    def keep(self, owner: str, worktree: str, base: int, count: int) -> None:
+    def claim_range(self, owner: str, worktree: str, base: int, count: int) -> None:
         """Use this range and no other."""
-        self.drop(owner, but=f"{base}-{count}")
+        self.release_ranges(owner, except_name=f"{base}-{count}")
         (self._folder / f"{base}-{count}").write_text(f"{owner}\n{worktree}\n", encoding="utf-8")
 
-    def drop(self, owner: str, but: str = "") -> None:
+    def release_ranges(self, owner: str, except_name: str = "") -> None:
         for file in self._files():
-            if file.name != but and _content(file)[0] == owner:
+            if file.name != except_name and _content(file)[0] == owner:
                 file.unlink(missing_ok=True)
 
     def _files(self) -> list[Path]:

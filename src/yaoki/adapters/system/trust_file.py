@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from yaoki.adapters.system.files import (
-    cannot,
-    make_private,
-    plain_file,
+    make_file_fault,
+    make_private_folder,
+    open_plain_file,
     state_home,
     write_atomically,
 )
-from yaoki.core.trust import SETTINGS, Parts, TrustRecord
+from yaoki.core.trust import SETTINGS, TrustedTexts, TrustRecord
 from yaoki.errors import Fault
 
 SCHEMA = 1
@@ -44,7 +44,7 @@ class TrustFile:
                 return TrustRecord(), why
             if not self.path.is_symlink() and not self.path.exists():
                 return TrustRecord(), ""
-            with plain_file(self.path) as stream:
+            with open_plain_file(self.path) as stream:
                 if stream is None:
                     return TrustRecord(), f"{self.path} is a link, or no file that can be read"
                 if why := _unfit(os.fstat(stream.fileno())):
@@ -56,19 +56,19 @@ class TrustFile:
         except (ValueError, TypeError, AttributeError, RecursionError):
             return TrustRecord(), f"{self.path} is damaged"
 
-    def change(self, made: Callable[[TrustRecord], TrustRecord]) -> None:
+    def update(self, made: Callable[[TrustRecord], TrustRecord]) -> None:
         """What `made` makes of it, in our turn; one that cannot be read begins anew."""
         try:
             if self.folder.is_symlink():
                 self.folder.unlink()
-            make_private(self.folder)
+            make_private_folder(self.folder)
             if why := self._unfit_folder():
                 raise Fault(f"nothing can be trusted: {why}", transient=False, hint=self._remedy)
             with self._turn():
                 record = made(self.read()[0])
                 write_atomically(self.path, _bytes(record), mode=0o600)
         except OSError as error:
-            raise cannot(f"write {self.path}", error) from error
+            raise make_file_fault(f"write {self.path}", error) from error
 
     def _unfit_folder(self) -> str:
         try:
@@ -149,7 +149,7 @@ def _bytes(record: TrustRecord) -> bytes:
         places.pop(next(iter(places)))
 
 
-def _newest(parts: Parts) -> dict[str, Mapping[str, str]]:
+def _newest(parts: TrustedTexts) -> dict[str, Mapping[str, str]]:
     plans = [(name, texts) for name, texts in parts.items() if name != SETTINGS]
     settings = [(SETTINGS, parts[SETTINGS])] if SETTINGS in parts else []
     return dict([*settings, *plans[-PLANS_MAX:]])

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from yaoki.adapters.telemetry.families import FAMILIES, Family
-from yaoki.adapters.telemetry.metrics import EVENTS, Counters
-from yaoki.adapters.telemetry.prometheus import Sample, exposed
+from yaoki.adapters.telemetry.families import METRIC_FAMILIES, MetricFamily
+from yaoki.adapters.telemetry.metrics import COUNTED_EVENTS, Counters
+from yaoki.adapters.telemetry.prometheus import Sample, format_samples
 
-__all__ = ["EVENTS", "FAMILIES", "Counters", "Family", "Sample", "exposed"]
+__all__ = [
+    "COUNTED_EVENTS",
+    "METRIC_FAMILIES",
+    "Counters",
+    "MetricFamily",
+    "Sample",
+    "format_samples",
+]

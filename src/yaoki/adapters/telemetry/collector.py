@@ -12,21 +12,21 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_o
 
 from yaoki import __version__
 from yaoki.adapters.telemetry.attribute_names import SERVICE
-from yaoki.adapters.telemetry.otlp import as_json, protobuf
-from yaoki.adapters.telemetry.spans import Span, Value
+from yaoki.adapters.telemetry.otlp import encode_json, encode_protobuf
+from yaoki.adapters.telemetry.spans import AttributeValue, Span
 
 PREFIX = "OTEL_EXPORTER_OTLP_"
 TIMEOUT_S, TIMEOUT_S_MAX = 10.0, 60.0
-PASSING = frozenset({408, 429, 502, 503, 504})
+RETRYABLE_STATUSES = frozenset({408, 429, 502, 503, 504})
 PROTOCOLS = {"http/protobuf": "application/x-protobuf", "http/json": "application/json"}
 
 
-class NotTaken(Exception):
+class ExportFailed(Exception):
     """It was not taken; with `again` it may be another time."""
 
-    def __init__(self, why: str, *, again: bool) -> None:
+    def __init__(self, why: str, *, is_retryable: bool) -> None:
         super().__init__(why)
-        self.again = again
+        self.is_retryable = is_retryable
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -45,16 +45,16 @@ class Collector:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout_s: float = TIMEOUT_S
     compressed: bool = False
-    resource: Mapping[str, Value] = field(default_factory=dict)
+    resource: Mapping[str, AttributeValue] = field(default_factory=dict)
 
     @property
-    def shown(self) -> str:
+    def display_address(self) -> str:
         parts = urlsplit(self.address)
         return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}"
 
     def send(self, spans: Sequence[Span]) -> None:
-        """Taken means an answer from 200 to 299; `NotTaken` else."""
-        make = protobuf if self.protocol == "http/protobuf" else as_json
+        """Taken means an answer from 200 to 299; `ExportFailed` else."""
+        make = encode_protobuf if self.protocol == "http/protobuf" else encode_json
         body = make(spans, self.resource)
         headers = {"Content-Type": PROTOCOLS[self.protocol], **self.headers}
         headers["User-Agent"] = f"{SERVICE}/{__version__}"
@@ -67,11 +67,13 @@ class Collector:
                 answer.read(1 << 16)
         except HTTPError as said:
             with said:
-                words = f"{self.shown} answered {said.code}"
-                raise NotTaken(words, again=said.code in PASSING) from None
+                words = f"{self.display_address} answered {said.code}"
+                raise ExportFailed(words, is_retryable=said.code in RETRYABLE_STATUSES) from None
         except (OSError, HTTPException, ValueError) as fault:
             # Not chained: its words may hold the address.
-            raise NotTaken(f"{self.shown} is not reached: {_why(fault)}", again=True) from None
+            raise ExportFailed(
+                f"{self.display_address} is not reached: {_why(fault)}", is_retryable=True
+            ) from None
 
 
 def _why(fault: Exception) -> str:
@@ -80,7 +82,7 @@ def _why(fault: Exception) -> str:
     )
 
 
-def collector_of(env: Mapping[str, str], warn: Callable[[str], None]) -> Collector | None:
+def find_collector(env: Mapping[str, str], warn: Callable[[str], None]) -> Collector | None:
     """Nothing unless an endpoint is named; what cannot be obeyed is said, and nothing is sent."""
     if env.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return None
@@ -134,8 +136,8 @@ def _timeout(text: str) -> float:
         return TIMEOUT_S
 
 
-def _resource(env: Mapping[str, str]) -> dict[str, Value]:
-    own: dict[str, Value] = {"service.name": SERVICE, "service.version": __version__}
+def _resource(env: Mapping[str, str]) -> dict[str, AttributeValue]:
+    own: dict[str, AttributeValue] = {"service.name": SERVICE, "service.version": __version__}
     own.update(_pairs(env.get("OTEL_RESOURCE_ATTRIBUTES", "")))
     if name := env.get("OTEL_SERVICE_NAME", "").strip():
         own["service.name"] = name

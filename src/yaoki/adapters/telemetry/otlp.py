@@ -13,7 +13,7 @@ from typing import Any
 
 from yaoki import __version__
 from yaoki.adapters.telemetry.attribute_names import SERVICE
-from yaoki.adapters.telemetry.spans import Span, Value
+from yaoki.adapters.telemetry.spans import AttributeValue, Span
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 KIND_INTERNAL, STATUS_ERROR = 1, 2
@@ -27,7 +27,7 @@ def nanoseconds(at: datetime) -> int:
 # ------------------------------------------------------------------ protobuf
 
 
-def protobuf(spans: Iterable[Span], resource: Mapping[str, Value]) -> bytes:
+def encode_protobuf(spans: Iterable[Span], resource: Mapping[str, AttributeValue]) -> bytes:
     """An ExportTraceServiceRequest."""
     scope = _text(1, SERVICE) + _text(2, __version__)
     scoped = _held(1, scope) + b"".join(_held(2, _span(span)) for span in spans)
@@ -36,7 +36,7 @@ def protobuf(spans: Iterable[Span], resource: Mapping[str, Value]) -> bytes:
 
 
 def _span(span: Span) -> bytes:
-    status = _held(15, _text(2, span.failed) + _number(3, STATUS_ERROR)) if span.failed else b""
+    status = _held(15, _text(2, span.error) + _number(3, STATUS_ERROR)) if span.error else b""
     return b"".join(
         (
             _held(1, span.trace_id),
@@ -52,12 +52,12 @@ def _span(span: Span) -> bytes:
     )
 
 
-def _pairs(field: int, attributes: Mapping[str, Value]) -> bytes:
+def _pairs(field: int, attributes: Mapping[str, AttributeValue]) -> bytes:
     pairs = (_text(1, key) + _held(2, _any(value)) for key, value in attributes.items())
     return b"".join(_held(field, pair) for pair in pairs)
 
 
-def _any(value: Value) -> bytes:
+def _any(value: AttributeValue) -> bytes:
     match value:
         case bool():
             return _number(2, int(value))
@@ -96,7 +96,7 @@ def _varint(value: int) -> bytes:
 # ------------------------------------------------------------------ JSON
 
 
-def as_json(spans: Iterable[Span], resource: Mapping[str, Value]) -> bytes:
+def encode_json(spans: Iterable[Span], resource: Mapping[str, AttributeValue]) -> bytes:
     """The same in JSON: ids in hexadecimal, long numbers as text."""
     scope = {"name": SERVICE, "version": __version__}
     scoped = [{"scope": scope, "spans": [_span_document(span) for span in spans]}]
@@ -116,16 +116,16 @@ def _span_document(span: Span) -> dict[str, Any]:
     }
     if span.parent_id:
         told["parentSpanId"] = span.parent_id.hex()
-    if span.failed:
-        told["status"] = {"code": STATUS_ERROR, "message": span.failed}
+    if span.error:
+        told["status"] = {"code": STATUS_ERROR, "message": span.error}
     return told
 
 
-def _pairs_list(attributes: Mapping[str, Value]) -> list[dict[str, Any]]:
+def _pairs_list(attributes: Mapping[str, AttributeValue]) -> list[dict[str, Any]]:
     return [{"key": key, "value": _any_document(value)} for key, value in attributes.items()]
 
 
-def _any_document(value: Value) -> dict[str, Any]:
+def _any_document(value: AttributeValue) -> dict[str, Any]:
     match value:
         case bool():
             return {"boolValue": value}

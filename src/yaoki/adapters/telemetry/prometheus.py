@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from yaoki.adapters.telemetry.families import FAMILIES
+from yaoki.adapters.telemetry.families import METRIC_FAMILIES
 
-MEDIA = "text/plain; version=0.0.4; charset=utf-8"
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Labels = tuple[tuple[str, str], ...]
 
 
@@ -20,16 +20,16 @@ class Sample(NamedTuple):
     value: float
 
 
-def exposed(samples: Iterable[Sample]) -> str:
+def format_samples(samples: Iterable[Sample]) -> str:
     """All of it, family by family, in the order of the table."""
-    held: dict[str, list[Sample]] = {name: [] for name in FAMILIES}
+    held: dict[str, list[Sample]] = {name: [] for name in METRIC_FAMILIES}
     for sample in samples:
         held[sample.family].append(sample)
     return "".join(text for name, found in held.items() if found for text in _family(name, found))
 
 
 def _family(name: str, samples: Iterable[Sample]) -> Iterator[str]:
-    family = FAMILIES[name]
+    family = METRIC_FAMILIES[name]
     yield f"# HELP {name} {_escaped(family.help)}\n# TYPE {name} {family.type}\n"
     for sample in samples:
         labels = ",".join(f'{key}="{_quoted(value)}"' for key, value in sample.labels)

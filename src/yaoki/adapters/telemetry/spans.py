@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-Value = str | int | float | bool
+AttributeValue = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +20,15 @@ class Span:
     name: str
     start: datetime
     end: datetime
-    attributes: Mapping[str, Value] = field(default_factory=dict)
-    failed: str = ""
+    attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
+    error: str = ""
 
 
-def trace_id(run_id: str) -> bytes:
+def derive_trace_id(run_id: str) -> bytes:
     return _digest("run", run_id)[:16]
 
 
-def span_id(run_id: str, *parts: object) -> bytes:
+def derive_span_id(run_id: str, *parts: object) -> bytes:
     """Of the run itself, or of a part of it."""
     return _digest("span", run_id, *(str(part) for part in parts))[:8]
 

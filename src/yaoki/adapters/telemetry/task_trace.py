@@ -8,18 +8,18 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from yaoki.adapters.telemetry import attribute_names
-from yaoki.adapters.telemetry.spans import Span, Value, span_id, trace_id
+from yaoki.adapters.telemetry.spans import AttributeValue, Span, derive_span_id, derive_trace_id
 from yaoki.core.display import one_line
-from yaoki.ports import Entry
+from yaoki.ports import JournalEntry
 
 WORDS_MAX = 300
-SHORTEST = timedelta(milliseconds=1)
-Attributes = Mapping[str, Value]
-NONE: Attributes = MappingProxyType({})
+WAIT_MIN = timedelta(milliseconds=1)
+Attributes = Mapping[str, AttributeValue]
+NO_ATTRIBUTES: Attributes = MappingProxyType({})
 
 
 @dataclass(slots=True)
-class Since:
+class OpenInterval:
     """Something that goes on; `seq` is the entry that began it."""
 
     at: datetime
@@ -28,20 +28,20 @@ class Since:
 
 
 @dataclass(slots=True)
-class Track:
+class TaskTrace:
     """Where one task stands, as far as spans care.  `stage` is the next one of a claim."""
 
     run_id: str
     task_id: str
     name: str = ""
     stage: str = "PREPARE"
-    claimed: Since | None = None
-    attempt: Since | None = None
-    number: int = 0
+    open_claim: OpenInterval | None = None
+    open_attempt: OpenInterval | None = None
+    attempt_number: int = 0
     agent: str = ""
-    continued: bool = False
-    working: Since | None = None
-    waiting: Since | None = None
+    is_continued: bool = False
+    open_stage: OpenInterval | None = None
+    open_wait: OpenInterval | None = None
 
     # -------------------------------------------------------------- spans
 
@@ -49,78 +49,82 @@ class Track:
         self,
         ids: tuple[object, ...],
         parent: bytes,
-        what: Since,
+        what: OpenInterval,
         end: datetime,
         attributes: Attributes,
         failed: str = "",
     ) -> Span:
-        own: dict[str, Value] = {
+        own: dict[str, AttributeValue] = {
             attribute_names.RUN: self.run_id,
             attribute_names.TASK: self.task_id,
             attribute_names.TASK_NAME: self.name,
         }
         given = {key: value for key, value in attributes.items() if value != ""}
-        ids_ = trace_id(self.run_id), span_id(self.run_id, self.task_id, *ids)
+        ids_ = derive_trace_id(self.run_id), derive_span_id(self.run_id, self.task_id, *ids)
         told = {**own, **given}
         return Span(*ids_, parent, what.name, what.at, max(end, what.at), told, failed)
 
     @property
-    def parent(self) -> bytes:
+    def parent_span_id(self) -> bytes:
         """The attempt at work, or the run while there is none."""
-        if self.attempt is None:
-            return span_id(self.run_id)
-        return span_id(self.run_id, self.task_id, *self._attempt_ids)
+        if self.open_attempt is None:
+            return derive_span_id(self.run_id)
+        return derive_span_id(self.run_id, self.task_id, *self._attempt_ids)
 
     @property
     def _attempt_ids(self) -> tuple[object, ...]:
-        assert self.attempt is not None, "only an attempt has an id"
-        again = (self.attempt.seq,) if self.continued else ()
-        return ("attempt", self.number, *again)
+        assert self.open_attempt is not None, "only an attempt has an id"
+        again = (self.open_attempt.seq,) if self.is_continued else ()
+        return ("attempt", self.attempt_number, *again)
 
     def end_wait(self, at: datetime) -> Iterator[Span]:
-        wait, self.waiting = self.waiting, None
-        if wait is not None and at - wait.at >= SHORTEST:
+        wait, self.open_wait = self.open_wait, None
+        if wait is not None and at - wait.at >= WAIT_MIN:
             cause = {attribute_names.WAIT: wait.name.removeprefix("wait ")}
-            yield self._span(("wait", wait.seq), span_id(self.run_id), wait, at, cause)
+            yield self._span(("wait", wait.seq), derive_span_id(self.run_id), wait, at, cause)
 
-    def wait(self, entry: Entry, cause: str) -> Iterator[Span]:
+    def begin_wait(self, entry: JournalEntry, cause: str) -> Iterator[Span]:
         yield from self.end_wait(entry.at)
-        self.waiting = Since(entry.at, entry.seq, f"wait {cause}")
+        self.open_wait = OpenInterval(entry.at, entry.seq, f"wait {cause}")
 
     def end_stage(
-        self, at: datetime, failed: str = "", attributes: Attributes = NONE
+        self, at: datetime, failed: str = "", attributes: Attributes = NO_ATTRIBUTES
     ) -> Iterator[Span]:
-        work, self.working = self.working, None
+        work, self.open_stage = self.open_stage, None
         if work is not None:
             told = {attribute_names.STAGE: work.name.upper(), **attributes}
             ids = ("stage", work.seq)
-            yield self._span(ids, self.parent, work, at, told, failed)
+            yield self._span(ids, self.parent_span_id, work, at, told, failed)
 
-    def work(self, entry: Entry, stage: str) -> None:
+    def begin_stage(self, entry: JournalEntry, stage: str) -> None:
         self.stage = stage
-        self.working = Since(entry.at, entry.seq, stage.lower())
+        self.open_stage = OpenInterval(entry.at, entry.seq, stage.lower())
 
     def end_attempt(
-        self, at: datetime, outcome: str, failed: str = "", attributes: Attributes = NONE
+        self, at: datetime, outcome: str, failed: str = "", attributes: Attributes = NO_ATTRIBUTES
     ) -> Iterator[Span]:
         yield from self.end_stage(at, failed)
-        if self.attempt is not None:
+        if self.open_attempt is not None:
             told = {
                 attribute_names.OPERATION: attribute_names.INVOKE_AGENT if self.agent else "",
-                attribute_names.ATTEMPT: self.number,
+                attribute_names.ATTEMPT: self.attempt_number,
                 attribute_names.AGENT: self.agent,
                 attribute_names.OUTCOME: outcome,
-                **({attribute_names.CONTINUED: True} if self.continued else {}),
+                **({attribute_names.CONTINUED: True} if self.is_continued else {}),
                 **attributes,
             }
-            run = span_id(self.run_id)
+            run = derive_span_id(self.run_id)
             ids = self._attempt_ids
-            yield self._span(ids, run, self.attempt, at, told, failed)
-        self.attempt, self.continued = None, False
+            yield self._span(ids, run, self.open_attempt, at, told, failed)
+        self.open_attempt, self.is_continued = None, False
 
-    def check(self, entry: Entry) -> Iterator[Span]:
-        data, work = entry.data, self.working
-        parent = span_id(self.run_id, self.task_id, "stage", work.seq) if work else self.parent
+    def record_check(self, entry: JournalEntry) -> Iterator[Span]:
+        data, work = entry.data, self.open_stage
+        parent = (
+            derive_span_id(self.run_id, self.task_id, "stage", work.seq)
+            if work
+            else self.parent_span_id
+        )
         began = entry.at - timedelta(seconds=float(data["seconds"]))
         told = {
             attribute_names.OPERATION: attribute_names.EXECUTE_TOOL,
@@ -130,6 +134,6 @@ class Track:
         }
         bad = data["outcome"] in {"FAILED", "BROKEN"}
         failed = one_line(str(data.get("message") or data["outcome"]), WORDS_MAX) if bad else ""
-        what = Since(began, entry.seq, "check")
+        what = OpenInterval(began, entry.seq, "check")
         ids = ("check", entry.seq)
         yield self._span(ids, parent, what, entry.at, told, failed)

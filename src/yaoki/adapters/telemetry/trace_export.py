@@ -17,22 +17,22 @@ from pathlib import Path
 from typing import IO
 
 from yaoki.adapters.system.files import write_atomically
-from yaoki.adapters.telemetry.collector import Collector, NotTaken
-from yaoki.adapters.telemetry.run_trace import Tracks
-from yaoki.adapters.telemetry.spans import Span, Value
+from yaoki.adapters.telemetry.collector import Collector, ExportFailed
+from yaoki.adapters.telemetry.spans import AttributeValue, Span
+from yaoki.adapters.telemetry.trace_builder import TraceBuilder
 from yaoki.errors import Fault, YaokiError
-from yaoki.ports import Clock, Entry, Store
+from yaoki.ports import Clock, JournalEntry, Store
 
-EVERY_S = 1.0
+EXPORT_INTERVAL_S = 1.0
 PAGE = 500
 TASK_ENTRIES_MAX = 5_000
 SPANS_PER_REQUEST = 500
-PATIENCE = tuple(timedelta(seconds=s) for s in (1, 2, 5, 10, 30, 60))
+RETRY_DELAYS = tuple(timedelta(seconds=s) for s in (1, 2, 5, 10, 30, 60))
 # At the end of the work what is left is sent, but nobody waits longer than this.
-LAST = timedelta(seconds=5)
+LAST_EXPORT_TIMEOUT = timedelta(seconds=5)
 
 
-class Tracing:
+class TraceExporter:
     """One process per clone sends; the others wait for their turn."""
 
     def __init__(
@@ -41,16 +41,16 @@ class Tracing:
         collector: Collector,
         file: Path,
         *,
-        end: Callable[[], int],
+        journal_end: Callable[[], int],
         clock: Clock,
-        clean: Callable[[str], str],
+        mask_secrets: Callable[[str], str],
         warn: Callable[[str], None],
     ) -> None:
-        self._store, self._collector, self._file, self._end = store, collector, file, end
-        self._clock, self._clean, self._warn = clock, clean, warn
+        self._store, self._collector, self._file, self._end = store, collector, file, journal_end
+        self._clock, self._clean, self._warn = clock, mask_secrets, warn
         self._over = threading.Event()
         self._lock: IO[bytes] | None = None
-        self._tracks = Tracks(self._task_journal)
+        self._tracks = TraceBuilder(self._task_journal)
         self._after, self._read_to = 0, 0
         self._pending: list[Span] = []
         self._failures = 0
@@ -59,7 +59,7 @@ class Tracing:
         self._told = ""
 
     @contextmanager
-    def beside(self) -> Iterator[None]:
+    def in_background(self) -> Iterator[None]:
         """While something else is done, which never fails because of this."""
         thread = threading.Thread(target=self._guarded, args=(self._loop,), name="traces")
         thread.daemon = True
@@ -71,7 +71,7 @@ class Tracing:
         finally:
             self._over.set()
             if thread.ident is not None:
-                thread.join(LAST.total_seconds())
+                thread.join(LAST_EXPORT_TIMEOUT.total_seconds())
             self._release()
 
     def _guarded(self, act: Callable[[], object]) -> bool:
@@ -87,10 +87,10 @@ class Tracing:
         return True
 
     def _loop(self) -> None:
-        while not self._over.wait(EVERY_S):
-            self.step()
-        until = self._clock.now() + LAST
-        while self.step() and self._clock.now() < until:
+        while not self._over.wait(EXPORT_INTERVAL_S):
+            self.export_page()
+        until = self._clock.now() + LAST_EXPORT_TIMEOUT
+        while self.export_page() and self._clock.now() < until:
             pass
 
     def _release(self) -> None:
@@ -99,7 +99,7 @@ class Tracing:
 
     # -------------------------------------------------------------- one step
 
-    def step(self) -> bool:
+    def export_page(self) -> bool:
         """Send the next page; true when there may be more at once."""
         if not self._turn() or not self._patient():
             return False
@@ -111,10 +111,10 @@ class Tracing:
             self._pending = [span for entry in page for span in self._spans(entry)]
         return self._sent()
 
-    def _next(self) -> list[Entry]:
+    def _next(self) -> list[JournalEntry]:
         return self._store.journal(after=self._after, limit=PAGE)
 
-    def _spans(self, entry: Entry) -> Iterable[Span]:
+    def _spans(self, entry: JournalEntry) -> Iterable[Span]:
         until, runs = self._skipped
         if entry.seq <= until and entry.run_id not in runs:
             return ()
@@ -125,9 +125,9 @@ class Tracing:
             while self._pending:
                 self._collector.send(self._pending[:SPANS_PER_REQUEST])
                 del self._pending[:SPANS_PER_REQUEST]
-        except NotTaken as said:
+        except ExportFailed as said:
             self._failed(said)
-            if said.again:
+            if said.is_retryable:
                 return False
             # It will not take these at any time, so the next ones get their turn.
             self._pending.clear()
@@ -137,11 +137,13 @@ class Tracing:
         self._save()
         return True
 
-    def _failed(self, said: NotTaken) -> None:
-        wait = PATIENCE[min(self._failures, len(PATIENCE) - 1)]
+    def _failed(self, said: ExportFailed) -> None:
+        wait = RETRY_DELAYS[min(self._failures, len(RETRY_DELAYS) - 1)]
         self._failures += 1
-        self._not_before = self._clock.now() + wait if said.again else None
-        again = "; tried again, nothing is lost" if said.again else "; those spans are left out"
+        self._not_before = self._clock.now() + wait if said.is_retryable else None
+        again = (
+            "; tried again, nothing is lost" if said.is_retryable else "; those spans are left out"
+        )
         self._say(f"traces: {said}{again}")
 
     def _patient(self) -> bool:
@@ -155,13 +157,13 @@ class Tracing:
 
     def _cleaned(self, span: Span) -> Span:
         """Names and messages come from plans, agents and checks."""
-        told: dict[str, Value] = {
+        told: dict[str, AttributeValue] = {
             key: self._clean(value) if isinstance(value, str) else value
             for key, value in span.attributes.items()
         }
-        return replace(span, attributes=told, failed=self._clean(span.failed))
+        return replace(span, attributes=told, error=self._clean(span.error))
 
-    def _task_journal(self, task_id: str, before: int) -> Iterable[Entry]:
+    def _task_journal(self, task_id: str, before: int) -> Iterable[JournalEntry]:
         found = self._store.journal(task_id=task_id, limit=TASK_ENTRIES_MAX)
         return [entry for entry in found if entry.seq < before]
 
@@ -192,7 +194,7 @@ class Tracing:
                 self._after = int(held["after"])
                 self._skipped = int(held["until"]), frozenset(map(str, held["runs"]))
                 return
-        firsts = {run_id: self._first(run_id) for run_id, _, _ in self._store.open_runs()}
+        firsts = {run_id: self._first(run_id) for run_id, _, _ in self._store.unfinished_runs()}
         self._after = min(firsts.values(), default=end + 1) - 1
         self._skipped = end, frozenset(firsts)
         # So that the next one begins here, whatever becomes of this one.

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from yaoki.adapters.git.repository import Repository, open_repository, resolve_base
+from yaoki.adapters.git.repository import GitRepository, open_repository, resolve_base
+from yaoki.adapters.git.size_bounds import SizeBounds
 from yaoki.adapters.workspace.facade import GitWorkspace
 from yaoki.adapters.workspace.proof_rooms import GitProofRooms
-from yaoki.adapters.workspace.worktrees.size_bounds import Bounds
-from yaoki.adapters.workspace.worktrees.snapshots import Restored, Snapshot
+from yaoki.adapters.workspace.worktrees.snapshots import RestoreResult, Snapshot
 
 __all__ = [
-    "Bounds",
     "GitProofRooms",
+    "GitRepository",
     "GitWorkspace",
-    "Repository",
-    "Restored",
+    "RestoreResult",
+    "SizeBounds",
     "Snapshot",
     "open_repository",
     "resolve_base",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from yaoki.errors import MAKE_ROOM, GitFailed
+from yaoki.errors import FREE_DISK_HINT, GitFailed
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 PASSING = FULL | {errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.EBUSY}
@@ -16,7 +16,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def told(method: Callable[P, T]) -> Callable[P, T]:
+def translates_os_errors(method: Callable[P, T]) -> Callable[P, T]:
     """Let the method raise only what the engine can decide on."""
 
     @wraps(method)
@@ -27,7 +27,7 @@ def told(method: Callable[P, T]) -> Callable[P, T]:
             raise GitFailed(
                 f"{error.strerror or error}: {error.filename or 'a file of the worktree'}",
                 transient=error.errno in PASSING,
-                hint=MAKE_ROOM if error.errno in FULL else "yaoki doctor",
+                hint=FREE_DISK_HINT if error.errno in FULL else "yaoki doctor",
             ) from error
 
     return telling

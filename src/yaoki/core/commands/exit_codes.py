@@ -10,9 +10,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from yaoki.core.commands.program import Program, resolve, script
-from yaoki.core.commands.shell import AndOr, Group, Node, Pipeline, Simple, parse
-from yaoki.core.commands.shell import Sequence as Lines
+from yaoki.core.commands.program import Program, resolve_program, shell_script
+from yaoki.core.commands.shell import (
+    AndOr,
+    CommandGroup,
+    Pipeline,
+    ShellNode,
+    SimpleCommand,
+    parse_shell,
+)
+from yaoki.core.commands.shell import CommandList as Lines
 
 # Commands that end with zero whatever they find.
 _ZERO = frozenset(
@@ -22,7 +29,7 @@ _ZERO = frozenset(
         *("tty", "clear", "history", "jobs", "times", "ulimit", "hash", "env", "printenv"),
     )
 )
-SAYING = frozenset({"echo", "printf"})
+PRINTING_COMMANDS = frozenset({"echo", "printf"})
 # Tools of which the help or the version is always there, once they are installed.
 _TOOLS = frozenset(
     (
@@ -54,7 +61,7 @@ _DRY = {
 }
 # What git says of a checkout that holds exactly one commit is known before it is asked.
 _GIT = frozenset({"status", "log", "show", "branch", "rev-parse"})
-PLACES = frozenset({".", "./", "..", "/", "/tmp", "/dev/null", "$PWD", "$HOME", "~"})
+ALWAYS_PRESENT_PATHS = frozenset({".", "./", "..", "/", "/tmp", "/dev/null", "$PWD", "$HOME", "~"})
 
 
 _IDLE_NODE = re.compile(r"[\s;\d]*|process\.exit\(0?\);?|console\.log\([^()]*\);?")
@@ -66,111 +73,125 @@ _ERREXIT = re.compile(r"-[a-z]*e[a-z]*|errexit")
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class PossibleExits:
     """Which exits are possible: zero or another, at the end of the list or by leaving early."""
 
-    zero: bool = True
-    other: bool = True
-    left_zero: bool = False
-    left_other: bool = False
+    ends_zero: bool = True
+    ends_nonzero: bool = True
+    leaves_zero: bool = False
+    leaves_nonzero: bool = False
 
     @property
-    def inner(self) -> Ends:
+    def as_subshell(self) -> PossibleExits:
         """Of a subshell, or of the whole: to leave it is to end it."""
-        return Ends(self.zero or self.left_zero, self.other or self.left_other)
+        return PossibleExits(
+            self.ends_zero or self.leaves_zero, self.ends_nonzero or self.leaves_nonzero
+        )
 
     @property
-    def goes_on(self) -> bool:
-        return self.zero or self.other
+    def may_continue(self) -> bool:
+        return self.ends_zero or self.ends_nonzero
 
 
-ZERO, OTHER, ANY = Ends(other=False), Ends(zero=False), Ends()
+ZERO, OTHER, ANY = (
+    PossibleExits(ends_nonzero=False),
+    PossibleExits(ends_zero=False),
+    PossibleExits(),
+)
 
 
-def of_command(argv: Sequence[str], shell: str) -> Ends:
+def possible_exits(argv: Sequence[str], shell: str) -> PossibleExits:
     """The ends of a check's command."""
-    return _of_program(resolve(argv)) if argv else _of_lines(parse(shell)).inner
+    return _of_program(resolve_program(argv)) if argv else _of_lines(parse_shell(shell)).as_subshell
 
 
-def _of_lines(lines: Lines, *, strict: bool = False) -> Ends:
+def _of_lines(lines: Lines, *, strict: bool = False) -> PossibleExits:
     ends = ZERO
     left_zero = left_other = False
     for item, background in lines.items:
         strict = strict or _sets_errexit(item)
         now = ZERO if background else _of_list(item, ends)
-        left_zero, left_other = left_zero or now.left_zero, left_other or now.left_other
-        if strict and now.other:
+        left_zero, left_other = left_zero or now.leaves_zero, left_other or now.leaves_nonzero
+        if strict and now.ends_nonzero:
             left_other = True
-            now = Ends(now.zero, other=False)
-        ends = Ends(now.zero, now.other)
-        if not ends.goes_on:
+            now = PossibleExits(now.ends_zero, ends_nonzero=False)
+        ends = PossibleExits(now.ends_zero, now.ends_nonzero)
+        if not ends.may_continue:
             break
-    return Ends(ends.zero, ends.other, left_zero, left_other)
+    return PossibleExits(ends.ends_zero, ends.ends_nonzero, left_zero, left_other)
 
 
 def _sets_errexit(item: AndOr) -> bool:
     node = item.first.parts[0]
-    if not isinstance(node, Simple) or node.words[0] != "set":
+    if not isinstance(node, SimpleCommand) or node.words[0] != "set":
         return False
     return any(_ERREXIT.fullmatch(word) for word in node.words)
 
 
-def _of_list(item: AndOr, before: Ends) -> Ends:
+def _of_list(item: AndOr, before: PossibleExits) -> PossibleExits:
     ends = _of_pipeline(item.first, before)
     for operator, pipeline in item.rest:
-        runs = ends.zero if operator == "&&" else ends.other
-        after = _of_pipeline(pipeline, ends) if runs else Ends(zero=False, other=False)
-        zero, other = (False, ends.other) if operator == "&&" else (ends.zero, False)
-        ends = Ends(
-            zero or after.zero,
-            other or after.other,
-            ends.left_zero or after.left_zero,
-            ends.left_other or after.left_other,
+        runs = ends.ends_zero if operator == "&&" else ends.ends_nonzero
+        after = (
+            _of_pipeline(pipeline, ends)
+            if runs
+            else PossibleExits(ends_zero=False, ends_nonzero=False)
+        )
+        zero, other = (False, ends.ends_nonzero) if operator == "&&" else (ends.ends_zero, False)
+        ends = PossibleExits(
+            zero or after.ends_zero,
+            other or after.ends_nonzero,
+            ends.leaves_zero or after.leaves_zero,
+            ends.leaves_nonzero or after.leaves_nonzero,
         )
     return ends
 
 
-def _of_pipeline(pipeline: Pipeline, before: Ends) -> Ends:
+def _of_pipeline(pipeline: Pipeline, before: PossibleExits) -> PossibleExits:
     """Any part that fails fails it: checks run under pipefail."""
     if len(pipeline.parts) == 1:
         ends = _of_node(pipeline.parts[0], before)
     else:
-        each = [_of_node(part, before).inner for part in pipeline.parts]
-        ends = Ends(all(one.zero for one in each), any(one.other for one in each))
+        each = [_of_node(part, before).as_subshell for part in pipeline.parts]
+        ends = PossibleExits(
+            all(one.ends_zero for one in each), any(one.ends_nonzero for one in each)
+        )
     if not pipeline.negated:
         return ends
-    return Ends(ends.other, ends.zero, ends.left_zero, ends.left_other)
+    return PossibleExits(ends.ends_nonzero, ends.ends_zero, ends.leaves_zero, ends.leaves_nonzero)
 
 
-def _of_node(node: Node, before: Ends) -> Ends:
+def _of_node(node: ShellNode, before: PossibleExits) -> PossibleExits:
     match node:
-        case Group(body, subshell):
+        case CommandGroup(body, subshell):
             ends = _of_lines(body)
-            return ends.inner if subshell else ends
-        case Simple(words) if words[0] in {"exit", "return"}:
+            return ends.as_subshell if subshell else ends
+        case SimpleCommand(words) if words[0] in {"exit", "return"}:
             return _left(words, before)
-        case Simple(words):
-            return _of_program(resolve(words), words)
+        case SimpleCommand(words):
+            return _of_program(resolve_program(words), words)
         case _:
             return ANY
 
 
-def _left(words: Sequence[str], before: Ends) -> Ends:
+def _left(words: Sequence[str], before: PossibleExits) -> PossibleExits:
     code = words[1] if len(words) > 1 else "$?"
     if code == "$?":
-        return Ends(False, False, before.zero, before.other)
+        return PossibleExits(False, False, before.ends_zero, before.ends_nonzero)
     zero, other = (code == "0", code != "0") if code.isdecimal() else (True, True)
-    return Ends(zero=False, other=False, left_zero=zero, left_other=other)
+    return PossibleExits(
+        ends_zero=False, ends_nonzero=False, leaves_zero=zero, leaves_nonzero=other
+    )
 
 
-def _of_program(program: Program, words: Sequence[str] = ()) -> Ends:
+def _of_program(program: Program, words: Sequence[str] = ()) -> PossibleExits:
     if not program.name:
         # Assignments alone; one with a substitution has its exit code.
         return ANY if any("$(" in word or "`" in word for word in words) else ZERO
-    inner = script(program)
+    inner = shell_script(program)
     if inner is not None:
         strict = any(_ERREXIT.fullmatch(word) for word in program.args if word != inner)
-        return _of_lines(parse(inner), strict=strict).inner
+        return _of_lines(parse_shell(inner), strict=strict).as_subshell
     if program.name == "false":
         return OTHER
     return ZERO if _ends_well(program) else ANY
@@ -181,7 +202,7 @@ def _ends_well(program: Program) -> bool:
     if name in {"env", "printenv", "wait"}:
         return not args
     if name in _ZERO:
-        return not any("$(" in word or "`" in word for word in args) or name in SAYING
+        return not any("$(" in word or "`" in word for word in args) or name in PRINTING_COMMANDS
     if name in _TOOLS and args and (args[-1] in _TELLING) and len(args) <= 3:
         return True
     if any(
@@ -190,15 +211,17 @@ def _ends_well(program: Program) -> bool:
         return True
     match name:
         case "cd" | "ls" | "stat" | "du":
-            return all(arg in PLACES or arg.startswith("-") for arg in args)
+            return all(arg in ALWAYS_PRESENT_PATHS or arg.startswith("-") for arg in args)
         case "find":
             return _idle_find(args)
         case "test" | "[" | "[[":
             return _idle_test([arg for arg in args if arg not in {"]", "]]"}])
         case "git":
-            return idle_git(program)
+            return is_vacuous_git(program)
         case "cat" | "touch" | "mkdir":
-            return bool(args) and all(arg in PLACES or arg.startswith("-") for arg in args)
+            return bool(args) and all(
+                arg in ALWAYS_PRESENT_PATHS or arg.startswith("-") for arg in args
+            )
         case _ if name.startswith("python") and args[:1] == ("-c",):
             return _idle_python(args[1] if len(args) > 1 else "")
         case "node" if args[:1] in {("-e",), ("-p",)}:
@@ -213,14 +236,14 @@ def _idle_find(args: Sequence[str]) -> bool:
     """It ends well though it finds nothing."""
     roots = [arg for arg in args[:1] if not arg.startswith("-")]
     runs = any(arg.startswith(("-exec", "-ok")) for arg in args)
-    return all(root in PLACES for root in roots) and not runs
+    return all(root in ALWAYS_PRESENT_PATHS for root in roots) and not runs
 
 
 def _idle_test(args: Sequence[str]) -> bool:
     """Of constants, or of a place that is always there."""
     match list(args):
         case [("-d" | "-e" | "-r" | "-w" | "-x" | "-s"), place]:
-            return place in PLACES
+            return place in ALWAYS_PRESENT_PATHS
         case ["-n", text]:
             return bool(text) and "$" not in text and "`" not in text
         case ["-z", text]:
@@ -233,7 +256,7 @@ def _idle_test(args: Sequence[str]) -> bool:
             return False
 
 
-def idle_git(program: Program) -> bool:
+def is_vacuous_git(program: Program) -> bool:
     args = [arg for arg in program.args if arg not in {"--no-pager", "-C", "."}]
     if not args or args[0] == "diff":
         return all(arg.startswith("-") or arg in {"HEAD", "."} for arg in args[1:])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from yaoki.core.commands.shell import commands, parse
+from yaoki.core.commands.shell import parse_shell, simple_commands
 
 STEPS_MAX = 12
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -67,18 +67,18 @@ class Program:
     module: bool = False
 
 
-def programs(argv: Sequence[str], shell: str) -> tuple[Program, ...]:
+def find_programs(argv: Sequence[str], shell: str) -> tuple[Program, ...]:
     """Every program that a check's command starts, as far as it can be read."""
-    lines = [tuple(argv)] if argv else list(commands(parse(shell)))
+    lines = [tuple(argv)] if argv else list(simple_commands(parse_shell(shell)))
     found: list[Program] = []
     for words in lines:
-        program = resolve(words)
-        inner = script(program)
-        found += programs((), inner) if inner is not None else (program,)
+        program = resolve_program(words)
+        inner = shell_script(program)
+        found += find_programs((), inner) if inner is not None else (program,)
     return tuple(found)
 
 
-def script(program: Program) -> str | None:
+def shell_script(program: Program) -> str | None:
     """The text that a shell is given by `-c`; None where it is given none."""
     if program.name not in _SHELLS:
         return None
@@ -90,7 +90,7 @@ def script(program: Program) -> str | None:
     return None
 
 
-def resolve(words: Sequence[str]) -> Program:
+def resolve_program(words: Sequence[str]) -> Program:
     """Past variables, prefixes and starters, to what does the work."""
     rest = list(words)
     for _ in range(STEPS_MAX):
@@ -102,11 +102,11 @@ def resolve(words: Sequence[str]) -> Program:
         rest = after
     if not rest:
         return Program("")
-    name = bare(rest[0])
+    name = bare_name(rest[0])
     return _python(name, rest[1:]) if _PYTHON.fullmatch(name) else Program(name, tuple(rest[1:]))
 
 
-def bare(word: str) -> str:
+def bare_name(word: str) -> str:
     """`/venv/bin/pytest` and `prettier.cmd` are still what they are."""
     name = word.replace("\\", "/").rpartition("/")[2]
     return name.removesuffix(".exe").removesuffix(".cmd")
@@ -114,7 +114,7 @@ def bare(word: str) -> str:
 
 def _behind(words: Sequence[str]) -> list[str] | None:
     """The command that the first word only starts; None when it starts none."""
-    name = bare(words[0]) if words else ""
+    name = bare_name(words[0]) if words else ""
     if name in _PREFIXES:
         return _past_options(words[1:], _PREFIXES[name])
     if name == "timeout":

@@ -1,6 +1,7 @@
 """A shell text as a tree: enough of the grammar to say which commands run and whose exit counts.
 
-What is beyond it (functions, here-documents) becomes `Opaque`: nothing is concluded from that.
+What is beyond it (functions, here-documents) becomes `OpaqueCommand`: nothing is concluded from
+that.
 """
 
 from __future__ import annotations
@@ -17,28 +18,28 @@ _CLOSERS = frozenset({"fi", "done", "esac"})
 
 
 @dataclass(frozen=True, slots=True)
-class Simple:
+class SimpleCommand:
     """One command; its redirections are left out."""
 
     words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Opaque:
+class OpaqueCommand:
     """A compound command, or a text that is not understood."""
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CommandGroup:
     """`( … )` or `{ …; }`; an exit leaves only a subshell."""
 
-    body: Sequence
+    body: CommandList
     subshell: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    parts: tuple[Node, ...]
+    parts: tuple[ShellNode, ...]
     negated: bool = False
 
 
@@ -51,21 +52,21 @@ class AndOr:
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence:
+class CommandList:
     """Lists in order; a true flag says that one is left running in the background."""
 
     items: tuple[tuple[AndOr, bool], ...]
 
 
-Node = Simple | Opaque | Group
-_UNKNOWN = Sequence(((AndOr(Pipeline((Opaque(),))), False),))
+ShellNode = SimpleCommand | OpaqueCommand | CommandGroup
+_UNKNOWN = CommandList(((AndOr(Pipeline((OpaqueCommand(),))), False),))
 
 
 class _Unclear(Exception):
     """The text is beyond this grammar."""
 
 
-def parse(text: str) -> Sequence:
+def parse_shell(text: str) -> CommandList:
     if len(text) > CHARS_MAX:
         return _UNKNOWN
     try:
@@ -74,14 +75,14 @@ def parse(text: str) -> Sequence:
         return _UNKNOWN
 
 
-def commands(tree: Sequence) -> Iterator[tuple[str, ...]]:
+def simple_commands(tree: CommandList) -> Iterator[tuple[str, ...]]:
     """The words of every simple command, in order."""
     for part in (p for item, _ in tree.items for p in (item.first, *(q for _, q in item.rest))):
         for node in part.parts:
-            if isinstance(node, Simple):
+            if isinstance(node, SimpleCommand):
                 yield node.words
-            elif isinstance(node, Group):
-                yield from commands(node.body)
+            elif isinstance(node, CommandGroup):
+                yield from simple_commands(node.body)
 
 
 # ------------------------------------------------------------------ tokens
@@ -163,7 +164,7 @@ class _Parser:
     def __init__(self, tokens: list[tuple[str, bool]]) -> None:
         self._tokens, self._at, self._depth = tokens, 0, 0
 
-    def whole(self) -> Sequence:
+    def whole(self) -> CommandList:
         tree = self._sequence()
         if self._at < len(self._tokens):
             raise _Unclear
@@ -178,7 +179,7 @@ class _Parser:
         held = self._tokens[self._at] if self._at < len(self._tokens) else ("", True)
         return "" if held[1] else held[0]
 
-    def _sequence(self, end: str = "") -> Sequence:
+    def _sequence(self, end: str = "") -> CommandList:
         self._depth += 1
         if self._depth > DEPTH_MAX:
             raise _Unclear
@@ -193,7 +194,7 @@ class _Parser:
                 items.append((item, self._operator() == "&"))
                 self._at += 1 if self._operator() in {";", "\n", "&"} else 0
         self._depth -= 1
-        return Sequence(tuple(items))
+        return CommandList(tuple(items))
 
     def _and_or(self) -> AndOr:
         first, rest = self._pipeline(), list[tuple[str, Pipeline]]()
@@ -217,7 +218,7 @@ class _Parser:
         while self._operator() == "\n":
             self._at += 1
 
-    def _command(self) -> Node:
+    def _command(self) -> ShellNode:
         if self._operator() == "(":
             return self._group(")", subshell=True)
         if self._word() == "{":
@@ -236,7 +237,7 @@ class _Parser:
                 words.append(token)
         if self._operator() == "(" or not words:
             raise _Unclear
-        return Simple(tuple(words))
+        return SimpleCommand(tuple(words))
 
     def _redirect(self, operator: str, words: list[str]) -> None:
         if operator == "<<":
@@ -245,7 +246,7 @@ class _Parser:
             words.pop()
         self._at += 1
 
-    def _group(self, end: str, *, subshell: bool) -> Group:
+    def _group(self, end: str, *, subshell: bool) -> CommandGroup:
         self._at += 1
         body = self._sequence(end)
         if (self._operator() or self._word()) != end:
@@ -253,14 +254,14 @@ class _Parser:
         self._at += 1
         while self._operator()[:1] in {"<", ">"} or self._operator().startswith("&>"):
             self._at += 2
-        return Group(body, subshell)
+        return CommandGroup(body, subshell)
 
-    def _compound(self) -> Opaque:
+    def _compound(self) -> OpaqueCommand:
         depth = 0
         while self._at < len(self._tokens):
             word = self._word()
             depth += (word in _OPENERS) - (word in _CLOSERS)
             self._at += 1
             if depth == 0:
-                return Opaque()
+                return OpaqueCommand()
         raise _Unclear

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from yaoki.core.commands.program import Program, programs
+from yaoki.core.commands.program import Program, find_programs
 
 # The reader's name where there is one, else the tool's.
 _ONE: Mapping[str, str] = {
@@ -54,7 +54,7 @@ _STOPS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def runner(program: Program) -> str:
+def test_runner(program: Program) -> str:
     """The runner of tests that this is, or nothing."""
     if program.module and program.name in _MODULES:
         return _MODULES[program.name]
@@ -65,15 +65,15 @@ def runner(program: Program) -> str:
     return _TWO.get((program.name, second), "") or _ONE.get(program.name, "")
 
 
-def runners(argv: Sequence[str], shell: str) -> tuple[str, ...]:
+def find_test_runners(argv: Sequence[str], shell: str) -> tuple[str, ...]:
     """Every runner that a command starts by itself, not through a script."""
-    return tuple(name for program in programs(argv, shell) if (name := runner(program)))
+    return tuple(name for program in find_programs(argv, shell) if (name := test_runner(program)))
 
 
-def stops_early(argv: Sequence[str], shell: str) -> str:
+def fail_fast_option(argv: Sequence[str], shell: str) -> str:
     """The option by which a runner stops at a failure, or nothing."""
-    for program in programs(argv, shell):
-        wanted = _STOPS.get(runner(program), ())
+    for program in find_programs(argv, shell):
+        wanted = _STOPS.get(test_runner(program), ())
         for word in program.args:
             if word.partition("=")[0] in wanted:
                 return word

@@ -14,11 +14,11 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.core.machine.codec import to_data
-from yaoki.core.model import CheckSpec, Finding, Item, Outcome
+from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
 
-KNOWN = "known"
+KNOWN_FAILURES = "known"
 RAW = ("errorOutput", "stdout", "stderr")
 # What the readers of checks make of an output, one entry for each item.
 LISTS = ("failedTests", "typeErrors", "lintErrors", "unformattedFiles")
@@ -47,7 +47,7 @@ def command_key(spec: CheckSpec, setup: Sequence[Sequence[str]] = ()) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def of_base(seen: Finding) -> Finding:
+def as_baseline(seen: Finding) -> Finding:
     """A finding of the base itself: what did not run as a whole is no baseline (rule 16.5).
 
     Tests were collected and at least one passed, or nobody can tell old failures from new ones.
@@ -60,12 +60,12 @@ def of_base(seen: Finding) -> Finding:
     return replace(seen, outcome=Outcome.BROKEN, transient=False, message=why, items=())
 
 
-def at_base(seen: Finding) -> Finding:
+def as_displayed_baseline(seen: Finding) -> Finding:
     """The same for people: a suite that ran as a whole is red, though no test of it passes."""
-    return of_base(seen) if stopped(seen) else seen
+    return as_baseline(seen) if incomplete_suite_reason(seen) else seen
 
 
-def stopped(seen: Finding) -> str:
+def incomplete_suite_reason(seen: Finding) -> str:
     """What kept the suite from running as a whole; nothing when it did."""
     missing = seen.params.get("missingModules", ())
     if missing:
@@ -83,7 +83,7 @@ def stopped(seen: Finding) -> str:
 
 def _incomplete(seen: Finding) -> str:
     """Why nobody can tell old failures from new ones here; nothing when one can."""
-    if why := stopped(seen):
+    if why := incomplete_suite_reason(seen):
         return why
     counted = PASSED in seen.params
     if counted and not seen.params[PASSED]:
@@ -94,7 +94,7 @@ def _incomplete(seen: Finding) -> str:
 
 
 def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = True) -> Finding:
-    """The finding of a check held against the base, which is `of_base`.
+    """The finding of a check held against the base, which is `as_baseline`.
 
     Of a guard only what is new, or what the task was to fix, fails it.  Where the failures have no
     names nobody can tell old from new, so the finding stands.  A module that is missing at the
@@ -106,7 +106,7 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = Tr
     if _missing_anyway(now, base, guard=guard):
         why = _incomplete(now)
         return replace(now, outcome=Outcome.BROKEN, transient=False, message=why, items=())
-    if not guard or base.outcome is Outcome.PASSED or stopped(now):
+    if not guard or base.outcome is Outcome.PASSED or incomplete_suite_reason(now):
         return now
     if base.outcome is not Outcome.FAILED:
         return replace(now, message=f"{now.message} (at the base the check {_said(base)})")
@@ -129,19 +129,24 @@ def _missing_anyway(now: Finding, base: Finding, *, guard: bool) -> bool:
 
 def _divided(now: Finding, base: Finding, fixes: Sequence[str]) -> Finding:
     """Old failures are those of the same name that fail in the same way."""
-    old = {(item.name, kind_of(item.message)) for item in base.items}
+    old = {(item.name, exception_kind(item.message)) for item in base.items}
     blamed = tuple(
         item
         for item in now.items
-        if (item.name, kind_of(item.message)) not in old or _wanted(item, fixes)
+        if (item.name, exception_kind(item.message)) not in old or _wanted(item, fixes)
     )
     known = tuple(i.name for i in now.items if i not in blamed)
     if not blamed:
-        words = f"{count(len(known), 'failure')} stood at the base already: {', '.join(known[:5])}"
-        params = {**now.params, KNOWN: list(known)}
+        words = (
+            f"{format_count(len(known), 'failure')} stood at the base already: "
+            f"{', '.join(known[:5])}"
+        )
+        params = {**now.params, KNOWN_FAILURES: list(known)}
         return replace(now, outcome=Outcome.PASSED, message=words, items=(), params=params)
-    words = f"{count(len(blamed), 'failure is', 'failures are')} this task's: {_told(blamed[0])}"
-    params = {**_only(now, blamed), KNOWN: list(known)}
+    words = (
+        f"{format_count(len(blamed), 'failure is', 'failures are')} this task's: {_told(blamed[0])}"
+    )
+    params = {**_only(now, blamed), KNOWN_FAILURES: list(known)}
     if not known:
         return replace(now, message=words, items=blamed, params=params)
     # The raw output speaks of old failures too, so only the named new ones go back to the agent.
@@ -149,7 +154,7 @@ def _divided(now: Finding, base: Finding, fixes: Sequence[str]) -> Finding:
     return replace(now, message=words, items=blamed, params=named, output="")
 
 
-def kind_of(message: str) -> str:
+def exception_kind(message: str) -> str:
     """The kind of a failure: an exception by its name, an assertion, or nothing that is known."""
     if _ASSERTION.match(message):
         return "AssertionError"
@@ -157,7 +162,7 @@ def kind_of(message: str) -> str:
     return hit[1].rpartition(".")[2] if hit else ""
 
 
-def unmatched(fixes: Sequence[str], bases: Sequence[Finding]) -> tuple[str, ...]:
+def unmatched_fixes(fixes: Sequence[str], bases: Sequence[Finding]) -> tuple[str, ...]:
     """The names to mend that no failure of the base has; of a list that was cut nobody knows."""
     if any(_cut(base.items) for base in bases):
         return ()
@@ -165,7 +170,7 @@ def unmatched(fixes: Sequence[str], bases: Sequence[Finding]) -> tuple[str, ...]
     return tuple(name for name in fixes if not any(_wanted(item, (name,)) for item in items))
 
 
-def _only(now: Finding, blamed: Sequence[Item]) -> dict[str, Any]:
+def _only(now: Finding, blamed: Sequence[FindingItem]) -> dict[str, Any]:
     """The params without what is not blamed; readers list the same faults in the same order."""
     kept = [at for at, item in enumerate(now.items) if item in blamed]
     whole = {k: v for k, v in now.params.items() if k in LISTS and len(v) == len(now.items)}
@@ -174,14 +179,14 @@ def _only(now: Finding, blamed: Sequence[Item]) -> dict[str, Any]:
     return {**now.params, **lists, **count}
 
 
-def _told(item: Item) -> str:
+def _told(item: FindingItem) -> str:
     return f"{item.name}: {item.message}" if item.message else item.name
 
 
-def _wanted(item: Item, fixes: Sequence[str]) -> bool:
+def _wanted(item: FindingItem, fixes: Sequence[str]) -> bool:
     return any(item.name == name or fnmatchcase(item.name, name) for name in fixes)
 
 
-def _cut(items: Sequence[Item]) -> bool:
+def _cut(items: Sequence[FindingItem]) -> bool:
     """Is the list not whole?"""
-    return any(item.more for item in items)
+    return any(item.unlisted_count for item in items)

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.counting import count
-from yaoki.core.decide.classification import AGENT_FAILED, ELSEWHERE, FATAL
-from yaoki.core.decide.integrity import PATTERN as WEAKENED
-from yaoki.core.decide.retry import BUDGET_RULE, Decision
+from yaoki.core.counting import format_count
+from yaoki.core.decide.classification import AGENT_FAILED_PATTERN, ELSEWHERE_PARAM, FATAL_CATALOGUE
+from yaoki.core.decide.integrity import WEAKENED_PATTERN as WEAKENED
+from yaoki.core.decide.retry import BUDGET_RULE, RetryDecision
 from yaoki.core.model import (
-    BUILT_IN,
-    GIT_CONFIG,
-    NO_CHANGE,
+    BUILT_IN_CHECKS,
+    GIT_CONFIG_CHECK,
+    NO_CHANGE_CHECK,
     Choice,
     Failure,
-    Kind,
+    FailureKind,
     Question,
     Reason,
     Task,
@@ -26,7 +26,7 @@ from yaoki.core.model import (
 
 MESSAGE_MAX = 500
 # No agent works on these, so nobody would read words.
-MERE = frozenset({TaskKind.CHECK, TaskKind.GROUP})
+AGENTLESS_KINDS = frozenset({TaskKind.CHECK, TaskKind.GROUP})
 QUESTION_MAX = 2000
 
 
@@ -42,7 +42,7 @@ class EscalationReport:
     question: Question
 
 
-TEMPLATES: Mapping[str, Mapping[str, str]] = {
+ESCALATION_TEMPLATES: Mapping[str, Mapping[str, str]] = {
     "en": {
         "MAX_RETRIES": "{task}: not done after {tries}.\nMain problem: {issue}\n"
         "What you can do:\n{actions}\nDetails: yaoki why {id}",
@@ -79,7 +79,7 @@ _TYPE: Mapping[Reason, str] = {
 }
 
 
-def clip(text: str, most: int) -> str:
+def clip_middle(text: str, most: int) -> str:
     """The text within `most` characters, head and tail kept, the cut said."""
     if len(text) <= most:
         return text
@@ -98,11 +98,11 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def report(
+def build_escalation(
     task: Task,
     failure: Failure,
     blocked: Reason,
-    decision: Decision,
+    decision: RetryDecision,
     now: datetime,
     kinds: tuple[str, ...],
 ) -> EscalationReport:
@@ -136,7 +136,7 @@ def _summary(task: Task, failure: Failure, now: datetime, kinds: tuple[str, ...]
 def _choices(task: Task, failure: Failure) -> tuple[Choice, ...]:
     """Only what can be done: there is no taking over without a worktree, or of a mere check."""
     only_checks = task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP, TaskKind.PLAN}
-    waivable = _of_a_check(task, failure) and failure.check in waivable_names(task)
+    waivable = _of_a_check(task, failure) and failure.check in waivable_check_names(task)
     waivable = waivable and (only_checks or bool(task.work.head))
     can = {
         Choice.RETRY: True,
@@ -155,29 +155,29 @@ def _of_a_check(task: Task, failure: Failure) -> bool:
     """
     exit_ = task.work.exit
     match failure.kind:
-        case Kind.QUALITY_FAILURE:
+        case FailureKind.QUALITY_FAILURE:
             found = True
-        case Kind.INCOMPLETE:
-            by_agent = failure.pattern in {"no-change", AGENT_FAILED}
-            found = not by_agent or exit_ is None or exit_.clean
-        case Kind.ESCALATE_REQUIRED:
-            found = bool(failure.pattern) or failure.check == GIT_CONFIG
+        case FailureKind.INCOMPLETE:
+            by_agent = failure.pattern in {"no-change", AGENT_FAILED_PATTERN}
+            found = not by_agent or exit_ is None or exit_.ended_cleanly
+        case FailureKind.ESCALATE_REQUIRED:
+            found = bool(failure.pattern) or failure.check == GIT_CONFIG_CHECK
         case _:
-            found = failure.ours or bool(failure.account)
+            found = failure.is_our_fault or bool(failure.account)
     return found and bool(failure.check)
 
 
-def waivable_names(task: Task) -> frozenset[str]:
+def waivable_check_names(task: Task) -> frozenset[str]:
     """The checks of the plan, and what must hold of any change."""
-    return frozenset((*(check.name for check in task.spec.checks), *BUILT_IN))
+    return frozenset((*(check.name for check in task.spec.checks), *BUILT_IN_CHECKS))
 
 
 def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
-    first = FATAL[failure.code].actions if failure.code in FATAL else ()
-    words = ' "words for the agent"' if task.spec.kind not in MERE else ""
+    first = FATAL_CATALOGUE[failure.code].actions if failure.code in FATAL_CATALOGUE else ()
+    words = ' "words for the agent"' if task.spec.kind not in AGENTLESS_KINDS else ""
     found = [*first, f"yaoki answer {task.id} retry{words}"]
     if Choice.DONE in _choices(task, failure):
-        merge = f" (git merge yaoki/{task.run_id})" if failure.kind is Kind.CONFLICT else ""
+        merge = f" (git merge yaoki/{task.run_id})" if failure.kind is FailureKind.CONFLICT else ""
         found.append(f"work in {task.work.worktree}{merge}, then: yaoki answer {task.id} done")
     if Choice.WAIVE in _choices(task, failure):
         found.append(f"yaoki answer {task.id} waive --check {failure.check}")
@@ -186,14 +186,14 @@ def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
 
 
 def _ask(task: Task, failure: Failure, issue: str) -> str:
-    if failure.kind is Kind.ESCALATE_REQUIRED:
+    if failure.kind is FailureKind.ESCALATE_REQUIRED:
         # In the agent's own words, all of them: the choice often stands in the last line.
         lines = (line.rstrip() for line in failure.message.strip().split("\n"))
         return _cut("\n".join(lines), QUESTION_MAX)
-    if failure.check == NO_CHANGE:
+    if failure.check == NO_CHANGE_CHECK:
         return _accept(task, failure)
     # A fault of ours comes with the command that mends it, which must be whole.
-    issue = first_line(issue, 800 if failure.ours else 240)
+    issue = first_line(issue, 800 if failure.is_our_fault else 240)
     words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: "waive"}
     can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
     return f"{task.spec.name} is not done: {issue}.{_allowed(failure)} {can} or abort?"
@@ -210,7 +210,7 @@ def _accept(task: Task, failure: Failure) -> str:
     """Is a task done of which nothing was changed?  Only a person can say."""
     said = first_line(str(failure.params.get("agentSaid", "")), 300)
     agent = f" The agent says: {said}" if said else " The agent does not say why."
-    places = str(failure.params.get(ELSEWHERE, ""))
+    places = str(failure.params.get(ELSEWHERE_PARAM, ""))
     work = f" Its work is elsewhere: {places}." if places else ""
     return _cut(
         f"{task.spec.name}: nothing was changed, and its checks pass as they are.{work}{agent} "
@@ -219,7 +219,7 @@ def _accept(task: Task, failure: Failure) -> str:
     )
 
 
-def _issue(task: Task, failure: Failure, decision: Decision) -> str:
+def _issue(task: Task, failure: Failure, decision: RetryDecision) -> str:
     """What stands in the way, and which check says so; before it a budget that is used up."""
     limit = f"{decision.reasoning}; " if decision.rule == BUDGET_RULE else ""
     where = f"check {failure.check}: " if _of_a_check(task, failure) else ""
@@ -228,7 +228,7 @@ def _issue(task: Task, failure: Failure, decision: Decision) -> str:
 
 def _message(task: Task, type_: str, issue: str, actions: tuple[str, ...]) -> str:
     """Within the bound: the issue is shortened first, so the next command stays whole."""
-    template = TEMPLATES.get(task.spec.language, TEMPLATES["en"])[type_]
+    template = ESCALATION_TEMPLATES.get(task.spec.language, ESCALATION_TEMPLATES["en"])[type_]
     most = min(task.spec.policy.message_max, MESSAGE_MAX)
     if not task.spec.policy.trace_link:
         template = template.rsplit("\n", 1)[0]
@@ -238,7 +238,7 @@ def _message(task: Task, type_: str, issue: str, actions: tuple[str, ...]) -> st
             task=first_line(task.spec.name, 40),
             id=task.id,
             attempts=task.attempt,
-            tries=count(task.attempt, "attempt"),
+            tries=format_count(task.attempt, "attempt"),
             issue=first_line(issue, issue_max),
             actions="\n".join(listed[:shown]),
         )
@@ -247,16 +247,18 @@ def _message(task: Task, type_: str, issue: str, actions: tuple[str, ...]) -> st
     return f"{first_line(task.spec.name, 30)}: yaoki why {task.id}"
 
 
-_HINTS: Mapping[Kind, str] = {
-    Kind.INCOMPLETE: "The work is incomplete. Write every file whole and leave nothing out.",
-    Kind.QUALITY_FAILURE: "The work does not pass its checks. Mend exactly what failed.",
-    Kind.TIMEOUT: "The last try ran out of time. Work in smaller steps; start no endless process.",
-    Kind.CONFLICT: "The work conflicts with the run branch. Resolve the files named below so that "
+_HINTS: Mapping[FailureKind, str] = {
+    FailureKind.INCOMPLETE: "The work is incomplete. Write every file whole and leave nothing out.",
+    FailureKind.QUALITY_FAILURE: "The work does not pass its checks. Mend exactly what failed.",
+    FailureKind.TIMEOUT: "The last try ran out of time. Work in smaller steps; start no "
+    "endless process.",
+    FailureKind.CONFLICT: "The work conflicts with the run branch. Resolve the files named "
+    "below so that "
     "both intentions hold; leave no conflict marker and no file of one side.",
 }
 
 
-def hint(failure: Failure | None, own: Mapping[Kind, str] | None = None) -> str:
+def retry_hint(failure: Failure | None, own: Mapping[FailureKind, str] | None = None) -> str:
     """What an agent is told to change; empty for failures that repeat the identical prompt.
 
     `own` are the words of the settings, which go before ours.

@@ -6,31 +6,45 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from yaoki.core.decide import classification, escalation, retry
-from yaoki.core.machine.events import EscalateDecided, Event, Held, Note, RetryDecided, Why
-from yaoki.core.model import Failure, Kind, Reason, Stage, Task
+from yaoki.core.machine.events import (
+    AwaitingRerun,
+    EscalationDecided,
+    Event,
+    JournalNote,
+    Rationale,
+    RetryDecided,
+)
+from yaoki.core.model import Failure, FailureKind, Reason, Stage, Task
 
 # So many failures of one task are listed one by one.
-KINDS_KEPT = 200
+FAILURE_KINDS_MAX = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class ClockAndChance:
     """The clock and the dice, as arguments."""
 
     now: datetime
     chance: float
 
 
-def failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tuple[Event, ...]:
+def plan_retry_or_escalate(
+    task: Task, failure: Failure, moment: ClockAndChance, tree: str = ""
+) -> tuple[Event, ...]:
     """Plan the next try, or hand the task to a person."""
     failure = _with_limit(task, failure)
     kinds = _kinds(task, failure)
-    same, alike = retry.same_in_a_row(task, failure, tree), retry.alike_in_a_row(task, failure)
+    same, alike = (
+        retry.count_same_work_failures(task, failure, tree),
+        retry.count_same_fingerprint_failures(task, failure),
+    )
     decision = retry.decide_retry(task, failure, same, moment.chance)
-    why = Why(decision.rule, _inputs(task, failure, decision, (same, alike)), (decision.otherwise,))
+    why = Rationale(
+        decision.rule, _inputs(task, failure, decision, (same, alike)), (decision.otherwise,)
+    )
     # A judge at its limit is asked again about the same work; no agent runs once more for that.
-    stage = task.stage if failure.ours or failure.account else Stage.PREPARE
-    if decision.verdict == "RETRY":
+    stage = task.stage if failure.is_our_fault or failure.account else Stage.PREPARE
+    if decision.action == "RETRY":
         delay_ms = decision.delay // timedelta(milliseconds=1)
         next_agent = 1 if decision.strategy == "next-agent" else 0
         return (
@@ -38,34 +52,34 @@ def failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tup
                 failure=failure,
                 stage=stage,
                 due_at=moment.now + timedelta(milliseconds=delay_ms),
-                current_retry_count=decision.current,
-                max_retries=decision.maximum,
+                current_retry_count=decision.tries,
+                max_retries=decision.tries_max,
                 delay_ms=delay_ms,
                 reasoning=decision.reasoning,
-                modification_hint=escalation.hint(failure, task.spec.policy.hints),
+                modification_hint=escalation.retry_hint(failure, task.spec.policy.hints),
                 strategy=decision.strategy,
                 fresh=decision.strategy in {"fresh", "next-agent"},
                 agent_index=task.agent_index + next_agent,
-                same_failures=same,
-                alike_failures=0 if next_agent else alike,
-                tree=tree,
-                kinds=kinds,
+                same_work_failures=same,
+                same_fingerprint_failures=0 if next_agent else alike,
+                work_digest=tree,
+                failure_kinds=kinds,
                 failure_type=failure.kind.value,
                 why=why,
             ),
         )
-    blocked = retry.blocked_by(task, failure, decision)
+    blocked = retry.blocked_reason(task, failure, decision)
     if retry.may_rerun(task, failure, blocked):
-        held = Held(
+        held = AwaitingRerun(
             failure=failure,
             blocked=blocked,
             stage=Stage.PREPARE,
-            same_failures=same,
-            alike_failures=alike,
-            tree=tree,
-            kinds=kinds,
-            current_retry_count=decision.current,
-            max_retries=decision.maximum,
+            same_work_failures=same,
+            same_fingerprint_failures=alike,
+            work_digest=tree,
+            failure_kinds=kinds,
+            current_retry_count=decision.tries,
+            max_retries=decision.tries_max,
             why=replace(why, otherwise=(*why.otherwise, "8.4: a re-run follows if others land")),
         )
         return (held,)
@@ -74,13 +88,17 @@ def failing(task: Task, failure: Failure, moment: Moment, tree: str = "") -> tup
 
 def _kinds(task: Task, failure: Failure) -> tuple[str, ...]:
     """The failed attempts so far, in their order; a fault of ours is none."""
-    return task.kinds if failure.ours else (*task.kinds, failure.kind.value)[-KINDS_KEPT:]
+    return (
+        task.failure_kinds
+        if failure.is_our_fault
+        else (*task.failure_kinds, failure.kind.value)[-FAILURE_KINDS_MAX:]
+    )
 
 
 def _with_limit(task: Task, failure: Failure) -> Failure:
     """How long the agent was allowed to work, where it ran into exactly that."""
     exit_ = task.work.exit
-    if failure.kind is not Kind.TIMEOUT or exit_ is None or exit_.ended_by != "deadline":
+    if failure.kind is not FailureKind.TIMEOUT or exit_ is None or exit_.ended_by != "deadline":
         return failure
     limit = {"timeoutSeconds": round(task.spec.timeout.total_seconds())}
     return replace(failure, params={**failure.params, **limit})
@@ -90,49 +108,49 @@ def _ask(
     task: Task,
     failure: Failure,
     blocked: Reason,
-    decision: retry.Decision,
-    moment: Moment,
-    seen: tuple[Stage, tuple[int, int], str, Why, tuple[str, ...]],
+    decision: retry.RetryDecision,
+    moment: ClockAndChance,
+    seen: tuple[Stage, tuple[int, int], str, Rationale, tuple[str, ...]],
 ) -> tuple[Event, ...]:
     """One answerable question to a person, and what they are told."""
     stage, (same, alike), tree, why, kinds = seen
-    report = escalation.report(task, failure, blocked, decision, moment.now, kinds)
-    decided = EscalateDecided(
+    report = escalation.build_escalation(task, failure, blocked, decision, moment.now, kinds)
+    decided = EscalationDecided(
         failure=failure,
         blocked=blocked,
         reason={"type": report.type, "description": report.description},
         failure_summary=report.summary,
         question=report.question,
         stage=stage,
-        same_failures=same,
-        alike_failures=alike,
-        tree=tree,
-        kinds=kinds,
-        current_retry_count=decision.current,
-        max_retries=decision.maximum,
+        same_work_failures=same,
+        same_fingerprint_failures=alike,
+        work_digest=tree,
+        failure_kinds=kinds,
+        current_retry_count=decision.tries,
+        max_retries=decision.tries_max,
         why=why,
     )
-    told = Note(
+    told = JournalNote(
         "ESCALATE_EXECUTED",
         {"user_message": report.message, "recommended_actions": list(report.actions)},
     )
     if failure.code != classification.UNDELIVERED:
         return (decided, told)
     data = {"deliveries": task.counts.deliveries, "message": failure.message}
-    return (Note("DEAD_LETTERED", data), decided, told)
+    return (JournalNote("DEAD_LETTERED", data), decided, told)
 
 
-def not_rerun(task: Task, why: str, moment: Moment) -> tuple[Event, ...]:
+def escalate_without_rerun(task: Task, why: str, moment: ClockAndChance) -> tuple[Event, ...]:
     """A held task that gets no re-run is asked about."""
     failure = task.failure
     assert failure is not None, f"{task.id} is held without a failure"
     rule = task.spec.policy.rules.get(failure.kind)
     alone = f"{why}, so there is no re-run from the run branch"
-    decision = retry.Decision(
+    decision = retry.RetryDecision(
         "ESCALATE",
         failure.kind,
         # The failure itself was counted when the task was held; only what came before was retried.
-        max(0, task.spent(failure.kind) - 1),
+        max(0, task.unforgiven_failures(failure.kind) - 1),
         rule.retries_max if rule else 0,
         why if task.parent else alone,
         "8.3" if task.parent else "8.4",
@@ -140,27 +158,27 @@ def not_rerun(task: Task, why: str, moment: Moment) -> tuple[Event, ...]:
         if task.parent
         else "another task's landing since this one began",
     )
-    in_a_row = task.same_failures, task.alike_failures
-    told = Why(decision.rule, _inputs(task, failure, decision, in_a_row), ())
+    in_a_row = task.same_work_failures, task.same_fingerprint_failures
+    told = Rationale(decision.rule, _inputs(task, failure, decision, in_a_row), ())
     told = replace(told, otherwise=(decision.otherwise,))
     # The failure stands among them already, since the task was held.
-    seen = (Stage.PREPARE, in_a_row, task.failed_tree, told, task.kinds)
+    seen = (Stage.PREPARE, in_a_row, task.failed_work_digest, told, task.failure_kinds)
     return _ask(task, failure, task.reason or Reason.UNKNOWN, decision, moment, seen)
 
 
 def _inputs(
-    task: Task, failure: Failure, decision: retry.Decision, in_a_row: tuple[int, int]
+    task: Task, failure: Failure, decision: retry.RetryDecision, in_a_row: tuple[int, int]
 ) -> dict[str, object]:
     """`in_a_row`: failures with one fingerprint and one diff, and with one fingerprint alone."""
     policy = task.spec.policy
     return {
         "kind": failure.kind.value,
         "pattern": failure.pattern,
-        "count": decision.current,
-        "maximum": decision.maximum,
-        "content_failures": task.counts.content - task.forgiven.content,
+        "count": decision.tries,
+        "maximum": decision.tries_max,
+        "content_failures": task.counts.content_failures - task.forgiven_counts.content_failures,
         "content_retries_max": policy.content_retries_max,
-        "total": task.spent_total,
+        "total": task.total_unforgiven_failures,
         "max_total_attempts": policy.total_attempts_max,
         "same_failure_in_a_row": in_a_row[0],
         "same_fingerprint_in_a_row": in_a_row[1],

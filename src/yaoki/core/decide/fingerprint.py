@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 
-from yaoki.core.model import Item
+from yaoki.core.model import FindingItem
 
 # Order matters: times before plain numbers, addresses before hexadecimal words.
 _NOISE: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -30,17 +30,19 @@ _NOISE: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
-def normal(text: str) -> str:
+def normalize(text: str) -> str:
     """The text without what changes from run to run."""
     for noise, stands_for in _NOISE:
         text = noise.sub(stands_for, text)
     return text.strip()
 
 
-def fingerprint(kind: str, pattern: str, check: str, message: str, items: Sequence[Item]) -> str:
+def fingerprint(
+    kind: str, pattern: str, check: str, message: str, items: Sequence[FindingItem]
+) -> str:
     """Twelve hexadecimal digits; items count in any order, since test runners shuffle."""
-    details = sorted(normal(f"{i.name} {i.message}") for i in items)
-    words = details or [normal(message)]
+    details = sorted(normalize(f"{i.name} {i.message}") for i in items)
+    words = details or [normalize(message)]
     text = "\n".join((kind, pattern, check, *words))
     # A file name need not be UTF-8, so a text may hold lone surrogates.
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]

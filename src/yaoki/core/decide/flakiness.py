@@ -5,29 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 # How often failing tests are run again, on the candidate and on what it is merged onto.
-LOOKS = 5
+CANDIDATE_RERUNS_MAX = 5
 # Of tests that failed twice on the candidate: chance is looked for on the base, a little.
-BASE_LOOKS = 2
+BASE_RERUNS_MAX = 2
 # A whole check is run again at most so often.
-WHOLE_LOOKS = 2
+WHOLE_RERUNS_MAX = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class RepeatedRuns:
     """What was seen after the first failure; `needed` passes in a row on the candidate clear it."""
 
     needed: int
     candidate: tuple[bool, ...] = ()
     base: tuple[bool, ...] = ()
 
-    def on_candidate(self, passed: bool) -> Looks:
+    def with_candidate_run(self, passed: bool) -> RepeatedRuns:
         return replace(self, candidate=(*self.candidate, passed))
 
-    def on_base(self, passed: bool) -> Looks:
+    def with_base_run(self, passed: bool) -> RepeatedRuns:
         return replace(self, base=(*self.base, passed))
 
     @property
-    def steady(self) -> bool:
+    def always_passed(self) -> bool:
         """True while every further look at the candidate passed."""
         return all(self.candidate)
 
@@ -36,9 +36,9 @@ class Looks:
         return not any(self.candidate)
 
     @property
-    def flaky(self) -> bool:
+    def is_flaky(self) -> bool:
         """Steady from then on, or failing by chance without the change as well."""
-        cleared = self.steady and len(self.candidate) >= self.needed
+        cleared = self.always_passed and len(self.candidate) >= self.needed
         return cleared or (any(self.base) and not all(self.base))
 
     @property
@@ -51,7 +51,7 @@ class Looks:
         }
 
     @property
-    def words(self) -> str:
-        if self.steady:
+    def description(self) -> str:
+        if self.always_passed:
             return f"failed, then passed {len(self.candidate)} times in a row on the same commit"
         return f"it passed {sum(self.base)} of {len(self.base)} times without the change as well"

@@ -6,40 +6,42 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from yaoki.core.counting import count
-from yaoki.core.decide.baseline import KNOWN
-from yaoki.core.model import Finding, Item, Outcome
-from yaoki.core.model.check_definition import NOT_FOLDED, Folding
+from yaoki.core.counting import format_count
+from yaoki.core.decide.baseline import KNOWN_FAILURES
+from yaoki.core.model import Finding, FindingItem, Outcome
+from yaoki.core.model.check_definition import NO_PARAMETRIZED_TESTS, ParametrizedTests
 
-NAME, PATTERN = "test-integrity", "test-weakened"
+INTEGRITY_CHECK, WEAKENED_PATTERN = "test-integrity", "test-weakened"
 ITEMS_MAX = 50
 COUNT, SKIPPED, PASSED = "testCount", "skippedCount", "passedCount"
 _WORDS = re.compile(r"\w+")
-LOST = "passed at the base, and does not pass now"
+LOST_TEST_MESSAGE = "passed at the base, and does not pass now"
 
 
-def counted(finding: Finding) -> bool:
+def has_test_count(finding: Finding) -> bool:
     """Does the finding say how many tests there were?"""
     return type(finding.params.get(COUNT)) is int
 
 
-def ran(finding: Finding) -> int:
+def count_run_tests(finding: Finding) -> int:
     """How many tests were really run."""
     return int(finding.params[COUNT]) - int(finding.params.get(SKIPPED, 0))
 
 
-def good(finding: Finding) -> int:
+def count_passed_tests(finding: Finding) -> int:
     """How many tests passed; all that ran where nobody says."""
-    return int(finding.params.get(PASSED, ran(finding)))
+    return int(finding.params.get(PASSED, count_run_tests(finding)))
 
 
-def tests_told(finding: Finding) -> str:
+def describe_test_count(finding: Finding) -> str:
     """`784 tests`, of those that passed; nothing where the check counts none."""
     passed = finding.params.get(PASSED)
-    return count(passed, "test") if type(passed) is int else ""
+    return format_count(passed, "test") if type(passed) is int else ""
 
 
-def fewer(now: Finding, base: Finding, folding: Folding = NOT_FOLDED) -> Finding | None:
+def compare_tests_run(
+    now: Finding, base: Finding, folding: ParametrizedTests = NO_PARAMETRIZED_TESTS
+) -> Finding | None:
     """What is missing since the base; None when the same tests run, or nobody can say.
 
     Tests that became cases of a loop are not missing, and neither are their numbers.
@@ -48,24 +50,31 @@ def fewer(now: Finding, base: Finding, folding: Folding = NOT_FOLDED) -> Finding
     guard that lets old failures pass, nothing but a moved test takes the place of one that passed;
     elsewhere other tests of the same file may, for a table of cases replaces single ones.
     """
-    if not counted(now) or not counted(base):
+    if not has_test_count(now) or not has_test_count(base):
         return None
-    items: list[Item] = []
-    named = bool(now.passing and base.passing)
+    items: list[FindingItem] = []
+    named = bool(now.passing_tests and base.passing_tests)
     if named:
-        lost = vanished(now.passing, base.passing, strict=KNOWN in now.params)
+        lost = vanished_tests(
+            now.passing_tests, base.passing_tests, strict=KNOWN_FAILURES in now.params
+        )
         lost = tuple(name for name in lost if not folding.names & set(_WORDS.findall(name)))
-        items = [Item(name, LOST, _file(name)) for name in lost]
-    less = folding.fewer
-    if ran(now) + less >= ran(base) and (named or good(now) + less >= good(base)):
-        return finding(items) if items else None
+        items = [FindingItem(name, LOST_TEST_MESSAGE, _file(name)) for name in lost]
+    less = folding.fewer_tests
+    if count_run_tests(now) + less >= count_run_tests(base) and (
+        named or count_passed_tests(now) + less >= count_passed_tests(base)
+    ):
+        return weakened_tests_finding(items) if items else None
     more = int(now.params.get(SKIPPED, 0)) - int(base.params.get(SKIPPED, 0))
-    skipped = f", and {count(more, 'more is', 'more are')} skipped" if more > 0 else ""
-    words = f"{count(ran(base), 'test')} ran before the change, {ran(now)} with it{skipped}"
-    return finding([Item(f"check {now.check}", words), *items])
+    skipped = f", and {format_count(more, 'more is', 'more are')} skipped" if more > 0 else ""
+    words = (
+        f"{format_count(count_run_tests(base), 'test')} ran before the change, "
+        f"{count_run_tests(now)} with it{skipped}"
+    )
+    return weakened_tests_finding([FindingItem(f"check {now.check}", words), *items])
 
 
-def vanished(now: Sequence[str], base: Sequence[str], *, strict: bool) -> tuple[str, ...]:
+def vanished_tests(now: Sequence[str], base: Sequence[str], *, strict: bool) -> tuple[str, ...]:
     """The tests that passed at the base and have neither passed again nor been replaced."""
     fresh = Counter(now)
     fresh.subtract(base)
@@ -98,26 +107,26 @@ def _file(name: str) -> str:
     return name.partition("::")[0] if "::" in name else ""
 
 
-def finding(items: Sequence[Item]) -> Finding:
+def weakened_tests_finding(items: Sequence[FindingItem]) -> Finding:
     """The one finding about weaker tests, whatever was seen."""
     kept = tuple(items[:ITEMS_MAX])
     named = ", ".join(_named(item) for item in kept[:3])
     many = "1 change weakens" if len(items) == 1 else f"{len(items)} changes weaken"
     return Finding(
-        NAME,
+        INTEGRITY_CHECK,
         Outcome.FAILED,
-        pattern=PATTERN,
+        pattern=WEAKENED_PATTERN,
         message=f"{many} the tests: {named}",
         items=kept,
         params={"weakenedTests": [_record(item) for item in kept]},
     )
 
 
-def _named(item: Item) -> str:
+def _named(item: FindingItem) -> str:
     """A test is named with its file, for several files may hold a test of that name."""
     place = f" in {item.where}" if item.where and item.where not in item.name else ""
     return f"{item.name}{place} ({item.message})"
 
 
-def _record(item: Item) -> dict[str, str]:
+def _record(item: FindingItem) -> dict[str, str]:
     return {"name": item.name, "message": item.message, "file": item.where}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum, unique
 
-from yaoki.core.model import Continuous
+from yaoki.core.model import ContinuousMode
 
 
 @unique
-class Commit(StrEnum):
+class CommitOutcome(StrEnum):
     """What an iteration put on the run branch, or why it did not."""
 
     NOTHING = "nothing to commit"
@@ -20,12 +20,16 @@ class Commit(StrEnum):
 
     @property
     def failed(self) -> bool:
-        return self in {Commit.STAGING_ERROR, Commit.CONFLICT, Commit.GIT_ERROR}
+        return self in {
+            CommitOutcome.STAGING_ERROR,
+            CommitOutcome.CONFLICT,
+            CommitOutcome.GIT_ERROR,
+        }
 
     @property
     def retry_safe(self) -> bool:
         """After a conflict parts of the change may stand: nobody repeats that unasked."""
-        return self is not Commit.CONFLICT
+        return self is not CommitOutcome.CONFLICT
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +37,8 @@ class Iteration:
     """How one iteration ended.  `proven`: done_when holds; `failed` names what did not end well."""
 
     number: int
-    commit: Commit
-    proven: bool
+    commit: CommitOutcome
+    final_check_passed: bool
     failed: tuple[str, ...] = ()
 
     @property
@@ -43,24 +47,28 @@ class Iteration:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class IterationDecision:
     """What follows: `next`, `pause` or `stop`; why; and the failures in a row by then."""
 
-    what: str
+    action: str
     reason: str
     failures_in_row: int
 
 
-def step(ended: Iteration, failures_before: int, bounds: Continuous) -> Step:
+def decide_iteration(
+    ended: Iteration, failures_before: int, bounds: ContinuousMode
+) -> IterationDecision:
     """Rule 9.7, in its order: done, too many failures, a failure, too many iterations, again."""
     failures = 0 if ended.succeeded else failures_before + 1
-    if ended.proven and ended.succeeded:
-        return Step("stop", "done_when holds", failures)
+    if ended.final_check_passed and ended.succeeded:
+        return IterationDecision("stop", "done_when holds", failures)
     if failures >= bounds.failures_max:
-        return Step("stop", f"{failures} iterations in a row failed", failures)
+        return IterationDecision("stop", f"{failures} iterations in a row failed", failures)
     if not ended.succeeded and (bounds.pause_on_failure or not ended.commit.retry_safe):
         what = ", ".join(ended.failed[:5]) or ended.commit.value
-        return Step("pause", f"iteration {ended.number} failed: {what}", failures)
+        return IterationDecision("pause", f"iteration {ended.number} failed: {what}", failures)
     if ended.number >= bounds.iterations_max:
-        return Step("stop", f"{ended.number} iterations, which is the limit", failures)
-    return Step("next", f"iteration {ended.number + 1} of {bounds.iterations_max}", failures)
+        return IterationDecision("stop", f"{ended.number} iterations, which is the limit", failures)
+    return IterationDecision(
+        "next", f"iteration {ended.number + 1} of {bounds.iterations_max}", failures
+    )

@@ -13,25 +13,25 @@ from dataclasses import dataclass
 from yaoki.core.model import Stage, Task, TaskId
 
 # A proof that is on its way, or about to be landed.
-CONTENDING = (Stage.VERIFY, Stage.LAND)
+COMPETING_STAGES = (Stage.VERIFY, Stage.LAND)
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
+class CompetingTask:
     """Another task of the same line that is at its proof, and how often it was refused."""
 
     id: TaskId
-    refused: int
+    landing_refusals: int
 
 
-def riders(task: Task, others: Iterable[Contender]) -> frozenset[TaskId]:
+def queue_members(task: Task, others: Iterable[CompetingTask]) -> frozenset[TaskId]:
     """Whose candidates may be built on: those of all who were refused, this one's as well."""
-    return frozenset((task.id, *(one.id for one in others if one.refused)))
+    return frozenset((task.id, *(one.id for one in others if one.landing_refusals)))
 
 
-def gives_way(task: Task, others: Iterable[Contender]) -> bool:
+def must_yield(task: Task, others: Iterable[CompetingTask]) -> bool:
     """Never refused itself, it does not land before those who ride: their proofs would be void."""
-    moves = task.work.proven != task.work.onto
-    if task.stage is not Stage.LAND or task.work.refused or not moves:
+    moves = task.work.verified_commit != task.work.onto
+    if task.stage is not Stage.LAND or task.work.landing_refusals or not moves:
         return False
-    return any(one.refused for one in others)
+    return any(one.landing_refusals for one in others)

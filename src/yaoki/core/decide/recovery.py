@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.core.graph import downstream
-from yaoki.core.model import Strategy, Task, TaskId
+from yaoki.core.model import RecoveryStrategy, Task, TaskId
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RecoveryDecision:
     """The strategy and its reason; `otherwise` says what would have changed it."""
 
-    strategy: Strategy
+    strategy: RecoveryStrategy
     reason: str
     otherwise: str
 
 
-def choose(
+def decide_recovery(
     group: Task,
     failed: Sequence[TaskId],
     succeeded: Sequence[TaskId],
     needs: Mapping[TaskId, Sequence[TaskId]],
     required: Container[TaskId],
-) -> Choice:
+) -> RecoveryDecision:
     """A group is recovered once; what fails again lands in part if that is allowed, else a person.
 
     Recovering again and again would spend agent runs without an end.  Optional subtasks never
@@ -33,20 +33,24 @@ def choose(
     """
     if group.counts.reruns == 0:
         return _recover(group, failed, succeeded, needs)
-    again = f"{count(len(failed), 'subtask')} failed again"
+    again = f"{format_count(len(failed), 'subtask')} failed again"
     landable = bool(succeeded) and not group.spec.atomic
-    dropped = [one for one in left_out(group, failed, needs) if one not in succeeded]
+    dropped = [one for one in subtasks_to_leave_out(group, failed, needs) if one not in succeeded]
     if landable and not any(one in required for one in dropped):
         words = f"{again}, none of them required; {len(succeeded)} succeeded and may land"
-        return Choice(Strategy.PARTIAL_COMMIT, words, "required: true on one that failed")
+        return RecoveryDecision(
+            RecoveryStrategy.PARTIAL_COMMIT, words, "required: true on one that failed"
+        )
     if landable and group.spec.partial:
         words = f"{again}; {len(succeeded)} succeeded and may land"
-        return Choice(Strategy.PARTIAL_COMMIT, words, "partial: false")
+        return RecoveryDecision(RecoveryStrategy.PARTIAL_COMMIT, words, "partial: false")
     words = f"{again} after the group was recovered once"
-    return Choice(Strategy.ESCALATE, words, "partial: true with a subtask that succeeded")
+    return RecoveryDecision(
+        RecoveryStrategy.ESCALATE, words, "partial: true with a subtask that succeeded"
+    )
 
 
-def left_out(
+def subtasks_to_leave_out(
     group: Task, failed: Sequence[TaskId], needs: Mapping[TaskId, Sequence[TaskId]]
 ) -> list[TaskId]:
     """What failed and everything that needs it, inside the group."""
@@ -60,15 +64,17 @@ def _recover(
     failed: Sequence[TaskId],
     succeeded: Sequence[TaskId],
     needs: Mapping[TaskId, Sequence[TaskId]],
-) -> Choice:
+) -> RecoveryDecision:
     if group.spec.atomic:
         words = "the group is atomic: all of it or nothing"
-        return Choice(Strategy.ROLLBACK_AND_RETRY, words, "atomic: false")
+        return RecoveryDecision(RecoveryStrategy.ROLLBACK_AND_RETRY, words, "atomic: false")
     below = {task for one in failed for task in downstream(one, needs)}
     standing = [task for task in succeeded if task in below]
     if standing:
         words = f"{', '.join(standing[:3])} succeeded on top of what failed"
         otherwise = "no subtask that needs a failed one had succeeded"
-        return Choice(Strategy.ROLLBACK_AND_RETRY, words, otherwise)
+        return RecoveryDecision(RecoveryStrategy.ROLLBACK_AND_RETRY, words, otherwise)
     words = "nothing succeeded on top of what failed"
-    return Choice(Strategy.RETRY_FAILED_ONLY, words, "a subtask that needs a failed one succeeded")
+    return RecoveryDecision(
+        RecoveryStrategy.RETRY_FAILED_ONLY, words, "a subtask that needs a failed one succeeded"
+    )

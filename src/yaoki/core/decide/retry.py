@@ -5,35 +5,35 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.core.model import (
-    CONTENT,
-    NO_CHANGE,
+    CONTENT_KINDS,
+    NO_CHANGE_CHECK,
     Backoff,
     Failure,
-    Kind,
-    Policy,
+    FailureKind,
     Reason,
+    RetryPolicy,
     Task,
     TaskKind,
 )
 
-FALLBACK = timedelta(seconds=1)
+FALLBACK_DELAY = timedelta(seconds=1)
 # A date further away than this is a mistake of whoever named it.
-WAIT_MAX = timedelta(days=31)
+RETRY_WAIT_MAX = timedelta(days=31)
 FACTOR_MAX = 1e15
 # By this rule of a decision it is known that a budget, and not the failure, ended the tries.
 BUDGET_RULE = "10.6"
 
 
-def delay(backoff: Backoff, tries: int, chance: float) -> timedelta:
+def backoff_delay(backoff: Backoff, tries: int, chance: float) -> timedelta:
     """The wait before try number `tries` (1 is the first retry); never negative, never past the
     maximum.  If the calculation fails, one second.
     """
     try:
         return _delay(backoff, tries, chance)
     except (ValueError, OverflowError, ArithmeticError, TypeError):
-        return FALLBACK
+        return FALLBACK_DELAY
 
 
 def _delay(backoff: Backoff, tries: int, chance: float) -> timedelta:
@@ -66,13 +66,13 @@ def _power(base: float, step: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class RetryDecision:
     """PASS, RETRY or ESCALATE, with everything that led to it."""
 
-    verdict: str
-    kind: Kind
-    current: int
-    maximum: int
+    action: str
+    kind: FailureKind
+    tries: int
+    tries_max: int
     reasoning: str
     rule: str
     otherwise: str
@@ -82,51 +82,55 @@ class Decision:
 
 
 # After so many failures with one fingerprint the next agent of the chain takes over.
-FUTILE = 3
+FUTILE_FAILURES = 3
 
 
-def same_in_a_row(task: Task, failure: Failure, tree: str) -> int:
+def count_same_work_failures(task: Task, failure: Failure, tree: str) -> int:
     """How often in a row this very failure was seen with the very same work, this one included.
 
     `tree` stands for the task's own diff, so landings of other tasks do not make work look new.
     """
     before = task.feedback
-    if before is None or before.fingerprint != failure.fingerprint or tree != task.failed_tree:
+    if (
+        before is None
+        or before.fingerprint != failure.fingerprint
+        or tree != task.failed_work_digest
+    ):
         return 1
-    return task.same_failures + 1
+    return task.same_work_failures + 1
 
 
-def alike_in_a_row(task: Task, failure: Failure) -> int:
+def count_same_fingerprint_failures(task: Task, failure: Failure) -> int:
     """How often in a row this agent met this very failure, whatever work it left."""
     before = task.feedback
     if before is None or before.fingerprint != failure.fingerprint:
         return 1
-    return task.alike_failures + 1
+    return task.same_fingerprint_failures + 1
 
 
-def ladder(task: Task, same: int, alike: int = 1) -> str:
+def choose_retry_strategy(task: Task, same: int, alike: int = 1) -> str:
     """What the next try changes: nothing, the worktree, or the agent; `end` when all is used up.
 
     Other work with the same failure is no reason to give up, but one to ask the next agent.
     """
     agents_left = len(task.spec.agents) - 1 - task.agent_index
-    if max(same, alike) >= FUTILE and agents_left > 0:
+    if max(same, alike) >= FUTILE_FAILURES and agents_left > 0:
         return "next-agent"
-    if same >= FUTILE:
+    if same >= FUTILE_FAILURES:
         return "end"
-    return "fresh" if same == FUTILE - 1 else "continue"
+    return "fresh" if same == FUTILE_FAILURES - 1 else "continue"
 
 
-def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> Decision:
+def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> RetryDecision:
     """The flow of rule 5.1.  Tries are counted per kind, so a rate limit never eats the tries of a
     failing test; failures of the content share one limit besides; a kind without a rule is not
     retried.
     """
     policy = task.spec.policy
-    if failure.ours:
+    if failure.is_our_fault:
         return _fault(task, failure, policy, chance)
     kind, rule = failure.kind, policy.rules.get(failure.kind)
-    current = task.spent(kind)
+    current = task.unforgiven_failures(kind)
     if rule is None:
         return _no(
             failure, current, 0, "4.1", f"{kind} is not retryable", "nothing: a person decides"
@@ -140,7 +144,7 @@ def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> Deci
             "the failure was reported as not safe to retry",
             "a report without retry_safe: false",
         )
-    if task.take_over and not failure.account:
+    if task.taken_over and not failure.account:
         said = "a person took the task over and the work did not pass"
         return _no(failure, current, rule.retries_max, "10.4", said, "work that passes its checks")
     futile = _futile(task, failure, rule.retries_max)
@@ -152,9 +156,9 @@ def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> Deci
     return _again(task, failure, same, chance, current, rule.retries_max)
 
 
-def _fault(task: Task, failure: Failure, policy: Policy, chance: float) -> Decision:
+def _fault(task: Task, failure: Failure, policy: RetryPolicy, chance: float) -> RetryDecision:
     """Our own infrastructure failed: the same stage again, no try of the agent is spent."""
-    used = task.counts.faults - task.forgiven.faults
+    used = task.counts.faults - task.forgiven_counts.faults
     if failure.code:
         return _no(
             failure, used, 0, "4.2", f"{failure.code} is permanent", "the cause is mended first"
@@ -165,13 +169,13 @@ def _fault(task: Task, failure: Failure, policy: Policy, chance: float) -> Decis
             used,
             policy.faults_max,
             "4.8",
-            f"our own infrastructure failed {count(used + 1, 'time')}; "
-            f"{count(policy.faults_max, 'repeat')} allowed",
+            f"our own infrastructure failed {format_count(used + 1, 'time')}; "
+            f"{format_count(policy.faults_max, 'repeat')} allowed",
             "fewer faults of ours since a person last answered",
         )
-    rule = policy.rules.get(Kind.TRANSIENT_ERROR)
-    wait = delay(rule.backoff if rule else Backoff(), used + 1, chance)
-    return Decision(
+    rule = policy.rules.get(FailureKind.TRANSIENT_ERROR)
+    wait = backoff_delay(rule.backoff if rule else Backoff(), used + 1, chance)
+    return RetryDecision(
         "RETRY",
         failure.kind,
         used,
@@ -184,53 +188,71 @@ def _fault(task: Task, failure: Failure, policy: Policy, chance: float) -> Decis
     )
 
 
-def _futile(task: Task, failure: Failure, most: int) -> Decision | None:
+def _futile(task: Task, failure: Failure, most: int) -> RetryDecision | None:
     """Another try of the same content would change nothing, or is not to be had."""
-    if failure.kind not in CONTENT:
+    if failure.kind not in CONTENT_KINDS:
         return None
-    current = task.spent(failure.kind)
-    if failure.check == NO_CHANGE and task.feedback and task.feedback.check == NO_CHANGE:
+    current = task.unforgiven_failures(failure.kind)
+    if (
+        failure.check == NO_CHANGE_CHECK
+        and task.feedback
+        and task.feedback.check == NO_CHANGE_CHECK
+    ):
         said = "the agent changed nothing again, and its checks pass without a change"
         return _no(failure, current, most, "3.5", said, "a change, or may_change_nothing: true")
     if task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP}:
         said = "the same commit fails, and no agent works on it"
         return _no(failure, current, most, "6.5", said, "another commit, or another check")
-    if task.rerun:
+    if task.is_rerun:
         said = "the one re-run from the run branch failed as well"
         otherwise = "work that passes its checks on the run branch"
         return _no(failure, current, most, "8.4", said, otherwise)
     return _over_budget(task, failure, most)
 
 
-def _over_budget(task: Task, failure: Failure, most: int) -> Decision | None:
-    used, limits = task.spent_on.minus(task.forgiven_spend), task.spec.budget
+def _over_budget(task: Task, failure: Failure, most: int) -> RetryDecision | None:
+    used, limits = task.spend.minus(task.forgiven_spend), task.spec.budget
     for name in ("money", "tokens", "seconds"):
         limit, spent = limits.get(name), getattr(used, name)
         if limit is not None and spent >= limit:
             said = f"the task used {spent:g} of its {limit:g} {name}"
             spent_up = replace(failure, reason=Reason.RESOURCE_EXHAUSTED)
             return _no(
-                spent_up, task.spent(failure.kind), most, BUDGET_RULE, said, f"a larger {name}"
+                spent_up,
+                task.unforgiven_failures(failure.kind),
+                most,
+                BUDGET_RULE,
+                said,
+                f"a larger {name}",
             )
     return None
 
 
-def _limit(task: Task, failure: Failure, policy: Policy) -> Decision | None:
+def _limit(task: Task, failure: Failure, policy: RetryPolicy) -> RetryDecision | None:
     """The bound that ends the retries, if one is reached."""
     kind = failure.kind
-    current, most = task.spent(kind), policy.rules[kind].retries_max
-    content = task.counts.content - task.forgiven.content
+    current, most = task.unforgiven_failures(kind), policy.rules[kind].retries_max
+    content = task.counts.content_failures - task.forgiven_counts.content_failures
     if current >= most:
         said = f"retry count {current} >= maximum {most} for {kind}"
         return _no(failure, current, most, "5.1", said, f"max_retries above {most}")
-    if kind in CONTENT and content >= policy.content_retries_max:
+    if kind in CONTENT_KINDS and content >= policy.content_retries_max:
         most = policy.content_retries_max
-        failures, retries = count(content + 1, "failure"), count(most, "retry", "retries")
+        failures, retries = (
+            format_count(content + 1, "failure"),
+            format_count(most, "retry", "retries"),
+        )
         said = f"{failures} of the content; {retries} allowed over all its kinds"
         return _no(failure, content, most, "4.6", said, f"max_retries above {most}")
-    if kind is not Kind.LOST and task.spent_total + 1 >= policy.total_attempts_max:
+    if (
+        kind is not FailureKind.LOST
+        and task.total_unforgiven_failures + 1 >= policy.total_attempts_max
+    ):
         most = policy.total_attempts_max
-        said = f"{count(task.spent_total + 1, 'failed attempt')} in total; {most} allowed"
+        said = (
+            f"{format_count(task.total_unforgiven_failures + 1, 'failed attempt')} in "
+            f"total; {most} allowed"
+        )
         return _no(failure, current, most, "5.1", said, f"retry.max_total_attempts above {most}")
     return None
 
@@ -240,13 +262,15 @@ _RULE = {"continue": "5.1", "park": "5.4"}
 
 def _again(
     task: Task, failure: Failure, same: int, chance: float, current: int, most: int
-) -> Decision:
-    alike = alike_in_a_row(task, failure)
-    strategy = ladder(task, same, alike) if failure.kind in CONTENT else "continue"
-    if failure.kind is Kind.LOST:
+) -> RetryDecision:
+    alike = count_same_fingerprint_failures(task, failure)
+    strategy = (
+        choose_retry_strategy(task, same, alike) if failure.kind in CONTENT_KINDS else "continue"
+    )
+    if failure.kind is FailureKind.LOST:
         strategy = "fresh"
     if strategy == "end":
-        times = count(same, "time")
+        times = format_count(same, "time")
         said = f"the same failure {times} in a row with the same work, and no other agent"
         return _no(
             failure, current, most, "4.6", said, "another failure, other work, or another agent"
@@ -254,29 +278,29 @@ def _again(
     wait, source = _wait(task, failure, current + 1, chance)
     if wait > task.spec.policy.rate_limit_wait_max:
         strategy = "park"
-    return Decision(
+    return RetryDecision(
         "RETRY",
         failure.kind,
         current,
         most,
         f"{failure.kind}: retry {current + 1}/{most} in {wait.total_seconds():g} s ({source})",
-        "3.7" if failure.kind is Kind.LOST else _RULE.get(strategy, "4.6"),
+        "3.7" if failure.kind is FailureKind.LOST else _RULE.get(strategy, "4.6"),
         f"{_a(failure.kind)} count of {most} would ask a person{_next_step(task, failure, same)}",
         delay=wait,
         strategy=strategy,
     )
 
 
-def _a(kind: Kind) -> str:
+def _a(kind: FailureKind) -> str:
     return f"{'an' if kind[0] in 'AEIOU' else 'a'} {kind.value}"
 
 
 def _next_step(task: Task, failure: Failure, same: int) -> str:
     """Only failures of the content climb the ladder."""
-    if failure.kind not in CONTENT:
+    if failure.kind not in CONTENT_KINDS:
         return ""
     following = {"fresh": "a fresh worktree", "next-agent": "the next agent", "end": "a person"}
-    step = ladder(task, max(same, 1) + 1)
+    step = choose_retry_strategy(task, max(same, 1) + 1)
     return f"; the same failure with the same work would bring {following[step]}"
 
 
@@ -285,16 +309,16 @@ def _wait(task: Task, failure: Failure, tries: int, chance: float) -> tuple[time
     policy = task.spec.policy
     # Zero names no wait: five tries within a second would help nobody.
     if failure.retry_after:
-        cut = f", cut to {WAIT_MAX.days} days" if failure.retry_after > WAIT_MAX else ""
-        return max(timedelta(0), min(failure.retry_after, WAIT_MAX)), f"Retry-After{cut}"
+        cut = f", cut to {RETRY_WAIT_MAX.days} days" if failure.retry_after > RETRY_WAIT_MAX else ""
+        return max(timedelta(0), min(failure.retry_after, RETRY_WAIT_MAX)), f"Retry-After{cut}"
     backoff = policy.rules[failure.kind].backoff
-    return delay(backoff, tries, chance), f"{backoff.type} backoff"
+    return backoff_delay(backoff, tries, chance), f"{backoff.type} backoff"
 
 
 def _no(
     failure: Failure, current: int, maximum: int, rule: str, reasoning: str, otherwise: str
-) -> Decision:
-    return Decision(
+) -> RetryDecision:
+    return RetryDecision(
         "ESCALATE",
         failure.kind,
         current,
@@ -310,31 +334,31 @@ def _reason(failure: Failure) -> Reason:
     if failure.reason is not None:
         return failure.reason
     match failure.kind:
-        case Kind.CONFLICT:
+        case FailureKind.CONFLICT:
             return Reason.CONFLICT
-        case Kind.ESCALATE_REQUIRED:
+        case FailureKind.ESCALATE_REQUIRED:
             return Reason.NEEDS_HUMAN
-        case Kind.RESOURCE_EXHAUSTED:
+        case FailureKind.RESOURCE_EXHAUSTED:
             return Reason.RESOURCE_EXHAUSTED
-        case Kind.FATAL_ERROR:
+        case FailureKind.FATAL_ERROR:
             return Reason.SYSTEM_ERROR_PERMANENT
-        case Kind.TRANSIENT_ERROR | Kind.RATE_LIMIT | Kind.LOST:
+        case FailureKind.TRANSIENT_ERROR | FailureKind.RATE_LIMIT | FailureKind.LOST:
             return Reason.SYSTEM_ERROR_TRANSIENT
-        case Kind.INCOMPLETE | Kind.QUALITY_FAILURE | Kind.TIMEOUT:
+        case FailureKind.INCOMPLETE | FailureKind.QUALITY_FAILURE | FailureKind.TIMEOUT:
             return Reason.MAX_RETRIES
 
 
 # Blocked by one of these, a task may get its one re-run from the run branch.
-RERUNNABLE = frozenset({Reason.MAX_RETRIES, Reason.SYSTEM_ERROR_TRANSIENT})
+RERUNNABLE_REASONS = frozenset({Reason.MAX_RETRIES, Reason.SYSTEM_ERROR_TRANSIENT})
 
 
-def blocked_by(task: Task, failure: Failure, decision: Decision) -> Reason:
+def blocked_reason(task: Task, failure: Failure, decision: RetryDecision) -> Reason:
     """Why it is blocked; whoever had the re-run and fails again is never re-run by itself.
 
     A fault of ours is no failure of the integrated work, whatever was re-run before.
     """
     reason = decision.reason or Reason.UNKNOWN
-    if task.counts.reruns and reason in RERUNNABLE and not failure.ours:
+    if task.counts.reruns and reason in RERUNNABLE_REASONS and not failure.is_our_fault:
         return Reason.MAX_RETRIES_INTEGRATION
     return reason
 
@@ -344,10 +368,10 @@ def may_rerun(task: Task, failure: Failure, blocked: Reason) -> bool:
 
     What follows for a subtask is its group's business, whatever it has used up.
     """
-    if failure.code or not failure.retry_safe or task.take_over:
+    if failure.code or not failure.retry_safe or task.taken_over:
         return False
-    if task.parent or task.spec.patient:
-        return blocked in RERUNNABLE | {Reason.MAX_RETRIES_INTEGRATION}
+    if task.parent or task.spec.defers_escalation:
+        return blocked in RERUNNABLE_REASONS | {Reason.MAX_RETRIES_INTEGRATION}
     working = task.spec.kind in {TaskKind.CHANGE, TaskKind.REPORT}
     left = task.counts.reruns < task.spec.policy.reruns_max
-    return working and left and blocked in RERUNNABLE
+    return working and left and blocked in RERUNNABLE_REASONS

@@ -7,104 +7,108 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.core.decide import classification, escalation
-from yaoki.core.decide.failure_response import Moment, failing
+from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
 from yaoki.core.machine.events import (
     AgentFinished,
     AttemptStarted,
-    Blamed,
     Cancelled,
+    CulpritFound,
     Event,
+    JournalNote,
     Judged,
     Landed,
-    LandRefused,
-    Note,
+    LandingRefused,
+    LeaseReleased,
     Planned,
     Recalled,
-    Released,
     RowRefused,
-    check_finished,
+    check_finished_note,
 )
 from yaoki.core.machine.evolution import evolve
 from yaoki.core.model import (
-    GIT_CONFIG,
-    NO_CHANGE,
+    GIT_CONFIG_CHECK,
+    NO_CHANGE_CHECK,
     AgentExit,
     Failure,
-    Item,
-    Kind,
+    FailureKind,
+    FindingItem,
+    RecoveryStrategy,
     Stage,
-    Strategy,
     Task,
     TaskKind,
     Verdict,
 )
-from yaoki.core.model.report import (
-    Blame,
-    Conflicted,
-    Declined,
-    Faulted,
-    Interrupted,
-    LandedOn,
-    Lost,
-    Moved,
-    PlanMade,
-    Prepared,
-    Report,
-    Verified,
-    Worked,
+from yaoki.core.model.stage_report import (
+    AgentLost,
+    BisectResult,
+    BranchMoved,
+    CandidateVerified,
+    CommitLanded,
+    MergeConflicted,
+    PlanAccepted,
+    StageDeferred,
+    StageFaulted,
+    StageReport,
+    WorkCommitted,
+    WorkInterrupted,
+    WorktreePrepared,
 )
 
-PERSON = "person"
+PERSON_AGENT = "person"
 
 
-def decide(task: Task, report: Report, moment: Moment) -> tuple[Event, ...]:
+def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Event, ...]:
     """What follows from what a stage saw."""
-    if task.cancel_wanted and not isinstance(report, LandedOn):
+    if task.cancel_requested and not isinstance(report, CommitLanded):
         return (*_ended(task, report), Cancelled("cancelled by a person", _ref(report)))
-    if task.recall_wanted and not isinstance(report, LandedOn):
+    if task.recall_requested and not isinstance(report, CommitLanded):
         return (*_ended(task, report), Recalled("what it stands on was taken back", _ref(report)))
     match report:
-        case Prepared():
+        case WorktreePrepared():
             return _prepared(task, report)
-        case Worked():
+        case WorkCommitted():
             return _worked(task, report, moment)
-        case Verified():
+        case CandidateVerified():
             return _verified(task, report, moment)
-        case Conflicted(paths=paths):
-            items = tuple(Item(path, "conflicts with the run branch") for path in paths)
-            files = count(len(paths), "file conflicts", "files conflict")
+        case MergeConflicted(paths=paths):
+            items = tuple(FindingItem(path, "conflicts with the run branch") for path in paths)
+            files = format_count(len(paths), "file conflicts", "files conflict")
             words = f"{files} with the run branch: {', '.join(paths[:5])}"
-            failure = classification.failed(
-                Kind.CONFLICT, words, pattern="merge-conflict", items=items
+            failure = classification.make_failure(
+                FailureKind.CONFLICT, words, pattern="merge-conflict", items=items
             )
             failure = replace(failure, params={"conflictedFiles": list(paths[:100])})
-            return failing(task, failure, moment, _work(task.work.diff, report.tree))
-        case LandedOn():
+            return plan_retry_or_escalate(
+                task, failure, moment, _work(task.work.diff_digest, report.tree)
+            )
+        case CommitLanded():
             return _landed(task, report)
-        case PlanMade():
+        case PlanAccepted():
             names = tuple(spec.name for spec in report.specs)
-            planned = Planned(names, report.replaces, report.pause, specs=report.specs)
-            return (planned, *_landed(task, LandedOn(report.commit)))
-        case Moved():
+            planned = Planned(names, report.replaces, report.pause_reason, specs=report.specs)
+            return (planned, *_landed(task, CommitLanded(report.commit)))
+        case BranchMoved():
             return _moved(task, report, moment)
-        case Faulted(message=message, transient=transient, code=code, source=source):
-            fault = classification.fault(message, transient=transient, code=code)
-            return failing(task, replace(fault, source=source), moment)
-        case Lost(why=why, charged=charged):
-            kind = Kind.INCOMPLETE if charged else Kind.LOST
-            return failing(task, classification.failed(kind, why), moment)
-        case Interrupted(why=why):
-            return failing(task, classification.failed(Kind.LOST, why), moment)
-        case Declined(why=why, wait=wait):
+        case StageFaulted(message=message, transient=transient, code=code, source=source):
+            fault = classification.make_fault(message, transient=transient, code=code)
+            return plan_retry_or_escalate(task, replace(fault, source=source), moment)
+        case AgentLost(reason=why, counts_as_failure=charged):
+            kind = FailureKind.INCOMPLETE if charged else FailureKind.LOST
+            return plan_retry_or_escalate(task, classification.make_failure(kind, why), moment)
+        case WorkInterrupted(reason=why):
+            return plan_retry_or_escalate(
+                task, classification.make_failure(FailureKind.LOST, why), moment
+            )
+        case StageDeferred(reason=why, wait=wait):
             assert task.lease is not None, f"{task.id} is not held"
-            return (Released(task.lease.holder, task.lease.epoch, why, moment.now + wait),)
+            return (LeaseReleased(task.lease.holder, task.lease.epoch, why, moment.now + wait),)
 
 
-def _prepared(task: Task, report: Prepared) -> tuple[Event, ...]:
+def _prepared(task: Task, report: WorktreePrepared) -> tuple[Event, ...]:
     attempt = task.attempt + 1
-    agent = PERSON if task.take_over else (task.agent.name if task.agent else "")
+    agent = PERSON_AGENT if task.taken_over else (task.agent.name if task.agent else "")
     events: list[Event] = [
         AttemptStarted(
             attempt,
@@ -115,79 +119,93 @@ def _prepared(task: Task, report: Prepared) -> tuple[Event, ...]:
             report.fresh,
             report.tree,
             report.snapshot,
-            report.guards,
+            report.protected_hashes,
             report.head,
         )
     ]
     if report.warning:
-        events.append(Note("WARNING", {"message": report.warning}))
+        events.append(JournalNote("WARNING", {"message": report.warning}))
     if task.failure is not None:
         events.append(
-            Note(
+            JournalNote(
                 "RETRY_START",
                 {
-                    "retry_count": task.failed_tries,
+                    "retry_count": task.failed_attempts,
                     "previous_failure_type": task.failure.kind.value,
-                    "modification_hint": escalation.hint(task.feedback, task.spec.policy.hints),
+                    "modification_hint": escalation.retry_hint(
+                        task.feedback, task.spec.policy.hints
+                    ),
                 },
             )
         )
     return tuple(events)
 
 
-def _ref(report: Report) -> str:
+def _ref(report: StageReport) -> str:
     """Where the work is kept that somebody gave up."""
     match report:
-        case Worked(head=ref) | Interrupted(ref=ref):
+        case WorkCommitted(head=ref) | WorkInterrupted(saved_ref=ref):
             return ref
         case _:
             return ""
 
 
-def _ended(task: Task, report: Report) -> tuple[Event, ...]:
+def _ended(task: Task, report: StageReport) -> tuple[Event, ...]:
     """Of whatever comes afterwards: that an agent ran is told, with what it cost and did."""
-    if not isinstance(report, Worked):
+    if not isinstance(report, WorkCommitted):
         return ()
     changed = len(report.changed)
     finished = AgentFinished(
-        report.exit, report.head, report.tree, changed, report.diff, report.left_out
+        report.exit, report.head, report.tree, changed, report.diff_digest, report.left_out_files
     )
-    notes = [_disturbed(report.disturbed)] if report.disturbed and not task.take_over else []
-    if report.left_out:
-        notes.append(Note("WARNING", {"message": _left_out(task, report.left_out)}))
-    if report.tampered:
-        notes.append(Note("WARNING", {"message": _tampered(report)}))
+    notes = (
+        [_disturbed(report.changed_checkout)]
+        if report.changed_checkout and not task.taken_over
+        else []
+    )
+    if report.left_out_files:
+        notes.append(JournalNote("WARNING", {"message": _left_out(task, report.left_out_files)}))
+    if report.changed_git_config:
+        notes.append(JournalNote("WARNING", {"message": _tampered(report)}))
     return (finished, *notes)
 
 
 def _left_out(task: Task, names: tuple[str, ...]) -> str:
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    files = count(len(names), "new file")
+    files = format_count(len(names), "new file")
     return (
         f"{files} outside the task's scope left out of its work: {', '.join(names[:5])}{more}; "
         f"saved, see: yaoki recover {task.id}"
     )
 
 
-def _tampered(report: Worked) -> str:
+def _tampered(report: WorkCommitted) -> str:
     """Who did it cannot be told without a sandbox; who lives with it is asked."""
-    what = ", ".join(report.tampered)
+    what = ", ".join(report.changed_git_config)
     return f"git's own configuration changed while the agent was at work: {what}"
 
 
-def _worked(task: Task, report: Worked, moment: Moment) -> tuple[Event, ...]:
-    if report.tampered:
-        failure = classification.failed(Kind.ESCALATE_REQUIRED, _tampered(report), check=GIT_CONFIG)
-        ended = _ended(task, replace(report, tampered=()))
+def _worked(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tuple[Event, ...]:
+    if report.changed_git_config:
+        failure = classification.make_failure(
+            FailureKind.ESCALATE_REQUIRED, _tampered(report), check=GIT_CONFIG_CHECK
+        )
+        ended = _ended(task, replace(report, changed_git_config=()))
         # With the work in sight: a person may go on with it.
         kept = replace(task, work=replace(task.work, head=report.head))
-        return (*ended, *failing(kept, failure, moment, _work(report.diff, report.tree)))
+        return (
+            *ended,
+            *plan_retry_or_escalate(kept, failure, moment, _work(report.diff_digest, report.tree)),
+        )
     finished = _ended(task, report)
     failure_ = _before_verify(task, report.exit)
-    if failure_ is None and report.excess:
-        failure_ = classification.too_large(report.excess)
+    if failure_ is None and report.size_excess:
+        failure_ = classification.classify_oversize(report.size_excess)
     if failure_ is not None:
-        return (*finished, *failing(task, failure_, moment, _work(report.diff, report.tree)))
+        return (
+            *finished,
+            *plan_retry_or_escalate(task, failure_, moment, _work(report.diff_digest, report.tree)),
+        )
     return finished
 
 
@@ -197,85 +215,95 @@ def _work(diff: str, tree: str) -> str:
 
 
 def _before_verify(task: Task, exit_: AgentExit) -> Failure | None:
-    cut_off = classification.before_verify(exit_)
+    cut_off = classification.classify_before_verify(exit_)
     if cut_off is None and exit_.contradiction:
-        return classification.contradicted(task.spec.goal, exit_.contradiction)
+        return classification.classify_contradiction(task.spec.goal, exit_.contradiction)
     return cut_off
 
 
-def _disturbed(names: tuple[str, ...]) -> Note:
+def _disturbed(names: tuple[str, ...]) -> JournalNote:
     """Who did it cannot be told: people work in their checkout while a run goes on."""
     what = ", ".join(name.partition("/")[2] for name in names)
     refs = "your refs, " if any(name.startswith("checkout/refs/") for name in names) else ""
     yours = f"{refs}your checkout or your own settings"
     words = f"{yours} changed while the agent was at work: {what}"
     told = {"what": list(names), "message": f"{words}; if that was not you: git reflog, git status"}
-    return Note("CHECKOUT_CHANGED", told)
+    return JournalNote("CHECKOUT_CHANGED", told)
 
 
-def _verified(task: Task, report: Verified, moment: Moment) -> tuple[Event, ...]:
+def _verified(task: Task, report: CandidateVerified, moment: ClockAndChance) -> tuple[Event, ...]:
     verdict, exit_ = report.verdict, task.work.exit
-    done_nothing = not report.changed and not report.already
+    done_nothing = not report.changed and not report.is_already_landed
     unchanged = task.spec.kind is TaskKind.CHANGE and done_nothing
-    refuted = exit_ is not None and exit_.failed
+    refuted = exit_ is not None and exit_.reports_failure
     idle = unchanged and not _may_change_nothing(task)
     proven = verdict.passed and not refuted and not idle
     outcomes = {finding.check: finding.outcome.value for finding in verdict.findings}
     judged = Judged(proven, report.commit, report.onto, outcomes, unchanged)
-    told: list[Event] = [check_finished(f, report.commit) for f in verdict.findings]
+    told: list[Event] = [check_finished_note(f, report.commit) for f in verdict.findings]
     if proven:
         return (*told, judged)
-    failure = classification.of_verdict(verdict, exit_)
-    if report.blame is not None:
-        return (*told, judged, _blamed(report.blame, failure))
-    if verdict.passed and exit_ is not None and exit_.clean:
-        failure = classification.located(classification.of_idleness(exit_), report.elsewhere)
-        work = _work(task.work.diff, task.work.tree)
-        return (*told, judged, *failing(task, failure, moment, work))
-    final = failure.kind is Kind.ESCALATE_REQUIRED
-    theirs = failure.ours or bool(failure.account)
+    failure = classification.classify_verdict(verdict, exit_)
+    if report.bisect_result is not None:
+        return (*told, judged, _blamed(report.bisect_result, failure))
+    if verdict.passed and exit_ is not None and exit_.ended_cleanly:
+        failure = classification.add_work_location(
+            classification.classify_needless_run(exit_), report.work_elsewhere
+        )
+        work = _work(task.work.diff_digest, task.work.tree)
+        return (*told, judged, *plan_retry_or_escalate(task, failure, moment, work))
+    final = failure.kind is FailureKind.ESCALATE_REQUIRED
+    theirs = failure.is_our_fault or bool(failure.account)
     if unchanged and not theirs and not final and exit_ is not None:
-        nothing = classification.located(classification.of_nothing(exit_), report.elsewhere)
+        nothing = classification.add_work_location(
+            classification.classify_no_change(exit_), report.work_elsewhere
+        )
         failure = _with_findings(nothing, failure, verdict, exit_)
-    return (*told, judged, *failing(task, failure, moment, _work(task.work.diff, task.work.tree)))
+    return (
+        *told,
+        judged,
+        *plan_retry_or_escalate(
+            task, failure, moment, _work(task.work.diff_digest, task.work.tree)
+        ),
+    )
 
 
 def _may_change_nothing(task: Task) -> bool:
     """The plan says so, or a person does; an agent that did not come to its own end never."""
     exit_ = task.work.exit
-    allowed = task.spec.may_change_nothing and (exit_ is None or exit_.clean)
-    return allowed or NO_CHANGE in task.waivers or task.take_over
+    allowed = task.spec.may_change_nothing and (exit_ is None or exit_.ended_cleanly)
+    return allowed or NO_CHANGE_CHECK in task.waivers or task.taken_over
 
 
-def _blamed(blame: Blame, failure: Failure) -> Blamed:
+def _blamed(blame: BisectResult, failure: Failure) -> CulpritFound:
     """What the proof saw becomes the failure of the task whose landing did it."""
     beside = f" together with {', '.join(blame.partners)}" if blame.partners else ""
     words = f"passed alone; {failure.check} fails since it landed{beside}: {failure.message}"
-    told = classification.failed(
-        Kind.QUALITY_FAILURE,
+    told = classification.make_failure(
+        FailureKind.QUALITY_FAILURE,
         words,
         pattern=failure.pattern,
         check=failure.check,
         items=failure.items,
     )
     told = replace(told, params=failure.params, output=failure.output)
-    return Blamed(blame.culprit, blame.partners, blame.commit, blame.looked, told)
+    return CulpritFound(blame.culprit, blame.partners, blame.commit, blame.checked_commits, told)
 
 
-def sent_back(task: Task, moment: Moment) -> tuple[Event, ...]:
+def decide_after_revert(task: Task, moment: ClockAndChance) -> tuple[Event, ...]:
     """A blamed task whose work was taken back: tried again, or asked about, as after any failure.
 
     `task` is as it stands after UNLANDED.
     """
-    assert task.blame is not None, f"{task.id} is not blamed"
-    return failing(task, task.blame, moment)
+    assert task.revert_cause is not None, f"{task.id} is not blamed"
+    return plan_retry_or_escalate(task, task.revert_cause, moment)
 
 
-def row_refused(task: Task, words: str, moment: Moment) -> tuple[Event, ...]:
+def decide_row_refused(task: Task, words: str, moment: ClockAndChance) -> tuple[Event, ...]:
     """A row that claims more than is proven, or cannot be read: one question, no retry."""
     refused = RowRefused(words)
-    failure = classification.failed(Kind.ESCALATE_REQUIRED, words)
-    return (refused, *failing(evolve(task, refused), failure, moment))
+    failure = classification.make_failure(FailureKind.ESCALATE_REQUIRED, words)
+    return (refused, *plan_retry_or_escalate(evolve(task, refused), failure, moment))
 
 
 def _with_findings(
@@ -286,7 +314,7 @@ def _with_findings(
     The exit code is the agent's own: that of a check would be told as if it were.
     """
     told = replace(nothing, check=failure.check, output=failure.output)
-    if nothing.kind is not Kind.INCOMPLETE:
+    if nothing.kind is not FailureKind.INCOMPLETE:
         return told
     said = [finding.message for finding in verdict.findings if finding.check in {"Q5", "Q6"}]
     words = "; ".join((nothing.message, *said))
@@ -294,13 +322,13 @@ def _with_findings(
     return replace(told, message=words, items=failure.items, params=params)
 
 
-def _landed(task: Task, report: LandedOn) -> tuple[Event, ...]:
-    landed = Landed(report.commit, report.already)
-    if task.strategy is not None:
-        return (landed, _recovered(task, task.strategy))
-    if not task.failed_tries:
+def _landed(task: Task, report: CommitLanded) -> tuple[Event, ...]:
+    landed = Landed(report.commit, report.was_there_before)
+    if task.recovery_strategy is not None:
+        return (landed, _recovered(task, task.recovery_strategy))
+    if not task.failed_attempts:
         return (landed,)
-    return (landed, Note("RETRY_SUCCESS", _success(task)))
+    return (landed, JournalNote("RETRY_SUCCESS", _success(task)))
 
 
 def _success(task: Task) -> dict[str, object]:
@@ -308,7 +336,7 @@ def _success(task: Task) -> dict[str, object]:
     last = task.feedback
     waived = last.check if last and last.check in task.waivers else ""
     return {
-        "retry_count": task.failed_tries,
+        "retry_count": task.failed_attempts,
         "total_attempts": task.attempt,
         "final_status": "PASS",
         "cured": last.pattern if last and not waived else "",
@@ -316,22 +344,22 @@ def _success(task: Task) -> dict[str, object]:
     }
 
 
-def _recovered(group: Task, strategy: Strategy) -> Note:
+def _recovered(group: Task, strategy: RecoveryStrategy) -> JournalNote:
     told = {
         "strategy": strategy.value,
-        "recovered_subtasks": list(group.recovered),
-        "left_out_subtasks": list(group.left_out),
-        "final_status": "PARTIAL" if group.left_out else "PASS",
+        "recovered_subtasks": list(group.recovered_subtasks),
+        "left_out_subtasks": list(group.left_out_subtasks),
+        "final_status": "PARTIAL" if group.left_out_subtasks else "PASS",
     }
-    return Note("RECOVERY_COMPLETE", told)
+    return JournalNote("RECOVERY_COMPLETE", told)
 
 
-def _moved(task: Task, report: Moved, moment: Moment) -> tuple[Event, ...]:
+def _moved(task: Task, report: BranchMoved, moment: ClockAndChance) -> tuple[Event, ...]:
     """Verify again on the new head; a branch that never stands still is a fault of ours."""
-    refused = LandRefused(report.head, report.why)
-    if task.work.refused < task.spec.policy.landings_max:
+    refused = LandingRefused(report.head, report.reason)
+    if task.work.landing_refusals < task.spec.policy.landing_refusals_max:
         return (refused,)
-    times = count(task.work.refused + 1, "time")
+    times = format_count(task.work.landing_refusals + 1, "time")
     words = f"its landing was refused {times}, because other tasks land on the same branch"
-    failure = classification.fault(words, transient=True)
-    return (refused, *failing(replace(task, stage=Stage.VERIFY), failure, moment))
+    failure = classification.make_fault(words, transient=True)
+    return (refused, *plan_retry_or_escalate(replace(task, stage=Stage.VERIFY), failure, moment))

@@ -16,7 +16,8 @@ from operator import attrgetter
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from yaoki.core.machine import events
-from yaoki.core.model import AgentSpec, Catalogue, CheckSpec, Policy, Spec
+from yaoki.core.model import AgentSpec, Catalogue, CheckSpec, RetryPolicy, TaskSpec
+from yaoki.core.model.stored_word import stored_word
 
 Value = TypeVar("Value")
 Codec = Callable[[Any], Any]
@@ -52,23 +53,28 @@ def from_data(cls: type[Value], data: Any) -> Value:
     return made
 
 
-def part_to_data(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
+def fields_to_data(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
     """Some fields of a dataclass, those at their default left out."""
     held: Any = type(value)
     whole: dict[str, Any] = _encoder_of(held, names)(value)
     return whole
 
 
-def part_from_data(cls: Any, names: tuple[str, ...], data: Mapping[str, Any]) -> dict[str, Any]:
-    """What `part_to_data` wrote, as keyword arguments."""
+def fields_from_data(cls: Any, names: tuple[str, ...], data: Mapping[str, Any]) -> dict[str, Any]:
+    """What `fields_to_data` wrote, as keyword arguments."""
     known = _part_decoders(cls, names)
-    return {name: known[name](held) for name, held in data.items()}
+    return {known[word][0]: known[word][1](held) for word, held in data.items()}
 
 
 @cache
-def _part_decoders(cls: Any, names: tuple[str, ...]) -> dict[str, Codec]:
+def _part_decoders(cls: Any, names: tuple[str, ...]) -> dict[str, tuple[str, Codec]]:
+    """By stored word: the name of the field, and its decoder."""
     hints = get_type_hints(cls)
-    return {name: _decoder(hints[name]) for name in names}
+    return {
+        stored_word(f): (f.name, _decoder(hints[f.name]))
+        for f in fields(cls)
+        if not names or f.name in names
+    }
 
 
 _PLAIN = (str, int, float, bool, type(None))
@@ -80,9 +86,10 @@ def _encoder(cls: Any) -> Codec:
 
 @cache
 def _encoder_of(cls: Any, names: tuple[str, ...]) -> Codec:
-    rows = tuple((f.name, _default(f)) for f in fields(cls) if not names or f.name in names)
+    chosen = tuple(f for f in fields(cls) if not names or f.name in names)
+    rows = tuple((stored_word(f), _default(f)) for f in chosen)
     # One look for all fields at once; the second name is there because one alone gives no tuple.
-    every = attrgetter(*(name for name, _ in rows), "__class__")
+    every = attrgetter(*(f.name for f in chosen), "__class__")
 
     def encode(value: Any) -> dict[str, Any]:
         data: dict[str, Any] = {}
@@ -133,11 +140,10 @@ def _optional(hint: Any) -> Codec:
 
 
 def _dataclass_decoder(cls: Any) -> Codec:
-    hints = get_type_hints(cls)
-    known = {f.name: _decoder(hints[f.name]) for f in fields(cls)}
+    known = _part_decoders(cls, ())
 
     def decode(data: Mapping[str, Any]) -> Any:
-        return cls(**{name: known[name](held) for name, held in data.items()})
+        return cls(**{known[word][0]: known[word][1](held) for word, held in data.items()})
 
     return decode
 
@@ -145,11 +151,11 @@ def _dataclass_decoder(cls: Any) -> Codec:
 # ------------------------------------------------------------------ specifications by name
 
 _SHARED: Mapping[str, type[Any]] = {"checks": CheckSpec, "agents": AgentSpec}
-_BARE_POLICY = Policy(rules={})
+_BARE_POLICY = RetryPolicy(rules={})
 _BARE = {"name": "", "goal": ""}
 
 
-def spec_to_data(spec: Spec, catalogue: Catalogue) -> dict[str, Any]:
+def spec_to_data(spec: TaskSpec, catalogue: Catalogue) -> dict[str, Any]:
     """What the catalogue holds is named; anything else is written out."""
     data: dict[str, Any] = to_data(replace(spec, checks=(), agents=(), policy=_BARE_POLICY))
     for field in _SHARED:
@@ -160,7 +166,7 @@ def spec_to_data(spec: Spec, catalogue: Catalogue) -> dict[str, Any]:
     return data
 
 
-def _policy_name(spec: Spec, catalogue: Catalogue) -> str:
+def _policy_name(spec: TaskSpec, catalogue: Catalogue) -> str:
     names = (f"task:{spec.name}", "default")
     return next((n for n in names if catalogue.policies.get(n) == spec.policy), "")
 
@@ -169,7 +175,7 @@ def _name_or_data(item: Any, shelf: Mapping[str, Any]) -> Any:
     return item.name if shelf.get(item.name) == item else to_data(item)
 
 
-def spec_from_data(data: Mapping[str, Any], catalogue: Catalogue) -> Spec:
+def spec_from_data(data: Mapping[str, Any], catalogue: Catalogue) -> TaskSpec:
     made = dict(data)
     shared = {
         field: tuple(
@@ -179,45 +185,50 @@ def spec_from_data(data: Mapping[str, Any], catalogue: Catalogue) -> Spec:
         for field, cls in _SHARED.items()
     }
     named = made.pop("policy")
-    policy = catalogue.policies[named] if isinstance(named, str) else from_data(Policy, named)
+    policy = catalogue.policies[named] if isinstance(named, str) else from_data(RetryPolicy, named)
     return replace(
-        from_data(Spec, made), policy=policy, checks=shared["checks"], agents=shared["agents"]
+        from_data(TaskSpec, made), policy=policy, checks=shared["checks"], agents=shared["agents"]
     )
 
 
 # ------------------------------------------------------------------ events
 
-EVENTS: dict[str, type[Any]] = {
+EVENT_CLASSES: dict[str, type[Any]] = {
     name: cls
     for cls in vars(events).values()
     if isinstance(cls, type) and isinstance(name := getattr(cls, "NAME", None), str)
 }
 
 
-_TOLD_WHOLE = (events.RetryDecided, events.EscalateDecided, events.PromptSent, events.Held)
+_TOLD_WHOLE = (
+    events.RetryDecided,
+    events.EscalationDecided,
+    events.PromptSent,
+    events.AwaitingRerun,
+)
 
 
 def event_to_data(event: events.Event, catalogue: Catalogue) -> dict[str, Any]:
-    if isinstance(event, events.Note):
+    if isinstance(event, events.JournalNote):
         return {key: to_data(held) for key, held in event.data.items()}
     if isinstance(event, events.Submitted):
-        inherited = part_to_data(event, ("parent", "lineage", "counts", "spent_on"))
+        inherited = fields_to_data(event, ("parent", "lineage", "counts", "spend"))
         return {"n": event.n, "spec": spec_to_data(event.spec, catalogue), **inherited}
     if isinstance(event, events.Planned):
         # Each task stands in a line of its own.
         event = replace(event, specs=())
     if isinstance(event, _TOLD_WHOLE):
         # People and tools read these by name, so no field is left out, default or not.
-        return {field.name: to_data(getattr(event, field.name)) for field in fields(event)}
+        return {stored_word(field): to_data(getattr(event, field.name)) for field in fields(event)}
     data: dict[str, Any] = to_data(event)
     return data
 
 
 def event_from_data(name: str, data: Mapping[str, Any], catalogue: Catalogue) -> events.Event:
     """An event of a name that no class claims only tells."""
-    cls = EVENTS.get(name)
+    cls = EVENT_CLASSES.get(name)
     if cls is None:
-        return events.Note(name, data)
+        return events.JournalNote(name, data)
     if cls is events.Submitted:
         rest = from_data(events.Submitted, {**data, "spec": _BARE})
         return replace(rest, spec=spec_from_data(data["spec"], catalogue))

@@ -1,6 +1,6 @@
 """Events: what was concluded; each is written to the journal.
 
-An event's `NAME` is its name on the wire.  Events that only tell (`Note`) change
+An event's `NAME` is its name on the wire.  Events that only tell (`JournalNote`) change
 nothing in a task; all others have a case in `machine.evolve`.
 """
 
@@ -19,19 +19,20 @@ from yaoki.core.model import (
     Finding,
     Question,
     Reason,
-    Spec,
+    RecoveryStrategy,
     Spend,
     Stage,
-    Strategy,
     TaskId,
+    TaskSpec,
 )
+from yaoki.core.model.stored_word import stored_as
 
 # How many failures that the base has as well are named; their number stands in the message.
-KNOWN_MAX = 20
+KNOWN_FAILURES_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class Rationale:
     """The rule behind a decision, what it looked at, and what would have changed it."""
 
     rule: str = ""
@@ -45,11 +46,11 @@ class Submitted:
 
     NAME: ClassVar[str] = "TASK_SUBMITTED"
     n: int
-    spec: Spec
+    spec: TaskSpec
     parent: str = ""
     lineage: str = ""
     counts: Counts = field(default_factory=Counts)
-    spent_on: Spend = field(default_factory=Spend)
+    spend: Spend = field(default_factory=Spend, metadata=stored_as("spent_on"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class LeaseExpired:
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class LeaseReleased:
     """A worker gave its claim back in good order; the stage stays as it is.
 
     `due_at`: what the stage lacks may be there by then; nobody asks before.
@@ -96,7 +97,7 @@ class AttemptStarted:
     fresh: bool
     tree: str = ""
     snapshot: str = ""
-    guards: Mapping[str, str] = field(default_factory=dict)
+    protected_hashes: Mapping[str, str] = field(default_factory=dict, metadata=stored_as("guards"))
     head: str = ""
 
 
@@ -114,7 +115,7 @@ class PromptSent:
     steps: tuple[str, ...] = ()
     fault: str = ""
     bytes: int = 0
-    counted: bool = False
+    spend_counted: bool = field(default=False, metadata=stored_as("counted"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +124,9 @@ class AgentFinished:
     exit: AgentExit
     head: str
     tree: str
-    changed: int = 0
-    diff: str = ""
-    left_out: tuple[str, ...] = ()
+    changed_file_count: int = field(default=0, metadata=stored_as("changed"))
+    diff_digest: str = field(default="", metadata=stored_as("diff"))
+    left_out_files: tuple[str, ...] = field(default=(), metadata=stored_as("left_out"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class LandRefused:
+class LandingRefused:
     NAME: ClassVar[str] = "LAND_REFUSED"
     head: str
     why: str = ""
@@ -170,17 +171,17 @@ class RetryDecided:
     strategy: str = "continue"
     fresh: bool = False
     agent_index: int = 0
-    same_failures: int = 0
-    alike_failures: int = 0
-    tree: str = ""
-    kinds: tuple[str, ...] = ()
+    same_work_failures: int = field(default=0, metadata=stored_as("same_failures"))
+    same_fingerprint_failures: int = field(default=0, metadata=stored_as("alike_failures"))
+    work_digest: str = field(default="", metadata=stored_as("tree"))
+    failure_kinds: tuple[str, ...] = field(default=(), metadata=stored_as("kinds"))
     decision: str = "RETRY"
     failure_type: str = ""
-    why: Why = field(default_factory=Why)
+    why: Rationale = field(default_factory=Rationale)
 
 
 @dataclass(frozen=True, slots=True)
-class EscalateDecided:
+class EscalationDecided:
     NAME: ClassVar[str] = "ESCALATE_DECISION"
     failure: Failure
     blocked: Reason
@@ -188,31 +189,31 @@ class EscalateDecided:
     failure_summary: Mapping[str, Any]
     question: Question
     stage: Stage = Stage.PREPARE
-    same_failures: int = 0
-    alike_failures: int = 0
-    tree: str = ""
-    kinds: tuple[str, ...] = ()
+    same_work_failures: int = field(default=0, metadata=stored_as("same_failures"))
+    same_fingerprint_failures: int = field(default=0, metadata=stored_as("alike_failures"))
+    work_digest: str = field(default="", metadata=stored_as("tree"))
+    failure_kinds: tuple[str, ...] = field(default=(), metadata=stored_as("kinds"))
     current_retry_count: int = 0
     max_retries: int = 0
     decision: str = "ESCALATE"
-    why: Why = field(default_factory=Why)
+    why: Rationale = field(default_factory=Rationale)
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class AwaitingRerun:
     """The retries are used up; the one re-run from the run branch waits until all else rests."""
 
     NAME: ClassVar[str] = "RERUN_HELD"
     failure: Failure
     blocked: Reason
     stage: Stage = Stage.PREPARE
-    same_failures: int = 0
-    alike_failures: int = 0
-    tree: str = ""
-    kinds: tuple[str, ...] = ()
+    same_work_failures: int = field(default=0, metadata=stored_as("same_failures"))
+    same_fingerprint_failures: int = field(default=0, metadata=stored_as("alike_failures"))
+    work_digest: str = field(default="", metadata=stored_as("tree"))
+    failure_kinds: tuple[str, ...] = field(default=(), metadata=stored_as("kinds"))
     current_retry_count: int = 0
     max_retries: int = 0
-    why: Why = field(default_factory=Why)
+    why: Rationale = field(default_factory=Rationale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +223,7 @@ class RerunGranted:
     NAME: ClassVar[str] = "RERUN_GRANTED"
     head: str
     strategy: str = ""
-    why: Why = field(default_factory=Why)
+    why: Rationale = field(default_factory=Rationale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,10 +234,10 @@ class RecoveryStarted:
     """
 
     NAME: ClassVar[str] = "RECOVERY_START"
-    strategy: Strategy
+    strategy: RecoveryStrategy
     failed_subtasks: tuple[str, ...]
     succeeded_subtasks: tuple[str, ...]
-    why: Why = field(default_factory=Why)
+    why: Rationale = field(default_factory=Rationale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,23 +261,23 @@ class Planned:
     replaces: Mapping[str, str] = field(default_factory=dict)
     pause: str = ""
     by: str = ""
-    specs: tuple[Spec, ...] = ()
+    specs: tuple[TaskSpec, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Blamed:
+class CulpritFound:
     """A proof failed, and bisection found whose landing did it; that work is sent back."""
 
     NAME: ClassVar[str] = "TASK_BLAMED"
     culprit: TaskId
     partners: tuple[TaskId, ...]
     commit: str
-    looked: int
+    checked_commits: int = field(metadata=stored_as("looked"))
     failure: Failure
 
 
 @dataclass(frozen=True, slots=True)
-class Unlanded:
+class LandingReverted:
     """Landed work was taken back off its branch; the task waits again."""
 
     NAME: ClassVar[str] = "TASK_UNLANDED"
@@ -304,7 +305,7 @@ class CancelRequested:
 class Cancelled:
     NAME: ClassVar[str] = "TASK_CANCELLED"
     why: str = ""
-    kept: str = ""
+    saved_ref: str = field(default="", metadata=stored_as("kept"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +322,7 @@ class Recalled:
 
     NAME: ClassVar[str] = "TASK_RECALLED"
     why: str = ""
-    kept: str = ""
+    saved_ref: str = field(default="", metadata=stored_as("kept"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +334,7 @@ class UndoRequested:
 
     NAME: ClassVar[str] = "UNDO_REQUESTED"
     commit: str
-    blame: Failure | None = None
+    revert_cause: Failure | None = field(default=None, metadata=stored_as("blame"))
     how: str = ""
 
 
@@ -346,7 +347,7 @@ class UndoDropped:
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
+class UndoCompleted:
     """A person took landed work back off the run branch."""
 
     NAME: ClassVar[str] = "TASK_UNDONE"
@@ -366,7 +367,7 @@ class RowRefused:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class JournalNote:
     """Tells something and changes nothing; `name` is the name on the wire."""
 
     name: str
@@ -377,22 +378,22 @@ Event = (
     Submitted
     | Claimed
     | LeaseExpired
-    | Released
+    | LeaseReleased
     | AttemptStarted
     | PromptSent
     | AgentFinished
     | Judged
-    | LandRefused
+    | LandingRefused
     | Landed
     | RetryDecided
-    | EscalateDecided
-    | Held
+    | EscalationDecided
+    | AwaitingRerun
     | RerunGranted
     | RecoveryStarted
     | Replaced
     | Planned
-    | Blamed
-    | Unlanded
+    | CulpritFound
+    | LandingReverted
     | Answered
     | CancelRequested
     | Cancelled
@@ -400,18 +401,18 @@ Event = (
     | Recalled
     | UndoRequested
     | UndoDropped
-    | Undone
+    | UndoCompleted
     | RowRefused
-    | Note
+    | JournalNote
 )
 
 
-def name_of(event: Event) -> str:
-    return event.name if isinstance(event, Note) else event.NAME
+def event_name(event: Event) -> str:
+    return event.name if isinstance(event, JournalNote) else event.NAME
 
 
-def check_finished(finding: Finding, commit: str) -> Note:
-    return Note(
+def check_finished_note(finding: Finding, commit: str) -> JournalNote:
+    return JournalNote(
         "CHECK_FINISHED",
         {
             "check": finding.check,
@@ -421,7 +422,7 @@ def check_finished(finding: Finding, commit: str) -> Note:
             "pattern": finding.pattern,
             "message": finding.message,
             "tests": finding.params.get("passedCount"),
-            "known": list(finding.params.get("known", ()))[:KNOWN_MAX],
+            "known": list(finding.params.get("known", ()))[:KNOWN_FAILURES_MAX],
             "items": [
                 {"name": i.name, "message": i.message, "where": i.where} for i in finding.items
             ],

@@ -6,38 +6,38 @@ from yaoki.core.machine.events import (
     AgentFinished,
     Answered,
     AttemptStarted,
-    Blamed,
+    AwaitingRerun,
     Cancelled,
     CancelRequested,
     Claimed,
-    EscalateDecided,
+    CulpritFound,
+    EscalationDecided,
     Event,
-    Held,
+    JournalNote,
     Judged,
     Landed,
-    LandRefused,
+    LandingRefused,
+    LandingReverted,
     LeaseExpired,
-    Note,
+    LeaseReleased,
     Planned,
     PromptSent,
     Recalled,
     RecallRequested,
     RecoveryStarted,
-    Released,
     Replaced,
     RerunGranted,
     RetryDecided,
     RowRefused,
     Submitted,
+    UndoCompleted,
     UndoDropped,
-    Undone,
     UndoRequested,
-    Unlanded,
 )
 from yaoki.core.model import Stage, State, Task, TaskKind
 
 
-class Illegal(AssertionError):
+class IllegalEvent(AssertionError):
     """Our own mistake: an event that cannot happen to the task as it stands."""
 
 
@@ -48,9 +48,9 @@ def legal(task: Task, event: Event) -> bool:
         case Submitted():
             return False
         case Claimed(epoch=epoch):
-            startable = task.state is State.WAITING and not task.held
+            startable = task.state is State.WAITING and not task.awaiting_rerun
             return startable and epoch == task.epoch + 1
-        case LeaseExpired(epoch=epoch) | Released(epoch=epoch):
+        case LeaseExpired(epoch=epoch) | LeaseReleased(epoch=epoch):
             return active and epoch == task.epoch
         case AttemptStarted(attempt=attempt):
             return active and task.stage is Stage.PREPARE and attempt == task.attempt + 1
@@ -58,40 +58,40 @@ def legal(task: Task, event: Event) -> bool:
             return active and task.stage is Stage.WORK
         case Judged(passed=passed, commit=commit):
             return active and task.stage is Stage.VERIFY and (bool(commit) or not passed)
-        case LandRefused():
+        case LandingRefused():
             return active and task.stage is Stage.LAND
         case Landed(commit=commit):
-            return active and task.stage is Stage.LAND and commit == task.work.proven != ""
-        case RetryDecided() | Held():
-            return active or task.recalled
-        case EscalateDecided():
-            return active or task.recalled or task.held
+            return active and task.stage is Stage.LAND and commit == task.work.verified_commit != ""
+        case RetryDecided() | AwaitingRerun():
+            return active or task.decision_due
+        case EscalationDecided():
+            return active or task.decision_due or task.awaiting_rerun
         case RerunGranted():
-            return task.held
+            return task.awaiting_rerun
         case RecoveryStarted():
             return task.spec.kind is TaskKind.GROUP and task.state is State.WAITING
         case Replaced():
             # A proof that is done is replaced once the branch has moved on.
             proof = task.state is State.DONE and task.spec.kind is TaskKind.CHECK
-            return task.held or task.state is State.ESCALATED or proof
+            return task.awaiting_rerun or task.state is State.ESCALATED or proof
         case Planned(by=by):
-            planning = task.spec.kind is TaskKind.PLAN and not task.state.final
+            planning = task.spec.kind is TaskKind.PLAN and not task.state.is_final
             return planning and (bool(by) or (active and task.stage is Stage.LAND))
-        case Blamed():
+        case CulpritFound():
             return active and task.stage is Stage.VERIFY
-        case Unlanded():
+        case LandingReverted():
             return task.state is State.DONE
         case Answered():
             return task.state is State.ESCALATED
         case CancelRequested():
-            return not task.state.final
+            return not task.state.is_final
         case Cancelled():
-            return not task.state.final and task.cancel_wanted
+            return not task.state.is_final and task.cancel_requested
         case RecallRequested():
             return active
         case Recalled():
-            return active and task.recall_wanted
-        case UndoRequested() | Undone() | UndoDropped():
+            return active and task.recall_requested
+        case UndoRequested() | UndoCompleted() | UndoDropped():
             return task.state is State.DONE
-        case RowRefused() | Note():
+        case RowRefused() | JournalNote():
             return True

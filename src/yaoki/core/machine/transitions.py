@@ -6,29 +6,29 @@ from yaoki.core.machine.events import (
     AgentFinished,
     Answered,
     AttemptStarted,
-    EscalateDecided,
-    Held,
+    AwaitingRerun,
+    EscalationDecided,
     Judged,
     PromptSent,
     RetryDecided,
 )
 from yaoki.core.machine.fast_replace import replace
 from yaoki.core.model import (
-    CONTENT,
+    CONTENT_KINDS,
     Choice,
     Counts,
     Failure,
-    Kind,
+    FailureKind,
+    RecoveryStrategy,
     Stage,
     State,
-    Strategy,
     Task,
     TaskKind,
     Work,
 )
 
 
-def returned(task: Task, deliveries: int) -> Task:
+def apply_lease_ended(task: Task, deliveries: int) -> Task:
     """The claim is over and the stage stays: whoever claims next goes on there."""
     counts = replace(task.counts, deliveries=task.counts.deliveries + deliveries)
     return replace(task, state=State.WAITING, lease=None, counts=counts)
@@ -36,13 +36,13 @@ def returned(task: Task, deliveries: int) -> Task:
 
 def _delivered(task: Task) -> Counts:
     """Progress was made, so deliveries that never came back are forgiven."""
-    if task.forgiven.deliveries == task.counts.deliveries:
-        return task.forgiven
-    return replace(task.forgiven, deliveries=task.counts.deliveries)
+    if task.forgiven_counts.deliveries == task.counts.deliveries:
+        return task.forgiven_counts
+    return replace(task.forgiven_counts, deliveries=task.counts.deliveries)
 
 
-def started(task: Task, event: AttemptStarted) -> Task:
-    counts = replace(task.counts, executions=task.counts.executions + 1)
+def apply_attempt_started(task: Task, event: AttemptStarted) -> Task:
+    counts = replace(task.counts, attempts=task.counts.attempts + 1)
     no_agent = task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP}
     stage = Stage.VERIFY if no_agent else Stage.WORK
     work = Work(
@@ -51,44 +51,44 @@ def started(task: Task, event: AttemptStarted) -> Task:
         worktree=event.worktree,
         host=event.host,
         tree=event.tree,
-        guards=event.guards,
+        protected_hashes=event.protected_hashes,
     )
     return replace(
         task,
         stage=stage,
         attempt=event.attempt,
         counts=counts,
-        forgiven=_delivered(task),
+        forgiven_counts=_delivered(task),
         work=work,
-        fresh_next=False,
+        needs_fresh_worktree=False,
         session="" if event.fresh else task.session,
-        began_at=task.began_at or event.base,
+        first_base=task.first_base or event.base,
     )
 
 
-def prompted(task: Task, event: PromptSent) -> Task:
-    work = replace(task.work, started=True, counted=event.counted)
-    spent = task.spent_on.started() if event.counted else task.spent_on
-    return replace(task, work=work, spent_on=spent)
+def apply_prompt_sent(task: Task, event: PromptSent) -> Task:
+    work = replace(task.work, prompt_sent=True, spend_counted=event.spend_counted)
+    spent = task.spend.with_start() if event.spend_counted else task.spend
+    return replace(task, work=work, spend=spent)
 
 
-def finished(task: Task, event: AgentFinished) -> Task:
+def apply_agent_finished(task: Task, event: AgentFinished) -> Task:
     work = replace(
         task.work,
         head=event.head,
         tree=event.tree,
-        diff=event.diff,
+        diff_digest=event.diff_digest,
         exit=event.exit,
-        changed=event.changed,
-        left_out=event.left_out,
+        changed_file_count=event.changed_file_count,
+        left_out_files=event.left_out_files,
     )
-    spent = task.spent_on
+    spent = task.spend
     return replace(
         task,
         stage=Stage.VERIFY,
         work=work,
-        forgiven=_delivered(task),
-        spent_on=spent.ended(event.exit) if task.work.counted else spent.plus(event.exit),
+        forgiven_counts=_delivered(task),
+        spend=spent.with_end(event.exit) if task.work.spend_counted else spent.with_run(event.exit),
         session=_session(task, event),
     )
 
@@ -101,83 +101,93 @@ def _session(task: Task, event: AgentFinished) -> str:
     return "" if event.exit.limit in _OVER else event.exit.session or task.session
 
 
-def judged(task: Task, event: Judged) -> Task:
+def apply_judgment(task: Task, event: Judged) -> Task:
     if not event.passed:
         return task
-    work = replace(task.work, proven=event.commit, onto=event.onto)
-    return replace(task, stage=Stage.LAND, work=work, forgiven=_delivered(task))
+    work = replace(task.work, verified_commit=event.commit, onto=event.onto)
+    return replace(task, stage=Stage.LAND, work=work, forgiven_counts=_delivered(task))
 
 
 def _counted(counts: Counts, failure: Failure) -> Counts:
-    if failure.ours:
+    if failure.is_our_fault:
         return replace(counts, faults=counts.faults + 1)
-    failures = {**counts.failures, failure.kind.value: counts.of(failure.kind) + 1}
-    lost = 1 if failure.kind is Kind.LOST else 0
+    failures = {**counts.failures, failure.kind.value: counts.failures_of(failure.kind) + 1}
+    lost = 1 if failure.kind is FailureKind.LOST else 0
     return replace(counts, failures=failures, interruptions=counts.interruptions + lost)
 
 
-def _failed(task: Task, event: RetryDecided | EscalateDecided | Held) -> Task:
+def _failed(task: Task, event: RetryDecided | EscalationDecided | AwaitingRerun) -> Task:
     """What all ends of an attempt share: the failure is counted and remembered, once."""
-    if task.held:
-        return replace(task, held=False)
+    if task.awaiting_rerun:
+        return replace(task, awaiting_rerun=False)
     failure = event.failure
-    content = failure.kind in CONTENT and not failure.ours
+    content = failure.kind in CONTENT_KINDS and not failure.is_our_fault
     # A landing that failed for a reason of ours is repeated, so it keeps what it has to land.
-    unproven = replace(task.work, proven="", onto="")
+    unproven = replace(task.work, verified_commit="", onto="")
     return replace(
         task,
         lease=None,
         stage=event.stage,
-        take_over=task.take_over and (failure.ours or bool(failure.account)),
+        taken_over=task.taken_over and (failure.is_our_fault or bool(failure.account)),
         counts=_counted(task.counts, failure),
         failure=failure,
         feedback=failure if content else task.feedback,
-        same_failures=event.same_failures if content else task.same_failures,
-        kinds=event.kinds,
-        alike_failures=event.alike_failures if content else task.alike_failures,
-        failed_tree=event.tree if content else task.failed_tree,
+        same_work_failures=event.same_work_failures if content else task.same_work_failures,
+        failure_kinds=event.failure_kinds,
+        same_fingerprint_failures=event.same_fingerprint_failures
+        if content
+        else task.same_fingerprint_failures,
+        failed_work_digest=event.work_digest if content else task.failed_work_digest,
         work=task.work if event.stage is Stage.LAND else unproven,
-        recalled=False,
-        blame=None,
+        decision_due=False,
+        revert_cause=None,
     )
 
 
-def held(task: Task, event: Held) -> Task:
+def apply_awaiting_rerun(task: Task, event: AwaitingRerun) -> Task:
     """No claim takes it; whoever looks when everything rests grants the re-run or asks."""
     failed = _failed(task, event)
-    return replace(failed, state=State.WAITING, held=True, reason=event.blocked, due_at=None)
+    return replace(
+        failed, state=State.WAITING, awaiting_rerun=True, reason=event.blocked, due_at=None
+    )
 
 
-def granted(task: Task) -> Task:
+def apply_rerun_granted(task: Task) -> Task:
     counts = replace(task.counts, reruns=task.counts.reruns + 1)
     return replace(
         task,
-        held=False,
-        rerun=True,
-        began_at="",
+        awaiting_rerun=False,
+        is_rerun=True,
+        first_base="",
         counts=counts,
         reason=None,
         stage=Stage.PREPARE,
-        fresh_next=True,
-        same_failures=0,
-        alike_failures=0,
-        failed_tree="",
+        needs_fresh_worktree=True,
+        same_work_failures=0,
+        same_fingerprint_failures=0,
+        failed_work_digest="",
     )
 
 
-def recovering(task: Task, strategy: Strategy, failed: tuple[str, ...]) -> Task:
+def apply_recovery_started(task: Task, strategy: RecoveryStrategy, failed: tuple[str, ...]) -> Task:
     """A group goes on after `failed` failed: they are tried again, or it lands without them.
 
     A subtask that was tried again and failed again was not recovered.
     """
     counts = replace(task.counts, reruns=task.counts.reruns + 1)
-    if strategy is not Strategy.PARTIAL_COMMIT:
-        return replace(task, counts=counts, strategy=strategy, recovered=failed)
-    recovered = tuple(one for one in task.recovered if one not in failed)
-    return replace(task, counts=counts, strategy=strategy, recovered=recovered, left_out=failed)
+    if strategy is not RecoveryStrategy.PARTIAL_COMMIT:
+        return replace(task, counts=counts, recovery_strategy=strategy, recovered_subtasks=failed)
+    recovered = tuple(one for one in task.recovered_subtasks if one not in failed)
+    return replace(
+        task,
+        counts=counts,
+        recovery_strategy=strategy,
+        recovered_subtasks=recovered,
+        left_out_subtasks=failed,
+    )
 
 
-def blamed(task: Task) -> Task:
+def apply_culprit_found(task: Task) -> Task:
     """A proof of the run is over, for the next one looks at another commit; a group waits again
     for the subtask that is sent back.
     """
@@ -186,47 +196,47 @@ def blamed(task: Task) -> Task:
     return replace(task, state=State.WAITING, lease=None, stage=Stage.PREPARE, work=Work())
 
 
-def unlanded(task: Task) -> Task:
+def apply_landing_reverted(task: Task) -> Task:
     return replace(
         task,
         state=State.WAITING,
         stage=Stage.PREPARE,
-        landed="",
-        undo_wanted=False,
-        recalled=task.blame is not None,
-        began_at="",
-        fresh_next=True,
+        landed_commit="",
+        undo_requested=False,
+        decision_due=task.revert_cause is not None,
+        first_base="",
+        needs_fresh_worktree=True,
         due_at=None,
         work=Work(),
     )
 
 
-def row_refused(task: Task) -> Task:
+def apply_row_refused(task: Task) -> Task:
     """As after a landing that was taken back, whatever the row said; a person is asked at once."""
     return replace(
-        unlanded(task),
+        apply_landing_reverted(task),
         lease=None,
-        held=False,
-        recalled=True,
-        recall_wanted=False,
-        take_over=False,
-        blame=None,
+        awaiting_rerun=False,
+        decision_due=True,
+        recall_requested=False,
+        taken_over=False,
+        revert_cause=None,
         reason=None,
         question=None,
     )
 
 
-def retried(task: Task, event: RetryDecided) -> Task:
+def apply_retry(task: Task, event: RetryDecided) -> Task:
     return replace(
         _failed(task, event),
         state=State.WAITING,
         due_at=event.due_at,
         agent_index=event.agent_index,
-        fresh_next=event.fresh or task.fresh_next,
+        needs_fresh_worktree=event.fresh or task.needs_fresh_worktree,
     )
 
 
-def escalated(task: Task, event: EscalateDecided) -> Task:
+def apply_escalation(task: Task, event: EscalationDecided) -> Task:
     return replace(
         _failed(task, event),
         state=State.ESCALATED,
@@ -237,12 +247,12 @@ def escalated(task: Task, event: EscalateDecided) -> Task:
 
 def _accepted(work: Work) -> Work:
     """A person who waives a check has read the agent's own words beside it."""
-    if work.exit is None or not work.exit.failed:
+    if work.exit is None or not work.exit.reports_failure:
         return work
-    return replace(work, exit=replace(work.exit, failed=False))
+    return replace(work, exit=replace(work.exit, reports_failure=False))
 
 
-def answered(task: Task, event: Answered) -> Task:
+def apply_answer(task: Task, event: Answered) -> Task:
     """A person's answer gives a fresh budget; what was used stays counted."""
     if event.choice is Choice.ABORT:
         return replace(task, state=State.CANCELLED, question=None)
@@ -252,18 +262,18 @@ def answered(task: Task, event: Answered) -> Task:
         due_at=None,
         reason=None,
         question=None,
-        forgiven=task.counts,
-        forgiven_spend=task.spent_on,
-        same_failures=0,
-        alike_failures=0,
-        failed_tree="",
-        rerun=False,
+        forgiven_counts=task.counts,
+        forgiven_spend=task.spend,
+        same_work_failures=0,
+        same_fingerprint_failures=0,
+        failed_work_digest="",
+        is_rerun=False,
     )
     match event.choice:
         case Choice.RETRY:
-            return replace(asked, words=event.words, take_over=False)
+            return replace(asked, answer_text=event.words, taken_over=False)
         case Choice.DONE:
-            return replace(asked, stage=Stage.PREPARE, take_over=True, fresh_next=False)
+            return replace(asked, stage=Stage.PREPARE, taken_over=True, needs_fresh_worktree=False)
         case Choice.WAIVE:
             stage = Stage.VERIFY if task.work.head else Stage.PREPARE
             waivers = tuple(dict.fromkeys((*task.waivers, event.check)))

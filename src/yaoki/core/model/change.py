@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from yaoki.core.model import TaskKind
 
 # Of one change so much is read; the criteria fail, by name, on what is beyond.
-FILES_MAX = 20_000
-BYTES_MAX = 64 << 20
+CHANGED_FILES_MAX = 20_000
+CHANGED_BYTES_MAX = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +24,20 @@ class Change:
     before: str | None
     after: str | None
     added: tuple[tuple[int, str], ...]
-    unread: bool = False
+    was_skipped: bool = False
     mode_before: str = ""
     mode_after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Claims:
+class ChangeContext:
     """What the plan expects, what the agent said at the end, and what is known to be true.
 
     `checks_passed` None: they did not run.  `report` is the text a report task left.
     """
 
     files_expected: tuple[str, ...] = ()
-    said: str = ""
+    agent_output: str = ""
     changed: bool = True
     checks_passed: bool | None = None
     kind: TaskKind = TaskKind.CHANGE

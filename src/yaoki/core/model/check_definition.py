@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from yaoki.core.model import Item
+from yaoki.core.model import FindingItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,23 +18,23 @@ class TreeView:
 
     paths: frozenset[str]
     read: Callable[[str], str | None]
-    ids: Mapping[str, str] = field(default_factory=dict)
+    blob_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Folding:
+class ParametrizedTests:
     """Tests that became cases of a loop and ask the same there; `into` counts its new tests."""
 
     names: frozenset[str] = frozenset()
-    into: int = 0
+    new_test_count: int = 0
 
     @property
-    def fewer(self) -> int:
+    def fewer_tests(self) -> int:
         """So many tests less a runner counts for that."""
-        return max(0, len(self.names) - self.into)
+        return max(0, len(self.names) - self.new_test_count)
 
 
-NOT_FOLDED = Folding()
+NO_PARAMETRIZED_TESTS = ParametrizedTests()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,6 @@ class DefinitionReview:
     why a runner may count fewer tests than before.
     """
 
-    weakened: tuple[Item, ...] = ()
+    weakened: tuple[FindingItem, ...] = ()
     undecided: tuple[str, ...] = ()
-    folding: Folding = NOT_FOLDED
+    parametrized: ParametrizedTests = NO_PARAMETRIZED_TESTS

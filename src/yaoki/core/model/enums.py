@@ -9,7 +9,7 @@ RunId = NewType("RunId", str)
 TaskId = NewType("TaskId", str)
 
 # The task that proves a plan's done_when; later proofs of the same run are numbered.
-DONE_WHEN = "done_when"
+FINAL_CHECK_NAME = "done_when"
 
 # How often the planner may be asked again about one run, and about one lineage of tasks.
 REPLANS_MAX = 3
@@ -24,12 +24,12 @@ JUDGE_TRIES_MAX = 3
 CHECK_ENTRY_POINTS = "yaoki.checks"
 
 # What must hold of any change, whatever the plan checks; a person may waive each by its name.
-GIT_CONFIG = "git-config"
+GIT_CONFIG_CHECK = "git-config"
 # A task that changed nothing although its checks pass: a person may accept it as done.
-NO_CHANGE = "no-change"
-BUILT_IN = (
-    GIT_CONFIG,
-    NO_CHANGE,
+NO_CHANGE_CHECK = "no-change"
+BUILT_IN_CHECKS = (
+    GIT_CONFIG_CHECK,
+    NO_CHANGE_CHECK,
     *("scope", "mass-deletion", "conflict-markers", "test-integrity", "links", "gamed", "secrets"),
     "session-files",
     *("Q1", "Q2", "Q3", "Q4", "Q5", "Q6"),
@@ -48,7 +48,7 @@ class State(StrEnum):
     REPLACED = "REPLACED"
 
     @property
-    def final(self) -> bool:
+    def is_final(self) -> bool:
         return self in {State.DONE, State.CANCELLED, State.REPLACED}
 
 
@@ -74,7 +74,7 @@ class TaskKind(StrEnum):
 
 
 @unique
-class Kind(StrEnum):
+class FailureKind(StrEnum):
     """The class of a failure."""
 
     INCOMPLETE = "INCOMPLETE"
@@ -90,7 +90,9 @@ class Kind(StrEnum):
 
 
 # Failures of what the agent made: they are told to the agent in the next prompt.
-CONTENT = frozenset({Kind.INCOMPLETE, Kind.QUALITY_FAILURE, Kind.TIMEOUT, Kind.CONFLICT})
+CONTENT_KINDS = frozenset(
+    {FailureKind.INCOMPLETE, FailureKind.QUALITY_FAILURE, FailureKind.TIMEOUT, FailureKind.CONFLICT}
+)
 
 
 @unique
@@ -110,7 +112,7 @@ class Reason(StrEnum):
 
 
 @unique
-class Source(StrEnum):
+class FaultSource(StrEnum):
     """Whose fault a fault of ours is, where that is known."""
 
     GIT = "git"
@@ -128,7 +130,7 @@ class Choice(StrEnum):
 
 
 @unique
-class Strategy(StrEnum):
+class RecoveryStrategy(StrEnum):
     """How a group goes on after some of its subtasks failed."""
 
     RETRY_FAILED_ONLY = "RETRY_FAILED_ONLY"

@@ -7,11 +7,19 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from yaoki.core.model.enums import BUILT_IN, Kind, OnFailure, Outcome, Reason, Source
+from yaoki.core.model.enums import (
+    BUILT_IN_CHECKS,
+    FailureKind,
+    FaultSource,
+    OnFailure,
+    Outcome,
+    Reason,
+)
+from yaoki.core.model.stored_word import stored_as
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class FindingItem:
     """One detail of a failing check: a test, a file, a line.
 
     `more` is above zero in the item that ends a list which was cut: so many are not listed.
@@ -20,7 +28,7 @@ class Item:
     name: str
     message: str = ""
     where: str = ""
-    more: int = 0
+    unlisted_count: int = field(default=0, metadata=stored_as("more"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +49,7 @@ class Finding:
     on_failure: OnFailure = OnFailure.RETRY
     pattern: str = ""
     message: str = ""
-    items: tuple[Item, ...] = ()
+    items: tuple[FindingItem, ...] = ()
     params: Mapping[str, Any] = field(default_factory=dict)
     exit_code: int | None = None
     output: str = ""
@@ -52,20 +60,20 @@ class Finding:
     retry_after: timedelta | None = None
     account: str = ""
     fault: str = ""
-    passing: tuple[str, ...] = ()
-    proves: bool = True
+    passing_tests: tuple[str, ...] = field(default=(), metadata=stored_as("passing"))
+    can_fail: bool = field(default=True, metadata=stored_as("proves"))
     replan: bool = False
 
     @property
-    def settled(self) -> bool:
+    def is_acceptable(self) -> bool:
         """Does this finding let the list go on?"""
         return self.outcome not in {Outcome.FAILED, Outcome.BROKEN} or not self.required
 
     @property
-    def proof(self) -> bool:
+    def is_proof(self) -> bool:
         """Does this finding alone prove something of the work?"""
         good = self.outcome in {Outcome.PASSED, Outcome.FLAKY, Outcome.WAIVED}
-        return good and self.required and self.proves and self.check not in BUILT_IN
+        return good and self.required and self.can_fail and self.check not in BUILT_IN_CHECKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +89,19 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        return any(f.proof for f in self.findings) and all(f.settled for f in self.findings)
+        return any(f.is_proof for f in self.findings) and all(
+            f.is_acceptable for f in self.findings
+        )
 
     @property
-    def failing(self) -> Finding | None:
-        return next((f for f in self.findings if not f.settled), None)
+    def first_failing(self) -> Finding | None:
+        return next((f for f in self.findings if not f.is_acceptable), None)
 
 
-CUT_OFF = frozenset({"cancel", "lease", "stop"})
+CUT_OFF_CAUSES = frozenset({"cancel", "lease", "stop"})
 
 
-def ending(code: int | None, signal: int | None, ended_by: str) -> str:
+def describe_exit(code: int | None, signal: int | None, ended_by: str) -> str:
     """An end that deserves a word even where the work was proven."""
     if ended_by:
         return f"ended by its {ended_by}" if ended_by == "deadline" else f"ended: {ended_by}"
@@ -126,7 +136,7 @@ class AgentExit:
     seconds: float = 0.0
     output_bytes: int = 0
     output_bytes_max: int = 0
-    error: str = ""
+    stderr_tail: str = field(default="", metadata=stored_as("error"))
     question: str = ""
     retry_after: timedelta | None = None
     limit: str = ""
@@ -135,30 +145,30 @@ class AgentExit:
     start_error: str = ""
     start_fault: bool = False
     start_denied: bool = False
-    failed: bool = False
-    claim: str = ""
+    reports_failure: bool = field(default=False, metadata=stored_as("failed"))
+    failure_claim: str = field(default="", metadata=stored_as("claim"))
     unreadable: str = ""
     contradiction: str = ""
     report_bytes: int = 0
-    said: str = ""
+    output_tail: str = field(default="", metadata=stored_as("said"))
     cost: float | None = None
     tokens: int | None = None
     turns: int | None = None
 
     @property
-    def cut_off(self) -> bool:
+    def was_cut_off(self) -> bool:
         """Ended for our own reasons: nobody knows what it would have done, only what it cost."""
-        return self.ended_by in CUT_OFF
+        return self.ended_by in CUT_OFF_CAUSES
 
     @property
-    def ending(self) -> str:
+    def exit_description(self) -> str:
         """How it ended, where that was not by itself with exit code 0; else empty."""
-        return ending(self.code, self.signal, self.ended_by)
+        return describe_exit(self.code, self.signal, self.ended_by)
 
     @property
-    def clean(self) -> bool:
+    def ended_cleanly(self) -> bool:
         """Nothing it left behind says that it did not come to its own end."""
-        bad = self.ended_by or self.start_error or self.limit or self.failed
+        bad = self.ended_by or self.start_error or self.limit or self.reports_failure
         return self.code == 0 and not bad
 
 
@@ -170,19 +180,19 @@ class Failure:
     of ours failed.  `replan`: a planner is asked first, if the run has one.
     """
 
-    kind: Kind
+    kind: FailureKind
     message: str
     pattern: str = ""
     check: str = ""
-    items: tuple[Item, ...] = ()
+    items: tuple[FindingItem, ...] = ()
     params: Mapping[str, Any] = field(default_factory=dict)
     output: str = ""
     fingerprint: str = ""
     retry_after: timedelta | None = None
     retry_safe: bool = True
-    ours: bool = False
+    is_our_fault: bool = field(default=False, metadata=stored_as("ours"))
     reason: Reason | None = None
     code: str = ""
     account: str = ""
-    source: Source | None = None
+    source: FaultSource | None = None
     replan: bool = False

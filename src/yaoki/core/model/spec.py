@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from yaoki.core.model.enums import Kind, OnFailure, TaskKind
+from yaoki.core.model.enums import FailureKind, OnFailure, TaskKind
+from yaoki.core.model.stored_word import stored_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +31,18 @@ class RetryRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class RetryPolicy:
     """The retry rules of one task.  A kind without a rule is not retried."""
 
-    rules: Mapping[Kind, RetryRule]
+    rules: Mapping[FailureKind, RetryRule]
     content_retries_max: int = 3
     total_attempts_max: int = 12
     faults_max: int = 3
     deliveries_max: int = 5
-    landings_max: int = 10
+    landing_refusals_max: int = field(default=10, metadata=stored_as("landings_max"))
     reruns_max: int = 1
     rate_limit_wait_max: timedelta = timedelta(hours=6)
-    hints: Mapping[Kind, str] = field(default_factory=dict)
+    hints: Mapping[FailureKind, str] = field(default_factory=dict)
     message_max: int = 500
     trace_link: bool = True
 
@@ -113,7 +114,7 @@ class AgentSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Fill:
+class PlanningBrief:
     """What a plan task may make.  `role`: goal, phase, replan, iteration or task.
 
     `deadline` counts from when it can start; zero is none.  `iteration`: which one it plans.
@@ -128,7 +129,7 @@ class Fill:
 
 
 @dataclass(frozen=True, slots=True)
-class Spec:
+class TaskSpec:
     """A task as the plan gives it: frozen at submit, changed only by a new revision.
 
     `group` names the group it is a subtask of.  Of a group: `atomic` is all or nothing, `partial`
@@ -150,7 +151,7 @@ class Spec:
     required: bool = True
     timeout: timedelta = timedelta(hours=1)
     hang: timedelta = timedelta(minutes=10)
-    policy: Policy = field(default_factory=lambda: Policy(rules={}))
+    policy: RetryPolicy = field(default_factory=lambda: RetryPolicy(rules={}))
     setup: tuple[tuple[str, ...], ...] = ()
     setup_inputs: tuple[str, ...] = ()
     may_change_nothing: bool = False
@@ -166,7 +167,7 @@ class Spec:
     group: str = ""
     atomic: bool = False
     partial: bool = False
-    fill: Fill | None = None
-    patient: bool = False
+    planning_brief: PlanningBrief | None = field(default=None, metadata=stored_as("fill"))
+    defers_escalation: bool = field(default=False, metadata=stored_as("patient"))
     tags: tuple[str, ...] = ()
     iteration: int = 0

@@ -7,19 +7,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from yaoki.core.model.enums import (
-    CONTENT,
+    CONTENT_KINDS,
     Choice,
-    Kind,
+    FailureKind,
     Reason,
+    RecoveryStrategy,
     RunId,
     Stage,
     State,
-    Strategy,
     TaskId,
     TaskKind,
 )
 from yaoki.core.model.outcome import AgentExit, Failure
-from yaoki.core.model.spec import AgentSpec, CheckSpec, Policy, Spec
+from yaoki.core.model.spec import AgentSpec, CheckSpec, RetryPolicy, TaskSpec
+from yaoki.core.model.stored_word import stored_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +43,20 @@ class Counts:
     interruptions: int = 0
     reruns: int = 0
     replans: int = 0
-    executions: int = 0
-    landings: int = 0
+    attempts: int = field(default=0, metadata=stored_as("executions"))
+    refused_landings: int = field(default=0, metadata=stored_as("landings"))
 
-    def of(self, kind: Kind) -> int:
+    def failures_of(self, kind: FailureKind) -> int:
         return self.failures.get(kind.value, 0)
 
     @property
-    def total(self) -> int:
+    def total_failures(self) -> int:
         """Failed tries; an interruption is not one."""
-        return sum(n for kind, n in self.failures.items() if kind != Kind.LOST)
+        return sum(n for kind, n in self.failures.items() if kind != FailureKind.LOST)
 
     @property
-    def content(self) -> int:
-        return sum(self.of(kind) for kind in CONTENT)
+    def content_failures(self) -> int:
+        return sum(self.failures_of(kind) for kind in CONTENT_KINDS)
 
 
 @dataclass(frozen=True)
@@ -71,16 +72,16 @@ class Spend:
     attempts: int = 0
     unknown: int = 0
 
-    def started(self) -> Spend:
+    def with_start(self) -> Spend:
         """One more run, of which nothing is known yet."""
         return replace(self, attempts=self.attempts + 1, unknown=self.unknown + 1)
 
-    def ended(self, exit_: AgentExit) -> Spend:
+    def with_end(self, exit_: AgentExit) -> Spend:
         """What a run that was counted at its start has told of itself."""
-        whole = self.plus(exit_)
+        whole = self.with_run(exit_)
         return replace(whole, attempts=whole.attempts - 1, unknown=whole.unknown - 1)
 
-    def plus(self, exit_: AgentExit) -> Spend:
+    def with_run(self, exit_: AgentExit) -> Spend:
         """One more run, of which the start was not counted."""
         untold = exit_.cost is None or exit_.tokens is None
         return Spend(
@@ -110,18 +111,18 @@ class Work:
 
     base: str = ""
     head: str = ""
-    proven: str = ""
+    verified_commit: str = field(default="", metadata=stored_as("proven"))
     onto: str = ""
     worktree: str = ""
     host: str = ""
     tree: str = ""
-    diff: str = ""
-    guards: Mapping[str, str] = field(default_factory=dict)
-    started: bool = False
-    counted: bool = False
-    changed: int = 0
-    refused: int = 0
-    left_out: tuple[str, ...] = ()
+    diff_digest: str = field(default="", metadata=stored_as("diff"))
+    protected_hashes: Mapping[str, str] = field(default_factory=dict, metadata=stored_as("guards"))
+    prompt_sent: bool = field(default=False, metadata=stored_as("started"))
+    spend_counted: bool = field(default=False, metadata=stored_as("counted"))
+    changed_file_count: int = field(default=0, metadata=stored_as("changed"))
+    landing_refusals: int = field(default=0, metadata=stored_as("refused"))
+    left_out_files: tuple[str, ...] = field(default=(), metadata=stored_as("left_out"))
     exit: AgentExit | None = None
 
 
@@ -150,7 +151,7 @@ class Task:
     id: TaskId
     run_id: RunId
     n: int
-    spec: Spec
+    spec: TaskSpec
     state: State = State.WAITING
     stage: Stage = Stage.PREPARE
     attempt: int = 0
@@ -158,38 +159,38 @@ class Task:
     lease: Lease | None = None
     due_at: datetime | None = None
     counts: Counts = field(default_factory=Counts)
-    forgiven: Counts = field(default_factory=Counts)
+    forgiven_counts: Counts = field(default_factory=Counts, metadata=stored_as("forgiven"))
     work: Work = field(default_factory=Work)
     failure: Failure | None = None
     feedback: Failure | None = None
-    failed_tree: str = ""
-    same_failures: int = 0
-    alike_failures: int = 0
-    kinds: tuple[str, ...] = ()
+    failed_work_digest: str = field(default="", metadata=stored_as("failed_tree"))
+    same_work_failures: int = field(default=0, metadata=stored_as("same_failures"))
+    same_fingerprint_failures: int = field(default=0, metadata=stored_as("alike_failures"))
+    failure_kinds: tuple[str, ...] = field(default=(), metadata=stored_as("kinds"))
     agent_index: int = 0
-    fresh_next: bool = False
+    needs_fresh_worktree: bool = field(default=False, metadata=stored_as("fresh_next"))
     reason: Reason | None = None
     question: Question | None = None
-    words: str = ""
+    answer_text: str = field(default="", metadata=stored_as("words"))
     waivers: tuple[str, ...] = ()
-    take_over: bool = False
-    cancel_wanted: bool = False
-    recall_wanted: bool = False
-    undo_wanted: bool = False
-    landed: str = ""
+    taken_over: bool = field(default=False, metadata=stored_as("take_over"))
+    cancel_requested: bool = False
+    recall_requested: bool = False
+    undo_requested: bool = False
+    landed_commit: str = ""
     session: str = ""
-    began_at: str = ""
+    first_base: str = field(default="", metadata=stored_as("began_at"))
     lineage: str = ""
     parent: str = ""
-    held: bool = False
-    rerun: bool = False
-    blame: Failure | None = None
-    recalled: bool = False
-    unmovable: bool = False
-    strategy: Strategy | None = None
-    recovered: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    spent_on: Spend = field(default_factory=Spend)
+    awaiting_rerun: bool = False
+    is_rerun: bool = field(default=False, metadata=stored_as("rerun"))
+    revert_cause: Failure | None = field(default=None, metadata=stored_as("blame"))
+    decision_due: bool = field(default=False, metadata=stored_as("recalled"))
+    revert_failed: bool = field(default=False, metadata=stored_as("unmovable"))
+    recovery_strategy: RecoveryStrategy | None = field(default=None, metadata=stored_as("strategy"))
+    recovered_subtasks: tuple[str, ...] = field(default=(), metadata=stored_as("recovered"))
+    left_out_subtasks: tuple[str, ...] = field(default=(), metadata=stored_as("left_out"))
+    spend: Spend = field(default_factory=Spend, metadata=stored_as("spent_on"))
     forgiven_spend: Spend = field(default_factory=Spend)
 
     @property
@@ -199,27 +200,27 @@ class Task:
         return self.spec.agents[min(self.agent_index, len(self.spec.agents) - 1)]
 
     @property
-    def movable(self) -> bool:
+    def can_be_reverted(self) -> bool:
         """Can its landed work be taken back and made anew?  A group's cannot."""
-        return not self.unmovable and self.spec.kind in {TaskKind.CHANGE, TaskKind.REPORT}
+        return not self.revert_failed and self.spec.kind in {TaskKind.CHANGE, TaskKind.REPORT}
 
     @property
-    def settled(self) -> bool:
+    def can_be_built_on(self) -> bool:
         """May others build on it?  Not on work that is about to be taken back."""
-        return self.state is State.DONE and not self.undo_wanted
+        return self.state is State.DONE and not self.undo_requested
 
-    def spent(self, kind: Kind) -> int:
+    def unforgiven_failures(self, kind: FailureKind) -> int:
         """Failures of this kind since a person last gave a fresh budget."""
-        return self.counts.of(kind) - self.forgiven.of(kind)
+        return self.counts.failures_of(kind) - self.forgiven_counts.failures_of(kind)
 
     @property
-    def failed_tries(self) -> int:
+    def failed_attempts(self) -> int:
         """Its own, without those of the task that it replaces; an interruption is none."""
-        return sum(kind != Kind.LOST for kind in self.kinds)
+        return sum(kind != FailureKind.LOST for kind in self.failure_kinds)
 
     @property
-    def spent_total(self) -> int:
-        return self.counts.total - self.forgiven.total
+    def total_unforgiven_failures(self) -> int:
+        return self.counts.total_failures - self.forgiven_counts.total_failures
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,11 +229,11 @@ class Catalogue:
 
     checks: Mapping[str, CheckSpec] = field(default_factory=dict)
     agents: Mapping[str, AgentSpec] = field(default_factory=dict)
-    policies: Mapping[str, Policy] = field(default_factory=dict)
+    policies: Mapping[str, RetryPolicy] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Continuous:
+class ContinuousMode:
     """Execute, commit, evaluate, decide, again and again, within these bounds."""
 
     iterations_max: int = 10
@@ -263,29 +264,29 @@ class Run:
     parallel: int = 2
     revision: int = 1
     priority: int = 0
-    cancel_wanted: bool = False
-    merged: str = ""
-    summed_at: datetime | None = None
+    cancel_requested: bool = False
+    merged_commit: str = ""
+    finished_at: datetime | None = None
     planner: tuple[str, ...] = ()
-    chain: tuple[str, ...] = ()
+    default_agents: tuple[str, ...] = field(default=(), metadata=stored_as("chain"))
     budget: Mapping[str, float] = field(default_factory=dict)
-    continuous: Continuous | None = None
+    continuous: ContinuousMode | None = None
     language: str = "en"
     approved: bool = False
-    paused: str = ""
+    pause_reason: str = ""
     iteration: int = 0
     failures_in_row: int = 0
-    grants: int = 0
-    acknowledged: int = 0
-    line: str = ""
+    budget_grants: int = 0
+    acknowledged_iteration: int = 0
+    target_group: str = ""
 
     @property
     def branch(self) -> str:
-        return f"yaoki/{self.line}-group" if self.line else f"yaoki/{self.id}"
+        return f"yaoki/{self.target_group}-group" if self.target_group else f"yaoki/{self.id}"
 
-    def line_of(self, group: str, base: str = "") -> Run:
+    def on_group_branch(self, group: str, base: str = "") -> Run:
         """The same run seen from the branch of one of its groups."""
-        return replace(self, line=group, base=base or self.base) if group else self
+        return replace(self, target_group=group, base=base or self.base) if group else self
 
 
 def task_branch(task_id: str) -> str:

@@ -28,18 +28,18 @@ def web_defect(address: str, *, http: bool) -> str:
         return "must be http:// or https://, a host, and a path, without name, password or fragment"
     if int(found["port"] or 1) not in range(1, 65_536):
         return f"there is no port {found['port']}"
-    if found["scheme"] == "http" and not http and not loopback(address):
+    if found["scheme"] == "http" and not http and not is_loopback_address(address):
         return "http is only for this machine; write https, or allow it: webhook_http = true"
     return ""
 
 
-def loopback(address: str) -> bool:
+def is_loopback_address(address: str) -> bool:
     """Does it stay on this machine?"""
     found = _WEB.fullmatch(address)
     return found is not None and _LOOPBACK.fullmatch(found["host"]) is not None
 
 
-def web_shown(address: str) -> str:
+def mask_web_address(address: str) -> str:
     """`https://host/[masked]`: whose it is, and nothing that opens it."""
     found = _WEB.fullmatch(address)
     if found is None:
@@ -55,13 +55,13 @@ def service_defect(address: str) -> str:
     return "must be an address like slack://…, without blanks"
 
 
-def service_shown(address: str) -> str:
+def mask_service_address(address: str) -> str:
     """`slack://[masked]`."""
     found = _SERVICE.fullmatch(address)
     return f"{found[1]}://{MARK}" if found else MARK
 
 
-def secrets_of(addresses: Iterable[str]) -> tuple[str, ...]:
+def address_secrets(addresses: Iterable[str]) -> tuple[str, ...]:
     """The addresses and their pieces, to be masked wherever a service repeats them."""
     whole = tuple(addresses)
     pieces = (part for address in whole for part in _BETWEEN.split(address.partition("://")[2]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from yaoki.core.settings.keys import SECONDS_MAX, key
+from yaoki.core.settings.keys import SECONDS_MAX, setting
 
 MONEY_MAX = 1_000_000
 TOKENS_MAX = 1_000_000_000_000
@@ -13,21 +13,21 @@ MEASURES = ("money", "tokens", "seconds", "attempts", "wall_s")
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class BudgetSettings:
     """At 80 % of the limit of a run or a day people are warned; at it the run pauses and asks."""
 
-    task_money: float = key(0.0, "US dollars one task may cost", high=MONEY_MAX)
-    task_tokens: int = key(0, "tokens one task may use", high=TOKENS_MAX)
-    task_seconds: float = key(0.0, "seconds agents may work on one task", high=SECONDS_MAX)
-    run_money: float = key(0.0, "US dollars one run may cost", high=MONEY_MAX)
-    run_tokens: int = key(0, "tokens one run may use", high=TOKENS_MAX)
-    run_seconds: float = key(0.0, "seconds agents may work in one run", high=SECONDS_MAX)
-    run_attempts: int = key(0, "agent runs of one run")
-    run_wall_s: float = key(0.0, "seconds from a run's beginning", high=SECONDS_MAX)
-    day_money: float = key(0.0, "US dollars all runs may cost in a day (UTC)", high=MONEY_MAX)
-    day_tokens: int = key(0, "tokens all runs may use in a day (UTC)", high=TOKENS_MAX)
-    day_seconds: float = key(0.0, "seconds agents may work in a day (UTC)", high=SECONDS_MAX)
-    day_attempts: int = key(0, "agent runs in a day (UTC)")
+    task_money: float = setting(0.0, "US dollars one task may cost", high=MONEY_MAX)
+    task_tokens: int = setting(0, "tokens one task may use", high=TOKENS_MAX)
+    task_seconds: float = setting(0.0, "seconds agents may work on one task", high=SECONDS_MAX)
+    run_money: float = setting(0.0, "US dollars one run may cost", high=MONEY_MAX)
+    run_tokens: int = setting(0, "tokens one run may use", high=TOKENS_MAX)
+    run_seconds: float = setting(0.0, "seconds agents may work in one run", high=SECONDS_MAX)
+    run_attempts: int = setting(0, "agent runs of one run")
+    run_wall_s: float = setting(0.0, "seconds from a run's beginning", high=SECONDS_MAX)
+    day_money: float = setting(0.0, "US dollars all runs may cost in a day (UTC)", high=MONEY_MAX)
+    day_tokens: int = setting(0, "tokens all runs may use in a day (UTC)", high=TOKENS_MAX)
+    day_seconds: float = setting(0.0, "seconds agents may work in a day (UTC)", high=SECONDS_MAX)
+    day_attempts: int = setting(0, "agent runs in a day (UTC)")
 
     @property
     def task(self) -> Mapping[str, float]:

@@ -13,7 +13,7 @@ MILLISECONDS_MAX = SECONDS_MAX * 1_000
 BYTES_MAX = 1 << 50
 
 
-def key(
+def setting(
     default: Any,
     doc: str,
     *,
@@ -30,6 +30,6 @@ def key(
     return field(default=default, metadata=MappingProxyType(held))
 
 
-def seconds(default: float, doc: str) -> Any:
+def seconds_setting(default: float, doc: str) -> Any:
     """A duration above zero; tests use very small ones."""
-    return key(default, doc, low=0.001, high=SECONDS_MAX)
+    return setting(default, doc, low=0.001, high=SECONDS_MAX)

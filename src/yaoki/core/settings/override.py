@@ -7,51 +7,54 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from yaoki.core.counting import count
-from yaoki.core.model import CONTENT, Backoff, Kind
-from yaoki.core.settings.settings import RETRYABLE, Cause, Retry
+from yaoki.core.counting import format_count
+from yaoki.core.model import CONTENT_KINDS, Backoff, FailureKind
+from yaoki.core.settings.settings import RETRYABLE_KINDS, KindRetrySettings, RetrySettings
 
 
-def with_max_retries(retry: Retry, most: int) -> Retry:
+def with_max_retries(retry: RetrySettings, most: int) -> RetrySettings:
     """`max_retries` of a task: zero escalates at once whatever failed, an interruption excepted;
     another number holds for the failures of the content.
     """
-    kinds = CONTENT if most else frozenset(RETRYABLE) - {Kind.LOST}
+    kinds = CONTENT_KINDS if most else frozenset(RETRYABLE_KINDS) - {FailureKind.LOST}
     made = _with_retries(retry, dict.fromkeys(kinds, most), most)
     return made if most else replace(made, rerun_from_branch=False)
 
 
-def with_iterations(retry: Retry, most: int) -> Retry:
+def with_iterations(retry: RetrySettings, most: int) -> RetrySettings:
     """`max_iterations` of a task that says no more of retries: so many tries at its content, the
     re-run from the run branch included.
     """
-    made = _with_retries(retry, dict.fromkeys(CONTENT, most - 1), most - 1)
+    made = _with_retries(retry, dict.fromkeys(CONTENT_KINDS, most - 1), most - 1)
     return replace(made, rerun_from_branch=False)
 
 
-def within_iterations(retry: Retry, most: int) -> Retry:
+def within_iterations(retry: RetrySettings, most: int) -> RetrySettings:
     """`max_iterations` as a bound on what the task's own `retry` allows."""
     together = min(retry.content_retries_max, most - 1)
-    lowered = {kind: min(retry.rule(kind).retries_max, together) for kind in CONTENT}
+    lowered = {kind: min(retry.rule_for(kind).retries_max, together) for kind in CONTENT_KINDS}
     return replace(_with_retries(retry, lowered, together), rerun_from_branch=False)
 
 
-def _with_retries(retry: Retry, numbers: Mapping[Kind, int], together: int) -> Retry:
+def _with_retries(
+    retry: RetrySettings, numbers: Mapping[FailureKind, int], together: int
+) -> RetrySettings:
     """New numbers for some kinds and for the content as a whole; all other kinds keep theirs."""
     causes = {
         kind: replace(
-            retry.cause(kind), max_retries=numbers.get(kind, retry.rule(kind).retries_max)
+            retry.settings_for(kind),
+            max_retries=numbers.get(kind, retry.rule_for(kind).retries_max),
         )
-        for kind in RETRYABLE
+        for kind in RETRYABLE_KINDS
     }
     return replace(retry, default_max_retries=together, cause_specific=causes)
 
 
-def with_cause(retry: Retry, kind: Kind, cause: Cause) -> Retry:
+def with_cause(retry: RetrySettings, kind: FailureKind, cause: KindRetrySettings) -> RetrySettings:
     """What a task says of one kind.  To name a kind is to allow its retry."""
-    before = retry.cause_specific.get(kind, Cause())
+    before = retry.cause_specific.get(kind, KindRetrySettings())
     most = before.max_retries if cause.max_retries is None else cause.max_retries
-    merged = Cause(
+    merged = KindRetrySettings(
         most,
         cause.backoff or before.backoff,
         cause.modification_hint or before.modification_hint,
@@ -64,7 +67,7 @@ def with_cause(retry: Retry, kind: Kind, cause: Cause) -> Retry:
     )
 
 
-def backoff_over(base: Backoff, given: Mapping[str, Any]) -> Backoff:
+def merge_backoff(base: Backoff, given: Mapping[str, Any]) -> Backoff:
     """The keys of a file laid over a backoff.  A fixed wait is its own maximum."""
     kind = str(given.get("type", base.type))
     initial = _milliseconds(given, "initial_delay_ms", base.initial)
@@ -96,4 +99,7 @@ def retries_defect(most: int, total: int) -> str:
     """Why so many retries can never happen; empty when they can."""
     if most < total:
         return ""
-    return f"{count(most, 'retry', 'retries')} can never be reached: max_total_attempts is {total}"
+    return (
+        f"{format_count(most, 'retry', 'retries')} can never be reached: "
+        f"max_total_attempts is {total}"
+    )

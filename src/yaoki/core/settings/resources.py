@@ -12,7 +12,7 @@ _UNFIT = re.compile(r"[^a-z0-9_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Ports:
+class PortRanges:
     """Whole ranges of `count` ports each, from `low` to `high`."""
 
     low: int
@@ -31,7 +31,7 @@ class Ports:
         return next(free, None)
 
 
-def ports_of(text: str, count: int) -> Ports | None:
+def parse_port_ranges(text: str, count: int) -> PortRanges | None:
     """`20000-20999` as ranges of `count`; nothing for an empty text; ValueError says why not."""
     if not text:
         return None
@@ -43,7 +43,7 @@ def ports_of(text: str, count: int) -> Ports | None:
         raise ValueError(f"must go upwards, from {PORT_LOW} to {PORT_HIGH} at most")
     if high - low + 1 < count:
         raise ValueError(f"holds {high - low + 1} ports, fewer than port_count ({count})")
-    return Ports(low, high, count)
+    return PortRanges(low, high, count)
 
 
 def database_name(prefix: str, task_id: str) -> str:

@@ -8,10 +8,10 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
-from yaoki.core.model import CONTENT, Backoff, Kind, Policy, RetryRule
-from yaoki.core.settings.budget import Budget
-from yaoki.core.settings.keys import BYTES_MAX, RETRIES_MAX, SECONDS_MAX, key, seconds
-from yaoki.core.settings.resources import Ports, ports_of
+from yaoki.core.model import CONTENT_KINDS, Backoff, FailureKind, RetryPolicy, RetryRule
+from yaoki.core.settings.budget import BudgetSettings
+from yaoki.core.settings.keys import BYTES_MAX, RETRIES_MAX, SECONDS_MAX, seconds_setting, setting
+from yaoki.core.settings.resources import PortRanges, parse_port_ranges
 
 PATTERNS = (
     "git-dirty",
@@ -36,29 +36,29 @@ PATTERNS = (
     "secret-added",
 )
 LANGUAGES = ("en", "ja")
-NOTICES = ("escalated", "finished", "paused", "warning")
+NOTICE_EVENTS = ("escalated", "finished", "paused", "warning")
 BACKOFF_TYPES = ("fixed", "linear", "exponential")
-RETRYABLE = (
-    Kind.INCOMPLETE,
-    Kind.QUALITY_FAILURE,
-    Kind.TIMEOUT,
-    Kind.TRANSIENT_ERROR,
-    Kind.RATE_LIMIT,
-    Kind.CONFLICT,
-    Kind.LOST,
+RETRYABLE_KINDS = (
+    FailureKind.INCOMPLETE,
+    FailureKind.QUALITY_FAILURE,
+    FailureKind.TIMEOUT,
+    FailureKind.TRANSIENT_ERROR,
+    FailureKind.RATE_LIMIT,
+    FailureKind.CONFLICT,
+    FailureKind.LOST,
 )
 # A list of retryable failures from before these two existed must not switch them off unsaid;
 # `max_retries = 0` under cause_specific does so aloud.
-ALWAYS_RETRYABLE = (Kind.CONFLICT, Kind.LOST)
+ALWAYS_RETRYABLE_KINDS = (FailureKind.CONFLICT, FailureKind.LOST)
 
 
-def retryable(named: Iterable[Kind]) -> tuple[Kind, ...]:
+def with_always_retryable(named: Iterable[FailureKind]) -> tuple[FailureKind, ...]:
     """What a list of retryable failures means."""
-    return tuple(dict.fromkeys((*named, *ALWAYS_RETRYABLE)))
+    return tuple(dict.fromkeys((*named, *ALWAYS_RETRYABLE_KINDS)))
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class KindRetrySettings:
     """What one kind of failure has of its own; None means the common default."""
 
     max_retries: int | None = None
@@ -67,46 +67,55 @@ class Cause:
 
 
 _FIVE = timedelta(seconds=5)
-CAUSES: Mapping[Kind, Cause] = MappingProxyType(
+DEFAULT_KIND_SETTINGS: Mapping[FailureKind, KindRetrySettings] = MappingProxyType(
     {
-        Kind.TIMEOUT: Cause(2, Backoff("fixed", initial=_FIVE, maximum=_FIVE, jitter=0.0)),
-        Kind.RATE_LIMIT: Cause(
+        FailureKind.TIMEOUT: KindRetrySettings(
+            2, Backoff("fixed", initial=_FIVE, maximum=_FIVE, jitter=0.0)
+        ),
+        FailureKind.RATE_LIMIT: KindRetrySettings(
             5, Backoff("exponential", initial=_FIVE, maximum=timedelta(seconds=60), jitter=0.2)
         ),
-        Kind.CONFLICT: Cause(2),
-        Kind.LOST: Cause(6),
+        FailureKind.CONFLICT: KindRetrySettings(2),
+        FailureKind.LOST: KindRetrySettings(6),
     }
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Retry:
-    """When to try again.  `cause_specific` holds what somebody wrote, laid over `CAUSES`."""
+class RetrySettings:
+    """When to try again.  `cause_specific` holds what somebody wrote, laid over
+    `DEFAULT_KIND_SETTINGS`.
+    """
 
-    default_max_retries: int = key(
+    default_max_retries: int = setting(
         3, "retries of a kind of failure without a number of its own", high=RETRIES_MAX
     )
     default_backoff: Backoff = field(default_factory=Backoff)
-    retryable_failures: tuple[Kind, ...] = RETRYABLE
-    cause_specific: Mapping[Kind, Cause] = field(default_factory=dict)
-    rerun_from_branch: bool = key(
+    retryable_failures: tuple[FailureKind, ...] = RETRYABLE_KINDS
+    cause_specific: Mapping[FailureKind, KindRetrySettings] = field(default_factory=dict)
+    rerun_from_branch: bool = setting(
         True, "one re-run from the run branch before a person is asked, once others have landed"
     )
-    max_total_attempts: int = key(
+    max_total_attempts: int = setting(
         12, "failed attempts of one task, all kinds together", low=1, high=1_000
     )
-    rate_limit_wait_max_s: float = key(
+    rate_limit_wait_max_s: float = setting(
         21_600.0, "longest wait that a rate limit may ask for", high=SECONDS_MAX
     )
 
-    def cause(self, kind: Kind) -> Cause:
+    def settings_for(self, kind: FailureKind) -> KindRetrySettings:
         """What holds for one kind: the written part, then the shipped part."""
-        shipped, written = CAUSES.get(kind, Cause()), self.cause_specific.get(kind, Cause())
+        shipped, written = (
+            DEFAULT_KIND_SETTINGS.get(kind, KindRetrySettings()),
+            self.cause_specific.get(kind, KindRetrySettings()),
+        )
         most = shipped.max_retries if written.max_retries is None else written.max_retries
-        return Cause(most, written.backoff or shipped.backoff, written.modification_hint)
+        return KindRetrySettings(
+            most, written.backoff or shipped.backoff, written.modification_hint
+        )
 
-    def rule(self, kind: Kind) -> RetryRule:
-        cause = self.cause(kind)
+    def rule_for(self, kind: FailureKind) -> RetryRule:
+        cause = self.settings_for(kind)
         most = self.default_max_retries if cause.max_retries is None else cause.max_retries
         return RetryRule(most, cause.backoff or self.default_backoff)
 
@@ -115,50 +124,59 @@ class Retry:
         """One limit over all failures of the content; a number written for one kind may raise it,
         for a number that can never be reached would be a lie.
         """
-        written = (self.cause_specific.get(kind, Cause()).max_retries or 0 for kind in CONTENT)
+        written = (
+            self.cause_specific.get(kind, KindRetrySettings()).max_retries or 0
+            for kind in CONTENT_KINDS
+        )
         return max(self.default_max_retries, *written)
 
 
 @dataclass(frozen=True, slots=True)
-class Recovery:
+class RecoverySettings:
     """What is kept so that a fall can be undone."""
 
-    enable_snapshots: bool = key(True, "keep a snapshot of the worktree before each attempt")
-    snapshot_retention_hours: float = key(24.0, "hours a snapshot is kept", high=87_600)
-    partial_commit_enabled: bool = key(False, "land the good part of a group whose rest failed")
+    enable_snapshots: bool = setting(True, "keep a snapshot of the worktree before each attempt")
+    snapshot_retention_hours: float = setting(24.0, "hours a snapshot is kept", high=87_600)
+    partial_commit_enabled: bool = setting(False, "land the good part of a group whose rest failed")
 
 
 @dataclass(frozen=True, slots=True)
-class Escalate:
+class EscalationSettings:
     """How a person is told."""
 
-    notify_immediately: bool = key(True, "tell at once; false collects until the end of the run")
-    include_trace_link: bool = key(True, "name the command that shows the whole story")
-    max_message_length: int = key(500, "characters of a message", low=80, high=500)
+    notify_immediately: bool = setting(
+        True, "tell at once; false collects until the end of the run"
+    )
+    include_trace_link: bool = setting(True, "name the command that shows the whole story")
+    max_message_length: int = setting(500, "characters of a message", low=80, high=500)
 
 
 @dataclass(frozen=True, slots=True)
-class Notify:
+class NotificationSettings:
     """Where notices go.  Nothing is sent unless a channel is asked for."""
 
-    desktop: bool = key(False, "show notices on the desktop: notify-send, or osascript on macOS")
-    command: tuple[str, ...] = key(
+    desktop: bool = setting(
+        False, "show notices on the desktop: notify-send, or osascript on macOS"
+    )
+    command: tuple[str, ...] = setting(
         (), "command that gets each notice as JSON on its input", high=100
     )
-    pass_env: tuple[str, ...] = key(
+    pass_env: tuple[str, ...] = setting(
         (), "variables, by name or glob, that the command may see", high=100
     )
-    webhook: str = key("", "address that gets each notice as a signed POST", secret=True)
-    webhook_secret_env: str = key(
+    webhook: str = setting("", "address that gets each notice as a signed POST", secret=True)
+    webhook_secret_env: str = setting(
         "YAOKI_WEBHOOK_SECRET", "variable that holds the secret of the signature"
     )
-    webhook_http: bool = key(False, "allow http to other machines than this one")
-    apprise: tuple[str, ...] = key(
+    webhook_http: bool = setting(False, "allow http to other machines than this one")
+    apprise: tuple[str, ...] = setting(
         (), "addresses of services, for yaoki[apprise]", high=100, secret=True
     )
-    apprise_env: str = key("", "variable that holds more of them, with blanks between")
-    timeout_s: float = key(10.0, "longest time one channel may take", low=0.001, high=300)
-    events: tuple[str, ...] = key(NOTICES, "what to tell of", low=1, high=100, words=NOTICES)
+    apprise_env: str = setting("", "variable that holds more of them, with blanks between")
+    timeout_s: float = setting(10.0, "longest time one channel may take", low=0.001, high=300)
+    events: tuple[str, ...] = setting(
+        NOTICE_EVENTS, "what to tell of", low=1, high=100, words=NOTICE_EVENTS
+    )
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -173,55 +191,59 @@ class Notify:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """A bound on everything.  The times form one ordered table: see `TIMES`."""
+class LimitSettings:
+    """A bound on everything.  The times form one ordered table: see `ORDERED_TIMES`."""
 
-    parallel: int = key(2, "tasks at the same time", low=1, high=1_000)
-    heartbeat_s: float = seconds(10.0, "how often a worker renews its claims")
-    lease_s: float = seconds(60.0, "how long a claim lasts without renewal")
-    hang_warning_s: float = seconds(300.0, "silence of an agent that is shown as a warning")
-    hang_s: float = seconds(600.0, "no CPU, no output, no changed file for this long: hung")
-    deadline_s: float = seconds(3_600.0, "longest time of one agent run; a task's default timeout")
-    max_in_progress_s: float = seconds(
+    parallel: int = setting(2, "tasks at the same time", low=1, high=1_000)
+    heartbeat_s: float = seconds_setting(10.0, "how often a worker renews its claims")
+    lease_s: float = seconds_setting(60.0, "how long a claim lasts without renewal")
+    hang_warning_s: float = seconds_setting(300.0, "silence of an agent that is shown as a warning")
+    hang_s: float = seconds_setting(600.0, "no CPU, no output, no changed file for this long: hung")
+    deadline_s: float = seconds_setting(
+        3_600.0, "longest time of one agent run; a task's default timeout"
+    )
+    max_in_progress_s: float = seconds_setting(
         1_800.0, "how long a silent agent keeps its task when its lease ran out"
     )
-    agent_wait_s: float = seconds(
+    agent_wait_s: float = seconds_setting(
         120.0, "longest wait an agent may take by itself; past it yaoki waits in its place"
     )
-    delivery_max: int = key(5, "deliveries of one task before it is a dead letter", low=1)
-    pending_runs: int = key(20, "runs that are not finished", low=1)
-    pending_tasks: int = key(10_000, "tasks of one run", low=1)
-    saved_bytes: int = key(
+    delivery_max: int = setting(5, "deliveries of one task before it is a dead letter", low=1)
+    pending_runs: int = setting(20, "runs that are not finished", low=1)
+    pending_tasks: int = setting(10_000, "tasks of one run", low=1)
+    saved_bytes: int = setting(
         64 << 20, "bytes of ignored files that are saved when a worktree goes", low=0, high=1 << 40
     )
-    file_bytes: int = key(
+    file_bytes: int = setting(
         512 << 20, "bytes of one file that a task adds or changes", low=1, high=BYTES_MAX
     )
-    change_bytes: int = key(
+    change_bytes: int = setting(
         1 << 30, "bytes of all files that a task adds or changes", low=1, high=BYTES_MAX
     )
-    change_files: int = key(100_000, "files that a task adds", low=1, high=10_000_000)
-    path_depth: int = key(200, "folders above a file that a task adds", low=1, high=400)
-    task_text_bytes: int = key(65_536, "bytes of a task's goal", low=1, high=1 << 20)
-    output_bytes: int = key(1 << 30, "bytes one agent run may write", low=1, high=BYTES_MAX)
-    disk_free_bytes: int = key(1 << 28, "no new work below this much free disk", high=BYTES_MAX)
-    memory_free_bytes: int = key(1 << 27, "no new work below this much memory", high=BYTES_MAX)
-    prompt_bytes: int = key(
+    change_files: int = setting(100_000, "files that a task adds", low=1, high=10_000_000)
+    path_depth: int = setting(200, "folders above a file that a task adds", low=1, high=400)
+    task_text_bytes: int = setting(65_536, "bytes of a task's goal", low=1, high=1 << 20)
+    output_bytes: int = setting(1 << 30, "bytes one agent run may write", low=1, high=BYTES_MAX)
+    disk_free_bytes: int = setting(1 << 28, "no new work below this much free disk", high=BYTES_MAX)
+    memory_free_bytes: int = setting(1 << 27, "no new work below this much memory", high=BYTES_MAX)
+    prompt_bytes: int = setting(
         120_000,
         "bytes of a prompt; an argument takes 131072",
         low=1_000,
         high=1 << 24,
     )
-    adopt: str = key(
+    adopt: str = setting(
         "adopt", "what to do with an agent that outlived its worker", words=("adopt", "kill")
     )
-    landings_max: int = key(10, "verifications of one attempt while the run branch moves", low=1)
-    ageing_s: float = seconds(600.0, "waiting this long raises a task's priority by one")
+    landings_max: int = setting(
+        10, "verifications of one attempt while the run branch moves", low=1
+    )
+    ageing_s: float = seconds_setting(600.0, "waiting this long raises a task's priority by one")
 
 
 # Each must be below the next; the last pair may be equal.  One that nobody wrote gives way to the
 # next: to this share of it, though a claim is never made so short that a busy machine loses it.
-TIMES: Mapping[str, tuple[float, float]] = MappingProxyType(
+ORDERED_TIMES: Mapping[str, tuple[float, float]] = MappingProxyType(
     {
         "heartbeat_s": (1 / 6, 0.0),
         "lease_s": (1 / 2, 6.0),
@@ -236,34 +258,34 @@ TIMES: Mapping[str, tuple[float, float]] = MappingProxyType(
 class StoreSettings:
     """Where runs are kept."""
 
-    url: str = key(
+    url: str = setting(
         "",
         "a file, or postgresql://user@host/database; empty means .yaoki/state.db in the repository",
         secret=True,
     )
-    backups: int = key(5, "backups kept", high=1_000)
+    backups: int = setting(5, "backups kept", high=1_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Archive:
+class ArchiveSettings:
     """When finished runs leave the store; `yaoki prune --dry-run` shows what would."""
 
-    after_days: float = key(7.0, "days a finished run stays", high=36_500)
-    runs_max: int = key(50, "finished runs that stay at most", low=1)
-    runs_kept: int = key(10, "newest finished runs that always stay")
+    after_days: float = setting(7.0, "days a finished run stays", high=36_500)
+    runs_max: int = setting(50, "finished runs that stay at most", low=1)
+    runs_kept: int = setting(10, "newest finished runs that always stay")
 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceSettings:
     """Where worktrees are made, and where machines meet."""
 
-    root: str = key("", "folder of the worktrees; empty means a place beside the repository")
-    remote: str = key(
+    root: str = setting("", "folder of the worktrees; empty means a place beside the repository")
+    remote: str = setting(
         "",
         "git remote that all machines share: a name, URL or path; empty means this one alone",
         secret=True,
     )
-    ahead_from_files: int = key(
+    ahead_from_files: int = setting(
         5000, "from so many files on worktrees are made before a task needs one; 0 means never"
     )
 
@@ -272,36 +294,36 @@ class WorkspaceSettings:
 class WorkerSettings:
     """What the workers of this machine declare."""
 
-    tags: tuple[str, ...] = key((), "what this machine has that tasks may need", high=100)
+    tags: tuple[str, ...] = setting((), "what this machine has that tasks may need", high=100)
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceSettings:
     """What each worktree gets for itself, as variables."""
 
-    ports: str = key("20000-29999", "ports that worktrees get ranges of; empty: they get none")
-    port_count: int = key(10, "ports of one worktree", low=1, high=1_000)
-    database_prefix: str = key("yaoki_", "beginning of the name for a worktree's databases")
+    ports: str = setting("20000-29999", "ports that worktrees get ranges of; empty: they get none")
+    port_count: int = setting(10, "ports of one worktree", low=1, high=1_000)
+    database_prefix: str = setting("yaoki_", "beginning of the name for a worktree's databases")
 
     @property
-    def ranges(self) -> Ports | None:
-        return ports_of(self.ports, self.port_count)
+    def port_ranges(self) -> PortRanges | None:
+        return parse_port_ranges(self.ports, self.port_count)
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxSettings:
     """What the commands of a task may reach; see docs/guides/security.md."""
 
-    mode: str = key(
+    mode: str = setting(
         "auto",
         "on: agents, set-up and checks run inside bubblewrap; auto: where it can be had and the "
         "agent is known to work there",
         words=("auto", "off", "on"),
     )
-    network: bool = key(True, "may they reach the network")
-    writable: tuple[str, ...] = key((), "folders they may write to besides their own", high=100)
-    hidden: tuple[str, ...] = key((), "files and folders they do not see", high=100)
-    readable: tuple[str, ...] = key(
+    network: bool = setting(True, "may they reach the network")
+    writable: tuple[str, ...] = setting((), "folders they may write to besides their own", high=100)
+    hidden: tuple[str, ...] = setting((), "files and folders they do not see", high=100)
+    readable: tuple[str, ...] = setting(
         (), "keys of the user that they see all the same, as ~/.netrc", high=100
     )
 
@@ -310,7 +332,7 @@ class SandboxSettings:
 class UiSettings:
     """The page; see docs/guides/page.md."""
 
-    background: bool = key(True, "does the background worker serve the page")
+    background: bool = setting(True, "does the background worker serve the page")
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,13 +342,13 @@ class Settings:
     `agents` and `checks` are as written; a plan lays its own over them and checks both alike.
     """
 
-    retry: Retry = field(default_factory=Retry)
-    recovery: Recovery = field(default_factory=Recovery)
-    escalate: Escalate = field(default_factory=Escalate)
-    notify: Notify = field(default_factory=Notify)
-    budget: Budget = field(default_factory=Budget)
-    archive: Archive = field(default_factory=Archive)
-    limits: Limits = field(default_factory=Limits)
+    retry: RetrySettings = field(default_factory=RetrySettings)
+    recovery: RecoverySettings = field(default_factory=RecoverySettings)
+    escalate: EscalationSettings = field(default_factory=EscalationSettings)
+    notify: NotificationSettings = field(default_factory=NotificationSettings)
+    budget: BudgetSettings = field(default_factory=BudgetSettings)
+    archive: ArchiveSettings = field(default_factory=ArchiveSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
     workspace: WorkspaceSettings = field(default_factory=WorkspaceSettings)
     worker: WorkerSettings = field(default_factory=WorkerSettings)
@@ -338,24 +360,26 @@ class Settings:
     agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     checks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     patterns: tuple[str, ...] = ()
-    language: str = key(
+    language: str = setting(
         "en", "language of the words about a failure, in the prompt of a retry", words=LANGUAGES
     )
     source: str = "yaoki.toml"
 
     @property
-    def policy(self) -> Policy:
-        return policy(self.retry, self.limits, self.escalate)
+    def retry_policy(self) -> RetryPolicy:
+        return build_retry_policy(self.retry, self.limits, self.escalate)
 
 
-def policy(retry: Retry, limits: Limits, escalate: Escalate) -> Policy:
+def build_retry_policy(
+    retry: RetrySettings, limits: LimitSettings, escalate: EscalationSettings
+) -> RetryPolicy:
     """The rules of one task, as the engine asks them."""
-    return Policy(
-        rules={kind: retry.rule(kind) for kind in retry.retryable_failures},
+    return RetryPolicy(
+        rules={kind: retry.rule_for(kind) for kind in retry.retryable_failures},
         content_retries_max=retry.content_retries_max,
         total_attempts_max=retry.max_total_attempts,
         deliveries_max=limits.delivery_max,
-        landings_max=limits.landings_max,
+        landing_refusals_max=limits.landings_max,
         reruns_max=1 if retry.rerun_from_branch else 0,
         rate_limit_wait_max=timedelta(seconds=retry.rate_limit_wait_max_s),
         hints={

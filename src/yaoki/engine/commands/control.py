@@ -6,21 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from yaoki.core.decide.escalation import waivable_names
-from yaoki.core.display import sound
+from yaoki.core.decide.escalation import waivable_check_names
+from yaoki.core.display import replace_lone_surrogates
 from yaoki.core.machine.events import Answered, Event
 from yaoki.core.model import Choice, Run, RunId, State, Task, TaskId
-from yaoki.core.run_status import Status
-from yaoki.engine.branch_guard import BRANCH, Guard
-from yaoki.engine.commands.extend import instead
-from yaoki.engine.commands.merge import Merging
-from yaoki.engine.commands.submit import Submission, Submitting
-from yaoki.engine.commands.undo import UndoWish
-from yaoki.engine.loop.leftover_worktrees import Leftovers
-from yaoki.engine.run_status import status_of
-from yaoki.engine.stages.required_checks import Prove
-from yaoki.errors import NotNow, RemoteAway
-from yaoki.ports import Clock, Merged, Store, Workspace
+from yaoki.core.run_status import RunStatus
+from yaoki.engine.branch_guard import BRANCH_PAUSE, BranchGuard
+from yaoki.engine.commands.extend import suggest_next
+from yaoki.engine.commands.merge import MergeCommand
+from yaoki.engine.commands.submit import Submission, SubmitCommand
+from yaoki.engine.commands.undo import UndoCommand
+from yaoki.engine.loop.leftover_worktrees import LeftoverWorktrees
+from yaoki.engine.required_checks import VerifyCommit
+from yaoki.engine.run_status import load_run_status
+from yaoki.errors import NotNow, RemoteUnreachable
+from yaoki.ports import Clock, MergeResult, Store, Workspace
 
 WORDS_MAX = 8_000
 
@@ -34,26 +34,31 @@ class Control:
         workspace: Workspace,
         clock: Clock,
         *,
-        dead: Callable[[str], bool],
+        is_dead: Callable[[str], bool],
         new_id: Callable[[], str],
-        prove: Prove,
-        settle: Callable[[RunId], object] = lambda _: None,
+        verify_commit: VerifyCommit,
+        complete: Callable[[RunId], object] = lambda _: None,
         mask: Callable[[str], str] = lambda text: text,
-        archived: Callable[[str], str] = lambda _: "",
-        released: Callable[[Task], None] = lambda _: None,
+        archived_hint: Callable[[str], str] = lambda _: "",
+        on_release: Callable[[Task], None] = lambda _: None,
         host: str = "",
-        end: Callable[[Task], None] = lambda _: None,
+        end_processes: Callable[[Task], None] = lambda _: None,
     ) -> None:
         self._store = store
-        self._guard = Guard(store, workspace)
-        self._submitting = Submitting(store, workspace, clock, new_id)
-        self._undo_wish = UndoWish(store, self._guard)
-        self._merging = Merging(store, workspace, self._guard, prove)
-        self._leftovers = Leftovers(
-            store, workspace, host=host, end=end, released=released, archived=archived
+        self._guard = BranchGuard(store, workspace)
+        self._submitting = SubmitCommand(store, workspace, clock, new_id)
+        self._undo_wish = UndoCommand(store, self._guard)
+        self._merging = MergeCommand(store, workspace, self._guard, verify_commit)
+        self._leftovers = LeftoverWorktrees(
+            store,
+            workspace,
+            host=host,
+            end_processes=end_processes,
+            on_release=on_release,
+            is_archived=archived_hint,
         )
-        self._dead = dead
-        self._settle = settle
+        self._dead = is_dead
+        self._settle = complete
         self._mask = mask
 
     # -------------------------------------------------------------- submit
@@ -69,9 +74,9 @@ class Control:
 
         A run that is done is refused by name; one that is cancelled already stays as it is.
         """
-        if run.cancel_wanted and self._store.resting(run.id):
+        if run.cancel_requested and self._store.is_idle(run.id):
             return []
-        if status_of(self._store, run) is Status.DONE:
+        if load_run_status(self._store, run) is RunStatus.DONE:
             raise NotNow(f"run {run.id} is already DONE", hint=f"yaoki merge {run.id}")
         return self._store.cancel_run(run.id, why)
 
@@ -79,10 +84,10 @@ class Control:
         inside = [
             row.id
             for row in self._store.rows(self._store.task(task_id).run_id)
-            if row.parent == task_id and not row.state.final
+            if row.parent == task_id and not row.state.is_final
         ]
         ended = [self._store.cancel_task(one, why) for one in (*inside, task_id)]
-        return [task.id for task in ended if not task.state.final]
+        return [task.id for task in ended if not task.state.is_final]
 
     # -------------------------------------------------------------- answer
 
@@ -93,13 +98,13 @@ class Control:
 
         `how` it was given is written down: by which face, with which pass.
         """
-        words = self._mask(sound(words))[:WORDS_MAX]
+        words = self._mask(replace_lone_surrogates(words))[:WORDS_MAX]
         run = self._store.run(self._store.task(task_id).run_id)
 
         def decide(task: Task) -> Sequence[Event]:
             if task.state is not State.ESCALATED or task.question is None:
                 said = f"{task.id} asks nothing: it is {task.state.value}"
-                raise NotNow(said, hint=instead(task, run))
+                raise NotNow(said, hint=suggest_next(task, run))
             if choice not in task.question.choices:
                 allowed = ", ".join(c.value for c in task.question.choices)
                 raise NotNow(f"{choice.value} is no answer here", hint=f"answer one of: {allowed}")
@@ -116,7 +121,7 @@ class Control:
             return ""
         failing = task.failure.check if task.failure else ""
         named = check or failing
-        known = waivable_names(task)
+        known = waivable_check_names(task)
         if named not in known:
             raise NotNow(
                 f"{named or 'no check'} cannot be waived: it is not a check of {task.id}",
@@ -131,7 +136,7 @@ class Control:
 
         The wish is durable before the branch moves; whoever finds everything at rest acts on it.
         """
-        run = self._undo_wish.ask(task_id, cascade=cascade, how=how)
+        run = self._undo_wish.request(task_id, cascade=cascade, how=how)
         self._settle(run.id)
         return self._store.task(task_id)
 
@@ -143,7 +148,7 @@ class Control:
         force_ref: bool = False,
         partial: bool = False,
         unproven: bool = False,
-    ) -> Merged:
+    ) -> MergeResult:
         """Move the base branch to the run branch; never with conflicts, never in a checkout."""
         return self._merging.merge(
             run, into=into, force_ref=force_ref, partial=partial, unproven=unproven
@@ -157,33 +162,35 @@ class Control:
         `accept` names a commit of its branch that no task landed and that may stay all the same.
         """
         if accept:
-            self._guard.accept(run, accept, how)
-            if not run.paused:
+            self._guard.accept_commit(run, accept, how)
+            if not run.pause_reason:
                 return run
-        if run.paused.startswith(BRANCH):
-            self._guard.freed(run)
-        return self._store.unpause(run.id, self._mask(sound(words))[:WORDS_MAX], how)
+        if run.pause_reason.startswith(BRANCH_PAUSE):
+            self._guard.refuse_unrestored(run)
+        return self._store.unpause(
+            run.id, self._mask(replace_lone_surrogates(words))[:WORDS_MAX], how
+        )
 
     # -------------------------------------------------------------- going on
 
-    def resumed(self, run: Run) -> list[TaskId]:
+    def resume(self, run: Run) -> list[TaskId]:
         """A person goes on with a stopped run: claims of dead workers come back at once, and its
         branch must hold what landed.
         """
-        self.look_after(run)
-        back = self._store.expire(self._dead, counted=False, runs=[run.id])
+        self.check_run_branch(run)
+        back = self._store.expire_claims(self._dead, counted=False, runs=[run.id])
         if back:
             data = {"mismatch": "stale lease", "tasks": list(back), "repair": "claims taken back"}
             self._store.note(run.id, "RECONCILED", data)
         return back
 
-    def look_after(self, run: Run) -> None:
+    def check_run_branch(self, run: Run) -> None:
         """Before anything is begun: the run branch must hold what landed, else the run asks."""
-        if run.paused or run.cancel_wanted or run.merged:
+        if run.pause_reason or run.cancel_requested or run.merged_commit:
             return
         # Where the remote is away, whoever needs the branch waits for it, and looks then.
-        with suppress(RemoteAway):
-            self._guard.look(run)
+        with suppress(RemoteUnreachable):
+            self._guard.pause_on_drift(run)
 
     def sweep(self, run: Run) -> list[str]:
         """Remove worktrees in which nobody goes on; their work is reachable from refs."""

@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 
 from yaoki.core.model import Run, TaskId
 from yaoki.errors import Unknown
-from yaoki.ports import Row, Store
+from yaoki.ports import Store, TaskRow
 
 TASK_ID = re.compile(r"[a-z0-9]{8}-\d+")
 
 
-class Naming:
+class RunLookup:
     """`archived` says how to see what has left the store."""
 
-    def __init__(self, store: Store, archived: Callable[[str], str] = lambda _: "") -> None:
-        self._store, self._archived = store, archived
+    def __init__(self, store: Store, archived_hint: Callable[[str], str] = lambda _: "") -> None:
+        self._store, self._archived = store, archived_hint
 
-    def run(self, text: str = "") -> Run:
+    def find_run(self, text: str = "") -> Run:
         """By id or its beginning; the newest when nothing is named."""
         runs = self._store.runs()
         gone = self._archived(text)
@@ -33,20 +33,20 @@ class Naming:
             raise Unknown(f"{what} named {text!r}", hint=gone or "yaoki status --all")
         return found[0]
 
-    def task(self, text: str, run: str = "") -> TaskId:
+    def find_task(self, text: str, run: str = "") -> TaskId:
         """By id, or by number or name in the named or newest run."""
         if gone := self._archived(text):
             raise Unknown(f"there is no {text!r} here any more", hint=gone)
         if TASK_ID.fullmatch(text):
             return self._store.task(text).id
-        rows = self._store.rows(self.run(run).id)
+        rows = self._store.rows(self.find_run(run).id)
         found = [row for row in rows if row.name == text or str(row.n) == text]
         if found:
             return found[0].id
         raise Unknown(f"there is no task {text!r} in this run", hint=_near(text, rows))
 
 
-def _near(text: str, rows: Sequence[Row]) -> str:
+def _near(text: str, rows: Sequence[TaskRow]) -> str:
     import difflib  # only for who mistyped
 
     near = difflib.get_close_matches(text, [row.name for row in rows], n=1)

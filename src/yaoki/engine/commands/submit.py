@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from yaoki.core.model import Catalogue, Continuous, Run, RunId, Spec
-from yaoki.errors import RemoteAway, RepositoryUnfit, WorkspaceError
+from yaoki.core.model import Catalogue, ContinuousMode, Run, RunId, TaskSpec
+from yaoki.errors import RemoteUnreachable, RepositoryUnusable, WorkspaceError
 from yaoki.ports import Clock, Store, Workspace
 
 
@@ -16,7 +16,7 @@ class Submission:
     """A plan that passed its checks, ready to be frozen in the store."""
 
     goal: str
-    specs: Sequence[Spec]
+    specs: Sequence[TaskSpec]
     catalogue: Catalogue
     done_when: tuple[str, ...]
     source: str
@@ -28,12 +28,12 @@ class Submission:
     planner: tuple[str, ...] = ()
     chain: tuple[str, ...] = ()
     budget: Mapping[str, float] = field(default_factory=dict)
-    continuous: Continuous | None = None
+    continuous: ContinuousMode | None = None
     language: str = "en"
     approved: bool = False
 
 
-class Submitting:
+class SubmitCommand:
     """`new_id` makes the name of a run; one that is taken is not used."""
 
     def __init__(
@@ -57,7 +57,7 @@ class Submitting:
             parallel=plan.parallel,
             priority=plan.priority,
             planner=plan.planner,
-            chain=plan.chain,
+            default_agents=plan.chain,
             budget=plan.budget,
             continuous=plan.continuous,
             language=plan.language,
@@ -65,12 +65,12 @@ class Submitting:
         )
         self._store.submit(run, plan.specs, request)
         try:
-            self._workspace.open_run(run)
-        except RemoteAway as away:
+            self._workspace.open_run_branch(run)
+        except RemoteUnreachable as away:
             # The run is stored; its first task makes the branch when the remote answers.
             self._store.note(run.id, "WARNING", {"message": away.sentence})
         except WorkspaceError as refused:
-            raise RepositoryUnfit(
+            raise RepositoryUnusable(
                 f"{refused.sentence}; run {run.id} is stored all the same",
                 hint=f"{refused.hint}; then yaoki resume {run.id}, or yaoki cancel {run.id}",
             ) from refused

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.core.graph import downstream
 from yaoki.core.machine.events import Event, RecallRequested, UndoRequested
 from yaoki.core.model import Run, State, Task, TaskId, TaskKind
-from yaoki.engine.branch_guard import Guard
+from yaoki.engine.branch_guard import BranchGuard
 from yaoki.errors import NotNow
-from yaoki.ports import Row, Store
+from yaoki.ports import Store, TaskRow
 
 
-class UndoWish:
+class UndoCommand:
     """Asked by `Control`."""
 
-    def __init__(self, store: Store, guard: Guard) -> None:
+    def __init__(self, store: Store, guard: BranchGuard) -> None:
         self._store, self._guard = store, guard
 
-    def ask(self, task_id: TaskId, *, cascade: bool = False, how: str = "") -> Run:
+    def request(self, task_id: TaskId, *, cascade: bool = False, how: str = "") -> Run:
         """Record the wish, or refuse it; returns the run of which something is to be taken back."""
         task = self._store.task(task_id)
         if task.state is not State.DONE:
@@ -31,18 +31,18 @@ class UndoWish:
             raise NotNow(f"{task.id} changes no files: nothing to undo", hint="yaoki status")
         self._refuse_whole(task)
         run = self._store.run(task.run_id)
-        if run.cancel_wanted:
+        if run.cancel_requested:
             raise NotNow(f"run {run.id} was cancelled; it goes on no more", hint="yaoki status")
         standing = self._standing(task)
         if standing and not cascade:
             names = ", ".join(row.name for row in standing[:5])
-            tasks = count(len(standing), "task stands", "tasks stand")
+            tasks = format_count(len(standing), "task stands", "tasks stand")
             raise NotNow(
                 f"{tasks} on {task.spec.name}: {names}",
                 hint=f"take them back as well: yaoki undo {task.id} --cascade",
             )
-        if not task.undo_wanted:
-            self._guard.refuse(run)
+        if not task.undo_requested:
+            self._guard.refuse_drift(run)
         self._record(task, standing, how)
         return run
 
@@ -52,10 +52,11 @@ class UndoWish:
         if group.spec.kind is TaskKind.GROUP and group.state is State.DONE:
             raise NotNow(
                 f"{task.id} landed with its group {group.spec.name}, which is not taken back",
-                hint=f"revert it by hand after the merge: git revert -m1 {group.landed[:12]}",
+                hint=f"revert it by hand after the merge: git revert -m1 "
+                f"{group.landed_commit[:12]}",
             )
 
-    def _record(self, task: Task, standing: Sequence[Row], how: str) -> None:
+    def _record(self, task: Task, standing: Sequence[TaskRow], how: str) -> None:
         """Those at work are interrupted, their work is kept."""
         busy = [row.id for row in standing if row.state is State.ACTIVE]
         why = f"{task.id}, on which it stands, is taken back"
@@ -64,11 +65,11 @@ class UndoWish:
             return (RecallRequested(why),) if now.state is State.ACTIVE else ()
 
         def wish(now: Task) -> Sequence[Event]:
-            return () if now.undo_wanted else (UndoRequested(now.landed, how=how),)
+            return () if now.undo_requested else (UndoRequested(now.landed_commit, how=how),)
 
         self._store.amend_all([(task.id, wish), *((one, recall) for one in busy)])
 
-    def _standing(self, task: Task) -> list[Row]:
+    def _standing(self, task: Task) -> list[TaskRow]:
         needs = self._store.needs(task.run_id)
         below = set(downstream(task.id, needs))
         busy = {State.DONE, State.ACTIVE}

@@ -8,34 +8,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from yaoki.core.decide.rules import sent_back
+from yaoki.core.decide.rules import decide_after_revert
 from yaoki.core.graph import downstream
-from yaoki.core.machine.events import Event, Replaced, UndoDropped, Undone, Unlanded
+from yaoki.core.machine.events import Event, LandingReverted, Replaced, UndoCompleted, UndoDropped
 from yaoki.core.machine.evolution import evolve
 from yaoki.core.model import Choice, Question, Run, State, Task, TaskId
-from yaoki.engine.clock_and_chance import moment
-from yaoki.engine.stages.required_checks import Prove, StandingChecks, failing_words, is_proof
+from yaoki.engine.clock_and_chance import read_clock_and_chance
+from yaoki.engine.required_checks import (
+    RequiredChecks,
+    VerifyCommit,
+    describe_first_failure,
+    is_final_check,
+)
 from yaoki.errors import NotNow
 from yaoki.ports import Clock, Store, Workspace
 
 
-class Undoing:
+class RevertStep:
     """Asked when nothing of a run can be claimed."""
 
-    def __init__(self, store: Store, workspace: Workspace, clock: Clock, prove: Prove) -> None:
+    def __init__(
+        self, store: Store, workspace: Workspace, clock: Clock, prove: VerifyCommit
+    ) -> None:
         self._store, self._workspace, self._clock = store, workspace, clock
-        self._prove, self._standing = prove, StandingChecks(store)
+        self._prove, self._standing = prove, RequiredChecks(store)
 
-    def settle(self, run: Run) -> bool:
+    def advance(self, run: Run) -> bool:
         """True when something was taken back, or could not be and is no longer wanted."""
-        wanted = self._store.undo_wanted(run.id)
+        wanted = self._store.tasks_to_undo(run.id)
         for task in wanted:
             self._take(run, task)
         return bool(wanted)
 
     def _take(self, run: Run, task: Task) -> None:
-        line = self._workspace.open_line(run, task.parent) if task.parent else run
-        standing = self.standing(task)
+        line = self._workspace.open_group_branch(run, task.parent) if task.parent else run
+        standing = self.dependents_done(task)
         head = self._workspace.head(line)
         leaving = frozenset(one.id for one in (*standing, task))
         last = next((one.id for one in (task, *reversed(standing)) if _moves(one)), "")
@@ -43,16 +50,18 @@ class Undoing:
             for one in (*standing, task):
                 if _moves(one):
                     approve = self._approval(run, task, leaving if one.id == last else None)
-                    head = self._workspace.undo(line, one.landed, one.id, approve)
+                    head = self._workspace.undo(line, one.landed_commit, one.id, approve)
         except NotNow as refused:
             why = refused.sentence
-            self._store.amend(task.id, lambda t: (UndoDropped(why),) if t.undo_wanted else ())
+            self._store.amend(task.id, lambda t: (UndoDropped(why),) if t.undo_requested else ())
             return
         below = [(one.id, _unlanding(one, head, task.id)) for one in standing]
-        below += [(row.id, _superseding()) for row in self._store.rows(run.id) if is_proof(row)]
+        below += [
+            (row.id, _superseding()) for row in self._store.rows(run.id) if is_final_check(row)
+        ]
 
         def taken(now: Task) -> Sequence[Event]:
-            return self._taken(run, now, head) if now.landed == task.landed else ()
+            return self._taken(run, now, head) if now.landed_commit == task.landed_commit else ()
 
         self._store.amend_all([*below, (task.id, taken)])
 
@@ -66,40 +75,47 @@ class Undoing:
         """
 
         def approve(made: str, head: str) -> None:
-            if task.blame is not None or task.parent or leaving is None:
+            if task.revert_cause is not None or task.parent or leaving is None:
                 return
-            stays = self._standing.of(run, without=leaving)
+            stays = self._standing.of_landed(run, without=leaving)
             if not stays.checks:
                 return
-            spec = stays.spec(run, "undo", f"Prove the run branch without {task.spec.name}.")
+            spec = stays.as_task_spec(
+                run, "undo", f"Prove the run branch without {task.spec.name}."
+            )
             verdict = self._prove(run, spec, made, head)
             if not verdict.passed:
                 raise NotNow(
-                    f"without {task.spec.name} the rest does not hold: {failing_words(verdict)}",
-                    hint=f"take back what needs it as well, or: git revert -m1 {task.landed[:12]}",
+                    f"without {task.spec.name} the rest does not hold: "
+                    f"{describe_first_failure(verdict)}",
+                    hint=f"take back what needs it as well, or: git revert -m1 "
+                    f"{task.landed_commit[:12]}",
                 )
 
         return approve
 
-    def standing(self, task: Task) -> list[Task]:
+    def dependents_done(self, task: Task) -> list[Task]:
         """What was done on top of it, the furthest first: undone before what it stands on."""
         below = downstream(task.id, self._store.needs(task.run_id))
         found = [self._store.task(one) for one in reversed(below)]
         return [t for t in found if t.state is State.DONE and t.parent == task.parent]
 
     def _taken(self, run: Run, task: Task, head: str) -> Sequence[Event]:
-        if task.state is not State.DONE or not task.undo_wanted:
+        if task.state is not State.DONE or not task.undo_requested:
             return ()
-        if task.blame is None:
+        if task.revert_cause is None:
             words = f"{task.spec.name} was undone on {run.branch}. Try again or abort?"
-            return (Undone(head, Question(words, (Choice.RETRY, Choice.ABORT))),)
-        unlanded = Unlanded(head, "a proof fails since it landed")
-        return (unlanded, *sent_back(evolve(task, unlanded), moment(self._clock)))
+            return (UndoCompleted(head, Question(words, (Choice.RETRY, Choice.ABORT))),)
+        unlanded = LandingReverted(head, "a proof fails since it landed")
+        return (
+            unlanded,
+            *decide_after_revert(evolve(task, unlanded), read_clock_and_chance(self._clock)),
+        )
 
 
 def _moves(one: Task) -> bool:
     """Did its landing change the branch?"""
-    return one.landed != one.work.onto
+    return one.landed_commit != one.work.onto
 
 
 def _superseding() -> Callable[[Task], Sequence[Event]]:
@@ -117,7 +133,7 @@ def _unlanding(one: Task, head: str, cause: TaskId) -> Callable[[Task], Sequence
     why = f"{cause}, on which it stands, was taken back"
 
     def decide(now: Task) -> Sequence[Event]:
-        same = now.state is State.DONE and now.landed == one.landed
-        return (Unlanded(head, why),) if same else ()
+        same = now.state is State.DONE and now.landed_commit == one.landed_commit
+        return (LandingReverted(head, why),) if same else ()
 
     return decide

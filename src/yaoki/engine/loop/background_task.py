@@ -6,20 +6,20 @@ import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-EVERY = timedelta(seconds=5)
+BACKGROUND_INTERVAL = timedelta(seconds=5)
 # Who stops does not wait long: what is left is found again by the next one.
 END_S_MAX = 2.0
 
 
-class Aside:
+class BackgroundTask:
     """In a thread, because nobody knows how long it takes: the pool must hear signals."""
 
-    def __init__(self, act: Callable[[], None], every: timedelta = EVERY) -> None:
+    def __init__(self, act: Callable[[], None], every: timedelta = BACKGROUND_INTERVAL) -> None:
         self._act, self._every = act, every
         self._thread: threading.Thread | None = None
         self._next: datetime | None = None
 
-    def begin(self, now: datetime) -> None:
+    def start_if_due(self, now: datetime) -> None:
         early = self._next is not None and now < self._next
         if early or (self._thread is not None and self._thread.is_alive()):
             return
@@ -28,6 +28,6 @@ class Aside:
         thread.start()
         self._thread = thread
 
-    def end(self) -> None:
+    def join(self) -> None:
         if self._thread is not None:
             self._thread.join(END_S_MAX)

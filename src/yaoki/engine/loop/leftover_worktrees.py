@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from yaoki.core.bounded_cache import Recent
-from yaoki.core.model import RunId, Spec, Stage, State, Task, TaskId, TaskKind, Work
+from yaoki.core.bounded_cache import BoundedCache
+from yaoki.core.model import RunId, Stage, State, Task, TaskId, TaskKind, TaskSpec, Work
 from yaoki.errors import Unknown, WorkspaceError
 from yaoki.ports import Store, Workspace
 
@@ -20,7 +20,7 @@ OVER = frozenset({State.DONE, State.CANCELLED, State.REPLACED})
 PAGE = 1000
 
 
-class Leftovers:
+class LeftoverWorktrees:
     """`host` is this machine and its clone; `end` ends what still runs of an attempt here."""
 
     def __init__(
@@ -29,15 +29,15 @@ class Leftovers:
         workspace: Workspace,
         *,
         host: str = "",
-        end: Callable[[Task], None] = lambda _: None,
-        released: Callable[[Task], None] = lambda _: None,
-        archived: Callable[[str], object] = lambda _: False,
+        end_processes: Callable[[Task], None] = lambda _: None,
+        on_release: Callable[[Task], None] = lambda _: None,
+        is_archived: Callable[[str], object] = lambda _: False,
     ) -> None:
         """`archived` says that a run has left this very store."""
         self._store, self._workspace, self._host = store, workspace, host
-        self._end, self._released, self._archived = end, released, archived
+        self._end, self._released, self._archived = end_processes, on_release, is_archived
         self._before: dict[str, int] = {}
-        self._warned: Recent[str, str] = Recent()
+        self._warned: BoundedCache[str, str] = BoundedCache()
 
     def sweep(self, run_id: str) -> list[str]:
         """Those of one run, at once: for the beginning of a life."""
@@ -52,7 +52,7 @@ class Leftovers:
         return self._remove([t for t in found.values() if known.get(t.id) == t.epoch])
 
     def _found(self) -> Iterator[Task]:
-        for name in sorted(self._workspace.worktrees()):
+        for name in sorted(self._workspace.tasks_with_worktree()):
             task = self._task(name)
             if task and (task.state in OVER or self._elsewhere(task)):
                 yield task
@@ -70,7 +70,7 @@ class Leftovers:
             if not self._archived(named[1]):
                 return None
         run_id, n = RunId(named[1]), int(named[2])
-        return Task(TaskId(name), run_id, n, Spec(name, ""), State.CANCELLED)
+        return Task(TaskId(name), run_id, n, TaskSpec(name, ""), State.CANCELLED)
 
     def _elsewhere(self, task: Task) -> bool:
         """Does an agent of another machine work on it?  In any other stage this clone may be the
@@ -95,7 +95,7 @@ class Leftovers:
                 self._release(task)
             except WorkspaceError as warned:
                 # Whoever ended the task may have cleaned up after it at the same time.
-                if task.id in self._workspace.worktrees():
+                if task.id in self._workspace.tasks_with_worktree():
                     self._warn_once(task, warned.sentence)
                 continue
             swept.setdefault(task.run_id, []).append(task.id)
@@ -119,15 +119,15 @@ class Leftovers:
 
     def _release(self, task: Task) -> None:
         if task.state in OVER and task.spec.kind is TaskKind.GROUP:
-            self._workspace.close_line(self._store.run(task.run_id), task.id)
+            self._workspace.close_group_branch(self._store.run(task.run_id), task.id)
         mine = self._as_it_was_here(task) if self._foreign(task) else task
         if mine is not task:
             self._end(mine)
         if task.state in OVER:
-            self._workspace.release(mine)
+            self._workspace.remove_worktree(mine)
             self._released(task)
         elif self._store.task(task.id).epoch == task.epoch:
-            self._workspace.release(mine, elsewhere=True)
+            self._workspace.remove_worktree(mine, continued_elsewhere=True)
 
     def _as_it_was_here(self, task: Task) -> Task:
         """What the worktree holds is of the last attempt that began here, not of the newest."""

@@ -12,10 +12,10 @@ from yaoki.ports import Channel, Clock, Notice, Store
 
 EVERY_S = 1.0
 # At the end of a run what is due is sent at once, but nobody waits longer than this.
-LAST = timedelta(seconds=20)
+FINAL_DELIVERY_TIMEOUT = timedelta(seconds=20)
 
 
-class Sending:
+class Notifier:
     """At least once: a notice counts as sent only after its channel took it."""
 
     def __init__(self, store: Store, channels: Mapping[str, Channel], clock: Clock) -> None:
@@ -33,21 +33,21 @@ class Sending:
         channel = self._channels.get(notice.channel)
         if channel is None:
             why = f"the settings no longer name the channel {notice.channel!r}"
-            self._store.notice_failed(notice, why, permanent=True)
+            self._store.mark_notice_failed(notice, why, permanent=True)
             return False
         try:
             channel.send(notice)
         except NoticeFailed as failed:
             words = f"{failed.sentence} ({failed.hint})" if failed.hint else failed.sentence
-            self._store.notice_failed(
+            self._store.mark_notice_failed(
                 notice, words, permanent=failed.permanent, retry_after=failed.retry_after
             )
             return False
-        self._store.notice_sent(notice)
+        self._store.mark_notice_sent(notice)
         return True
 
     @contextmanager
-    def beside(self) -> Iterator[None]:
+    def in_background(self) -> Iterator[None]:
         """While something else is done; what is due at its end is sent before this returns."""
         if not self._channels:
             yield
@@ -58,14 +58,14 @@ class Sending:
             yield
         finally:
             self._over.set()
-            thread.join(LAST.total_seconds())
+            thread.join(FINAL_DELIVERY_TIMEOUT.total_seconds())
 
     def _loop(self) -> None:
         """A store that fails is the worker's trouble, who says so; this only stops."""
         try:
             while not self._over.wait(EVERY_S):
                 self.deliver()
-            until = self._clock.now() + LAST
+            until = self._clock.now() + FINAL_DELIVERY_TIMEOUT
             while self.deliver() and self._clock.now() < until:
                 pass
         except StoreError:

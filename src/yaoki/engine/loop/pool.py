@@ -8,25 +8,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from yaoki.core.bounded_cache import Recent
+from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.model import Lease, RunId, Task, TaskId
-from yaoki.engine.claim_context import Hold
-from yaoki.engine.loop.admission import Admitted
-from yaoki.engine.loop.background_task import Aside
+from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.loop.admission import AdmissionDecision
+from yaoki.engine.loop.background_task import BackgroundTask
 from yaoki.engine.loop.presence import Presence
 from yaoki.engine.loop.worker import Worker
-from yaoki.errors import GitFailed, RemoteAway, StoreError, YaokiError
+from yaoki.errors import GitFailed, RemoteUnreachable, StoreError, YaokiError
 from yaoki.ports import Clock, Store
 
 POLL_S = 0.2
 # Deadlines pass without anybody committing, so runs are looked at this often at least.
-SETTLE_EVERY = timedelta(seconds=1)
-AHEAD_EVERY = timedelta(seconds=1)
+COMPLETION_INTERVAL = timedelta(seconds=1)
+PREPARE_AHEAD_INTERVAL = timedelta(seconds=1)
 # A run whose end could not be looked at: when again, and how often if it is not the remote.
-AGAIN = timedelta(seconds=5)
-STUMBLES_MAX = 5
+COMPLETION_RETRY_WAIT = timedelta(seconds=5)
+COMPLETION_FAILURES_MAX = 5
 # So many times the slots may be lent while their tasks wait to land.
-LENT_MAX = 4
+EXTRA_THREADS_MAX = 4
 
 
 @dataclass(slots=True)
@@ -34,19 +34,19 @@ class Slot:
     """A task at work and the thread that carries it; `lent` while that only waits."""
 
     lease: Lease
-    why: str = ""
-    lent: bool = False
+    stop_reason: str = ""
+    is_released: bool = False
     thread: threading.Thread | None = None
 
 
 @dataclass(slots=True)
-class Stop:
+class StopRequest:
     """What signals ask for: `drain` lets the agents at work finish, `now` does not."""
 
     drain: bool = False
     now: bool = False
 
-    def ask(self) -> None:
+    def escalate(self) -> None:
         """The first time: drain; again: now."""
         self.now = self.drain
         self.drain = True
@@ -62,11 +62,11 @@ class _State:
     idle_version: int = -1
     idle_until: datetime | None = None
     idle_for: tuple[RunId, ...] = ()
-    admitted: Admitted = field(default_factory=Admitted)
+    admitted: AdmissionDecision = field(default_factory=AdmissionDecision)
     settled_version: int = -1
     settle_at: datetime | None = None
     stumbles: int = 0
-    told: Recent[RunId, str] = field(default_factory=Recent)
+    told: BoundedCache[RunId, str] = field(default_factory=BoundedCache)
 
 
 class Pool:
@@ -81,13 +81,13 @@ class Pool:
         slots: int,
         lease: timedelta,
         heartbeat: timedelta,
-        park: timedelta,
-        rests: Callable[[RunId], bool],
+        park_after: timedelta,
+        complete: Callable[[RunId], bool],
         scan: Callable[[], None],
-        admits: Callable[[], Admitted] = Admitted,
+        admission: Callable[[], AdmissionDecision] = AdmissionDecision,
         presence: Presence | None = None,
-        aside: Callable[[], None] = lambda: None,
-        ahead: Callable[[Sequence[RunId], int], None] = lambda *_: None,
+        idle_task: Callable[[], None] = lambda: None,
+        prepare_ahead: Callable[[Sequence[RunId], int], None] = lambda *_: None,
     ) -> None:
         """`aside` is for when a slot is free and there is nothing to claim; `ahead`, for as long as
         tasks are at work, makes ready what as many others of these runs will need.
@@ -98,17 +98,19 @@ class Pool:
         self._slots_max = slots
         self._lease = lease
         self._heartbeat = heartbeat
-        self._park = park
-        self._rests = rests
+        self._park = park_after
+        self._rests = complete
         self._scan = scan
-        self._admits = admits
+        self._admits = admission
         self._presence = presence
-        self._aside = Aside(aside)
-        self._ahead = Aside(lambda: ahead(self._state.runs, len(self._state.slots)), AHEAD_EVERY)
+        self._aside = BackgroundTask(idle_task)
+        self._ahead = BackgroundTask(
+            lambda: prepare_ahead(self._state.runs, len(self._state.slots)), PREPARE_AHEAD_INTERVAL
+        )
         self._state = _State()
         self._changed = threading.Condition()
         self._over = threading.Event()
-        self.stop = Stop()
+        self.stop = StopRequest()
 
     def serve(self, runs: Sequence[RunId]) -> None:
         """Returns when every run rests or the stop was obeyed; raises what broke the store."""
@@ -121,7 +123,7 @@ class Pool:
         """
         self._carry_on(runs, lambda: self._stopped() or self._settle(runs()))
 
-    def appear(self) -> None:
+    def announce(self) -> None:
         """Among the workers before anything is served, for whoever is told then that it is up."""
         self._tell()
 
@@ -147,8 +149,8 @@ class Pool:
             finally:
                 self._over.set()
                 beating.join()
-                self._aside.end()
-                self._ahead.end()
+                self._aside.join()
+                self._ahead.join()
         if self._state.error is not None:
             raise self._state.error
         if self._presence is not None:
@@ -174,10 +176,10 @@ class Pool:
         try:
             resting = [self._rests(run_id) for run_id in runs]
         except GitFailed as failed:
-            state.stumbles += not isinstance(failed, RemoteAway)
-            if not failed.transient or state.stumbles > STUMBLES_MAX:
+            state.stumbles += not isinstance(failed, RemoteUnreachable)
+            if not failed.transient or state.stumbles > COMPLETION_FAILURES_MAX:
                 raise
-            state.settle_at = now + AGAIN
+            state.settle_at = now + COMPLETION_RETRY_WAIT
             for run_id in runs:
                 self._warn_once(run_id, failed.sentence)
             return False
@@ -190,7 +192,7 @@ class Pool:
         late = state.settle_at is None or now >= state.settle_at
         if self.stop.drain or (version == state.settled_version and not late):
             return False
-        state.settled_version, state.settle_at = version, now + SETTLE_EVERY
+        state.settled_version, state.settle_at = version, now + COMPLETION_INTERVAL
         for run_id in runs:
             try:
                 self._rests(run_id)
@@ -231,43 +233,43 @@ class Pool:
     def _free(self) -> int:
         """Who waits for others needs no slot; but threads are not without end either."""
         slots = list(self._state.slots.values())
-        lent = min(sum(slot.lent for slot in slots), self._slots_max * LENT_MAX)
+        lent = min(sum(slot.is_released for slot in slots), self._slots_max * EXTRA_THREADS_MAX)
         return self._slots_max - len(slots) + lent
 
     @contextmanager
     def _lend(self, slot: Slot) -> Iterator[None]:
-        slot.lent = True
+        slot.is_released = True
         try:
             yield
         finally:
-            slot.lent = False
+            slot.is_released = False
 
-    def _claim(self, free: int, runs: Sequence[RunId], admitted: Admitted) -> list[Task]:
-        if admitted.claims:
-            return self._worker.claim(free, runs, admitted.begin)
+    def _claim(self, free: int, runs: Sequence[RunId], admitted: AdmissionDecision) -> list[Task]:
+        if admitted.may_claim:
+            return self._worker.claim(free, runs, admitted.scope)
         return self._worker.claim_cancelled(runs)
 
     def _use_quiet(self) -> None:
         state, now = self._state, self._clock.now()
-        if state.slots and not self.stop.drain and state.admitted.claims:
-            self._ahead.begin(now)
+        if state.slots and not self.stop.drain and state.admitted.may_claim:
+            self._ahead.start_if_due(now)
         idle = state.idle_until is not None and now < state.idle_until
         if (idle or not state.slots) and not self.stop.drain:
-            self._aside.begin(now)
+            self._aside.start_if_due(now)
 
-    def _admit(self, runs: Sequence[RunId]) -> Admitted:
+    def _admit(self, runs: Sequence[RunId]) -> AdmissionDecision:
         """What lacks is told once, to the runs that wait for it and to whoever looks at workers."""
         before, now = self._state.admitted, self._admits()
         self._state.admitted = now
-        if before.lacking != now.lacking:
-            for run_id in runs if now.lacking else ():
-                self._warn_once(run_id, f"nothing new is begun here: {now.why}", now.lacking)
+        if before.shortage != now.shortage:
+            for run_id in runs if now.shortage else ():
+                self._warn_once(run_id, f"nothing new is begun here: {now.reason}", now.shortage)
             self._tell()
         return now
 
     def _tell(self) -> None:
         if self._presence is not None:
-            self._presence.beat(waits=self._state.admitted.why, stopping=self.stop.drain)
+            self._presence.beat(waits=self._state.admitted.reason, stopping=self.stop.drain)
 
     def _open(self, task: Task) -> None:
         assert task.lease is not None, f"{task.id} was not claimed"
@@ -281,7 +283,9 @@ class Pool:
 
     def _carry(self, task: Task, slot: Slot) -> None:
         try:
-            self._worker.carry(task, Hold(lambda: self._why(slot), lent=lambda: self._lend(slot)))
+            self._worker.carry(
+                task, ClaimContext(lambda: self._why(slot), release_slot=lambda: self._lend(slot))
+            )
         except BaseException as error:  # noqa: BLE001 - raised again by serve, in the main thread
             self._state.error = self._state.error or error
         finally:
@@ -291,8 +295,8 @@ class Pool:
                 self._changed.notify_all()
 
     def _why(self, slot: Slot) -> str:
-        if slot.why:
-            return slot.why
+        if slot.stop_reason:
+            return slot.stop_reason
         return "stop" if self.stop.now else ""
 
     def _watch(self) -> None:
@@ -301,10 +305,10 @@ class Pool:
         if version == self._state.seen:
             return
         self._state.seen = version
-        wanted = self._store.cancel_wanted()
+        wanted = self._store.tasks_to_stop()
         for task_id, slot in list(self._state.slots.items()):
-            if task_id in wanted and not slot.why:
-                slot.why = "cancel"
+            if task_id in wanted and not slot.stop_reason:
+                slot.stop_reason = "cancel"
 
     def _beat(self) -> None:
         """Leases are extended in one transaction; a lost one stops its carrier."""
@@ -323,9 +327,9 @@ class Pool:
         beat = self._store.heartbeat([slot.lease for slot in slots], self._lease)
         for slot in slots:
             if slot.lease.task_id in beat.lost and slot.lease.task_id in self._state.slots:
-                slot.why = "lost"
-            elif slot.lease.task_id in beat.cancelled and not slot.why:
-                slot.why = "cancel"
+                slot.stop_reason = "lost"
+            elif slot.lease.task_id in beat.cancel_requested and not slot.stop_reason:
+                slot.stop_reason = "cancel"
 
     def _join(self) -> None:
         for slot in list(self._state.slots.values()):

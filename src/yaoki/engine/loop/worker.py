@@ -10,27 +10,33 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.core.decide.classification import UNDELIVERED
-from yaoki.core.decide.merge_queue import CONTENDING, Contender, gives_way, riders
+from yaoki.core.decide.merge_queue import COMPETING_STAGES, CompetingTask, must_yield, queue_members
 from yaoki.core.decide.rules import decide
-from yaoki.core.machine.events import Event, Released
-from yaoki.core.model import Lease, Run, RunId, Source, Stage, State, Task, TaskId, TaskKind
-from yaoki.core.model.report import Declined, Faulted, Interrupted, LandedOn, Report
-from yaoki.engine.branch_guard import Guard
-from yaoki.engine.claim_context import Hold, Superseded
-from yaoki.engine.clock_and_chance import moment
+from yaoki.core.machine.events import Event, LeaseReleased
+from yaoki.core.model import FaultSource, Lease, Run, RunId, Stage, State, Task, TaskId, TaskKind
+from yaoki.core.model.stage_report import (
+    CommitLanded,
+    StageDeferred,
+    StageFaulted,
+    StageReport,
+    WorkInterrupted,
+)
+from yaoki.engine.branch_guard import BranchGuard
+from yaoki.engine.claim_context import ClaimContext, ClaimSuperseded
+from yaoki.engine.clock_and_chance import read_clock_and_chance
 from yaoki.engine.row_check import RowGuard
 from yaoki.engine.stages.stages import Stages
 from yaoki.errors import (
-    BranchStrayed,
+    BranchMovedExternally,
     DiskFull,
     Fault,
     GitFailed,
     LeaseLost,
-    RemoteAway,
-    RemoteRefuses,
-    RowIllegal,
+    RemoteRejectedPush,
+    RemoteUnreachable,
+    RowInvalid,
     StoreError,
     WorkspaceError,
     YaokiError,
@@ -38,14 +44,14 @@ from yaoki.errors import (
 from yaoki.ports import ALL, Clock, Store
 
 # When to ask again for a remote that does not answer.
-AWAY = timedelta(seconds=15)
+UNREACHABLE_WAIT = timedelta(seconds=15)
 # A remote that takes no push: how often it is tried, and how long before the run asks a person.
-REFUSED_WAIT, REFUSED_MAX = timedelta(seconds=5), timedelta(minutes=10)
-REMOTE = "remote: "
+REJECTED_PUSH_WAIT, REJECTED_PUSH_MAX = timedelta(seconds=5), timedelta(minutes=10)
+REMOTE_PAUSE = "remote: "
 # The run is paused by then, so nobody claims it again before a person has answered.
 AT_ONCE = timedelta(0)
 TRACEBACK_CHARS_MAX = 8_000
-Piece = Callable[[Run, Task, Hold], Report]
+StageFunction = Callable[[Run, Task, ClaimContext], StageReport]
 
 
 class Worker:
@@ -55,14 +61,14 @@ class Worker:
         self,
         store: Store,
         stages: Stages,
-        guard: Guard,
+        guard: BranchGuard,
         clock: Clock,
         *,
         holder: str,
         host: str,
         lease: timedelta,
         parallel: int,
-        alive: Callable[[str], bool],
+        is_alive: Callable[[str], bool],
         tags: Sequence[str] = (),
         place: str = "",
     ) -> None:
@@ -75,13 +81,13 @@ class Worker:
         self._host = host
         self._lease = lease
         self._parallel = parallel
-        self._alive = alive
+        self._alive = is_alive
         self._tags = frozenset(tags)
         self._place = place
         self._turn = threading.Lock()
         # Since when the remote takes no push of a run.
         self._refused_since: dict[RunId, datetime] = {}
-        self._pieces: Mapping[Stage, Piece] = {
+        self._pieces: Mapping[Stage, StageFunction] = {
             Stage.PREPARE: stages.prepare,
             Stage.WORK: stages.work,
             Stage.VERIFY: stages.verify,
@@ -89,7 +95,7 @@ class Worker:
         }
 
     def claim(self, limit: int, runs: Sequence[RunId], begin: str = ALL) -> list[Task]:
-        return self._rows.guarded(
+        return self._rows.run_guarded(
             lambda: self._store.claim(
                 self._holder,
                 self._lease,
@@ -97,105 +103,109 @@ class Worker:
                 runs=runs,
                 host=self._host,
                 host_max=self._parallel,
-                alive=self._alive,
+                is_alive=self._alive,
                 tags=self._tags,
                 place=self._place,
-                begin=begin,
+                scope=begin,
             )
         )
 
     def claim_cancelled(self, runs: Sequence[RunId]) -> list[Task]:
         """Only what a person wants ended; nothing is begun."""
-        return self._rows.guarded(
-            lambda: self._store.claim_cancelled(self._holder, self._lease, runs)
+        return self._rows.run_guarded(
+            lambda: self._store.claim_to_cancel(self._holder, self._lease, runs)
         )
 
-    def carry(self, task: Task, hold: Hold) -> Task | None:
+    def carry(self, task: Task, hold: ClaimContext) -> Task | None:
         """Until the task rests; None when somebody else carries it on."""
         run = self._store.run(task.run_id)
         hold = replace(
             hold,
             note=lambda name, data: self._note(task, name, data),
             record=lambda event: self._record(task, event),
-            confirm=lambda: self._confirm(task),
+            confirm_claim=lambda: self._confirm(task),
         )
         try:
             while task.lease is not None:
                 task = self._safe_step(run, task, task.lease, hold)
-        except (LeaseLost, Superseded):
+        except (LeaseLost, ClaimSuperseded):
             return None
         if task.state in {State.DONE, State.CANCELLED, State.REPLACED}:
             self._clean(run, task)
         return task
 
-    def _safe_step(self, run: Run, task: Task, lease: Lease, hold: Hold) -> Task:
+    def _safe_step(self, run: Run, task: Task, lease: Lease, hold: ClaimContext) -> Task:
         """A row that somebody edited ends its task with a question, never the worker."""
         try:
             return self._step(run, task, lease, hold)
-        except RowIllegal as illegal:
+        except RowInvalid as illegal:
             if illegal.task_id == task.id:
                 self._stages.end_leftovers(task)
-            self._rows.refuse(TaskId(illegal.task_id), illegal.sentence)
+            self._rows.refuse_row(TaskId(illegal.task_id), illegal.sentence)
             return self._store.task(task.id)
 
-    def _step(self, run: Run, task: Task, lease: Lease, hold: Hold) -> Task:
+    def _step(self, run: Run, task: Task, lease: Lease, hold: ClaimContext) -> Task:
         hold = replace(
             hold,
-            yields=lambda: gives_way(task, self._contenders(task)),
-            riders=lambda: riders(task, self._contenders(task)),
+            must_yield=lambda: must_yield(task, self._contenders(task)),
+            queue_members=lambda: queue_members(task, self._contenders(task)),
         )
         report = self._look(run, task, hold)
         if (
-            hold.why() == "stop"
+            hold.stop_reason() == "stop"
             and task.stage is not Stage.WORK
-            and not isinstance(report, LandedOn)
+            and not isinstance(report, CommitLanded)
         ):
             # A stage cut short by a stop says nothing; the next claim repeats it.
-            released = Released(lease.holder, lease.epoch, "the worker was stopped")
+            released = LeaseReleased(lease.holder, lease.epoch, "the worker was stopped")
             return self._store.record(lease, lambda _: (released,))
-        return self._store.record(lease, lambda now: decide(now, report, moment(self._clock)))
+        return self._store.record(
+            lease, lambda now: decide(now, report, read_clock_and_chance(self._clock))
+        )
 
-    def _look(self, run: Run, task: Task, hold: Hold) -> Report:
+    def _look(self, run: Run, task: Task, hold: ClaimContext) -> StageReport:
         """What the stage saw; our own troubles become faults, never the agent's failure."""
-        used = task.counts.deliveries - task.forgiven.deliveries
+        used = task.counts.deliveries - task.forgiven_counts.deliveries
         if used >= task.spec.policy.deliveries_max:
             # Nothing runs for a task that asks a person.
             self._stages.end_leftovers(task)
-            words = f"given to a worker {count(used, 'time')}, and it never came back"
-            return Faulted(words, transient=False, code=UNDELIVERED)
-        if task.cancel_wanted and task.stage in {Stage.PREPARE, Stage.VERIFY}:
+            words = f"given to a worker {format_count(used, 'time')}, and it never came back"
+            return StageFaulted(words, transient=False, code=UNDELIVERED)
+        if task.cancel_requested and task.stage in {Stage.PREPARE, Stage.VERIFY}:
             self._stages.end_leftovers(task)
-            return Interrupted("cancelled by a person", ref=task.work.head)
-        if task.recall_wanted and task.stage in {Stage.PREPARE, Stage.VERIFY}:
+            return WorkInterrupted("cancelled by a person", saved_ref=task.work.head)
+        if task.recall_requested and task.stage in {Stage.PREPARE, Stage.VERIFY}:
             self._stages.end_leftovers(task)
-            return Interrupted("what it stands on is taken back", ref=task.work.head)
+            return WorkInterrupted("what it stands on is taken back", saved_ref=task.work.head)
         if task.stage is Stage.LAND and task.spec.kind is not TaskKind.PLAN:
-            self._rows.refuse_unjudged(task, hold.confirm)
+            self._rows.refuse_unjudged(task, hold.confirm_claim)
         try:
-            seen = self._pieces[task.stage](self._stages.line(run, task), task, hold)
-            if isinstance(seen, LandedOn):
+            seen = self._pieces[task.stage](self._stages.on_target_branch(run, task), task, hold)
+            if isinstance(seen, CommitLanded):
                 self._taken(run)
             return seen
         except Fault as fault:
-            return Faulted(_told(fault), fault.transient, fault.code)
-        except (RemoteAway, DiskFull) as away:
-            return Declined(_told(away), AWAY)
-        except RemoteRefuses as refused:
+            return StageFaulted(_told(fault), fault.transient, fault.code)
+        except (RemoteUnreachable, DiskFull) as away:
+            return StageDeferred(_told(away), UNREACHABLE_WAIT)
+        except RemoteRejectedPush as refused:
             return self._refused(run, refused)
-        except BranchStrayed as strayed:
-            self._guard.ask(run, strayed)
-            return Declined(strayed.sentence, AT_ONCE)
+        except BranchMovedExternally as strayed:
+            self._guard.pause_for(run, strayed)
+            return StageDeferred(strayed.sentence, AT_ONCE)
         except GitFailed as failed:
-            return Faulted(_told(failed), transient=failed.transient, source=Source.GIT)
-        except (StoreError, LeaseLost, Superseded):
+            return StageFaulted(_told(failed), transient=failed.transient, source=FaultSource.GIT)
+        except (StoreError, LeaseLost, ClaimSuperseded):
             raise
         except WorkspaceError as failed:
-            return Faulted(_told(failed), transient=False, source=Source.GIT)
+            return StageFaulted(_told(failed), transient=False, source=FaultSource.GIT)
         except YaokiError as refused:
-            return Faulted(_told(refused), transient=False)
+            return StageFaulted(_told(refused), transient=False)
         except OSError as error:
             if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-                return Declined(f"the disk is full: {error.filename or error}", AWAY)
+                return StageDeferred(
+                    f"the disk is full: {error.filename or error}", UNREACHABLE_WAIT
+                )
             return _of_os(error)
         except Exception as bug:  # noqa: BLE001 - one task's bug must not end everybody's run
             return self._of_bug(task, bug)
@@ -204,7 +214,7 @@ class Worker:
         with self._turn:
             self._refused_since.pop(run.id, None)
 
-    def _refused(self, run: Run, refused: RemoteRefuses) -> Declined:
+    def _refused(self, run: Run, refused: RemoteRejectedPush) -> StageDeferred:
         """One cause for all tasks: they wait, and go on when it takes pushes again.
 
         After a while the run asks, once.
@@ -215,14 +225,14 @@ class Worker:
             self._refused_since.setdefault(run.id, now)
         if since is None:
             self._store.note(run.id, "WARNING", {"message": f"{_told(refused)}; tried again"})
-        if since is not None and now - since > REFUSED_MAX:
-            self._store.pause(run.id, f"{REMOTE}{refused.sentence}; {refused.hint}")
+        if since is not None and now - since > REJECTED_PUSH_MAX:
+            self._store.pause(run.id, f"{REMOTE_PAUSE}{refused.sentence}; {refused.hint}")
             with self._turn:
                 self._refused_since.pop(run.id, None)
-            return Declined(refused.sentence, AT_ONCE)
-        return Declined(_told(refused), REFUSED_WAIT)
+            return StageDeferred(refused.sentence, AT_ONCE)
+        return StageDeferred(_told(refused), REJECTED_PUSH_WAIT)
 
-    def _of_bug(self, task: Task, bug: Exception) -> Faulted:
+    def _of_bug(self, task: Task, bug: Exception) -> StageFaulted:
         """The whole traceback goes into the journal: without it nobody can fix what it tells of."""
         where = traceback.extract_tb(bug.__traceback__)[-1]
         place = f"{where.filename}:{where.lineno} in {where.name}"
@@ -230,13 +240,13 @@ class Worker:
         told = "".join(traceback.format_exception(bug))[-TRACEBACK_CHARS_MAX:]
         self._note(task, "WARNING", {"message": words, "traceback": told})
         remedy = f"report it with its traceback: yaoki trace {task.id} --json"
-        return Faulted(f"{words} (remedy: {remedy})", transient=True)
+        return StageFaulted(f"{words} (remedy: {remedy})", transient=True)
 
-    def _contenders(self, task: Task) -> Sequence[Contender]:
-        return self._store.contenders(task) if task.stage in CONTENDING else ()
+    def _contenders(self, task: Task) -> Sequence[CompetingTask]:
+        return self._store.competing_tasks(task) if task.stage in COMPETING_STAGES else ()
 
     def _clean(self, run: Run, task: Task) -> None:
-        warning = self._stages.release(run, task)
+        warning = self._stages.remove_worktree(run, task)
         if warning:
             self._note(task, "WARNING", {"message": warning})
 
@@ -257,7 +267,7 @@ class Worker:
             return
         if self._store.heartbeat([lease], self._lease).lost:
             self._store.record(lease, lambda _: ())
-            raise Superseded
+            raise ClaimSuperseded
 
     def _note(self, task: Task, name: str, data: Mapping[str, Any]) -> None:
         self._store.note(task.run_id, name, data, task.id, task.attempt)
@@ -268,8 +278,8 @@ def _told(error: YaokiError) -> str:
     return f"{error.sentence} (remedy: {error.hint})" if error.hint else error.sentence
 
 
-def _of_os(error: OSError) -> Faulted:
+def _of_os(error: OSError) -> StageFaulted:
     words = f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
     if error.errno in {errno.EACCES, errno.EPERM}:
-        return Faulted(words, transient=False, code="PERMISSION_DENIED")
-    return Faulted(words, transient=True)
+        return StageFaulted(words, transient=False, code="PERMISSION_DENIED")
+    return StageFaulted(words, transient=True)

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from yaoki.core.model import Finding, Item, Outcome, Task, TaskKind
-from yaoki.engine.stages.proof_room import Case, Facts
-from yaoki.ports import Uncommitted, Workspace
+from yaoki.core.model import Finding, FindingItem, Outcome, Task, TaskKind
+from yaoki.engine.stages.proof_room import CheckFacts, ProofCheck
+from yaoki.ports import IgnoredFile, Workspace
 
-PATTERN = "not-committed"
+NOT_COMMITTED_PATTERN = "not-committed"
 SHOWN, LISTED = 5, 50
 
 
@@ -24,45 +24,49 @@ class MissingFiles:
     def __init__(self, workspace: Workspace, began: Callable[[Task], float]) -> None:
         self._workspace, self._began = workspace, began
 
-    def named(self, case: Case, finding: Finding, facts: Facts) -> Finding:
+    def explain(self, case: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
         """The finding, with the pattern `not-committed` where that is the cause."""
         task, runs = case.task, case.spec.type in {"command", "file"}
-        if not runs or finding.outcome is not Outcome.FAILED or case.hold.why():
+        if not runs or finding.outcome is not Outcome.FAILED or case.hold.stop_reason():
             return finding
-        if task.spec.kind is not TaskKind.CHANGE or task.take_over:
+        if task.spec.kind is not TaskKind.CHANGE or task.taken_over:
             return finding
-        files = self._workspace.uncommitted(task, self._began(task))
+        files = self._workspace.uncommitted_files(task, self._began(task))
         if not files or not self._passes_with(case, facts, files):
             return _with_left_out(finding, task)
         return _missing(finding, files)
 
-    def _passes_with(self, case: Case, facts: Facts, files: tuple[Uncommitted, ...]) -> bool:
+    def _passes_with(
+        self, case: ProofCheck, facts: CheckFacts, files: tuple[IgnoredFile, ...]
+    ) -> bool:
         names = [file.path for file in files]
 
         def bring(room: Path) -> None:
-            self._workspace.bring_uncommitted(case.task, names, room)
+            self._workspace.copy_uncommitted_files(case.task, names, room)
 
-        seen = case.look(facts["commit"], facts, "-with-ignored-files", bring)
+        seen = case.run_on(facts["commit"], facts, "-with-ignored-files", bring)
         return seen.outcome is Outcome.PASSED
 
 
-def _missing(finding: Finding, files: tuple[Uncommitted, ...]) -> Finding:
+def _missing(finding: Finding, files: tuple[IgnoredFile, ...]) -> Finding:
     shown = ", ".join(f"{file.path} (ignored by {file.rule})" for file in files[:SHOWN])
     more = f" and {len(files) - SHOWN} more" if len(files) > SHOWN else ""
     listed = files[:LISTED]
     told = [{"name": file.path, "message": f"ignored by {file.rule}"} for file in listed]
     return replace(
         finding,
-        pattern=PATTERN,
+        pattern=NOT_COMMITTED_PATTERN,
         message=f"it passes only with files that are not in the commit: {shown}{more}",
-        items=tuple(Item(file.path, f"ignored by {file.rule}", file.path) for file in listed),
+        items=tuple(
+            FindingItem(file.path, f"ignored by {file.rule}", file.path) for file in listed
+        ),
         params={**finding.params, "uncommittedFiles": told},
     )
 
 
 def _with_left_out(finding: Finding, task: Task) -> Finding:
     """Files outside the scope are no part of the work; the agent may not know that."""
-    names = task.work.left_out
+    names = task.work.left_out_files
     if not names:
         return finding
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""

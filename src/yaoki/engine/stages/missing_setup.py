@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from yaoki.core.decide.classification import UNFIT
+from yaoki.core.decide.classification import CHECK_UNFIT
 from yaoki.core.model import Finding, Outcome
-from yaoki.engine.stages.proof_room import Case
+from yaoki.engine.stages.proof_room import ProofCheck
 from yaoki.ports import Workspace
 
 # For each such folder the files of a repository that tell what fills it, the surest first.
@@ -45,7 +45,7 @@ class MissingSetup:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
-    def named(self, case: Case, finding: Finding, commit: str) -> Finding:
+    def explain(self, case: ProofCheck, finding: Finding, commit: str) -> Finding:
         """The finding, with the `setup` that the plan lacks where that may be the cause."""
         if case.spec.type != "command" or case.task.spec.setup or not _failed(finding):
             return finding
@@ -61,7 +61,7 @@ class MissingSetup:
 
     def _command(self, folder: str, commit: str) -> str:
         made = (
-            how for file, how in FOLDERS[folder].items() if self._workspace.tracks(commit, file)
+            how for file, how in FOLDERS[folder].items() if self._workspace.has_path(commit, file)
         )
         return next(made, "").format(folder)
 
@@ -69,7 +69,7 @@ class MissingSetup:
 def _failed(finding: Finding) -> bool:
     """For good, and not because the check does more than look."""
     failed = finding.outcome in {Outcome.BROKEN, Outcome.FAILED}
-    return failed and not finding.transient and finding.code != UNFIT
+    return failed and not finding.transient and finding.code != CHECK_UNFIT
 
 
 def _concerns(folder: str, finding: Finding) -> bool:

@@ -7,29 +7,29 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from yaoki.core.display import one_line, plain
+from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.model import Task
 from yaoki.core.redact import mask, secret_values
-from yaoki.engine.claim_context import Hold, Superseded
-from yaoki.engine.stages.stage_settings import Settings
-from yaoki.ports import Clock, Launch, Look, Processes
+from yaoki.engine.claim_context import ClaimContext, ClaimSuperseded
+from yaoki.engine.stage_settings import StageSettings
+from yaoki.ports import Clock, Launch, Processes, ProcessState
 
 POLL = timedelta(milliseconds=5)
 POLL_MAX = timedelta(milliseconds=250)
 TAIL_BYTES = 4096
 
 
-class Attending:
+class AttemptProcesses:
     """Whoever waits for a process answers for it."""
 
-    def __init__(self, processes: Processes, clock: Clock, settings: Settings) -> None:
+    def __init__(self, processes: Processes, clock: Clock, settings: StageSettings) -> None:
         self._processes, self._clock, self._settings = processes, clock, settings
 
     def folder(self, task: Task, attempt: int) -> Path:
         """Where an attempt keeps its prompt, logs and exit; named so that it is found again."""
         return self._settings.folder / task.run_id / task.id / str(attempt)
 
-    def began(self, task: Task) -> float:
+    def agent_started_at(self, task: Task) -> float:
         """When the agent of the attempt was given its prompt; zero when none was."""
         try:
             return (self.folder(task, task.attempt) / "prompt.md").lstat().st_mtime
@@ -40,7 +40,7 @@ class Attending:
         """Whatever still runs for this or the coming attempt: agent, set-up or checks."""
         for attempt in (task.attempt, task.attempt + 1):
             for started in self.folder(task, attempt).glob("**/started.json"):
-                if self._processes.look(started.parent).phase in {"running", "gone"}:
+                if self._processes.inspect(started.parent).phase in {"running", "gone"}:
                     self._processes.end(started.parent, "cancel")
 
     def run_to_end(
@@ -48,9 +48,9 @@ class Attending:
         folder: Path,
         argv: tuple[str, ...],
         cwd: Path,
-        hold: Hold,
+        hold: ClaimContext,
         handed: Sequence[str],
-    ) -> tuple[Path, Look]:
+    ) -> tuple[Path, ProcessState]:
         """A command of ours; an earlier try that a crash cut off is ended first.
 
         Returns the folder of this try.  What agents are `handed` is not to stay in its logs.
@@ -62,44 +62,44 @@ class Attending:
             env={**self._settings.environment, **hold.environment},
             deadline=self._settings.setup_timeout,
             lease=self._settings.lease,
-            secrets=secret_values(self._settings.environ, handed),
+            secrets=secret_values(self._settings.worker_environment, handed),
         )
         self._processes.start(folder, launch)
         return folder, self.wait(folder, hold, lambda: "")
 
-    def last_words(self, folder: Path, handed: Sequence[str]) -> str:
+    def last_output_line(self, folder: Path, handed: Sequence[str]) -> str:
         """The last line that a command said, its complaints before all else."""
         texts = (_tail(folder / name) for name in ("err.log", "out.log"))
-        lines = [line for text in texts for line in plain(text).splitlines()[-1:]]
-        secrets = secret_values(self._settings.environ, handed)
+        lines = [line for text in texts for line in strip_terminal_codes(text).splitlines()[-1:]]
+        secrets = secret_values(self._settings.worker_environment, handed)
         return mask(one_line(lines[0]), secrets) if lines else ""
 
     def _unused(self, folder: Path) -> Path:
         for n in range(1, 1000):
             place = folder if n == 1 else folder.with_name(f"{folder.name}-{n}")
-            if self._processes.look(place).phase == "absent":
+            if self._processes.inspect(place).phase == "absent":
                 return place
             self._processes.end(place, "stop")
         raise AssertionError(f"a thousand tries in {folder}")
 
-    def wait(self, folder: Path, hold: Hold, idles: Callable[[], str]) -> Look:
+    def wait(self, folder: Path, hold: ClaimContext, stop_if: Callable[[], str]) -> ProcessState:
         """Until the tree has ended.  Whoever waits keeps the shim's lease alive."""
         warned = False
         for pause in _pauses():
-            look = self._processes.look(folder)
+            look = self._processes.inspect(folder)
             if look.phase != "running":
                 return look
             if look.quiet_seconds >= self._settings.hang_warning.total_seconds() and not warned:
                 warned = True
                 hold.warn(f"silent for {look.quiet_seconds:.0f} s: no CPU, output or file change")
-            why = hold.why()
+            why = hold.stop_reason()
             if why == "lost":
                 # A successor may wait for the very same tree, so it is left alone.
-                raise Superseded
-            why = why or idles()
+                raise ClaimSuperseded
+            why = why or stop_if()
             if why:
                 return self._processes.end(folder, why)
-            self._processes.renew(folder)
+            self._processes.renew_lease(folder)
             self._clock.sleep(pause)
         raise AssertionError("the pauses never end")
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from yaoki.core.model import CheckSpec, Finding, Outcome, Run, Task
-from yaoki.engine.claim_context import Hold
-from yaoki.engine.stages.own_findings import changed_by_check
-from yaoki.engine.stages.processes import Attending
-from yaoki.ports import Checker, Look, Processes, ProofRoom, ProofRooms
+from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.stages.own_findings import check_changed_files_finding
+from yaoki.engine.stages.processes import AttemptProcesses
+from yaoki.ports import Checker, Processes, ProcessState, ProofRoom, ProofRooms
 
-Facts = Mapping[str, Any]
+CheckFacts = Mapping[str, Any]
 # Checks that start a program, which could change something.
-RUNNING = frozenset({"command", "judge", "python"})
+PROGRAM_CHECK_TYPES = frozenset({"command", "judge", "python"})
 SETUP = "setup"
 
 
@@ -32,17 +32,19 @@ class SetupFailed(Exception):
         self.finding = finding
 
 
-class CleanRooms:
+class ProofSessions:
     """Opens a session for each proof."""
 
     def __init__(
-        self, rooms: ProofRooms, checker: Checker, processes: Processes, attending: Attending
+        self, rooms: ProofRooms, checker: Checker, processes: Processes, attending: AttemptProcesses
     ) -> None:
         self._rooms, self._checker = rooms, checker
         self._processes, self._attending = processes, attending
 
     @contextmanager
-    def session(self, run: Run, task: Task, home: Path, hold: Hold) -> Iterator[ProofSession]:
+    def session(
+        self, run: Run, task: Task, home: Path, hold: ClaimContext
+    ) -> Iterator[ProofSession]:
         """`home` holds the logs of set-up; the rooms are held until the session ends."""
         with ExitStack() as held:
             opener = _Opener(self._rooms, self._processes, self._attending, held)
@@ -53,17 +55,23 @@ class ProofSession:
     """One proof: its rooms, by set-up key, and the looks made in them."""
 
     def __init__(
-        self, opener: _Opener, checker: Checker, run: Run, task: Task, home: Path, hold: Hold
+        self,
+        opener: _Opener,
+        checker: Checker,
+        run: Run,
+        task: Task,
+        home: Path,
+        hold: ClaimContext,
     ) -> None:
         self._opener, self._checker = opener, checker
         self._run, self._task, self._home, self._hold = run, task, home, hold
 
-    def look(
+    def run_check(
         self,
         spec: CheckSpec,
         commit: str,
         folder: Path,
-        facts: Facts,
+        facts: CheckFacts,
         bring: Callable[[Path], None] = lambda _: None,
     ) -> Finding:
         """Run one check on one commit; a check that changes tracked files proves nothing.
@@ -74,58 +82,58 @@ class ProofSession:
             room = self._opener.room(self._task, commit, facts["onto"], self._home, self._hold)
         except SetupFailed as failed:
             return failed.finding
-        room.put(commit)
+        room.check_out(commit)
         bring(room.files)
         facts = {**facts, "commit": commit}
-        if spec.type not in RUNNING:
+        if spec.type not in PROGRAM_CHECK_TYPES:
             return self._check(spec, room, folder, facts)
-        places = room.refresh()
+        places = room.empty_private_folders()
         room.occupy(folder)
         finding = self._check(spec, room, folder, {**facts, "room": places})
         room.occupy(None)
-        changed = room.changed()
+        changed = room.changed_files()
         good = finding.outcome in {Outcome.PASSED, Outcome.FLAKY}
         if changed and good:
-            return changed_by_check(finding, changed)
+            return check_changed_files_finding(finding, changed)
         return finding
 
-    def _check(self, spec: CheckSpec, room: ProofRoom, folder: Path, facts: Facts) -> Finding:
-        stop = self._hold.why
+    def _check(self, spec: CheckSpec, room: ProofRoom, folder: Path, facts: CheckFacts) -> Finding:
+        stop = self._hold.stop_reason
         return self._checker.check(spec, room.files, folder, facts=facts, stop=lambda: bool(stop()))
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ProofCheck:
     """One check of one proof; `folder` holds the logs of its first look."""
 
     task: Task
     spec: CheckSpec
     folder: Path
-    hold: Hold
+    hold: ClaimContext
     session: ProofSession
 
-    def look(
+    def run_on(
         self,
         commit: str,
-        facts: Facts,
+        facts: CheckFacts,
         suffix: str = "",
         bring: Callable[[Path], None] = lambda _: None,
     ) -> Finding:
         folder = self.folder.with_name(f"{self.folder.name}{suffix}")
-        return self.session.look(self.spec, commit, folder, facts, bring)
+        return self.session.run_check(self.spec, commit, folder, facts, bring)
 
 
 class _Opener:
     """Takes a room for each set-up key that a session needs, and runs set-up where it is due."""
 
     def __init__(
-        self, rooms: ProofRooms, processes: Processes, attending: Attending, held: ExitStack
+        self, rooms: ProofRooms, processes: Processes, attending: AttemptProcesses, held: ExitStack
     ) -> None:
         self._rooms, self._processes = rooms, processes
         self._attending, self._held = attending, held
         self._open: dict[str, ProofRoom] = {}
 
-    def room(self, task: Task, commit: str, onto: str, home: Path, hold: Hold) -> ProofRoom:
+    def room(self, task: Task, commit: str, onto: str, home: Path, hold: ClaimContext) -> ProofRoom:
         """Set-up runs programs of the commit it works on, and others prove their work in what it
         made.  So a room that is shared is set up on what has landed; where the inputs of set-up
         are not those of `onto`, the room is for this commit alone.
@@ -134,9 +142,9 @@ class _Opener:
         own = key != self._key(task, onto)
         key, on = (f"{key}-{commit}", commit) if own else (key, onto if task.spec.setup else commit)
         if key not in self._open:
-            room = self._held.enter_context(self._rooms.taken(key))
+            room = self._held.enter_context(self._rooms.acquire(key))
             self._end_occupant(room)
-            if not room.ready:
+            if not room.is_ready:
                 self._set_up(room, task, on, home / f"room-{key[:8]}", hold, own=own)
             self._open[key] = room
         return self._open[key]
@@ -150,29 +158,29 @@ class _Opener:
         if folder is None:
             return
         for place in folder.parent.glob(f"{folder.name}*"):
-            if self._processes.look(place).phase in {"running", "gone"}:
+            if self._processes.inspect(place).phase in {"running", "gone"}:
                 self._processes.end(place, "stop")
         room.occupy(None)
 
     def _set_up(
-        self, room: ProofRoom, task: Task, commit: str, home: Path, hold: Hold, *, own: bool
+        self, room: ProofRoom, task: Task, commit: str, home: Path, hold: ClaimContext, *, own: bool
     ) -> None:
         """`own`: the task changed the inputs of set-up, so a failure is its own."""
-        room.put(commit)
+        room.check_out(commit)
         for n, argv in enumerate(task.spec.setup, start=1):
             room.occupy(home / f"setup-{n}")
             ran = self._attending.run_to_end(home / f"setup-{n}", argv, room.files, hold, ())
             if (finding := self._setup_finding(argv, *ran, own=own)) is not None:
                 raise SetupFailed(finding)
         room.occupy(None)
-        room.seal()
+        room.record_setup_output()
 
     def _setup_finding(
-        self, argv: tuple[str, ...], folder: Path, look: Look, *, own: bool
+        self, argv: tuple[str, ...], folder: Path, look: ProcessState, *, own: bool
     ) -> Finding | None:
         if look.code == 0 and not look.start_error:
             return None
-        command, said = " ".join(argv), self._attending.last_words(folder, ())
+        command, said = " ".join(argv), self._attending.last_output_line(folder, ())
         if look.start_error or look.code in {126, 127}:
             words = f"set-up command {command!r} cannot run: {look.start_error or said}"
             return Finding(SETUP, Outcome.BROKEN, message=words, code="RESOURCE_NOT_FOUND")

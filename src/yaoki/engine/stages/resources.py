@@ -9,33 +9,33 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from yaoki.core.model import Task
-from yaoki.core.settings.resources import Ports, database_name
+from yaoki.core.settings.resources import PortRanges, database_name
 from yaoki.ports import Clock, Store
 
 # How long nobody new is let in after all ranges were found taken, and then one asks again.
-PAUSE = timedelta(seconds=5)
+PORTS_WAIT = timedelta(seconds=5)
 
 
-class Machine(Protocol):
+class PortRegistry(Protocol):
     """Who uses which ports on this machine, whatever store they belong to."""
 
-    def alone(self) -> AbstractContextManager[None]: ...
-    def others(self, owner: str) -> list[tuple[int, int]]: ...
-    def keep(self, owner: str, worktree: str, base: int, count: int) -> None: ...
-    def drop(self, owner: str) -> None: ...
+    def lock(self) -> AbstractContextManager[None]: ...
+    def list_ranges_of_others(self, owner: str) -> list[tuple[int, int]]: ...
+    def claim_range(self, owner: str, worktree: str, base: int, count: int) -> None: ...
+    def release_ranges(self, owner: str) -> None: ...
 
 
-class Resources:
+class TaskResources:
     """Leased in the store when a worktree is prepared, given back when it goes."""
 
     def __init__(
         self,
         store: Store,
-        machine: Machine,
+        machine: PortRegistry,
         clock: Clock,
         *,
         host: str,
-        ports: Ports | None,
+        ports: PortRanges | None,
         prefix: str,
         worktree: Callable[[Task], str],
     ) -> None:
@@ -46,7 +46,7 @@ class Resources:
         self._lock = threading.Lock()
         self._full_until: datetime | None = None
 
-    def take(self, task: Task) -> Mapping[str, str] | None:
+    def lease(self, task: Task) -> Mapping[str, str] | None:
         """The task's variables, the same each time; nothing when every range is taken."""
         named = {"YAOKI_DATABASE": database_name(self._prefix, task.id)}
         if self._ports is None:
@@ -55,41 +55,41 @@ class Resources:
         if base is None:
             base = self._lease(task, self._ports)
         if base is None:
-            self._full_until = self._clock.now() + PAUSE
+            self._full_until = self._clock.now() + PORTS_WAIT
             return None
         count = str(self._ports.count)
         return {**named, "YAOKI_PORT_BASE": str(base), "YAOKI_PORT_COUNT": count}
 
-    def _lease(self, task: Task, ports: Ports) -> int | None:
-        with self._lock, self._machine.alone():
-            avoid = self._machine.others(task.id)
+    def _lease(self, task: Task, ports: PortRanges) -> int | None:
+        with self._lock, self._machine.lock():
+            avoid = self._machine.list_ranges_of_others(task.id)
             base = self._store.lease_ports(task.id, self._host, ports, avoid)
             if base is not None:
-                self._machine.keep(task.id, self._worktree(task), base, ports.count)
+                self._machine.claim_range(task.id, self._worktree(task), base, ports.count)
                 self._bases[task.id] = base
             return base
 
-    def free(self, task: Task) -> None:
+    def release(self, task: Task) -> None:
         """With its worktree; twice is once."""
         if self._ports is None:
             return
         self._bases.pop(task.id, None)
         self._store.free_ports(task.id)
-        with self._lock, self._machine.alone():
-            self._machine.drop(task.id)
+        with self._lock, self._machine.lock():
+            self._machine.release_ranges(task.id)
         self._full_until = None
 
     @property
-    def full(self) -> str:
+    def exhausted_reason(self) -> str:
         """Why no further worktree can be had just now."""
         if self._ports is None or self._full_until is None:
             return ""
         if self._clock.now() >= self._full_until:
             return ""
-        return self.words
+        return self.exhausted_message
 
     @property
-    def words(self) -> str:
+    def exhausted_message(self) -> str:
         ports = self._ports
         assert ports is not None, "no ports are leased"
         number = len(list(ports.bases()))

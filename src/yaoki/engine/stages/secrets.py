@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from yaoki.core.leaks import SECRETS, LeakSearch, finding
+from yaoki.core.leaks import SECRETS_CHECK, LeakSearch, leak_finding
 from yaoki.core.model import Finding, Run, Task
 from yaoki.ports import Candidate, Checker, Workspace
 
 
-def handed(run: Run, task: Task) -> tuple[str, ...]:
+def passed_variables(run: Run, task: Task) -> tuple[str, ...]:
     """The variables that agents of the run are given: what they wrote of them a check may tell."""
     agents = (*run.catalogue.agents.values(), *task.spec.agents)
     return tuple(sorted({name for agent in agents for name in agent.pass_env}))
 
 
-class Secrecy:
+class SecretGuard:
     """Asked by a proof, before anything else is run."""
 
     def __init__(self, workspace: Workspace, checker: Checker) -> None:
@@ -21,19 +21,19 @@ class Secrecy:
 
     def findings(self, run: Run, task: Task, candidate: Candidate) -> tuple[Finding, ...]:
         """At most one.  What the run branch holds already is no secret any more."""
-        if SECRETS in task.waivers:
+        if SECRETS_CHECK in task.waivers:
             return ()
         agents = (*run.catalogue.agents.values(), *task.spec.agents)
         written = {name: value for agent in agents for name, value in agent.env.items()}
-        variables = self._checker.confidential(handed(run, task), written)
+        variables = self._checker.confidential_variables(passed_variables(run, task), written)
         search = LeakSearch(variables)
         if not search:
             return ()
-        leaks = self._workspace.leaks(candidate.onto, candidate.commit, search)
+        leaks = self._workspace.find_leaks(candidate.onto, candidate.commit, search)
         known = {
             name
             for name in {leak.variable for leak in leaks}
-            if self._workspace.mentions(candidate.onto, variables[name])
+            if self._workspace.contains_text(candidate.onto, variables[name])
         }
         new = tuple(leak for leak in leaks if leak.variable not in known)
-        return (finding(new, f"yaoki recover {task.id}"),) if new else ()
+        return (leak_finding(new, f"yaoki recover {task.id}"),) if new else ()

@@ -8,40 +8,50 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from yaoki.core.model import DONE_WHEN, Run, Spec, Stage, Task, TaskId, TaskKind, Verdict, Work
-from yaoki.core.model.report import (
-    Blame,
-    Conflicted,
-    Declined,
-    Interrupted,
-    LandedOn,
-    Moved,
-    Report,
-    Verified,
+from yaoki.core.model import (
+    FINAL_CHECK_NAME,
+    Run,
+    Stage,
+    Task,
+    TaskId,
+    TaskKind,
+    TaskSpec,
+    Verdict,
+    Work,
 )
-from yaoki.engine.claim_context import Hold, Superseded
-from yaoki.engine.completion.bisect import Blaming
-from yaoki.engine.stages.plan_task import PlanStages
-from yaoki.engine.stages.predecessor_wait import Riding
-from yaoki.engine.stages.prepare import Readying
-from yaoki.engine.stages.processes import Attending
-from yaoki.engine.stages.proof_room import CleanRooms
-from yaoki.engine.stages.resources import Resources
-from yaoki.engine.stages.stage_settings import Room, Settings
-from yaoki.engine.stages.verify import Proving
-from yaoki.engine.stages.work import Working
+from yaoki.core.model.stage_report import (
+    BisectResult,
+    BranchMoved,
+    CandidateVerified,
+    CommitLanded,
+    MergeConflicted,
+    StageDeferred,
+    StageReport,
+    WorkInterrupted,
+)
+from yaoki.engine.claim_context import ClaimContext, ClaimSuperseded
+from yaoki.engine.stage_settings import FreeCapacity, StageSettings
+from yaoki.engine.stages.bisect import LandingBisection
+from yaoki.engine.stages.plan_task import PlanTaskStages
+from yaoki.engine.stages.predecessor_wait import PredecessorWait
+from yaoki.engine.stages.prepare import PrepareStage
+from yaoki.engine.stages.processes import AttemptProcesses
+from yaoki.engine.stages.proof_room import ProofSessions
+from yaoki.engine.stages.resources import TaskResources
+from yaoki.engine.stages.verify import CandidateVerifier
+from yaoki.engine.stages.work import WorkStage
 from yaoki.errors import WorkspaceError
 from yaoki.ports import (
-    Agent,
+    AgentDriver,
     Baselines,
     Candidate,
     Checker,
     Clock,
-    Planning,
+    PlanReader,
     Processes,
+    PromptWriter,
     ProofRooms,
-    Quality,
-    Telling,
+    QualityCriteria,
     Workspace,
 )
 
@@ -55,41 +65,43 @@ class Stages:
         processes: Processes,
         rooms: ProofRooms,
         checker: Checker,
-        find_agent: Callable[[str], Agent],
+        find_agent: Callable[[str], AgentDriver],
         clock: Clock,
-        telling: Callable[[Spec], Telling],
-        settings: Settings,
+        prompt_writer: Callable[[TaskSpec], PromptWriter],
+        settings: StageSettings,
         baselines: Baselines,
-        quality: Quality,
-        room: Callable[[], Room],
-        planning: Planning,
+        quality: QualityCriteria,
+        free_capacity: Callable[[], FreeCapacity],
+        planning: PlanReader,
         find_task: Callable[[TaskId], Task],
-        resources: Resources | None = None,
+        resources: TaskResources | None = None,
     ) -> None:
         self._workspace, self._resources = workspace, resources
-        self._attending = Attending(processes, clock, settings)
-        self._planning = PlanStages(workspace, planning)
-        self._readying = Readying(workspace, self._attending, find_agent, settings, room, resources)
-        self._working = Working(
+        self._attending = AttemptProcesses(processes, clock, settings)
+        self._planning = PlanTaskStages(workspace, planning)
+        self._readying = PrepareStage(
+            workspace, self._attending, find_agent, settings, free_capacity, resources
+        )
+        self._working = WorkStage(
             workspace,
             processes,
             self._attending,
-            self._readying.own,
+            self._readying.task_environment,
             find_agent,
-            telling,
+            prompt_writer,
             self._planning,
             settings,
         )
-        clean = CleanRooms(rooms, checker, processes, self._attending)
-        began = self._attending.began
-        self._proving = Proving(workspace, checker, clean, baselines, quality, began)
-        self._blaming = Blaming(workspace, clean, find_task)
-        self._riding = Riding(workspace, clock)
+        clean = ProofSessions(rooms, checker, processes, self._attending)
+        began = self._attending.agent_started_at
+        self._proving = CandidateVerifier(workspace, checker, clean, baselines, quality, began)
+        self._blaming = LandingBisection(workspace, clean, find_task)
+        self._riding = PredecessorWait(workspace, clock)
 
-    def prepare(self, run: Run, task: Task, hold: Hold) -> Report:
+    def prepare(self, run: Run, task: Task, hold: ClaimContext) -> StageReport:
         return self._readying.prepare(run, task, hold)
 
-    def work(self, run: Run, task: Task, hold: Hold) -> Report:
+    def work(self, run: Run, task: Task, hold: ClaimContext) -> StageReport:
         return self._working.work(run, task, hold)
 
     def end_leftovers(self, task: Task) -> None:
@@ -98,97 +110,112 @@ class Stages:
 
     # -------------------------------------------------------------- verify
 
-    def line(self, run: Run, task: Task) -> Run:
+    def on_target_branch(self, run: Run, task: Task) -> Run:
         """The run, seen from the branch that this task lands on."""
         if not task.parent:
             return run
         if task.stage is Stage.WORK:
             # An agent needs no branch; it must not wait, nor end, because a remote is away.
-            return run.line_of(task.parent, task.work.base)
+            return run.on_group_branch(task.parent, task.work.base)
         # Whoever submitted the run may have died before its branch was made.
-        self._workspace.open_run(run)
+        self._workspace.open_run_branch(run)
         if task.stage is Stage.PREPARE:
-            return self._workspace.refresh_line(run, task.parent)
-        return self._workspace.open_line(run, task.parent)
+            return self._workspace.refresh_group_branch(run, task.parent)
+        return self._workspace.open_group_branch(run, task.parent)
 
-    def verify(self, run: Run, task: Task, hold: Hold) -> Report:
+    def verify(self, run: Run, task: Task, hold: ClaimContext) -> StageReport:
         if task.spec.kind is TaskKind.PLAN:
             return self._planning.verify(run, task, self._attending.folder(task, task.attempt))
-        own = self._readying.own(task)
-        if isinstance(own, Declined):
+        own = self._readying.task_environment(task)
+        if isinstance(own, StageDeferred):
             return own
         hold = replace(hold, environment=own)
         # Of a branch that somebody else moved: what is proven on it is not what was landed.
-        self._workspace.refuse_strayed(run)
-        if self._workspace.rebuild(task):
+        self._workspace.refuse_drift(run)
+        if self._workspace.rebuild_worktree(task):
             fault = self._readying.set_up(run, task, task.attempt, Path(task.work.worktree), hold)
             if fault is not None:
                 return fault
-        candidate = self._workspace.candidate(run, task, hold.riders)
+        candidate = self._workspace.build_candidate(run, task, hold.queue_members)
         if candidate.conflicts:
-            conflicted = Conflicted(candidate.conflicts, candidate.onto, task.work.tree)
-            return self._riding.void(run, task, candidate.onto, hold) or conflicted
+            conflicted = MergeConflicted(candidate.conflicts, candidate.onto, task.work.tree)
+            return (
+                self._riding.discard_if_predecessor_failed(run, task, candidate.onto, hold)
+                or conflicted
+            )
         home = self._attending.folder(task, task.attempt) / "checks"
-        findings = self._proving.findings(run, task, candidate, home, hold)
-        if hold.why() == "lost":
-            raise Superseded
+        findings = self._proving.verify(run, task, candidate, home, hold)
+        if hold.stop_reason() == "lost":
+            raise ClaimSuperseded
         verdict = Verdict(findings)
-        if not verdict.passed and (void := self._riding.void(run, task, candidate.onto, hold)):
+        if not verdict.passed and (
+            void := self._riding.discard_if_predecessor_failed(run, task, candidate.onto, hold)
+        ):
             return void
         blame = self._blame(run, task, verdict, hold)
-        already = not candidate.changed and (bool(task.work.changed) or self._landed(run, task))
-        elsewhere = () if candidate.changed or already else self._workspace.elsewhere(task)
-        return Verified(
+        already = not candidate.changed and (
+            bool(task.work.changed_file_count) or self._landed(run, task)
+        )
+        elsewhere = (
+            () if candidate.changed or already else self._workspace.find_work_elsewhere(task)
+        )
+        return CandidateVerified(
             verdict, candidate.commit, candidate.onto, candidate.changed, already, blame, elsewhere
         )
 
     def _landed(self, run: Run, task: Task) -> bool:
         """Does the branch hold this very task's work, though the store lost its landing?"""
-        steps = self._workspace.landings(run)
+        steps = self._workspace.list_landings(run)
         undone = {step.undoes for step in steps}
         return any(step.task_id == task.id and step.commit not in undone for step in steps)
 
-    def prove(self, run: Run, spec: Spec, commit: str, onto: str) -> Verdict:
+    def verify_commit(self, run: Run, spec: TaskSpec, commit: str, onto: str) -> Verdict:
         """Prove a commit that no task made, a merge or an undo, with the checks of `spec`."""
         task = Task(TaskId(f"{run.id}-proof"), run.id, 0, spec, work=Work(base=onto))
         home = self._attending.folder(task, 0) / f"{spec.name}-{commit[:12]}"
-        hold = Hold(why=lambda: "")
+        hold = ClaimContext(stop_reason=lambda: "")
         candidate = Candidate(commit, onto, "")
-        return Verdict(self._proving.findings(run, task, candidate, home, hold))
+        return Verdict(self._proving.verify(run, task, candidate, home, hold))
 
-    def _blame(self, run: Run, task: Task, verdict: Verdict, hold: Hold) -> Blame | None:
+    def _blame(
+        self, run: Run, task: Task, verdict: Verdict, hold: ClaimContext
+    ) -> BisectResult | None:
         """Only where several landings are proven together; else the work itself is to blame."""
-        proof = task.spec.kind is TaskKind.CHECK and task.spec.name.startswith(DONE_WHEN)
+        proof = task.spec.kind is TaskKind.CHECK and task.spec.name.startswith(FINAL_CHECK_NAME)
         group = task.spec.kind is TaskKind.GROUP
-        if verdict.passed or hold.why() or not (proof or group):
+        if verdict.passed or hold.stop_reason() or not (proof or group):
             return None
-        line = self._workspace.open_line(run, task.id) if group else run
+        line = self._workspace.open_group_branch(run, task.id) if group else run
         home = self._attending.folder(task, task.attempt) / "blame"
-        return self._blaming.find(line, task, verdict, home, hold)
+        return self._blaming.find_culprit(line, task, verdict, home, hold)
 
     # -------------------------------------------------------------- land
 
-    def land(self, run: Run, task: Task, hold: Hold) -> Report:
-        commit, onto = task.work.proven, task.work.onto
+    def land(self, run: Run, task: Task, hold: ClaimContext) -> StageReport:
+        commit, onto = task.work.verified_commit, task.work.onto
         if task.spec.kind is TaskKind.PLAN:
             return self._planning.land(run, task, self._attending.folder(task, task.attempt))
-        if (commit != onto or self._passed_by(task)) and self._workspace.holds(run, commit):
-            return LandedOn(commit, already=True)
-        if task.cancel_wanted:
-            return Interrupted("cancelled by a person before it landed", ref=task.work.head)
-        if hold.yields():
-            return Moved(onto, "others that were refused before land first")
-        if early := self._riding.early(run, task, onto, hold):
+        if (commit != onto or self._passed_by(task)) and self._workspace.branch_contains(
+            run, commit
+        ):
+            return CommitLanded(commit, was_there_before=True)
+        if task.cancel_requested:
+            return WorkInterrupted(
+                "cancelled by a person before it landed", saved_ref=task.work.head
+            )
+        if hold.must_yield():
+            return BranchMoved(onto, "others that were refused before land first")
+        if early := self._riding.wait_for_predecessor(run, task, onto, hold):
             return early
-        if hold.why() == "lost":
-            raise Superseded
+        if hold.stop_reason() == "lost":
+            raise ClaimSuperseded
         # Whoever was cut off does not know that somebody else has the task by now.
-        hold.confirm()
+        hold.confirm_claim()
         head = self._workspace.land(run, commit, onto)
         stands = commit != onto or self._passed_by(task)
-        if head == commit or (stands and self._workspace.holds(run, commit)):
-            return LandedOn(commit, already=commit == onto)
-        return Moved(head)
+        if head == commit or (stands and self._workspace.branch_contains(run, commit)):
+            return CommitLanded(commit, was_there_before=commit == onto)
+        return BranchMoved(head)
 
     @staticmethod
     def _passed_by(task: Task) -> bool:
@@ -197,19 +224,19 @@ class Stages:
         Refused once, it would be too late again and again where many land.  What proves the whole
         run is held against the branch as it is.
         """
-        whole = task.spec.kind is TaskKind.CHECK and task.spec.name.startswith(DONE_WHEN)
-        return task.work.refused > 0 and not whole
+        whole = task.spec.kind is TaskKind.CHECK and task.spec.name.startswith(FINAL_CHECK_NAME)
+        return task.work.landing_refusals > 0 and not whole
 
-    def release(self, run: Run, task: Task) -> str:
+    def remove_worktree(self, run: Run, task: Task) -> str:
         """Remove the worktree of finished work; a failure only warns."""
         try:
             # In this order: a worktree that is still there tells a sweep to close the line, too.
             if task.spec.kind is TaskKind.GROUP:
-                self._workspace.close_line(run, task.id)
-            self._workspace.release(task)
+                self._workspace.close_group_branch(run, task.id)
+            self._workspace.remove_worktree(task)
         except WorkspaceError as error:
-            left = task.id in self._workspace.worktrees()
+            left = task.id in self._workspace.tasks_with_worktree()
             return f"the worktree stays: {error.sentence}" if left else ""
         if self._resources is not None:
-            self._resources.free(task)
+            self._resources.release(task)
         return ""

@@ -8,86 +8,102 @@ from pathlib import Path
 
 from yaoki.core.excerpt import clip_bytes
 from yaoki.core.machine.events import PromptSent
-from yaoki.core.model import AgentExit, Failure, Kind, Run, Spec, Task
-from yaoki.core.model.report import Declined, Interrupted, Lost, Report, Worked
-from yaoki.core.prompt import Prompt, compose
-from yaoki.engine.claim_context import Hold
-from yaoki.engine.stages.plan_task import PlanStages
-from yaoki.engine.stages.prepare import guarded
-from yaoki.engine.stages.processes import Attending
-from yaoki.engine.stages.stage_settings import Settings
-from yaoki.ports import Agent, Look, Order, Processes, Telling, Told, Workspace
+from yaoki.core.model import AgentExit, Failure, FailureKind, Run, Task, TaskSpec
+from yaoki.core.model.stage_report import (
+    AgentLost,
+    StageDeferred,
+    StageReport,
+    WorkCommitted,
+    WorkInterrupted,
+)
+from yaoki.core.prompt import Prompt, compose_prompt
+from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.stage_settings import StageSettings
+from yaoki.engine.stages.plan_task import PlanTaskStages
+from yaoki.engine.stages.prepare import hash_protected
+from yaoki.engine.stages.processes import AttemptProcesses
+from yaoki.ports import (
+    AgentDriver,
+    AttemptRequest,
+    Processes,
+    ProcessState,
+    PromptText,
+    PromptWriter,
+    Workspace,
+)
 
 CHECKOUT = "checkout/"
-BESIDE = (f"{CHECKOUT}refs/", f"{CHECKOUT}untracked ")
+UNTRACKED_STATE_PREFIXES = (f"{CHECKOUT}refs/", f"{CHECKOUT}untracked ")
 SHA_SHOWN = 12
 SHOWN = 5
 WORKTREES = "worktrees/"
-DESERTED = (
+SHIM_KILLED = (
     "the shim that carries the agent was killed while the agent was at work, and its worker "
     "lived: end no process that you did not start"
 )
-GONE = "the worktree was gone when the agent had ended"
+WORKTREE_MISSING = "the worktree was gone when the agent had ended"
 
 
-class Working:
+class WorkStage:
     """Carries one attempt of an agent."""
 
     def __init__(
         self,
         workspace: Workspace,
         processes: Processes,
-        attending: Attending,
-        own: Callable[[Task], Mapping[str, str] | Declined],
-        find_agent: Callable[[str], Agent],
-        telling: Callable[[Spec], Telling],
-        planning: PlanStages,
-        settings: Settings,
+        attending: AttemptProcesses,
+        own: Callable[[Task], Mapping[str, str] | StageDeferred],
+        find_agent: Callable[[str], AgentDriver],
+        telling: Callable[[TaskSpec], PromptWriter],
+        planning: PlanTaskStages,
+        settings: StageSettings,
     ) -> None:
         self._workspace, self._processes, self._attending = workspace, processes, attending
         self._own, self._find_agent, self._telling = own, find_agent, telling
         self._planning, self._settings = planning, settings
 
-    def work(self, run: Run, task: Task, hold: Hold) -> Report:
-        if task.take_over:
+    def work(self, run: Run, task: Task, hold: ClaimContext) -> StageReport:
+        if task.taken_over:
             return self._kept(run, task, AgentExit(code=0), hold)
-        if task.spec.fill is not None and task.agent is None:
-            return Worked(AgentExit(question=_fill_by_hand(task)), task.work.base, task.work.tree)
+        if task.spec.planning_brief is not None and task.agent is None:
+            return WorkCommitted(
+                AgentExit(question=_fill_by_hand(task)), task.work.base, task.work.tree
+            )
         folder = self._attending.folder(task, task.attempt)
-        look = self._processes.look(folder)
-        if look.phase != "absent" and not task.work.started:
+        look = self._processes.inspect(folder)
+        if look.phase != "absent" and not task.work.prompt_sent:
             # Its worker died between starting it and saying so; it ran all the same.
-            hold.record(PromptSent(counted=True))
+            hold.record(PromptSent(spend_counted=True))
         if look.phase == "absent":
-            if task.cancel_wanted:
-                return Interrupted("cancelled by a person before the agent was started")
+            if task.cancel_requested:
+                return WorkInterrupted("cancelled by a person before the agent was started")
             if task.work.host != self._settings.host:
-                return Lost("the attempt was started on another machine, which is gone")
-            if task.work.started:
-                return Lost("the agent was started, and nothing is left of its folder")
+                return AgentLost("the attempt was started on another machine, which is gone")
+            if task.work.prompt_sent:
+                return AgentLost("the agent was started, and nothing is left of its folder")
             own = self._own(task)
-            if isinstance(own, Declined):
+            if isinstance(own, StageDeferred):
                 return own
             self._start(run, task, folder, replace(hold, environment=own))
         elif look.phase == "running" and not self._settings.adopt:
             self._processes.end(folder, "stop")
-            self._workspace.keep(run, task)
-            return Lost("its worker died; the agent was ended (limits.adopt = kill)")
+            self._workspace.commit_attempt(run, task)
+            return AgentLost("its worker died; the agent was ended (limits.adopt = kill)")
         assert task.agent is not None, f"{task.id} has no agent"
         agent = self._find_agent(task.agent.preset)
         attended = look.phase in {"absent", "running"}
         look = self._attending.wait(folder, hold, lambda: self._idles(agent, folder))
-        if attended and look.phase == "gone" and not hold.why():
+        if attended and look.phase == "gone" and not hold.stop_reason():
             return self._deserted(run, task, folder)
         return self._after(run, task, folder, look, agent, hold)
 
-    def _start(self, run: Run, task: Task, folder: Path, hold: Hold) -> None:
+    def _start(self, run: Run, task: Task, folder: Path, hold: ClaimContext) -> None:
         assert task.agent is not None, f"{task.id} has no agent"
-        context = self._planning.context(run) if task.spec.fill else ""
+        context = self._planning.context(run) if task.spec.planning_brief else ""
         agent = self._find_agent(task.agent.preset)
-        session = task.session if agent.resumes(task.agent) else ""
+        session = task.session if agent.can_resume(task.agent) else ""
         prompt, told = self._prompt(task, context, known=bool(session))
-        order = Order(
+        order = AttemptRequest(
             task_id=task.id,
             attempt=task.attempt,
             epoch=task.epoch,
@@ -107,8 +123,8 @@ class Working:
             },
             session=session,
         )
-        self._processes.start(folder, agent.launch(order))
-        hold.record(replace(told, bytes=len(prompt.text.encode()), counted=True))
+        self._processes.start(folder, agent.build_launch(order))
+        hold.record(replace(told, bytes=len(prompt.text.encode()), spend_counted=True))
         if prompt.fault or told.fault:
             hold.note("PROMPT_FAULT", {"fault": prompt.fault or told.fault})
 
@@ -116,13 +132,13 @@ class Working:
         self, task: Task, context: str = "", *, known: bool = False
     ) -> tuple[Prompt, PromptSent]:
         """The words for the next attempt, and where those about its failure come from."""
-        said: list[Told] = []
+        said: list[PromptText] = []
 
-        def tell(failure: Failure, hints: Mapping[Kind, str]) -> str:
-            said.append(self._telling(task.spec).tell(failure, hints))
+        def tell(failure: Failure, hints: Mapping[FailureKind, str]) -> str:
+            said.append(self._telling(task.spec).write(failure, hints))
             return said[-1].text
 
-        made = compose(task, tell, context, known=known)
+        made = compose_prompt(task, tell, context, session_resumed=known)
         told = said[-1] if said else None
         feedback = task.feedback
         sent = PromptSent(
@@ -134,57 +150,72 @@ class Working:
         )
         return replace(made, text=clip_bytes(made.text, self._settings.prompt_bytes_max)), sent
 
-    def _idles(self, agent: Agent, folder: Path) -> str:
+    def _idles(self, agent: AgentDriver, folder: Path) -> str:
         """Why an agent that still runs should be ended: it asks, or waits longer than we allow."""
-        if agent.question(folder):
+        if agent.pending_question(folder):
             return "question"
-        return "waiting" if agent.waits(folder) > self._settings.agent_wait else ""
+        return "waiting" if agent.announced_wait(folder) > self._settings.agent_wait else ""
 
-    def _deserted(self, run: Run, task: Task, folder: Path) -> Report:
+    def _deserted(self, run: Run, task: Task, folder: Path) -> StageReport:
         """The shim died while this worker watched it: no crash of worker or machine did that."""
         self._processes.end(folder, "stop")
-        self._workspace.keep(run, task)
-        return Lost(DESERTED, charged=True)
+        self._workspace.commit_attempt(run, task)
+        return AgentLost(SHIM_KILLED, counts_as_failure=True)
 
     def _after(
-        self, run: Run, task: Task, folder: Path, look: Look, agent: Agent, hold: Hold
-    ) -> Report:
+        self,
+        run: Run,
+        task: Task,
+        folder: Path,
+        look: ProcessState,
+        agent: AgentDriver,
+        hold: ClaimContext,
+    ) -> StageReport:
         """Whatever happened, everything the agent left is committed and kept."""
         if look.phase != "exited":
             self._processes.end(folder, "stop")
-            self._workspace.keep(run, task)
-            return Lost("the agent's process was cut off in the middle")
+            self._workspace.commit_attempt(run, task)
+            return AgentLost("the agent's process was cut off in the middle")
         exit_ = agent.read(folder, look)
         if look.ended_by == "output":
             exit_ = replace(exit_, output_bytes_max=self._settings.output_bytes_max)
         return self._kept(run, task, exit_, hold)
 
-    def _kept(self, run: Run, task: Task, exit_: AgentExit, hold: Hold) -> Report:
+    def _kept(self, run: Run, task: Task, exit_: AgentExit, hold: ClaimContext) -> StageReport:
         # Looked at first: keeping reads the worktree through git, under that very configuration.
         tampered, disturbed = self._differing(task)
-        kept = self._workspace.keep(run, task)
-        if kept.gone and not kept.changed and not task.take_over:
+        kept = self._workspace.commit_attempt(run, task)
+        if kept.worktree_missing and not kept.changed and not task.taken_over:
             # Gone is not unchanged: nobody knows what was in it.
-            return Lost(f"{GONE}: whatever the agent made there is lost")
-        gone = (f"{GONE}: only what was committed is kept",) if kept.gone else ()
-        for words in (*gone, *kept.warnings, *_refusals(kept.refused), *self._hidden(task)):
+            return AgentLost(f"{WORKTREE_MISSING}: whatever the agent made there is lost")
+        gone = (
+            (f"{WORKTREE_MISSING}: only what was committed is kept",)
+            if kept.worktree_missing
+            else ()
+        )
+        for words in (
+            *gone,
+            *kept.warnings,
+            *_refusals(kept.sandbox_refusals),
+            *self._hidden(task),
+        ):
             hold.note("WARNING", {"message": words})
-        return Worked(
+        return WorkCommitted(
             exit_,
             kept.head,
             kept.tree,
             kept.changed,
             tampered,
             disturbed,
-            kept.diff,
-            kept.left_out,
-            kept.excess,
+            kept.diff_digest,
+            kept.left_out_files,
+            kept.size_excess,
         )
 
     def _hidden(self, task: Task) -> Iterator[str]:
         """What git ignores does not land, and yet a check finds it: honest work gets lost so."""
-        since = self._attending.began(task)
-        names = self._workspace.hidden(task, since) if since else ()
+        since = self._attending.agent_started_at(task)
+        names = self._workspace.ignored_sources(task, since) if since else ()
         if names:
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
             listed = ", ".join(names[:SHOWN]) + more
@@ -192,7 +223,7 @@ class Working:
 
     def _differing(self, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What differs since the attempt began: of the repository's own, of the user's checkout."""
-        before, now = task.work.guards, guarded(self._workspace, task.id)
+        before, now = task.work.protected_hashes, hash_protected(self._workspace, task.id)
         # Of a worktree that is gone nothing can be told; what was added or changed in one counts.
         seen = {name for name in before if name in now or not name.startswith(WORKTREES)}
         names = [name for name in sorted({*seen, *now}) if before.get(name) != now.get(name)]
@@ -201,14 +232,16 @@ class Working:
         known = any(name.startswith(CHECKOUT) for name in before)
         # Nor at refs and untracked files; there is always a ref.
         whole = any(name.startswith(f"{CHECKOUT}refs/") for name in before)
-        mine_known = [n for n in mine if known and (whole or not n.startswith(BESIDE))]
+        mine_known = [
+            n for n in mine if known and (whole or not n.startswith(UNTRACKED_STATE_PREFIXES))
+        ]
         told = (_with_a_way_back(name, before.get(name, "")) for name in mine_known)
         named = (self._with_files(task, name) for name in told)
         return tuple(name for name in names if name not in mine), tuple(named)
 
     def _with_files(self, task: Task, name: str) -> str:
         """The tracked files of the checkout have one mark together; which of them is asked now."""
-        since = self._attending.began(task)
+        since = self._attending.agent_started_at(task)
         if name != f"{CHECKOUT}files" or not since:
             return name
         found = self._workspace.edited_files(since)
@@ -234,7 +267,7 @@ def _with_a_way_back(name: str, before: str) -> str:
 
 
 def _fill_by_hand(task: Task) -> str:
-    fill = task.spec.fill
+    fill = task.spec.planning_brief
     phase = fill.phase if fill else ""
     return (
         f"No planner is set, so a person fills {phase or task.spec.name}: "

@@ -14,7 +14,7 @@ from yaoki.errors import PlanInvalid, Unknown
 from yaoki.faces.api.run import Run
 
 if TYPE_CHECKING:
-    from yaoki.core.trust import Content
+    from yaoki.core.trust import FileCommands
     from yaoki.formats.plan import Plan
 
 
@@ -42,10 +42,10 @@ class Repository:
         parallel: int = 0,
     ) -> Run:
         """Store a plan, given as a file or as plain data, as a run; nobody carries it yet."""
-        from yaoki.app.trust import of_plan
+        from yaoki.app.trust import list_plan_contents
 
         held = self._plan(plan, agents)
-        self._clear(*(of_plan(Path(plan), held) if isinstance(plan, str | Path) else ()))
+        self._clear(*(list_plan_contents(Path(plan), held) if isinstance(plan, str | Path) else ()))
         return Run(self._app, self._app.submit(held, base=base, parallel=parallel))
 
     def run(
@@ -64,7 +64,7 @@ class Repository:
 
     def find(self, run: str = "") -> Run:
         """A run by its id; the newest when none is given."""
-        return Run(self._app, self._app.naming.run(run))
+        return Run(self._app, self._app.lookup.find_run(run))
 
     def runs(self) -> list[Run]:
         """All of them, oldest first."""
@@ -87,13 +87,13 @@ class Repository:
     ) -> None:
         self.close()
 
-    def _clear(self, *brought: Content) -> None:
-        from yaoki.app.trust import untrusted
+    def _clear(self, *brought: FileCommands) -> None:
+        from yaoki.app.trust import make_untrusted_error
 
-        if (question := self._app.trust.pending(*brought)) is None:
+        if (question := self._app.trust.find_question(*brought)) is None:
             return
         if not self._trust:
-            raise untrusted(question)
+            raise make_untrusted_error(question)
         self._app.trust.accept(question)
 
     def _plan(self, plan: str | Path | Mapping[str, Any], agents: Sequence[str]) -> Plan:
@@ -105,9 +105,9 @@ class Repository:
         if agents:
             settings = replace(settings, agent=tuple(agents))
         if isinstance(plan, str | Path):
-            return load_plan(Path(plan), settings, self._app.known)
+            return load_plan(Path(plan), settings, self._app.known_names)
         try:
-            return parse_plan(_text(plan), "the plan", settings, self._app.known)
+            return parse_plan(_text(plan), "the plan", settings, self._app.known_names)
         except PlanInvalid as refused:
             if refused.defects:
                 refused.hint = "mend the mapping that was given"

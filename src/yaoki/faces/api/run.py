@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from yaoki.app import commands
-from yaoki.app.run_view import look
+from yaoki.app.run_view import view_run
 from yaoki.core.model import Choice
-from yaoki.core.run_status import Status
+from yaoki.core.run_status import RunStatus
 from yaoki.errors import NotNow
 from yaoki.faces.api.values import Event, Question, Task, event_of, question_of, task_of
 from yaoki.views import RunView, status_document
@@ -18,7 +18,7 @@ from yaoki.views import RunView, status_document
 if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core import model
-    from yaoki.engine.loop.pool import Stop
+    from yaoki.engine.loop.pool import StopRequest
 
 POLL = timedelta(milliseconds=100)
 PAGE = 1000
@@ -34,7 +34,7 @@ class Run:
         self.goal = run.goal
         self.branch = run.branch
         self._carrier: threading.Thread | None = None
-        self._stop: Stop | None = None
+        self._stop: StopRequest | None = None
         self._failed: BaseException | None = None
         self._stopping = False
 
@@ -66,18 +66,18 @@ class Run:
             if self._failed is not None:
                 raise self._failed
             return self.status
-        while self.status == Status.ACTIVE:
+        while self.status == RunStatus.ACTIVE:
             self._app.clock.sleep(POLL)
         return self.status
 
     def _carry(self, slots: int) -> None:
         try:
-            self._app.serve(self._now(), slots=slots, hand_over=self._handed)
-            self._app.closing.rests(self._now().id)
+            self._app.serve_run(self._now(), slots=slots, receive_stop=self._handed)
+            self._app.completion.complete(self._now().id)
         except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
             self._failed = error
 
-    def _handed(self, stop: Stop) -> None:
+    def _handed(self, stop: StopRequest) -> None:
         self._stop = stop
         # Asked before there was anything to stop.
         stop.drain = self._stopping
@@ -99,7 +99,7 @@ class Run:
 
     def questions(self) -> list[Question]:
         """What needs a person, in the order of the plan."""
-        return [question_of(view) for view in self._look().asking]
+        return [question_of(view) for view in self._look().tasks_asking]
 
     def document(self) -> dict[str, Any]:
         """What `yaoki status --json` prints."""
@@ -107,9 +107,9 @@ class Run:
 
     def report(self) -> dict[str, Any]:
         """What `yaoki report --format json` prints: what landed, with its proof."""
-        from yaoki.app.report import made_report
+        from yaoki.app.report import make_report
 
-        return made_report(self._app, self._now())
+        return make_report(self._app, self._now())
 
     def events(self, after: int = 0, *, follow: bool = True) -> Iterator[Event]:
         """Every line of its journal after that one; with `follow` also those to come, until it
@@ -128,7 +128,7 @@ class Run:
         """Looked at before the last page is read, so nothing that came before is missed."""
         if self._carrier is not None:
             return not self._carrier.is_alive()
-        return self.status != Status.ACTIVE
+        return self.status != RunStatus.ACTIVE
 
     # -------------------------------------------------------------- asking
 
@@ -137,25 +137,25 @@ class Run:
         if choice not in {one.value for one in Choice}:
             known = ", ".join(one.value for one in Choice)
             raise NotNow(f"{choice!r} is no answer", hint=f"answer one of: {known}")
-        task_id = self._app.naming.task(task, self.id)
-        commands.answer(self._app, task_id, Choice(choice), words, check, how="python")
+        task_id = self._app.lookup.find_task(task, self.id)
+        commands.answer_task(self._app, task_id, Choice(choice), words, check, how="python")
 
     def go(self, words: str = "") -> None:
         """Let a paused run go on."""
-        commands.go(self._app, self._now(), words, how="python")
+        commands.continue_run(self._app, self._now(), words, how="python")
 
     def cancel(self, task: str = "") -> None:
         """End it, or one of its tasks; what landed stays landed."""
-        task_id = self._app.naming.task(task, self.id) if task else ""
-        commands.cancel(self._app, self._now(), task_id, within=CANCEL_WITHIN)
+        task_id = self._app.lookup.find_task(task, self.id) if task else ""
+        commands.cancel_work(self._app, self._now(), task_id, timeout=CANCEL_WITHIN)
 
     # -------------------------------------------------------------- inside
 
     def _now(self) -> model.Run:
-        return self._app.naming.run(self.id)
+        return self._app.lookup.find_run(self.id)
 
     def _look(self) -> RunView:
-        return look(self._app, self._now())
+        return view_run(self._app, self._now())
 
     def __repr__(self) -> str:
         return f"Run({self.id!r}, {self.status})"

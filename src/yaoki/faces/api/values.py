@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from yaoki.ports import Entry
+    from yaoki.ports import JournalEntry
     from yaoki.views import TaskView
 
 
@@ -50,7 +50,7 @@ class Question:
     choices: tuple[str, ...]
 
 
-def event_of(entry: Entry) -> Event:
+def event_of(entry: JournalEntry) -> Event:
     return Event(entry.seq, entry.at, entry.event, entry.task_id, entry.attempt, entry.data)
 
 
@@ -64,7 +64,7 @@ def task_of(view: TaskView) -> Task:
         row.attempt,
         row.agent,
         view.reason,
-        row.landed,
+        row.landed_commit,
         row.required,
     )
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from yaoki.core.model import Run
     from yaoki.views import RunView
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+CommandFunction = TypeVar("CommandFunction", bound=Callable[..., Any])
 
 
-def repo_option(function: Function) -> Function:
+def repo_option(function: CommandFunction) -> CommandFunction:
     """`--repo DIR`, here or before the command."""
     return click.option(
         "--repo",
@@ -30,52 +30,54 @@ def repo_option(function: Function) -> Function:
     )(function)
 
 
-def json_option(function: Function) -> Function:
+def json_option(function: CommandFunction) -> CommandFunction:
     return click.option(
         "--json", "as_json", is_flag=True, help="One JSON document on standard output."
     )(function)
 
 
-def run_option(function: Function) -> Function:
+def run_option(function: CommandFunction) -> CommandFunction:
     return click.option(
         "--run", "run_name", metavar="RUN", default="", help="The run; the newest unless named."
     )(function)
 
 
 @contextmanager
-def opened(
-    where: Path, *, create: bool = False, store: str = "", patient: bool = False
+def open_app(
+    where: Path, *, create: bool = False, store: str = "", wait_for_store: bool = False
 ) -> Iterator[App]:
     """The repository with its store; without `create` nothing is made where nothing was."""
     from yaoki.app import App
-    from yaoki.faces.cli.worktree_context import in_own_worktree, told_store
+    from yaoki.faces.cli.worktree_context import is_in_own_worktree, store_from_worker
 
-    if create and in_own_worktree(where):
+    if create and is_in_own_worktree(where):
         words = "an agent at work starts no runs and no workers in its own worktree"
         raise NotNow(words, hint="add tasks to its run instead: yaoki plan extend FILE")
-    if in_own_worktree(where):
+    if is_in_own_worktree(where):
         raise Unknown("there is no run here yet", hint="this is for people: yaoki --repo DIR …")
     if os.environ.get("YAOKI_SANDBOX") and os.environ.get("YAOKI_REPO") == str(where.absolute()):
         hint = "yaoki result works here: it says how your attempt ended"
         raise NotNow("the store is out of an agent's reach in the sandbox", hint=hint)
     if store:
-        from yaoki.formats.config import refuse_no_store
+        from yaoki.formats.config import refuse_bad_store_url
 
-        refuse_no_store(store)
+        refuse_bad_store_url(store)
     top = where.absolute()
-    app = App(top, create=create, store=store or told_store(top), patient=patient)
+    app = App(
+        top, create=create, store=store or store_from_worker(top), wait_for_store=wait_for_store
+    )
     try:
         if not create and not app.has_store:
-            from yaoki.app.orphans import no_run_here
+            from yaoki.app.orphans import make_no_run_error
 
-            raise no_run_here(app)
+            raise make_no_run_error(app)
         yield app
     finally:
         app.close()
 
 
-def look(app: App, run: Run, *, branch: bool = False) -> RunView:
+def load_run_view(app: App, run: Run, *, check_branch: bool = False) -> RunView:
     """The run as it stands now; `branch` also looks whether its branch holds what landed."""
-    from yaoki.app.run_view import look as looked
+    from yaoki.app.run_view import view_run as looked
 
-    return looked(app, run, branch=branch)
+    return looked(app, run, check_branch=check_branch)

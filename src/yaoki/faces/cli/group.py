@@ -22,7 +22,7 @@ class LazyGroup(click.Group):
         listed = COMMANDS.get(cmd_name)
         if listed is None:
             return None
-        module, _, name = listed.where.partition(":")
+        module, _, name = listed.target.partition(":")
         command: click.Command = getattr(import_module(module), name)
         return command
 
@@ -34,7 +34,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def get_help(self, ctx: click.Context) -> str:
-        return help.text()
+        return help.help_text()
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """From the table: completion runs at each TAB and must import nothing more."""
@@ -63,7 +63,7 @@ def _unknown(name: str) -> str:
 @click.pass_context
 def group(ctx: click.Context, repo: str | None) -> None:
     """Carry the work of coding agents to a proven end."""
-    from yaoki.faces.cli.worktree_context import calling_repository, refuse_nowhere
+    from yaoki.faces.cli.worktree_context import calling_repository, refuse_deleted_folder
 
-    refuse_nowhere()
+    refuse_deleted_folder()
     ctx.obj = repo or calling_repository(ctx.invoked_subcommand or "")

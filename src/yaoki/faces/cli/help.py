@@ -13,7 +13,7 @@ OPTIONS = {
 }
 
 
-def text() -> str:
+def help_text() -> str:
     return "\n".join(_lines())
 
 

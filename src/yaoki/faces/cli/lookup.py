@@ -13,25 +13,25 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class RunOrTask:
     """A run, and perhaps one task of it."""
 
     run: Run
     task: TaskId | str = ""
 
 
-def named(app: App, text: str, run_name: str = "") -> Named:
+def find_run_or_task(app: App, text: str, run_name: str = "") -> RunOrTask:
     """A whole run id, else a task, else the beginning of a run id; nothing: the newest run."""
     if not text:
-        return Named(app.naming.run(run_name))
+        return RunOrTask(app.lookup.find_run(run_name))
     runs = {run.id: run for run in app.store.runs()}
     if (whole := runs.get(text.removeprefix("yaoki/"))) is not None:  # type: ignore[call-overload]
-        return Named(whole)
+        return RunOrTask(whole)
     try:
-        task = app.store.task(app.naming.task(text, run_name))
+        task = app.store.task(app.lookup.find_task(text, run_name))
     except Unknown as no_task:
         try:
-            return Named(app.naming.run(text))
+            return RunOrTask(app.lookup.find_run(text))
         except Unknown:
             raise no_task from None
-    return Named(runs[task.run_id], task.id)
+    return RunOrTask(runs[task.run_id], task.id)

@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if given in ([], ["--help"], ["-h"]):
         from yaoki.faces.cli import help
 
-        return _print(help.text())
+        return _print(help.help_text())
     if given == ["--version"]:
         return _print(f"yaoki {__version__}")
     if given[:2] == ["hook", "event"]:
@@ -88,10 +88,10 @@ def _told(error: Exception, *, as_json: bool, given: Sequence[str]) -> int:
             click.echo(error.format_message())
             return 0
         if isinstance(error, click.UsageError):
-            return errors.usage(error, as_json=as_json)
+            return errors.report_usage_error(error, as_json=as_json)
         if isinstance(error, YaokiError):
-            return errors.refusal(error, as_json=as_json)
-        return errors.internal(error, as_json=as_json, given=given)
+            return errors.report_refusal(error, as_json=as_json)
+        return errors.report_internal_error(error, as_json=as_json, given=given)
     except BrokenPipeError:
         _forget_stdout()
         return PIPE_CLOSED

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.errors import Untrusted
-from yaoki.faces.cli.text.render import line
+from yaoki.faces.cli.text.render import clean_line
 
 if TYPE_CHECKING:
     from yaoki.app import App
-    from yaoki.app.trust import Question
-    from yaoki.core.trust import Content
-    from yaoki.faces.cli.context import Function
+    from yaoki.app.trust import TrustQuestion
+    from yaoki.core.trust import FileCommands
+    from yaoki.faces.cli.context import CommandFunction
 
 LINE_CHARS_MAX = 600
 
 
-def trust_option(function: Function) -> Function:
+def trust_option(function: CommandFunction) -> CommandFunction:
     return click.option(
         "--trust",
         is_flag=True,
@@ -27,41 +27,41 @@ def trust_option(function: Function) -> Function:
     )(function)
 
 
-def clear(app: App, *more: Content, trust: bool = False, hint: str = "") -> None:
+def require_trust(app: App, *more: FileCommands, trust: bool = False, hint: str = "") -> None:
     """Nothing to ask, or a yes; `Untrusted` otherwise.  Called before anything is started."""
-    from yaoki.app.trust import untrusted
+    from yaoki.app.trust import make_untrusted_error
 
-    if (question := app.trust.pending(*more)) is None:
+    if (question := app.trust.find_question(*more)) is None:
         return
     if not trust and not _can_ask():
-        refusal = untrusted(question)
+        refusal = make_untrusted_error(question)
         refusal.hint = hint or refusal.hint
         raise refusal
-    whole = app.trust.pending(*more, whole=True) or question
+    whole = app.trust.find_question(*more, look_into_store=True) or question
     if not trust and not _asked(whole):
-        words = f"{question.top} is not trusted; nothing was started"
-        raise Untrusted(words, hint=hint or question.next)
+        words = f"{question.repository_folder} is not trusted; nothing was started"
+        raise Untrusted(words, hint=hint or question.command)
     app.trust.accept(whole)
 
 
 def _can_ask() -> bool:
     """A person sits there: no pipe, and no agent at work that was given a terminal."""
-    from yaoki.app.trust import attempt_calls
+    from yaoki.app.trust import is_called_by_attempt
 
-    return sys.stdin.isatty() and sys.stderr.isatty() and not attempt_calls()
+    return sys.stdin.isatty() and sys.stderr.isatty() and not is_called_by_attempt()
 
 
-def _asked(question: Question) -> bool:
-    top = line(question.top)
+def _asked(question: TrustQuestion) -> bool:
+    top = clean_line(question.repository_folder)
     first = f"{top} is not trusted yet. With your rights it would run:"
     changed = f"What {top} would run with your rights has changed since you trusted it:"
-    click.echo(changed if question.again else first, err=True)
-    show(question, err=True)
+    click.echo(changed if question.is_repeated else first, err=True)
+    print_trust_question(question, err=True)
     return click.confirm("Trust this repository?", default=False, err=True)
 
 
-def show(question: Question, *, err: bool = False) -> None:
+def print_trust_question(question: TrustQuestion, *, err: bool = False) -> None:
     """As they stand: a cut line says how long it was."""
-    for text in question.shown:
+    for text in question.shown_lines:
         indent = text[: len(text) - len(text.lstrip())]
-        click.echo(f"{indent}{line(text, LINE_CHARS_MAX)}", err=err)
+        click.echo(f"{indent}{clean_line(text, LINE_CHARS_MAX)}", err=err)

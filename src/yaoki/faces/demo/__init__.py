@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from yaoki.faces.demo.command import command
+from yaoki.faces.demo.play import command
 
 __all__ = ["command"]

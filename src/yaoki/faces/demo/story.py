@@ -12,16 +12,16 @@ from typing import Any
 
 import click
 
-from yaoki.faces.cli.text.render import coloured, line, say
+from yaoki.faces.cli.text.render import clean_line, print_line, uses_colour
 
 _QUALITY = re.compile(r"Q\d+")
 NAME_CHARS = 7
 COMMIT_CHARS = 10
 
 
-def loud(text: str, colour: str | None = None) -> str:
+def emphasize(text: str, colour: str | None = None) -> str:
     """In bold where the terminal can and the reader wants it."""
-    return click.style(text, fg=colour, bold=True) if coloured() else text
+    return click.style(text, fg=colour, bold=True) if uses_colour() else text
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class JournalTail:
     folder: Path
     _read: dict[Path, int] = field(default_factory=dict)
 
-    def new(self) -> Iterator[Mapping[str, Any]]:
+    def read_new(self) -> Iterator[Mapping[str, Any]]:
         for path in sorted(self.folder.glob("*.jsonl")):
             with path.open("rb") as file:
                 file.seek(self._read.get(path, 0))
@@ -41,7 +41,7 @@ class JournalTail:
 
 
 @dataclass(slots=True)
-class _Part:
+class _TaskStory:
     """What was heard of one task."""
 
     name: str
@@ -52,19 +52,19 @@ class _Part:
 
 
 @dataclass(slots=True)
-class Telling:
+class Narrator:
     """Hears the journal of a run and tells the entries that carry the story."""
 
     seconds: Callable[[], float]
-    _parts: dict[str, _Part] = field(default_factory=dict)
+    _parts: dict[str, _TaskStory] = field(default_factory=dict)
 
-    def begun(self, name: str) -> bool:
+    def has_begun(self, name: str) -> bool:
         return any(part.begun for part in self._parts.values() if part.name == name)
 
-    def hear(self, entry: Mapping[str, Any]) -> None:
+    def add_entry(self, entry: Mapping[str, Any]) -> None:
         data, task = entry["data"], entry["task_id"]
         if entry["event"] == "TASK_SUBMITTED":
-            self._parts[task] = _Part(data["spec"]["name"])
+            self._parts[task] = _TaskStory(data["spec"]["name"])
         if task not in self._parts:
             return
         part = self._parts[task]
@@ -85,13 +85,13 @@ class Telling:
             case _:
                 pass
 
-    def _checked(self, part: _Part, check: Mapping[str, Any]) -> None:
+    def _checked(self, part: _TaskStory, check: Mapping[str, Any]) -> None:
         if check["outcome"] == "PASSED":
             part.passed = check["check"]
         elif not _QUALITY.fullmatch(check["check"]):
             part.failed = (check["check"], check["message"])
 
-    def _fell(self, part: _Part, failure: Mapping[str, Any], wait_s: float) -> None:
+    def _fell(self, part: _TaskStory, failure: Mapping[str, Any], wait_s: float) -> None:
         claim = failure.get("params", {}).get("claim")
         if not claim:
             again = f"; tries again in {wait_s:.0f} s" if wait_s >= 1 else ""
@@ -99,21 +99,21 @@ class Telling:
             return
         part.lied = True
         check, seen = part.failed
-        say()
+        print_line()
         self._line(part.name, "LIES", f'its agent says "{claim}"', "red", bold=True)
         self._line("", "", f"yaoki runs {check}: {_short(seen)}", "red", bold=True)
         self._line("", "", "nothing lands; the agent is told exactly that, and tries again")
-        say()
+        print_line()
 
-    def _landed(self, part: _Part, attempt: int, commit: str) -> None:
+    def _landed(self, part: _TaskStory, attempt: int, commit: str) -> None:
         short = commit[:COMMIT_CHARS]
         proof = f"{part.passed} passes on {short}" if part.passed else short
         if part.lied:
-            say()
+            print_line()
             words = f"attempt {attempt}: {proof}; now it lands"
             self._line(part.name, "RISES", words, "green", bold=True)
             self._line("", "", "done is what a check says of a commit, not what an agent says")
-            say()
+            print_line()
         else:
             how = "rises" if attempt > 1 else "lands"
             self._line(part.name, how, f"attempt {attempt}: {proof}", "green")
@@ -122,10 +122,10 @@ class Telling:
         self, name: str, how: str, words: str, colour: str | None = None, *, bold: bool = False
     ) -> None:
         when = f"{self.seconds():3.0f} s" if name else ""
-        text = f"{when:>5}  {name:<{NAME_CHARS}} {how:<5}  {line(words, 200)}"
-        if coloured() and colour:
+        text = f"{when:>5}  {name:<{NAME_CHARS}} {how:<5}  {clean_line(words, 200)}"
+        if uses_colour() and colour:
             text = click.style(text, fg=colour, bold=bold)
-        say(text)
+        print_line(text)
 
 
 def _wait_s(entry: Mapping[str, Any]) -> float:

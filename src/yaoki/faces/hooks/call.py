@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from yaoki.core.display import sound
+from yaoki.core.display import replace_lone_surrogates
 
 LIMIT_S = 600.0
 INPUT_BYTES_MAX = 16 << 20
@@ -18,14 +18,14 @@ INPUT_BYTES_MAX = 16 << 20
 INPUT_S_MAX, INPUT_SHARE = 10.0, 0.2
 
 
-class Call:
+class HookCall:
     """`defect` says what could not be read; `shy`: no business where nobody configured yaoki."""
 
-    __slots__ = ("agent", "data", "defect", "limit_s", "shy")
+    __slots__ = ("agent", "data", "defect", "limit_s", "only_if_configured")
 
     def __init__(self, argv: Sequence[str]) -> None:
         words = list(argv)
-        self.shy = "--if-configured" in words
+        self.only_if_configured = "--if-configured" in words
         self.limit_s = _limit(words)
         self.agent = next((word for word in words if not word.startswith("-")), "")
         self.data: dict[str, object] = {}
@@ -42,41 +42,41 @@ class Call:
 
     def text(self, name: str) -> str:
         value = self.data.get(name)
-        return sound(value) if isinstance(value, str) else ""
+        return replace_lone_surrogates(value) if isinstance(value, str) else ""
 
     @property
-    def session(self) -> str:
+    def session_id(self) -> str:
         return self.text("session_id")[:200] or "unknown"
 
     @property
-    def key(self) -> str:
+    def session_key(self) -> str:
         """The session as the name of a file."""
-        plain = self.session.replace("-", "").replace("_", "")
-        if len(self.session) <= 64 and plain.isascii() and plain.isalnum():
-            return self.session
+        plain = self.session_id.replace("-", "").replace("_", "")
+        if len(self.session_id) <= 64 and plain.isascii() and plain.isalnum():
+            return self.session_id
         from hashlib import sha256
 
-        return sha256(self.session.encode("utf-8", "replace")).hexdigest()[:32]
+        return sha256(self.session_id.encode("utf-8", "replace")).hexdigest()[:32]
 
     @property
-    def where(self) -> str:
+    def folder(self) -> str:
         """The folder that the session is about; an agent may have changed its own."""
         project = os.environ.get("CLAUDE_PROJECT_DIR", "") if self.agent == "claude-code" else ""
         named = (project, self.text("cwd"))
         return next((path for path in named if os.path.isabs(path) and os.path.isdir(path)), ".")
 
 
-def due_file(home: str, key: str) -> str:
+def pending_reason_file(home: str, key: str) -> str:
     """Stands wherever something may be left to say at the next prompt; the store knows what."""
     return os.path.join(home, "hooks", f"{key}.due")
 
 
-def due(call: Call) -> bool:
+def has_pending_reason(call: HookCall) -> bool:
     """Is something left to say in this session?  Found without git: its folder is ours."""
-    here = os.path.abspath(call.where)
+    here = os.path.abspath(call.folder)
     while True:
         if os.path.isdir(home := os.path.join(here, ".yaoki")):
-            return os.path.exists(due_file(home, call.key))
+            return os.path.exists(pending_reason_file(home, call.session_key))
         if here == (here := os.path.dirname(here)):
             return False
 

@@ -13,15 +13,15 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 
-from yaoki.core.counting import count
-from yaoki.faces.hooks.call import Call, due
-from yaoki.faces.hooks.responses import Answer, nothing, refused
+from yaoki.core.counting import format_count
+from yaoki.faces.hooks.call import HookCall, has_pending_reason
+from yaoki.faces.hooks.responses import HookResponse, allow, refuse_stop
 
-STOPS = ("Stop", "AfterAgent")
-PROMPT = "UserPromptSubmit"
+STOP_EVENTS = ("Stop", "AfterAgent")
+PROMPT_EVENT = "UserPromptSubmit"
 # A session of an agent that yaoki itself started: there yaoki checks the work anyway.
-OURS = "YAOKI_TASK"
-OFF = "YAOKI_HOOK"
+TASK_VARIABLE = "YAOKI_TASK"
+OFF_VARIABLE = "YAOKI_HOOK"
 WORDS_MAX = 4000
 CHOICES = {
     "go on": "go-on",
@@ -31,15 +31,17 @@ CHOICES = {
     "take-over": "take-over",
 }
 
-Done = Callable[[], None]
-Reply = tuple[Answer, Done]
+AfterResponse = Callable[[], None]
+HookReply = tuple[HookResponse, AfterResponse]
 
 
 def main(argv: Sequence[str]) -> int:
     """Always an answer and always exit code 0, unless somebody ended us."""
-    if os.environ.get(OFF, "").lower() in {"off", "0", "no"} or os.environ.get(OURS):
+    if os.environ.get(OFF_VARIABLE, "").lower() in {"off", "0", "no"} or os.environ.get(
+        TASK_VARIABLE
+    ):
         return _say({})
-    call = Call(argv)
+    call = HookCall(argv)
     _mind_the_time(call)
     try:
         call.read()
@@ -53,32 +55,32 @@ def main(argv: Sequence[str]) -> int:
     return code
 
 
-def _answer(call: Call) -> Reply:
+def _answer(call: HookCall) -> HookReply:
     event = call.text("hook_event_name")
-    if event == PROMPT:
+    if event == PROMPT_EVENT:
         return _prompt(call)
-    if event and event not in STOPS:
+    if event and event not in STOP_EVENTS:
         return {}, _nothing_more
     if running := call.data.get("background_tasks"):
         number = len(running) if isinstance(running, list) else 1
-        run = count(number, "background task still runs", "background tasks still run")
-        return nothing(f"not checked yet: {run}"), _nothing_more
-    from yaoki.faces.hooks.stop import stop
+        run = format_count(number, "background task still runs", "background tasks still run")
+        return allow(f"not checked yet: {run}"), _nothing_more
+    from yaoki.faces.hooks.stop import respond_to_stop
 
-    return stop(call)
+    return respond_to_stop(call)
 
 
-def _prompt(call: Call) -> Reply:
+def _prompt(call: HookCall) -> HookReply:
     """Most prompts have nothing to do with us, and cost no more than a look for one file."""
-    choice, words = said_to_us(call.text("prompt"))
-    if not choice and not due(call):
+    choice, words = parse_answer(call.text("prompt"))
+    if not choice and not has_pending_reason(call):
         return {}, _nothing_more
-    from yaoki.faces.hooks.prompt import prompt
+    from yaoki.faces.hooks.prompt import respond_to_prompt
 
-    return prompt(call, choice, words)
+    return respond_to_prompt(call, choice, words)
 
 
-def said_to_us(text: str) -> tuple[str, str]:
+def parse_answer(text: str) -> tuple[str, str]:
     """`yaoki: go on, but leave the API alone` is an answer to yaoki, with words for the agent."""
     said = text[:WORDS_MAX].strip()
     if not said.lower().startswith("yaoki:"):
@@ -93,7 +95,7 @@ def said_to_us(text: str) -> tuple[str, str]:
 # ------------------------------------------------------------------ output, time
 
 
-def _say(answer: Answer) -> int:
+def _say(answer: HookResponse) -> int:
     """In one piece, and nothing else: an agent takes anything but JSON for a yes."""
     try:
         sys.stdout.write(json.dumps(answer) + "\n")
@@ -105,7 +107,7 @@ def _say(answer: Answer) -> int:
     return 0
 
 
-def _mind_the_time(call: Call) -> None:
+def _mind_the_time(call: HookCall) -> None:
     """Shortly before the agent gives up on us it gets an answer, whatever we are waiting for.
 
     What still runs is ended by its shim as soon as nobody renews its lease.
@@ -128,14 +130,14 @@ def _mind_the_time(call: Call) -> None:
 # ------------------------------------------------------------------ faults
 
 
-def _fault(call: Call, error: Exception) -> Answer:
+def _fault(call: HookCall, error: Exception) -> HookResponse:
     """What we cannot do is refused once per session; then the stop is let through, and told."""
     words = f"this stop was not checked: {_sentence(error)}"
-    if call.text("hook_event_name") == PROMPT:
-        return nothing(_sentence(error))
+    if call.text("hook_event_name") == PROMPT_EVENT:
+        return allow(_sentence(error))
     if not _first(call):
-        return nothing(f"{words}. Nothing is proven; yaoki doctor")
-    return refused(
+        return allow(f"{words}. Nothing is proven; yaoki doctor")
+    return refuse_stop(
         f"yaoki: {words}\nIf your own changes caused this, mend it. If not, tell the person about "
         "it in one sentence and stop again: the next stop is let through, unproven."
     )
@@ -153,7 +155,7 @@ def _sentence(error: Exception) -> str:
     return f"internal error: {error!r}"[:500]
 
 
-def _first(call: Call) -> bool:
+def _first(call: HookCall) -> bool:
     """Kept beside the store, for the store may be what is broken.
 
     An agent that says it was sent back already is not sent back again for nothing of its own.
@@ -165,7 +167,7 @@ def _first(call: Call) -> bool:
 
         folder = state_home() / "hook-faults"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / call.key).touch(exist_ok=False)
+        (folder / call.session_key).touch(exist_ok=False)
     except Exception:  # noqa: BLE001 - where nothing can be kept, nothing may be refused for ever
         return False
     return True

@@ -22,32 +22,35 @@ from yaoki.faces.hooks import json_text
 from yaoki.faces.hooks.supported_agents import HookedAgent
 
 BYTES_MAX = 4 << 20
-OURS = re.compile(r"(?:yaoki|-m yaoki)['\"]? hook event ")
+OUR_COMMAND = re.compile(r"(?:yaoki|-m yaoki)['\"]? hook event ")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class HookTarget:
     """One settings file of one agent; `memory` is where it is kept as it was before us."""
 
     agent: HookedAgent
     file: Path
-    memory: Path
+    backup_file: Path
 
 
-def command(agent: HookedAgent, limit_s: int, *, shy: bool) -> str:
+def hook_command(agent: HookedAgent, limit_s: int, *, only_if_configured: bool) -> str:
     """By name where the name is found, so that a file which many share suits them all."""
     here = f"{shlex.quote(sys.executable)} -m yaoki"
     program = "yaoki" if shutil.which("yaoki") else here
-    return f"{program} hook event {agent.name} --limit {limit_s}{' --if-configured' * shy}"
+    return (
+        f"{program} hook event {agent.name} --limit "
+        f"{limit_s}{' --if-configured' * only_if_configured}"
+    )
 
 
-def install(target: Target, limit_s: int, *, shy: bool = False) -> bool:
+def install(target: HookTarget, limit_s: int, *, only_if_configured: bool = False) -> bool:
     """True when the file changed; with the same entry in it nothing does."""
     before = _text(target.file)
-    wanted = command(target.agent, limit_s, shy=shy)
-    if sorted(installed(target)) == sorted((name, wanted) for name in target.agent.events):
+    wanted = hook_command(target.agent, limit_s, only_if_configured=only_if_configured)
+    if sorted(installed_entries(target)) == sorted((name, wanted) for name in target.agent.events):
         return False
-    begun = json_text.begun(before or "")
+    begun = json_text.ensure_object(before or "")
     bare = text = _without(begun, target)
     for event in target.agent.events:
         text = _with(text, event, _entry(target.agent, wanted, limit_s))
@@ -56,10 +59,10 @@ def install(target: Target, limit_s: int, *, shy: bool = False) -> bool:
     return True
 
 
-def uninstall(target: Target) -> bool:
+def uninstall(target: HookTarget) -> bool:
     """True when the file changed.  Where nobody changed it since, it is again what it was."""
     text = _text(target.file)
-    if text is None or not installed(target):
+    if text is None or not installed_entries(target):
         return False
     memory = _memory(target)
     if memory.get("after") == _packed(text):
@@ -74,11 +77,11 @@ def uninstall(target: Target) -> bool:
                 target.file.parent.rmdir()
     else:
         _write(target.file, rest)
-    target.memory.unlink(missing_ok=True)
+    target.backup_file.unlink(missing_ok=True)
     return True
 
 
-def installed(target: Target) -> list[tuple[str, str]]:
+def installed_entries(target: HookTarget) -> list[tuple[str, str]]:
     """Every entry of ours: the event it stands at, and its command."""
     text = _text(target.file)
     return [] if text is None else [(event, words) for event, _, _, words in _ours(text, target)]
@@ -88,43 +91,47 @@ def installed(target: Target) -> list[tuple[str, str]]:
 
 
 def _entry(agent: HookedAgent, words: str, limit_s: int) -> dict[str, Any]:
-    hook = {"type": "command", "command": words, "timeout": limit_s * agent.unit}
+    hook = {"type": "command", "command": words, "timeout": limit_s * agent.timeout_units_per_s}
     return {**({"matcher": "*"} if agent.matcher else {}), "hooks": [hook]}
 
 
 def _with(text: str, event: str, entry: dict[str, Any]) -> str:
     """Into the first container on the way that is there already."""
-    top = json_text.place_of(text)
-    hooks = json_text.place_of(text, "hooks")
-    events = json_text.place_of(text, "hooks", event)
+    top = json_text.find_value(text)
+    hooks = json_text.find_value(text, "hooks")
+    events = json_text.find_value(text, "hooks", event)
     assert top is not None, "sound JSON has a top"
     if events is not None:
-        return json_text.added(text, events, json_text.shown(entry, text))
+        return json_text.add_part(text, events, json_text.format_value(entry, text))
     if hooks is not None:
-        return json_text.added(text, hooks, f'"{event}": {json_text.shown([entry], text)}')
-    return json_text.added(text, top, f'"hooks": {json_text.shown({event: [entry]}, text)}')
+        return json_text.add_part(
+            text, hooks, f'"{event}": {json_text.format_value([entry], text)}'
+        )
+    return json_text.add_part(
+        text, top, f'"hooks": {json_text.format_value({event: [entry]}, text)}'
+    )
 
 
-def _without(text: str, target: Target) -> str:
+def _without(text: str, target: HookTarget) -> str:
     """Without our entries, and without the containers that only held them."""
     while found := next(_ours(text, target), None):
         event, group, place, _ = found
         path: list[str | int] = ["hooks", event, group, "hooks", place]
         while True:
             last = path.pop()
-            at = json_text.place_of(text, *path)
+            at = json_text.find_value(text, *path)
             assert at is not None, "it was found a moment ago"
-            if len(json_text.parts(text, at)) > 1 or not path:
+            if len(json_text.list_parts(text, at)) > 1 or not path:
                 break
             # Of a group without hooks nothing is left to keep, whatever matcher it has.
             if path[-1] == "hooks" and len(path) > 1:
                 path.pop()
                 last = path[-1]
-        text = json_text.removed(text, at, last)
+        text = json_text.remove_part(text, at, last)
     return text
 
 
-def _ours(text: str, target: Target) -> Iterator[tuple[str, int, int, str]]:
+def _ours(text: str, target: HookTarget) -> Iterator[tuple[str, int, int, str]]:
     """Event, group, place and command of each hook of ours."""
     events = _parsed(text, target.file).get("hooks", {})
     for event, groups in events.items():
@@ -132,13 +139,13 @@ def _ours(text: str, target: Target) -> Iterator[tuple[str, int, int, str]]:
             hooks = group.get("hooks") if isinstance(group, dict) else None
             for place, hook in enumerate(hooks if isinstance(hooks, list) else ()):
                 words = hook.get("command") if isinstance(hook, dict) else None
-                if isinstance(words, str) and OURS.search(words):
+                if isinstance(words, str) and OUR_COMMAND.search(words):
                     yield event, n, place, words
 
 
 def _parsed(text: str, file: Path) -> dict[str, Any]:
     try:
-        held = json.loads(json_text.bare(text), object_pairs_hook=_once)
+        held = json.loads(json_text.json_body(text), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise _unfit(file, f"is no JSON that can be changed safely: {error}") from error
     if not isinstance(held, dict) or not isinstance(held.get("hooks", {}), dict):
@@ -205,7 +212,7 @@ def _packed(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def _remember(target: Target, before: str | None, after: str) -> None:
+def _remember(target: HookTarget, before: str | None, after: str) -> None:
     """How the file was before us; what an earlier installation remembered is older still."""
     known = _memory(target)
     if known.get("after") == _packed(_text(target.file) or ""):
@@ -213,15 +220,15 @@ def _remember(target: Target, before: str | None, after: str) -> None:
     else:
         was = None if before is None else _packed(before)
         made = not target.file.parent.exists()
-    target.memory.parent.mkdir(parents=True, exist_ok=True)
+    target.backup_file.parent.mkdir(parents=True, exist_ok=True)
     about = {"file": str(target.file), "folder_made": made}
     held = {**about, "before": was, "after": _packed(after)}
-    write_atomically(target.memory, json.dumps(held).encode())
+    write_atomically(target.backup_file, json.dumps(held).encode())
 
 
-def _memory(target: Target) -> dict[str, Any]:
+def _memory(target: HookTarget) -> dict[str, Any]:
     try:
-        held = json.loads(target.memory.read_bytes())
+        held = json.loads(target.backup_file.read_bytes())
     except (FileNotFoundError, ValueError):
         return {}
     fits = isinstance(held, dict) and held.get("file") == str(target.file)

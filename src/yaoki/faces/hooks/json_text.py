@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 # Some editors put it before the first byte; it is no part of the JSON, and stays.
-MARK = "\ufeff"
+BYTE_ORDER_MARK = "\ufeff"
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class JsonPart:
     """One member of an object (`key` is its name) or one element of an array (its place).
 
     `begin` is where its key or itself begins, `value` where its value does, `end` where it ends.
@@ -27,12 +27,12 @@ class Part:
     end: int
 
 
-def parts(text: str, at: int) -> list[Part]:
+def list_parts(text: str, at: int) -> list[JsonPart]:
     """The members or elements of the container that begins at `at`, of text that is sound JSON."""
     return list(_parts(text, at))
 
 
-def _parts(text: str, at: int) -> Iterator[Part]:
+def _parts(text: str, at: int) -> Iterator[JsonPart]:
     closing, named = {"{": ("}", True), "[": ("]", False)}[text[at]]
     at, place = _skip(text, at + 1), 0
     while text[at] != closing:
@@ -41,7 +41,7 @@ def _parts(text: str, at: int) -> Iterator[Part]:
             key, at = _DECODER.raw_decode(text, at)
             at = _skip(text, _skip(text, at) + 1)
         _, end = _DECODER.raw_decode(text, at)
-        yield Part(key, begin, at, end)
+        yield JsonPart(key, begin, at, end)
         at, place = _skip(text, end), place + 1
         if text[at] == ",":
             at = _skip(text, at + 1)
@@ -53,32 +53,32 @@ def _skip(text: str, at: int) -> int:
     return found.end()
 
 
-def bare(text: str) -> str:
+def json_body(text: str) -> str:
     """The JSON alone; an empty file holds no settings, which is an object without members."""
-    return text.removeprefix(MARK).strip() or "{}"
+    return text.removeprefix(BYTE_ORDER_MARK).strip() or "{}"
 
 
-def begun(text: str) -> str:
+def ensure_object(text: str) -> str:
     """Text to which something can be added: an empty file gets its object."""
-    return text if text.removeprefix(MARK).strip() else f"{text.rstrip()}{{}}\n"
+    return text if text.removeprefix(BYTE_ORDER_MARK).strip() else f"{text.rstrip()}{{}}\n"
 
 
-def place_of(text: str, *path: str | int) -> int | None:
+def find_value(text: str, *path: str | int) -> int | None:
     """Where the value of this path begins."""
-    at = _skip(text, len(MARK) if text.startswith(MARK) else 0)
+    at = _skip(text, len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0)
     for step in path:
         if text[at] not in "{[":
             return None
-        found = [part for part in parts(text, at) if part.key == step]
+        found = [part for part in list_parts(text, at) if part.key == step]
         if not found:
             return None
         at = found[0].value
     return at
 
 
-def added(text: str, at: int, new: str) -> str:
+def add_part(text: str, at: int, new: str) -> str:
     """With one more part at the end of the container that begins at `at`, set as its others are."""
-    held = parts(text, at)
+    held = list_parts(text, at)
     outer = _indent(text, at)
     inner = _indent(text, held[-1].begin) if held else outer + _step(text)
     line = "\r\n" if "\r\n" in text else "\n"
@@ -91,9 +91,9 @@ def added(text: str, at: int, new: str) -> str:
     return f"{text[: at + 1]}{line}{inner}{body}{line}{outer}{text[close:]}"
 
 
-def removed(text: str, at: int, key: str | int) -> str:
+def remove_part(text: str, at: int, key: str | int) -> str:
     """Without the part of this name or place, and without the comma that it needed."""
-    held = parts(text, at)
+    held = list_parts(text, at)
     n = next(i for i, part in enumerate(held) if part.key == key)
     if n > 0:
         return text[: held[n - 1].end] + text[held[n].end :]
@@ -115,7 +115,7 @@ def _step(text: str) -> str:
     return found[1] if found else "  "
 
 
-def shown(value: Mapping[str, Any] | list[Any], text: str) -> str:
+def format_value(value: Mapping[str, Any] | list[Any], text: str) -> str:
     """A value as this file would set it."""
     step = _step(text)
     return json.dumps(

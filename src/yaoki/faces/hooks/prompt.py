@@ -7,24 +7,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.app import App
-from yaoki.faces.hooks.messages import FOLLOWS
-from yaoki.faces.hooks.responses import Answer, nothing, taken, told
-from yaoki.faces.hooks.session_store import Desk
-from yaoki.faces.hooks.state import Choice, after_answer, after_injection
+from yaoki.faces.hooks.messages import CHOICE_CONSEQUENCES
+from yaoki.faces.hooks.responses import HookResponse, add_context, allow, consume_prompt
+from yaoki.faces.hooks.session_store import SessionStore
+from yaoki.faces.hooks.state import SessionChoice, after_answer, after_injection
 
 if TYPE_CHECKING:
-    from yaoki.faces.hooks.call import Call
-    from yaoki.faces.hooks.event import Reply
+    from yaoki.faces.hooks.call import HookCall
+    from yaoki.faces.hooks.event import HookReply
 
-PROMPT = "UserPromptSubmit"
+PROMPT_EVENT = "UserPromptSubmit"
 
 
-def prompt(call: Call, choice: str, words: str) -> Reply:
-    app = App(Path(call.where).absolute())
+def respond_to_prompt(call: HookCall, choice: str, words: str) -> HookReply:
+    app = App(Path(call.folder).absolute())
     if not app.has_store:
         return {}, app.close
-    desk = Desk(app, call.key, call.agent)
-    answer = _answered(desk, Choice(choice), words) if choice else _due(desk)
+    desk = SessionStore(app, call.session_key, call.agent)
+    answer = _answered(desk, SessionChoice(choice), words) if choice else _due(desk)
 
     def done() -> None:
         with closing(app):
@@ -34,14 +34,18 @@ def prompt(call: Call, choice: str, words: str) -> Reply:
     return answer, done
 
 
-def _answered(desk: Desk, choice: Choice, words: str) -> Answer:
+def _answered(desk: SessionStore, choice: SessionChoice, words: str) -> HookResponse:
     """Words for yaoki do not reach the agent, unless they are for it as well."""
-    if not desk.session.answerable(choice):
-        return nothing("nobody asked; nothing is changed")
+    if not desk.session.can_answer(choice):
+        return allow("nobody asked; nothing is changed")
     desk.record(lambda session, phase: after_answer(session, phase, choice, words))
-    return _due(desk) if choice is Choice.GO_ON else taken(FOLLOWS[choice.value])
+    return (
+        _due(desk)
+        if choice is SessionChoice.GO_ON
+        else consume_prompt(CHOICE_CONSEQUENCES[choice.value])
+    )
 
 
-def _due(desk: Desk) -> Answer:
-    kept = desk.session.to_inject
-    return told(PROMPT, kept.reason) if kept else {}
+def _due(desk: SessionStore) -> HookResponse:
+    kept = desk.session.reason_to_inject
+    return add_context(PROMPT_EVENT, kept.reason) if kept else {}

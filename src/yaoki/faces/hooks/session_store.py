@@ -11,81 +11,83 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store import make_home
-from yaoki.adapters.store.tables.sessions import record_session, session_lines
+from yaoki.adapters.store.tables.sessions import read_session_lines, record_session
 from yaoki.adapters.system.machine import machine_id
-from yaoki.faces.hooks.call import due_file
-from yaoki.faces.hooks.state import Phase, Session, fold, phase_of
-from yaoki.faces.hooks.supported_agents import HOOKED
+from yaoki.faces.hooks.call import pending_reason_file
+from yaoki.faces.hooks.state import HookSession, SessionPhase, current_phase, fold_session
+from yaoki.faces.hooks.supported_agents import HOOKED_AGENTS
 
 if TYPE_CHECKING:
     from yaoki.app import App
 
-Told = tuple[str, Mapping[str, Any]]
+NewSessionEvent = tuple[str, Mapping[str, Any]]
 LOCKS_KEPT = 200
 
 
-def checkout_of(app: App) -> str:
+def checkout_name(app: App) -> str:
     """This folder on this machine: many may share one store."""
     return hashlib.sha256(f"{machine_id()}:{app.repository.top}".encode()).hexdigest()[:16]
 
 
-class Desk:
+class SessionStore:
     """A session of one agent in one checkout."""
 
     def __init__(self, app: App, key: str, agent: str = "") -> None:
         self.app, self.key, self.agent = app, key, agent
-        self.checkout = checkout_of(app)
-        self.folder = app.home / "hooks"
-        self.due = Path(due_file(str(app.home), key))
+        self.checkout = checkout_name(app)
+        self.folder = app.yaoki_folder / "hooks"
+        self.pending_file = Path(pending_reason_file(str(app.yaoki_folder), key))
 
     @property
-    def phase(self) -> Phase:
-        return phase_of(session_lines(self.app.store.database, self.checkout))
+    def phase(self) -> SessionPhase:
+        return current_phase(read_session_lines(self.app.store.database, self.checkout))
 
     @property
-    def session(self) -> Session:
-        lines = session_lines(self.app.store.database, self.checkout, self.key)
-        return fold(lines, self.phase)
+    def session(self) -> HookSession:
+        lines = read_session_lines(self.app.store.database, self.checkout, self.key)
+        return fold_session(lines, self.phase)
 
-    def most(self, phase: Phase) -> int:
+    def tries_max(self, phase: SessionPhase) -> int:
         """Tries in one phase.  An agent that stops listening some day gets no more than it hears:
         then the person is asked, and no refusal is passed over.
         """
         usual = self.app.settings.retry.content_retries_max + 1
-        cap = HOOKED[self.agent].refusals_max if self.agent in HOOKED else 0
+        cap = HOOKED_AGENTS[self.agent].refusals_max if self.agent in HOOKED_AGENTS else 0
         wanted = phase.iterations_max or usual
         return min(wanted, cap) if cap else wanted
 
-    def record(self, decide: Callable[[Session, Phase], Iterable[Told]]) -> Session:
+    def record(
+        self, decide: Callable[[HookSession, SessionPhase], Iterable[NewSessionEvent]]
+    ) -> HookSession:
         """What `decide` makes of the session as it stands inside the transaction.
 
         The mark for the next prompt stands before the line that it is about, and goes after it.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.due.touch()
-        phases: list[Phase] = []
+        self.pending_file.touch()
+        phases: list[SessionPhase] = []
 
-        def told(checkout: Iterable[Any], own: Iterable[Any]) -> Iterable[Told]:
-            phases.append(phase_of(checkout))
-            return decide(fold(own, phases[-1]), phases[-1])
+        def told(checkout: Iterable[Any], own: Iterable[Any]) -> Iterable[NewSessionEvent]:
+            phases.append(current_phase(checkout))
+            return decide(fold_session(own, phases[-1]), phases[-1])
 
         now, database = self.app.clock.now(), self.app.store.database
         lines = record_session(database, self.checkout, self.key, now, told)
-        session = fold(lines, phases[-1])
-        if session.to_inject is None:
-            self.due.unlink(missing_ok=True)
+        session = fold_session(lines, phases[-1])
+        if session.reason_to_inject is None:
+            self.pending_file.unlink(missing_ok=True)
         return session
 
-    def tidy(self) -> None:
+    def delete_old_locks(self) -> None:
         """Locks of sessions that are long over go; nobody holds one that is so old."""
         locks = [(file.stat().st_mtime, file) for file in self.folder.glob("*.lock")]
         for _, old in sorted(locks)[:-LOCKS_KEPT]:
             old.unlink(missing_ok=True)
 
     @contextmanager
-    def alone(self) -> Iterator[bool]:
+    def lock_session(self) -> Iterator[bool]:
         """True for one hook of a session at a time: a hook that stands in two files counts once."""
-        make_home(self.app.home)
+        make_home(self.app.yaoki_folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.folder / f"{self.key}.lock", os.O_RDWR | os.O_CREAT, 0o644)
         os.utime(descriptor)

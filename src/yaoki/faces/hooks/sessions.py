@@ -8,19 +8,23 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.tables.sessions import newest_lines, record_session, session_lines
+from yaoki.adapters.store.tables.sessions import (
+    read_newest_lines,
+    read_session_lines,
+    record_session,
+)
 from yaoki.core.machine.codec import to_data
 from yaoki.errors import Unknown
 from yaoki.faces.hooks.checks import settings_checks
-from yaoki.faces.hooks.session_store import Desk, Told, checkout_of
+from yaoki.faces.hooks.session_store import NewSessionEvent, SessionStore, checkout_name
 from yaoki.faces.hooks.state import (
     PHASE_BEGUN,
-    Choice,
-    Phase,
-    Session,
+    HookSession,
+    SessionChoice,
+    SessionPhase,
     after_answer,
-    fold,
-    phase_of,
+    current_phase,
+    fold_session,
 )
 
 if TYPE_CHECKING:
@@ -29,56 +33,60 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SessionStatus:
     """One session as it stands, and when it was last heard of."""
 
     key: str
-    session: Session
-    at: datetime
+    session: HookSession
+    last_seen_at: datetime
 
 
-def standings(app: App) -> tuple[Phase, list[Standing]]:
+def list_sessions(app: App) -> tuple[SessionPhase, list[SessionStatus]]:
     """The phase, and every session of which something is known, the newest first."""
-    database, checkout = app.store.database, checkout_of(app)
-    phase = phase_of(session_lines(database, checkout))
-    last = {one.session: one.at for one in newest_lines(database, checkout)}
+    database, checkout = app.store.database, checkout_name(app)
+    phase = current_phase(read_session_lines(database, checkout))
+    last = {one.session: one.at for one in read_newest_lines(database, checkout)}
     held = [
-        Standing(key, fold(session_lines(database, checkout, key), phase), at)
+        SessionStatus(key, fold_session(read_session_lines(database, checkout, key), phase), at)
         for key, at in last.items()
     ]
-    return phase, sorted(held, key=lambda one: one.at, reverse=True)
+    return phase, sorted(held, key=lambda one: one.last_seen_at, reverse=True)
 
 
-def begin(
+def begin_phase(
     app: App,
     name: str,
     subtask: str,
-    most: int,
+    iterations_max: int,
     names: Sequence[str] = (),
     plan: Path | None = None,
-) -> Phase:
+) -> SessionPhase:
     """A new phase of this checkout; its checks stay what they are now, whoever edits the files."""
     checks, tries = _of_plan(app, plan, name, subtask) if plan else (None, 0)
     if checks is None and names:
         checks = settings_checks(app, names)
     elif names:
         checks = _named(checks or (), names)
-    data: dict[str, Any] = {"phase": name, "subtask": subtask, "max_iterations": most or tries}
+    data: dict[str, Any] = {
+        "phase": name,
+        "subtask": subtask,
+        "max_iterations": iterations_max or tries,
+    }
     if checks is not None:
         data["checks"] = to_data(list(checks))
 
-    def told(*_: Iterable[Any]) -> list[Told]:
+    def told(*_: Iterable[Any]) -> list[NewSessionEvent]:
         return [(PHASE_BEGUN, data)]
 
-    lines = record_session(app.store.database, checkout_of(app), "", app.clock.now(), told)
-    return phase_of(lines)
+    lines = record_session(app.store.database, checkout_name(app), "", app.clock.now(), told)
+    return current_phase(lines)
 
 
 def _of_plan(app: App, file: Path, phase: str, subtask: str) -> tuple[tuple[CheckSpec, ...], int]:
     """The checks of a phase's tasks, each once, and the tries that its tasks have."""
     from yaoki.formats.plan import load_plan
 
-    specs = [s for s in load_plan(file, app.settings, app.known).specs if s.phase == phase]
+    specs = [s for s in load_plan(file, app.settings, app.known_names).specs if s.phase == phase]
     found = [s for s in specs if s.name == subtask] if subtask else specs
     if not found:
         known = ", ".join(dict.fromkeys(s.name for s in specs))
@@ -95,5 +103,7 @@ def _named(checks: Sequence[CheckSpec], names: Sequence[str]) -> tuple[CheckSpec
     return tuple(known[name] for name in names)
 
 
-def answer(app: App, key: str, choice: Choice, words: str) -> None:
-    Desk(app, key).record(lambda session, phase: after_answer(session, phase, choice, words))
+def answer_session(app: App, key: str, choice: SessionChoice, words: str) -> None:
+    SessionStore(app, key).record(
+        lambda session, phase: after_answer(session, phase, choice, words)
+    )

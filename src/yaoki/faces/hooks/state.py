@@ -16,7 +16,7 @@ PERSON_ASKED = "PERSON_ASKED"
 PERSON_ANSWERED = "PERSON_ANSWERED"
 
 
-class Line(Protocol):
+class SessionEntry(Protocol):
     """A line of the store."""
 
     @property
@@ -29,7 +29,7 @@ class Line(Protocol):
     def data(self) -> Mapping[str, Any]: ...
 
 
-class Choice(StrEnum):
+class SessionChoice(StrEnum):
     """What a person may say when the tries are used up."""
 
     GO_ON = "go-on"
@@ -38,7 +38,7 @@ class Choice(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class SessionPhase:
     """What the checkout is at: a person or an agent said so by `yaoki hook begin`.
 
     `checks` are whole specifications, frozen when it began; None means those of the settings as
@@ -53,7 +53,7 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StopFailure:
     """Why a stop was not proven, as the agent is to be told."""
 
     reason: str
@@ -61,11 +61,11 @@ class Kept:
     phase: str
     subtask: str
     at: datetime
-    ours: bool = False
+    is_our_fault: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class HookSession:
     """A session in the phase that the checkout is at now.
 
     `count` are the tries that were not proven; `due` says that the reason has not reached the
@@ -73,35 +73,41 @@ class Session:
     checks passed at the last stop, which a phase that has just begun cannot say.
     """
 
-    count: int = 0
-    kept: Kept | None = None
-    due: bool = False
-    asked: bool = False
-    stance: Choice | None = None
+    refusals: int = 0
+    last_failure: StopFailure | None = None
+    has_pending_reason: bool = False
+    person_asked: bool = False
+    person_choice: SessionChoice | None = None
     proven: bool = False
 
-    def answerable(self, choice: Choice) -> bool:
-        return self.asked or (choice is not Choice.GO_ON and self.stance is not choice)
+    def can_answer(self, choice: SessionChoice) -> bool:
+        return self.person_asked or (
+            choice is not SessionChoice.GO_ON and self.person_choice is not choice
+        )
 
     @property
-    def held(self) -> bool:
+    def is_held_back(self) -> bool:
         """A stop of it was sent back, and nobody has said anything since."""
-        return self.count > 0 and self.stance is None
+        return self.refusals > 0 and self.person_choice is None
 
     @property
-    def to_inject(self) -> Kept | None:
+    def reason_to_inject(self) -> StopFailure | None:
         """The reason that the next prompt brings along; a person who is asked comes first."""
-        return self.kept if self.due and not self.asked and self.stance is None else None
+        return (
+            self.last_failure
+            if self.has_pending_reason and not self.person_asked and self.person_choice is None
+            else None
+        )
 
 
-def phase_of(lines: Iterable[Line]) -> Phase:
+def current_phase(lines: Iterable[SessionEntry]) -> SessionPhase:
     """The phase that was begun last."""
     begun = [line for line in lines if line.event == PHASE_BEGUN]
     if not begun:
-        return Phase()
+        return SessionPhase()
     data = begun[-1].data
     checks = data.get("checks")
-    return Phase(
+    return SessionPhase(
         str(data.get("phase", "")),
         str(data.get("subtask", "")),
         int(data.get("max_iterations", 0)),
@@ -110,44 +116,46 @@ def phase_of(lines: Iterable[Line]) -> Phase:
     )
 
 
-def fold(lines: Iterable[Line], phase: Phase) -> Session:
+def fold_session(lines: Iterable[SessionEntry], phase: SessionPhase) -> HookSession:
     """Only what happened in this phase counts: a new one begins at zero."""
-    session = Session()
+    session = HookSession()
     for line in lines:
         if line.data.get("number", 0) == phase.number:
             session = _after(session, line)
     return session
 
 
-def _after(session: Session, line: Line) -> Session:
+def _after(session: HookSession, line: SessionEntry) -> HookSession:
     match line.event:
         case "STOP_REFUSED" | "PERSON_ASKED":
             asked = line.event == PERSON_ASKED
-            return Session(session.count + 1, _kept(line), due=True, asked=asked)
+            return HookSession(
+                session.refusals + 1, _kept(line), has_pending_reason=True, person_asked=asked
+            )
         case "REASON_INJECTED":
-            return replace(session, due=False)
+            return replace(session, has_pending_reason=False)
         case "PERSON_ANSWERED":
             return _answered(session, line)
         case "STOP_PASSED":
-            return Session(proven=True)
+            return HookSession(proven=True)
         case _:
-            return Session()
+            return HookSession()
 
 
-def _answered(session: Session, line: Line) -> Session:
+def _answered(session: HookSession, line: SessionEntry) -> HookSession:
     """Going on is a fresh budget; the agent hears the reason once more, and the person's words."""
-    choice = Choice(line.data["choice"])
-    if choice is not Choice.GO_ON:
-        return replace(session, due=False, asked=False, stance=choice)
-    kept, words = session.kept, str(line.data.get("words", ""))
+    choice = SessionChoice(line.data["choice"])
+    if choice is not SessionChoice.GO_ON:
+        return replace(session, has_pending_reason=False, person_asked=False, person_choice=choice)
+    kept, words = session.last_failure, str(line.data.get("words", ""))
     if kept is not None and words:
         kept = replace(kept, reason=f"{kept.reason}\n\n# What a person said\n\n{words}")
-    return Session(kept=kept, due=kept is not None)
+    return HookSession(last_failure=kept, has_pending_reason=kept is not None)
 
 
-def _kept(line: Line) -> Kept:
+def _kept(line: SessionEntry) -> StopFailure:
     data = line.data
-    return Kept(
+    return StopFailure(
         str(data.get("reason", "")),
         str(data.get("summary", "")),
         str(data.get("phase", "")),
@@ -158,7 +166,7 @@ def _kept(line: Line) -> Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Unproven:
+class UnprovenStop:
     """What the checks said of a stop that did not pass.
 
     `ours`: the agent is not to blame; `final`: the plan says that no further try may follow.
@@ -168,51 +176,57 @@ class Unproven:
     summary: str
     pattern: str = ""
     check: str = ""
-    ours: bool = False
-    final: bool = False
+    is_our_fault: bool = False
+    is_final: bool = False
 
 
 def after_unproven(
-    session: Session, phase: Phase, seen: Unproven, most: int
+    session: HookSession, phase: SessionPhase, seen: UnprovenStop, most: int
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Send it back, or ask the person; who was asked, or has taken over, is only told.
 
     What is not the agent's doing is sent back once: it may be able to mend it, or to say so.
     """
-    if session.asked or session.stance is not None:
+    if session.person_asked or session.person_choice is not None:
         return
-    again = seen.ours and session.kept is not None and session.kept.ours
-    spent = again or seen.final or session.count + 1 >= most
+    again = (
+        seen.is_our_fault and session.last_failure is not None and session.last_failure.is_our_fault
+    )
+    spent = again or seen.is_final or session.refusals + 1 >= most
     event = PERSON_ASKED if spent else STOP_REFUSED
     told = {
         "number": phase.number,
         "phase": phase.name,
         "subtask": phase.subtask,
-        "count": session.count + 1,
+        "count": session.refusals + 1,
         "max_iterations": most,
         "reason": seen.reason,
         "summary": seen.summary,
         "pattern": seen.pattern,
         "check": seen.check,
-        "ours": seen.ours,
+        "ours": seen.is_our_fault,
     }
     yield event, told
 
 
-def after_proven(session: Session, phase: Phase) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def after_proven(
+    session: HookSession, phase: SessionPhase
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Proven: the count goes back to zero; who aborted stays out until a new phase."""
-    if not session.proven and session.stance is not Choice.ABORT:
+    if not session.proven and session.person_choice is not SessionChoice.ABORT:
         yield STOP_PASSED, {"number": phase.number, "phase": phase.name}
 
 
 def after_answer(
-    session: Session, phase: Phase, choice: Choice, words: str
+    session: HookSession, phase: SessionPhase, choice: SessionChoice, words: str
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Going on answers a question; to leave, nobody has to be asked first."""
-    if session.answerable(choice):
+    if session.can_answer(choice):
         yield PERSON_ANSWERED, {"number": phase.number, "choice": choice.value, "words": words}
 
 
-def after_injection(session: Session, phase: Phase) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    if session.due:
+def after_injection(
+    session: HookSession, phase: SessionPhase
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if session.has_pending_reason:
         yield REASON_INJECTED, {"number": phase.number}

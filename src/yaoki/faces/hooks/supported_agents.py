@@ -21,18 +21,18 @@ class HookedAgent:
     """
 
     name: str
-    project: str
-    user: str
+    project_file: str
+    user_file: str
     variable: str = ""
-    local: str = ""
+    local_file: str = ""
     events: tuple[str, ...] = ("Stop",)
     matcher: bool = False
-    unit: int = 1
+    timeout_units_per_s: int = 1
     refusals_max: int = 0
     notes: tuple[str, ...] = ()
 
 
-HOOKED: Mapping[str, HookedAgent] = {
+HOOKED_AGENTS: Mapping[str, HookedAgent] = {
     held.name: held
     for held in (
         HookedAgent(
@@ -40,7 +40,7 @@ HOOKED: Mapping[str, HookedAgent] = {
             ".claude/settings.json",
             ".claude/settings.json",
             variable="CLAUDE_CONFIG_DIR",
-            local=".claude/settings.local.json",
+            local_file=".claude/settings.local.json",
             events=("Stop", "UserPromptSubmit"),
             refusals_max=8,
             notes=("--bare starts a session without hooks",),
@@ -58,15 +58,19 @@ HOOKED: Mapping[str, HookedAgent] = {
             ".gemini/settings.json",
             events=("AfterAgent",),
             matcher=True,
-            unit=1000,
+            timeout_units_per_s=1000,
             notes=("gemini reads hooks of a project only in a folder it was told to trust",),
         ),
         HookedAgent(
-            "qwen", ".qwen/settings.json", ".qwen/settings.json", unit=1000, refusals_max=8
+            "qwen",
+            ".qwen/settings.json",
+            ".qwen/settings.json",
+            timeout_units_per_s=1000,
+            refusals_max=8,
         ),
     )
 }
-NONE: Mapping[str, str] = {
+AGENTS_WITHOUT_HOOK: Mapping[str, str] = {
     "opencode": "its plugins hear of the end of a turn and cannot refuse it",
     "cursor": "its stop hook has another form, which was not tried",
     "copilot": "its hooks were not tried",
@@ -77,17 +81,21 @@ NONE: Mapping[str, str] = {
 }
 
 
-def own_file(agent: HookedAgent, environ: Mapping[str, str]) -> Path:
+def user_settings_file(agent: HookedAgent, environ: Mapping[str, str]) -> Path:
     """The settings that hold for all projects of a person, where their agent looks for them."""
     moved = environ.get(agent.variable, "")
-    return Path(moved) / Path(agent.user).name if moved else Path.home() / agent.user
+    return Path(moved) / Path(agent.user_file).name if moved else Path.home() / agent.user_file
 
 
-def hooked(name: str) -> HookedAgent:
+def find_hooked_agent(name: str) -> HookedAgent:
     """The agent of this name; one without a hook at its stop is refused with the reason."""
-    if name in HOOKED:
-        return HOOKED[name]
-    if name in NONE:
-        raise Unknown(f"{name} cannot be held at its stop: {NONE[name]}", hint="yaoki run PLAN")
-    near = did_you_mean(name, HOOKED)
-    raise Unknown(f"there is no hook for {name!r}{near}", hint=f"one of: {', '.join(HOOKED)}")
+    if name in HOOKED_AGENTS:
+        return HOOKED_AGENTS[name]
+    if name in AGENTS_WITHOUT_HOOK:
+        raise Unknown(
+            f"{name} cannot be held at its stop: {AGENTS_WITHOUT_HOOK[name]}", hint="yaoki run PLAN"
+        )
+    near = did_you_mean(name, HOOKED_AGENTS)
+    raise Unknown(
+        f"there is no hook for {name!r}{near}", hint=f"one of: {', '.join(HOOKED_AGENTS)}"
+    )

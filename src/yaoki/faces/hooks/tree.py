@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from yaoki.adapters.git.command import environment, failure, invoke
-from yaoki.adapters.git.repository import Repository
+from yaoki.adapters.git.command import explain_failure, git_environment, run_git
+from yaoki.adapters.git.repository import GitRepository
 
 NAMED_MAX = 3
 DIFF_BYTES_MAX = 200_000
@@ -16,7 +16,7 @@ FIELDS: Mapping[str, int] = {"1": 8, "2": 9, "u": 10, "?": 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class WorkingTree:
     """`files` are those that differ from `head`; `stamps` the size and time of the tracked ones.
 
     What git does not know may come and go: checks leave reports and caches behind.
@@ -25,27 +25,27 @@ class Tree:
     top: Path
     head: str
     pushed: bool
-    files: tuple[str, ...]
+    changed_files: tuple[str, ...]
     stamps: Mapping[str, tuple[int, int]]
 
     def diff(self) -> str:
         args = ["diff", "--no-ext-diff", "--no-textconv", "HEAD"]
-        done = invoke(args, cwd=self.top, env=environment())
+        done = run_git(args, cwd=self.top, env=git_environment())
         return done.out[:DIFF_BYTES_MAX].decode("utf-8", "replace")
 
 
-def look_at(repository: Repository) -> Tree:
+def read_working_tree(repository: GitRepository) -> WorkingTree:
     """git takes no lock for this look and writes nothing, not even its index."""
     args = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal"]
-    done = invoke(args, cwd=repository.top, env=environment())
+    done = run_git(args, cwd=repository.top, env=git_environment())
     if done.code != 0:
-        raise failure(args, done)
+        raise explain_failure(args, done)
     lines = done.out.decode("utf-8", "surrogateescape").split("\0")
     facts = dict(line[2:].partition(" ")[::2] for line in lines if line.startswith("# "))
     paths = dict(_paths(lines))
     stamps = {path: _stamp(repository.top / path) for path, kind in paths.items() if kind != "?"}
     pushed = facts.get("branch.ab", "").startswith("+0 ")
-    return Tree(repository.top, facts.get("branch.oid", ""), pushed, tuple(paths), stamps)
+    return WorkingTree(repository.top, facts.get("branch.oid", ""), pushed, tuple(paths), stamps)
 
 
 def _paths(lines: list[str]) -> Iterator[tuple[str, str]]:
@@ -67,7 +67,7 @@ def _stamp(path: Path) -> tuple[int, int]:
     return (seen.st_size, seen.st_mtime_ns)
 
 
-def differences(before: Tree, after: Tree) -> str:
+def describe_differences(before: WorkingTree, after: WorkingTree) -> str:
     """The tracked files that are not as they were, in words; nothing when all are."""
     paths = {*before.stamps, *after.stamps}
     found = sorted(p for p in paths if before.stamps.get(p) != after.stamps.get(p))

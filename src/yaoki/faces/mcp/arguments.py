@@ -16,15 +16,15 @@ NAME_MAX = 200
 TASKS_MAX = 1000
 DEFECTS_MAX = 20
 
-Text = Annotated[str, Field(max_length=TEXT_MAX)]
-Name = Annotated[str, Field(max_length=NAME_MAX)]
-Run = Annotated[
+TextArgument = Annotated[str, Field(max_length=TEXT_MAX)]
+NameArgument = Annotated[str, Field(max_length=NAME_MAX)]
+RunArgument = Annotated[
     str, Field(max_length=NAME_MAX, description="The run; your own, else the newest, unless named.")
 ]
-Task = Annotated[
+TaskArgument = Annotated[
     str, Field(min_length=1, max_length=NAME_MAX, description="A task by id, number or name.")
 ]
-Tasks = Annotated[
+TasksArgument = Annotated[
     list[dict[str, Any]],
     Field(
         min_length=1,
@@ -34,16 +34,16 @@ Tasks = Annotated[
 ]
 
 
-class Arguments(BaseModel):
+class ToolArguments(BaseModel):
     """Unknown names are refused, and nothing is taken for something else."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class OfResult(Arguments):
+class ResultArguments(ToolArguments):
     status: Literal["failed", "conflict", "question", "done"]
-    summary: Annotated[Text, Field(description="One sentence: what happened.")] = ""
-    question: Annotated[Text, Field(description="For a person; with status question.")] = ""
+    summary: Annotated[TextArgument, Field(description="One sentence: what happened.")] = ""
+    question: Annotated[TextArgument, Field(description="For a person; with status question.")] = ""
     retry_safe: Annotated[
         bool, Field(description="With status failed: may yaoki let the task try again by itself?")
     ] = True
@@ -55,47 +55,51 @@ class OfResult(Arguments):
     ] = 0
 
 
-class OfAsk(Arguments):
-    question: Annotated[Text, Field(min_length=1, description="One answerable question.")]
+class AskArguments(ToolArguments):
+    question: Annotated[TextArgument, Field(min_length=1, description="One answerable question.")]
 
 
-class OfStatus(Arguments):
-    run: Run = ""
+class StatusArguments(ToolArguments):
+    run: RunArgument = ""
 
 
-class OfWhy(Arguments):
-    task: Task
-    run: Run = ""
+class WhyArguments(ToolArguments):
+    task: TaskArgument
+    run: RunArgument = ""
 
 
-class OfSubmit(Arguments):
+class SubmitArguments(ToolArguments):
     plan: Annotated[
         dict[str, Any] | None, Field(description="A whole plan; a person must say yes to it.")
     ] = None
-    phase: Annotated[Name, Field(description="A deferred phase to fill, with tasks.")] = ""
+    phase: Annotated[NameArgument, Field(description="A deferred phase to fill, with tasks.")] = ""
     tasks: Annotated[list[dict[str, Any]], Field(max_length=TASKS_MAX)] = []
-    run: Run = ""
+    run: RunArgument = ""
 
 
-class OfExtend(Arguments):
-    tasks: Tasks
-    run: Run = ""
+class ExtendArguments(ToolArguments):
+    tasks: TasksArgument
+    run: RunArgument = ""
 
 
-class OfAddRetryTask(Arguments):
-    task: Task
-    goal: Annotated[Text, Field(description="Words for the new one; else the old ones.")] = ""
-    run: Run = ""
+class AddRetryTaskArguments(ToolArguments):
+    task: TaskArgument
+    goal: Annotated[
+        TextArgument, Field(description="Words for the new one; else the old ones.")
+    ] = ""
+    run: RunArgument = ""
 
 
-class OfComplete(Arguments):
-    run: Run = ""
+class CompleteArguments(ToolArguments):
+    run: RunArgument = ""
 
 
-Given = TypeVar("Given", bound=Arguments)
+ArgumentsType = TypeVar("ArgumentsType", bound=ToolArguments)
 
 
-def read(shape: type[Given], given: Mapping[str, Any], tool: str) -> Given:
+def read_arguments(
+    shape: type[ArgumentsType], given: Mapping[str, Any], tool: str
+) -> ArgumentsType:
     """The arguments, or everything that is wrong with them."""
     try:
         return shape.model_validate(dict(given))
@@ -107,14 +111,14 @@ def read(shape: type[Given], given: Mapping[str, Any], tool: str) -> Given:
     )
 
 
-def _words(told: Mapping[str, Any], shape: type[Arguments]) -> str:
+def _words(told: Mapping[str, Any], shape: type[ToolArguments]) -> str:
     where = one_line(".".join(map(str, told["loc"])), NAME_MAX)
     if told["type"] == "extra_forbidden":
         return f"unknown argument {where!r}{did_you_mean(where, shape.model_fields)}"
     return f"{where}: {told['msg']}"
 
 
-def schema(shape: type[Arguments]) -> dict[str, Any]:
+def arguments_schema(shape: type[ToolArguments]) -> dict[str, Any]:
     """As JSON Schema, without the names of our classes."""
     made = shape.model_json_schema()
     made.pop("title", None)

@@ -10,44 +10,44 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.errors import NotNow, PlanInvalid
-from yaoki.faces.cli.context import opened
-from yaoki.faces.mcp.caller import Caller, admit, caller_of
+from yaoki.faces.cli.context import open_app
+from yaoki.faces.mcp.caller import CallingAttempt, calling_attempt, require_current
 
 if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import Run
-    from yaoki.ports import PlanAnswer
+    from yaoki.ports import PlannerAnswer
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class CallContext:
     """The store is opened for each call and closed after it: a killed server holds nothing."""
 
     repo: Path
     environ: Mapping[str, str]
 
     @property
-    def caller(self) -> Caller | None:
-        return caller_of(self.environ)
+    def caller(self) -> CallingAttempt | None:
+        return calling_attempt(self.environ)
 
     @contextmanager
-    def opened(self, call: str, *, create: bool = False) -> Iterator[App]:
+    def open_app(self, call: str, *, create: bool = False) -> Iterator[App]:
         caller = self.caller
-        with opened(self.repo, create=create and caller is None) as app:
+        with open_app(self.repo, create=create and caller is None) as app:
             if caller is not None:
-                admit(app, caller, call)
+                require_current(app, caller, call)
             yield app
 
     @contextmanager
-    def attempt(self) -> Iterator[tuple[App, Caller]]:
+    def open_for_attempt(self) -> Iterator[tuple[App, CallingAttempt]]:
         """For what only an agent at work may say."""
-        caller = self.calling_attempt()
-        with opened(self.repo) as app:
+        caller = self.require_caller()
+        with open_app(self.repo) as app:
             yield app, caller
 
-    def calling_attempt(self) -> Caller:
+    def require_caller(self) -> CallingAttempt:
         if (caller := self.caller) is None:
             raise NotNow(
                 "no attempt calls here: YAOKI_TASK is not set",
@@ -55,19 +55,19 @@ class Desk:
             )
         return caller
 
-    def run(self, app: App, named: str) -> Run:
+    def find_run(self, app: App, named: str) -> Run:
         """The caller's own run, whatever is newer; a foreign one is refused."""
         caller = self.caller
         if caller is None:
-            return app.naming.run(named or self.environ.get("YAOKI_RUN", ""))
+            return app.lookup.find_run(named or self.environ.get("YAOKI_RUN", ""))
         own = app.store.run(app.store.task(caller.task_id).run_id)
-        if named and app.naming.run(named).id != own.id:
+        if named and app.lookup.find_run(named).id != own.id:
             raise NotNow(f"{named} is not the run you work for", hint=f"leave it out, or {own.id}")
         return own
 
 
 @contextmanager
-def as_file(document: Mapping[str, Any], name: str) -> Iterator[Path]:
+def write_temporary_file(document: Mapping[str, Any], name: str) -> Iterator[Path]:
     """For the readers of files.  What they find wrong is told without the folder."""
     with tempfile.TemporaryDirectory(prefix="yaoki-mcp-") as folder:
         file = Path(folder) / name
@@ -80,10 +80,10 @@ def as_file(document: Mapping[str, Any], name: str) -> Iterator[Path]:
             raise PlanInvalid(sentence, hint="mend it and call again", defects=defects) from bad
 
 
-def tasks_in(app: App, run: Run, tasks: list[dict[str, Any]]) -> PlanAnswer:
+def read_tasks(app: App, run: Run, tasks: list[dict[str, Any]]) -> PlannerAnswer:
     """Tasks held against the run like a planner's answer."""
-    answer = app.tasks_of(run, json.dumps({"tasks": tasks}), "tasks.json")
+    answer = app.parse_added_tasks(run, json.dumps({"tasks": tasks}), "tasks.json")
     if answer.defects:
-        words = f"{count(len(answer.defects), 'defect')}, nothing was stored"
+        words = f"{format_count(len(answer.defects), 'defect')}, nothing was stored"
         raise PlanInvalid(words, hint="mend it and call again", defects=answer.defects)
     return answer

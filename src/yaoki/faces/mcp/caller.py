@@ -10,23 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.core.display import one_line
-from yaoki.core.machine.events import AttemptStarted, Claimed, Event, Note
+from yaoki.core.machine.events import AttemptStarted, Claimed, Event, JournalNote
 from yaoki.core.model import Stage, State, Task, TaskId
 from yaoki.errors import Refused, Unknown
 
 if TYPE_CHECKING:
     from yaoki.app import App
-    from yaoki.ports import Entry
+    from yaoki.ports import JournalEntry
 
 TASK_ID = re.compile(r"[a-z0-9]{8}-[0-9]{1,9}")
 NUMBER = re.compile(r"[0-9]{1,9}")
 PAGE = 1000
 ENTRIES_MAX = 50_000
-REFUSED = "RESULT_REFUSED"
-STOP = "stop the work: nothing of this attempt counts any more"
+RESULT_REFUSED = "RESULT_REFUSED"
+STOP_HINT = "stop the work: nothing of this attempt counts any more"
 
 
-class Refusal(IntEnum):
+class CallRefusal(IntEnum):
     """Why a call changes nothing, by name; the value is the exit code, all of the family of 6."""
 
     STALE = 61
@@ -37,7 +37,7 @@ class Refusal(IntEnum):
     DUPLICATE = 66
 
 
-def refusal(name: Refusal, sentence: str, *, hint: str) -> Refused:
+def call_refused(name: CallRefusal, sentence: str, *, hint: str) -> Refused:
     """An error of the family of `Refused`, with the exit code that tells it from the others."""
     error = Refused(sentence, hint=hint)
     error.exit_code = name.value
@@ -45,7 +45,7 @@ def refusal(name: Refusal, sentence: str, *, hint: str) -> Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class CallingAttempt:
     """One attempt, and the claim under which it was started."""
 
     task_id: TaskId
@@ -54,7 +54,7 @@ class Caller:
     epoch: int
 
 
-def caller_of(environ: Mapping[str, str]) -> Caller | None:
+def calling_attempt(environ: Mapping[str, str]) -> CallingAttempt | None:
     """None where no task is named: a person's own session.  Half an identity is refused."""
     task_id = environ.get("YAOKI_TASK", "")
     if not task_id:
@@ -69,10 +69,10 @@ def caller_of(environ: Mapping[str, str]) -> Caller | None:
         raise _unknown(task_id)
     run_id = environ.get("YAOKI_RUN", "") or task_id.partition("-")[0]
     numbers = int(environ["YAOKI_ATTEMPT"]), int(environ["YAOKI_EPOCH"])
-    return Caller(TaskId(task_id), run_id, *numbers)
+    return CallingAttempt(TaskId(task_id), run_id, *numbers)
 
 
-def repository_of(environ: Mapping[str, str]) -> Path | None:
+def repository_from_environment(environ: Mapping[str, str]) -> Path | None:
     """The repository that carries the run.  An agent stands in a worktree, which has no store."""
     if told := environ.get("YAOKI_REPO", ""):
         return Path(told)
@@ -85,7 +85,7 @@ def repository_of(environ: Mapping[str, str]) -> Path | None:
 # ------------------------------------------------------------------ the rule
 
 
-def claims_of(entries: Iterable[Entry], attempt: int) -> range:
+def claim_epochs(entries: Iterable[JournalEntry], attempt: int) -> range:
     """The claims that carried an attempt, from the one that started it to the newest.
 
     An agent outlives its worker: whoever adopts it has a newer claim and the same process.
@@ -99,43 +99,45 @@ def claims_of(entries: Iterable[Entry], attempt: int) -> range:
     return range(first, newest + 1) if first else range(0)
 
 
-def objection(caller: Caller, task: Task, claims: range) -> Refused | None:
+def refusal_of(caller: CallingAttempt, task: Task, claims: range) -> Refused | None:
     """Why the caller no longer counts, or None."""
     if task.state is State.REPLACED:
         words = f"{task.id} was replaced by another task"
-        return refusal(Refusal.REPLACED, words, hint=STOP)
-    if task.state is State.CANCELLED or task.cancel_wanted:
-        return refusal(Refusal.CANCELLED, f"{task.id} was cancelled", hint=STOP)
+        return call_refused(CallRefusal.REPLACED, words, hint=STOP_HINT)
+    if task.state is State.CANCELLED or task.cancel_requested:
+        return call_refused(CallRefusal.CANCELLED, f"{task.id} was cancelled", hint=STOP_HINT)
     if caller.attempt != task.attempt or caller.epoch not in claims:
         words = (
             f"claim {caller.epoch} of {task.id}, attempt {caller.attempt}, is stale: "
             f"it stands at claim {task.epoch}, attempt {task.attempt}"
         )
-        return refusal(Refusal.STALE, words, hint=STOP)
+        return call_refused(CallRefusal.STALE, words, hint=STOP_HINT)
     if task.stage is not Stage.WORK or task.state not in {State.ACTIVE, State.WAITING}:
         words = f"attempt {task.attempt} of {task.id} is past its work: it is {task.state.value}"
-        return refusal(Refusal.LATE, words, hint=f"yaoki why {task.id}")
+        return call_refused(CallRefusal.LATE, words, hint=f"yaoki why {task.id}")
     return None
 
 
 # ------------------------------------------------------------------ against the store
 
 
-def admit(app: App, caller: Caller, call: str) -> None:
+def require_current(app: App, caller: CallingAttempt, call: str) -> None:
     """Refuse a caller that no longer counts, by name and in the journal."""
     try:
         task = app.store.task(caller.task_id)
     except Unknown:
         task = None
-    if task is None or objection(caller, task, claims_of(journal(app, caller), caller.attempt)):
-        amend(app, caller, call, lambda _: ())
+    if task is None or refusal_of(
+        caller, task, claim_epochs(task_journal(app, caller), caller.attempt)
+    ):
+        amend_task(app, caller, call, lambda _: ())
 
 
-def amend(
+def amend_task(
     app: App,
-    caller: Caller,
+    caller: CallingAttempt,
     call: str,
-    then: Callable[[Sequence[Entry]], Sequence[Event]],
+    then: Callable[[Sequence[JournalEntry]], Sequence[Event]],
 ) -> Task:
     """What `then` makes of the caller's task, unless the caller no longer counts.
 
@@ -144,13 +146,13 @@ def amend(
     refused: list[Refused] = []
 
     def decide(task: Task) -> Sequence[Event]:
-        entries = journal(app, caller)
-        why = objection(caller, task, claims_of(entries, caller.attempt))
+        entries = task_journal(app, caller)
+        why = refusal_of(caller, task, claim_epochs(entries, caller.attempt))
         if why is None:
             return then(entries)
         refused.append(why)
         told = _told(caller, call, why, task)
-        return () if _known(entries, told) else (Note(REFUSED, told),)
+        return () if _known(entries, told) else (JournalNote(RESULT_REFUSED, told),)
 
     try:
         task = app.store.amend(caller.task_id, decide)
@@ -161,9 +163,9 @@ def amend(
     return task
 
 
-def journal(app: App, caller: Caller) -> list[Entry]:
+def task_journal(app: App, caller: CallingAttempt) -> list[JournalEntry]:
     """All of a task's entries, oldest first."""
-    entries: list[Entry] = []
+    entries: list[JournalEntry] = []
     while len(entries) < ENTRIES_MAX:
         after = entries[-1].seq if entries else 0
         page = app.store.journal(task_id=caller.task_id, after=after, limit=PAGE)
@@ -173,11 +175,11 @@ def journal(app: App, caller: Caller) -> list[Entry]:
     return entries
 
 
-def _told(caller: Caller, call: str, why: Refused, task: Task | None) -> dict[str, object]:
+def _told(caller: CallingAttempt, call: str, why: Refused, task: Task | None) -> dict[str, object]:
     return {
         "task": caller.task_id,
         "call": call,
-        "refused": Refusal(why.exit_code).name,
+        "refused": CallRefusal(why.exit_code).name,
         "attempt": caller.attempt,
         "current_epoch": task.epoch if task else 0,
         "state": task.state.value if task else "",
@@ -186,30 +188,32 @@ def _told(caller: Caller, call: str, why: Refused, task: Task | None) -> dict[st
     }
 
 
-def _known(entries: Iterable[Entry], told: Mapping[str, object]) -> bool:
+def _known(entries: Iterable[JournalEntry], told: Mapping[str, object]) -> bool:
     """Once per claim and kind of call: the same late result three times is one record."""
     same = ("task", "call", "refused", "attempt", "epoch")
     return any(
         all(entry.data.get(key) == told[key] for key in same)
         for entry in entries
-        if entry.event == REFUSED
+        if entry.event == RESULT_REFUSED
     )
 
 
 def _unknown(task_id: str) -> Refused:
     words = f"there is no task {one_line(task_id, 40)!r} here"
-    return refusal(Refusal.UNKNOWN, words, hint="yaoki status; is this the right repository?")
+    return call_refused(
+        CallRefusal.UNKNOWN, words, hint="yaoki status; is this the right repository?"
+    )
 
 
-def _unknown_here(app: App, caller: Caller, call: str) -> Refused:
+def _unknown_here(app: App, caller: CallingAttempt, call: str) -> Refused:
     """Told in the journal of the run, if at least that is known."""
     why = _unknown(caller.task_id)
     told = _told(caller, call, why, None)
     for run in app.store.runs():
         if run.id == caller.run_id and not _known(_of_the_run(app, run.id), told):
-            app.store.note(run.id, REFUSED, told)
+            app.store.note(run.id, RESULT_REFUSED, told)
     return why
 
 
-def _of_the_run(app: App, run_id: str) -> list[Entry]:
+def _of_the_run(app: App, run_id: str) -> list[JournalEntry]:
     return [e for e in app.store.journal(run_id=run_id, limit=ENTRIES_MAX) if not e.task_id]

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from yaoki.errors import OverLimit, YaokiError
-from yaoki.faces.mcp.caller import Refusal, repository_of
+from yaoki.faces.mcp.caller import CallRefusal, repository_from_environment
 
 ANSWER_BYTES_MAX = 512 * 1024
 
@@ -24,15 +24,15 @@ ANSWER_BYTES_MAX = 512 * 1024
 @click.pass_obj
 def mcp(above: str | None, repo: str | None) -> int:
     """Serve the tools for agents over MCP, on standard input and output."""
-    from yaoki.faces.mcp.call_context import Desk
-    from yaoki.faces.mcp.server import Server
+    from yaoki.faces.mcp.call_context import CallContext
+    from yaoki.faces.mcp.server import McpServer
     from yaoki.faces.mcp.tools import TOOLS
 
-    where = Path(repo or above or repository_of(os.environ) or ".")
-    desk = Desk(where, dict(os.environ))
+    where = Path(repo or above or repository_from_environment(os.environ) or ".")
+    desk = CallContext(where, dict(os.environ))
     if sys.stdin.isatty():
         click.echo("yaoki: an MCP client is expected here; Ctrl-D ends it", err=True)
-    server = Server(
+    server = McpServer(
         [tool.document() for tool in TOOLS.values()],
         lambda name, given: _called(lambda: TOOLS[name].call(desk, given), name),
     )
@@ -51,20 +51,20 @@ def _own_output() -> int:
 def _called(work: Callable[[], Mapping[str, Any]], name: str) -> dict[str, Any]:
     """What came of a call, as the protocol wants it; no error of ours ends the server."""
     from yaoki.faces.cli.text import errors
-    from yaoki.faces.cli.text.render import masked
+    from yaoki.faces.cli.text.render import mask_environment_secrets
 
     try:
-        document = masked(work())
+        document = mask_environment_secrets(work())
         text = json.dumps(document, ensure_ascii=False)
         if len(text) > ANSWER_BYTES_MAX:
             hint = f"look at the command line: yaoki {name} --json"
             raise OverLimit(f"the answer of {name}", len(text), ANSWER_BYTES_MAX, hint=hint)
     except YaokiError as error:
-        return _failed(masked(_told(error)))
+        return _failed(mask_environment_secrets(_told(error)))
     except Exception as error:  # noqa: BLE001 - the last place where it can be told
-        code = errors.internal(error, as_json=False, given=["mcp", name])
+        code = errors.report_internal_error(error, as_json=False, given=["mcp", name])
         told = {"sentence": f"internal error: {error!r}", "hint": "yaoki doctor", "exit_code": code}
-        return _failed(masked({**told, "refused": None, "defects": []}))
+        return _failed(mask_environment_secrets({**told, "refused": None, "defects": []}))
     return _content(text, document, failed=False)
 
 
@@ -75,7 +75,7 @@ def _told(error: YaokiError) -> dict[str, Any]:
         "hint": error.hint,
         "defects": list(getattr(error, "defects", ())),
         "exit_code": code,
-        "refused": Refusal(code).name if code in set(Refusal) else None,
+        "refused": CallRefusal(code).name if code in set(CallRefusal) else None,
     }
 
 

@@ -10,7 +10,7 @@ from typing import IO, Any
 FRAME_BYTES_MAX = 1 << 20
 
 
-def frames(stream: IO[bytes]) -> Iterator[bytes | None]:
+def read_frames(stream: IO[bytes]) -> Iterator[bytes | None]:
     """Each line; None for one over the limit, whose rest is skipped.
 
     A last line without its end was cut off, and nobody knows what it would have been.
@@ -31,7 +31,7 @@ def _skipped(stream: IO[bytes]) -> bool:
     return False
 
 
-def send(descriptor: int, document: Mapping[str, Any]) -> None:
+def send_frame(descriptor: int, document: Mapping[str, Any]) -> None:
     """All of it; `BrokenPipeError` when nobody reads any more."""
     data = json.dumps(document).encode("ascii") + b"\n"
     while data:

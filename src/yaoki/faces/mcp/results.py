@@ -13,27 +13,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.agents.result_file import BYTES_MAX, RESULT, STATUSES, TEXT_MAX, WAIT_MAX_S
-from yaoki.adapters.system.files import plain_bytes, write_atomically
-from yaoki.core.display import sound
-from yaoki.core.machine.events import Event, Note
+from yaoki.adapters.system.files import read_plain_bytes, write_atomically
+from yaoki.core.display import replace_lone_surrogates
+from yaoki.core.machine.events import Event, JournalNote
 from yaoki.core.redact import mask, secret_values
 from yaoki.errors import OverLimit, Unknown
-from yaoki.faces.mcp.caller import Caller, Refusal, amend, refusal
-from yaoki.faces.mcp.secrets import secrets_of
-from yaoki.ports import OUTBOX, SANDBOX
+from yaoki.faces.mcp.caller import CallingAttempt, CallRefusal, amend_task, call_refused
+from yaoki.faces.mcp.secrets import agent_secrets
+from yaoki.ports import OUTBOX, SANDBOX_VARIABLE
 
 if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import Task
-    from yaoki.faces.mcp.call_context import Desk
-    from yaoki.ports import Entry
+    from yaoki.faces.mcp.call_context import CallContext
+    from yaoki.ports import JournalEntry
 
-NOTED = "RESULT_NOTED"
-NOTED_MAX = 16
+RESULT_NOTED = "RESULT_NOTED"
+CLAIMS_MAX = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ResultClaim:
     """`retry_safe` unless said: partial changes are taken as the careful answer."""
 
     status: str
@@ -44,7 +44,7 @@ class Said:
     retry_after_s: float | None = None
 
 
-def defect(said: Said) -> str:
+def claim_defect(said: ResultClaim) -> str:
     """What is wrong with it; empty when nothing is."""
     if said.status not in STATUSES:
         return f"status {said.status!r} is none of {', '.join(STATUSES)}"
@@ -62,54 +62,56 @@ def defect(said: Said) -> str:
     return ""
 
 
-def note(app: App, caller: Caller, said: Said, environ: Mapping[str, str]) -> Task:
+def record_claim(
+    app: App, caller: CallingAttempt, said: ResultClaim, environ: Mapping[str, str]
+) -> Task:
     """Keep it, once.  The same again is ignored by name; another one takes its place."""
     told = _told(caller, said, _secrets(app, caller, environ))
     ignored: list[bool] = []
 
-    def then(entries: Sequence[Entry]) -> Sequence[Event]:
-        mine = [e.data for e in entries if e.event == NOTED and e.attempt == caller.attempt]
+    def then(entries: Sequence[JournalEntry]) -> Sequence[Event]:
+        mine = [e.data for e in entries if e.event == RESULT_NOTED and e.attempt == caller.attempt]
         ignored.append(bool(mine) and mine[-1] == told)
         if ignored[-1]:
             return ()
-        if len(mine) >= NOTED_MAX:
+        if len(mine) >= CLAIMS_MAX:
             hint = "finish the work; the last result counts"
-            raise OverLimit("results of one attempt", len(mine) + 1, NOTED_MAX, hint=hint)
-        return (Note(NOTED, told),)
+            raise OverLimit("results of one attempt", len(mine) + 1, CLAIMS_MAX, hint=hint)
+        return (JournalNote(RESULT_NOTED, told),)
 
-    task = amend(app, caller, "result", then)
-    file = app.folder / task.run_id / task.id / str(caller.attempt) / OUTBOX / RESULT
+    task = amend_task(app, caller, "result", then)
+    file = app.runs_folder / task.run_id / task.id / str(caller.attempt) / OUTBOX / RESULT
     # A kill between the journal and the file is mended by the next call.
     if not _left(file, told) and ignored[-1]:
         words = f"{task.id}: this very result is noted already"
-        raise refusal(Refusal.DUPLICATE, words, hint="nothing was changed; go on")
+        raise call_refused(CallRefusal.DUPLICATE, words, hint="nothing was changed; go on")
     return task
 
 
-def tell(desk: Desk, said: Said) -> Caller:
+def submit_claim(desk: CallContext, said: ResultClaim) -> CallingAttempt:
     """Keep what an agent says of its attempt; in the sandbox in its outbox alone.
 
     There the store is out of its reach, and whoever reads the attempt when it ends finds the note.
     """
-    if not desk.environ.get(SANDBOX):
-        with desk.attempt() as (app, caller):
-            note(app, caller, said, desk.environ)
+    if not desk.environ.get(SANDBOX_VARIABLE):
+        with desk.open_for_attempt() as (app, caller):
+            record_claim(app, caller, said, desk.environ)
         return caller
-    caller = desk.calling_attempt()
+    caller = desk.require_caller()
     told = _told(caller, said, secret_values(desk.environ))
     _left(Path(desk.environ["YAOKI_RESULT"]), told)
     return caller
 
 
-def _secrets(app: App, caller: Caller, environ: Mapping[str, str]) -> tuple[str, ...]:
+def _secrets(app: App, caller: CallingAttempt, environ: Mapping[str, str]) -> tuple[str, ...]:
     try:
         task = app.store.task(caller.task_id)
     except Unknown:  # refused by name, in the journal, where it is amended
         return secret_values(environ)
-    return secrets_of(app.store.run(task.run_id), task, environ)
+    return agent_secrets(app.store.run(task.run_id), task, environ)
 
 
-def _told(caller: Caller, said: Said, secrets: tuple[str, ...]) -> dict[str, Any]:
+def _told(caller: CallingAttempt, said: ResultClaim, secrets: tuple[str, ...]) -> dict[str, Any]:
     """Bounded and without secrets, as it is journalled and left in the file."""
     safe = not said.partial_changes if said.retry_safe is None else said.retry_safe
     whole = replace(
@@ -125,14 +127,14 @@ def _told(caller: Caller, said: Said, secrets: tuple[str, ...]) -> dict[str, Any
 def _clean(what: str, text: str, secrets: tuple[str, ...]) -> str:
     if len(text) > TEXT_MAX:
         raise OverLimit(what, len(text), TEXT_MAX, hint="say it shorter, in characters")
-    words = sound(text.replace("\0", ""))
+    words = replace_lone_surrogates(text.replace("\0", ""))
     return mask(words.strip(), secrets)
 
 
 def _left(file: Path, told: Mapping[str, Any]) -> bool:
     """Leave the note in the attempt's folder; False when it is there already."""
     data = json.dumps(dict(told), ensure_ascii=False).encode("utf-8")
-    if plain_bytes(file, BYTES_MAX) == data:
+    if read_plain_bytes(file, BYTES_MAX) == data:
         return False
     write_atomically(file, data)
     return True

@@ -7,41 +7,41 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.processes.callers import environments_above
+from yaoki.adapters.processes.callers import iter_caller_environments
 from yaoki.core.redact import mask_values, secret_values
-from yaoki.engine.stages.secrets import handed
+from yaoki.engine.stages.secrets import passed_variables
 from yaoki.errors import PlanInvalid
 
 if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import Run, Task
-    from yaoki.ports import PlanAnswer
+    from yaoki.ports import PlannerAnswer
 
 HINT = "write the name of the variable, not its value; nothing was stored"
 
 
-def secrets_of(run: Run, task: Task, environ: Mapping[str, str]) -> tuple[str, ...]:
+def agent_secrets(run: Run, task: Task, environ: Mapping[str, str]) -> tuple[str, ...]:
     """The values that the caller's agent was given, by the names that the plan hands on.
 
     A server that an agent starts may have been given none of them; the agent above it has them.
     """
-    names = handed(run, task)
-    above = (held for held in environments_above() if held.get("YAOKI_TASK") == task.id)
+    names = passed_variables(run, task)
+    above = (held for held in iter_caller_environments() if held.get("YAOKI_TASK") == task.id)
     return tuple(v for held in (environ, *above) for v in secret_values(held, names))
 
 
-def confided(app: App, environ: Mapping[str, str]) -> tuple[str, ...]:
+def caller_secrets(app: App, environ: Mapping[str, str]) -> tuple[str, ...]:
     """The same for whoever calls; a person keeps what they write as it is."""
-    from yaoki.faces.mcp.caller import caller_of
+    from yaoki.faces.mcp.caller import calling_attempt
 
-    caller = caller_of(environ)
+    caller = calling_attempt(environ)
     if caller is None:
         return ()
     task = app.store.task(caller.task_id)
-    return secrets_of(app.store.run(task.run_id), task, environ)
+    return agent_secrets(app.store.run(task.run_id), task, environ)
 
 
-def told_safely(answer: PlanAnswer, secrets: tuple[str, ...]) -> PlanAnswer:
+def mask_answer(answer: PlannerAnswer, secrets: tuple[str, ...]) -> PlannerAnswer:
     """Tasks without these values: masked in a goal; a name or a scope cannot be changed."""
     for spec in answer.specs:
         fixed = (spec.name, *spec.scope)
@@ -51,7 +51,7 @@ def told_safely(answer: PlanAnswer, secrets: tuple[str, ...]) -> PlanAnswer:
     return replace(answer, specs=tuple(clean))
 
 
-def plan_safely(plan: Mapping[str, Any], secrets: tuple[str, ...]) -> Mapping[str, Any]:
+def refuse_secrets_in_plan(plan: Mapping[str, Any], secrets: tuple[str, ...]) -> Mapping[str, Any]:
     """A whole plan: nobody can tell what a command would be without the value."""
     words = json.dumps(plan, ensure_ascii=False)
     if mask_values(words, secrets) != words:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 from yaoki import __version__
-from yaoki.faces.mcp.frames import FRAME_BYTES_MAX, frames, send
+from yaoki.faces.mcp.frames import FRAME_BYTES_MAX, read_frames, send_frame
 
 # Not 2025-03-26: that one alone wants batches.
 HANDSHAKE = ("2024-11-05", "2025-06-18", "2025-11-25")
@@ -40,7 +40,7 @@ class BadRequest(Exception):
             self.error["data"] = data
 
 
-class Server:
+class McpServer:
     """Knows the protocol, and of the tools only how to list and to call them."""
 
     def __init__(
@@ -51,16 +51,16 @@ class Server:
 
     def serve(self, stream: IO[bytes], descriptor: int) -> None:
         """Until the client is gone."""
-        for frame in frames(stream):
-            answer = self.answer(frame)
+        for frame in read_frames(stream):
+            answer = self.respond(frame)
             if answer is None:
                 continue
             try:
-                send(descriptor, answer)
+                send_frame(descriptor, answer)
             except BrokenPipeError:
                 return
 
-    def answer(self, frame: bytes | None) -> Document | None:
+    def respond(self, frame: bytes | None) -> Document | None:
         """The answer to one frame; None to what wants none.  Garbage is told, never fatal."""
         known: Any = None
         try:

@@ -12,23 +12,32 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from yaoki.core.display import sound
-from yaoki.faces.web.access_keys import ACT, COOKIE, COOKIE_HOLDS, FRESH, LINK, SCRAPE, Pass, Passes
-from yaoki.faces.web.errors import Turned, refusal
-from yaoki.faces.web.listen_address import Place
+from yaoki.core.display import replace_lone_surrogates
+from yaoki.faces.web.access_tokens import (
+    ACT,
+    COOKIE,
+    COOKIE_VALID_FOR,
+    FRESH,
+    LINK,
+    SCRAPE,
+    AccessToken,
+    AccessTokens,
+)
+from yaoki.faces.web.errors import RequestRejected, error_document
+from yaoki.faces.web.listen_address import ListenAddress
 
 API = "/api/"
 METRICS = "/metrics"
 ENTER = "/enter"
 OK = 200
 SAFE = frozenset({"GET", "HEAD"})
-POLICY = (
+CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
     " img-src 'self' data:; font-src 'self'; worker-src 'self'; base-uri 'none';"
     " form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS: Mapping[str, str] = {
-    "Content-Security-Policy": POLICY,
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     # Not `no-referrer`: with it a browser hides where a POST of our own page comes from.
@@ -38,11 +47,11 @@ HEADERS: Mapping[str, str] = {
 }
 
 
-class Guard:
+class AccessGuard:
     """Around the whole application; what it turns away reaches nothing else."""
 
     def __init__(
-        self, app: ASGIApp, place: Place, passes: Passes, now: Callable[[], datetime]
+        self, app: ASGIApp, place: ListenAddress, passes: AccessTokens, now: Callable[[], datetime]
     ) -> None:
         self._app, self._place, self._passes, self._now = app, place, passes, now
 
@@ -53,13 +62,13 @@ class Guard:
         strict = _strictly(send)
         try:
             answer = self._admitted(scope)
-        except Turned as turned:
+        except RequestRejected as turned:
             if _opened_an_old_link(scope, turned):
                 # A person gets the page, which shows its door; what it knows still needs a pass.
                 strict = _strictly(send, turned.status)
                 answer = None
             else:
-                answer = as_response(*refusal(turned))
+                answer = json_response(*error_document(turned))
         await (answer or self._app)(scope, receive, strict)
 
     def _admitted(self, scope: Scope) -> Response | None:
@@ -71,10 +80,10 @@ class Guard:
             return self._entered(scope)
         if scope["path"].startswith(API):
             known, face = self._pass(headers)
-            if scope["method"] not in SAFE and known.may != ACT:
-                raise Turned(403, "READ_ONLY", "this link may only look", hint="yaoki ui")
-            fresh = self._now() - known.made < FRESH
-            told = {"may": known.may, "how": f"{face} {known.name}", "fresh": fresh}
+            if scope["method"] not in SAFE and known.permission != ACT:
+                raise RequestRejected(403, "READ_ONLY", "this link may only look", hint="yaoki ui")
+            fresh = self._now() - known.made_at < FRESH
+            told = {"may": known.permission, "how": f"{face} {known.name}", "fresh": fresh}
             scope.setdefault("state", {}).update(told)
         elif scope["path"] == METRICS and not self._scrapes(headers):
             self._pass(headers)
@@ -83,13 +92,13 @@ class Guard:
     def _scrapes(self, headers: Headers) -> bool:
         """A pass for metrics opens nothing else."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
-        known = self._passes.read(SCRAPE, token.strip(), self._now())
+        known = self._passes.permission_of(SCRAPE, token.strip(), self._now())
         return scheme.lower() == "bearer" and bool(known)
 
     def _check_host(self, headers: Headers) -> None:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._place.answers_to(hosts[0]):
-            raise Turned(
+            raise RequestRejected(
                 421,
                 "WRONG_HOST",
                 f"this server does not answer to {', '.join(hosts)[:80]!r}",
@@ -107,23 +116,23 @@ class Guard:
         embedded = foreign_site and headers.get("sec-fetch-mode") != "navigate"
         if foreign or unsaid or embedded:
             told = ", ".join(origins)[:80] or site or "nowhere"
-            raise Turned(403, "WRONG_ORIGIN", f"a request from {told!r} is not taken here")
+            raise RequestRejected(403, "WRONG_ORIGIN", f"a request from {told!r} is not taken here")
 
-    def _pass(self, headers: Headers) -> tuple[Pass, str]:
+    def _pass(self, headers: Headers) -> tuple[AccessToken, str]:
         """The pass that is shown, and by whom: a program, or a browser."""
         given = headers.get("authorization", "")
         if given:
             scheme, _, token = given.partition(" ")
-            known = self._passes.known(LINK, token.strip(), self._now())
+            known = self._passes.verify(LINK, token.strip(), self._now())
             known = known if scheme.lower() == "bearer" else None
         else:
             given = self._cookie(headers)
-            known = self._passes.known(COOKIE, given, self._now())
+            known = self._passes.verify(COOKIE, given, self._now())
         if known:
             return known, "API" if "authorization" in headers else "page"
         code = "WRONG_TOKEN" if given else "NO_TOKEN"
         words = "the token is wrong or too old" if given else "a token is needed"
-        raise Turned(401, code, words, hint="open the link that yaoki ui prints")
+        raise RequestRejected(401, code, words, hint="open the link that yaoki ui prints")
 
     def _cookie(self, headers: Headers) -> str:
         try:
@@ -142,29 +151,29 @@ class Guard:
         from starlette.requests import Request
 
         if scope["method"] not in SAFE:
-            raise Turned(405, "BAD_METHOD", "only GET enters")
+            raise RequestRejected(405, "BAD_METHOD", "only GET enters")
         now = self._now()
-        known = self._passes.known(LINK, Request(scope).query_params.get("token", ""), now)
+        known = self._passes.verify(LINK, Request(scope).query_params.get("token", ""), now)
         if not known:
             hint = "links hold for a day; a new one: yaoki ui"
-            raise Turned(401, "WRONG_TOKEN", "the token is wrong or too old", hint=hint)
+            raise RequestRejected(401, "WRONG_TOKEN", "the token is wrong or too old", hint=hint)
         answer = RedirectResponse("/", status_code=303)
         answer.set_cookie(
             self._cookie_name,
-            self._passes.make(COOKIE, known.may, now, known.made),
-            max_age=int(COOKIE_HOLDS.total_seconds()),
+            self._passes.make(COOKIE, known.permission, now, known.made_at),
+            max_age=int(COOKIE_VALID_FOR.total_seconds()),
             httponly=True,
             samesite="strict",
         )
         return answer
 
-    def forgotten(self) -> Response:
+    def expire_cookie(self) -> Response:
         answer = Response(status_code=204)
         answer.delete_cookie(self._cookie_name, httponly=True, samesite="strict")
         return answer
 
 
-def _opened_an_old_link(scope: Scope, turned: Turned) -> bool:
+def _opened_an_old_link(scope: Scope, turned: RequestRejected) -> bool:
     wants = Headers(scope=scope).get("accept", "")
     return scope["path"] == ENTER and turned.code == "WRONG_TOKEN" and "text/html" in wants
 
@@ -185,7 +194,9 @@ def _strictly(send: Send, status: int = OK) -> Send:
     return sent
 
 
-def as_response(status: int, document: Mapping[str, Any]) -> Response:
-    body = sound(json.dumps(document, ensure_ascii=False, separators=(",", ":"))).encode()
+def json_response(status: int, document: Mapping[str, Any]) -> Response:
+    body = replace_lone_surrogates(
+        json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    ).encode()
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
     return Response(body, status, headers, media_type="application/json")

@@ -20,51 +20,56 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as Path_
 from starlette.types import ASGIApp
 
-from yaoki.adapters.telemetry.prometheus import MEDIA
-from yaoki.app.person_only import refuse_agents_at
+from yaoki.adapters.telemetry.prometheus import CONTENT_TYPE
+from yaoki.app.person_only import refuse_agents_at_peer
 from yaoki.errors import YaokiError
-from yaoki.faces.web.access import METRICS, Guard, as_response
-from yaoki.faces.web.access_keys import Passes
-from yaoki.faces.web.errors import Turned, bad, internal, refusal
-from yaoki.faces.web.events import Hub
-from yaoki.faces.web.files import Files
-from yaoki.faces.web.graph import Written
-from yaoki.faces.web.listen_address import Place
-from yaoki.faces.web.openapi import openapi
-from yaoki.faces.web.parameters import Asked, read_body, read_query
+from yaoki.faces.web.access import METRICS, AccessGuard, json_response
+from yaoki.faces.web.access_tokens import AccessTokens
+from yaoki.faces.web.errors import (
+    RequestRejected,
+    bad_request,
+    error_document,
+    internal_error_document,
+)
+from yaoki.faces.web.events import EventHub
+from yaoki.faces.web.files import PageFiles
+from yaoki.faces.web.graph import EncodedDocument
+from yaoki.faces.web.listen_address import ListenAddress
+from yaoki.faces.web.openapi import openapi_document
+from yaoki.faces.web.parameters import PageRequest, read_body, read_query
 from yaoki.faces.web.reports import Download
-from yaoki.faces.web.request_context import Desk
+from yaoki.faces.web.request_context import RequestContext
 from yaoki.faces.web.routes import BASE, ROUTES, Route
 
 STATIC = Path(__file__).with_name("static")
 BODY_BYTES_MAX = 64 * 1024
 # The store serves one reader at a time, so more threads would only wait.
 THREADS = 8
-Endpoint = Callable[[Request], Awaitable[Response]]
+PageEndpoint = Callable[[Request], Awaitable[Response]]
 
 
-class Site:
+class PageApplication:
     """What is served, and the follower behind it."""
 
-    def __init__(self, desk: Desk, place: Place, passes: Passes) -> None:
-        self.desk, self.hub = desk, Hub(desk)
+    def __init__(self, desk: RequestContext, place: ListenAddress, passes: AccessTokens) -> None:
+        self.context, self.hub = desk, EventHub(desk)
         self._threads = CapacityLimiter(THREADS)
-        self._document = json.dumps(openapi(ROUTES)).encode()
-        self._files = Files(STATIC)
+        self._document = json.dumps(openapi_document(ROUTES)).encode()
+        self._files = PageFiles(STATIC)
         inner = Starlette(
             routes=[*self._api(), *self._page()],
             lifespan=self._life,
             exception_handlers={HTTPException: self._unserved},
         )
-        self._guard = Guard(inner, place, passes, lambda: desk.now)
+        self._guard = AccessGuard(inner, place, passes, lambda: desk.now)
 
     @property
-    def app(self) -> ASGIApp:
+    def asgi_app(self) -> ASGIApp:
         return self._guard
 
     @asynccontextmanager
     async def _life(self, _: Starlette) -> AsyncIterator[None]:
-        warming = asyncio.create_task(to_thread.run_sync(self.desk.warm))
+        warming = asyncio.create_task(to_thread.run_sync(self.context.open_newest_run))
         following = asyncio.create_task(self.hub.follow())
         try:
             yield
@@ -78,7 +83,7 @@ class Site:
     # -------------------------------------------------------------- the table
 
     def _api(self) -> list[Path_]:
-        own: Mapping[str, Endpoint] = {
+        own: Mapping[str, PageEndpoint] = {
             "delete_session": self._forget,
             "get_events": self._events,
             "get_openapi_json": self._openapi,
@@ -86,17 +91,17 @@ class Site:
         return [
             Path_(
                 BASE + route.path,
-                self._told(own.get(route.name) or self._endpoint(route)),
+                self._told(own.get(route.operation_id) or self._endpoint(route)),
                 methods=[route.method],
-                name=route.name,
+                name=route.operation_id,
             )
             for route in ROUTES
         ]
 
-    def _endpoint(self, route: Route) -> Endpoint:
+    def _endpoint(self, route: Route) -> PageEndpoint:
         async def endpoint(request: Request) -> Response:
             state = request.scope["state"]
-            asked = Asked(
+            asked = PageRequest(
                 request.path_params,
                 read_query(route.query, request.query_params.multi_items()),
                 await _body(request, route),
@@ -110,56 +115,56 @@ class Site:
 
         return endpoint
 
-    def _from_a_person(self, request: Request, asked: Asked) -> Asked:
+    def _from_a_person(self, request: Request, asked: PageRequest) -> PageRequest:
         """Who asks from the tree of a task is refused; that nobody can tell is written down."""
         ours, theirs = request.scope.get("server"), request.scope.get("client")
-        if ours and theirs and refuse_agents_at(self.desk.app, ours, theirs):
+        if ours and theirs and refuse_agents_at_peer(self.context.app, ours, theirs):
             return asked
-        return replace(asked, how=f"{asked.how}, caller unknown")
+        return replace(asked, channel=f"{asked.channel}, caller unknown")
 
-    def _answer(self, route: Route, asked: Asked) -> Response:
-        assert route.call is not None, f"{route.name} has nobody who answers"
-        held = route.call(self.desk, asked)
+    def _answer(self, route: Route, asked: PageRequest) -> Response:
+        assert route.function is not None, f"{route.operation_id} has nobody who answers"
+        held = route.function(self.context, asked)
         if isinstance(held, Download):
-            kept = {"Content-Disposition": f'attachment; filename="{held.name}"'}
-            return Response(held.data, headers=kept, media_type=held.media)
-        if isinstance(held, Written):
+            kept = {"Content-Disposition": f'attachment; filename="{held.file_name}"'}
+            return Response(held.data, headers=kept, media_type=held.media_type)
+        if isinstance(held, EncodedDocument):
             return Response(held.body, media_type="application/json")
-        return as_response(200, self.desk.masked(held))
+        return json_response(200, self.context.mask(held))
 
-    def _told(self, endpoint: Endpoint) -> Endpoint:
+    def _told(self, endpoint: PageEndpoint) -> PageEndpoint:
         """Every error is an answer; our own mistakes are also written beside the server."""
 
         async def told(request: Request) -> Response:
             try:
                 return await endpoint(request)
             except YaokiError as error:
-                status, document = refusal(error)
+                status, document = error_document(error)
             except ClientDisconnect:
                 raise
             except Exception as error:  # noqa: BLE001 - the last place where it can be told
-                print(self.desk.masked(traceback.format_exc()), file=sys.stderr, flush=True)
-                status, document = internal(error)
-            return as_response(status, self.desk.masked(document))
+                print(self.context.mask(traceback.format_exc()), file=sys.stderr, flush=True)
+                status, document = internal_error_document(error)
+            return json_response(status, self.context.mask(document))
 
         return told
 
     async def _forget(self, _: Request) -> Response:
-        return self._guard.forgotten()
+        return self._guard.expire_cookie()
 
     async def _openapi(self, _: Request) -> Response:
         return Response(self._document, media_type="application/json")
 
     async def _events(self, request: Request) -> Response:
-        route = next(route for route in ROUTES if route.name == "get_events")
+        route = next(route for route in ROUTES if route.operation_id == "get_events")
         query = read_query(route.query, request.query_params.multi_items())
         after = _after(query["after"], request.headers.get("last-event-id", ""))
         run = await to_thread.run_sync(self._run_id, query["run"])
-        self.hub.admit()
+        self.hub.require_room()
         return StreamingResponse(self.hub.listen(after, run), media_type="text/event-stream")
 
     def _run_id(self, named: str) -> str:
-        return self.desk.run(named).id if named else ""
+        return self.context.run(named).id if named else ""
 
     # -------------------------------------------------------------- the page
 
@@ -173,8 +178,8 @@ class Site:
         ]
 
     async def _metrics(self, _: Request) -> Response:
-        text = await to_thread.run_sync(self.desk.metrics_text, limiter=self._threads)
-        return Response(text, headers={"Content-Type": MEDIA})
+        text = await to_thread.run_sync(self.context.metrics_text, limiter=self._threads)
+        return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
     async def _no_icon(self, _: Request) -> Response:
         return Response(status_code=204)
@@ -182,10 +187,10 @@ class Site:
     async def _index(self, request: Request) -> Response:
         if request.url.path.startswith("/api"):
             raise HTTPException(404)
-        return self._files.index(_known(request))
+        return self._files.serve_index(_known(request))
 
     async def _file(self, request: Request) -> Response:
-        found = self._files.answer(request.path_params["file"], _known(request))
+        found = self._files.serve(request.path_params["file"], _known(request))
         if found is None:
             raise HTTPException(404)
         return found
@@ -195,7 +200,7 @@ class Site:
         code = {404: "UNKNOWN", 405: "BAD_METHOD"}.get(status, "BAD_REQUEST")
         words = f"there is no {request.method} {request.url.path[:200]}"
         hint = f"{BASE}/openapi.json"
-        return as_response(*refusal(Turned(status, code, words, hint=hint)))
+        return json_response(*error_document(RequestRejected(status, code, words, hint=hint)))
 
 
 def _known(request: Request) -> str:
@@ -207,16 +212,18 @@ async def _body(request: Request, route: Route) -> dict[str, Any]:
         return {}
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise Turned(415, "NOT_JSON", "the body must be application/json")
+        raise RequestRejected(415, "NOT_JSON", "the body must be application/json")
     raw = bytearray()
     async for piece in request.stream():
         raw += piece
         if len(raw) > BODY_BYTES_MAX:
-            raise Turned(413, "TOO_LONG", f"the body is longer than {BODY_BYTES_MAX} bytes")
+            raise RequestRejected(
+                413, "TOO_LONG", f"the body is longer than {BODY_BYTES_MAX} bytes"
+            )
     try:
         given = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise bad(f"the body is no JSON: {error}") from error
+        raise bad_request(f"the body is no JSON: {error}") from error
     return read_body(route.body, given)
 
 
@@ -224,6 +231,6 @@ def _after(asked: int, last: str) -> int | None:
     """A browser that comes back tells the last it saw, which is newer than its first address."""
     if last:
         if not (last.isascii() and last.isdigit() and len(last) <= 18):
-            raise bad(f"Last-Event-ID: {last[:40]!r} is no number of an entry")
+            raise bad_request(f"Last-Event-ID: {last[:40]!r} is no number of an entry")
         return int(last)
     return None if asked < 0 else asked

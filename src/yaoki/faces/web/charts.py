@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
-from yaoki.core.model import DONE_WHEN
-from yaoki.ports import Entry
+from yaoki.core.model import FINAL_CHECK_NAME
+from yaoki.ports import JournalEntry
 
 PAGE = 2_000
 # About a second of work on a small machine; the next request goes on from there.
@@ -20,26 +20,26 @@ RECENT_KEPT = 100
 POINTS_KEPT = 4_000
 
 
-class Fold(Protocol):
+class JournalFold(Protocol):
     EVENTS: ClassVar[tuple[str, ...]]
 
-    def add(self, entry: Entry) -> None: ...
+    def add(self, entry: JournalEntry) -> None: ...
 
 
-Held = TypeVar("Held", bound=Fold)
+FoldType = TypeVar("FoldType", bound=JournalFold)
 # Of these events, the lines between two others, at most so many.
-Read = Callable[[tuple[str, ...], int, int, int], Sequence[Entry]]
+ReadEntries = Callable[[tuple[str, ...], int, int, int], Sequence[JournalEntry]]
 
 
-class Folds(Generic[Held]):
+class IncrementalFold(Generic[FoldType]):
     """A fold that follows the journal: each look goes on where the last one stopped."""
 
-    def __init__(self, fold: Held, read: Read) -> None:
+    def __init__(self, fold: FoldType, read: ReadEntries) -> None:
         self._fold, self._read = fold, read
         self._turn = threading.Lock()
         self._after = 0
 
-    def look(self, end: int) -> tuple[Held, bool, int]:
+    def read_up_to(self, end: int) -> tuple[FoldType, bool, int]:
         """The fold, whether it has seen everything up to `end`, and how far it has."""
         with self._turn:
             for _ in range(ENTRIES_PER_LOOK // PAGE):
@@ -57,7 +57,7 @@ class Folds(Generic[Held]):
         self._after = page[-1].seq if len(page) == PAGE else far
 
 
-class Point(NamedTuple):
+class BurndownPoint(NamedTuple):
     """How a run stood at one instant."""
 
     at: datetime
@@ -72,7 +72,7 @@ class Point(NamedTuple):
 
 
 # What an event makes of a task, as far as a burn-down cares.
-BECOMES = {
+STATE_AFTER = {
     "TASK_SUBMITTED": "OPEN",
     "TASK_LANDED": "DONE",
     "ESCALATE_DECISION": "ESCALATED",
@@ -92,7 +92,7 @@ class Burndown:
     """
 
     EVENTS: ClassVar[tuple[str, ...]] = (
-        *BECOMES,
+        *STATE_AFTER,
         "TASKS_PLANNED",
         "ESCALATION_ANSWERED",
         "PROMPT_SENT",
@@ -100,8 +100,8 @@ class Burndown:
     )
     states: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
-    landed: dict[str, datetime] = field(default_factory=dict)
-    points: list[Point] = field(default_factory=list)
+    landed_at: dict[str, datetime] = field(default_factory=dict)
+    points: list[BurndownPoint] = field(default_factory=list)
     cost: float | None = None
     tokens: int | None = None
     agent_runs: int = 0
@@ -110,9 +110,9 @@ class Burndown:
     # Tasks whose agent was counted when it was started.
     _begun: set[str] = field(default_factory=set)
     # When those began that replace others.
-    heirs: dict[str, datetime] = field(default_factory=dict)
+    heir_submitted_at: dict[str, datetime] = field(default_factory=dict)
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: JournalEntry) -> None:
         self.last_at = entry.at
         if entry.event == "TASK_SUBMITTED":
             self._submitted(entry)
@@ -126,33 +126,33 @@ class Burndown:
         else:
             self._moved(entry.task_id, self._becomes(entry))
         if entry.event == "TASK_LANDED" or self._planned(entry):
-            self.landed[entry.task_id] = entry.at
+            self.landed_at[entry.task_id] = entry.at
         if entry.event == "TASK_REPLACED":
             self._inherited(str(entry.data.get("by", "")))
         self._mark(entry.at)
 
-    def _submitted(self, entry: Entry) -> None:
+    def _submitted(self, entry: JournalEntry) -> None:
         spec = entry.data.get("spec") or {}
-        if spec.get("kind") == "check" and str(spec.get("name", "")).startswith(DONE_WHEN):
+        if spec.get("kind") == "check" and str(spec.get("name", "")).startswith(FINAL_CHECK_NAME):
             self.proofs.add(entry.task_id)
         elif entry.data.get("lineage"):
-            self.heirs[entry.task_id] = entry.at
+            self.heir_submitted_at[entry.task_id] = entry.at
 
     def _inherited(self, heir: str) -> None:
         """Both were there for a moment, within one transaction: nobody saw them side by side."""
-        began = self.heirs.pop(heir, None)
+        began = self.heir_submitted_at.pop(heir, None)
         while began is not None and len(self.points) > 1 and self.points[-1].at >= began:
             self.points.pop()
 
-    def _becomes(self, entry: Entry) -> str:
+    def _becomes(self, entry: JournalEntry) -> str:
         if self._planned(entry):
             return "DONE"
         if entry.event == "ESCALATION_ANSWERED":
             return "CANCELLED" if entry.data.get("choice") == "abort" else "OPEN"
-        return BECOMES.get(entry.event, self.states.get(entry.task_id, "OPEN"))
+        return STATE_AFTER.get(entry.event, self.states.get(entry.task_id, "OPEN"))
 
     @staticmethod
-    def _planned(entry: Entry) -> bool:
+    def _planned(entry: JournalEntry) -> bool:
         """A person filled it; an agent's plan lands like other work."""
         return entry.event == "TASKS_PLANNED" and bool(entry.data.get("by"))
 
@@ -178,7 +178,7 @@ class Burndown:
         count = self.counts
         total = len(self.states) - count["REPLACED"]
         open_ = count["OPEN"] + count["ESCALATED"]
-        point = Point(
+        point = BurndownPoint(
             at,
             total,
             count["DONE"],
@@ -198,7 +198,7 @@ class Burndown:
             self.points[1:-1] = self.points[2:-1:2]
 
 
-def thinned(points: Sequence[Point], most: int) -> list[Point]:
+def thin_points(points: Sequence[BurndownPoint], most: int) -> list[BurndownPoint]:
     """Evenly over the changes; the first and the last are always there."""
     if len(points) <= most:
         return list(points)
@@ -227,16 +227,16 @@ class Reliability:
     refused: Counter[str] = field(default_factory=Counter)
     reconciled: Counter[str] = field(default_factory=Counter)
     holders: set[str] = field(default_factory=set)
-    lost: int = 0
+    attempts_lost: int = 0
     since: datetime | None = None
-    recent: deque[Entry] = field(default_factory=lambda: deque(maxlen=RECENT_KEPT))
+    recent: deque[JournalEntry] = field(default_factory=lambda: deque(maxlen=RECENT_KEPT))
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: JournalEntry) -> None:
         self.since = self.since or entry.at
         if entry.event == "RETRY_DECISION":
             if (entry.data.get("failure") or {}).get("kind") != "LOST":
                 return
-            self.lost += 1
+            self.attempts_lost += 1
         self.counts[entry.event] += 1
         if entry.event == "LEASE_EXPIRED":
             self.holders.add(str(entry.data.get("holder", "")))
@@ -254,7 +254,7 @@ class Reliability:
             "kills_survived": len(self.holders),
             "leases_expired": count["LEASE_EXPIRED"],
             "results_refused": count["RESULT_REFUSED"],
-            "attempts_lost": self.lost,
+            "attempts_lost": self.attempts_lost,
             "dead_letters": count["DEAD_LETTERED"],
             "reconciled": count["RECONCILED"],
             "landings_verified_again": count["LAND_REFUSED"],

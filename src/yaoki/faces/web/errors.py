@@ -34,7 +34,7 @@ SENTENCE_MAX = 500
 DEFECTS_MAX = 100
 
 
-class Turned(YaokiError):
+class RequestRejected(YaokiError):
     """A request that is turned away before anything is looked at."""
 
     def __init__(self, status: int, code: str, sentence: str, *, hint: str = "") -> None:
@@ -43,11 +43,11 @@ class Turned(YaokiError):
         self.exit_code = 2 if status == 400 else 6
 
 
-def bad(sentence: str) -> Turned:
-    return Turned(400, "BAD_REQUEST", sentence, hint="docs/reference/api.md")
+def bad_request(sentence: str) -> RequestRejected:
+    return RequestRejected(400, "BAD_REQUEST", sentence, hint="docs/reference/api.md")
 
 
-def refusal(error: YaokiError) -> tuple[int, Mapping[str, Any]]:
+def error_document(error: YaokiError) -> tuple[int, Mapping[str, Any]]:
     """The status and the document that tell it."""
     status, code = _code(error)
     told = {
@@ -65,11 +65,13 @@ def _short(text: str) -> str:
 
 
 def _code(error: YaokiError) -> tuple[int, str]:
-    if isinstance(error, Turned):
+    if isinstance(error, RequestRejected):
         return error.status, error.code
     found = ((status, code) for kind, status, code in STATUSES if isinstance(error, kind))
     return next(found, (500, "INTERNAL"))
 
 
-def internal(error: Exception) -> tuple[int, Mapping[str, Any]]:
-    return refusal(Turned(500, "INTERNAL", f"internal error: {error!r}", hint="yaoki doctor"))
+def internal_error_document(error: Exception) -> tuple[int, Mapping[str, Any]]:
+    return error_document(
+        RequestRejected(500, "INTERNAL", f"internal error: {error!r}", hint="yaoki doctor")
+    )

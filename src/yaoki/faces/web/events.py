@@ -20,26 +20,26 @@ from typing import Any
 from anyio import to_thread
 
 from yaoki.adapters.store.tables import journal_pages
-from yaoki.core.display import sound
-from yaoki.errors import StoreBroken, YaokiError
-from yaoki.faces.web.errors import Turned
-from yaoki.faces.web.journal import entry_shown
-from yaoki.faces.web.request_context import Desk
-from yaoki.ports import Entry
+from yaoki.core.display import replace_lone_surrogates
+from yaoki.errors import StoreCorrupt, YaokiError
+from yaoki.faces.web.errors import RequestRejected
+from yaoki.faces.web.journal import entry_with_words
+from yaoki.faces.web.request_context import RequestContext
+from yaoki.ports import JournalEntry
 from yaoki.views import entry_document
 
 POLL_S = 0.2
 BEAT_S = 10.0
 PAGE = 500
-KEPT = 2_000
+ENTRIES_KEPT = 2_000
 LISTENERS_MAX = 64
 # A store that is away for so long is told to whoever listens.
 STALL_S = 2.0
-RETRY = b"retry: 1000\n\n"
+RETRY_FRAME = b"retry: 1000\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class EncodedEntry:
     """An entry as it is sent."""
 
     seq: int
@@ -47,12 +47,14 @@ class Ready:
     frame: bytes
 
 
-class Hub:
+class EventHub:
     """Lives in the server's loop; the store is asked in threads."""
 
-    def __init__(self, desk: Desk, *, beat_s: float = BEAT_S, stall_s: float = STALL_S) -> None:
+    def __init__(
+        self, desk: RequestContext, *, beat_s: float = BEAT_S, stall_s: float = STALL_S
+    ) -> None:
         self._desk, self._beat_s, self._stall_s = desk, beat_s, stall_s
-        self._kept: deque[Ready] = deque(maxlen=KEPT)
+        self._kept: deque[EncodedEntry] = deque(maxlen=ENTRIES_KEPT)
         # Everything after `_floor` up to `_head` is in `_kept`.
         self._floor = self._head = 0
         self._version: int | None = None
@@ -83,7 +85,7 @@ class Hub:
             return False
         except Exception:  # noqa: BLE001 - live updates must not end for one mistake of ours
             if self._failing_since is None:
-                print(self._desk.masked(traceback.format_exc()), file=sys.stderr, flush=True)
+                print(self._desk.mask(traceback.format_exc()), file=sys.stderr, flush=True)
             return False
         return True
 
@@ -92,12 +94,12 @@ class Hub:
             self._failing_since = None
         elif self._failing_since is None:
             self._failing_since = _clock()
-        if self._said_following != self.following:
-            self._said_following = self.following
+        if self._said_following != self.is_following:
+            self._said_following = self.is_following
             self._tell()
 
     @property
-    def following(self) -> bool:
+    def is_following(self) -> bool:
         """Does who listens get what is new?  A short fault is none: nothing is lost by it."""
         since = self._failing_since
         return since is None or _clock() - since < self._stall_s
@@ -106,23 +108,23 @@ class Hub:
         """Was there a whole page, so that there may be more?"""
         try:
             found = await to_thread.run_sync(self._poll)
-        except StoreBroken:
+        except StoreCorrupt:
             await to_thread.run_sync(self._desk.reopen)
             self._replaced()
             return False
         if found:
             self._kept.extend(found)
             self._head = found[-1].seq
-            if len(self._kept) == KEPT:
+            if len(self._kept) == ENTRIES_KEPT:
                 self._floor = max(self._floor, self._kept[0].seq - 1)
             self._tell()
         return len(found) == PAGE
 
-    def _poll(self) -> list[Ready]:
+    def _poll(self) -> list[EncodedEntry]:
         if not self._desk.has_store:
             return []
         store = self._desk.app.store
-        store.database.present()
+        store.database.refuse_if_replaced()
         version = store.version()
         if version == self._version:
             return []
@@ -131,16 +133,18 @@ class Hub:
             self._version = version
         return [self._ready(entry) for entry in found]
 
-    def _ready(self, entry: Entry) -> Ready:
+    def _ready(self, entry: JournalEntry) -> EncodedEntry:
         try:
-            shown = self._desk.masked(entry_shown(self._desk, entry))
-            return Ready(entry.seq, entry.run_id, frame("journal", shown, entry.seq))
+            shown = self._desk.mask(entry_with_words(self._desk, entry))
+            return EncodedEntry(entry.seq, entry.run_id, encode_frame("journal", shown, entry.seq))
         except YaokiError:
             raise
         except Exception:  # noqa: BLE001 - one entry that we cannot show costs one entry
             print(f"journal entry {entry.seq}:", file=sys.stderr)
-            print(self._desk.masked(traceback.format_exc()), file=sys.stderr, flush=True)
-            return Ready(entry.seq, entry.run_id, frame("journal", _bare(entry), entry.seq))
+            print(self._desk.mask(traceback.format_exc()), file=sys.stderr, flush=True)
+            return EncodedEntry(
+                entry.seq, entry.run_id, encode_frame("journal", _bare(entry), entry.seq)
+            )
 
     def _replaced(self) -> None:
         self._generation += 1
@@ -161,10 +165,10 @@ class Hub:
 
     # -------------------------------------------------------------- who listens
 
-    def admit(self) -> None:
+    def require_room(self) -> None:
         if self._listeners >= LISTENERS_MAX:
             hint = "close a page that is open elsewhere"
-            raise Turned(429, "TOO_MANY", f"{LISTENERS_MAX} listen already", hint=hint)
+            raise RequestRejected(429, "TOO_MANY", f"{LISTENERS_MAX} listen already", hint=hint)
 
     async def listen(self, after: int | None, run_id: str) -> AsyncIterator[bytes]:
         self._listeners += 1
@@ -177,14 +181,14 @@ class Hub:
                 self._wanted.clear()
 
     async def _stream(self, after: int | None, run_id: str) -> AsyncIterator[bytes]:
-        yield RETRY
+        yield RETRY_FRAME
         end = await self._begun()
         if after is not None and after > end:
-            yield frame("gone", {"why": "the journal ends before that; load anew"})
+            yield encode_frame("gone", {"why": "the journal ends before that; load anew"})
             return
         cursor, generation = end if after is None else after, self._generation
-        spoken, well = _clock(), self.following
-        yield frame("hello", {"schema": 1, **self._beat(cursor)}, cursor)
+        spoken, well = _clock(), self.is_following
+        yield encode_frame("hello", {"schema": 1, **self._beat(cursor)}, cursor)
         while not self._closing and generation == self._generation:
             news = self._news
             if cursor < self._head:
@@ -195,12 +199,12 @@ class Hub:
             else:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(news.wait(), max(0.0, spoken + self._beat_s - _clock()))
-            if _clock() >= spoken + self._beat_s or well != self.following:
-                well = self.following
-                yield frame("beat", self._beat(cursor), cursor)
+            if _clock() >= spoken + self._beat_s or well != self.is_following:
+                well = self.is_following
+                yield encode_frame("beat", self._beat(cursor), cursor)
                 spoken = _clock()
         why = "the server stops" if self._closing else "the store was replaced; load anew"
-        yield frame("gone", {"why": why})
+        yield encode_frame("gone", {"why": why})
 
     async def _begun(self) -> int:
         """Where the journal ends; the first who listens sets the follower going there."""
@@ -223,27 +227,27 @@ class Hub:
     def _missed(self, cursor: int, run_id: str, head: int) -> tuple[list[bytes], int]:
         """From the journal itself, up to where the follower is."""
         database = self._desk.app.store.database
-        found = journal_pages.onward(database, run_id=run_id, after=cursor, limit=PAGE)
+        found = journal_pages.read_forward(database, run_id=run_id, after=cursor, limit=PAGE)
         found = [entry for entry in found if entry.seq <= head]
         end = found[-1].seq if len(found) == PAGE else head
         return [self._ready(entry).frame for entry in found], end
 
     def _beat(self, cursor: int) -> dict[str, Any]:
         now = self._desk.now.isoformat()
-        return {"cursor": cursor, "now": now, "following": self.following}
+        return {"cursor": cursor, "now": now, "following": self.is_following}
 
 
 def _clock() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _bare(entry: Entry) -> dict[str, Any]:
+def _bare(entry: JournalEntry) -> dict[str, Any]:
     """Without what could not be told of it."""
     told = entry_document(entry)
     return {**told, "data": {}, "words": "", "name": None, "cut": True}
 
 
-def frame(event: str, data: Any, seq: int | None = None) -> bytes:
-    text = sound(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+def encode_frame(event: str, data: Any, seq: int | None = None) -> bytes:
+    text = replace_lone_surrogates(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
     number = f"id: {seq}\n" if seq is not None else ""
     return f"{number}event: {event}\ndata: {text}\n\n".encode()

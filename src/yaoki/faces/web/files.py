@@ -10,50 +10,52 @@ from pathlib import Path
 from starlette.responses import Response
 
 INDEX = "index.html"
-ASKED_AGAIN = "no-cache"
+REVALIDATE = "no-cache"
 # Below an address that names the content of all files nothing ever changes.
-FOR_GOOD = "public, max-age=31536000, immutable"
+IMMUTABLE = "public, max-age=31536000, immutable"
 MEDIA = {".js": "text/javascript", ".svg": "image/svg+xml", ".json": "application/json"}
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class PageFile:
     body: bytes
-    media: str
-    tag: str
+    media_type: str
+    etag: str
 
 
-class Files:
+class PageFiles:
     """Everything below one folder; what is not there at the start is not served."""
 
     def __init__(self, folder: Path) -> None:
         places = sorted(place for place in folder.rglob("*") if place.is_file())
         self._held = {place.relative_to(folder).as_posix(): _read(place) for place in places}
-        told = "".join(f"{name} {file.tag}\n" for name, file in self._held.items())
-        self.seal = hashlib.sha256(told.encode()).hexdigest()[:16]
+        told = "".join(f"{name} {file.etag}\n" for name, file in self._held.items())
+        self.version = hashlib.sha256(told.encode()).hexdigest()[:16]
         page = self._held[INDEX]
-        named = page.body.replace(b'"/static/', f'"/static/{self.seal}/'.encode())
-        self._index = File(named, page.media, f'{page.tag[:-1]}-{self.seal}"')
+        named = page.body.replace(b'"/static/', f'"/static/{self.version}/'.encode())
+        self._index = PageFile(named, page.media_type, f'{page.etag[:-1]}-{self.version}"')
 
-    def index(self, known: str) -> Response:
-        return _answer(self._index, known, ASKED_AGAIN)
+    def serve_index(self, known: str) -> Response:
+        return _answer(self._index, known, REVALIDATE)
 
-    def answer(self, name: str, known: str) -> Response | None:
+    def serve(self, name: str, known_etags: str) -> Response | None:
         """`known` is what the browser says it has; None for what is not there."""
-        plain = name.removeprefix(f"{self.seal}/")
+        plain = name.removeprefix(f"{self.version}/")
         file = self._held.get(plain)
-        return _answer(file, known, ASKED_AGAIN if plain == name else FOR_GOOD) if file else None
+        return (
+            _answer(file, known_etags, REVALIDATE if plain == name else IMMUTABLE) if file else None
+        )
 
 
-def _read(place: Path) -> File:
+def _read(place: Path) -> PageFile:
     body = place.read_bytes()
     kind = MEDIA.get(place.suffix) or mimetypes.guess_type(place.name)[0]
     tag = hashlib.sha256(body).hexdigest()[:16]
-    return File(body, kind or "application/octet-stream", f'"{tag}"')
+    return PageFile(body, kind or "application/octet-stream", f'"{tag}"')
 
 
-def _answer(file: File, known: str, kept: str) -> Response:
-    headers = {"ETag": file.tag, "Cache-Control": kept}
-    if file.tag in (tag.strip().removeprefix("W/") for tag in known.split(",")):
+def _answer(file: PageFile, known: str, kept: str) -> Response:
+    headers = {"ETag": file.etag, "Cache-Control": kept}
+    if file.etag in (tag.strip().removeprefix("W/") for tag in known.split(",")):
         return Response(status_code=304, headers=headers)
-    return Response(file.body, headers=headers, media_type=file.media)
+    return Response(file.body, headers=headers, media_type=file.media_type)

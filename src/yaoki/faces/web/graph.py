@@ -7,55 +7,57 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from yaoki.core.display import sound
+from yaoki.core.display import replace_lone_surrogates
 from yaoki.core.model import State, TaskId
-from yaoki.faces.web.parameters import Asked
-from yaoki.faces.web.request_context import Desk
+from yaoki.faces.web.parameters import PageRequest
+from yaoki.faces.web.request_context import RequestContext
 from yaoki.views import SCHEMA, RunView, TaskView
-from yaoki.views.dependency_graph import Shape
+from yaoki.views.dependency_graph import DependencyGraph
 from yaoki.views.tasks import is_proof
 
-FIELDS = (
+NODE_FIELDS = (
     *("n", "name", "state", "stage", "kind", "attempt", "layer"),
     *("phase", "group", "blocked", "held", "required", "proof"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class EncodedDocument:
     """A document as it is sent; nothing in it is left to mask."""
 
     body: bytes
 
 
-def graph(desk: Desk, asked: Asked) -> Written:
+def get_graph(desk: RequestContext, asked: PageRequest) -> EncodedDocument:
     cursor = desk.cursor
-    return desk.made(asked.run, "graph", lambda view, shape: _written(desk, view, shape, cursor))
+    return desk.cached(asked.run, "graph", lambda view, shape: _written(desk, view, shape, cursor))
 
 
-def _written(desk: Desk, view: RunView, shape: Shape, cursor: int) -> Written:
+def _written(
+    desk: RequestContext, view: RunView, shape: DependencyGraph, cursor: int
+) -> EncodedDocument:
     numbers: dict[str, int] = {task.row.id: task.row.n for task in view.tasks}
-    proofs = proven(view, shape)
-    layers = {**shape.layers, **last_layers(proofs, shape)}
+    proofs = proof_needs(view, shape)
+    layers = {**shape.layers, **proof_layers(proofs, shape)}
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "cursor": cursor,
         "run": view.run.id,
         "layers": max(layers.values(), default=-1) + 1,
-        "fields": FIELDS,
+        "fields": NODE_FIELDS,
         "nodes": [_node(desk, task, layers, numbers) for task in view.tasks],
         "edges": [
             (numbers[need], numbers[task_id])
-            for task_id, needs in (*{**shape.needs, **proofs}.items(), *left_out(view, shape))
+            for task_id, needs in (*{**shape.needs, **proofs}.items(), *dropped_parts(view, shape))
             for need in needs
             if need in numbers
         ],
     }
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    return Written(sound(text).encode())
+    return EncodedDocument(replace_lone_surrogates(text).encode())
 
 
-def proven(view: RunView, shape: Shape) -> dict[TaskId, tuple[TaskId, ...]]:
+def proof_needs(view: RunView, shape: DependencyGraph) -> dict[TaskId, tuple[TaskId, ...]]:
     """What each proof of the whole comes after: no plan says it, for it needs all there was."""
     found: dict[TaskId, tuple[TaskId, ...]] = {}
     needed = {need for needs in shape.needs.values() for need in needs}
@@ -67,7 +69,9 @@ def proven(view: RunView, shape: Shape) -> dict[TaskId, tuple[TaskId, ...]]:
     return found
 
 
-def left_out(view: RunView, shape: Shape) -> Iterator[tuple[TaskId, tuple[TaskId, ...]]]:
+def dropped_parts(
+    view: RunView, shape: DependencyGraph
+) -> Iterator[tuple[TaskId, tuple[TaskId, ...]]]:
     """A group that landed without one of its parts needs it no longer; it is still its part."""
     needed = {need for needs in shape.needs.values() for need in needs}
     for row in (task.row for task in view.tasks):
@@ -77,18 +81,18 @@ def left_out(view: RunView, shape: Shape) -> Iterator[tuple[TaskId, tuple[TaskId
             yield group, (row.id,)
 
 
-def last_layers(proofs: Iterable[TaskId], shape: Shape) -> dict[TaskId, int]:
+def proof_layers(proofs: Iterable[TaskId], shape: DependencyGraph) -> dict[TaskId, int]:
     others = [layer for task_id, layer in shape.layers.items() if task_id not in set(proofs)]
     first = max(others, default=-1) + 1
     return {task_id: first + place for place, task_id in enumerate(proofs)}
 
 
 def _node(
-    desk: Desk, task: TaskView, layers: Mapping[TaskId, int], numbers: Mapping[str, int]
+    desk: RequestContext, task: TaskView, layers: Mapping[TaskId, int], numbers: Mapping[str, int]
 ) -> tuple[Any, ...]:
     row = task.row
     return (
-        *(row.n, desk.clean(row.name), row.state.value, row.stage, row.kind, row.attempt),
-        *(layers[row.id], desk.clean(row.phase) or None, numbers.get(row.parent)),
-        *(task.blocked, row.held, row.required, is_proof(task)),
+        *(row.n, desk.clean_text(row.name), row.state.value, row.stage, row.kind, row.attempt),
+        *(layers[row.id], desk.clean_text(row.phase) or None, numbers.get(row.parent)),
+        *(task.blocked, row.awaiting_rerun, row.required, is_proof(task)),
     )

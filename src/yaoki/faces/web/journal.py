@@ -8,11 +8,11 @@ from typing import Any
 
 from yaoki.adapters.store.tables import journal_pages
 from yaoki.errors import Unknown
-from yaoki.faces.web.errors import bad
-from yaoki.faces.web.parameters import Asked
-from yaoki.faces.web.request_context import Desk
-from yaoki.ports import Entry
-from yaoki.views import SCHEMA, entry_document, told
+from yaoki.faces.web.errors import bad_request
+from yaoki.faces.web.parameters import PageRequest
+from yaoki.faces.web.request_context import RequestContext
+from yaoki.ports import JournalEntry
+from yaoki.views import SCHEMA, describe_entry, entry_document
 
 DATA_CHARS_MAX = 4096
 # How many entries one request looks at; a sieve that lets little through goes on with the cursor.
@@ -23,50 +23,56 @@ SCANNED_MAX = 25_000
 Document = dict[str, Any]
 
 
-def listed(desk: Desk, asked: Asked) -> Document:
+def get_journal(desk: RequestContext, asked: PageRequest) -> Document:
     if not desk.has_store:
         return {"schema": SCHEMA, "cursor": 0, "entries": [], "next_cursor": None}
     end = desk.cursor
     run = desk.run(asked.query["run"]).id if asked.query["run"] else ""
     if asked.query["after"] and asked.query["cursor"]:
-        raise bad("after and cursor are two directions; give one of them")
+        raise bad_request("after and cursor are two directions; give one of them")
     found, edge = _sieved(desk, asked, run, end)
-    shown = [entry_shown(desk, entry) for entry in found]
+    shown = [entry_with_words(desk, entry) for entry in found]
     following = str(edge) if edge else None
     return {"schema": SCHEMA, "cursor": end, "entries": shown, "next_cursor": following}
 
 
-def _sieved(desk: Desk, asked: Asked, run: str, end: int) -> tuple[list[Entry], int]:
+def _sieved(
+    desk: RequestContext, asked: PageRequest, run: str, end: int
+) -> tuple[list[JournalEntry], int]:
     """A page, and the edge where the next one begins; zero when there is none."""
-    found: list[Entry] = []
+    found: list[JournalEntry] = []
     limit, text = asked.query["limit"], asked.query["text"].casefold()
-    look = Stretch(desk, asked, run, end)
-    while look.goes_on:
+    look = JournalScan(desk, asked, run, end)
+    while look.may_continue:
         for entry in look.read(LOOKED_AT_ONCE if text else limit):
             if not text or text in _words(desk, entry):
                 found.append(entry)
             if len(found) == limit:
                 return found, entry.seq
-    return found, look.edge
+    return found, look.next_edge
 
 
-class Stretch:
+class JournalScan:
     """How far one request looks.  There may be a million lines, and others wait for the store."""
 
-    def __init__(self, desk: Desk, asked: Asked, run: str, end: int) -> None:
+    def __init__(self, desk: RequestContext, asked: PageRequest, run: str, end: int) -> None:
         self._desk, self._query, self._run, self._end = desk, asked.query, run, end
         self._forward = bool(asked.query["after"])
-        self.edge = asked.number("after") if self._forward else asked.number("cursor") or end + 1
+        self.next_edge = (
+            asked.cursor_number("after")
+            if self._forward
+            else asked.cursor_number("cursor") or end + 1
+        )
         # By run and by task there is an index; what else is asked for is looked for line by line.
         self._scans = bool(asked.query["event"]) and not asked.query["task"]
         self._looked = 0
-        self.goes_on = True
+        self.may_continue = True
 
-    def read(self, limit: int) -> Sequence[Entry]:
+    def read(self, limit: int) -> Sequence[JournalEntry]:
         """The next lines; `edge` is then where the ones after them begin, zero at the end."""
         query, far = self._query, self._far()
-        after, before = (self.edge, far) if self._forward else (far, self.edge)
-        found = (journal_pages.onward if self._forward else journal_pages.newest)(
+        after, before = (self.next_edge, far) if self._forward else (far, self.next_edge)
+        found = (journal_pages.read_forward if self._forward else journal_pages.read_newest)(
             self._desk.app.store.database,
             run_id=self._run,
             task_id=query["task"],
@@ -77,16 +83,18 @@ class Stretch:
         )
         self._looked += len(found)
         if len(found) == limit:
-            self.edge = found[-1].seq
-            self.goes_on = bool(query["text"]) and self._looked < LOOKED_MAX
+            self.next_edge = found[-1].seq
+            self.may_continue = bool(query["text"]) and self._looked < LOOKED_MAX
         else:
-            self.edge, self.goes_on = self._beyond(far), False
+            self.next_edge, self.may_continue = self._beyond(far), False
         return found
 
     def _far(self) -> int:
         if not self._scans:
             return 0
-        return self.edge + SCANNED_MAX if self._forward else max(0, self.edge - SCANNED_MAX)
+        return (
+            self.next_edge + SCANNED_MAX if self._forward else max(0, self.next_edge - SCANNED_MAX)
+        )
 
     def _beyond(self, far: int) -> int:
         """Everything up to `far` was looked at; the next stretch begins there."""
@@ -95,38 +103,42 @@ class Stretch:
         return far + 1 if far else 0
 
 
-def _words(desk: Desk, entry: Entry) -> str:
-    parts = (entry.event, entry.task_id, desk.name(entry.task_id), words_of(entry))
+def _words(desk: RequestContext, entry: JournalEntry) -> str:
+    parts = (entry.event, entry.task_id, desk.task_name(entry.task_id), entry_words(entry))
     return " ".join(parts).casefold()
 
 
-def words_of(entry: Entry) -> str:
+def entry_words(entry: JournalEntry) -> str:
     """An entry of another version may lack what its words need: then it has none, and is shown."""
     try:
-        return told(entry)
+        return describe_entry(entry)
     except (LookupError, TypeError, ValueError, AttributeError):
         return ""
 
 
-def one(desk: Desk, asked: Asked) -> Document:
+def get_entry(desk: RequestContext, asked: PageRequest) -> Document:
     text = asked.path["seq"]
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
-        raise bad(f"{text[:40]!r} is no number of an entry")
-    entry = journal_pages.line(desk.app.store.database, int(text))
+        raise bad_request(f"{text[:40]!r} is no number of an entry")
+    entry = journal_pages.read_entry(desk.app.store.database, int(text))
     if entry is None:
         raise Unknown(f"there is no journal entry {int(text)}", hint="yaoki trace")
-    words = {"words": words_of(entry), "name": desk.name(entry.task_id) or None, "cut": False}
+    words = {
+        "words": entry_words(entry),
+        "name": desk.task_name(entry.task_id) or None,
+        "cut": False,
+    }
     return {"schema": SCHEMA, "entry": {**entry_document(entry), **words}}
 
 
-def entry_shown(desk: Desk, entry: Entry) -> Document:
+def entry_with_words(desk: RequestContext, entry: JournalEntry) -> Document:
     """As `trace --json` has it, with its words; long data are left to who asks for them."""
     document = entry_document(entry)
     cut = len(json.dumps(document["data"], ensure_ascii=False)) > DATA_CHARS_MAX
     return {
         **document,
         "data": {} if cut else document["data"],
-        "words": words_of(entry),
-        "name": desk.name(entry.task_id) or None,
+        "words": entry_words(entry),
+        "name": desk.task_name(entry.task_id) or None,
         "cut": cut,
     }

@@ -6,28 +6,28 @@ import ipaddress
 import socket
 from dataclasses import dataclass
 
-from yaoki.adapters.system.machine import node
+from yaoki.adapters.system.machine import machine_name
 from yaoki.errors import NotNow
 
 PORT = 7878
 HOST = "127.0.0.1"
-ANY = frozenset({"0.0.0.0", "::"})
+ANY_ADDRESS = frozenset({"0.0.0.0", "::"})
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ListenAddress:
     """`names` are the hosts it answers to besides those of this machine alone; `any_address`: a
     bare address is one of them, because nobody can make it point elsewhere.
     """
 
     port: int
-    names: frozenset[str] = frozenset()
+    host_names: frozenset[str] = frozenset()
     any_address: bool = False
 
     def answers_to(self, host: str) -> bool:
         name = host_name(host)
-        if name in LOOPBACK or name in self.names:
+        if name in LOOPBACK or name in self.host_names:
             return True
         return self.any_address and is_address(name)
 
@@ -47,30 +47,32 @@ def is_address(name: str) -> bool:
     return True
 
 
-def loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     """Reached from this machine alone."""
     return host == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class ListeningSocket:
     """A socket that listens already, and the place it makes."""
 
     socket: socket.socket
     host: str
-    place: Place
+    listen_address: ListenAddress
 
     @property
-    def address(self) -> str:
+    def page_address(self) -> str:
         """What a person opens in a browser."""
-        return address(node() if self.host in ANY else self.host, self.place.port)
+        return page_address(
+            machine_name() if self.host in ANY_ADDRESS else self.host, self.listen_address.port
+        )
 
 
-def address(name: str, port: int) -> str:
+def page_address(name: str, port: int) -> str:
     return f"http://{f'[{name}]' if ':' in name else name}:{port}"
 
 
-def bind(host: str = HOST, port: int = PORT, *, any_port: bool = False) -> Bound:
+def bind(host: str = HOST, port: int = PORT, *, any_port: bool = False) -> ListeningSocket:
     """`any_port`: when that one is taken, whichever is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Named, or the loop does not see that it is TCP: then the second part of each answer waits for
@@ -86,9 +88,11 @@ def bind(host: str = HOST, port: int = PORT, *, any_port: bool = False) -> Bound
             f"cannot listen on {host} port {port}: {error.strerror or error}",
             hint="name another one: yaoki ui --port 0",
         ) from error
-    name = node() if host in ANY else host
-    place = Place(made.getsockname()[1], frozenset({name.lower()}), any_address=host in ANY)
-    return Bound(made, host, place)
+    name = machine_name() if host in ANY_ADDRESS else host
+    place = ListenAddress(
+        made.getsockname()[1], frozenset({name.lower()}), any_address=host in ANY_ADDRESS
+    )
+    return ListeningSocket(made, host, place)
 
 
 def _bind(made: socket.socket, host: str, port: int, *, any_port: bool) -> None:

@@ -6,8 +6,8 @@ import os
 import re
 from pathlib import Path
 
-from yaoki.adapters.system.files import plain_file
-from yaoki.core.display import plain
+from yaoki.adapters.system.files import open_plain_file
+from yaoki.core.display import strip_terminal_codes
 from yaoki.core.redact import MARK
 
 # The end of a private key whose beginning is not in this piece.
@@ -16,9 +16,9 @@ KEY_TAIL = re.compile(
 )
 
 
-def piece(file: Path, start: int, most: int) -> tuple[str, int, int, int]:
+def read_piece(file: Path, start: int, most: int) -> tuple[str, int, int, int]:
     """Text, where it begins and ends, and the size of the file; a negative `start` is the tail."""
-    with plain_file(file) as stream:
+    with open_plain_file(file) as stream:
         if stream is None:  # somebody put a link, a pipe or nothing in its place
             return "", 0, 0, 0
         size = stream.seek(0, os.SEEK_END)
@@ -32,5 +32,5 @@ def piece(file: Path, start: int, most: int) -> tuple[str, int, int, int]:
     if until < size and b"\n" in raw:
         raw = raw[: raw.rfind(b"\n") + 1]
         until = begin + len(raw)
-    text = plain(raw.decode("utf-8", "replace"))
+    text = strip_terminal_codes(raw.decode("utf-8", "replace"))
     return (KEY_TAIL.sub(MARK, text, count=1) if begin else text), begin, until, size

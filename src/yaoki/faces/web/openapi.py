@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from yaoki import __version__
-from yaoki.faces.web.parameters import Param
+from yaoki.faces.web.parameters import Parameter
 from yaoki.faces.web.routes import BASE, Route
-from yaoki.faces.web.schemas import SCHEMAS, named
+from yaoki.faces.web.schemas import SCHEMAS, schema_reference
 
-PART = re.compile(r"{(\w+)}")
-PARTS = {
+PATH_PART = re.compile(r"{(\w+)}")
+PATH_PARTS = {
     "run": ({"type": "string"}, "A run's id or its beginning."),
     "task": ({"type": "string"}, "A task's id."),
     "attempt": ({"type": "integer"}, "The number of an attempt."),
@@ -21,7 +21,7 @@ PARTS = {
 Document = dict[str, Any]
 
 
-def openapi(routes: Iterable[Route]) -> Document:
+def openapi_document(routes: Iterable[Route]) -> Document:
     paths: dict[str, Document] = {}
     for route in routes:
         paths.setdefault(BASE + route.path, {})[route.method.lower()] = _operation(route)
@@ -40,9 +40,9 @@ def openapi(routes: Iterable[Route]) -> Document:
 
 def _operation(route: Route) -> Document:
     made: Document = {
-        "operationId": route.name,
+        "operationId": route.operation_id,
         "summary": route.summary,
-        "parameters": [*map(_part, PART.findall(route.path)), *map(_parameter, route.query)],
+        "parameters": [*map(_part, PATH_PART.findall(route.path)), *map(_parameter, route.query)],
         "responses": {**_answer(route), "default": _content("An error.", "Error")},
     }
     if route.body is not None:
@@ -51,29 +51,32 @@ def _operation(route: Route) -> Document:
 
 
 def _answer(route: Route) -> Document:
-    if not route.media:
+    if not route.media_types:
         return {"204": {"description": route.summary}}
-    if route.answer:
-        return {"200": _content(route.summary, route.answer)}
-    content = {media: {"schema": {"type": "string"}} for media in route.media}
+    if route.response_schema:
+        return {"200": _content(route.summary, route.response_schema)}
+    content = {media: {"schema": {"type": "string"}} for media in route.media_types}
     return {"200": {"description": route.summary, "content": content}}
 
 
 def _content(words: str, schema: str) -> Document:
-    return {"description": words, "content": {"application/json": {"schema": named(schema)}}}
+    return {
+        "description": words,
+        "content": {"application/json": {"schema": schema_reference(schema)}},
+    }
 
 
 def _part(name: str) -> Document:
-    schema, words = PARTS[name]
+    schema, words = PATH_PARTS[name]
     return {"name": name, "in": "path", "required": True, "description": words, "schema": schema}
 
 
-def _parameter(param: Param) -> Document:
-    words = param.help + (" Several with commas." if param.many else "")
+def _parameter(param: Parameter) -> Document:
+    words = param.help + (" Several with commas." if param.is_list else "")
     return {"name": param.name, "in": "query", "description": words, "schema": param.schema}
 
 
-def _body(fields: Iterable[Param]) -> Document:
+def _body(fields: Iterable[Parameter]) -> Document:
     fields = list(fields)
     schema = {
         "type": "object",

@@ -8,50 +8,52 @@ from dataclasses import asdict
 from typing import Any
 
 from yaoki import __version__
-from yaoki.adapters.system.files import disk_free, memory_free
-from yaoki.app.run_view import weights
+from yaoki.adapters.system.files import free_disk_bytes, free_memory_bytes
+from yaoki.app.run_view import load_budget_usage
 from yaoki.core.machine.codec import to_data
 from yaoki.core.model import Run, RunId
-from yaoki.faces.web.journal import entry_shown
-from yaoki.faces.web.parameters import Asked
-from yaoki.faces.web.request_context import Desk
-from yaoki.faces.web.runs import names_of, task_documents
-from yaoki.faces.web.tasks import waivable
-from yaoki.ports import Account
+from yaoki.faces.web.journal import entry_with_words
+from yaoki.faces.web.parameters import PageRequest
+from yaoki.faces.web.request_context import RequestContext
+from yaoki.faces.web.runs import clean_task_names, task_documents
+from yaoki.faces.web.tasks import waivable_checks
+from yaoki.ports import LimitedAccount
 from yaoki.views import SCHEMA, RunView, TaskView, failure_words, workers_document
-from yaoki.views.cures import cure_document
+from yaoki.views.prompt_success import prompt_success_document
 
 SHOWN_MAX = 200
 Document = dict[str, Any]
 
 
-def session(desk: Desk, asked: Asked) -> Document:
-    app = desk.bare
+def get_session(desk: RequestContext, asked: PageRequest) -> Document:
+    app = desk.app_without_store
     return {
         "schema": SCHEMA,
-        "may": asked.may,
+        "may": asked.permission,
         "version": __version__,
         "repository": app.repository.top.name,
         "folder": str(app.repository.top),
         # What nobody set is left to the browser, which knows what its person reads.
-        "language": "" if app.loaded.origin["language"] == "default" else app.settings.language,
+        "language": ""
+        if app.loaded_settings.origin["language"] == "default"
+        else app.settings.language,
         "now": desk.now.isoformat(),
         "cursor": desk.cursor,
         "has_store": desk.has_store,
-        "newest": desk.newest,
+        "newest": desk.newest_run_id,
     }
 
 
 # ------------------------------------------------------------------ needs you
 
 
-def needs_you(desk: Desk, _: Asked) -> Document:
+def get_needs_you(desk: RequestContext, _: PageRequest) -> Document:
     """Only runs with something escalated are looked at whole."""
     cursor = desk.cursor
     runs = desk.app.store.runs() if desk.has_store else []
     views = [desk.view(run.id) for run in runs if _escalated(desk, run)]
-    asking = [(view, task) for view in views for task in view.asking]
-    paused = [run for run in runs if run.paused and not run.cancel_wanted]
+    asking = [(view, task) for view in views for task in view.tasks_asking]
+    paused = [run for run in runs if run.pause_reason and not run.cancel_requested]
     listed = [_question(desk, view, task) for view, task in asking[:SHOWN_MAX]]
     return {
         "schema": SCHEMA,
@@ -62,28 +64,30 @@ def needs_you(desk: Desk, _: Asked) -> Document:
     }
 
 
-def _escalated(desk: Desk, run: Run) -> bool:
+def _escalated(desk: RequestContext, run: Run) -> bool:
     tally = Counter[str]()
-    for (state, _), n in desk.app.store.tally(run.id).items():
+    for (state, _), n in desk.app.store.count_by_state(run.id).items():
         tally[state.value] += n
     return bool(tally["ESCALATED"])
 
 
-def _question(desk: Desk, view: RunView, shown: TaskView) -> Document:
+def _question(desk: RequestContext, view: RunView, shown: TaskView) -> Document:
     task = desk.app.store.task(shown.row.id)
     told = desk.app.store.journal(task_id=task.id, limit=5000)
     since = [e.at for e in told if e.event in {"ESCALATE_DECISION", "TASK_UNDONE"}]
     words = [e.data["user_message"] for e in told if e.event == "ESCALATE_EXECUTED"]
-    below = desk.made(view.run.id, f"below {task.id}", lambda _, shape: shape.below(task.id))
+    below = desk.cached(
+        view.run.id, f"below {task.id}", lambda _, shape: shape.count_dependents(task.id)
+    )
     return {
         "run": view.run.id,
         "goal": view.run.goal,
-        "task": task_documents(view, [shown], desk.now, names_of(desk, view))[0],
+        "task": task_documents(view, [shown], desk.now, clean_task_names(desk, view))[0],
         "since": since[-1].isoformat() if since else None,
         "message": words[-1] if words else None,
         "failure": failure_words(to_data(task.failure)) if task.failure else None,
         "check": (task.failure.check or None) if task.failure else None,
-        "waivable": waivable(task),
+        "waivable": waivable_checks(task),
         "worktree": task.work.worktree or None,
         "required": shown.row.required,
         "blocks": below,
@@ -94,7 +98,7 @@ def _paused(run: Run) -> Document:
     return {
         "run": run.id,
         "goal": run.goal,
-        "paused": run.paused,
+        "paused": run.pause_reason,
         "choices": ["go", "abort"],
         "next": f"yaoki answer {run.id} go",
     }
@@ -103,17 +107,17 @@ def _paused(run: Run) -> Document:
 # ------------------------------------------------------------------ workers and limits
 
 
-def workers(desk: Desk, _: Asked) -> Document:
-    live = desk.app.workers() if desk.has_store else []
+def get_workers(desk: RequestContext, _: PageRequest) -> Document:
+    live = desk.app.list_live_workers() if desk.has_store else []
     return {**workers_document(live), "cursor": desk.cursor, "now": desk.now.isoformat()}
 
 
-def limits(desk: Desk, _: Asked) -> Document:
-    settings = desk.bare.settings
+def get_limits(desk: RequestContext, _: PageRequest) -> Document:
+    settings = desk.app_without_store.settings
     accounts = desk.app.store.accounts() if desk.has_store else []
     room = {
-        "disk_free_bytes": disk_free(desk.bare.repository.top),
-        "memory_free_bytes": memory_free(),
+        "disk_free_bytes": free_disk_bytes(desk.app_without_store.repository.top),
+        "memory_free_bytes": free_memory_bytes(),
     }
     return {
         "schema": SCHEMA,
@@ -126,41 +130,41 @@ def limits(desk: Desk, _: Asked) -> Document:
     }
 
 
-def _account(held: Account) -> Document:
+def _account(held: LimitedAccount) -> Document:
     until = held.until.isoformat()
-    return {"name": held.name, "until": until, "why": held.why, "probe": held.probe or None}
+    return {"name": held.name, "until": until, "why": held.reason, "probe": held.probe_task or None}
 
 
-def _budgets(desk: Desk) -> Iterable[Document]:
+def _budgets(desk: RequestContext) -> Iterable[Document]:
     app = desk.app
-    for run_id, _, _ in app.store.open_runs()[:SHOWN_MAX]:
+    for run_id, _, _ in app.store.unfinished_runs()[:SHOWN_MAX]:
         run = app.store.run(RunId(run_id))
-        for held in weights(app, run):
+        for held in load_budget_usage(app, run):
             yield {
-                "whose": held.whose,
+                "whose": held.scope,
                 "run": run.id,
                 "name": held.name,
                 "used": held.used,
                 "limit": held.limit,
                 "share": held.share,
-                "granted": 1 + run.grants,
+                "granted": 1 + run.budget_grants,
             }
 
 
 # ------------------------------------------------------------------ what the journal teaches
 
 
-def prompts(desk: Desk, _: Asked) -> Document:
+def get_prompts(desk: RequestContext, _: PageRequest) -> Document:
     if not desk.has_store:
         return {"schema": SCHEMA, "cursor": 0, "complete": True, "prompts": []}
-    fold, complete, cursor = desk.cures.look(desk.cursor)
-    listed = [cure_document(cure) for cure in fold.listed]
+    fold, complete, cursor = desk.cures.read_up_to(desk.cursor)
+    listed = [prompt_success_document(cure) for cure in fold.listed]
     return {"schema": SCHEMA, "cursor": cursor, "complete": complete, "prompts": listed}
 
 
-def reliability(desk: Desk, _: Asked) -> Document:
+def get_reliability(desk: RequestContext, _: PageRequest) -> Document:
     if desk.has_store:
-        fold, complete, cursor = desk.reliability.look(desk.cursor)
+        fold, complete, cursor = desk.reliability.read_up_to(desk.cursor)
     else:
         from yaoki.faces.web.charts import Reliability
 
@@ -173,12 +177,12 @@ def reliability(desk: Desk, _: Asked) -> Document:
         "counts": fold.numbers,
         "refused": dict(fold.refused),
         "reconciled": dict(fold.reconciled),
-        "recent": [entry_shown(desk, entry) for entry in reversed(fold.recent)],
+        "recent": [entry_with_words(desk, entry) for entry in reversed(fold.recent)],
     }
 
 
-def config(desk: Desk, _: Asked) -> Document:
-    loaded = desk.bare.loaded
+def get_config(desk: RequestContext, _: PageRequest) -> Document:
+    loaded = desk.app_without_store.loaded_settings
     values = {
         key: {"value": to_data(held), "origin": loaded.origin[key]}
         for key, held in loaded.values.items()

@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING
 from yaoki.adapters.processes.helper_process import HelperProcess
 from yaoki.adapters.system.files import write_atomically
 from yaoki.errors import YaokiError
-from yaoki.faces.web.access_keys import key_file, passes_of
-from yaoki.faces.web.listen_address import Bound, bind
+from yaoki.faces.web.access_tokens import access_tokens_of, signing_key_file
+from yaoki.faces.web.listen_address import ListeningSocket, bind
 
 if TYPE_CHECKING:
     from yaoki.app import App
 
-FACTS = "page.json"
+FACTS_FILE = "page.json"
 LOOK_S = 1.0
 STARTS_MAX = 100
 
 
-class PageBeside:
+class PageProcess:
     """Listens at once, and starts the server when the first browser comes."""
 
     def __init__(self, app: App, warn: Callable[[str], None], *, store: str = "") -> None:
@@ -40,16 +40,16 @@ class PageBeside:
     def start(self) -> None:
         try:
             bound = bind(any_port=True)
-            passes_of(self._app)  # its key, made before anybody else may need it
-            facts = {"pid": os.getpid(), "address": bound.address}
-            write_atomically(self._app.daemon.folder / FACTS, json.dumps(facts).encode())
+            access_tokens_of(self._app)  # its key, made before anybody else may need it
+            facts = {"pid": os.getpid(), "address": bound.page_address}
+            write_atomically(self._app.daemon.folder / FACTS_FILE, json.dumps(facts).encode())
         except YaokiError as error:
             self._warn(f"the page is not served: {error.sentence}")
             return
         thread = threading.Thread(target=self._serve, args=(bound,), name="page", daemon=True)
         thread.start()
 
-    def _serve(self, bound: Bound) -> None:
+    def _serve(self, bound: ListeningSocket) -> None:
         try:
             for _ in range(STARTS_MAX):
                 while not self._stopping and not select.select([bound.socket], [], [], LOOK_S)[0]:
@@ -66,13 +66,13 @@ class PageBeside:
         finally:
             bound.socket.close()
 
-    def _started(self, bound: Bound) -> HelperProcess:
+    def _started(self, bound: ListeningSocket) -> HelperProcess:
         number = bound.socket.fileno()
         told = {
             "socket": number,
             "host": bound.host,
-            "port": bound.place.port,
-            "key": str(key_file(self._app)),
+            "port": bound.listen_address.port,
+            "key": str(signing_key_file(self._app)),
             "where": str(self._app.repository.top),
             # By this way alone: an address may hold a password.
             "store": self._store,
@@ -86,12 +86,12 @@ class PageBeside:
             self._server.stop()
 
 
-def served_beside(app: App) -> str:
+def served_page_address(app: App) -> str:
     """The address of the page that the background worker serves; empty when it does not."""
-    running = app.daemon.running()
+    running = app.daemon.find_running()
     if running is None or not running.pid:
         return ""
     with suppress(OSError, ValueError, TypeError, KeyError):
-        facts = json.loads((app.daemon.folder / FACTS).read_bytes())
+        facts = json.loads((app.daemon.folder / FACTS_FILE).read_bytes())
         return str(facts["address"]) if facts["pid"] == running.pid else ""
     return ""

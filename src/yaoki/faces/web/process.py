@@ -13,16 +13,16 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from yaoki.faces.web.access_keys import open_passes
-from yaoki.faces.web.listen_address import Bound, Place
+from yaoki.faces.web.access_tokens import open_access_tokens
+from yaoki.faces.web.listen_address import ListenAddress, ListeningSocket
 from yaoki.faces.web.server import PageServer
 
 
 def main() -> int:
     told: dict[str, Any] = json.loads(sys.stdin.readline())
     heard = socket.socket(fileno=told["socket"])
-    bound = Bound(heard, told["host"], Place(told["port"]))
-    passes = open_passes(Path(told["key"]))
+    bound = ListeningSocket(heard, told["host"], ListenAddress(told["port"]))
+    passes = open_access_tokens(Path(told["key"]))
     server = PageServer(Path(told["where"]), bound, passes, store=told["store"])
     threading.Thread(target=_stop_with_worker, args=(server,), daemon=True).start()
     server.run()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from yaoki.app.report import made_report, rendered
-from yaoki.faces.web.parameters import Asked
-from yaoki.faces.web.request_context import Desk
+from yaoki.app.report import make_report, render_report
+from yaoki.faces.web.parameters import PageRequest
+from yaoki.faces.web.request_context import RequestContext
 
-FORMS = {
+FILE_FORMATS = {
     "html": ("text/html; charset=utf-8", "html"),
     "markdown": ("text/markdown; charset=utf-8", "md"),
     "json": ("application/json", "json"),
@@ -20,13 +20,13 @@ class Download:
     """An answer that is a file."""
 
     data: bytes
-    media: str
-    name: str
+    media_type: str
+    file_name: str
 
 
-def report(desk: Desk, asked: Asked) -> Download:
+def get_report(desk: RequestContext, asked: PageRequest) -> Download:
     run = desk.run(asked.run)
     form = asked.query["format"]
-    media, end = FORMS[form]
-    text = rendered(made_report(desk.app, run), form)
+    media, end = FILE_FORMATS[form]
+    text = render_report(make_report(desk.app, run), form)
     return Download(text.encode(), media, f"yaoki-{run.id}.{end}")

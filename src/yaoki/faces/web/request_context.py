@@ -15,17 +15,17 @@ from typing import Any, TypeVar
 
 from yaoki.adapters.store.tables import journal_pages
 from yaoki.app import App
-from yaoki.app.run_watch import Watch
+from yaoki.app.run_watch import RunWatch
 from yaoki.app.telemetry import Metrics
 from yaoki.core.model import Run, RunId, Task, TaskId
 from yaoki.core.redact import mask, secret_values
-from yaoki.core.run_status import Status
+from yaoki.core.run_status import RunStatus
 from yaoki.errors import Unknown, YaokiError
-from yaoki.faces.web.charts import Burndown, Fold, Folds, Reliability
-from yaoki.faces.web.stoppages import Stops
-from yaoki.ports import Entry
-from yaoki.views import RunView, masked
-from yaoki.views.dependency_graph import Shape
+from yaoki.faces.web.charts import Burndown, IncrementalFold, JournalFold, Reliability
+from yaoki.faces.web.stoppages import Stoppages
+from yaoki.ports import JournalEntry
+from yaoki.views import RunView, mask_document
+from yaoki.views.dependency_graph import DependencyGraph
 
 # Runs that are watched at once, and how many tasks they may have together: a matter of memory.
 WATCHED_MAX = 8
@@ -33,16 +33,16 @@ WATCHED_TASKS_MAX = 60_000
 FOLDS_KEPT = 32
 NAMES_KEPT = 50_000
 # Who holds a task may die without a commit, and a wait may end without one.
-VIEW_HOLDS = timedelta(seconds=2)
-Kept = TypeVar("Kept")
-Folded = TypeVar("Folded", bound=Fold)
+VIEW_VALID_FOR = timedelta(seconds=2)
+CachedType = TypeVar("CachedType")
+FoldedType = TypeVar("FoldedType", bound=JournalFold)
 
 
 @dataclass(slots=True)
 class _Watched:
     """A run that somebody looks at; what was made of its last view is kept beside it."""
 
-    watch: Watch
+    watch: RunWatch
     turn: threading.Lock = field(default_factory=threading.Lock)
     version: int | None = None
     until: datetime | None = None
@@ -52,7 +52,7 @@ class _Watched:
     made: dict[str, Any] = field(default_factory=dict)
 
 
-class Desk:
+class RequestContext:
     """Asked from many threads at once.  Nothing here is true for longer than the store says."""
 
     def __init__(self, where: Path, *, store: str = "") -> None:
@@ -60,8 +60,8 @@ class Desk:
         self._app = App(where, store=store)
         self._has_store = False
         self._watched: OrderedDict[str, _Watched] = OrderedDict()
-        self._burndowns: OrderedDict[str, Folds[Burndown]] = OrderedDict()
-        self._stops: OrderedDict[str, Folds[Stops]] = OrderedDict()
+        self._burndowns: OrderedDict[str, IncrementalFold[Burndown]] = OrderedDict()
+        self._stops: OrderedDict[str, IncrementalFold[Stoppages]] = OrderedDict()
         self._names: OrderedDict[str, str] = OrderedDict()
         self._accounts: OrderedDict[str, str] = OrderedDict()
         self._turn = threading.Lock()
@@ -82,7 +82,7 @@ class Desk:
         return self._app
 
     @property
-    def bare(self) -> App:
+    def app_without_store(self) -> App:
         """For what needs no store."""
         return self._app
 
@@ -102,11 +102,11 @@ class Desk:
             self.__dict__.pop("_metrics", None)
         old.close()
 
-    def warm(self) -> None:
+    def open_newest_run(self) -> None:
         """Open the store and look at the newest run before anybody asks; a fault is told then."""
         with suppress(YaokiError):
-            if self.newest:
-                self.view(self.newest)
+            if self.newest_run_id:
+                self.view(self.newest_run_id)
 
     def close(self) -> None:
         self._app.close()
@@ -119,10 +119,10 @@ class Desk:
 
     @property
     def cursor(self) -> int:
-        return self._app.store.cursor() if self.has_store else 0
+        return self._app.store.last_seq() if self.has_store else 0
 
     @property
-    def newest(self) -> str | None:
+    def newest_run_id(self) -> str | None:
         """The run that began last: a page that has just come most often wants to see that."""
         runs = self._app.store.runs() if self.has_store else []
         return runs[-1].id if runs else None
@@ -132,13 +132,13 @@ class Desk:
         try:
             return self.app.store.run(named)
         except Unknown:
-            return self.app.naming.run(named)
+            return self.app.lookup.find_run(named)
 
     def task(self, named: str) -> Task:
         try:
             return self.app.store.task(named)
         except Unknown:
-            return self.app.store.task(self.app.naming.task(named))
+            return self.app.store.task(self.app.lookup.find_task(named))
 
     def view(self, run: str) -> RunView:
         """The run as it stands; looked at once however many ask, until somebody commits."""
@@ -146,14 +146,16 @@ class Desk:
         with held.turn:
             return self._looked(held)
 
-    def made(self, run: str, what: str, make: Callable[[RunView, Shape], Kept]) -> Kept:
+    def cached(
+        self, run: str, what: str, make: Callable[[RunView, DependencyGraph], CachedType]
+    ) -> CachedType:
         """Something made of the whole run, once for each view of it."""
         held = self._watch(self.run(run).id)
         with held.turn:
             view = self._looked(held)
             if what not in held.made:
-                held.made[what] = make(view, held.watch.shape)
-            found: Kept = held.made[what]
+                held.made[what] = make(view, held.watch.dependency_graph)
+            found: CachedType = held.made[what]
             return found
 
     def _watch(self, run_id: RunId) -> _Watched:
@@ -161,7 +163,7 @@ class Desk:
             held = self._watched.get(run_id)
             if held is None:
                 # Within the turn: a store that is replaced meanwhile leaves nobody behind.
-                held = self._watched[run_id] = _Watched(Watch(self._app, run_id))
+                held = self._watched[run_id] = _Watched(RunWatch(self._app, run_id))
             self._watched.move_to_end(run_id)
             while len(self._watched) > 1 and self._too_many():
                 self._watched.popitem(last=False)
@@ -175,18 +177,18 @@ class Desk:
         version, began = self.app.store.version(), self.now
         if held.view and held.until and held.version == version and began < held.until:
             return held.view
-        view = held.watch.look()
+        view = held.watch.refresh()
         # What took long to look at is held for longer.
-        held.until = self.now + max(VIEW_HOLDS, 4 * (self.now - began))
+        held.until = self.now + max(VIEW_VALID_FOR, 4 * (self.now - began))
         held.version, held.view, held.made = version, view, {}
-        if view.carried and view.status is Status.ACTIVE:
+        if view.is_carried and view.status is RunStatus.ACTIVE:
             held.carried_at = began
         return view
 
-    def carried_at(self, run_id: RunId) -> datetime | None:
+    def last_carried_at(self, run_id: RunId) -> datetime | None:
         return self._watch(run_id).carried_at
 
-    def name(self, task_id: str) -> str:
+    def task_name(self, task_id: str) -> str:
         """A task's name never changes; one that has left the store has none any more."""
         if not task_id:
             return ""
@@ -201,18 +203,18 @@ class Desk:
 
     # -------------------------------------------------------------- folds
 
-    def burndown(self, run_id: str) -> Folds[Burndown]:
+    def burndown(self, run_id: str) -> IncrementalFold[Burndown]:
         return self._of_run(self._burndowns, run_id, Burndown)
 
-    def stops(self, run_id: str) -> Folds[Stops]:
-        return self._of_run(self._stops, run_id, Stops)
+    def stoppages(self, run_id: str) -> IncrementalFold[Stoppages]:
+        return self._of_run(self._stops, run_id, Stoppages)
 
     @cached_property
-    def limits(self) -> Folds[Stops]:
+    def limits(self) -> IncrementalFold[Stoppages]:
         """Of all runs: a task waits for its account, whichever run it was that hit the limit."""
-        return Folds(Stops(self._account), self._onward(""))
+        return IncrementalFold(Stoppages(self._account), self._onward(""))
 
-    def _account(self, entry: Entry, agent: str) -> str:
+    def _account(self, entry: JournalEntry, agent: str) -> str:
         """Whose an agent is, as the plan of its run says; its own when the task left the store."""
         key = f"{entry.run_id} {agent}"
         known = self._accounts.get(key)
@@ -226,35 +228,38 @@ class Desk:
         return known
 
     def _of_run(
-        self, kept: OrderedDict[str, Folds[Folded]], run_id: str, begin: Callable[[], Folded]
-    ) -> Folds[Folded]:
+        self,
+        kept: OrderedDict[str, IncrementalFold[FoldedType]],
+        run_id: str,
+        begin: Callable[[], FoldedType],
+    ) -> IncrementalFold[FoldedType]:
         with self._turn:
             found = kept.get(run_id)
         if found is None:
-            found = Folds(begin(), self._onward(run_id))
+            found = IncrementalFold(begin(), self._onward(run_id))
             self._keep(kept, run_id, found, FOLDS_KEPT)
         return found
 
     @cached_property
-    def reliability(self) -> Folds[Reliability]:
-        return Folds(Reliability(), self._onward(""))
+    def reliability(self) -> IncrementalFold[Reliability]:
+        return IncrementalFold(Reliability(), self._onward(""))
 
     @cached_property
-    def cures(self) -> Folds[Any]:
-        from yaoki.views.cures import Cures
+    def cures(self) -> IncrementalFold[Any]:
+        from yaoki.views.prompt_success import PromptSuccesses
 
-        return Folds(Cures(), self._onward(""))
+        return IncrementalFold(PromptSuccesses(), self._onward(""))
 
     @cached_property
     def _metrics(self) -> Metrics:
         return Metrics(self._app)
 
     def metrics_text(self) -> str:
-        return self._metrics.text()
+        return self._metrics.render()
 
     def _onward(self, run_id: str) -> Callable[..., Any]:
         def read(events: tuple[str, ...], after: int, before: int, limit: int) -> Any:
-            return journal_pages.onward(
+            return journal_pages.read_forward(
                 self.app.store.database,
                 run_id=run_id,
                 events=events,
@@ -265,7 +270,9 @@ class Desk:
 
         return read
 
-    def _keep(self, where: OrderedDict[str, Kept], key: str, value: Kept, most: int) -> None:
+    def _keep(
+        self, where: OrderedDict[str, CachedType], key: str, value: CachedType, most: int
+    ) -> None:
         with self._turn:
             where[key] = value
             where.move_to_end(key)
@@ -279,9 +286,9 @@ class Desk:
         return secret_values(os.environ)
 
     @cached_property
-    def clean(self) -> Callable[[str], str]:
+    def clean_text(self) -> Callable[[str], str]:
         """Short texts that come again and again, such as names, are looked at once."""
         return lru_cache(maxsize=NAMES_KEPT)(lambda text: mask(text, self._secrets))
 
-    def masked(self, value: Any) -> Any:
-        return masked(value, self._secrets)
+    def mask(self, value: Any) -> Any:
+        return mask_document(value, self._secrets)

@@ -10,18 +10,18 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from yaoki.adapters.store.tables import journal_pages, run_changes
-from yaoki.app.run_view import carried, head, journal_of
-from yaoki.core.model import DONE_WHEN, State, TaskId
-from yaoki.core.run_status import Status
-from yaoki.faces.web.charts import thinned
-from yaoki.faces.web.parameters import Asked
-from yaoki.faces.web.request_context import Desk
-from yaoki.faces.web.stoppages import Stop
-from yaoki.faces.web.timeline import Life, life_document, life_of
+from yaoki.app.run_view import is_served, load_task_journal, view_run_head
+from yaoki.core.model import FINAL_CHECK_NAME, State, TaskId
+from yaoki.core.run_status import RunStatus
+from yaoki.faces.web.charts import thin_points
+from yaoki.faces.web.parameters import PageRequest
+from yaoki.faces.web.request_context import RequestContext
+from yaoki.faces.web.stoppages import Stoppage
+from yaoki.faces.web.timeline import TaskTimeline, build_timeline, timeline_document
 from yaoki.faces.web.waits import waits_document
-from yaoki.ports import Row
+from yaoki.ports import TaskRow
 from yaoki.views import SCHEMA, RunView, TaskView, runs_document, status_document
-from yaoki.views.dependency_graph import Shape
+from yaoki.views.dependency_graph import DependencyGraph
 from yaoki.views.tasks import is_proof
 
 ASKING_MAX = 100
@@ -32,13 +32,13 @@ LAST_LOOKED = 32
 Document = dict[str, Any]
 
 
-def listed(desk: Desk, asked: Asked) -> Document:
+def get_runs(desk: RequestContext, asked: PageRequest) -> Document:
     """Newest first; the cursor is how many newer ones were shown."""
     if not desk.has_store:
         return {"schema": SCHEMA, "cursor": 0, "runs": [], "next_cursor": None}
-    cursor, skip, limit = desk.cursor, asked.number("cursor"), asked.query["limit"]
+    cursor, skip, limit = desk.cursor, asked.cursor_number("cursor"), asked.query["limit"]
     runs = desk.app.store.runs()[::-1]
-    page = [head(desk.app, run) for run in runs[skip : skip + limit]]
+    page = [view_run_head(desk.app, run) for run in runs[skip : skip + limit]]
     more = str(skip + limit) if len(runs) > skip + limit else None
     told = runs_document(page)
     for view, document in zip(page, told["runs"], strict=True):
@@ -47,7 +47,7 @@ def listed(desk: Desk, asked: Asked) -> Document:
     return {"cursor": cursor, **told, "next_cursor": more}
 
 
-def _blocked(desk: Desk, view: RunView) -> int | None:
+def _blocked(desk: RequestContext, view: RunView) -> int | None:
     """Only where something waits and something is stuck are the tasks looked at.
 
     Of a large run in a list of many that would take too long; its own page tells.
@@ -60,93 +60,95 @@ def _blocked(desk: Desk, view: RunView) -> int | None:
     return sum(task.blocked for task in desk.view(view.run.id).tasks)
 
 
-def _carried(desk: Desk, view: RunView) -> bool:
+def _carried(desk: RequestContext, view: RunView) -> bool:
     """Of one that rests nobody asks."""
-    return view.status is not Status.ACTIVE or carried(desk.app, view.run)
+    return view.status is not RunStatus.ACTIVE or is_served(desk.app, view.run)
 
 
-def one(desk: Desk, asked: Asked) -> Document:
+def get_run(desk: RequestContext, asked: PageRequest) -> Document:
     cursor, view = desk.cursor, desk.view(asked.run)
     told = status_document(replace(view, tasks=()))
     del told["tasks"]
     return {
         **told,
         "cursor": cursor,
-        "notes": [task.row.id for task in view.notes][:ASKING_MAX],
-        "asking": [task.row.id for task in view.asking][:ASKING_MAX],
-        "landed": len(view.landed),
-        "planned": len(view.planned),
-        "carried": view.carried,
+        "notes": [task.row.id for task in view.unlanded_optional_tasks][:ASKING_MAX],
+        "asking": [task.row.id for task in view.tasks_asking][:ASKING_MAX],
+        "landed": len(view.landed_tasks),
+        "planned": len(view.counted_tasks),
+        "carried": view.is_carried,
         "moved_at": _moved_at(desk, view),
         "seconds": view.spent.seconds,
         "agent_runs": view.spent.attempts,
         "parallel": view.run.parallel,
         "phases": list(dict.fromkeys(t.row.phase for t in view.tasks if t.row.phase)),
         "blocked": sum(task.blocked for task in view.tasks),
-        "held": sum(task.row.held for task in view.tasks),
+        "held": sum(task.row.awaiting_rerun for task in view.tasks),
         "proofs": _tallied(task.row for task in view.tasks if is_proof(task)),
-        "actions": actions(view),
+        "actions": run_actions(view),
     }
 
 
-def _moved_at(desk: Desk, view: RunView) -> str:
+def _moved_at(desk: RequestContext, view: RunView) -> str:
     """When anything last happened in it: whoever waits for a person takes no time.
 
     An agent may work for an hour without a line: whoever was at it was there until it was last
     seen, or last renewed its lease.
     """
     run, lease = view.run, timedelta(seconds=desk.app.settings.limits.lease_s)
-    newest = journal_pages.newest(desk.app.store.database, run_id=run.id, limit=1)
+    newest = journal_pages.read_newest(desk.app.store.database, run_id=run.id, limit=1)
     rows = [task.row for task in view.tasks if task.row.state is State.ACTIVE]
     renewed = [row.lease_until - lease for row in rows if row.lease_until is not None]
-    seen = [at for at in (desk.carried_at(run.id),) if at is not None]
+    seen = [at for at in (desk.last_carried_at(run.id),) if at is not None]
     known = [at for at in (*renewed, *seen) if at <= desk.now]
     return max([run.created_at, *(entry.at for entry in newest), *known]).isoformat()
 
 
-def _proofs(desk: Desk, view: RunView) -> dict[str, int]:
+def _proofs(desk: RequestContext, view: RunView) -> dict[str, int]:
     """The run's own last proofs stand behind all tasks of the plan, so few are looked at."""
     if not view.run.done_when:
         return {}
     made = sum(view.counts.values())
     last = [TaskId(f"{view.run.id}-{n}") for n in range(max(1, made - LAST_LOOKED + 1), made + 1)]
-    rows = run_changes.rows_again(desk.app.store.database, view.run.id, last)
+    rows = run_changes.reload_rows(desk.app.store.database, view.run.id, last)
     wanted = {row.id: row for row in rows if row.id in last}
     return _tallied(
-        r for r in wanted.values() if r.kind == "check" and r.name.startswith(DONE_WHEN)
+        r for r in wanted.values() if r.kind == "check" and r.name.startswith(FINAL_CHECK_NAME)
     )
 
 
-def _tallied(rows: Iterable[Row]) -> dict[str, int]:
+def _tallied(rows: Iterable[TaskRow]) -> dict[str, int]:
     return dict(Counter(row.state.value for row in rows))
 
 
-def actions(view: RunView) -> list[str]:
+def run_actions(view: RunView) -> list[str]:
     """What can be asked of the run now."""
-    open_ = view.status not in {Status.DONE, Status.CANCELLED} and not view.run.cancel_wanted
-    go = ["go"] if view.run.paused and not view.run.cancel_wanted else []
+    open_ = (
+        view.status not in {RunStatus.DONE, RunStatus.CANCELLED} and not view.run.cancel_requested
+    )
+    go = ["go"] if view.run.pause_reason and not view.run.cancel_requested else []
     return [*go, *(["cancel"] if open_ else [])]
 
 
 # ------------------------------------------------------------------ tasks
 
 
-def tasks(desk: Desk, asked: Asked) -> Document:
+def get_tasks(desk: RequestContext, asked: PageRequest) -> Document:
     cursor, view = desk.cursor, desk.view(asked.run)
-    found = sieved(desk, view, asked)
-    page, more = paged(found, asked)
+    found = filter_tasks(desk, view, asked)
+    page, more = page_of_tasks(found, asked)
     return {
         "schema": SCHEMA,
         "cursor": cursor,
         "run": view.run.id,
         "total": len(view.tasks),
         "matched": len(found),
-        "tasks": task_documents(view, page, desk.now, names_of(desk, view)),
+        "tasks": task_documents(view, page, desk.now, clean_task_names(desk, view)),
         "next_cursor": more,
     }
 
 
-def sieved(desk: Desk, view: RunView, asked: Asked) -> Sequence[TaskView]:
+def filter_tasks(desk: RequestContext, view: RunView, asked: PageRequest) -> Sequence[TaskView]:
     states, ids = asked.query["state"], asked.query.get("ids", ())
     text = asked.query["text"].casefold()
     among = _named(desk, view, ids) if ids else view.tasks
@@ -160,9 +162,9 @@ def sieved(desk: Desk, view: RunView, asked: Asked) -> Sequence[TaskView]:
     ]
 
 
-def _named(desk: Desk, view: RunView, ids: Iterable[str]) -> list[TaskView]:
+def _named(desk: RequestContext, view: RunView, ids: Iterable[str]) -> list[TaskView]:
     """A few of ten thousand: found by their ids, and set in the order of the plan."""
-    places = desk.made(view.run.id, "places", lambda view, _: _places(view))
+    places = desk.cached(view.run.id, "places", lambda view, _: _places(view))
     found = sorted(places[one] for one in set(ids) if one in places)
     return [view.tasks[at] for at in found if at < len(view.tasks)]
 
@@ -171,9 +173,11 @@ def _places(view: RunView) -> dict[str, int]:
     return {task.row.id: at for at, task in enumerate(view.tasks)}
 
 
-def paged(found: Sequence[TaskView], asked: Asked) -> tuple[Sequence[TaskView], str | None]:
+def page_of_tasks(
+    found: Sequence[TaskView], asked: PageRequest
+) -> tuple[Sequence[TaskView], str | None]:
     """In the order of the plan; the cursor is the number of the last task shown."""
-    after, limit = asked.number("cursor"), asked.query["limit"]
+    after, limit = asked.cursor_number("cursor"), asked.query["limit"]
     first = bisect_right(found, after, key=lambda task: task.row.n)
     page = found[first : first + limit]
     return page, str(page[-1].row.n) if len(found) > first + limit else None
@@ -191,24 +195,24 @@ def task_documents(
     ]
 
 
-def names_of(desk: Desk, view: RunView) -> Mapping[str, str]:
-    def made(view: RunView, _: Shape) -> dict[str, str]:
+def clean_task_names(desk: RequestContext, view: RunView) -> Mapping[str, str]:
+    def made(view: RunView, _: DependencyGraph) -> dict[str, str]:
         return {task.row.id: task.row.name for task in view.tasks}
 
-    return desk.made(view.run.id, "names", made)
+    return desk.cached(view.run.id, "names", made)
 
 
 # ------------------------------------------------------------------ time
 
 
-def timeline(desk: Desk, asked: Asked) -> Document:
+def get_timeline(desk: RequestContext, asked: PageRequest) -> Document:
     cursor, view = desk.cursor, desk.view(asked.run)
-    page, more = paged(sieved(desk, view, asked), asked)
-    fold, _, _ = desk.burndown(view.run.id).look(cursor)
-    around = _Around(desk, view, fold.landed, cursor)
+    page, more = page_of_tasks(filter_tasks(desk, view, asked), asked)
+    fold, _, _ = desk.burndown(view.run.id).read_up_to(cursor)
+    around = _TimelineContext(desk, view, fold.landed_at, cursor)
     rows = [around.row(task) for task in page]
     last = fold.last_at or view.run.created_at
-    resting = view.status is not Status.ACTIVE
+    resting = view.status is not RunStatus.ACTIVE
     return {
         "schema": SCHEMA,
         "cursor": cursor,
@@ -221,41 +225,41 @@ def timeline(desk: Desk, asked: Asked) -> Document:
     }
 
 
-class _Around:
+class _TimelineContext:
     """What the rows of one timeline are drawn by."""
 
     def __init__(
-        self, desk: Desk, view: RunView, landed: Mapping[str, datetime], cursor: int
+        self, desk: RequestContext, view: RunView, landed: Mapping[str, datetime], cursor: int
     ) -> None:
         self.now = desk.now
         self._desk, self._landed, self._view = desk, landed, view
-        self._stops = desk.stops(view.run.id).look(cursor)[0]
-        self._everywhere, self._whole, _ = desk.limits.look(cursor)
-        self._names = names_of(desk, view)
+        self._stops = desk.stoppages(view.run.id).read_up_to(cursor)[0]
+        self._everywhere, self._whole, _ = desk.limits.read_up_to(cursor)
+        self._names = clean_task_names(desk, view)
         self._accounts = {task.row.agent: task.row.account for task in view.tasks}
-        self._limits: dict[str, list[Stop]] = {}
+        self._limits: dict[str, list[Stoppage]] = {}
 
     def row(self, task: TaskView) -> Document:
         row = task.row
         told = {"task": row.id, "n": row.n, "name": row.name, "state": row.state.value}
         first = [self._names.get(need, need) for need in task.needs[:NEEDS_SHOWN]]
-        stands = {"blocked": task.blocked, "held": row.held}
+        stands = {"blocked": task.blocked, "held": row.awaiting_rerun}
         needs = {"needs": first, "needs_left_out": len(task.needs) - len(first)}
-        return {**told, **stands, **needs, **life_document(self._life(task))}
+        return {**told, **stands, **needs, **timeline_document(self._life(task))}
 
-    def _life(self, task: TaskView) -> Life:
+    def _life(self, task: TaskView) -> TaskTimeline:
         known = [self._landed[need] for need in task.needs if need in self._landed]
         ready = max(known) if known and len(known) == len(task.needs) else None
-        entries = journal_of(self._desk.app, task.row.id)
-        life = life_of(entries, self.now, needs=_needed(task, self._names), ready_at=ready)
-        life.explain(self._stops.pauses, self._limited(task.row.account), self.now)
+        entries = load_task_journal(self._desk.app, task.row.id)
+        life = build_timeline(entries, self.now, needs=_needed(task, self._names), ready_at=ready)
+        life.explain_waits(self._stops.pauses, self._limited(task.row.account), self.now)
         return life
 
-    def _limited(self, account: str) -> list[Stop]:
+    def _limited(self, account: str) -> list[Stoppage]:
         """By any run; by this one alone while the journal of all was not read to its end."""
         if account not in self._limits:
-            own = self._stops.limited(account, self._accounts)
-            found = self._everywhere.limited(account, {}) if self._whole else own
+            own = self._stops.limits_of(account, self._accounts)
+            found = self._everywhere.limits_of(account, {}) if self._whole else own
             began = self._view.run.created_at
             self._limits[account] = [one for one in found if not one.until or one.until > began]
         return self._limits[account]
@@ -269,12 +273,12 @@ def _needed(task: TaskView, names: Mapping[str, str]) -> str:
     return f"needs {', '.join(shown)}" + (f" and {more} more" if more > 0 else "")
 
 
-def burndown(desk: Desk, asked: Asked) -> Document:
+def get_burndown(desk: RequestContext, asked: PageRequest) -> Document:
     run = desk.run(asked.run)
-    fold, complete, cursor = desk.burndown(run.id).look(desk.cursor)
+    fold, complete, cursor = desk.burndown(run.id).read_up_to(desk.cursor)
     points = [
         {**point._asdict(), "at": point.at.isoformat()}
-        for point in thinned(fold.points, asked.query["points"])
+        for point in thin_points(fold.points, asked.query["points"])
     ]
     return {
         "schema": SCHEMA,

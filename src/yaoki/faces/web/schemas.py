@@ -5,45 +5,45 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from yaoki.faces.web.graph import FIELDS as GRAPH_FIELDS
-from yaoki.faces.web.waits import CAUSES as WAIT_CAUSES
+from yaoki.faces.web.graph import NODE_FIELDS as GRAPH_FIELDS
+from yaoki.faces.web.waits import WAIT_CAUSES as WAIT_CAUSES
 from yaoki.views import SCHEMA, status_schema
 
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
-WHOLE: Schema = {"type": "integer"}
+INTEGER: Schema = {"type": "integer"}
 NUMBER: Schema = {"type": "number"}
-YES: Schema = {"type": "boolean"}
+BOOLEAN: Schema = {"type": "boolean"}
 ANY: Schema = {}
 INSTANT: Schema = {"type": "string", "format": "date-time"}
 OPEN: Schema = {"type": "object", "additionalProperties": True}
 VERSION: Schema = {"const": SCHEMA}
 
 
-def maybe(held: Schema) -> Schema:
+def nullable(held: Schema) -> Schema:
     """It, or nothing."""
     kind = held.get("type")
     return {**held, "type": [kind, "null"]} if kind else {"oneOf": [held, {"type": "null"}]}
 
 
-def many(held: Schema) -> Schema:
+def array_of(held: Schema) -> Schema:
     return {"type": "array", "items": held}
 
 
-def numbers(*names: str) -> Schema:
-    return shape(**dict.fromkeys(names, WHOLE))
+def integers(*names: str) -> Schema:
+    return object_of(**dict.fromkeys(names, INTEGER))
 
 
-def shape(**fields: Schema) -> Schema:
+def object_of(**fields: Schema) -> Schema:
     """An object with all of these fields."""
     return {"type": "object", "properties": fields, "required": sorted(fields)}
 
 
-def document(**fields: Schema) -> Schema:
-    return shape(schema=VERSION, **fields)
+def document_of(**fields: Schema) -> Schema:
+    return object_of(schema=VERSION, **fields)
 
 
-def named(name: str) -> Schema:
+def schema_reference(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
@@ -54,302 +54,314 @@ RUN_FIELDS: Schema = {
 TASK_FIELDS: Schema = STATUS["tasks"]["items"]["properties"]
 SPENT: Schema = {key: TASK_FIELDS[key] for key in ("cost", "tokens")}
 ENTRY: Schema = {
-    "seq": WHOLE,
+    "seq": INTEGER,
     "at": INSTANT,
     "run": TEXT,
-    "task": maybe(TEXT),
-    "subtask": maybe(TEXT),
-    "attempt": WHOLE,
+    "task": nullable(TEXT),
+    "subtask": nullable(TEXT),
+    "attempt": INTEGER,
     "event": TEXT,
     "data": OPEN,
     "words": TEXT,
-    "name": maybe(TEXT),
-    "cut": YES,
+    "name": nullable(TEXT),
+    "cut": BOOLEAN,
 }
-SPAN: Schema = {"from": INSTANT, "until": maybe(INSTANT)}
-DECISION = shape(
+SPAN: Schema = {"from": INSTANT, "until": nullable(INSTANT)}
+DECISION = object_of(
     at=INSTANT,
-    attempt=WHOLE,
+    attempt=INTEGER,
     decision=TEXT,
     failure=TEXT,
     reasoning=TEXT,
     rule=TEXT,
     rule_words=TEXT,
     inputs=OPEN,
-    otherwise=many(TEXT),
+    otherwise=array_of(TEXT),
 )
-TRY = shape(
-    attempt=WHOLE,
+TRY = object_of(
+    attempt=INTEGER,
     at=INSTANT,
-    agent=maybe(TEXT),
+    agent=nullable(TEXT),
     checks=OPEN,
-    ended=maybe(TEXT),
-    session=maybe(TEXT),
+    ended=nullable(TEXT),
+    session=nullable(TEXT),
     **SPENT,
 )
-STRETCH = shape(
-    attempt=WHOLE,
-    agent=maybe(TEXT),
-    ended=maybe(TEXT),
-    failure=maybe(TEXT),
-    stages=many(shape(stage=TEXT, **SPAN)),
-    checks=many(shape(check=TEXT, outcome=TEXT, seconds=NUMBER, until=INSTANT)),
+STRETCH = object_of(
+    attempt=INTEGER,
+    agent=nullable(TEXT),
+    ended=nullable(TEXT),
+    failure=nullable(TEXT),
+    stages=array_of(object_of(stage=TEXT, **SPAN)),
+    checks=array_of(object_of(check=TEXT, outcome=TEXT, seconds=NUMBER, until=INSTANT)),
     **SPAN,
 )
-WAIT = shape(
+WAIT = object_of(
     cause={"enum": ["NEEDS", "SLOT", "PAUSED", "BACKOFF", "LIMIT", "PERSON", "HELD", "LEASE"]},
     words=TEXT,
     **SPAN,
 )
-LINEAGE = shape(
+LINEAGE = object_of(
     first=TEXT,
-    replaces=maybe(TEXT),
-    replaced_by=maybe(TEXT),
-    group=maybe(TEXT),
-    needs=many(TEXT),
-    needed_by=many(TEXT),
-    inside=many(TEXT),
+    replaces=nullable(TEXT),
+    replaced_by=nullable(TEXT),
+    group=nullable(TEXT),
+    needs=array_of(TEXT),
+    needed_by=array_of(TEXT),
+    inside=array_of(TEXT),
 )
-FINDING = shape(
+FINDING = object_of(
     at=INSTANT,
     check=TEXT,
     outcome=TEXT,
-    required=YES,
-    commit=maybe(TEXT),
-    pattern=maybe(TEXT),
-    message=maybe(TEXT),
-    tests=maybe(WHOLE),
-    known_failures=WHOLE,
-    items=many(shape(name=TEXT, message=TEXT, where=TEXT)),
-    exit_code=maybe(WHOLE),
+    required=BOOLEAN,
+    commit=nullable(TEXT),
+    pattern=nullable(TEXT),
+    message=nullable(TEXT),
+    tests=nullable(INTEGER),
+    known_failures=INTEGER,
+    items=array_of(object_of(name=TEXT, message=TEXT, where=TEXT)),
+    exit_code=nullable(INTEGER),
     seconds=NUMBER,
-    log=YES,
+    log=BOOLEAN,
 )
-EXIT = shape(
-    code=maybe(WHOLE),
-    signal=maybe(WHOLE),
-    seconds=maybe(NUMBER),
-    cost=maybe(NUMBER),
-    tokens=maybe(WHOLE),
-    turns=maybe(WHOLE),
-    **dict.fromkeys(("ended_by", "limit", "error", "said", "question"), maybe(TEXT)),
-    **dict.fromkeys(("session", "start_error"), maybe(TEXT)),
+EXIT = object_of(
+    code=nullable(INTEGER),
+    signal=nullable(INTEGER),
+    seconds=nullable(NUMBER),
+    cost=nullable(NUMBER),
+    tokens=nullable(INTEGER),
+    turns=nullable(INTEGER),
+    **dict.fromkeys(("ended_by", "limit", "error", "said", "question"), nullable(TEXT)),
+    **dict.fromkeys(("session", "start_error"), nullable(TEXT)),
 )
-PROMPT = shape(
-    **dict.fromkeys(("kind", "pattern", "path", "fault"), maybe(TEXT)),
-    steps=many(TEXT),
-    bytes=WHOLE,
+PROMPT = object_of(
+    **dict.fromkeys(("kind", "pattern", "path", "fault"), nullable(TEXT)),
+    steps=array_of(TEXT),
+    bytes=INTEGER,
 )
-POINT = shape(
+POINT = object_of(
     at=INSTANT,
-    **dict.fromkeys(("total", "done", "escalated", "cancelled", "open", "agent_runs"), WHOLE),
+    **dict.fromkeys(("total", "done", "escalated", "cancelled", "open", "agent_runs"), INTEGER),
     **SPENT,
 )
-WORKER = shape(
+WORKER = object_of(
     **dict.fromkeys(("holder", "host", "name", "state"), TEXT),
-    slots=WHOLE,
-    tags=many(TEXT),
-    runs=many(TEXT),
-    background=YES,
-    waits=maybe(TEXT),
+    slots=INTEGER,
+    tags=array_of(TEXT),
+    runs=array_of(TEXT),
+    background=BOOLEAN,
+    waits=nullable(TEXT),
     since=INSTANT,
     heartbeat=INSTANT,
-    tasks=many(TEXT),
+    tasks=array_of(TEXT),
 )
-BUDGET = shape(
+BUDGET = object_of(
     whose={"enum": ["run", "day"]},
     run=TEXT,
     name=TEXT,
     used=NUMBER,
     limit=NUMBER,
     share=NUMBER,
-    granted=WHOLE,
+    granted=INTEGER,
 )
-CURE = shape(
+CURE = object_of(
     pattern=TEXT,
     prompt=TEXT,
-    **dict.fromkeys(("sent", "cured", "not_cured", "open"), WHOLE),
-    rate=maybe(NUMBER),
+    **dict.fromkeys(("sent", "cured", "not_cured", "open"), INTEGER),
+    rate=nullable(NUMBER),
 )
-QUESTION = shape(
+QUESTION = object_of(
     run=TEXT,
     goal=TEXT,
-    task=named("Task"),
-    since=maybe(INSTANT),
-    **dict.fromkeys(("message", "failure", "check", "worktree"), maybe(TEXT)),
-    waivable=many(TEXT),
-    required=YES,
-    blocks=WHOLE,
+    task=schema_reference("Task"),
+    since=nullable(INSTANT),
+    **dict.fromkeys(("message", "failure", "check", "worktree"), nullable(TEXT)),
+    waivable=array_of(TEXT),
+    required=BOOLEAN,
+    blocks=INTEGER,
 )
-COUNTS = numbers(
+COUNTS = integers(
     *("kills_survived", "leases_expired", "results_refused", "attempts_lost", "dead_letters"),
     *("reconciled", "landings_verified_again", "snapshots_restored", "landings", "attempts"),
 )
-WAITS: Schema = shape(
+WAITS: Schema = object_of(
     cause={"enum": list(WAIT_CAUSES)},
-    names=many(TEXT),
-    names_left_out=WHOLE,
-    account=maybe(TEXT),
-    seconds=maybe(WHOLE),
+    names=array_of(TEXT),
+    names_left_out=INTEGER,
+    account=nullable(TEXT),
+    seconds=nullable(INTEGER),
     words=TEXT,
 )
-TALLY: Schema = {"type": "object", "additionalProperties": WHOLE}
+TALLY: Schema = {"type": "object", "additionalProperties": INTEGER}
 ACT = {"enum": ["answer", "retry", "cancel", "undo"]}
 DIFF: Schema = {
     **dict.fromkeys(("task", "old", "new", "diff"), TEXT),
-    "attempt": maybe(WHOLE),
-    "landed": YES,
-    "bytes": WHOLE,
-    "cut": YES,
+    "attempt": nullable(INTEGER),
+    "landed": BOOLEAN,
+    "bytes": INTEGER,
+    "cut": BOOLEAN,
 }
 
 SCHEMAS: Mapping[str, Schema] = {
-    "Error": document(
-        error=shape(code=TEXT, sentence=TEXT, hint=TEXT, defects=many(TEXT), exit_code=WHOLE)
+    "Error": document_of(
+        error=object_of(
+            code=TEXT, sentence=TEXT, hint=TEXT, defects=array_of(TEXT), exit_code=INTEGER
+        )
     ),
-    "Run": shape(**RUN_FIELDS),
-    "Task": shape(**TASK_FIELDS, waits_for=maybe(TEXT), waits=maybe(WAITS)),
-    "Entry": shape(**ENTRY),
-    "Session": document(
+    "Run": object_of(**RUN_FIELDS),
+    "Task": object_of(**TASK_FIELDS, waits_for=nullable(TEXT), waits=nullable(WAITS)),
+    "Entry": object_of(**ENTRY),
+    "Session": document_of(
         may={"enum": ["act", "look"]},
         **dict.fromkeys(("version", "repository", "folder", "language"), TEXT),
         now=INSTANT,
-        cursor=WHOLE,
-        has_store=YES,
-        newest=maybe(TEXT),
+        cursor=INTEGER,
+        has_store=BOOLEAN,
+        newest=nullable(TEXT),
     ),
-    "Runs": document(
-        cursor=WHOLE,
-        runs=many(shape(**RUN_FIELDS, blocked=maybe(WHOLE), carried=YES, proofs=TALLY)),
-        next_cursor=maybe(TEXT),
+    "Runs": document_of(
+        cursor=INTEGER,
+        runs=array_of(
+            object_of(**RUN_FIELDS, blocked=nullable(INTEGER), carried=BOOLEAN, proofs=TALLY)
+        ),
+        next_cursor=nullable(TEXT),
     ),
-    "RunHead": document(
+    "RunHead": document_of(
         **RUN_FIELDS,
-        cursor=WHOLE,
-        notes=many(TEXT),
+        cursor=INTEGER,
+        notes=array_of(TEXT),
         next=TEXT,
-        asking=many(TEXT),
-        landed=WHOLE,
-        planned=WHOLE,
-        carried=YES,
+        asking=array_of(TEXT),
+        landed=INTEGER,
+        planned=INTEGER,
+        carried=BOOLEAN,
         moved_at=INSTANT,
         seconds=NUMBER,
-        agent_runs=WHOLE,
-        parallel=WHOLE,
-        phases=many(TEXT),
-        blocked=WHOLE,
-        held=WHOLE,
+        agent_runs=INTEGER,
+        parallel=INTEGER,
+        phases=array_of(TEXT),
+        blocked=INTEGER,
+        held=INTEGER,
         proofs=TALLY,
-        actions=many({"enum": ["cancel", "go"]}),
+        actions=array_of({"enum": ["cancel", "go"]}),
     ),
-    "Tasks": document(
-        cursor=WHOLE,
+    "Tasks": document_of(
+        cursor=INTEGER,
         run=TEXT,
-        total=WHOLE,
-        matched=WHOLE,
-        tasks=many(named("Task")),
-        next_cursor=maybe(TEXT),
+        total=INTEGER,
+        matched=INTEGER,
+        tasks=array_of(schema_reference("Task")),
+        next_cursor=nullable(TEXT),
     ),
-    "Graph": document(
-        cursor=WHOLE,
+    "Graph": document_of(
+        cursor=INTEGER,
         run=TEXT,
-        layers=WHOLE,
+        layers=INTEGER,
         fields={"const": list(GRAPH_FIELDS)},
-        nodes=many({"type": "array", "minItems": len(GRAPH_FIELDS), "maxItems": len(GRAPH_FIELDS)}),
-        edges=many({"type": "array", "items": WHOLE, "minItems": 2, "maxItems": 2}),
+        nodes=array_of(
+            {"type": "array", "minItems": len(GRAPH_FIELDS), "maxItems": len(GRAPH_FIELDS)}
+        ),
+        edges=array_of({"type": "array", "items": INTEGER, "minItems": 2, "maxItems": 2}),
     ),
-    "Timeline": document(
-        cursor=WHOLE,
+    "Timeline": document_of(
+        cursor=INTEGER,
         run=TEXT,
         now=INSTANT,
-        rows=many(
-            shape(
+        rows=array_of(
+            object_of(
                 **dict.fromkeys(("task", "name", "state"), TEXT),
-                **dict.fromkeys(("n", "needs_left_out"), WHOLE),
-                **dict.fromkeys(("blocked", "held"), YES),
-                needs=many(TEXT),
-                attempts=many(STRETCH),
-                waits=many(WAIT),
+                **dict.fromkeys(("n", "needs_left_out"), INTEGER),
+                **dict.fromkeys(("blocked", "held"), BOOLEAN),
+                needs=array_of(TEXT),
+                attempts=array_of(STRETCH),
+                waits=array_of(WAIT),
             )
         ),
-        next_cursor=maybe(TEXT),
+        next_cursor=nullable(TEXT),
         **{"from": INSTANT, "until": INSTANT},
     ),
-    "Burndown": document(run=TEXT, cursor=WHOLE, complete=YES, points=many(POINT)),
-    "TaskStory": document(
-        cursor=WHOLE,
+    "Burndown": document_of(run=TEXT, cursor=INTEGER, complete=BOOLEAN, points=array_of(POINT)),
+    "TaskStory": document_of(
+        cursor=INTEGER,
         run=TEXT,
-        task=named("Task"),
+        task=schema_reference("Task"),
         headline=TEXT,
-        waits_for=maybe(TEXT),
-        decisions=many(DECISION),
-        attempts=many(TRY),
+        waits_for=nullable(TEXT),
+        decisions=array_of(DECISION),
+        attempts=array_of(TRY),
         proven=OPEN,
-        message=maybe(TEXT),
+        message=nullable(TEXT),
         goal=TEXT,
-        **dict.fromkeys(("checks", "agents", "scope", "waivable", "warnings"), many(TEXT)),
+        **dict.fromkeys(("checks", "agents", "scope", "waivable", "warnings"), array_of(TEXT)),
         lineage=LINEAGE,
-        worktree=maybe(TEXT),
-        holder=maybe(TEXT),
-        lease_until=maybe(INSTANT),
-        actions=many(ACT),
+        worktree=nullable(TEXT),
+        holder=nullable(TEXT),
+        lease_until=nullable(INSTANT),
+        actions=array_of(ACT),
     ),
-    "Attempt": document(
-        cursor=WHOLE,
+    "Attempt": document_of(
+        cursor=INTEGER,
         task=TEXT,
-        attempt=WHOLE,
-        ended=maybe(TEXT),
-        fresh=maybe(YES),
-        **dict.fromkeys(("agent", "base", "head", "snapshot"), maybe(TEXT)),
-        prompt=maybe(PROMPT),
-        exit=maybe(EXIT),
-        changed=maybe(WHOLE),
-        findings=many(FINDING),
-        decision=maybe(DECISION),
-        logs=many(shape(file=TEXT, bytes=WHOLE)),
-        **{"from": maybe(INSTANT), "until": maybe(INSTANT)},
+        attempt=INTEGER,
+        ended=nullable(TEXT),
+        fresh=nullable(BOOLEAN),
+        **dict.fromkeys(("agent", "base", "head", "snapshot"), nullable(TEXT)),
+        prompt=nullable(PROMPT),
+        exit=nullable(EXIT),
+        changed=nullable(INTEGER),
+        findings=array_of(FINDING),
+        decision=nullable(DECISION),
+        logs=array_of(object_of(file=TEXT, bytes=INTEGER)),
+        **{"from": nullable(INSTANT), "until": nullable(INSTANT)},
     ),
-    "Log": document(
+    "Log": document_of(
         **dict.fromkeys(("task", "file", "text"), TEXT),
-        **dict.fromkeys(("attempt", "from", "until", "bytes"), WHOLE),
+        **dict.fromkeys(("attempt", "from", "until", "bytes"), INTEGER),
     ),
-    "Diff": document(**DIFF),
-    "Journal": document(cursor=WHOLE, entries=many(named("Entry")), next_cursor=maybe(TEXT)),
-    "JournalEntry": document(entry=named("Entry")),
-    "NeedsYou": document(
-        cursor=WHOLE,
-        total=WHOLE,
-        asking=many(QUESTION),
-        paused=many(shape(run=TEXT, goal=TEXT, paused=TEXT, choices=many(TEXT), next=TEXT)),
+    "Diff": document_of(**DIFF),
+    "Journal": document_of(
+        cursor=INTEGER, entries=array_of(schema_reference("Entry")), next_cursor=nullable(TEXT)
     ),
-    "Workers": document(cursor=WHOLE, now=INSTANT, workers=many(WORKER)),
-    "Limits": document(
-        cursor=WHOLE,
+    "JournalEntry": document_of(entry=schema_reference("Entry")),
+    "NeedsYou": document_of(
+        cursor=INTEGER,
+        total=INTEGER,
+        asking=array_of(QUESTION),
+        paused=array_of(
+            object_of(run=TEXT, goal=TEXT, paused=TEXT, choices=array_of(TEXT), next=TEXT)
+        ),
+    ),
+    "Workers": document_of(cursor=INTEGER, now=INSTANT, workers=array_of(WORKER)),
+    "Limits": document_of(
+        cursor=INTEGER,
         now=INSTANT,
-        accounts=many(shape(name=TEXT, until=INSTANT, why=TEXT, probe=maybe(TEXT))),
-        budgets=many(BUDGET),
+        accounts=array_of(object_of(name=TEXT, until=INSTANT, why=TEXT, probe=nullable(TEXT))),
+        budgets=array_of(BUDGET),
         limits=OPEN,
-        room=numbers("disk_free_bytes", "memory_free_bytes"),
+        room=integers("disk_free_bytes", "memory_free_bytes"),
     ),
-    "Prompts": document(cursor=WHOLE, complete=YES, prompts=many(CURE)),
-    "Reliability": document(
-        cursor=WHOLE,
-        complete=YES,
-        since=maybe(INSTANT),
+    "Prompts": document_of(cursor=INTEGER, complete=BOOLEAN, prompts=array_of(CURE)),
+    "Reliability": document_of(
+        cursor=INTEGER,
+        complete=BOOLEAN,
+        since=nullable(INSTANT),
         counts=COUNTS,
         refused=TALLY,
         reconciled=TALLY,
-        recent=many(named("Entry")),
+        recent=array_of(schema_reference("Entry")),
     ),
-    "Config": document(
-        file=maybe(TEXT),
-        settings={"type": "object", "additionalProperties": shape(value=ANY, origin=TEXT)},
+    "Config": document_of(
+        file=nullable(TEXT),
+        settings={"type": "object", "additionalProperties": object_of(value=ANY, origin=TEXT)},
     ),
-    "Answered": document(task=TEXT, answer=TEXT, state=TEXT, next=TEXT),
-    "Undone": document(task=TEXT, state=TEXT, undo_wanted=YES, next=TEXT),
-    "Cancelled": document(
-        run=TEXT, status=TEXT, cancelled=many(TEXT), ending=many(TEXT), kept=many(TEXT)
+    "Answered": document_of(task=TEXT, answer=TEXT, state=TEXT, next=TEXT),
+    "Undone": document_of(task=TEXT, state=TEXT, undo_wanted=BOOLEAN, next=TEXT),
+    "Cancelled": document_of(
+        run=TEXT, status=TEXT, cancelled=array_of(TEXT), ending=array_of(TEXT), kept=array_of(TEXT)
     ),
-    "Went": document(run=TEXT, paused=maybe(TEXT), status=TEXT, next=TEXT),
-    "OpenApi": shape(openapi=TEXT, info=OPEN, paths=OPEN, components=OPEN, security=many(OPEN)),
+    "Went": document_of(run=TEXT, paused=nullable(TEXT), status=TEXT, next=TEXT),
+    "OpenApi": object_of(
+        openapi=TEXT, info=OPEN, paths=OPEN, components=OPEN, security=array_of(OPEN)
+    ),
 }

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import uvicorn
 
-from yaoki.faces.web.access_keys import Passes
-from yaoki.faces.web.application import Site
-from yaoki.faces.web.listen_address import Bound
+from yaoki.faces.web.access_tokens import AccessTokens
+from yaoki.faces.web.application import PageApplication
+from yaoki.faces.web.listen_address import ListeningSocket
 from yaoki.faces.web.protocol import BoundedProtocol
-from yaoki.faces.web.request_context import Desk
+from yaoki.faces.web.request_context import RequestContext
 
 STOPPED_WITHIN = timedelta(seconds=10)
 
@@ -21,12 +21,14 @@ STOPPED_WITHIN = timedelta(seconds=10)
 class PageServer:
     """Serves until it is told to stop.  Whatever happens here, who started it goes on."""
 
-    def __init__(self, where: Path, bound: Bound, passes: Passes, *, store: str = "") -> None:
+    def __init__(
+        self, where: Path, bound: ListeningSocket, passes: AccessTokens, *, store: str = ""
+    ) -> None:
         self._bound = bound
-        self._desk = Desk(where, store=store)
-        self._site = Site(self._desk, bound.place, passes)
+        self._desk = RequestContext(where, store=store)
+        self._site = PageApplication(self._desk, bound.listen_address, passes)
         config = uvicorn.Config(
-            self._site.app,
+            self._site.asgi_app,
             lifespan="on",
             access_log=False,
             log_config=None,
@@ -54,7 +56,7 @@ class PageServer:
             self._desk.close()
 
     @property
-    def serving(self) -> bool:
+    def is_serving(self) -> bool:
         return self._thread.is_alive()
 
     def stop(self) -> None:
@@ -67,7 +69,7 @@ class PageServer:
 class _Server(uvicorn.Server):
     """An open stream would keep the server from stopping, so streams are ended first."""
 
-    def __init__(self, config: uvicorn.Config, site: Site) -> None:
+    def __init__(self, config: uvicorn.Config, site: PageApplication) -> None:
         super().__init__(config)
         self._site = site
 

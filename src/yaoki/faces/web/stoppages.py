@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar
 
-from yaoki.adapters.store.tables.accounts import UNASKED, UNTOLD
-from yaoki.ports import Entry
+from yaoki.adapters.store.tables.accounts import DEFAULT_LIMIT_WAIT, LIMITS_WITHOUT_ANSWER
+from yaoki.ports import JournalEntry
 
 
 @dataclass(slots=True)
-class Stop:
+class Stoppage:
     """From one instant to another; without an end it is still so."""
 
     start: datetime
@@ -21,13 +21,13 @@ class Stop:
     words: str = ""
 
 
-def as_named(_: Entry, agent: str) -> str:
+def agent_as_account(_: JournalEntry, agent: str) -> str:
     """An agent's limit stands under its own name until somebody knows whose account it used."""
     return agent
 
 
 @dataclass(slots=True)
-class Stops:
+class Stoppages:
     """Folded from the journal of one run, or of all: then `account` says whose agent it was.
 
     Once a limit is over one task tries for all others of its account, the probe: until it is
@@ -47,79 +47,83 @@ class Stops:
         "TASK_LANDED",
         "TASK_CANCELLED",
     )
-    account: Callable[[Entry, str], str] = as_named
-    pauses: list[Stop] = field(default_factory=list)
-    limits: dict[str, list[Stop]] = field(default_factory=lambda: defaultdict(list))
+    account_of: Callable[[JournalEntry, str], str] = agent_as_account
+    pauses: list[Stoppage] = field(default_factory=list)
+    limits: dict[str, list[Stoppage]] = field(default_factory=lambda: defaultdict(list))
     # Which names are limited until when, and who probes them.
     _until: dict[str, datetime] = field(default_factory=dict)
-    _probes: dict[str, tuple[str, Stop]] = field(default_factory=dict)
+    _probes: dict[str, tuple[str, Stoppage]] = field(default_factory=dict)
     _claimed: dict[str, datetime] = field(default_factory=dict)
     _agents: dict[str, str] = field(default_factory=dict)
 
-    def add(self, entry: Entry) -> None:
-        ACTS[entry.event](self, entry)
+    def add(self, entry: JournalEntry) -> None:
+        APPLY_EVENT[entry.event](self, entry)
 
-    def limited(self, account: str, accounts: Mapping[str, str]) -> list[Stop]:
+    def limits_of(self, account: str, accounts: Mapping[str, str]) -> list[Stoppage]:
         """Of one account; `accounts` says to which one an agent's name belongs."""
         mine = [name for name in list(self.limits) if accounts.get(name, name) == account]
         return [stop for name in mine for stop in self.limits[name]] if account else []
 
     # -------------------------------------------------------------- steps
 
-    def paused(self, entry: Entry) -> None:
-        self.pauses.append(Stop(entry.at, None, str(entry.data.get("why", ""))))
+    def on_paused(self, entry: JournalEntry) -> None:
+        self.pauses.append(Stoppage(entry.at, None, str(entry.data.get("why", ""))))
 
-    def resumed(self, entry: Entry) -> None:
+    def on_resumed(self, entry: JournalEntry) -> None:
         if self.pauses and self.pauses[-1].until is None:
             self.pauses[-1].until = entry.at
 
-    def claimed(self, entry: Entry) -> None:
+    def on_claimed(self, entry: JournalEntry) -> None:
         self._claimed[entry.task_id] = entry.at
 
-    def started(self, entry: Entry) -> None:
+    def on_started(self, entry: JournalEntry) -> None:
         self._agents[entry.task_id] = str(entry.data.get("agent", ""))
         claimed = self._claimed.pop(entry.task_id, entry.at)
         name, until = self._limited(entry)
         if until is not None and until <= entry.at and name not in self._probes:
-            stop = Stop(max(until, claimed), None, name)
+            stop = Stoppage(max(until, claimed), None, name)
             self.limits[name].append(stop)
             self._probes[name] = (entry.task_id, stop)
 
-    def finished(self, entry: Entry) -> None:
+    def on_finished(self, entry: JournalEntry) -> None:
         exit_: Mapping[str, Any] = entry.data.get("exit", {})
         name, until = self._limited(entry)
-        if exit_.get("limit") not in UNASKED and until is not None and until <= entry.at:
+        if (
+            exit_.get("limit") not in LIMITS_WITHOUT_ANSWER
+            and until is not None
+            and until <= entry.at
+        ):
             del self._until[name]
             self._answered(name, entry.at)
 
-    def decided(self, entry: Entry) -> None:
+    def on_decided(self, entry: JournalEntry) -> None:
         failure: Mapping[str, Any] = entry.data.get("failure") or {}
         agent = self._agents.get(entry.task_id, "")
-        self.left(entry)
+        self.on_lease_ended(entry)
         if failure.get("kind") != "RATE_LIMIT":
             return
-        name = str(failure.get("account") or (agent and self.account(entry, agent)))
+        name = str(failure.get("account") or (agent and self.account_of(entry, agent)))
         due = entry.data.get("due_at")
         if name:
-            until = datetime.fromisoformat(due) if due else entry.at + UNTOLD
+            until = datetime.fromisoformat(due) if due else entry.at + DEFAULT_LIMIT_WAIT
             self._limit(name, entry.at, until)
 
-    def left(self, entry: Entry) -> None:
+    def on_lease_ended(self, entry: JournalEntry) -> None:
         """Who no longer works probes nothing."""
         for name, (task_id, _) in list(self._probes.items()):
             if task_id == entry.task_id:
                 self._answered(name, entry.at)
 
-    def gone(self, entry: Entry) -> None:
+    def on_task_over(self, entry: JournalEntry) -> None:
         """Of all runs there are many tasks: what is over is not kept."""
-        self.left(entry)
+        self.on_lease_ended(entry)
         self._agents.pop(entry.task_id, None)
         self._claimed.pop(entry.task_id, None)
 
-    def _limited(self, entry: Entry) -> tuple[str, datetime | None]:
+    def _limited(self, entry: JournalEntry) -> tuple[str, datetime | None]:
         """The account of the task's agent, and until when; looked for only while one is limited."""
         agent = self._agents.get(entry.task_id, "") if self._until else ""
-        name = self.account(entry, agent) if agent else ""
+        name = self.account_of(entry, agent) if agent else ""
         return name, self._until.get(name)
 
     def _limit(self, name: str, at: datetime, until: datetime) -> None:
@@ -128,7 +132,7 @@ class Stops:
         if last is not None and (last.until is None or last.until > at):
             last.until = at
         self._until[name] = until
-        self.limits[name].append(Stop(at, until, name))
+        self.limits[name].append(Stoppage(at, until, name))
 
     def _answered(self, name: str, at: datetime) -> None:
         _, stop = self._probes.pop(name, ("", None))
@@ -136,16 +140,16 @@ class Stops:
             stop.until = at
 
 
-ACTS: Mapping[str, Callable[[Stops, Entry], None]] = {
-    "RUN_PAUSED": Stops.paused,
-    "RUN_RESUMED": Stops.resumed,
-    "TASK_CLAIMED": Stops.claimed,
-    "ATTEMPT_STARTED": Stops.started,
-    "AGENT_FINISHED": Stops.finished,
-    "RETRY_DECISION": Stops.decided,
-    "ESCALATE_DECISION": Stops.decided,
-    "LEASE_EXPIRED": Stops.left,
-    "LEASE_RELEASED": Stops.left,
-    "TASK_LANDED": Stops.gone,
-    "TASK_CANCELLED": Stops.gone,
+APPLY_EVENT: Mapping[str, Callable[[Stoppages, JournalEntry], None]] = {
+    "RUN_PAUSED": Stoppages.on_paused,
+    "RUN_RESUMED": Stoppages.on_resumed,
+    "TASK_CLAIMED": Stoppages.on_claimed,
+    "ATTEMPT_STARTED": Stoppages.on_started,
+    "AGENT_FINISHED": Stoppages.on_finished,
+    "RETRY_DECISION": Stoppages.on_decided,
+    "ESCALATE_DECISION": Stoppages.on_decided,
+    "LEASE_EXPIRED": Stoppages.on_lease_ended,
+    "LEASE_RELEASED": Stoppages.on_lease_ended,
+    "TASK_LANDED": Stoppages.on_task_over,
+    "TASK_CANCELLED": Stoppages.on_task_over,
 }

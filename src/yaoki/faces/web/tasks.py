@@ -7,23 +7,23 @@ from pathlib import Path
 from typing import Any
 
 from yaoki.app.run_view import (
-    FILES,
-    check_folders,
-    diff_ends,
-    explained,
-    journal_of,
-    log_file,
-    log_folder,
+    LOG_FILES,
+    find_check_folders,
+    find_diff_ends,
+    find_log_file,
+    find_log_folder,
+    load_explanation,
+    load_task_journal,
 )
-from yaoki.core.decide.escalation import waivable_names
+from yaoki.core.decide.escalation import waivable_check_names
 from yaoki.core.model import State, Task
 from yaoki.errors import NotNow, Unknown
-from yaoki.faces.web.logs import piece
-from yaoki.faces.web.parameters import Asked
-from yaoki.faces.web.request_context import Desk
-from yaoki.faces.web.runs import names_of, task_documents
-from yaoki.faces.web.timeline import life_of
-from yaoki.ports import Entry
+from yaoki.faces.web.logs import read_piece
+from yaoki.faces.web.parameters import PageRequest
+from yaoki.faces.web.request_context import RequestContext
+from yaoki.faces.web.runs import clean_task_names, task_documents
+from yaoki.faces.web.timeline import build_timeline
+from yaoki.ports import JournalEntry
 from yaoki.views import SCHEMA, RunView, explain, explanation_document
 
 IDS_MAX = 1000
@@ -31,26 +31,26 @@ ITEMS_MAX = 200
 Document = dict[str, Any]
 
 
-def one(desk: Desk, asked: Asked) -> Document:
+def get_task(desk: RequestContext, asked: PageRequest) -> Document:
     cursor, task = desk.cursor, desk.task(asked.task)
     view = desk.view(task.run_id)
-    told = explanation_document(explained(desk.app, view, task.id))
+    told = explanation_document(load_explanation(desk.app, view, task.id))
     mine = next(one for one in view.tasks if one.row.id == task.id)
     spec = task.spec
     return {
         **told,
         "cursor": cursor,
-        "task": task_documents(view, [mine], desk.now, names_of(desk, view))[0],
+        "task": task_documents(view, [mine], desk.now, clean_task_names(desk, view))[0],
         "goal": spec.goal,
         "checks": [check.name for check in spec.checks],
         "agents": [agent.name for agent in spec.agents],
         "scope": list(spec.scope),
         "lineage": _lineage(desk, view, task),
         "worktree": _worktree(task),
-        "waivable": waivable(task),
+        "waivable": waivable_checks(task),
         "holder": task.lease.holder if task.lease else None,
         "lease_until": task.lease.expires_at.isoformat() if task.lease else None,
-        "actions": actions(view, task),
+        "actions": task_actions(view, task),
     }
 
 
@@ -60,31 +60,33 @@ def _worktree(task: Task) -> str | None:
     return place if place and Path(place).is_dir() else None
 
 
-def waivable(task: Task) -> list[str]:
+def waivable_checks(task: Task) -> list[str]:
     """The plan's own checks first."""
     own = [check.name for check in task.spec.checks]
-    return [*own, *sorted(waivable_names(task).difference(own))]
+    return [*own, *sorted(waivable_check_names(task).difference(own))]
 
 
-def actions(view: RunView, task: Task) -> list[str]:
+def task_actions(view: RunView, task: Task) -> list[str]:
     """What can be asked of it now; the store still has the last word."""
     asks = task.state is State.ESCALATED and task.question is not None
-    retry = asks and any(choice.value == "retry" for choice in (task.question or _NONE).choices)
-    open_ = not task.state.final and not task.cancel_wanted
-    undo = task.state is State.DONE and bool(task.landed) and not view.run.cancel_wanted
+    retry = asks and any(
+        choice.value == "retry" for choice in (task.question or _NoQuestion).choices
+    )
+    open_ = not task.state.is_final and not task.cancel_requested
+    undo = task.state is State.DONE and bool(task.landed_commit) and not view.run.cancel_requested
     can = {"answer": asks, "retry": retry, "cancel": open_, "undo": undo and _own(task)}
     return [name for name, possible in can.items() if possible]
 
 
-class _NONE:
+class _NoQuestion:
     choices: tuple[Any, ...] = ()
 
 
 def _own(task: Task) -> bool:
-    return task.landed != task.work.onto and task.spec.kind.value not in {"plan", "group"}
+    return task.landed_commit != task.work.onto and task.spec.kind.value not in {"plan", "group"}
 
 
-def _lineage(desk: Desk, view: RunView, task: Task) -> Document:
+def _lineage(desk: RequestContext, view: RunView, task: Task) -> Document:
     by = {one.row.id: one.needs for one in view.tasks}
     entries = desk.app.store.journal(task_id=task.id, limit=IDS_MAX)
     replaced = [e.data["by"] for e in entries if e.event == "TASK_REPLACED"]
@@ -103,7 +105,7 @@ def _lineage(desk: Desk, view: RunView, task: Task) -> Document:
 # ------------------------------------------------------------------ attempts
 
 
-def attempt(desk: Desk, asked: Asked) -> Document:
+def get_attempt(desk: RequestContext, asked: PageRequest) -> Document:
     cursor, task = desk.cursor, desk.task(asked.task)
     entries = _of_attempt(desk, task, asked.attempt)
     began = _last(entries, "ATTEMPT_STARTED")
@@ -130,8 +132,8 @@ def attempt(desk: Desk, asked: Asked) -> Document:
     }
 
 
-def _of_attempt(desk: Desk, task: Task, number: int) -> list[Entry]:
-    found = [e for e in journal_of(desk.app, task.id) if e.attempt == number]
+def _of_attempt(desk: RequestContext, task: Task, number: int) -> list[JournalEntry]:
+    found = [e for e in load_task_journal(desk.app, task.id) if e.attempt == number]
     if not any(entry.event == "ATTEMPT_STARTED" for entry in found):
         raise Unknown(
             f"{task.id} has no attempt {number}", hint=f"it had {task.attempt}: yaoki why {task.id}"
@@ -139,12 +141,12 @@ def _of_attempt(desk: Desk, task: Task, number: int) -> list[Entry]:
     return found
 
 
-def _last(entries: Sequence[Entry], event: str) -> Entry | None:
+def _last(entries: Sequence[JournalEntry], event: str) -> JournalEntry | None:
     return next((entry for entry in reversed(entries) if entry.event == event), None)
 
 
-def _ends(desk: Desk, task: Task, number: int) -> Document:
-    life = life_of(journal_of(desk.app, task.id), desk.now)
+def _ends(desk: RequestContext, task: Task, number: int) -> Document:
+    life = build_timeline(load_task_journal(desk.app, task.id), desk.now)
     held = next((one for one in reversed(life.attempts) if one.number == number), None)
     return {
         "from": held.start.isoformat() if held else None,
@@ -153,7 +155,7 @@ def _ends(desk: Desk, task: Task, number: int) -> Document:
     }
 
 
-def _prompt(entries: Sequence[Entry]) -> Document | None:
+def _prompt(entries: Sequence[JournalEntry]) -> Document | None:
     sent = _last(entries, "PROMPT_SENT")
     if sent is None:
         return None
@@ -171,7 +173,7 @@ def _exit(told: Mapping[str, Any]) -> Document:
     }
 
 
-def _finding(entry: Entry) -> Document:
+def _finding(entry: JournalEntry) -> Document:
     data = entry.data
     same = ("check", "outcome", "commit", "message", "exit_code", "seconds", "tests")
     return {
@@ -185,10 +187,10 @@ def _finding(entry: Entry) -> Document:
     }
 
 
-def _decision(desk: Desk, task: Task, number: int) -> Document | None:
+def _decision(desk: RequestContext, task: Task, number: int) -> Document | None:
     view = desk.view(task.run_id)
     mine = next(one for one in view.tasks if one.row.id == task.id)
-    held = explain(mine, journal_of(desk.app, task.id), desk.now, {})
+    held = explain(mine, load_task_journal(desk.app, task.id), desk.now, {})
     told = explanation_document(held)["decisions"]
     return next((one for one in told if one["attempt"] == number), None)
 
@@ -196,11 +198,14 @@ def _decision(desk: Desk, task: Task, number: int) -> Document | None:
 # ------------------------------------------------------------------ logs and diffs
 
 
-def _logs(desk: Desk, task: Task, number: int) -> Iterator[Document]:
-    home = log_folder(desk.app, task, number)
-    places = {"": home, **{f"check:{name}": at for name, at in check_folders(home, task).items()}}
+def _logs(desk: RequestContext, task: Task, number: int) -> Iterator[Document]:
+    home = find_log_folder(desk.app, task, number)
+    places = {
+        "": home,
+        **{f"check:{name}": at for name, at in find_check_folders(home, task).items()},
+    }
     for what, place in places.items():
-        for name, file in FILES.items():
+        for name, file in LOG_FILES.items():
             size = _size(place / file)
             if size is not None:
                 yield {"file": _called(what, name), "bytes": size}
@@ -216,11 +221,11 @@ def _size(file: Path) -> int | None:
     return file.stat().st_size if file.is_file() else None
 
 
-def log(desk: Desk, asked: Asked) -> Document:
+def get_log(desk: RequestContext, asked: PageRequest) -> Document:
     task = desk.task(asked.task)
-    file = log_file(desk.app, task, asked.attempt, *_named(asked.query["file"]))
+    file = find_log_file(desk.app, task, asked.attempt, *_named(asked.query["file"]))
     start = asked.query["from"]
-    text, begin, until, size = piece(file, start, asked.query["bytes"])
+    text, begin, until, size = read_piece(file, start, asked.query["bytes"])
     told = {"task": task.id, "attempt": asked.attempt, "file": asked.query["file"]}
     ends = {"from": begin, "until": until, "bytes": size}
     return {"schema": SCHEMA, **told, "text": text, **ends}
@@ -229,9 +234,9 @@ def log(desk: Desk, asked: Asked) -> Document:
 def _named(text: str) -> tuple[str, str]:
     """`out`, `check:NAME` or `check:NAME:err` as a file and a check."""
     if not text.startswith("check:"):
-        if text in FILES:
+        if text in LOG_FILES:
             return text, ""
-        raise Unknown(f"there is no log {text[:40]!r}", hint=f"one of: {', '.join(FILES)}")
+        raise Unknown(f"there is no log {text[:40]!r}", hint=f"one of: {', '.join(LOG_FILES)}")
     name = text.removeprefix("check:")
     for channel in ("err", "prompt"):
         if name.endswith(f":{channel}"):
@@ -239,14 +244,14 @@ def _named(text: str) -> tuple[str, str]:
     return "out", name
 
 
-def diff(desk: Desk, asked: Asked) -> Document:
+def get_diff(desk: RequestContext, asked: PageRequest) -> Document:
     """Of the task as a whole, as `yaoki diff` shows it."""
     task = desk.task(asked.task)
-    ends = diff_ends(task)
-    return _diff(desk, asked, task, (ends.old, ends.new), landed=ends.landed)
+    ends = find_diff_ends(task)
+    return _diff(desk, asked, task, (ends.old, ends.new), landed=ends.is_landed)
 
 
-def diff_of_attempt(desk: Desk, asked: Asked) -> Document:
+def get_attempt_diff(desk: RequestContext, asked: PageRequest) -> Document:
     task = desk.task(asked.task)
     entries = _of_attempt(desk, task, asked.attempt)
     began, finished = _last(entries, "ATTEMPT_STARTED"), _last(entries, "AGENT_FINISHED")
@@ -259,7 +264,9 @@ def diff_of_attempt(desk: Desk, asked: Asked) -> Document:
     return {**_diff(desk, asked, task, ends, landed=False), "attempt": asked.attempt}
 
 
-def _diff(desk: Desk, asked: Asked, task: Task, ends: tuple[str, str], *, landed: bool) -> Document:
+def _diff(
+    desk: RequestContext, asked: PageRequest, task: Task, ends: tuple[str, str], *, landed: bool
+) -> Document:
     old, new = ends
     text = desk.app.workspace.diff(old, new, stat=asked.query["stat"])
     raw = text.encode("utf-8", "replace")

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from yaoki.core.display import one_line
-from yaoki.faces.web.stoppages import Stop
+from yaoki.faces.web.stoppages import Stoppage
 
 WORDS_MAX = 200
 SHORTEST = timedelta(milliseconds=1)
@@ -16,7 +16,7 @@ Document = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Span:
+class TimeSpan:
     """From one instant to another; without an end it is still so."""
 
     start: datetime
@@ -24,32 +24,34 @@ class Span:
 
 
 @dataclass(slots=True)
-class Wait(Span):
+class WaitSpan(TimeSpan):
     cause: str = "SLOT"
     words: str = ""
-    due: datetime | None = None
+    due_at: datetime | None = None
     # Would an attempt begin after it?  Only that waits for an account.
-    begins: bool = True
+    starts_attempt: bool = True
 
 
 @dataclass(slots=True)
-class Worked(Span):
+class StageSpan(TimeSpan):
     stage: str = ""
 
 
 @dataclass(slots=True)
-class Stretch(Span):
+class AttemptSpan(TimeSpan):
     """One attempt; `number` is unknown until it has begun."""
 
     number: int = 0
     agent: str = ""
     ended: str = ""
     failure: str = ""
-    stages: list[Worked] = field(default_factory=list)
+    stages: list[StageSpan] = field(default_factory=list)
     checks: list[Document] = field(default_factory=list)
 
 
-def parts(wait: Wait, cause: str, stops: Sequence[Stop], now: datetime) -> list[Wait]:
+def split_wait(
+    wait: WaitSpan, cause: str, stops: Sequence[Stoppage], now: datetime
+) -> list[WaitSpan]:
     """One wait, cut where a stop begins or ends."""
     found, at, end = [], wait.start, wait.until or now
     for stop in sorted(stops, key=lambda one: one.start):
@@ -57,10 +59,13 @@ def parts(wait: Wait, cause: str, stops: Sequence[Stop], now: datetime) -> list[
         if until - begin < SHORTEST:
             continue
         if begin - at >= SHORTEST:
-            found.append(Wait(at, begin, "SLOT", begins=wait.begins))
-        found.append(Wait(begin, until, cause, one_line(stop.words, WORDS_MAX)))
+            found.append(WaitSpan(at, begin, "SLOT", starts_attempt=wait.starts_attempt))
+        found.append(WaitSpan(begin, until, cause, one_line(stop.words, WORDS_MAX)))
         at = until
     if at == end and found:
         found[-1].until = wait.until
         return found
-    return [*found, Wait(at, wait.until, "SLOT", wait.words, begins=wait.begins)]
+    return [
+        *found,
+        WaitSpan(at, wait.until, "SLOT", wait.words, starts_attempt=wait.starts_attempt),
+    ]

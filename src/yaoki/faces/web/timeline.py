@@ -8,198 +8,212 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.display import one_line
-from yaoki.faces.web.stoppages import Stop
-from yaoki.faces.web.time_spans import SHORTEST, WORDS_MAX, Span, Stretch, Wait, Worked, parts
-from yaoki.ports import Entry
+from yaoki.faces.web.stoppages import Stoppage
+from yaoki.faces.web.time_spans import (
+    SHORTEST,
+    WORDS_MAX,
+    AttemptSpan,
+    StageSpan,
+    TimeSpan,
+    WaitSpan,
+    split_wait,
+)
+from yaoki.ports import JournalEntry
 from yaoki.views import failure_words
 
 Document = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Life:
+class TaskTimeline:
     """Folded from the task's own journal, oldest entry first."""
 
     ready_at: datetime | None = None
     needs: str = ""
-    attempts: list[Stretch] = field(default_factory=list)
-    waits: list[Wait] = field(default_factory=list)
+    attempts: list[AttemptSpan] = field(default_factory=list)
+    waits: list[WaitSpan] = field(default_factory=list)
     stage: str = "PREPARE"
-    working: Worked | None = None
-    waiting: Wait | None = None
+    current_stage_span: StageSpan | None = None
+    current_wait: WaitSpan | None = None
 
-    def add(self, entry: Entry) -> None:
-        act = ACTS.get(entry.event)
+    def add(self, entry: JournalEntry) -> None:
+        act = APPLY_EVENT.get(entry.event)
         if act is not None:
             act(self, entry)
 
     # -------------------------------------------------------------- steps
 
-    def wait(self, at: datetime, cause: str, words: str = "", due: datetime | None = None) -> None:
-        self.rest(at)
+    def begin_wait(
+        self, at: datetime, cause: str, words: str = "", due: datetime | None = None
+    ) -> None:
+        self.end_current(at)
         begins = self.stage == "PREPARE"
-        self.waiting = Wait(at, None, cause, one_line(words, WORDS_MAX), due, begins)
-        self.waits.append(self.waiting)
+        self.current_wait = WaitSpan(at, None, cause, one_line(words, WORDS_MAX), due, begins)
+        self.waits.append(self.current_wait)
 
-    def rest(self, at: datetime) -> None:
+    def end_current(self, at: datetime) -> None:
         """Whatever went on ends now."""
-        if self.working is not None:
-            self.working.until, self.working = at, None
-        if self.waiting is not None:
-            self._close_wait(self.waiting, at)
-            self.waiting = None
+        if self.current_stage_span is not None:
+            self.current_stage_span.until, self.current_stage_span = at, None
+        if self.current_wait is not None:
+            self._close_wait(self.current_wait, at)
+            self.current_wait = None
 
-    def _close_wait(self, wait: Wait, at: datetime) -> None:
+    def _close_wait(self, wait: WaitSpan, at: datetime) -> None:
         """Once its date or its needs were there it only waited for somebody to take it."""
-        turn = self.ready_at if wait.cause == "NEEDS" else wait.due
+        turn = self.ready_at if wait.cause == "NEEDS" else wait.due_at
         if turn is None or not wait.start < turn < at:
             wait.until = at
             return
         wait.until = turn
-        self.waits.append(Wait(turn, at, "SLOT", begins=wait.begins))
+        self.waits.append(WaitSpan(turn, at, "SLOT", starts_attempt=wait.starts_attempt))
 
-    def work(self, at: datetime, stage: str) -> None:
-        self.rest(at)
+    def begin_stage(self, at: datetime, stage: str) -> None:
+        self.end_current(at)
         self.stage = stage
-        self.working = Worked(at, None, stage)
-        self.attempts[-1].stages.append(self.working)
+        self.current_stage_span = StageSpan(at, None, stage)
+        self.attempts[-1].stages.append(self.current_stage_span)
 
-    def end(self, at: datetime, how: str, failure: str = "") -> None:
-        self.rest(at)
+    def end_attempt(self, at: datetime, how: str, failure: str = "") -> None:
+        self.end_current(at)
         if self.attempts and self.attempts[-1].until is None:
             last = self.attempts[-1]
             last.until, last.ended, last.failure = at, how, failure
 
-    def now(self, moment: datetime) -> None:
+    def split_open_wait(self, moment: datetime) -> None:
         """A wait that goes on is split at its turn as well."""
-        wait = self.waiting
-        turn = (self.ready_at if wait.cause == "NEEDS" else wait.due) if wait else None
+        wait = self.current_wait
+        turn = (self.ready_at if wait.cause == "NEEDS" else wait.due_at) if wait else None
         if wait and turn is not None and wait.start < turn < moment:
             wait.until = turn
-            self.waits.append(Wait(turn, None, "SLOT", begins=wait.begins))
+            self.waits.append(WaitSpan(turn, None, "SLOT", starts_attempt=wait.starts_attempt))
 
-    def explain(self, pauses: Sequence[Stop], limits: Sequence[Stop], now: datetime) -> None:
+    def explain_waits(
+        self, pauses: Sequence[Stoppage], limits: Sequence[Stoppage], now: datetime
+    ) -> None:
         """Nobody took it: because the run was paused, its account limited, or no worker free."""
         for cause, stops, begins in (("PAUSED", pauses, False), ("LIMIT", limits, True)):
             self.waits = [
                 part
                 for wait in self.waits
                 for part in (
-                    parts(wait, cause, stops, now)
-                    if wait.cause == "SLOT" and (wait.begins or not begins)
+                    split_wait(wait, cause, stops, now)
+                    if wait.cause == "SLOT" and (wait.starts_attempt or not begins)
                     else [wait]
                 )
             ]
 
 
-def _submitted(life: Life, entry: Entry) -> None:
+def _submitted(life: TaskTimeline, entry: JournalEntry) -> None:
     if life.needs:
-        life.wait(entry.at, "NEEDS", life.needs)
+        life.begin_wait(entry.at, "NEEDS", life.needs)
     else:
-        life.wait(entry.at, "SLOT")
+        life.begin_wait(entry.at, "SLOT")
 
 
-def _claimed(life: Life, entry: Entry) -> None:
+def _claimed(life: TaskTimeline, entry: JournalEntry) -> None:
     """At PREPARE another attempt begins; else the same one goes on."""
-    life.rest(entry.at)
+    life.end_current(entry.at)
     if life.stage == "PREPARE" or not life.attempts:
-        life.attempts.append(Stretch(entry.at))
+        life.attempts.append(AttemptSpan(entry.at))
     else:
         last = life.attempts[-1]
         last.until, last.ended, last.failure = None, "", ""
-    life.work(entry.at, life.stage)
+    life.begin_stage(entry.at, life.stage)
 
 
-def _started(life: Life, entry: Entry) -> None:
+def _started(life: TaskTimeline, entry: JournalEntry) -> None:
     if not life.attempts or life.attempts[-1].number:
-        life.end(entry.at, "")
-        life.attempts.append(Stretch(entry.at))
+        life.end_attempt(entry.at, "")
+        life.attempts.append(AttemptSpan(entry.at))
     last = life.attempts[-1]
     last.number, last.agent = entry.data["attempt"], entry.data["agent"]
-    life.work(entry.at, "WORK" if last.agent else "VERIFY")
+    life.begin_stage(entry.at, "WORK" if last.agent else "VERIFY")
 
 
-def _finished(life: Life, entry: Entry) -> None:
+def _finished(life: TaskTimeline, entry: JournalEntry) -> None:
     if life.attempts:
-        life.work(entry.at, "VERIFY")
+        life.begin_stage(entry.at, "VERIFY")
 
 
-def _checked(life: Life, entry: Entry) -> None:
+def _checked(life: TaskTimeline, entry: JournalEntry) -> None:
     if life.attempts:
         told = {key: entry.data[key] for key in ("check", "outcome", "seconds")}
         life.attempts[-1].checks.append({**told, "until": entry.at.isoformat()})
 
 
-def _judged(life: Life, entry: Entry) -> None:
+def _judged(life: TaskTimeline, entry: JournalEntry) -> None:
     if life.attempts and entry.data["passed"]:
-        life.work(entry.at, "LAND")
+        life.begin_stage(entry.at, "LAND")
 
 
-def _retried(life: Life, entry: Entry) -> None:
+def _retried(life: TaskTimeline, entry: JournalEntry) -> None:
     data = entry.data
     kind = data["failure"]["kind"]
-    life.end(entry.at, "LOST" if kind == "LOST" else "RETRY", failure_words(data["failure"]))
+    life.end_attempt(
+        entry.at, "LOST" if kind == "LOST" else "RETRY", failure_words(data["failure"])
+    )
     life.stage = data.get("stage", "PREPARE")
     due = datetime.fromisoformat(data["due_at"]) if data.get("due_at") else None
     words = f"retry in {data['delay_ms'] / 1000:g} s"
-    life.wait(entry.at, "LIMIT" if kind == "RATE_LIMIT" else "BACKOFF", words, due)
+    life.begin_wait(entry.at, "LIMIT" if kind == "RATE_LIMIT" else "BACKOFF", words, due)
 
 
-def _escalated(life: Life, entry: Entry) -> None:
-    life.end(entry.at, "ESCALATED", failure_words(entry.data["failure"]))
+def _escalated(life: TaskTimeline, entry: JournalEntry) -> None:
+    life.end_attempt(entry.at, "ESCALATED", failure_words(entry.data["failure"]))
     life.stage = entry.data.get("stage", "PREPARE")
-    life.wait(entry.at, "PERSON", str(entry.data["blocked"]))
+    life.begin_wait(entry.at, "PERSON", str(entry.data["blocked"]))
 
 
-def _held(life: Life, entry: Entry) -> None:
-    life.end(entry.at, "HELD", failure_words(entry.data["failure"]))
+def _held(life: TaskTimeline, entry: JournalEntry) -> None:
+    life.end_attempt(entry.at, "HELD", failure_words(entry.data["failure"]))
     life.stage = "PREPARE"
-    life.wait(entry.at, "HELD", "waits for its one re-run")
+    life.begin_wait(entry.at, "HELD", "waits for its one re-run")
 
 
-def _answered(life: Life, entry: Entry) -> None:
+def _answered(life: TaskTimeline, entry: JournalEntry) -> None:
     choice = entry.data["choice"]
     if choice == "abort":
-        life.end(entry.at, "CANCELLED")
+        life.end_attempt(entry.at, "CANCELLED")
         return
     if choice in {"done", "waive"}:
         life.stage = "VERIFY"
-    life.wait(entry.at, "SLOT")
+    life.begin_wait(entry.at, "SLOT")
 
 
-def _expired(life: Life, entry: Entry) -> None:
-    life.end(entry.at, "LOST", str(entry.data.get("why") or "the lease ran out"))
-    life.wait(entry.at, "LEASE", str(entry.data.get("why") or "its worker was gone"))
+def _expired(life: TaskTimeline, entry: JournalEntry) -> None:
+    life.end_attempt(entry.at, "LOST", str(entry.data.get("why") or "the lease ran out"))
+    life.begin_wait(entry.at, "LEASE", str(entry.data.get("why") or "its worker was gone"))
 
 
-def _released(life: Life, entry: Entry) -> None:
+def _released(life: TaskTimeline, entry: JournalEntry) -> None:
     due = entry.data.get("due_at")
-    life.end(entry.at, "RELEASED", str(entry.data.get("why", "")))
+    life.end_attempt(entry.at, "RELEASED", str(entry.data.get("why", "")))
     until = datetime.fromisoformat(due) if due else None
-    life.wait(entry.at, "LIMIT" if due else "SLOT", str(entry.data.get("why", "")), until)
+    life.begin_wait(entry.at, "LIMIT" if due else "SLOT", str(entry.data.get("why", "")), until)
 
 
-def _again(life: Life, entry: Entry) -> None:
-    life.end(entry.at, "")
+def _again(life: TaskTimeline, entry: JournalEntry) -> None:
+    life.end_attempt(entry.at, "")
     life.stage = "PREPARE"
-    life.wait(entry.at, "SLOT")
+    life.begin_wait(entry.at, "SLOT")
 
 
-def _undone(life: Life, entry: Entry) -> None:
+def _undone(life: TaskTimeline, entry: JournalEntry) -> None:
     life.stage = "PREPARE"
-    life.wait(entry.at, "PERSON", "MANUAL")
+    life.begin_wait(entry.at, "PERSON", "MANUAL")
 
 
-def _over(how: str) -> Callable[[Life, Entry], None]:
-    return lambda life, entry: life.end(entry.at, how)
+def _over(how: str) -> Callable[[TaskTimeline, JournalEntry], None]:
+    return lambda life, entry: life.end_attempt(entry.at, how)
 
 
-def _refused(life: Life, entry: Entry) -> None:
+def _refused(life: TaskTimeline, entry: JournalEntry) -> None:
     if life.attempts:
-        life.work(entry.at, "VERIFY")
+        life.begin_stage(entry.at, "VERIFY")
 
 
-ACTS: Mapping[str, Callable[[Life, Entry], None]] = {
+APPLY_EVENT: Mapping[str, Callable[[TaskTimeline, JournalEntry], None]] = {
     "TASK_SUBMITTED": _submitted,
     "TASK_CLAIMED": _claimed,
     "ATTEMPT_STARTED": _started,
@@ -224,17 +238,21 @@ ACTS: Mapping[str, Callable[[Life, Entry], None]] = {
 }
 
 
-def life_of(
-    entries: Iterable[Entry], now: datetime, *, needs: str = "", ready_at: datetime | None = None
-) -> Life:
-    life = Life(ready_at, needs)
+def build_timeline(
+    entries: Iterable[JournalEntry],
+    now: datetime,
+    *,
+    needs: str = "",
+    ready_at: datetime | None = None,
+) -> TaskTimeline:
+    life = TaskTimeline(ready_at, needs)
     for entry in entries:
         life.add(entry)
-    life.now(now)
+    life.split_open_wait(now)
     return life
 
 
-def life_document(life: Life) -> Document:
+def timeline_document(life: TaskTimeline) -> Document:
     waits = [w for w in life.waits if w.until is None or w.until - w.start >= SHORTEST]
     return {
         "attempts": [_attempt(one) for one in life.attempts],
@@ -245,7 +263,7 @@ def life_document(life: Life) -> Document:
     }
 
 
-def _attempt(one: Stretch) -> Document:
+def _attempt(one: AttemptSpan) -> Document:
     return {
         "attempt": one.number,
         "agent": one.agent or None,
@@ -257,7 +275,7 @@ def _attempt(one: Stretch) -> Document:
     }
 
 
-def _span(held: Span) -> Document:
+def _span(held: TimeSpan) -> Document:
     return {
         "from": held.start.isoformat(),
         "until": held.until.isoformat() if held.until else None,

@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.core.model import Reason, Stage, State
-from yaoki.ports import Row
-from yaoki.views import Idle, TaskView, waiting_for
+from yaoki.ports import TaskRow
+from yaoki.views import IdleReason, TaskView, describe_wait
 
 NEEDS_SHOWN = 3
-CAUSES = (
+WAIT_CAUSES = (
     *("BLOCKED", "HELD", "HELD_GROUP", "HELD_USED", "DUE", "NEEDS", "ACCOUNT", "PROBE"),
     *("TURN", "PAUSED", "NOBODY", "SLOT", "SAID"),
 )
@@ -19,12 +19,12 @@ Document = dict[str, Any]
 
 
 def waits_document(task: TaskView, now: datetime, names: Mapping[str, str]) -> Document | None:
-    """The same as `waiting_for` says in words; `SAID` is what only words tell."""
-    words = waiting_for(task, now, names)
+    """The same as `describe_wait` says in words; `SAID` is what only words tell."""
+    words = describe_wait(task, now, names)
     if not words:
         return None
     cause = _cause(task, now)
-    row, wanted = task.row, (task.cause,) if cause == "BLOCKED" else task.unmet
+    row, wanted = task.row, (task.blocked_by,) if cause == "BLOCKED" else task.unmet_needs
     listed = [names.get(one, one) for one in wanted] if cause in {"BLOCKED", "NEEDS"} else []
     until = {"DUE": row.due_at, "ACCOUNT": task.limited_until}.get(cause)
     return {
@@ -43,20 +43,24 @@ def _cause(task: TaskView, now: datetime) -> str:
         return "SAID"
     if task.blocked:
         return "BLOCKED"
-    if row.held:
+    if row.awaiting_rerun:
         return _held(row)
     if row.due_at is not None and row.due_at > now:
         return "DUE"
-    if task.unmet:
+    if task.unmet_needs:
         return "NEEDS"
     if task.limited_until is not None and row.stage == Stage.PREPARE:
         return "ACCOUNT" if task.limited_until > now else "PROBE"
-    if task.lacks:
-        return task.lacks.name if isinstance(task.lacks, Idle) else "SAID"
-    return "TURN" if row.refused and row.stage == Stage.VERIFY else "SLOT"
+    if task.not_taken_because:
+        return (
+            task.not_taken_because.name
+            if isinstance(task.not_taken_because, IdleReason)
+            else "SAID"
+        )
+    return "TURN" if row.landing_refusals and row.stage == Stage.VERIFY else "SLOT"
 
 
-def _held(row: Row) -> str:
+def _held(row: TaskRow) -> str:
     if row.parent:
         return "HELD_GROUP"
     return "HELD_USED" if row.reason == Reason.MAX_RETRIES_INTEGRATION else "HELD"

@@ -13,22 +13,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.core.settings.settings import Settings
 from yaoki.errors import SettingsInvalid
-from yaoki.formats.config.defects import Notes
-from yaoki.formats.config.reader import settings_of
-from yaoki.formats.config.show import flat
-from yaoki.formats.config.store import refuse_no_store
+from yaoki.formats.config.defects import SettingsDefects
+from yaoki.formats.config.flat_settings import flatten_settings
+from yaoki.formats.config.reader import read_settings
+from yaoki.formats.config.store import refuse_bad_store_url
 
-__all__ = ["Loaded", "load_settings", "refuse_no_store"]
+__all__ = ["LoadedSettings", "load_settings", "refuse_bad_store_url"]
 
 BYTES_MAX = 1 << 20
-VARIABLE = "YAOKI_CONFIG"
+CONFIG_VARIABLE = "YAOKI_CONFIG"
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedSettings:
     """The settings, every value by its dotted key, and where each comes from.
 
     An origin is the file's name, `default`, or `derived`: nobody wrote the value, and it
@@ -41,37 +41,39 @@ class Loaded:
     file: Path | None = None
 
 
-def load_settings(top: Path, environ: Mapping[str, str] | None = None) -> Loaded:
+def load_settings(top: Path, environ: Mapping[str, str] | None = None) -> LoadedSettings:
     """The settings of a repository; `SettingsInvalid` names everything that is wrong with them."""
     file = _find(top, os.environ if environ is None else environ)
     if file is None:
         return _loaded(Settings(), frozenset(), None)
     name = file.name if file.parent == top else str(file)
-    notes = Notes(name)
-    settings = settings_of(_table(file, name), notes)
+    notes = SettingsDefects(name)
+    settings = read_settings(_table(file, name), notes)
     if notes.lines:
         raise _refused(name, *notes.lines)
-    return _loaded(replace(settings, source=name), frozenset(notes.given), file)
+    return _loaded(replace(settings, source=name), frozenset(notes.given_keys), file)
 
 
-def _loaded(settings: Settings, given: frozenset[str], file: Path | None) -> Loaded:
-    values, usual = flat(settings), flat(Settings())
+def _loaded(settings: Settings, given: frozenset[str], file: Path | None) -> LoadedSettings:
+    values, usual = flatten_settings(settings), flatten_settings(Settings())
     origin = {
         key: settings.source if key in given else "default" if value == usual[key] else "derived"
         for key, value in values.items()
     }
-    return Loaded(settings, values, origin, file)
+    return LoadedSettings(settings, values, origin, file)
 
 
 def _refused(name: str, *lines: str) -> SettingsInvalid:
     hint = f"mend {name}; `yaoki config show --origin` lists every key once it can be read"
     return SettingsInvalid(
-        f"{name}: {count(len(lines), 'defect')}, nothing was started", hint=hint, defects=lines
+        f"{name}: {format_count(len(lines), 'defect')}, nothing was started",
+        hint=hint,
+        defects=lines,
     )
 
 
 def _find(top: Path, environ: Mapping[str, str]) -> Path | None:
-    if named := environ.get(VARIABLE):
+    if named := environ.get(CONFIG_VARIABLE):
         return Path(named)
     # Of the repository that an agent works for its worker has told the file.
     if environ.get("YAOKI_REPO") == str(top) and (told := environ.get("YAOKI_REPO_CONFIG")):

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from yaoki.core.nearest import did_you_mean
 
-Section = TypeVar("Section")
+SectionType = TypeVar("SectionType")
 
 _TYPES: Mapping[type, str] = {
     bool: "true or false",
@@ -22,17 +22,17 @@ _READ_AS: Mapping[type, tuple[type, ...]] = {float: (int, float), tuple: (list,)
 
 
 @dataclass(slots=True)
-class Notes:
+class SettingsDefects:
     """What is wrong, one line each, and which dotted keys were given."""
 
     name: str
     lines: list[str] = field(default_factory=list)
-    given: set[str] = field(default_factory=set)
+    given_keys: set[str] = field(default_factory=set)
 
     def add(self, key: str, reason: str) -> None:
         self.lines.append(f"{self.name}: {key}: {reason}")
 
-    def unknown(self, key: str, known: Iterable[str], renamed: Mapping[str, str]) -> None:
+    def add_unknown(self, key: str, known: Iterable[str], renamed: Mapping[str, str]) -> None:
         """Refuse a key by name: retired ones name their successor."""
         last = key.rpartition(".")[2]
         if last in renamed:
@@ -40,52 +40,52 @@ class Notes:
         else:
             self.add(key, f"unknown key{did_you_mean(last, known)}")
 
-    def table(self, raw: Any, key: str) -> dict[str, Any]:
+    def read_table(self, raw: Any, key: str) -> dict[str, Any]:
         if isinstance(raw, dict):
             return raw
         self.add(key, f"must be a table, not {raw!r}")
         return {}
 
-    def words(self, raw: Any, key: str) -> tuple[str, ...]:
+    def read_texts(self, raw: Any, key: str) -> tuple[str, ...]:
         """A text or a list of texts."""
         listed = [raw] if isinstance(raw, str) else raw
         if isinstance(listed, list) and listed and all(isinstance(w, str) and w for w in listed):
-            self.given.add(key)
+            self.given_keys.add(key)
             return tuple(listed)
         self.add(key, "must be a text or a list of texts, and not empty")
         return ()
 
-    def section(
+    def read_section(
         self,
-        cls: type[Section],
+        cls: type[SectionType],
         raw: Any,
         key: str,
         *,
         also: Iterable[str] = (),
         renamed: Mapping[str, str] | None = None,
-    ) -> Section:
+    ) -> SectionType:
         """A section whose keys are the documented fields of `cls`; `also` are read elsewhere."""
-        known = keys_of(cls)
+        known = documented_fields(cls)
         made: dict[str, Any] = {}
-        for name, value in self.table(raw, key).items():
+        for name, value in self.read_table(raw, key).items():
             dotted = f"{key}.{name}"
             if name in known:
-                made.update(self.scalar(known[name], value, dotted))
+                made.update(self.read_scalar(known[name], value, dotted))
             elif name not in also:
-                self.unknown(dotted, (*known, *also), renamed or {})
+                self.add_unknown(dotted, (*known, *also), renamed or {})
         return cls(**made)
 
-    def scalar(self, about: Field[Any], value: Any, key: str) -> dict[str, Any]:
+    def read_scalar(self, about: Field[Any], value: Any, key: str) -> dict[str, Any]:
         """The value by the name of its field; nothing when it is refused."""
         reason = scalar_defect(about, value)
         if reason:
             self.add(key, reason)
             return {}
-        self.given.add(key)
+        self.given_keys.add(key)
         return {about.name: _kept(about, value)}
 
 
-def keys_of(cls: Any) -> dict[str, Field[Any]]:
+def documented_fields(cls: Any) -> dict[str, Field[Any]]:
     """The documented fields of a section."""
     return {f.name: f for f in fields(cls) if "doc" in f.metadata and f.default is not MISSING}
 

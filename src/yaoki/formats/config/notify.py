@@ -6,20 +6,20 @@ import re
 from collections.abc import Iterator
 
 from yaoki.core.settings.addresses import service_defect, web_defect
-from yaoki.core.settings.settings import Notify
-from yaoki.formats.config.defects import Notes
+from yaoki.core.settings.settings import NotificationSettings
+from yaoki.formats.config.defects import SettingsDefects
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")
 
 
-def check_notify(notify: Notify, notes: Notes) -> None:
+def check_notify(notify: NotificationSettings, notes: SettingsDefects) -> None:
     """Every defect is noted; no address is repeated, for it may hold a key."""
     for name, reason in _defects(notify):
         if reason:
             notes.add(f"notify.{name}", reason)
 
 
-def _defects(notify: Notify) -> Iterator[tuple[str, str]]:
+def _defects(notify: NotificationSettings) -> Iterator[tuple[str, str]]:
     if notify.webhook:
         yield "webhook", web_defect(notify.webhook, http=notify.webhook_http)
         yield "webhook_secret_env", _variable_defect(notify.webhook_secret_env)

@@ -9,14 +9,14 @@ from itertools import pairwise
 from typing import Any
 
 from yaoki.core.nearest import did_you_mean
-from yaoki.core.settings.budget import Budget
+from yaoki.core.settings.budget import BudgetSettings
 from yaoki.core.settings.settings import (
-    TIMES,
-    Archive,
-    Escalate,
-    Limits,
-    Notify,
-    Recovery,
+    ORDERED_TIMES,
+    ArchiveSettings,
+    EscalationSettings,
+    LimitSettings,
+    NotificationSettings,
+    RecoverySettings,
     ResourceSettings,
     SandboxSettings,
     Settings,
@@ -25,19 +25,19 @@ from yaoki.core.settings.settings import (
     WorkerSettings,
     WorkspaceSettings,
 )
-from yaoki.formats.config.defects import Notes, keys_of
+from yaoki.formats.config.defects import SettingsDefects, documented_fields
 from yaoki.formats.config.notify import check_notify
-from yaoki.formats.config.retry import retry_of
+from yaoki.formats.config.retry import read_retry
 from yaoki.formats.config.store import check_store
 from yaoki.formats.config.workers import check_workers
 
 SECTIONS: Mapping[str, type[Any]] = {
-    "recovery": Recovery,
-    "escalate": Escalate,
-    "notify": Notify,
-    "budget": Budget,
-    "archive": Archive,
-    "limits": Limits,
+    "recovery": RecoverySettings,
+    "escalate": EscalationSettings,
+    "notify": NotificationSettings,
+    "budget": BudgetSettings,
+    "archive": ArchiveSettings,
+    "limits": LimitSettings,
     "store": StoreSettings,
     "workspace": WorkspaceSettings,
     "worker": WorkerSettings,
@@ -48,21 +48,21 @@ SECTIONS: Mapping[str, type[Any]] = {
 KEYS = ("retry", *SECTIONS, "agent", "planner", "agents", "checks", "patterns", "language")
 
 
-def settings_of(raw: Mapping[str, Any], notes: Notes) -> Settings:
+def read_settings(raw: Mapping[str, Any], notes: SettingsDefects) -> Settings:
     made: dict[str, Any] = {}
     for name, value in raw.items():
         if name in SECTIONS:
-            made[name] = notes.section(SECTIONS[name], value, name)
+            made[name] = notes.read_section(SECTIONS[name], value, name)
         elif name == "retry":
-            made[name] = retry_of(value, notes)
+            made[name] = read_retry(value, notes)
         elif name in ("agents", "checks"):
             made[name] = _named_tables(value, name, notes)
         elif name in ("agent", "planner", "patterns"):
-            made[name] = notes.words(value, name)
+            made[name] = notes.read_texts(value, name)
         elif name == "language":
-            made.update(notes.scalar(keys_of(Settings)[name], value, name))
+            made.update(notes.read_scalar(documented_fields(Settings)[name], value, name))
         else:
-            notes.unknown(name, KEYS, {})
+            notes.add_unknown(name, KEYS, {})
     settings = Settings(**made)
     settings = replace(settings, limits=_fitted(settings.limits, notes))
     _chain(settings, notes)
@@ -73,16 +73,16 @@ def settings_of(raw: Mapping[str, Any], notes: Notes) -> Settings:
     return settings
 
 
-def _named_tables(raw: Any, section: str, notes: Notes) -> dict[str, dict[str, Any]]:
+def _named_tables(raw: Any, section: str, notes: SettingsDefects) -> dict[str, dict[str, Any]]:
     """Agents or checks.  What is in them is judged together with the plan that uses them."""
     made = {}
-    for name, value in notes.table(raw, section).items():
-        made[name] = notes.table(value, f"{section}.{name}")
-        notes.given.add(f"{section}.{name}")
+    for name, value in notes.read_table(raw, section).items():
+        made[name] = notes.read_table(value, f"{section}.{name}")
+        notes.given_keys.add(f"{section}.{name}")
     return made
 
 
-def _chain(settings: Settings, notes: Notes) -> None:
+def _chain(settings: Settings, notes: SettingsDefects) -> None:
     for key, chain in (("agent", settings.agent), ("planner", settings.planner)):
         for name in chain:
             if name not in settings.agents:
@@ -90,27 +90,27 @@ def _chain(settings: Settings, notes: Notes) -> None:
                 notes.add(key, f"unknown agent {name!r}{near}")
 
 
-def _fitted(limits: Limits, notes: Notes) -> Limits:
+def _fitted(limits: LimitSettings, notes: SettingsDefects) -> LimitSettings:
     """Times that nobody wrote give way to the ones above them."""
     made: dict[str, Any] = {}
     above = math.inf
-    for name in reversed(tuple(TIMES)):
-        share, floor = TIMES[name]
+    for name in reversed(tuple(ORDERED_TIMES)):
+        share, floor = ORDERED_TIMES[name]
         above = made[name] = _fit(getattr(limits, name), above * share, floor, name, notes)
     return replace(limits, **made)
 
 
-def _fit(value: float, room: float, floor: float, name: str, notes: Notes) -> float:
-    given = f"limits.{name}" in notes.given
+def _fit(value: float, room: float, floor: float, name: str, notes: SettingsDefects) -> float:
+    given = f"limits.{name}" in notes.given_keys
     return value if given else max(min(value, room), min(value, floor))
 
 
-def _order(limits: Limits, notes: Notes) -> None:
+def _order(limits: LimitSettings, notes: SettingsDefects) -> None:
     """Times that somebody wrote must be in order, with one another and with the defaults."""
-    for lower, upper in pairwise(TIMES):
+    for lower, upper in pairwise(ORDERED_TIMES):
         low, high = getattr(limits, lower), getattr(limits, upper)
-        last, floor = upper == "deadline_s", TIMES[lower][1]
-        floored = f"limits.{lower}" not in notes.given and low == floor
+        last, floor = upper == "deadline_s", ORDERED_TIMES[lower][1]
+        floored = f"limits.{lower}" not in notes.given_keys and low == floor
         if high > low or floored or (last and high == low):
             continue
         word = "not be below" if last else "be above"
@@ -118,6 +118,6 @@ def _order(limits: Limits, notes: Notes) -> None:
         notes.add(f"limits.{upper}", f"timeouts are out of order: {said}")
 
 
-def _shown(name: str, value: float, notes: Notes) -> str:
-    aside = "" if f"limits.{name}" in notes.given else ", not given"
+def _shown(name: str, value: float, notes: SettingsDefects) -> str:
+    aside = "" if f"limits.{name}" in notes.given_keys else ", not given"
     return f"limits.{name} ({value:g}{aside})"

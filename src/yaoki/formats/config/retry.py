@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from yaoki.core.model import Backoff, Kind
+from yaoki.core.model import Backoff, FailureKind
 from yaoki.core.nearest import did_you_mean
-from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, key
-from yaoki.core.settings.override import backoff_defect, backoff_over, retries_defect
-from yaoki.core.settings.settings import BACKOFF_TYPES, RETRYABLE, Cause, Retry, retryable
-from yaoki.formats.config.defects import Notes
+from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, setting
+from yaoki.core.settings.override import backoff_defect, merge_backoff, retries_defect
+from yaoki.core.settings.settings import (
+    BACKOFF_TYPES,
+    RETRYABLE_KINDS,
+    KindRetrySettings,
+    RetrySettings,
+    with_always_retryable,
+)
+from yaoki.formats.config.defects import SettingsDefects
 
-ALSO = ("default_backoff", "retryable_failures", "cause_specific")
+OTHER_KEYS = ("default_backoff", "retryable_failures", "cause_specific")
 RENAMED = {"max_retries": "default_max_retries", "backoff": "default_backoff"}
 
 
@@ -20,23 +26,23 @@ RENAMED = {"max_retries": "default_max_retries", "backoff": "default_backoff"}
 class BackoffKeys:
     """How a wait is written; the defaults only tell the types."""
 
-    type: str = key("exponential", "how the wait grows", words=BACKOFF_TYPES)
-    initial_delay_ms: float = key(0.0, "the first wait", high=MILLISECONDS_MAX)
-    max_delay_ms: float = key(0.0, "the longest wait", high=MILLISECONDS_MAX)
-    multiplier: float = key(2.0, "growth of an exponential wait", low=1, high=1_000)
-    jitter: float = key(0.0, "share of the wait left to chance", high=1)
+    type: str = setting("exponential", "how the wait grows", words=BACKOFF_TYPES)
+    initial_delay_ms: float = setting(0.0, "the first wait", high=MILLISECONDS_MAX)
+    max_delay_ms: float = setting(0.0, "the longest wait", high=MILLISECONDS_MAX)
+    multiplier: float = setting(2.0, "growth of an exponential wait", low=1, high=1_000)
+    jitter: float = setting(0.0, "share of the wait left to chance", high=1)
 
 
 @dataclass(frozen=True, slots=True)
 class CauseKeys:
     """How the rule of one kind is written."""
 
-    max_retries: int = key(0, "retries of this kind", high=RETRIES_MAX)
-    modification_hint: str = key("", "words for the agent after a failure of this kind")
+    max_retries: int = setting(0, "retries of this kind", high=RETRIES_MAX)
+    modification_hint: str = setting("", "words for the agent after a failure of this kind")
 
 
-def retry_of(raw: Any, notes: Notes) -> Retry:
-    retry = notes.section(Retry, raw, "retry", also=ALSO, renamed=RENAMED)
+def read_retry(raw: Any, notes: SettingsDefects) -> RetrySettings:
+    retry = notes.read_section(RetrySettings, raw, "retry", also=OTHER_KEYS, renamed=RENAMED)
     given = raw if isinstance(raw, dict) else {}
     if "default_backoff" in given:
         base = retry.default_backoff
@@ -51,64 +57,68 @@ def retry_of(raw: Any, notes: Notes) -> Retry:
     return _within_total(retry, notes)
 
 
-def _within_total(retry: Retry, notes: Notes) -> Retry:
+def _within_total(retry: RetrySettings, notes: SettingsDefects) -> RetrySettings:
     numbers = {"retry.default_max_retries": retry.default_max_retries}
     for kind, cause in retry.cause_specific.items():
-        if kind is not Kind.LOST:
+        if kind is not FailureKind.LOST:
             numbers[f"retry.cause_specific.{kind}.max_retries"] = cause.max_retries or 0
     for dotted, most in numbers.items():
-        if dotted in notes.given and (reason := retries_defect(most, retry.max_total_attempts)):
+        if dotted in notes.given_keys and (
+            reason := retries_defect(most, retry.max_total_attempts)
+        ):
             notes.add(dotted, reason)
     return retry
 
 
-def _backoff(raw: Any, dotted: str, base: Backoff, notes: Notes) -> Backoff:
+def _backoff(raw: Any, dotted: str, base: Backoff, notes: SettingsDefects) -> Backoff:
     before = len(notes.lines)
-    read = notes.section(BackoffKeys, raw, dotted)
+    read = notes.read_section(BackoffKeys, raw, dotted)
     names = raw if isinstance(raw, dict) else ()
     if len(notes.lines) > before:
         return base
-    made = backoff_over(base, {name: getattr(read, name) for name in names})
+    made = merge_backoff(base, {name: getattr(read, name) for name in names})
     if reason := backoff_defect(made):
         notes.add(dotted, reason)
     return made
 
 
-def _kinds(raw: Any, dotted: str, notes: Notes) -> tuple[Kind, ...]:
+def _kinds(raw: Any, dotted: str, notes: SettingsDefects) -> tuple[FailureKind, ...]:
     if raw == []:
-        notes.given.add(dotted)
-        return retryable(())
-    found = [_kind(word, dotted, notes) for word in notes.words(raw, dotted)]
-    return retryable(kind for kind in found if kind is not None)
+        notes.given_keys.add(dotted)
+        return with_always_retryable(())
+    found = [_kind(word, dotted, notes) for word in notes.read_texts(raw, dotted)]
+    return with_always_retryable(kind for kind in found if kind is not None)
 
 
-def _kind(word: str, dotted: str, notes: Notes) -> Kind | None:
-    if word in RETRYABLE:
-        return Kind(word)
-    if word in set(Kind):
+def _kind(word: str, dotted: str, notes: SettingsDefects) -> FailureKind | None:
+    if word in RETRYABLE_KINDS:
+        return FailureKind(word)
+    if word in set(FailureKind):
         notes.add(dotted, f"{word} is never retried")
     else:
-        notes.add(dotted, f"unknown kind of failure {word!r}{did_you_mean(word, RETRYABLE)}")
+        notes.add(dotted, f"unknown kind of failure {word!r}{did_you_mean(word, RETRYABLE_KINDS)}")
     return None
 
 
-def _causes(raw: Any, retry: Retry, notes: Notes) -> dict[Kind, Cause]:
-    made: dict[Kind, Cause] = {}
-    for word, given in notes.table(raw, "retry.cause_specific").items():
+def _causes(
+    raw: Any, retry: RetrySettings, notes: SettingsDefects
+) -> dict[FailureKind, KindRetrySettings]:
+    made: dict[FailureKind, KindRetrySettings] = {}
+    for word, given in notes.read_table(raw, "retry.cause_specific").items():
         dotted = f"retry.cause_specific.{word}"
         kind = _kind(word, dotted, notes)
         if kind is not None:
-            made[kind] = _cause(given, dotted, retry.rule(kind).backoff, notes)
+            made[kind] = _cause(given, dotted, retry.rule_for(kind).backoff, notes)
             if kind not in retry.retryable_failures:
                 notes.add(dotted, f"nothing uses it: {kind} is not among retryable_failures")
     return made
 
 
-def _cause(raw: Any, dotted: str, base: Backoff, notes: Notes) -> Cause:
-    read = notes.section(CauseKeys, raw, dotted, also=("backoff",))
+def _cause(raw: Any, dotted: str, base: Backoff, notes: SettingsDefects) -> KindRetrySettings:
+    read = notes.read_section(CauseKeys, raw, dotted, also=("backoff",))
     given = raw if isinstance(raw, dict) else {}
     waits = None
     if "backoff" in given:
         waits = _backoff(given["backoff"], f"{dotted}.backoff", base, notes)
     most = read.max_retries if "max_retries" in given else None
-    return Cause(most, waits, read.modification_hint)
+    return KindRetrySettings(most, waits, read.modification_hint)

@@ -7,7 +7,7 @@ import re
 from yaoki.core.redact import MARK
 from yaoki.core.settings.settings import StoreSettings
 from yaoki.errors import SettingsInvalid
-from yaoki.formats.config.defects import Notes
+from yaoki.formats.config.defects import SettingsDefects
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SERVER = re.compile(r"postgres(?:ql)?://[^\s/?#]*(?:/[^\s/?#]*)?(?:\?[^\s#]*)?")
@@ -15,7 +15,7 @@ _SERVER = re.compile(r"postgres(?:ql)?://[^\s/?#]*(?:/[^\s/?#]*)?(?:\?[^\s#]*)?"
 _PASSWORD = re.compile(r"(://[^/?#:@]*:)[^/?#]*(?=@)|([?&](?:ssl)?password=)[^&#]*")
 
 
-def check_store(store: StoreSettings, notes: Notes) -> None:
+def check_store(store: StoreSettings, notes: SettingsDefects) -> None:
     """The address is not repeated, for it may hold a password."""
     found = _SCHEME.match(store.url)
     if found is None or store.url.startswith("sqlite://"):
@@ -27,14 +27,14 @@ def check_store(store: StoreSettings, notes: Notes) -> None:
         notes.add("store.url", "must be postgresql://user@host:5432/database, without blanks")
 
 
-def refuse_no_store(url: str) -> None:
+def refuse_bad_store_url(url: str) -> None:
     """An address from the command line is refused as one in the settings is."""
-    notes = Notes("--store")
+    notes = SettingsDefects("--store")
     check_store(StoreSettings(url=url), notes)
     if notes.lines:
         raise SettingsInvalid(notes.lines[0], hint="a path, or postgresql://user@host/database")
 
 
-def url_shown(url: str) -> str:
+def mask_url(url: str) -> str:
     """With a mark in the place of a password."""
     return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}{MARK}", url)

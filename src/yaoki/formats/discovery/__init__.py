@@ -5,25 +5,25 @@ The knowledge stands in `languages/`, one file a language and one entry a tool.
 
 from __future__ import annotations
 
-from yaoki.formats.discovery.detection import Discovery, Found, find, install_of
-from yaoki.formats.discovery.second_look import renewed, set_aside, with_agents
-from yaoki.formats.discovery.settings_text import Here, State, Tried, settings_text
+from yaoki.formats.discovery.detection import Discovery, FoundCheck, find_checks, install_command
+from yaoki.formats.discovery.second_look import add_agents, add_usable_checks, commented_out_checks
+from yaoki.formats.discovery.settings_text import FoundAgent, TrialResult, TrialState, settings_text
 from yaoki.formats.discovery.table import KINDS
-from yaoki.formats.discovery.tree import Tree, is_wanted
+from yaoki.formats.discovery.tree import RepositoryFiles, is_text_needed
 
 __all__ = [
     "KINDS",
     "Discovery",
-    "Found",
-    "Here",
-    "State",
-    "Tree",
-    "Tried",
-    "find",
-    "install_of",
-    "is_wanted",
-    "renewed",
-    "set_aside",
+    "FoundAgent",
+    "FoundCheck",
+    "RepositoryFiles",
+    "TrialResult",
+    "TrialState",
+    "add_agents",
+    "add_usable_checks",
+    "commented_out_checks",
+    "find_checks",
+    "install_command",
+    "is_text_needed",
     "settings_text",
-    "with_agents",
 ]

@@ -12,18 +12,20 @@ import re
 from collections.abc import Iterable, Set
 from fnmatch import fnmatchcase
 
-from yaoki.formats.discovery.tree import Folder
+from yaoki.formats.discovery.tree import ProjectFolder
 
 ONE = "*?["
 
 
-def first(conditions: Iterable[str], folder: Folder, found: Set[str] = frozenset()) -> str:
+def first_match(
+    conditions: Iterable[str], folder: ProjectFolder, found: Set[str] = frozenset()
+) -> str:
     """The file that makes one of them hold, the first of them; empty when none does."""
-    held = (shown(condition, folder, found) for condition in conditions)
+    held = (matching_file(condition, folder, found) for condition in conditions)
     return next((file for file in held if file), "")
 
 
-def shown(condition: str, folder: Folder, found: Set[str]) -> str:
+def matching_file(condition: str, folder: ProjectFolder, found: Set[str]) -> str:
     """The file that makes a condition hold, or nothing."""
     sort, _, rest = condition.partition(":")
     match sort:
@@ -42,7 +44,7 @@ def shown(condition: str, folder: Folder, found: Set[str]) -> str:
             return folder.facts.get(condition, "")
 
 
-def _file(glob: str, folder: Folder) -> str:
+def _file(glob: str, folder: ProjectFolder) -> str:
     if not any(sign in glob for sign in ONE):
         return glob if glob in folder.names else ""
     depth, parts = glob.count("/"), glob.split("/")

@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 
-from yaoki.formats.discovery.conditions import first, shown
-from yaoki.formats.discovery.table import KINDS, Language, Manager, Tool, languages
-from yaoki.formats.discovery.tree import Folder, Tree, folders
+from yaoki.formats.discovery.conditions import first_match, matching_file
+from yaoki.formats.discovery.table import KINDS, KnownTool, Language, PackageManager, load_languages
+from yaoki.formats.discovery.tree import ProjectFolder, RepositoryFiles, find_project_folders
 
 CHECKS_MAX = 40
 NAME_CHARS_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundCheck:
     """A check this repository seems to have.
 
     `because` is the file that shows it, from the top of the repository.  `program` must be
@@ -27,7 +27,7 @@ class Found:
     tool: str
     kind: str
     language: str
-    because: str
+    reason: str
     folder: str = "."
     run: tuple[str, ...] = ()
     shell: str = ""
@@ -57,47 +57,47 @@ class Discovery:
     `passed_over` are commands of the kind that another folder has brought already.
     """
 
-    checks: tuple[Found, ...]
+    checks: tuple[FoundCheck, ...]
     managers: tuple[str, ...]
     left_out: int = 0
-    unread: Mapping[str, str] = field(default_factory=dict)
-    passed_over: tuple[Found, ...] = ()
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    skipped_checks: tuple[FoundCheck, ...] = ()
 
 
-def find(tree: Tree) -> Discovery:
+def find_checks(tree: RepositoryFiles) -> Discovery:
     """All checks of a repository: outer folders first, in a folder language by language.
 
     Whoever comes last is asked only for what nobody else in the repository has brought.
     """
-    held, more = folders(tree)
-    own = [language for language in languages() if not language.last]
+    held, more = find_project_folders(tree)
+    own = [language for language in load_languages() if not language.last]
     found = [one for folder in held for one in _in_folder(folder, held, own)]
     brought = frozenset(f"kind:{one.kind}" for one in found)
-    late = [language for language in languages() if language.last]
+    late = [language for language in load_languages() if language.last]
     asked = [one for folder in held for one in _in_folder(folder, held, late, brought)]
     every = [one for folder in held for one in _in_folder(folder, held, late)]
     beside = _beside([one for one in every if one not in asked], found)
     named = _named([*found, *asked])
     managers = dict.fromkeys(one.manager for one in named)
     over = max(0, len(named) - CHECKS_MAX)
-    unread = {file: why for folder in held for file, why in folder.unread.items()}
+    unread = {file: why for folder in held for file, why in folder.unreadable.items()}
     kept = tuple(named[:CHECKS_MAX])
     return Discovery(kept, tuple(managers), more + over, unread, beside)
 
 
-def _beside(late: Iterable[Found], found: Iterable[Found]) -> tuple[Found, ...]:
+def _beside(late: Iterable[FoundCheck], found: Iterable[FoundCheck]) -> tuple[FoundCheck, ...]:
     """What its own folder has, it only repeats; what another one has may be less than it does."""
     mine = {(one.folder, one.kind) for one in found}
     return tuple(one for one in late if (one.folder, one.kind) not in mine)
 
 
 def _in_folder(
-    folder: Folder,
-    every: Iterable[Folder],
+    folder: ProjectFolder,
+    every: Iterable[ProjectFolder],
     asked: Iterable[Language],
     brought: Set[str] = frozenset(),
-) -> Iterator[Found]:
-    outer = [one for one in every if one is not folder and folder.inside(one.path)]
+) -> Iterator[FoundCheck]:
+    outer = [one for one in every if one is not folder and folder.is_inside(one.path)]
     for language in asked:
         if not _stands(language, folder) or _covered(language, outer):
             continue
@@ -105,59 +105,66 @@ def _in_folder(
         seen = set(brought)
         manager, place = _manager(language, folder, outer)
         for tool in language.tool:
-            because = first(tool.any, folder, seen)
+            because = first_match(tool.any, folder, seen)
             if because and _fits(tool, folder, seen):
                 seen |= {f"tool:{tool.name}", f"kind:{tool.kind}"}
                 yield _found(language, tool, manager, folder, place, because)
 
 
-def _stands(language: Language, folder: Folder) -> bool:
+def _stands(language: Language, folder: ProjectFolder) -> bool:
     """A mark that begins with `./` counts at the top of the repository only."""
     top = folder.path == "."
     marks = (mark for mark in language.marks if top or not mark.startswith("./"))
-    return bool(first((f"file:{mark.removeprefix('./')}" for mark in marks), folder))
+    return bool(first_match((f"file:{mark.removeprefix('./')}" for mark in marks), folder))
 
 
-def _covered(language: Language, outer: Iterable[Folder]) -> bool:
+def _covered(language: Language, outer: Iterable[ProjectFolder]) -> bool:
     """Do the commands of a folder around this one reach it?"""
-    return any(_stands(language, one) and first(language.covers, one) for one in outer)
+    return any(_stands(language, one) and first_match(language.covers, one) for one in outer)
 
 
-def _fits(tool: Tool, folder: Folder, seen: set[str]) -> bool:
-    wanted = all(shown(condition, folder, seen) for condition in tool.also)
-    return wanted and not first(tool.unless, folder, seen)
+def _fits(tool: KnownTool, folder: ProjectFolder, seen: set[str]) -> bool:
+    wanted = all(matching_file(condition, folder, seen) for condition in tool.also)
+    return wanted and not first_match(tool.unless, folder, seen)
 
 
-def _manager(language: Language, folder: Folder, outer: list[Folder]) -> tuple[Manager, Folder]:
+def _manager(
+    language: Language, folder: ProjectFolder, outer: list[ProjectFolder]
+) -> tuple[PackageManager, ProjectFolder]:
     """Its own, or that of the workspace it belongs to."""
-    around = [one for one in reversed(outer) if first(language.covers, one)]
+    around = [one for one in reversed(outer) if first_match(language.covers, one)]
     for place in (folder, *around):
         for manager in language.manager:
-            if manager.any and first(manager.any, place):
+            if manager.any and first_match(manager.any, place):
                 return manager, place
     return language.manager[-1], folder
 
 
 def _found(
-    language: Language, tool: Tool, manager: Manager, folder: Folder, place: Folder, because: str
-) -> Found:
+    language: Language,
+    tool: KnownTool,
+    manager: PackageManager,
+    folder: ProjectFolder,
+    place: ProjectFolder,
+    because: str,
+) -> FoundCheck:
     run = tuple(_filled(tool.run, manager))
     program = tool.program or run[0]
     setup = bool(manager.setup) and (
-        not manager.setup_any or bool(first(manager.setup_any, folder))
+        not manager.setup_any or bool(first_match(manager.setup_any, folder))
     )
     suffix = "" if folder.path == "." else f"-{folder.path}"
-    env = tool.env if first(tool.env_any, folder) else {}
+    env = tool.env if first_match(tool.env_any, folder) else {}
     package = tool.package or tool.name.partition(" ")[0]
     added = f"{manager.add} {package}" if manager.add else manager.install
     # Whatever a script of the project calls, the project's own set-up brings it.
     script = tool.run[:1] == ("{script}",)
-    return Found(
+    return FoundCheck(
         name=f"{tool.check.replace('{manager}', manager.name)}{suffix}",
         tool=tool.name,
         kind=tool.kind,
         language=language.title,
-        because=because if folder.path == "." else f"{folder.path}/{because}",
+        reason=because if folder.path == "." else f"{folder.path}/{because}",
         folder=folder.path,
         run=run,
         shell=tool.shell,
@@ -172,19 +179,19 @@ def _found(
     )
 
 
-def _brings(manager: Manager, program: str) -> bool:
+def _brings(manager: PackageManager, program: str) -> bool:
     """Does the program come with the manager, or with the language itself?"""
     own = {words[0] for words in (manager.run, manager.exec, manager.script) if words}
     return program in {*own, "python"} or not manager.add
 
 
-def _filled(words: Iterable[str], manager: Manager) -> Iterator[str]:
+def _filled(words: Iterable[str], manager: PackageManager) -> Iterator[str]:
     own = {"{run}": manager.run, "{exec}": manager.exec, "{script}": manager.script}
     for word in words:
         yield from own.get(word, (word,))
 
 
-def _named(found: Iterable[Found]) -> list[Found]:
+def _named(found: Iterable[FoundCheck]) -> list[FoundCheck]:
     """Names that a check may have, each only once."""
     taken: set[str] = set()
     made = []
@@ -199,9 +206,9 @@ def _named(found: Iterable[Found]) -> list[Found]:
     return made
 
 
-def install_of(program: str) -> str:
+def install_command(program: str) -> str:
     """The command that installs a program, where a table knows it."""
-    for language in languages():
+    for language in load_languages():
         for tool in language.tool:
             if program in {tool.program, *tool.run[:1]} and tool.install:
                 return tool.install

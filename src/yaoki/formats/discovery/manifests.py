@@ -20,14 +20,14 @@ _DEPENDENCIES = ("dependencies", "dependency-groups", "devDependencies", "requir
 # npm writes this one itself; it tests nothing.
 _NO_TESTS = "no test specified"
 
-Facts = Iterator[str]
+ManifestFacts = Iterator[str]
 
 
-class Unreadable(Exception):
+class UnreadableManifest(Exception):
     """A manifest that whoever uses it would refuse, too."""
 
 
-def facts_of(name: str, text: str) -> set[str]:
+def read_facts(name: str, text: str) -> set[str]:
     """The facts in one file; its name says how it is read."""
     base = name.rpartition("/")[2]
     for shape, read in MANIFESTS.items():
@@ -35,13 +35,13 @@ def facts_of(name: str, text: str) -> set[str]:
             try:
                 return set(read(text))
             except ValueError as fault:
-                raise Unreadable(str(fault)) from fault
+                raise UnreadableManifest(str(fault)) from fault
             except RecursionError as fault:
-                raise Unreadable("nested too deep") from fault
+                raise UnreadableManifest("nested too deep") from fault
     return set()
 
 
-def _toml(text: str) -> Facts:
+def _toml(text: str) -> ManifestFacts:
     table = tomllib.loads(text)
     yield from (f"table:{path}" for path in _paths(table, TABLE_DEPTH_MAX))
     yield from (f"needs:{name}" for name in _needs(table))
@@ -74,16 +74,16 @@ def _plain(requirement: str) -> str:
     return found[0].lower().replace("_", "-") if found else ""
 
 
-def _requirements(text: str) -> Facts:
+def _requirements(text: str) -> ManifestFacts:
     lines = (line.strip() for line in text.splitlines())
     yield from (f"needs:{_plain(line)}" for line in lines if _REQUIREMENT.match(line))
 
 
-def _sections(text: str) -> Facts:
+def _sections(text: str) -> ManifestFacts:
     yield from (f"section:{name.strip()}" for name in _SECTION.findall(text))
 
 
-def _package(text: str) -> Facts:
+def _package(text: str) -> ManifestFacts:
     """package.json and composer.json."""
     held = json.loads(text)
     if not isinstance(held, dict):
@@ -102,7 +102,7 @@ def _package(text: str) -> Facts:
         yield from (f"needs:{name}" for name in named)
 
 
-def _deno(text: str) -> Facts:
+def _deno(text: str) -> ManifestFacts:
     without = re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE)
     try:
         held = json.loads(without)
@@ -117,11 +117,11 @@ def _mapping(held: Mapping[str, Any], key: str) -> list[tuple[str, Any]]:
     return list(found.items()) if isinstance(found, dict) else []
 
 
-def _targets(text: str) -> Facts:
+def _targets(text: str) -> ManifestFacts:
     yield from (f"target:{name}" for name in _TARGET.findall(text))
 
 
-MANIFESTS: Mapping[str, Callable[[str], Facts]] = {
+MANIFESTS: Mapping[str, Callable[[str], ManifestFacts]] = {
     "pyproject.toml": _toml,
     "Cargo.toml": _toml,
     "Pipfile": _toml,

@@ -11,17 +11,17 @@ from collections.abc import Collection, Sequence
 
 from yaoki.formats.discovery.settings_text import (
     NO_AGENT,
-    Here,
-    Tried,
+    FoundAgent,
+    TrialResult,
     agent_text,
-    default_text,
-    table_text,
+    check_text,
+    default_agent_text,
 )
 
 _ASIDE = re.compile(r"^# \[checks\.(\"?)([^\]\"\n]+)\1\]$", re.MULTILINE)
 
 
-def set_aside(text: str) -> list[str]:
+def commented_out_checks(text: str) -> list[str]:
     """The names of checks that stand in comments."""
     parts = (part for part in text.split("\n\n") if _only_comments(part))
     return [found[2] for part in parts for found in _ASIDE.finditer(part)]
@@ -33,34 +33,36 @@ def _only_comments(part: str) -> bool:
     return said and all(line.startswith("#") for line in part.strip().splitlines())
 
 
-def renewed(text: str, tried: Sequence[Tried], known: Collection[str]) -> tuple[str, list[str]]:
+def add_usable_checks(
+    text: str, tried: Sequence[TrialResult], known: Collection[str]
+) -> tuple[str, list[str]]:
     """The text with what can run now, and the names of those; `known` stand in it already."""
     names = []
     for one in tried:
-        if one.found.name in known or not one.state.usable:
+        if one.check.name in known or not one.state.is_usable:
             continue
-        names.append(one.found.name)
+        names.append(one.check.name)
         text = _with(text, one)
     return text, names
 
 
-def with_agents(text: str, agents: Sequence[Here]) -> tuple[str, list[str]]:
+def add_agents(text: str, agents: Sequence[FoundAgent]) -> tuple[str, list[str]]:
     """Those that answer now, in a file that was made when none did and has none yet."""
     answering = [one for one in agents if one.answers]
     if not answering or NO_AGENT not in text:
         return text, []
     head, first, rest = text.partition("\n[")
     made = "".join(f"\n{agent_text(one)}" for one in answering)
-    text = f"{head}\n{default_text(answering)}{first}{rest}".replace(NO_AGENT, made)
+    text = f"{head}\n{default_agent_text(answering)}{first}{rest}".replace(NO_AGENT, made)
     return text, [f"agent {one.name}" for one in answering]
 
 
-def _with(text: str, one: Tried) -> str:
+def _with(text: str, one: TrialResult) -> str:
     parts = text.split("\n\n")
     for at, part in enumerate(parts):
         held = {found[2] for found in _ASIDE.finditer(part)}
-        if one.found.name in held and _only_comments(part):
-            parts[at] = table_text(one).rstrip("\n")
+        if one.check.name in held and _only_comments(part):
+            parts[at] = check_text(one).rstrip("\n")
             made = "\n\n".join(parts)
             return made if made.endswith("\n") else f"{made}\n"
-    return text.rstrip("\n") + "\n\n" + table_text(one)
+    return text.rstrip("\n") + "\n\n" + check_text(one)

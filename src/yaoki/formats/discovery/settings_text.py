@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from yaoki.core.display import one_line, plain
-from yaoki.formats.discovery.detection import Found
+from yaoki.core.display import one_line, strip_terminal_codes
+from yaoki.formats.discovery.detection import FoundCheck
 
 WORDS_CHARS_MAX = 160
 
@@ -40,7 +40,7 @@ NO_CHECK = """
 """
 
 
-class State(StrEnum):
+class TrialState(StrEnum):
     """How a check did on the base."""
 
     GREEN = "green"
@@ -53,31 +53,31 @@ class State(StrEnum):
     NOT_RUN = "not-run"
 
     @property
-    def usable(self) -> bool:
+    def is_usable(self) -> bool:
         """Is it a check of this machine?
 
         One that cannot run here would fail everything, and one that runs no test proves nothing.
         """
-        return self not in {State.MISSING, State.BROKEN, State.EMPTY}
+        return self not in {TrialState.MISSING, TrialState.BROKEN, TrialState.EMPTY}
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TrialResult:
     """A check and how it did.  `failures` counts those with a name; `next` is what helps.
 
     `known`: its suite ran as a whole, so that these failures can be told from new ones.
     """
 
-    found: Found
-    state: State
+    check: FoundCheck
+    state: TrialState
     words: str = ""
     failures: int = 0
-    next: str = ""
-    known: bool = False
+    next_command: str = ""
+    has_comparable_failures: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class FoundAgent:
     """A known agent whose program is on the PATH, and what it answered."""
 
     name: str
@@ -87,16 +87,16 @@ class Here:
     install: str = ""
 
 
-def settings_text(agents: Sequence[Here], tried: Sequence[Tried]) -> str:
+def settings_text(agents: Sequence[FoundAgent], tried: Sequence[TrialResult]) -> str:
     """Checks that cannot run stand in comments, with the reason."""
     return "".join((*_agents(agents), *_checks(tried)))
 
 
-def _agents(agents: Sequence[Here]) -> Iterator[str]:
+def _agents(agents: Sequence[FoundAgent]) -> Iterator[str]:
     yield HEAD
     answering = [one for one in agents if one.answers]
     if answering:
-        yield f"\n{default_text(answering)}"
+        yield f"\n{default_agent_text(answering)}"
     yield LIMITS
     if not answering:
         yield NO_AGENT
@@ -104,7 +104,7 @@ def _agents(agents: Sequence[Here]) -> Iterator[str]:
         yield f"\n{agent_text(one)}"
 
 
-def default_text(answering: Sequence[Here]) -> str:
+def default_agent_text(answering: Sequence[FoundAgent]) -> str:
     """The first that answers; it stands above every table."""
     rest = ", ".join(one.name for one in answering[1:])
     aside = f"; here are also: {rest}" if rest else ""
@@ -112,27 +112,27 @@ def default_text(answering: Sequence[Here]) -> str:
     return f"agent = {name}   # who works, unless a plan says else{aside}\n"
 
 
-def agent_text(one: Here) -> str:
+def agent_text(one: FoundAgent) -> str:
     return f"[agents.{one.name}]\npreset = {_text(one.name)}   # {_words(one.words)}\n"
 
 
-def _checks(tried: Sequence[Tried]) -> Iterator[str]:
+def _checks(tried: Sequence[TrialResult]) -> Iterator[str]:
     if not tried:
         yield NO_CHECK
         return
     yield "".join(f"\n{line}" for line in _setup(tried)) or ""
     for one in tried:
-        yield f"\n{table_text(one)}"
+        yield f"\n{check_text(one)}"
 
 
-def table_text(one: Tried) -> str:
+def check_text(one: TrialResult) -> str:
     """A check as it stands in the file; one that cannot run here, in comments."""
-    return _table(one) if one.state.usable else _commented(_table(one))
+    return _table(one) if one.state.is_usable else _commented(_table(one))
 
 
-def _setup(tried: Sequence[Tried]) -> list[str]:
+def _setup(tried: Sequence[TrialResult]) -> list[str]:
     """Worktrees are fresh: what they need first is the plan's to say."""
-    lines = dict.fromkeys(json.dumps(words) for one in tried if (words := setup_words(one.found)))
+    lines = dict.fromkeys(json.dumps(words) for one in tried if (words := setup_command(one.check)))
     if not lines:
         return []
     told = (
@@ -141,15 +141,15 @@ def _setup(tried: Sequence[Tried]) -> list[str]:
     return [told, f"# setup: [{', '.join(lines)}]", ""]
 
 
-def setup_words(found: Found) -> tuple[str, ...]:
+def setup_command(found: FoundCheck) -> tuple[str, ...]:
     """A command of a plan's `setup`, which starts at the top of the worktree."""
     if not found.setup or found.setup_cwd == ".":
         return found.setup
     return ("sh", "-c", f"cd {shlex.quote(found.setup_cwd)} && exec {shlex.join(found.setup)}")
 
 
-def _table(one: Tried) -> str:
-    found = one.found
+def _table(one: TrialResult) -> str:
+    found = one.check
     lines = [*_story(one), f"[checks.{_key(found.name)}]"]
     if found.shell:
         lines.append(f"shell = {_text(found.shell)}")
@@ -162,28 +162,28 @@ def _table(one: Tried) -> str:
     if found.env:
         pairs = ", ".join(f"{name} = {_text(value)}" for name, value in found.env.items())
         lines.append(f"env = {{ {pairs} }}")
-    if one.state is State.RED and one.known:
+    if one.state is TrialState.RED and one.has_comparable_failures:
         lines.append(
             'baseline = "known"   # failures that the base has do not count against a task'
         )
     return "\n".join(lines) + "\n"
 
 
-def _story(one: Tried) -> Iterator[str]:
+def _story(one: TrialResult) -> Iterator[str]:
     """Why it is here and how it did, in a comment."""
-    found = one.found
-    yield f"# {found.tool}, shown by {_words(found.because)}"
+    found = one.check
+    yield f"# {found.tool}, shown by {_words(found.reason)}"
     match one.state:
-        case State.GREEN:
+        case TrialState.GREEN:
             yield "# green at the base"
-        case State.NOT_RUN:
+        case TrialState.NOT_RUN:
             yield "# not tried yet"
-        case State.MISSING | State.BROKEN | State.EMPTY:
-            head = "set aside" if one.state is State.EMPTY else "cannot run here"
+        case TrialState.MISSING | TrialState.BROKEN | TrialState.EMPTY:
+            head = "set aside" if one.state is TrialState.EMPTY else "cannot run here"
             yield f"# {head}: {_words(one.words)}"
-            if one.next:
-                yield f"# what helps: {_words(one.next)}"
-        case State.RED:
+            if one.next_command:
+                yield f"# what helps: {_words(one.next_command)}"
+        case TrialState.RED:
             yield f"# red at the base: {_words(one.words)}"
         case _:
             yield f"# {_words(one.words)}"
@@ -203,4 +203,4 @@ def _text(value: str) -> str:
 
 
 def _words(text: str) -> str:
-    return one_line(plain(text), WORDS_CHARS_MAX)
+    return one_line(strip_terminal_codes(text), WORDS_CHARS_MAX)

@@ -18,11 +18,11 @@ KINDS: Mapping[str, str] = {
     "format": "format-error",
     "build": "",
 }
-Entry = TypeVar("Entry")
+EntryType = TypeVar("EntryType")
 
 
 @dataclass(frozen=True, slots=True)
-class Manager:
+class PackageManager:
     """Who starts the tools of a project; the first whose conditions hold, the last one has none.
 
     `run`, `exec` and `script` are words that stand before a tool's own.  `setup` is what a fresh
@@ -42,7 +42,7 @@ class Manager:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class KnownTool:
     """One command that may prove something.
 
     It is there when one of `any`, all of `also` and none of `unless` hold: see conditions.py.
@@ -76,14 +76,14 @@ class Language:
     name: str
     title: str
     marks: tuple[str, ...]
-    manager: tuple[Manager, ...]
-    tool: tuple[Tool, ...]
+    manager: tuple[PackageManager, ...]
+    tool: tuple[KnownTool, ...]
     covers: tuple[str, ...] = ()
     last: bool = False
 
 
 @cache
-def languages() -> tuple[Language, ...]:
+def load_languages() -> tuple[Language, ...]:
     """All of them, in the order they are looked at."""
     held = sorted(file.name for file in LANGUAGES.iterdir() if file.name.endswith(".toml"))
     # People name Python and Node first, so do we.
@@ -96,8 +96,8 @@ def _language(file: str) -> Language:
     table = tomllib.loads((LANGUAGES / file).read_text(encoding="utf-8"))
     made = {
         **table,
-        "manager": [_entry(Manager, one, file) for one in table["manager"]],
-        "tool": [_entry(Tool, one, file) for one in table["tool"]],
+        "manager": [_entry(PackageManager, one, file) for one in table["manager"]],
+        "tool": [_entry(KnownTool, one, file) for one in table["tool"]],
     }
     found = _entry(Language, {"name": file.removesuffix(".toml"), **made}, file)
     # Our own files: a defect is ours, and is found by the tests before anybody meets it.
@@ -109,7 +109,7 @@ def _language(file: str) -> Language:
     return found
 
 
-def _entry(kind: type[Entry], table: Mapping[str, Any], file: str) -> Entry:
+def _entry(kind: type[EntryType], table: Mapping[str, Any], file: str) -> EntryType:
     known = {held.name for held in fields(kind)}  # type: ignore[arg-type]  # all are dataclasses
     strange = sorted(set(table) - known)
     if strange:

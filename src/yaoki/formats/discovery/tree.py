@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import PurePosixPath
 
-from yaoki.formats.discovery.manifests import MANIFESTS, Unreadable, facts_of
-from yaoki.formats.discovery.table import Language, languages
+from yaoki.formats.discovery.manifests import MANIFESTS, UnreadableManifest, read_facts
+from yaoki.formats.discovery.table import Language, load_languages
 
 TEXT_BYTES_MAX = 1 << 20
 # Projects in projects: deeper or more than this is somebody's collection of samples.
@@ -17,7 +17,7 @@ FOLDER_DEPTH_MAX = 3
 FOLDERS_MAX = 60
 LOOKED_DEPTH_MAX = 3
 # What stands in these is somebody else's, made by a tool, or a sample.
-PASSED_OVER = frozenset(
+SKIPPED_FOLDERS = frozenset(
     (
         *("node_modules", "vendor", "third_party", "target", "dist", "build", "out", "deps"),
         *("examples", "example", "samples", "fixtures", "testdata", "templates", "template"),
@@ -27,15 +27,15 @@ PASSED_OVER = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
-    """Paths from the top of the repository, and the texts of those that `is_wanted` names."""
+class RepositoryFiles:
+    """Paths from the top of the repository, and the texts of those that `is_text_needed` names."""
 
     paths: frozenset[str]
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class ProjectFolder:
     """One folder that may be a project.
 
     `names` are the files and folders beneath it, not too deep; `facts` maps what its manifests
@@ -47,13 +47,13 @@ class Folder:
     texts: Mapping[str, str]
     facts: Mapping[str, str]
     # Manifests that cannot be read, and why.
-    unread: Mapping[str, str] = field(default_factory=dict)
+    unreadable: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def depth(self) -> int:
         return 0 if self.path == "." else self.path.count("/") + 1
 
-    def inside(self, other: str) -> bool:
+    def is_inside(self, other: str) -> bool:
         return other == "." or self.path == other or self.path.startswith(f"{other}/")
 
 
@@ -62,7 +62,7 @@ def _wanted_names() -> tuple[str, ...]:
     """The names of files whose text matters: manifests, and what conditions look into."""
     asked = {
         condition.removeprefix("has:").partition("~")[0]
-        for language in languages()
+        for language in load_languages()
         for conditions in _conditions(language)
         for condition in conditions
         if condition.startswith("has:")
@@ -78,16 +78,16 @@ def _conditions(language: Language) -> Iterator[tuple[str, ...]]:
         yield from (tool.any, tool.also, tool.unless, tool.env_any)
 
 
-def is_wanted(path: str) -> bool:
+def is_text_needed(path: str) -> bool:
     """Does the text of this file matter?"""
     name = path.rpartition("/")[2]
     near = path.count("/") <= FOLDER_DEPTH_MAX + 1
     return near and any(fnmatchcase(name, wanted) for wanted in _wanted_names())
 
 
-def folders(tree: Tree) -> tuple[list[Folder], int]:
+def find_project_folders(tree: RepositoryFiles) -> tuple[list[ProjectFolder], int]:
     """The folders that hold a mark of some language, the outer ones first; and how many more."""
-    every = {mark for language in languages() for mark in language.marks}
+    every = {mark for language in load_languages() for mark in language.marks}
     marks = {mark for mark in every if not mark.startswith("./")}
     plain = frozenset(mark for mark in marks if "*" not in mark)
     globs = tuple(marks - plain)
@@ -104,11 +104,11 @@ def folders(tree: Tree) -> tuple[list[Folder], int]:
 
 def _may_hold(folder: str) -> bool:
     parts = folder.split("/")
-    strange = any(part in PASSED_OVER or part.startswith(".") for part in parts)
+    strange = any(part in SKIPPED_FOLDERS or part.startswith(".") for part in parts)
     return len(parts) <= FOLDER_DEPTH_MAX and not strange
 
 
-def _folder(tree: Tree, path: str) -> Folder:
+def _folder(tree: RepositoryFiles, path: str) -> ProjectFolder:
     head = "" if path == "." else f"{path}/"
     below = [held.removeprefix(head) for held in tree.paths if held.startswith(head)]
     texts = {
@@ -120,11 +120,11 @@ def _folder(tree: Tree, path: str) -> Folder:
     unread: dict[str, str] = {}
     for name in sorted(texts):
         try:
-            for fact in facts_of(name, texts[name]):
+            for fact in read_facts(name, texts[name]):
                 facts.setdefault(fact, name)
-        except Unreadable as fault:
+        except UnreadableManifest as fault:
             unread[f"{head}{name}"] = str(fault)
-    return Folder(path, frozenset(_near(below)), texts, facts, unread)
+    return ProjectFolder(path, frozenset(_near(below)), texts, facts, unread)
 
 
 def _near(paths: Iterable[str]) -> Iterator[str]:

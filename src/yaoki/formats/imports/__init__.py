@@ -6,8 +6,17 @@ is told with its line.
 
 from __future__ import annotations
 
-from yaoki.formats.imports.forms import FORMS, form_of, read_list
-from yaoki.formats.imports.model import Asked, Imported, Item, LeftOut
+from yaoki.formats.imports.forms import FORMS, detect_form, read_list
+from yaoki.formats.imports.model import ImportedList, ImportedTask, ImportOptions, SkippedEntry
 from yaoki.formats.imports.plan_text import plan_text
 
-__all__ = ["FORMS", "Asked", "Imported", "Item", "LeftOut", "form_of", "plan_text", "read_list"]
+__all__ = [
+    "FORMS",
+    "ImportOptions",
+    "ImportedList",
+    "ImportedTask",
+    "SkippedEntry",
+    "detect_form",
+    "plan_text",
+    "read_list",
+]

@@ -8,8 +8,14 @@ from __future__ import annotations
 
 import re
 
-from yaoki.formats.imports.boxes import Box, Sheet, read_sheet
-from yaoki.formats.imports.model import Asked, Imported, Item, paragraphs, slug
+from yaoki.formats.imports.checkboxes import Checkbox, ChecklistDocument, read_checkboxes
+from yaoki.formats.imports.model import (
+    ImportedList,
+    ImportedTask,
+    ImportOptions,
+    join_paragraphs,
+    make_slug,
+)
 
 NAME = "checklist"
 _PLAYBOOK = re.compile(r"^## (?:meta|goal|phases)[ \t]*$", re.MULTILINE)
@@ -24,11 +30,13 @@ def is_playbook(text: str) -> bool:
     return len(set(_PLAYBOOK.findall(text))) >= 2
 
 
-def read_checklist(text: str, made: Imported, asked: Asked) -> None:
+def read_checklist(text: str, made: ImportedList, asked: ImportOptions) -> None:
     if is_playbook(text):
-        made.lost(1, "this is a playbook, which needs no import: yaoki run takes it as it is")
+        made.add_unreadable(
+            1, "this is a playbook, which needs no import: yaoki run takes it as it is"
+        )
         return
-    sheet = read_sheet(text, made)
+    sheet = read_checkboxes(text, made)
     if sheet is not None:
         made.goal = sheet.title
         _Taking(made, asked, sheet).take(sheet.boxes, ())
@@ -37,32 +45,32 @@ def read_checklist(text: str, made: Imported, asked: Asked) -> None:
 class _Taking:
     """Goes through the boxes once, in the order of the text."""
 
-    def __init__(self, made: Imported, asked: Asked, sheet: Sheet) -> None:
+    def __init__(self, made: ImportedList, asked: ImportOptions, sheet: ChecklistDocument) -> None:
         self._made, self._asked, self._sheet = made, asked, sheet
         self._taken: set[str] = set()
 
-    def take(self, boxes: list[Box], frames: tuple[Box, ...]) -> None:
+    def take(self, boxes: list[Checkbox], frames: tuple[Checkbox, ...]) -> None:
         for box in boxes:
             if box.done:
-                self._made.leave(box.words[:120], box.line, "done")
-                self.take(box.inside, (*frames, box))
-            elif any(self._open(one) for one in box.inside):
-                self.take(box.inside, (*frames, box))
+                self._made.add_skipped(box.words[:120], box.line, "done")
+                self.take(box.children, (*frames, box))
+            elif any(self._open(one) for one in box.children):
+                self.take(box.children, (*frames, box))
             else:
                 self._item(box, frames)
-                self.take(box.inside, (*frames, box))
+                self.take(box.children, (*frames, box))
 
-    def _open(self, box: Box) -> bool:
-        return not box.done or any(self._open(one) for one in box.inside)
+    def _open(self, box: Checkbox) -> bool:
+        return not box.done or any(self._open(one) for one in box.children)
 
-    def _item(self, box: Box, frames: tuple[Box, ...]) -> None:
+    def _item(self, box: Checkbox, frames: tuple[Checkbox, ...]) -> None:
         before = self._made.items[-1:] if not self._asked.parallel else []
-        heads = [words for level, words in box.heads if level > 1]
+        heads = [words for level, words in box.headings if level > 1]
         above = " — ".join((*heads, *(frame.words for frame in frames)))
-        told = paragraphs(*(frame.details for frame in frames))
-        goal = paragraphs(box.words, box.details, f"Part of: {above}" if above else "", told)
-        name = slug(_plain(box.words), self._taken, f"item-{box.line}")
-        self._made.items.append(Item(name, goal, box.line, tuple(one.id for one in before)))
+        told = join_paragraphs(*(frame.details for frame in frames))
+        goal = join_paragraphs(box.words, box.details, f"Part of: {above}" if above else "", told)
+        name = make_slug(_plain(box.words), self._taken, f"item-{box.line}")
+        self._made.items.append(ImportedTask(name, goal, box.line, tuple(one.id for one in before)))
 
 
 def _plain(words: str) -> str:

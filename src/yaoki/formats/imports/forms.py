@@ -7,12 +7,18 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from yaoki.core.graph import circle
+from yaoki.core.graph import find_cycle
 from yaoki.errors import PlanInvalid
 from yaoki.formats.imports import checklist, issues, speckit, taskmaster
-from yaoki.formats.imports.model import BYTES_MAX, ITEMS_MAX, Asked, Imported, Item
+from yaoki.formats.imports.model import (
+    BYTES_MAX,
+    ITEMS_MAX,
+    ImportedList,
+    ImportedTask,
+    ImportOptions,
+)
 
-FORMS: Mapping[str, Callable[[str, Imported, Asked], None]] = {
+FORMS: Mapping[str, Callable[[str, ImportedList, ImportOptions], None]] = {
     speckit.NAME: speckit.read_speckit,
     taskmaster.NAME: taskmaster.read_taskmaster,
     issues.NAME: issues.read_issues,
@@ -22,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _CONTROL = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def form_of(text: str) -> str:
+def detect_form(text: str) -> str:
     """The form a text has, by what stands in it; empty when it has none of them."""
     if text.lstrip().startswith(("{", "[")) and not checklist.looks_like(text):
         return _form_of_json(text)
@@ -41,16 +47,18 @@ def _form_of_json(text: str) -> str:
     return issues.NAME if issues.looks_like(data) else ""
 
 
-def read_list(text: str, name: str, form: str = "", asked: Asked | None = None) -> Imported:
+def read_list(
+    text: str, name: str, form: str = "", asked: ImportOptions | None = None
+) -> ImportedList:
     """Everything the list says; `PlanInvalid` when nothing can be made of it at all."""
-    held = asked or Asked()
+    held = asked or ImportOptions()
     if (size := len(text.encode(errors="replace"))) > BYTES_MAX:
         raise _refused(name, f"{size} bytes are over the limit of {BYTES_MAX}")
-    form = form or form_of(text)
+    form = form or detect_form(text)
     if not form:
         known = ", ".join(FORMS)
         raise _refused(name, f"this is no list that can be imported ({known})")
-    made = Imported(form, name)
+    made = ImportedList(form, name)
     FORMS[form](text, made, held)
     made.items = _sound(made, held)
     return made
@@ -60,29 +68,33 @@ def _refused(name: str, why: str) -> PlanInvalid:
     return PlanInvalid(f"{name}: {why}", hint="yaoki plan import --help", defects=())
 
 
-def _sound(made: Imported, asked: Asked) -> list[Item]:
+def _sound(made: ImportedList, asked: ImportOptions) -> list[ImportedTask]:
     """Whatever would make the plan refused is told here, where the line is known."""
     kept = []
     for item in made.items[:ITEMS_MAX]:
         goal = _CONTROL.sub("�", item.goal)
         if (size := len(goal.encode())) > asked.text_bytes_max:
             limit = asked.text_bytes_max
-            made.lost(item.line, f"the words of {item.id} take {size} bytes; {limit} are allowed")
+            made.add_unreadable(
+                item.line, f"the words of {item.id} take {size} bytes; {limit} are allowed"
+            )
         elif not _NAME.fullmatch(item.id):
-            made.lost(item.line, f"{item.id[:80]!r} cannot be the name of a task")
+            made.add_unreadable(item.line, f"{item.id[:80]!r} cannot be the name of a task")
         else:
             kept.append(replace(item, goal=goal))
     if len(made.items) > ITEMS_MAX:
         over = made.items[ITEMS_MAX]
-        made.lost(over.line, f"more than {ITEMS_MAX} tasks; this is the first over the limit")
+        made.add_unreadable(
+            over.line, f"more than {ITEMS_MAX} tasks; this is the first over the limit"
+        )
     names = {item.id for item in kept}
     kept = [replace(one, needs=tuple(n for n in one.needs if n in names)) for one in kept]
     _refuse_circle(kept, made)
     return kept
 
 
-def _refuse_circle(items: list[Item], made: Imported) -> None:
-    found = circle({item.id: item.needs for item in items})
+def _refuse_circle(items: list[ImportedTask], made: ImportedList) -> None:
+    found = find_cycle({item.id: item.needs for item in items})
     if found:
         lines = {item.id: item.line for item in items}
         path = " needs ".join(found)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from yaoki.formats.imports.located_json import NotJson, Value, parsed
-from yaoki.formats.imports.model import Asked, Imported, Item, paragraphs
+from yaoki.formats.imports.located_json import LocatedValue, NotJson, parse_json
+from yaoki.formats.imports.model import ImportedList, ImportedTask, ImportOptions, join_paragraphs
 
 NAME = "github"
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -23,7 +23,7 @@ _NEEDS = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(rf"{_LINK}|({_REPO})?#(\d{{1,9}})", re.IGNORECASE)
-LOOK = "anybody may have written these words: read the plan before you run it"
+UNTRUSTED_WORDS_NOTE = "anybody may have written these words: read the plan before you run it"
 
 
 def looks_like(data: Any) -> bool:
@@ -35,51 +35,57 @@ def looks_like(data: Any) -> bool:
     )
 
 
-def read_issues(text: str, made: Imported, _: Asked) -> None:
+def read_issues(text: str, made: ImportedList, _: ImportOptions) -> None:
     try:
-        whole = parsed(text)
+        whole = parse_json(text)
     except NotJson as fault:
-        made.lost(fault.line, fault.why)
+        made.add_unreadable(fault.line, fault.reason)
         return
     listed = whole.get("issues") or whole
     if not isinstance(listed.data, list):
-        made.lost(1, "a list of issues is needed: gh issue list --json number,title,body,labels")
+        made.add_unreadable(
+            1, "a list of issues is needed: gh issue list --json number,title,body,labels"
+        )
         return
-    found: dict[int, Value] = {}
+    found: dict[int, LocatedValue] = {}
     closed: set[int] = set()
     for value in listed.elements():
         _sort(value, found, closed, made)
     for number, value in found.items():
         made.items.append(_item(number, value, set(found), closed, made))
     if made.items:
-        made.note(1, LOOK)
+        made.add_note(1, UNTRUSTED_WORDS_NOTE)
 
 
-def _sort(value: Value, found: dict[int, Value], closed: set[int], made: Imported) -> None:
+def _sort(
+    value: LocatedValue, found: dict[int, LocatedValue], closed: set[int], made: ImportedList
+) -> None:
     data = value.data
     number = data.get("number") if isinstance(data, dict) else None
     title = data.get("title") if isinstance(data, dict) else None
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        made.lost(value.line, "an issue without a number")
+        made.add_unreadable(value.line, "an issue without a number")
     elif not isinstance(title, str) or not title.strip():
-        made.lost(value.line, f"issue #{number} has no title")
+        made.add_unreadable(value.line, f"issue #{number} has no title")
     elif number in found or number in closed:
-        made.lost(value.line, f"issue #{number} is in the list already")
+        made.add_unreadable(value.line, f"issue #{number} is in the list already")
     elif "pull_request" in data:
-        made.leave(f"#{number} {title.strip()}"[:120], value.line, "a pull request")
+        made.add_skipped(f"#{number} {title.strip()}"[:120], value.line, "a pull request")
     elif str(data.get("state", "")).lower() == "closed" or data.get("closed") is True:
         closed.add(number)
-        made.leave(f"#{number} {title.strip()}"[:120], value.line, "closed")
+        made.add_skipped(f"#{number} {title.strip()}"[:120], value.line, "closed")
     else:
         found[number] = value
 
 
-def _item(number: int, value: Value, known: set[int], closed: set[int], made: Imported) -> Item:
+def _item(
+    number: int, value: LocatedValue, known: set[int], closed: set[int], made: ImportedList
+) -> ImportedTask:
     data = value.data
     body = data.get("body")
     said = _HIDDEN.sub("", body).replace("\r\n", "\n").strip() if isinstance(body, str) else ""
     labels = ", ".join(_labels(data.get("labels")))
-    goal = paragraphs(
+    goal = join_paragraphs(
         f"{data['title'].strip()} (issue #{number})",
         said,
         f"Labels: {labels}" if labels else "",
@@ -89,13 +95,13 @@ def _item(number: int, value: Value, known: set[int], closed: set[int], made: Im
     for repo, other in _asked(data, said):
         if repo and repo.lower() != own:
             words = f"issue #{number} waits for {repo}#{other}, which is not in this list"
-            made.note(value.line, f"{words}: taken as done")
+            made.add_note(value.line, f"{words}: taken as done")
         elif other in known and other != number:
             needs.append(f"issue-{other}")
         elif other != number and other not in closed:
             words = f"issue #{number} waits for #{other}, which is not in this list: taken as done"
-            made.note(value.line, words)
-    return Item(f"issue-{number}", goal, value.line, tuple(dict.fromkeys(needs)))
+            made.add_note(value.line, words)
+    return ImportedTask(f"issue-{number}", goal, value.line, tuple(dict.fromkeys(needs)))
 
 
 def _own(data: dict[str, Any]) -> str:

@@ -18,32 +18,32 @@ class NotJson(Exception):
 
     def __init__(self, line: int, why: str) -> None:
         super().__init__(why)
-        self.line, self.why = line, why
+        self.line, self.reason = line, why
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class LocatedValue:
     """A value in a text, and where it begins."""
 
     text: str
-    at: int
+    offset: int
     data: Any
 
     @property
     def line(self) -> int:
-        return bisect_left(_breaks(self.text), self.at) + 1
+        return bisect_left(_breaks(self.text), self.offset) + 1
 
-    def elements(self) -> Iterator[Value]:
+    def elements(self) -> Iterator[LocatedValue]:
         """The values of a list; none of anything else."""
         if isinstance(self.data, list) and self.data:
-            at = self.at + 1
+            at = self.offset + 1
             for _ in self.data:
                 at = _skip(self.text, at, _BLANKS + ",")
                 data, end = _DECODER.raw_decode(self.text, at)
-                yield Value(self.text, at, data)
+                yield LocatedValue(self.text, at, data)
                 at = end
 
-    def get(self, key: str) -> Value | None:
+    def get(self, key: str) -> LocatedValue | None:
         """A member of an object; of two with the same name the last, as JSON has it."""
         found = None
         for name, value in self.members():
@@ -51,19 +51,19 @@ class Value:
                 found = value
         return found
 
-    def members(self) -> Iterator[tuple[str, Value]]:
+    def members(self) -> Iterator[tuple[str, LocatedValue]]:
         if not isinstance(self.data, dict) or not self.data:
             return
-        at = _skip(self.text, self.at + 1, _BLANKS)
+        at = _skip(self.text, self.offset + 1, _BLANKS)
         while self.text[at] != "}":
             name, at = _DECODER.raw_decode(self.text, at)
             at = _skip(self.text, at, _BLANKS + ":")
             data, end = _DECODER.raw_decode(self.text, at)
-            yield name, Value(self.text, at, data)
+            yield name, LocatedValue(self.text, at, data)
             at = _skip(self.text, end, _BLANKS + ",")
 
 
-def parsed(text: str) -> Value:
+def parse_json(text: str) -> LocatedValue:
     """The whole text as one value; `NotJson` when it is none."""
     try:
         data = json.loads(text)
@@ -71,7 +71,7 @@ def parsed(text: str) -> Value:
         raise NotJson(error.lineno, f"this is no JSON: {error.msg.lower()}") from error
     except (ValueError, RecursionError) as error:
         raise NotJson(1, "nested too deep, or with a number that is too long") from error
-    return Value(text, _skip(text, 0, _BLANKS), data)
+    return LocatedValue(text, _skip(text, 0, _BLANKS), data)
 
 
 @lru_cache(maxsize=2)

@@ -12,7 +12,7 @@ TITLE_CHARS_MAX = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ImportOptions:
     """What the person says besides the file: which list in it, and whether order is a need."""
 
     tag: str = ""
@@ -21,7 +21,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ImportedTask:
     """One task to be; `line` is where it stands in the list."""
 
     id: str
@@ -33,16 +33,16 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class SkippedEntry:
     """What does not become a task, and why."""
 
     name: str
     line: int
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class ImportedPhase:
     """A group of tasks that waits for other groups."""
 
     id: str
@@ -51,32 +51,32 @@ class Phase:
 
 
 @dataclass(slots=True)
-class Imported:
+class ImportedList:
     """A list, read.  `unread` is what nobody understood, `notes` what is good to know."""
 
     form: str
     name: str
     goal: str = ""
-    items: list[Item] = field(default_factory=list)
-    phases: list[Phase] = field(default_factory=list)
-    left_out: list[LeftOut] = field(default_factory=list)
-    unread: list[tuple[int, str]] = field(default_factory=list)
+    items: list[ImportedTask] = field(default_factory=list)
+    phases: list[ImportedPhase] = field(default_factory=list)
+    skipped: list[SkippedEntry] = field(default_factory=list)
+    unreadable: list[tuple[int, str]] = field(default_factory=list)
     notes: list[tuple[int, str]] = field(default_factory=list)
 
-    def lost(self, line: int, why: str) -> None:
-        self.unread.append((line, why))
+    def add_unreadable(self, line: int, why: str) -> None:
+        self.unreadable.append((line, why))
 
-    def note(self, line: int, words: str) -> None:
+    def add_note(self, line: int, words: str) -> None:
         self.notes.append((line, words))
 
-    def leave(self, name: str, line: int, why: str) -> None:
-        self.left_out.append(LeftOut(name, line, why))
+    def add_skipped(self, name: str, line: int, why: str) -> None:
+        self.skipped.append(SkippedEntry(name, line, why))
 
-    def told(self, lines: list[tuple[int, str]]) -> list[str]:
+    def format_lines(self, lines: list[tuple[int, str]]) -> list[str]:
         return [f"{self.name}:{line}: {words}" for line, words in sorted(lines)]
 
 
-def slug(text: str, taken: set[str], fallback: str) -> str:
+def make_slug(text: str, taken: set[str], fallback: str) -> str:
     """A name that a task may have, made of its words; each only once."""
     plain = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     stem = plain[:NAME_CHARS_MAX].rstrip("-")
@@ -90,6 +90,6 @@ def slug(text: str, taken: set[str], fallback: str) -> str:
     return name
 
 
-def paragraphs(*parts: str) -> str:
+def join_paragraphs(*parts: str) -> str:
     """The parts that say something, a blank line between them."""
     return "\n\n".join(part.strip() for part in parts if part.strip())

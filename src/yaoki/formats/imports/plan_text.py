@@ -6,8 +6,8 @@ from typing import Any
 
 import yaml
 
-from yaoki.core.display import one_line, plain
-from yaoki.formats.imports.model import Imported, Item
+from yaoki.core.display import one_line, strip_terminal_codes
+from yaoki.formats.imports.model import ImportedList, ImportedTask
 
 LEFT_OUT_SHOWN = 200
 
@@ -30,7 +30,7 @@ def _text(dumper: yaml.SafeDumper, data: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def plan_text(made: Imported, goal: str = "") -> str:
+def plan_text(made: ImportedList, goal: str = "") -> str:
     """A plan that says where it comes from and what is not in it."""
     held: dict[str, Any] = {"goal": goal or made.goal or f"What stands in {made.name}"}
     if made.phases:
@@ -48,18 +48,18 @@ def plan_text(made: Imported, goal: str = "") -> str:
     return "".join(f"# {line}\n" for line in _comments(made)) + dumped
 
 
-def _comments(made: Imported) -> list[str]:
+def _comments(made: ImportedList) -> list[str]:
     lines = [f"Imported from {_line(made.name)} ({made.form}) by yaoki plan import."]
     lines.append(
         "Agents and checks are those of yaoki.toml; add agent: or checks: to a task as needed."
     )
-    shown = made.left_out[:LEFT_OUT_SHOWN]
+    shown = made.skipped[:LEFT_OUT_SHOWN]
     if shown:
         lines.append("Left out:")
-        lines += [f"  line {one.line}, {one.why}: {_line(one.name)}" for one in shown]
-    if more := len(made.left_out) - len(shown):
+        lines += [f"  line {one.line}, {one.reason}: {_line(one.name)}" for one in shown]
+    if more := len(made.skipped) - len(shown):
         lines.append(f"  and {more} more")
-    unread = made.unread[:LEFT_OUT_SHOWN]
+    unread = made.unreadable[:LEFT_OUT_SHOWN]
     if unread:
         lines.append("Left out, for it was not understood:")
         lines += [f"  line {line}: {_line(words)}" for line, words in sorted(unread)]
@@ -67,10 +67,10 @@ def _comments(made: Imported) -> list[str]:
 
 
 def _line(text: str) -> str:
-    return one_line(plain(text), 120)
+    return one_line(strip_terminal_codes(text), 120)
 
 
-def _task(item: Item) -> dict[str, Any]:
+def _task(item: ImportedTask) -> dict[str, Any]:
     held: dict[str, Any] = {"id": item.id, "goal": item.goal}
     if item.needs:
         held["needs"] = list(item.needs)

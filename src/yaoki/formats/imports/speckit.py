@@ -10,8 +10,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from yaoki.formats.imports.boxes import Box, Sheet, every, read_sheet
-from yaoki.formats.imports.model import Asked, Imported, Item, Phase, paragraphs, slug
+from yaoki.formats.imports.checkboxes import Checkbox, ChecklistDocument, flatten, read_checkboxes
+from yaoki.formats.imports.model import (
+    ImportedList,
+    ImportedPhase,
+    ImportedTask,
+    ImportOptions,
+    join_paragraphs,
+    make_slug,
+)
 
 NAME = "spec-kit"
 TASK = re.compile(r"\[?(T\d{1,6}[a-z]?)\]?[ \t]+(.*)")
@@ -33,13 +40,13 @@ RANGE_MAX = 1_000
 
 
 @dataclass(slots=True)
-class _Part:
+class _SpeckitPhase:
     """One phase: its tasks in order, each with the sub-heading it stands under."""
 
     title: str
     story: bool
     told: str
-    tasks: list[tuple[Item, bool, str]] = field(default_factory=list)
+    tasks: list[tuple[ImportedTask, bool, str]] = field(default_factory=list)
     id: str = ""
 
 
@@ -47,8 +54,8 @@ def looks_like(text: str) -> bool:
     return bool(re.search(r"^[ \t]*[-*][ \t]+\[[ xX]\][ \t]+\[?T\d+\b", text, re.MULTILINE))
 
 
-def read_speckit(text: str, made: Imported, _: Asked) -> None:
-    sheet = read_sheet(text, made)
+def read_speckit(text: str, made: ImportedList, _: ImportOptions) -> None:
+    sheet = read_checkboxes(text, made)
     if sheet is None:
         return
     made.goal = re.sub(r"^tasks?[ \t]*:[ \t]*", "", sheet.title, flags=re.IGNORECASE)
@@ -57,57 +64,59 @@ def read_speckit(text: str, made: Imported, _: Asked) -> None:
     _order(parts, made, done)
 
 
-def _parts(sheet: Sheet, made: Imported, done: set[str]) -> list[_Part]:
-    parts: dict[tuple[tuple[int, str], ...], _Part] = {}
+def _parts(sheet: ChecklistDocument, made: ImportedList, done: set[str]) -> list[_SpeckitPhase]:
+    parts: dict[tuple[tuple[int, str], ...], _SpeckitPhase] = {}
     seen: dict[str, int] = {}
     for box in _numbered(sheet.boxes, made):
         found = TASK.fullmatch(box.words)
         assert found
         if found[1] in seen:
-            made.lost(box.line, f"{found[1]} stands in line {seen[found[1]]} already")
+            made.add_unreadable(box.line, f"{found[1]} stands in line {seen[found[1]]} already")
         else:
             seen[found[1]] = box.line
             _take(box, found, parts, made, sheet, done)
     return list(parts.values())
 
 
-def _numbered(boxes: Sequence[Box], made: Imported) -> Iterator[Box]:
+def _numbered(boxes: Sequence[Checkbox], made: ImportedList) -> Iterator[Checkbox]:
     """The boxes with a number; those without, below such a one, are steps of it."""
     for box in boxes:
         if TASK.fullmatch(box.words) is None:
-            made.lost(box.line, f"a box without a number (T001): {box.words[:80]}")
-            yield from _numbered(box.inside, made)
+            made.add_unreadable(box.line, f"a box without a number (T001): {box.words[:80]}")
+            yield from _numbered(box.children, made)
             continue
-        steps = [one for one in every(box.inside) if TASK.fullmatch(one.words) is None]
+        steps = [one for one in flatten(box.children) if TASK.fullmatch(one.words) is None]
         if box.done:
             for one in steps:
-                made.leave(one.words[:120], one.line, f"a step of {box.words[:40]}, which is done")
-        box.below += [f"- [{'x' if one.done else ' '}] {one.words}" for one in steps]
+                made.add_skipped(
+                    one.words[:120], one.line, f"a step of {box.words[:40]}, which is done"
+                )
+        box.lines_below += [f"- [{'x' if one.done else ' '}] {one.words}" for one in steps]
         yield box
-        yield from (one for one in every(box.inside) if one not in steps)
+        yield from (one for one in flatten(box.children) if one not in steps)
 
 
 def _take(
-    box: Box,
+    box: Checkbox,
     found: re.Match[str],
-    parts: dict[tuple[tuple[int, str], ...], _Part],
-    made: Imported,
-    sheet: Sheet,
+    parts: dict[tuple[tuple[int, str], ...], _SpeckitPhase],
+    made: ImportedList,
+    sheet: ChecklistDocument,
     done: set[str],
 ) -> None:
     labels, words = _labels(found[2])
-    heads = tuple(head for head in box.heads if head[0] <= 2)
+    heads = tuple(head for head in box.headings if head[0] <= 2)
     title = heads[-1][1] if heads and heads[-1][0] == 2 else ""
     story = bool(_STORY.search(title)) or (not title and any(one != "P" for one in labels))
-    part = parts.setdefault(heads, _Part(title, story, _told(heads, sheet)))
+    part = parts.setdefault(heads, _SpeckitPhase(title, story, _told(heads, sheet)))
     if box.done:
         done.add(found[1])
-        made.leave(f"{found[1]} {words}"[:120], box.line, "done")
+        made.add_skipped(f"{found[1]} {words}"[:120], box.line, "done")
         return
-    head = box.heads[-1][1] if box.heads and box.heads[-1][0] > 2 else ""
+    head = box.headings[-1][1] if box.headings and box.headings[-1][0] > 2 else ""
     about = " — ".join(one for one in (part.title, head) if one)
-    goal = paragraphs(words, box.details, f"Part of: {about}" if about else "", part.told)
-    item = Item(found[1], goal, box.line, needs=tuple(_named(box.words, found[1])))
+    goal = join_paragraphs(words, box.details, f"Part of: {about}" if about else "", part.told)
+    item = ImportedTask(found[1], goal, box.line, needs=tuple(_named(box.words, found[1])))
     part.tasks.append((item, "P" in labels, head))
 
 
@@ -131,7 +140,7 @@ def _named(words: str, own: str) -> Iterator[str]:
         yield from (name for name in _ID.findall(said) if name != own)
 
 
-def _told(heads: tuple[tuple[int, str], ...], sheet: Sheet) -> str:
+def _told(heads: tuple[tuple[int, str], ...], sheet: ChecklistDocument) -> str:
     """Goal, independent test and checkpoint of a phase: what counts as done."""
     below = (held for at, held in sheet.prose.items() if at[: len(heads)] == heads)
     lines = [line.text.strip() for held in below for line in held]
@@ -142,21 +151,21 @@ def _told(heads: tuple[tuple[int, str], ...], sheet: Sheet) -> str:
 # ------------------------------------------------------------------ who waits for whom
 
 
-def _order(parts: Sequence[_Part], made: Imported, done: set[str]) -> None:
+def _order(parts: Sequence[_SpeckitPhase], made: ImportedList, done: set[str]) -> None:
     open_ = [part for part in parts if part.tasks]
     taken: set[str] = set()
     for number, part in enumerate(open_, start=1):
-        part.id = slug(part.title, taken, f"phase-{number}")
+        part.id = make_slug(part.title, taken, f"phase-{number}")
     phased = len(open_) > 1
     for at, part in enumerate(open_):
         if phased:
-            made.phases.append(Phase(part.id, part.title, tuple(_before(open_, at))))
+            made.phases.append(ImportedPhase(part.id, part.title, tuple(_before(open_, at))))
         made.items += _chained(part, part.id if phased else "")
     known = {item.id for item in made.items}
     made.items = [_known(item, known, done, made) for item in made.items]
 
 
-def _before(parts: Sequence[_Part], at: int) -> Iterator[str]:
+def _before(parts: Sequence[_SpeckitPhase], at: int) -> Iterator[str]:
     """A story waits for what stands before the stories; the rest for all since the last rest."""
     for earlier in reversed(parts[:at]):
         if parts[at].story and earlier.story:
@@ -166,9 +175,9 @@ def _before(parts: Sequence[_Part], at: int) -> Iterator[str]:
             return
 
 
-def _chained(part: _Part, phase: str) -> Iterator[Item]:
+def _chained(part: _SpeckitPhase, phase: str) -> Iterator[ImportedTask]:
     """Neighbours with [P] under one heading are a batch; a batch waits for the one before it."""
-    batches: list[tuple[bool, str, list[Item]]] = []
+    batches: list[tuple[bool, str, list[ImportedTask]]] = []
     for item, parallel, head in part.tasks:
         if parallel and batches and batches[-1][0] and batches[-1][1] == head:
             batches[-1][2].append(item)
@@ -181,9 +190,11 @@ def _chained(part: _Part, phase: str) -> Iterator[Item]:
         before = tuple(item.id for item in items)
 
 
-def _known(item: Item, known: set[str], done: set[str], made: Imported) -> Item:
+def _known(item: ImportedTask, known: set[str], done: set[str], made: ImportedList) -> ImportedTask:
     """What is done holds nobody up; what nobody knows is told."""
     for name in item.needs:
         if name not in known and name not in done:
-            made.lost(item.line, f"the need of {item.id} for {name}, which is not in this list")
+            made.add_unreadable(
+                item.line, f"the need of {item.id} for {name}, which is not in this list"
+            )
     return replace(item, needs=tuple(name for name in item.needs if name in known))

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from yaoki.formats.imports.located_json import NotJson, Value, parsed
-from yaoki.formats.imports.model import Asked, Imported, Item, paragraphs
+from yaoki.formats.imports.located_json import LocatedValue, NotJson, parse_json
+from yaoki.formats.imports.model import ImportedList, ImportedTask, ImportOptions, join_paragraphs
 
 NAME = "task-master"
 DONE = frozenset(("done", "completed"))
 OPEN = frozenset(("pending", "in-progress", "in_progress", "review", "blocked", ""))
-ASIDE = frozenset(("deferred", "cancelled", "canceled"))
+SKIPPED_STATES = frozenset(("deferred", "cancelled", "canceled"))
 PRIORITIES = {"critical": 20, "high": 10, "medium": 0, "low": -10}
 
 
@@ -24,7 +24,7 @@ class _Task:
     """One task or subtask of the list; `key` is how others name it: `2`, `2.1`."""
 
     key: str
-    value: Value
+    value: LocatedValue
     status: str
     title: str
     above: _Task | None = None
@@ -60,11 +60,11 @@ def _listed(held: Any) -> bool:
     )
 
 
-def read_taskmaster(text: str, made: Imported, asked: Asked) -> None:
+def read_taskmaster(text: str, made: ImportedList, asked: ImportOptions) -> None:
     try:
-        whole = parsed(text)
+        whole = parse_json(text)
     except NotJson as fault:
-        made.lost(fault.line, fault.why)
+        made.add_unreadable(fault.line, fault.reason)
         return
     listed = _chosen(whole, made, asked)
     if listed is None:
@@ -75,7 +75,7 @@ def read_taskmaster(text: str, made: Imported, asked: Asked) -> None:
         _take(task, known, made)
 
 
-def _chosen(whole: Value, made: Imported, asked: Asked) -> Value | None:
+def _chosen(whole: LocatedValue, made: ImportedList, asked: ImportOptions) -> LocatedValue | None:
     """The list of the tag that is asked for; `master` is Task Master's own default."""
     tags = {name: held for name, held in whole.members() if isinstance(held.data, dict)}
     tags = {name: held for name, held in tags.items() if isinstance(held.data.get("tasks"), list)}
@@ -85,16 +85,20 @@ def _chosen(whole: Value, made: Imported, asked: Asked) -> Value | None:
     name = asked.tag or ("master" if "master" in tags else next(iter(tags), ""))
     if name not in tags:
         there = ", ".join(tags) or "none"
-        made.lost(1, f"there is no list of tasks under {name or 'tasks'!r}; tags: {there}")
+        made.add_unreadable(
+            1, f"there is no list of tasks under {name or 'tasks'!r}; tags: {there}"
+        )
         return None
     others = [tag for tag in tags if tag != name]
     if others and not asked.tag:
-        made.note(tags[name].line, f"read the tag {name}; --tag names another: {', '.join(others)}")
+        made.add_note(
+            tags[name].line, f"read the tag {name}; --tag names another: {', '.join(others)}"
+        )
     made.goal = _project(tags[name]) or ("" if name == "master" else name)
     return tags[name].get("tasks")
 
 
-def _project(value: Value) -> str:
+def _project(value: LocatedValue) -> str:
     for key in ("metadata", "meta"):
         held = value.data.get(key)
         for name in ("projectName", "description"):
@@ -103,12 +107,12 @@ def _project(value: Value) -> str:
     return ""
 
 
-def _tasks(listed: Value, made: Imported, above: _Task | None = None) -> list[_Task]:
+def _tasks(listed: LocatedValue, made: ImportedList, above: _Task | None = None) -> list[_Task]:
     found: dict[str, _Task] = {}
     for value in listed.elements():
         task = _task(value, made, above)
         if task is not None and task.key in found:
-            made.lost(value.line, f"task {task.key} is in the list already")
+            made.add_unreadable(value.line, f"task {task.key} is in the list already")
         elif task is not None:
             found[task.key] = task
             inside = value.get("subtasks") if above is None else None
@@ -117,46 +121,48 @@ def _tasks(listed: Value, made: Imported, above: _Task | None = None) -> list[_T
     return list(found.values())
 
 
-def _task(value: Value, made: Imported, above: _Task | None) -> _Task | None:
+def _task(value: LocatedValue, made: ImportedList, above: _Task | None) -> _Task | None:
     data = value.data
     name = data.get("id") if isinstance(data, dict) else None
     if not isinstance(name, int | str) or isinstance(name, bool) or not str(name).strip():
-        made.lost(value.line, "a task without an id")
+        made.add_unreadable(value.line, "a task without an id")
         return None
     key = str(name).strip()
     if above is not None:
         key = f"{above.key}.{key.removeprefix(f'{above.key}.')}"
     title = data.get("title")
     if not isinstance(title, str) or not title.strip():
-        made.lost(value.line, f"task {key} has no title")
+        made.add_unreadable(value.line, f"task {key} has no title")
         return None
     status = data.get("status", "")
     task = _Task(key, value, str(status).strip().lower(), title.strip(), above)
-    if task.status not in DONE | OPEN | ASIDE:
-        made.lost(value.line, f"task {key} has the status {str(status)[:40]!r}, which is not known")
+    if task.status not in DONE | OPEN | SKIPPED_STATES:
+        made.add_unreadable(
+            value.line, f"task {key} has the status {str(status)[:40]!r}, which is not known"
+        )
         return None
     return task
 
 
-def _take(task: _Task, known: dict[str, _Task], made: Imported) -> None:
+def _take(task: _Task, known: dict[str, _Task], made: ImportedList) -> None:
     for one in (task, *task.inside):
         if not one.open:
-            made.leave(f"{one.key} {one.title}"[:120], one.value.line, one.status)
+            made.add_skipped(f"{one.key} {one.title}"[:120], one.value.line, one.status)
     if task.open:
         made.items += [_item(one, known, made) for one in task.works]
     else:
         for one in task.inside:
             if one.open:
                 words = f"subtask {one.key} is open, and task {task.key} is {task.status}"
-                made.note(one.value.line, words)
+                made.add_note(one.value.line, words)
                 made.items.append(_item(one, known, made))
 
 
-def _item(task: _Task, known: dict[str, _Task], made: Imported) -> Item:
+def _item(task: _Task, known: dict[str, _Task], made: ImportedList) -> ImportedTask:
     needs = dict.fromkeys(name for one in _frames(task) for name in _needs(one, known, made))
     whole = task.above or task
     priority = PRIORITIES.get((task.text("priority") or whole.text("priority")).lower(), 0)
-    return Item(_id(task), _goal(task), task.value.line, tuple(needs), priority)
+    return ImportedTask(_id(task), _goal(task), task.value.line, tuple(needs), priority)
 
 
 def _frames(task: _Task) -> list[_Task]:
@@ -173,16 +179,16 @@ def _goal(task: _Task) -> str:
         parts += [f"Part of: {frame.title}. {frame.text('description')}", frame.text("details")]
         whole = frame.text("testStrategy")
         parts += [f"How the whole is tested: {whole}" if whole else ""]
-    return paragraphs(*parts)
+    return join_paragraphs(*parts)
 
 
-def _needs(task: _Task, known: dict[str, _Task], made: Imported) -> list[str]:
+def _needs(task: _Task, known: dict[str, _Task], made: ImportedList) -> list[str]:
     """The ids of who does the work that it depends on."""
     held = task.value.get("dependencies")
     if held is None or held.data is None:
         return []
     if not isinstance(held.data, list):
-        made.lost(held.line, f"the dependencies of task {task.key} are no list")
+        made.add_unreadable(held.line, f"the dependencies of task {task.key} are no list")
         return []
     found: list[str] = []
     for value in held.elements():
@@ -190,7 +196,7 @@ def _needs(task: _Task, known: dict[str, _Task], made: Imported) -> list[str]:
         if other is None:
             words = f"task {task.key} depends on {value.data!r}, which is not in this list"
             _once(made, value.line, words)
-        elif other.status in ASIDE:
+        elif other.status in SKIPPED_STATES:
             _once(made, value.line, f"task {task.key} depends on {other.key}: {other.status}")
         elif other.open and other is not task:
             found += [_id(one) for one in other.works if one is not task]
@@ -203,10 +209,10 @@ def _other(task: _Task, name: str, known: dict[str, _Task]) -> _Task | None:
     return sister or known.get(name)
 
 
-def _once(made: Imported, line: int, words: str) -> None:
+def _once(made: ImportedList, line: int, words: str) -> None:
     """A frame is asked for each of its subtasks."""
-    if (line, words) not in made.unread:
-        made.lost(line, words)
+    if (line, words) not in made.unreadable:
+        made.add_unreadable(line, words)
 
 
 def _id(task: _Task) -> str:

@@ -13,49 +13,51 @@ from typing import Any, BinaryIO
 
 from yaoki.core.settings.settings import Settings
 from yaoki.errors import PlanInvalid, SettingsInvalid
-from yaoki.formats.plan.value import Asked, Known, Plan
+from yaoki.formats.plan.plan import Plan, PlanEnvironment, PromptRequirements
 
 __all__ = [
-    "Asked",
-    "Known",
     "Plan",
+    "PlanEnvironment",
+    "PromptRequirements",
     "check_settings",
     "load_plan",
     "parse_plan",
     "plan_schema",
     "read_document",
-    "text_in",
-    "text_of",
+    "read_plan_file",
+    "read_plan_stream",
 ]
 
-NOTHING = Known()
+EMPTY_ENVIRONMENT = PlanEnvironment()
 
 
-def load_plan(path: Path, settings: Settings, known: Known = NOTHING) -> Plan:
+def load_plan(
+    path: Path, settings: Settings, environment: PlanEnvironment = EMPTY_ENVIRONMENT
+) -> Plan:
     """The plan in a file; `PlanInvalid` names everything that is wrong with it."""
-    return parse_plan(text_of(path), str(path), settings, known)
+    return parse_plan(read_plan_file(path), str(path), settings, environment)
 
 
 def read_document(text: str, name: str) -> tuple[Any, list[str]]:
     """Plain data of YAML or JSON, and what is wrong with it as it stands."""
-    from yaoki.formats.plan.source import read
+    from yaoki.formats.plan.source import read_plan_data
 
-    data, defects = read(text, name)
+    data, defects = read_plan_data(text, name)
     return data, list(defects.lines())
 
 
-def text_of(path: Path) -> str:
+def read_plan_file(path: Path) -> str:
     """The text of a plan in a file."""
     try:
         with path.open("rb") as file:
-            return text_in(file, str(path))
+            return read_plan_stream(file, str(path))
     except OSError as fault:
         reason = (fault.strerror or str(fault)).lower()
         look = f"look what is there: ls -l {shlex.quote(str(path.parent))}"
         raise PlanInvalid(f"{path} cannot be read: {reason}", hint=look) from fault
 
 
-def text_in(stream: BinaryIO, name: str) -> str:
+def read_plan_stream(stream: BinaryIO, name: str) -> str:
     """The text of a plan, within its bound; `name` stands before each defect."""
     from yaoki.formats.plan.source import BYTES_MAX
 
@@ -71,30 +73,34 @@ def text_in(stream: BinaryIO, name: str) -> str:
         raise _refused(name, [defect]) from fault
 
 
-def parse_plan(text: str, name: str, settings: Settings, known: Known = NOTHING) -> Plan:
+def parse_plan(
+    text: str, name: str, settings: Settings, environment: PlanEnvironment = EMPTY_ENVIRONMENT
+) -> Plan:
     """The plan in a text, native, a steps registry, or by its name a playbook; `name` stands
     before each defect.
     """
-    from yaoki.formats.plan.build import build
+    from yaoki.formats.plan.build import build_plan
     from yaoki.formats.plan.native import read_native
-    from yaoki.formats.plan.source import read
+    from yaoki.formats.plan.source import read_plan_data
     from yaoki.formats.playbook import is_markdown, read_markdown, read_playbook
-    from yaoki.formats.registry import read_registry, recognised
+    from yaoki.formats.registry import is_registry, read_registry
 
     markdown = is_markdown(name)
-    raw, defects = read_markdown(text, name) if markdown else read(text, name)
-    if raw is None and not defects.found:
-        defects.note((), "the plan is empty", (1, 1))
+    raw, defects = read_markdown(text, name) if markdown else read_plan_data(text, name)
+    if raw is None and not defects.entries:
+        defects.add_at((), "the plan is empty", (1, 1))
     if raw is None:
-        raise _refused(name, defects.lines(), len(defects.found))
+        raise _refused(name, defects.lines(), len(defects.entries))
     foreign = read_playbook if markdown else read_registry
-    form = foreign if markdown or recognised(raw) else read_native
-    made = form(raw, settings, defects, known)
-    prompts = known.prompts(made.asked)
-    below = made.draft.below
-    if number := len(defects.found) + len(below.found) + len(prompts):
+    form = foreign if markdown or is_registry(raw) else read_native
+    made = form(raw, settings, defects, environment)
+    prompts = environment.prompt_defects(made.prompt_requirements)
+    below = made.draft.settings_defects
+    if number := len(defects.entries) + len(below.entries) + len(prompts):
         raise _refused(name, (*defects.lines(), *below.lines(), *prompts), number)
-    return made.finish(replace(build(made.draft, text), asked=made.asked))
+    return made.finish(
+        replace(build_plan(made.draft, text), prompt_requirements=made.prompt_requirements)
+    )
 
 
 def _refused(name: str, lines: Sequence[str], number: int = 1) -> PlanInvalid:
@@ -112,18 +118,23 @@ def _counted(number: int) -> str:
 def check_settings(settings: Settings) -> None:
     """Refuse agents and checks of the settings that no plan could use."""
     from yaoki.formats.plan.defects import Defects
-    from yaoki.formats.plan.draft import draft
-    from yaoki.formats.plan.rules import judge
+    from yaoki.formats.plan.draft import make_draft
+    from yaoki.formats.plan.rules import judge_plan
 
-    made = draft({}, settings, Defects(""))
-    judge(made)
-    if made.below.found:
-        sentence = f"{settings.source}: {_counted(len(made.below.found))}, nothing was started"
-        raise SettingsInvalid(sentence, hint=f"mend {settings.source}", defects=made.below.lines())
+    made = make_draft({}, settings, Defects(""))
+    judge_plan(made)
+    if made.settings_defects.entries:
+        sentence = (
+            f"{settings.source}: {_counted(len(made.settings_defects.entries))}, "
+            f"nothing was started"
+        )
+        raise SettingsInvalid(
+            sentence, hint=f"mend {settings.source}", defects=made.settings_defects.lines()
+        )
 
 
 def plan_schema() -> dict[str, Any]:
     """The shape of a plan as JSON Schema, in words that draft 7 knows."""
-    from yaoki.formats.plan.schema import schema
+    from yaoki.formats.plan.schema import build_schema
 
-    return schema()
+    return build_schema()

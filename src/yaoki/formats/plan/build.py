@@ -11,30 +11,30 @@ from yaoki.core.model import (
     AgentSpec,
     Catalogue,
     CheckSpec,
-    Continuous,
-    Fill,
+    ContinuousMode,
     OnFailure,
-    Policy,
-    Spec,
+    PlanningBrief,
+    RetryPolicy,
     TaskKind,
+    TaskSpec,
 )
-from yaoki.core.settings.settings import policy
-from yaoki.formats.plan.draft import Draft, Placed
-from yaoki.formats.plan.limits import hang_of, retry_of, timeout_of
+from yaoki.core.settings.settings import build_retry_policy
+from yaoki.formats.plan.draft import Draft, PlacedTask
+from yaoki.formats.plan.limits import task_hang, task_retry, task_timeout
 from yaoki.formats.plan.model import AgentModel, CheckModel, TaskModel
-from yaoki.formats.plan.order import needs_of
-from yaoki.formats.plan.value import Plan
+from yaoki.formats.plan.order import collect_needs
+from yaoki.formats.plan.plan import Plan
 
 # Every other check is a command.
-WAYS = ("file", "git", "judge", "python")
+CHECK_WAYS = ("file", "git", "judge", "python")
 CHECK_TIMEOUT = timedelta(minutes=10)
 PLAN_RETRIES = 2
 _OVERRIDES = ("retry", "max_iterations", "budget")
 
 
-def build(draft: Draft, source: str) -> Plan:
+def build_plan(draft: Draft, source: str) -> Plan:
     catalogue = Catalogue(_checks(draft), _agents(draft), _policies(draft))
-    needs = needs_of(draft)
+    needs = collect_needs(draft)
     return Plan(
         goal=draft.plan.goal.strip(),
         base=draft.plan.base,
@@ -44,8 +44,8 @@ def build(draft: Draft, source: str) -> Plan:
         source=source,
         priority=draft.plan.priority,
         language=_language(draft),
-        planner=tuple(draft.planners),
-        chain=tuple(draft.plan.agent or draft.settings.agent),
+        planner_agents=tuple(draft.planners),
+        default_agents=tuple(draft.plan.agent or draft.settings.agent),
         budget=_given(draft.plan.budget),
         continuous=_continuous(draft),
     )
@@ -55,20 +55,20 @@ def _given(budget: BaseModel) -> dict[str, float]:
     return {name: float(getattr(budget, name)) for name in sorted(budget.model_fields_set)}
 
 
-def _continuous(draft: Draft) -> Continuous | None:
+def _continuous(draft: Draft) -> ContinuousMode | None:
     asked = draft.plan.continuous
-    if not draft.plan.given("continuous"):
+    if not draft.plan.is_given("continuous"):
         return None
-    return Continuous(asked.max_iterations, asked.max_failures, asked.pause_on_failure)
+    return ContinuousMode(asked.max_iterations, asked.max_failures, asked.pause_on_failure)
 
 
 def _language(draft: Draft) -> str:
-    return draft.plan.language if draft.plan.given("language") else draft.settings.language
+    return draft.plan.language if draft.plan.is_given("language") else draft.settings.language
 
 
 def _checks(draft: Draft) -> dict[str, CheckSpec]:
     """The checks in use, in the order in which they were declared."""
-    used = set(draft.checks) if draft.open_ended else set(draft.plan.done_when)
+    used = set(draft.checks) if draft.is_open_ended else set(draft.plan.done_when)
     for placed in draft.tasks:
         used.update(draft.checks_of(placed.task))
     return {name: _judged(draft, name, c) for name, c in draft.checks.items() if name in used}
@@ -83,28 +83,28 @@ def _judged(draft: Draft, name: str, check: CheckModel) -> CheckSpec:
 def _agents(draft: Draft) -> dict[str, AgentSpec]:
     used = {name for placed in draft.tasks for name in draft.chain_of(placed.task)}
     used.update((*draft.planners, *draft.plan.agent, *draft.settings.agent))
-    used = set(draft.agents) if draft.open_ended else used
+    used = set(draft.agents) if draft.is_open_ended else used
     used.update(check.agent.name for check in _checks(draft).values() if check.agent)
     return {name: agent_spec(name, a) for name, a in draft.agents.items() if name in used}
 
 
-def _policies(draft: Draft) -> dict[str, Policy]:
+def _policies(draft: Draft) -> dict[str, RetryPolicy]:
     """The settings' rules, and those of each task that has its own."""
     own = {
-        f"task:{placed.task.id}": policy(
-            retry_of(draft, placed.task), draft.settings.limits, draft.settings.escalate
+        f"task:{placed.task.id}": build_retry_policy(
+            task_retry(draft, placed.task), draft.settings.limits, draft.settings.escalate
         )
         for placed in draft.tasks
-        if any(placed.task.given(key) for key in _OVERRIDES)
+        if any(placed.task.is_given(key) for key in _OVERRIDES)
     }
-    return {"default": draft.settings.policy, **own}
+    return {"default": draft.settings.retry_policy, **own}
 
 
 def check_spec(name: str, check: CheckModel) -> CheckSpec:
     asked = {"exists", "absent", "contains", "matches"} & check.file.model_fields_set
     return CheckSpec(
         name=name,
-        type=next((way for way in WAYS if check.given(way)), "command"),
+        type=next((way for way in CHECK_WAYS if check.is_given(way)), "command"),
         argv=tuple(check.run),
         shell=check.shell,
         path=check.file.path,
@@ -144,7 +144,7 @@ def agent_spec(name: str, agent: AgentModel) -> AgentSpec:
 
 def _specs(
     draft: Draft, catalogue: Catalogue, needs: dict[str, tuple[str, ...]]
-) -> tuple[Spec, ...]:
+) -> tuple[TaskSpec, ...]:
     """A run that may end without a group may end without its parts."""
     specs = tuple(_spec(draft, placed, catalogue, needs) for placed in draft.tasks)
     optional = {spec.name for spec in specs if spec.kind is TaskKind.GROUP and not spec.required}
@@ -154,10 +154,10 @@ def _specs(
 
 
 def _spec(
-    draft: Draft, placed: Placed, catalogue: Catalogue, needs: dict[str, tuple[str, ...]]
-) -> Spec:
+    draft: Draft, placed: PlacedTask, catalogue: Catalogue, needs: dict[str, tuple[str, ...]]
+) -> TaskSpec:
     task = placed.task
-    return Spec(
+    return TaskSpec(
         name=task.id,
         goal=(task.goal or task.prompt).strip(),
         kind=TaskKind(task.kind),
@@ -167,8 +167,8 @@ def _spec(
         scope=tuple(task.scope),
         priority=task.priority,
         required=task.required,
-        timeout=timeout_of(draft, task),
-        hang=hang_of(draft, task),
+        timeout=task_timeout(draft, task),
+        hang=task_hang(draft, task),
         policy=_policy(task, catalogue),
         setup=tuple(tuple(words) for words in (*draft.plan.setup, *task.setup)),
         setup_inputs=(*draft.plan.setup_inputs, *task.setup_inputs),
@@ -177,19 +177,19 @@ def _spec(
         fixes=tuple(task.fixes),
         allow_mass_deletion=task.allow_mass_deletion,
         allow_weaker_tests=task.allow_weaker_tests,
-        quality=tuple(task.quality if task.given("quality") else draft.plan.quality),
+        quality=tuple(task.quality if task.is_given("quality") else draft.plan.quality),
         phase=placed.phase,
         language=_language(draft),
         budget={**draft.settings.budget.task, **_given(task.budget)},
         group=placed.group,
         atomic=task.atomic,
         partial=_partial(draft, task),
-        fill=_fill(placed),
+        planning_brief=_fill(placed),
         tags=tuple(sorted(set(task.tags))),
     )
 
 
-def _policy(task: TaskModel, catalogue: Catalogue) -> Policy:
+def _policy(task: TaskModel, catalogue: Catalogue) -> RetryPolicy:
     """A planner's bad answer goes back at most twice."""
     usual = catalogue.policies.get(f"task:{task.id}", catalogue.policies["default"])
     if task.kind != "plan":
@@ -201,15 +201,17 @@ def _policy(task: TaskModel, catalogue: Catalogue) -> Policy:
 def _partial(draft: Draft, task: TaskModel) -> bool:
     if task.kind != "group" or task.atomic:
         return False
-    return task.partial if task.given("partial") else draft.settings.recovery.partial_commit_enabled
+    return (
+        task.partial if task.is_given("partial") else draft.settings.recovery.partial_commit_enabled
+    )
 
 
-def _fill(placed: Placed) -> Fill | None:
+def _fill(placed: PlacedTask) -> PlanningBrief | None:
     task = placed.task
     if task.kind != "plan":
         return None
     deferred = task.id == f"fill-{placed.phase}"
-    return Fill(
+    return PlanningBrief(
         role="phase" if deferred else "task",
         phase=placed.phase,
         tasks_max=task.constraints.max_tasks,

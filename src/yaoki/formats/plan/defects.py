@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from yaoki.core.nearest import nearest
 from yaoki.core.settings.settings import Settings
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 Position = tuple[int, int]
 
 SHOWN_MAX = 1_000
@@ -27,58 +27,58 @@ class Defects:
     """
 
     name: str
-    positions: dict[Path, Position] = field(default_factory=dict)
-    keys: dict[Path, Position] = field(default_factory=dict)
-    found: list[tuple[Position, str]] = field(default_factory=list)
-    broken: set[Path] = field(default_factory=set)
+    positions: dict[KeyPath, Position] = field(default_factory=dict)
+    keys: dict[KeyPath, Position] = field(default_factory=dict)
+    entries: list[tuple[Position, str]] = field(default_factory=list)
+    broken_paths: set[KeyPath] = field(default_factory=set)
 
-    def add(self, path: Path, reason: str, *, at: Position | None = None) -> None:
+    def add(self, path: KeyPath, reason: str, *, at: Position | None = None) -> None:
         """Note a defect, unless the path or one above it is broken already."""
-        if not any(path[:length] in self.broken for length in range(len(path) + 1)):
-            self.note(path, reason, at or self.place(path))
+        if not any(path[:length] in self.broken_paths for length in range(len(path) + 1)):
+            self.add_at(path, reason, at or self.position_of(path))
 
-    def misshapen(self, path: Path, reason: str) -> None:
+    def add_misshapen(self, path: KeyPath, reason: str) -> None:
         """Note a defect and ask no more of this path."""
         self.add(path, reason)
-        self.broken.add(path)
+        self.broken_paths.add(path)
 
-    def unknown_key(self, path: Path, known: Iterable[str]) -> None:
+    def add_unknown_key(self, path: KeyPath, known: Iterable[str]) -> None:
         """Note a key nobody knows.  The one that was meant is broken with it: it is not missing."""
-        meant = self.meant(str(path[-1]), known)
+        meant = self.closest_name(str(path[-1]), known)
         near = f"; did you mean {meant!r}?" if meant else ""
         if not meant and len(path) == 1 and path[0] in SECTIONS:
             near = "; it belongs in yaoki.toml"
         self.add(path, f"unknown key{near}", at=self.keys.get(path))
-        self.broken.add(path)
+        self.broken_paths.add(path)
         if meant and (*path[:-1], meant) not in self.positions:
-            self.broken.add((*path[:-1], meant))
+            self.broken_paths.add((*path[:-1], meant))
 
-    def missing(self, path: Path, reason: str, *keys: str) -> None:
+    def add_missing(self, path: KeyPath, reason: str, *keys: str) -> None:
         """Note that none of the keys is given, unless one is and was refused."""
-        if not any((*path, key) in self.broken for key in keys):
+        if not any((*path, key) in self.broken_paths for key in keys):
             self.add(path, reason)
 
-    def empty(self, path: Path, reason: str) -> None:
+    def add_empty(self, path: KeyPath, reason: str) -> None:
         """Note that nothing stands there, unless something does and was refused."""
-        if not any(one[: len(path)] == path for one in self.broken):
+        if not any(one[: len(path)] == path for one in self.broken_paths):
             self.add(path, reason)
 
-    def unknown(self, path: Path, what: str, word: str, known: Iterable[str]) -> str:
+    def add_unknown(self, path: KeyPath, what: str, word: str, known: Iterable[str]) -> str:
         """Note a name that nothing has; returns the one that was probably meant."""
-        meant = self.meant(word, known)
+        meant = self.closest_name(word, known)
         near = f"; did you mean {meant!r}?" if meant else ""
         self.add(path, f"unknown {what} {word!r}{near}")
         return meant
 
-    def meant(self, word: str, known: Iterable[str]) -> str:
-        return nearest(word, known) if len(self.found) < NEAREST_MAX else ""
+    def closest_name(self, word: str, known: Iterable[str]) -> str:
+        return nearest(word, known) if len(self.entries) < NEAREST_MAX else ""
 
-    def note(self, path: Path, reason: str, at: Position) -> None:
+    def add_at(self, path: KeyPath, reason: str, at: Position) -> None:
         prefix = f"{self.name}:{at[0]}:{at[1]}: " if at != (0, 0) else f"{self.name}: "
         shown = ".".join(str(part) for part in path)
-        self.found.append((at, f"{prefix}{shown}: {reason}" if shown else f"{prefix}{reason}"))
+        self.entries.append((at, f"{prefix}{shown}: {reason}" if shown else f"{prefix}{reason}"))
 
-    def place(self, path: Path) -> Position:
+    def position_of(self, path: KeyPath) -> Position:
         """The position of the path, or of the nearest one above it; (0, 0) when none is known."""
         for length in range(len(path), -1, -1):
             if path[:length] in self.positions:
@@ -87,6 +87,6 @@ class Defects:
 
     def lines(self) -> tuple[str, ...]:
         """One line a defect, in the order of the file; the first of many, and how many more."""
-        ordered = [line for _, line in sorted(self.found, key=lambda found: found[0])]
+        ordered = [line for _, line in sorted(self.entries, key=lambda found: found[0])]
         rest = len(ordered) - SHOWN_MAX
         return (*ordered[:SHOWN_MAX], *([f"{self.name}: {rest} more"] if rest > 0 else ()))

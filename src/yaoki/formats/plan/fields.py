@@ -19,17 +19,17 @@ _DURATION = re.compile(r"(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def refusal(reason: str) -> PydanticCustomError:
+def field_error(reason: str) -> PydanticCustomError:
     return PydanticCustomError("refused", "{reason}", {"reason": reason})
 
 
-def duration(value: Any) -> timedelta:
+def parse_duration(value: Any) -> timedelta:
     """`1h30m`, `90s`, `1.5s`, or a number of seconds."""
     seconds = _seconds(value)
     if seconds is None:
-        raise refusal("is not a duration; write 90s, 20m, 1h30m, or a number of seconds")
+        raise field_error("is not a duration; write 90s, 20m, 1h30m, or a number of seconds")
     if not 0 < seconds <= SECONDS_MAX:
-        raise refusal(f"must be more than zero and at most {SECONDS_MAX // 86_400} days")
+        raise field_error(f"must be more than zero and at most {SECONDS_MAX // 86_400} days")
     return timedelta(seconds=seconds)
 
 
@@ -43,44 +43,46 @@ def _seconds(value: Any) -> float | None:
     return days * 86_400 + hours * 3_600 + minutes * 60 + seconds + milliseconds / 1_000
 
 
-def one_or_more(value: Any) -> Any:
+def as_list(value: Any) -> Any:
     if not isinstance(value, str | list):
-        raise refusal("must be a name or a list of names")
+        raise field_error("must be a name or a list of names")
     return [value] if isinstance(value, str) else value
 
 
-def command_words(value: Any) -> Any:
+def split_command(value: Any) -> Any:
     """A command as one string is split as a shell would, and no shell is used."""
     if isinstance(value, list):
         return value
     if not isinstance(value, str):
-        raise refusal("must be a list of words, or one line")
+        raise field_error("must be a list of words, or one line")
     try:
         return shlex.split(value)
     except ValueError as fault:
-        raise refusal(f"cannot be split into words: {fault}") from None
+        raise field_error(f"cannot be split into words: {fault}") from None
 
 
-def argv_only(value: Any) -> Any:
+def require_argv(value: Any) -> Any:
     if isinstance(value, str):
-        raise refusal("must be a list of words; for one line of shell write shell: instead of run:")
+        raise field_error(
+            "must be a list of words; for one line of shell write shell: instead of run:"
+        )
     return value
 
 
-def regex(value: str) -> str:
+def check_regex(value: str) -> str:
     """A pattern that compiles without complaint, so that it cannot fail during a run."""
     if len(value) > REGEX_MAX:
-        raise refusal(f"a pattern of {len(value)} characters is over the limit of {REGEX_MAX}")
+        raise field_error(f"a pattern of {len(value)} characters is over the limit of {REGEX_MAX}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             re.compile(value)
     except (re.error, OverflowError, RecursionError, Warning) as fault:
-        raise refusal(f"the pattern {value!r} does not compile: {fault}") from None
+        raise field_error(f"the pattern {value!r} does not compile: {fault}") from None
     return value
 
 
-def success(value: str) -> str:
+def check_success(value: str) -> str:
     form, _, rest = value.partition(":")
     match form:
         case "empty" if value == "empty":
@@ -90,45 +92,45 @@ def success(value: str) -> str:
         case "contains" if rest:
             return value
         case "matches" if rest:
-            regex(rest)
+            check_regex(rest)
             return value
         case _:
-            raise refusal("must be exitCode:N, empty, contains:TEXT or matches:REGEX")
+            raise field_error("must be exitCode:N, empty, contains:TEXT or matches:REGEX")
 
 
-def inside(value: str) -> str:
+def check_inside(value: str) -> str:
     """A path or glob that stays in the worktree."""
     if not value or value.startswith(("/", "~", "\\")) or re.match(r"[A-Za-z]:[/\\]", value):
-        raise refusal("must be a path relative to the repository")
+        raise field_error("must be a path relative to the repository")
     if ".." in re.split(r"[/\\]", value):
-        raise refusal("must not lead out of the repository with '..'")
+        raise field_error("must not lead out of the repository with '..'")
     return value
 
 
-def env_names(value: Any) -> Any:
+def check_env_names(value: Any) -> Any:
     for name in value:
         if not _ENV_NAME.fullmatch(name):
-            raise refusal(f"{name!r} is not the name of an environment variable")
+            raise field_error(f"{name!r} is not the name of an environment variable")
     return value
 
 
-def env_globs(value: Any) -> Any:
+def check_env_globs(value: Any) -> Any:
     """Names of variables; a star stands for any part of one."""
-    env_names([name.replace("*", "X") for name in value])
+    check_env_names([name.replace("*", "X") for name in value])
     return value
 
 
-def branch(value: str) -> str:
+def check_branch_name(value: str) -> str:
     """What git takes for the name of a branch, roughly; never an option of git."""
     odd = re.search(r"[\s~^:?*\[\\\x7f]|\.\.|@\{|//|\.lock$|^[-/.]|[/.]$|^@$", value)
     if odd or not value:
-        raise refusal(f"{value!r} is not the name of a branch")
+        raise field_error(f"{value!r} is not the name of a branch")
     return value
 
 
 Duration = Annotated[
     timedelta,
-    BeforeValidator(duration),
+    BeforeValidator(parse_duration),
     WithJsonSchema(
         {
             "anyOf": [
@@ -139,12 +141,12 @@ Duration = Annotated[
     ),
 ]
 _ONE_OR_MORE = {"anyOf": [{"type": "string"}, {**_WORDS, "minItems": 1}]}
-Chain = Annotated[list[str], BeforeValidator(one_or_more), WithJsonSchema(_ONE_OR_MORE)]
-Command = Annotated[list[str], BeforeValidator(command_words), WithJsonSchema(_ONE_OR_MORE)]
-Argv = Annotated[list[str], BeforeValidator(argv_only)]
-Regex = Annotated[str, AfterValidator(regex)]
-Success = Annotated[str, AfterValidator(success)]
-Inside = Annotated[str, AfterValidator(inside)]
-Branch = Annotated[str, AfterValidator(branch)]
-Env = Annotated[dict[str, str], AfterValidator(env_names)]
-EnvGlobs = Annotated[list[str], AfterValidator(env_globs)]
+AgentChain = Annotated[list[str], BeforeValidator(as_list), WithJsonSchema(_ONE_OR_MORE)]
+CommandWords = Annotated[list[str], BeforeValidator(split_command), WithJsonSchema(_ONE_OR_MORE)]
+Argv = Annotated[list[str], BeforeValidator(require_argv)]
+Regex = Annotated[str, AfterValidator(check_regex)]
+SuccessForm = Annotated[str, AfterValidator(check_success)]
+InsidePath = Annotated[str, AfterValidator(check_inside)]
+BranchName = Annotated[str, AfterValidator(check_branch_name)]
+Env = Annotated[dict[str, str], AfterValidator(check_env_names)]
+EnvGlobs = Annotated[list[str], AfterValidator(check_env_globs)]

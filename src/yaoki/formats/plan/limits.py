@@ -5,38 +5,43 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from yaoki.core.counting import count
-from yaoki.core.model import Backoff, Kind
+from yaoki.core.counting import format_count
+from yaoki.core.model import Backoff, FailureKind
 from yaoki.core.settings.override import (
     backoff_defect,
-    backoff_over,
+    merge_backoff,
     retries_defect,
     with_cause,
     with_iterations,
     with_max_retries,
     within_iterations,
 )
-from yaoki.core.settings.settings import RETRYABLE, Cause, Retry, retryable
-from yaoki.formats.plan.defects import Path
-from yaoki.formats.plan.draft import Draft, Placed
+from yaoki.core.settings.settings import (
+    RETRYABLE_KINDS,
+    KindRetrySettings,
+    RetrySettings,
+    with_always_retryable,
+)
+from yaoki.formats.plan.defects import KeyPath
+from yaoki.formats.plan.draft import Draft, PlacedTask
 from yaoki.formats.plan.model import BackoffModel, TaskModel
 
 
-def judge(draft: Draft) -> None:
+def judge_limits(draft: Draft) -> None:
     limits, defects = draft.settings.limits, draft.defects
     if len(draft.tasks) > limits.pending_tasks:
-        tasks = count(len(draft.tasks), "task is", "tasks are")
+        tasks = format_count(len(draft.tasks), "task is", "tasks are")
         defects.add(("tasks",), f"{tasks} over the limit of {limits.pending_tasks}")
     _text(draft, ("goal",), draft.plan.goal)
     for placed in draft.tasks:
-        _text(draft, placed.at("goal"), placed.task.goal)
-        _text(draft, placed.at("prompt"), placed.task.prompt)
+        _text(draft, placed.path_of("goal"), placed.task.goal)
+        _text(draft, placed.path_of("prompt"), placed.task.prompt)
         _times(draft, placed)
         _retry(draft, placed)
     _check_times(draft)
 
 
-def _text(draft: Draft, path: Path, text: str) -> None:
+def _text(draft: Draft, path: KeyPath, text: str) -> None:
     size, most = len(text.encode()), draft.settings.limits.task_text_bytes
     if size > most:
         draft.defects.add(path, f"{size} bytes of text are over the limit of {most}")
@@ -45,54 +50,56 @@ def _text(draft: Draft, path: Path, text: str) -> None:
 # ------------------------------------------------------------------ times
 
 
-def timeout_of(draft: Draft, task: TaskModel) -> timedelta:
+def task_timeout(draft: Draft, task: TaskModel) -> timedelta:
     return task.timeout or timedelta(seconds=draft.settings.limits.deadline_s)
 
 
-def hang_of(draft: Draft, task: TaskModel) -> timedelta:
+def task_hang(draft: Draft, task: TaskModel) -> timedelta:
     """An agent cannot be silent for longer than it may run."""
     usual = timedelta(seconds=draft.settings.limits.hang_s)
-    return min(task.hang or usual, timeout_of(draft, task))
+    return min(task.hang or usual, task_timeout(draft, task))
 
 
-def _times(draft: Draft, placed: Placed) -> None:
+def _times(draft: Draft, placed: PlacedTask) -> None:
     """Without a hang of its own a short task simply meets its timeout first."""
-    task, timeout = placed.task, timeout_of(draft, placed.task)
+    task, timeout = placed.task, task_timeout(draft, placed.task)
     if task.hang and timeout <= task.hang:
         usual = "" if task.timeout else " (limits.deadline_s)"
         draft.defects.add(
-            placed.at("hang"),
-            f"hang {spelt(task.hang)} is not below timeout {spelt(timeout)}{usual}",
+            placed.path_of("hang"),
+            f"hang {duration_text(task.hang)} is not below timeout {duration_text(timeout)}{usual}",
         )
 
 
 def _check_times(draft: Draft) -> None:
     """A check may not take longer than the tasks it proves; said once per check."""
     for name, placed in _shortest(draft).items():
-        check, timeout = draft.checks.get(name), timeout_of(draft, placed.task)
+        check, timeout = draft.checks.get(name), task_timeout(draft, placed.task)
         if check is not None and check.timeout > timeout:
-            reason = f"check {name!r} may take {spelt(check.timeout)}, "
-            reason += f"longer than the {spelt(timeout)} of task {placed.task.id!r}"
+            reason = f"check {name!r} may take {duration_text(check.timeout)}, "
+            reason += f"longer than the {duration_text(timeout)} of task {placed.task.id!r}"
             own = name in draft.plan.checks
-            draft.defects.add(("checks", name, "timeout") if own else placed.at("timeout"), reason)
+            draft.defects.add(
+                ("checks", name, "timeout") if own else placed.path_of("timeout"), reason
+            )
 
 
-def _shortest(draft: Draft) -> dict[str, Placed]:
+def _shortest(draft: Draft) -> dict[str, PlacedTask]:
     """For each check the task with the shortest timeout that uses it."""
-    found: dict[str, Placed] = {}
-    ordered = sorted(draft.tasks, key=lambda placed: timeout_of(draft, placed.task))
+    found: dict[str, PlacedTask] = {}
+    ordered = sorted(draft.tasks, key=lambda placed: task_timeout(draft, placed.task))
     for placed in ordered:
         for name in placed.task.checks:
             found.setdefault(name, placed)
     # Those that name none use every check; the shortest of them speaks for all.
-    for placed in [placed for placed in ordered if not placed.task.given("checks")][:1]:
+    for placed in [placed for placed in ordered if not placed.task.is_given("checks")][:1]:
         for name in draft.checks_of(placed.task):
             known = found.setdefault(name, placed)
-            found[name] = min(known, placed, key=lambda one: timeout_of(draft, one.task))
+            found[name] = min(known, placed, key=lambda one: task_timeout(draft, one.task))
     return found
 
 
-def spelt(duration: timedelta) -> str:
+def duration_text(duration: timedelta) -> str:
     """`1h30m`, as people write it."""
     total = duration.total_seconds()
     hours, rest = divmod(total, 3_600)
@@ -104,25 +111,29 @@ def spelt(duration: timedelta) -> str:
 # ------------------------------------------------------------------ retries
 
 
-def retry_of(draft: Draft, task: TaskModel) -> Retry:
+def task_retry(draft: Draft, task: TaskModel) -> RetrySettings:
     """The settings' retry rules with what the task changes."""
     retry, own = draft.settings.retry, task.retry
-    if own.given("retryable_failures"):
-        kinds = tuple(Kind(name) for name in own.retryable_failures if name in RETRYABLE)
-        retry = replace(retry, retryable_failures=retryable(kinds))
-    if own.given("max_retries"):
+    if own.is_given("retryable_failures"):
+        kinds = tuple(
+            FailureKind(name) for name in own.retryable_failures if name in RETRYABLE_KINDS
+        )
+        retry = replace(retry, retryable_failures=with_always_retryable(kinds))
+    if own.is_given("max_retries"):
         retry = with_max_retries(retry, own.max_retries)
-    if own.given("backoff"):
-        retry = replace(retry, default_backoff=laid_over(retry.default_backoff, own.backoff))
+    if own.is_given("backoff"):
+        retry = replace(retry, default_backoff=overlay_backoff(retry.default_backoff, own.backoff))
     for name, cause in own.cause_specific.items():
-        if name in RETRYABLE:
-            kind = Kind(name)
-            waits = laid_over(retry.rule(kind).backoff, cause.backoff)
-            most = cause.max_retries if cause.given("max_retries") else None
-            new = Cause(most, waits if cause.given("backoff") else None, cause.modification_hint)
+        if name in RETRYABLE_KINDS:
+            kind = FailureKind(name)
+            waits = overlay_backoff(retry.rule_for(kind).backoff, cause.backoff)
+            most = cause.max_retries if cause.is_given("max_retries") else None
+            new = KindRetrySettings(
+                most, waits if cause.is_given("backoff") else None, cause.modification_hint
+            )
             retry = with_cause(retry, kind, new)
-    if task.given("max_iterations"):
-        bound = within_iterations if task.given("retry") else with_iterations
+    if task.is_given("max_iterations"):
+        bound = within_iterations if task.is_given("retry") else with_iterations
         retry = bound(retry, task.max_iterations)
     if task.budget.attempts:
         most = min(retry.max_total_attempts, task.budget.attempts)
@@ -130,41 +141,43 @@ def retry_of(draft: Draft, task: TaskModel) -> Retry:
     return retry
 
 
-def laid_over(base: Backoff, given: BackoffModel) -> Backoff:
-    return backoff_over(base, given.model_dump(exclude_unset=True))
+def overlay_backoff(base: Backoff, given: BackoffModel) -> Backoff:
+    return merge_backoff(base, given.model_dump(exclude_unset=True))
 
 
-def _retry(draft: Draft, placed: Placed) -> None:
+def _retry(draft: Draft, placed: PlacedTask) -> None:
     task, retry = placed.task, draft.settings.retry
-    path, total = placed.at("retry"), retry.max_total_attempts
+    path, total = placed.path_of("retry"), retry.max_total_attempts
     _backoff(draft, (*path, "backoff"), retry.default_backoff, task.retry.backoff)
     _retries(draft, (*path, "max_retries"), task.retry.max_retries, total)
-    _retries(draft, placed.at("max_iterations"), task.max_iterations - 1, total)
+    _retries(draft, placed.path_of("max_iterations"), task.max_iterations - 1, total)
     for index, name in enumerate(task.retry.retryable_failures):
-        if name not in RETRYABLE:
+        if name not in RETRYABLE_KINDS:
             _unknown_kind(draft, (*path, "retryable_failures", index), name)
     for name, cause in task.retry.cause_specific.items():
         at = (*path, "cause_specific", name)
-        if name not in RETRYABLE:
+        if name not in RETRYABLE_KINDS:
             _unknown_kind(draft, at, name)
             continue
-        _backoff(draft, (*at, "backoff"), retry.rule(Kind(name)).backoff, cause.backoff)
-        if name != Kind.LOST:
+        _backoff(draft, (*at, "backoff"), retry.rule_for(FailureKind(name)).backoff, cause.backoff)
+        if name != FailureKind.LOST:
             _retries(draft, (*at, "max_retries"), cause.max_retries, total)
 
 
-def _unknown_kind(draft: Draft, path: Path, name: str) -> None:
-    if name in set(Kind):
+def _unknown_kind(draft: Draft, path: KeyPath, name: str) -> None:
+    if name in set(FailureKind):
         draft.defects.add(path, f"{name} is never retried", at=draft.defects.keys.get(path))
     else:
-        draft.defects.unknown(path, "kind of failure", name, [kind.value for kind in RETRYABLE])
+        draft.defects.add_unknown(
+            path, "kind of failure", name, [kind.value for kind in RETRYABLE_KINDS]
+        )
 
 
-def _backoff(draft: Draft, path: Path, base: Backoff, given: BackoffModel) -> None:
-    if given.model_fields_set and (reason := backoff_defect(laid_over(base, given))):
+def _backoff(draft: Draft, path: KeyPath, base: Backoff, given: BackoffModel) -> None:
+    if given.model_fields_set and (reason := backoff_defect(overlay_backoff(base, given))):
         draft.defects.add(path, reason)
 
 
-def _retries(draft: Draft, path: Path, most: int, total: int) -> None:
+def _retries(draft: Draft, path: KeyPath, most: int, total: int) -> None:
     if reason := retries_defect(most, total):
         draft.defects.add(path, reason)

@@ -21,19 +21,19 @@ from pydantic import (
 from yaoki.core.nearest import did_you_mean
 from yaoki.core.settings.budget import MONEY_MAX, TOKENS_MAX
 from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, SECONDS_MAX
-from yaoki.core.settings.settings import RETRYABLE
+from yaoki.core.settings.settings import RETRYABLE_KINDS
 from yaoki.formats.plan.fields import (
+    AgentChain,
     Argv,
-    Branch,
-    Chain,
-    Command,
+    BranchName,
+    CommandWords,
     Duration,
     Env,
     EnvGlobs,
-    Inside,
+    InsidePath,
     Regex,
-    Success,
-    refusal,
+    SuccessForm,
+    field_error,
 )
 
 PRIORITY_MAX = 1_000_000
@@ -64,10 +64,10 @@ PRESETS = (
     "qwen",
     "vibe",
 )
-NONE = timedelta(0)
+NOT_GIVEN = timedelta(0)
 
 
-def known_preset(value: Any) -> Any:
+def check_preset(value: Any) -> Any:
     """Built in, described, or brought by an installed package."""
     if not isinstance(value, str) or value in PRESETS:
         return value
@@ -75,17 +75,17 @@ def known_preset(value: Any) -> Any:
     if value in installed:
         return value
     names = (*PRESETS, *sorted(installed))
-    raise refusal(
+    raise field_error(
         f"unknown preset {value!r}{did_you_mean(value, names)}; there are {', '.join(names)}"
     )
 
 
-class Strict(BaseModel):
+class StrictModel(BaseModel):
     """Unknown keys are refused; nothing is converted silently."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
-    def given(self, name: str) -> bool:
+    def is_given(self, name: str) -> bool:
         return name in self.model_fields_set
 
 
@@ -94,7 +94,7 @@ Retries = Annotated[int, Field(ge=0, le=RETRIES_MAX)]
 Delay = Annotated[float, Field(ge=0, le=MILLISECONDS_MAX)]
 
 
-class BackoffModel(Strict):
+class BackoffModel(StrictModel):
     """How long to wait before the next try."""
 
     type: Literal["fixed", "linear", "exponential"] = Field("exponential")
@@ -104,7 +104,7 @@ class BackoffModel(Strict):
     jitter: float = Field(0, ge=0, le=1, description="share of the wait left to chance")
 
 
-class CauseModel(Strict):
+class CauseModel(StrictModel):
     """Retries of one kind of failure."""
 
     max_retries: Retries = Field(0, description="0: a person is asked at once")
@@ -112,7 +112,7 @@ class CauseModel(Strict):
     modification_hint: str = Field("", description="words for the agent after such a failure")
 
 
-class RetryModel(Strict):
+class RetryModel(StrictModel):
     """What one task changes of the settings' retry rules."""
 
     max_retries: Retries = Field(0, description="0: a person is asked at once")
@@ -120,16 +120,16 @@ class RetryModel(Strict):
     retryable_failures: list[str] = Field(
         [],
         description="kinds that are tried again; the settings' unless said",
-        json_schema_extra={"items": {"enum": [kind.value for kind in RETRYABLE]}},
+        json_schema_extra={"items": {"enum": [kind.value for kind in RETRYABLE_KINDS]}},
     )
     cause_specific: dict[str, CauseModel] = Field(
         {},
         description="rules per kind of failure",
-        json_schema_extra={"propertyNames": {"enum": [kind.value for kind in RETRYABLE]}},
+        json_schema_extra={"propertyNames": {"enum": [kind.value for kind in RETRYABLE_KINDS]}},
     )
 
 
-class BudgetModel(Strict):
+class BudgetModel(StrictModel):
     """What one task may use up."""
 
     attempts: int = Field(0, ge=1, le=1_000, description="failed attempts, all kinds together")
@@ -138,7 +138,7 @@ class BudgetModel(Strict):
     seconds: float = Field(0, gt=0, le=SECONDS_MAX, description="seconds agents may work")
 
 
-class RunBudgetModel(Strict):
+class RunBudgetModel(StrictModel):
     """What one run may use up; at the limit it pauses and asks."""
 
     attempts: int = Field(0, ge=1, le=1_000_000, description="agent runs")
@@ -148,25 +148,25 @@ class RunBudgetModel(Strict):
     wall_s: float = Field(0, gt=0, le=SECONDS_MAX, description="seconds from its beginning")
 
 
-Made = Literal["change", "report", "check"]
+PlannableKind = Literal["change", "report", "check"]
 
 
-def all_made() -> list[Made]:
+def all_plannable_kinds() -> list[PlannableKind]:
     return ["change", "report", "check"]
 
 
-class ConstraintsModel(Strict):
+class ConstraintsModel(StrictModel):
     """What a planner may answer."""
 
     max_tasks: int = Field(100, ge=1, le=1_000, description="tasks at most")
-    kinds: list[Made] = Field(
-        default_factory=all_made,
+    kinds: list[PlannableKind] = Field(
+        default_factory=all_plannable_kinds,
         min_length=1,
         description="kinds of tasks it may make",
     )
 
 
-class ContinuousModel(Strict):
+class ContinuousModel(StrictModel):
     """Execute, commit, evaluate, decide, again and again."""
 
     max_iterations: int = Field(10, ge=1, le=1_000, description="iterations at most")
@@ -174,15 +174,15 @@ class ContinuousModel(Strict):
     max_failures: int = Field(3, ge=1, le=1_000, description="failed iterations in a row")
 
 
-class AgentModel(Strict):
+class AgentModel(StrictModel):
     """How to call one agent."""
 
-    preset: Annotated[str, BeforeValidator(known_preset)] = Field(
+    preset: Annotated[str, BeforeValidator(check_preset)] = Field(
         "command",
         description="command: any command line; scripted: for rehearsals; or a known agent",
         json_schema_extra={"anyOf": [{"enum": list(PRESETS)}, {"type": "string"}]},
     )
-    command: Command = Field(
+    command: CommandWords = Field(
         [],
         description="words, or one line that is split; {prompt} {prompt_file} {worktree} {task} "
         "{attempt} {model} are filled in",
@@ -203,15 +203,17 @@ class AgentModel(Strict):
 
     @model_validator(mode="after")
     def _known_agents_choose_their_channel(self) -> AgentModel:
-        if self.preset != "command" and self.given("prompt"):
-            raise refusal(f"preset {self.preset} chooses how it gets its prompt; leave prompt out")
+        if self.preset != "command" and self.is_given("prompt"):
+            raise field_error(
+                f"preset {self.preset} chooses how it gets its prompt; leave prompt out"
+            )
         return self
 
 
-class FileModel(Strict):
+class FileModel(StrictModel):
     """What must hold of one file of the worktree."""
 
-    path: Inside = Field("", description="relative to the repository")
+    path: InsidePath = Field("", description="relative to the repository")
     exists: bool = Field(False, description="it is there")
     absent: bool = Field(False, description="it is not there")
     contains: str = Field("", description="it holds this text")
@@ -225,14 +227,14 @@ def all_criteria() -> list[Criterion]:
     return ["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"]
 
 
-class JudgeModel(Strict):
+class JudgeModel(StrictModel):
     """Another agent that looks at the work."""
 
     agent: str = Field("", description="the name of an agent")
     ask: str = Field("", description="what counts, in words for the judge")
 
 
-class CheckModel(Strict):
+class CheckModel(StrictModel):
     """One thing that must hold: a command, a file, a state of git, a judge or a package's check."""
 
     run: Argv = Field([], description="a command as a list; {report} {worktree} {base} {commit}")
@@ -244,7 +246,7 @@ class CheckModel(Strict):
     judge: JudgeModel = Field(default_factory=JudgeModel)
     python: str = Field("", description="an entry point of the group yaoki.checks")
     options: dict[str, Any] = Field({}, description="what the entry point is called with")
-    success: Success = Field(
+    success: SuccessForm = Field(
         "exitCode:0", description="exitCode:N, empty, contains:TEXT or matches:REGEX"
     )
     pattern: str = Field("", description="the name of what failed")
@@ -252,18 +254,18 @@ class CheckModel(Strict):
     on_failure: Literal["retry", "abort", "skip"] = Field(
         "retry", validation_alias=AliasChoices("on_failure", "onFailure")
     )
-    timeout: Duration = Field(NONE, description="10m unless said")
+    timeout: Duration = Field(NOT_GIVEN, description="10m unless said")
     baseline: Literal["strict", "known"] = Field(
         "strict", description="strict: all must pass; known: failures of the base are not blamed"
     )
     reader: str = Field("", description="who reads its output; found by the command unless said")
     rerun: bool = Field(True, description="a failure is looked at once more on the same commit")
-    cwd: Inside = Field(".", description="relative to the repository")
+    cwd: InsidePath = Field(".", description="relative to the repository")
     env: Env = Field({}, description="variables set for the check")
     definition: list[str] = Field([], description="globs of the files that say how it is made")
 
 
-class TaskModel(Strict):
+class TaskModel(StrictModel):
     """One node of the graph."""
 
     id: str = Field("", description="its name in the plan")
@@ -275,15 +277,15 @@ class TaskModel(Strict):
     needs: list[str] = Field([], description="tasks that must be done before")
     checks: list[str] = Field([], description="what proves it; every check of the plan unless said")
     scope: list[str] = Field([], description="globs of the paths it may change")
-    agent: Chain = Field([], description="an agent, or a chain of them")
+    agent: AgentChain = Field([], description="an agent, or a chain of them")
     priority: Priority = Field(0, description="higher starts earlier")
     required: bool = Field(True, description="false: the run completes without it")
     retry: RetryModel = Field(default_factory=RetryModel)
-    timeout: Duration = Field(NONE, description="longest agent run; the settings' unless said")
-    hang: Duration = Field(NONE, description="silence that ends it; the settings' unless said")
+    timeout: Duration = Field(NOT_GIVEN, description="longest agent run; the settings' unless said")
+    hang: Duration = Field(NOT_GIVEN, description="silence that ends it; the settings' unless said")
     budget: BudgetModel = Field(default_factory=BudgetModel)
     max_iterations: int = Field(1, ge=1, le=RETRIES_MAX, description="tries at its content")
-    setup: list[Command] = Field([], description="commands after those of the plan")
+    setup: list[CommandWords] = Field([], description="commands after those of the plan")
     setup_inputs: list[str] = Field([], description="globs after those of the plan")
     may_change_nothing: bool = Field(
         False, description="it is done if its checks pass, though nothing was changed"
@@ -303,11 +305,11 @@ class TaskModel(Strict):
     constraints: ConstraintsModel = Field(
         default_factory=ConstraintsModel, description="of a plan task: what it may make"
     )
-    deadline: Duration = Field(NONE, description="of a plan task: from when it can start")
+    deadline: Duration = Field(NOT_GIVEN, description="of a plan task: from when it can start")
     tags: list[str] = Field([], max_length=20, description="what its worker must declare to have")
 
 
-class PhaseModel(Strict):
+class PhaseModel(StrictModel):
     """A group of tasks that waits for other groups."""
 
     id: str = Field("", description="its name")
@@ -315,27 +317,29 @@ class PhaseModel(Strict):
     tasks: list[TaskModel] = Field([], description="its tasks")
     deferred: bool = Field(False, description="filled during the run, by a planner or a person")
     goal: str = Field("", description="of a deferred phase: what its tasks are for")
-    agent: Chain = Field([], description="of a deferred phase: who plans it")
+    agent: AgentChain = Field([], description="of a deferred phase: who plans it")
     constraints: ConstraintsModel = Field(
         default_factory=ConstraintsModel, description="of a deferred phase: what may fill it"
     )
     deadline: Duration = Field(
-        NONE, description="of a deferred phase: time to fill it, from when it could begin"
+        NOT_GIVEN, description="of a deferred phase: time to fill it, from when it could begin"
     )
 
 
-class PlanModel(Strict):
+class PlanModel(StrictModel):
     """A plan: the goal, who works, what proves it, and the tasks."""
 
     goal: str = Field("", description="what the whole run is for")
-    base: Branch = Field("", description="branch to start from; the current one unless said")
+    base: BranchName = Field("", description="branch to start from; the current one unless said")
     agents: dict[str, AgentModel] = Field({}, description="agents by name")
-    agent: Chain = Field([], description="the chain of a task that names none")
+    agent: AgentChain = Field([], description="the chain of a task that names none")
     checks: dict[str, CheckModel] = Field({}, description="checks by name, in their order")
     patterns: list[str] = Field([], description="patterns of your own")
     phases: list[PhaseModel] = Field([], description="ordered groups of tasks")
     tasks: list[TaskModel] = Field([], description="the work")
-    setup: list[Command] = Field([], description="commands run in each new worktree and proof room")
+    setup: list[CommandWords] = Field(
+        [], description="commands run in each new worktree and proof room"
+    )
     setup_inputs: list[str] = Field(
         [], description="globs of files that set-up reads, besides manifests and lock files"
     )
@@ -346,7 +350,9 @@ class PlanModel(Strict):
     quality: list[Criterion] = Field(
         default_factory=all_criteria, description="the criteria on the diffs of its tasks"
     )
-    planner: Chain = Field([], description="who is asked for more tasks when something is missing")
+    planner: AgentChain = Field(
+        [], description="who is asked for more tasks when something is missing"
+    )
     budget: RunBudgetModel = Field(default_factory=RunBudgetModel)
     continuous: ContinuousModel = Field(default_factory=ContinuousModel)
     done_when: list[str] = Field([], description="checks proven on the run branch at the end")

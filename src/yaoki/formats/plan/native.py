@@ -6,13 +6,13 @@ from typing import Any
 
 from yaoki.core.settings.settings import Settings
 from yaoki.formats.plan.defects import Defects
-from yaoki.formats.plan.draft import Outline, draft
-from yaoki.formats.plan.rules import judge
-from yaoki.formats.plan.value import Asked, Known
+from yaoki.formats.plan.draft import JudgedDraft, make_draft
+from yaoki.formats.plan.plan import PlanEnvironment, PromptRequirements
+from yaoki.formats.plan.rules import judge_plan
 
 
-def read_native(raw: Any, settings: Settings, defects: Defects, _: Known) -> Outline:
-    made = draft(raw, settings, defects)
-    judge(made)
+def read_native(raw: Any, settings: Settings, defects: Defects, _: PlanEnvironment) -> JudgedDraft:
+    made = make_draft(raw, settings, defects)
+    judge_plan(made)
     patterns = (*settings.patterns, *(check.pattern for check in made.checks.values()))
-    return Outline(made, Asked(params=dict.fromkeys(filter(None, patterns))))
+    return JudgedDraft(made, PromptRequirements(params=dict.fromkeys(filter(None, patterns))))

@@ -4,45 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from yaoki.core.graph import circle
-from yaoki.formats.plan.defects import Path
-from yaoki.formats.plan.draft import Draft, Placed
+from yaoki.core.graph import find_cycle
+from yaoki.formats.plan.defects import KeyPath
+from yaoki.formats.plan.draft import Draft, PlacedTask
 from yaoki.formats.plan.model import PhaseModel
 
 NEEDS_MAX = 500_000
 CIRCLES_MAX = 20
 SHOWN_MAX = 20
 
-Needs = dict[str, tuple[str, ...]]
-Written = dict[Path, tuple[str, list[str]]]
+NeedsByName = dict[str, tuple[str, ...]]
+LinkSources = dict[KeyPath, tuple[str, list[str]]]
 
 
-def judge(draft: Draft) -> None:
+def judge_order(draft: Draft) -> None:
     _phases(draft)
     names = {placed.task.id for placed in draft.tasks if placed.task.id}
-    final = {placed.task.id for placed in draft.tasks if placed.final}
+    final = {placed.task.id for placed in draft.tasks if placed.is_final}
     inside = {one.task.id: one.group for one in draft.tasks if one.group}
     for placed in draft.tasks:
         _needs(draft, placed, names, final, inside)
     if not _too_many(draft):
-        written: Written = {p.at(): (p.task.id, p.task.needs) for p in draft.tasks}
-        _circles(draft, needs_of(draft), written, "tasks")
+        written: LinkSources = {p.path_of(): (p.task.id, p.task.needs) for p in draft.tasks}
+        _circles(draft, collect_needs(draft), written, "tasks")
 
 
 def _needs(
-    draft: Draft, placed: Placed, names: set[str], final: set[str], inside: Mapping[str, str]
+    draft: Draft, placed: PlacedTask, names: set[str], final: set[str], inside: Mapping[str, str]
 ) -> None:
     """`inside` tells the group of each subtask."""
-    draft.refer_all("task", placed.at("needs"), placed.task.needs, names)
+    draft.add_references("task", placed.path_of("needs"), placed.task.needs, names)
     for index, name in enumerate(placed.task.needs):
-        if name in final and not placed.final:
+        if name in final and not placed.is_final:
             reason = f"{name!r} is a final task and runs after this one"
-            draft.defects.add(placed.at("needs", index), reason)
+            draft.defects.add(placed.path_of("needs", index), reason)
         elif inside.get(name, placed.group) != placed.group:
             reason = f"{name!r} is a subtask, whose work lands with its group {inside[name]!r}"
-            draft.defects.add(placed.at("needs", index), f"{reason}; need the group")
+            draft.defects.add(placed.path_of("needs", index), f"{reason}; need the group")
         elif name == placed.group:
-            draft.defects.add(placed.at("needs", index), "a subtask cannot need its own group")
+            draft.defects.add(placed.path_of("needs", index), "a subtask cannot need its own group")
 
 
 # ------------------------------------------------------------------ phases
@@ -53,53 +53,55 @@ def _phases(draft: Draft) -> None:
     names = {phase.id for phase in phases if phase.id}
     filled, seen = {placed.phase for placed in draft.tasks}, set[str]()
     for n, phase in enumerate(phases):
-        at: Path = ("phases", n)
+        at: KeyPath = ("phases", n)
         if not phase.id:
-            defects.missing(at, "id is missing", "id")
+            defects.add_missing(at, "id is missing", "id")
         elif phase.id in seen:
             defects.add((*at, "id"), f"phase {phase.id!r} stands here a second time")
         elif phase.deferred and phase.tasks:
             defects.add((*at, "tasks"), "a deferred phase has no tasks yet; give them or defer it")
         elif phase.id not in filled:
             reason = f"phase {phase.id!r} has no tasks; deferred: true lets it be filled later"
-            defects.missing(at, reason, "tasks")
+            defects.add_missing(at, reason, "tasks")
         _only_deferred(draft, at, phase)
         seen.add(phase.id)
-        draft.refer_all("phase", (*at, "needs"), phase.needs, names)
+        draft.add_references("phase", (*at, "needs"), phase.needs, names)
     for placed in draft.tasks:
         _phase_of(draft, placed, names)
     needs = {phase.id: tuple(phase.needs) for phase in phases if phase.id}
-    written: Written = {("phases", n): (phase.id, phase.needs) for n, phase in enumerate(phases)}
+    written: LinkSources = {
+        ("phases", n): (phase.id, phase.needs) for n, phase in enumerate(phases)
+    }
     _circles(draft, needs, written, "phases")
 
 
-def _only_deferred(draft: Draft, at: Path, phase: PhaseModel) -> None:
-    draft.refer_all("agent", (*at, "agent"), phase.agent, draft.agent_names)
+def _only_deferred(draft: Draft, at: KeyPath, phase: PhaseModel) -> None:
+    draft.add_references("agent", (*at, "agent"), phase.agent, draft.agent_names)
     if phase.deferred:
         return
     for key in ("goal", "agent", "constraints", "deadline"):
-        if phase.given(key):
+        if phase.is_given(key):
             draft.defects.add((*at, key), f"{key} is for a deferred phase; add deferred: true")
 
 
-def _phase_of(draft: Draft, placed: Placed, names: set[str]) -> None:
-    named, path = placed.task.phase, placed.at("phase")
-    if not placed.task.given("phase"):
+def _phase_of(draft: Draft, placed: PlacedTask, names: set[str]) -> None:
+    named, path = placed.task.phase, placed.path_of("phase")
+    if not placed.task.is_given("phase"):
         return
-    if placed.final:
+    if placed.is_final:
         draft.defects.add(path, "a final task belongs to no phase")
     elif named != placed.phase:
         draft.defects.add(path, f"stands in phase {placed.phase!r} and names {named!r}")
     else:
-        draft.refer("phase", path, named, names)
+        draft.add_reference("phase", path, named, names)
 
 
 # ------------------------------------------------------------------ needs of every task
 
 
-def needs_of(draft: Draft) -> Needs:
+def collect_needs(draft: Draft) -> NeedsByName:
     """The needs of each task, by name: its own, those of its phase, those of a final task."""
-    found: Needs = {}
+    found: NeedsByName = {}
     for placed in draft.tasks:
         if placed.task.id:
             own = found.get(placed.task.id, ())
@@ -113,7 +115,7 @@ def needs_of(draft: Draft) -> Needs:
     return _with_groups(draft, found)
 
 
-def _with_groups(draft: Draft, found: Needs) -> Needs:
+def _with_groups(draft: Draft, found: NeedsByName) -> NeedsByName:
     """A subtask waits for all its group waits for; the group waits for its subtasks."""
     members: dict[str, list[str]] = {}
     for placed in draft.tasks:
@@ -127,10 +129,10 @@ def _with_groups(draft: Draft, found: Needs) -> Needs:
     return found
 
 
-def _groups(draft: Draft) -> list[tuple[list[Placed], list[str]]]:
+def _groups(draft: Draft) -> list[tuple[list[PlacedTask], list[str]]]:
     """Tasks, and the names of those that they wait for as a group."""
-    usual = [placed for placed in draft.tasks if not placed.final and not placed.group]
-    of_phase: dict[str, list[Placed]] = {phase.id: [] for phase in draft.plan.phases}
+    usual = [placed for placed in draft.tasks if not placed.is_final and not placed.group]
+    of_phase: dict[str, list[PlacedTask]] = {phase.id: [] for phase in draft.plan.phases}
     for placed in usual:
         of_phase.setdefault(placed.phase, []).append(placed)
     ends = {name: frontier(group) for name, group in of_phase.items() if name}
@@ -139,11 +141,11 @@ def _groups(draft: Draft) -> list[tuple[list[Placed], list[str]]]:
         (of_phase[name], [end for need in dict.fromkeys(wanted) for end in ends.get(need, ())])
         for name, wanted in needs.items()
     ]
-    final = [placed for placed in draft.tasks if placed.final and not placed.group]
+    final = [placed for placed in draft.tasks if placed.is_final and not placed.group]
     return [*groups, (final, frontier(usual) if final else [])]
 
 
-def frontier(group: Sequence[Placed]) -> list[str]:
+def frontier(group: Sequence[PlacedTask]) -> list[str]:
     """The tasks that, once done, mean the whole group is.
 
     An optional task holds nobody up, unless the group has no other.
@@ -164,11 +166,11 @@ def _too_many(draft: Draft) -> bool:
 # ------------------------------------------------------------------ circles
 
 
-def _circles(draft: Draft, needs: Needs, written: Written, what: str) -> None:
+def _circles(draft: Draft, needs: NeedsByName, written: LinkSources, what: str) -> None:
     """Show each circle once: after one is found, a link of it is dropped and the search goes on."""
     known = {name: [need for need in wanted if need in needs] for name, wanted in needs.items()}
     for _ in range(CIRCLES_MAX):
-        path = circle(known)
+        path = find_cycle(known)
         if path is None:
             return
         reason = f"{what} need each other in a circle: {' needs '.join(path[:SHOWN_MAX])}"
@@ -177,7 +179,7 @@ def _circles(draft: Draft, needs: Needs, written: Written, what: str) -> None:
         known[path[0]] = [need for need in known[path[0]] if need != path[1]]
 
 
-def _link(written: Written, start: str, following: str) -> Path:
+def _link(written: LinkSources, start: str, following: str) -> KeyPath:
     """The very word that closes the circle, or the task when the link comes from its phase."""
     for path, (name, needs) in written.items():
         if name == start and following in needs:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from yaoki.core.counting import count
-from yaoki.core.graph import circle
-from yaoki.core.json_answer import last_words, objects
-from yaoki.core.model import REPLANS_MAX, Fill, Policy, Run, Spec, TaskKind
+from yaoki.core.agent_json import json_objects, last_agent_message
+from yaoki.core.counting import format_count
+from yaoki.core.graph import find_cycle
+from yaoki.core.model import REPLANS_MAX, PlanningBrief, RetryPolicy, Run, TaskKind, TaskSpec
 from yaoki.core.nearest import did_you_mean
 from yaoki.formats.plan.rules import NAME
-from yaoki.ports import PlanAnswer
+from yaoki.ports import PlannerAnswer
 
 TEXT_CHARS_READ = 512 * 1024
 KEYS = ("tasks", "reason", "done", "impossible")
@@ -24,82 +24,84 @@ DEFECTS_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ExistingTask:
     """A task of the run as an answer may name it."""
 
     id: str
     n: int
     name: str
-    replaceable: bool
+    is_replaceable: bool
     replans: int = 0
-    spec: Spec | None = None
+    spec: TaskSpec | None = None
     last_failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class AnswerContext:
     """What an answer is held against."""
 
     run: Run
-    fill: Fill
-    tasks: Sequence[Standing]
+    planning_brief: PlanningBrief
+    tasks: Sequence[ExistingTask]
     text_bytes_max: int
-    defaults: Spec
+    defaults: TaskSpec
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
     defects: list[str] = field(default_factory=list)
 
-    def find(self, word: str) -> Standing | None:
+    def find(self, word: str) -> ExistingTask | None:
         """By id, by number or by name; nothing else is a task of this run."""
         named = (t for t in self.tasks if word in {t.id, t.name, str(t.n)})
         return next(named, None)
 
 
-def read_answer(text: str, ground: Ground) -> PlanAnswer:
+def read_answer(text: str, context: AnswerContext) -> PlannerAnswer:
     """The last JSON object of the output; anything wrong with it goes back to the planner."""
     try:
-        found = list(objects(last_words(text, TEXT_CHARS_READ, "tasks")))
+        found = list(json_objects(last_agent_message(text, TEXT_CHARS_READ, "tasks")))
     except ValueError as defect:
-        return PlanAnswer(defects=(str(defect),))
+        return PlannerAnswer(defects=(str(defect),))
     if not found:
-        return PlanAnswer(defects=("there is no JSON object in the answer",))
-    return check_answer(found[-1], ground)
+        return PlannerAnswer(defects=("there is no JSON object in the answer",))
+    return check_answer(found[-1], context)
 
 
-def check_answer(given: Mapping[str, Any], ground: Ground) -> PlanAnswer:
+def check_answer(given: Mapping[str, Any], context: AnswerContext) -> PlannerAnswer:
     """Tasks that come during a run, whoever wrote them: every defect at once."""
-    defects = ground.defects
+    defects = context.defects
     defects += [f"unknown key {key!r}{did_you_mean(key, KEYS)}" for key in given if key not in KEYS]
     impossible = given.get("impossible", "")
     if isinstance(impossible, str) and impossible.strip():
-        return PlanAnswer(impossible=impossible.strip()[:2000])
+        return PlannerAnswer(impossible=impossible.strip()[:2000])
     raw = given.get("tasks")
     if not isinstance(raw, list):
-        return PlanAnswer(defects=(*defects, "tasks must be a list"))
+        return PlannerAnswer(defects=(*defects, "tasks must be a list"))
     done = given.get("done") is True
     if not raw and not done:
         defects.append("there are no tasks; say done: true if nothing is left to do")
-    specs, replaces = _tasks(raw, ground)
+    specs, replaces = _tasks(raw, context)
     if defects:
-        return PlanAnswer(defects=tuple(dict.fromkeys(defects))[:DEFECTS_MAX])
-    return PlanAnswer(specs, replaces, done=done and not specs)
+        return PlannerAnswer(defects=tuple(dict.fromkeys(defects))[:DEFECTS_MAX])
+    return PlannerAnswer(specs, replaces, done=done and not specs)
 
 
-def _tasks(raw: list[Any], ground: Ground) -> tuple[tuple[Spec, ...], dict[str, str]]:
-    most = ground.fill.tasks_max
+def _tasks(raw: list[Any], ground: AnswerContext) -> tuple[tuple[TaskSpec, ...], dict[str, str]]:
+    most = ground.planning_brief.tasks_max
     if len(raw) > most:
-        ground.defects.append(f"{count(len(raw), 'task is', 'tasks are')} over the limit of {most}")
+        ground.defects.append(
+            f"{format_count(len(raw), 'task is', 'tasks are')} over the limit of {most}"
+        )
         return (), {}
     shaped = [one for n, one in enumerate(raw) if _shaped(n, one, ground)]
     names = _names(shaped, ground)
     specs = tuple(_spec(one, names, ground) for one in shaped)
-    found = circle(_grown(shaped, specs, ground))
+    found = find_cycle(_grown(shaped, specs, ground))
     if found:
         ground.defects.append(f"tasks need each other in a circle: {' needs '.join(found[:20])}")
     return specs, dict(_replaced(shaped, ground))
 
 
 def _grown(
-    shaped: Sequence[Mapping[str, Any]], specs: Sequence[Spec], ground: Ground
+    shaped: Sequence[Mapping[str, Any]], specs: Sequence[TaskSpec], ground: AnswerContext
 ) -> dict[str, list[str]]:
     """The run's graph with the answer in it: who waited for a replaced task waits for its heir."""
     heirs = {
@@ -115,7 +117,7 @@ def _grown(
     }
 
 
-def _shaped(n: int, one: Any, ground: Ground) -> bool:
+def _shaped(n: int, one: Any, ground: AnswerContext) -> bool:
     where = f"tasks[{n}]"
     if not isinstance(one, dict):
         ground.defects.append(f"{where}: a task is an object, not {one!r:.40}")
@@ -147,7 +149,7 @@ def _texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
-def _names(shaped: Sequence[Mapping[str, Any]], ground: Ground) -> set[str]:
+def _names(shaped: Sequence[Mapping[str, Any]], ground: AnswerContext) -> set[str]:
     names: set[str] = set()
     taken = {task.name for task in ground.tasks}
     for one in shaped:
@@ -160,7 +162,7 @@ def _names(shaped: Sequence[Mapping[str, Any]], ground: Ground) -> set[str]:
     return names
 
 
-def _spec(one: Mapping[str, Any], names: set[str], ground: Ground) -> Spec:
+def _spec(one: Mapping[str, Any], names: set[str], ground: AnswerContext) -> TaskSpec:
     name, usual, catalogue = one["id"], ground.defaults, ground.run.catalogue
     kind = _kind(one, ground)
     old = ground.find(one["replaces"]) if one.get("replaces") else None
@@ -177,7 +179,7 @@ def _spec(one: Mapping[str, Any], names: set[str], ground: Ground) -> Spec:
         ground.defects.append(
             f"{name}: its goal is over the limit of {ground.text_bytes_max} bytes"
         )
-    return Spec(
+    return TaskSpec(
         name=name,
         goal=one["goal"].strip(),
         kind=kind,
@@ -191,23 +193,23 @@ def _spec(one: Mapping[str, Any], names: set[str], ground: Ground) -> Spec:
         required=one.get("required", heir.required if heir else True),
         timeout=usual.timeout,
         hang=usual.hang,
-        policy=catalogue.policies.get("default", Policy(rules={})),
+        policy=catalogue.policies.get("default", RetryPolicy(rules={})),
         setup=(heir or usual).setup,
         setup_inputs=(heir or usual).setup_inputs,
         may_change_nothing=heir.may_change_nothing if heir else False,
         discard=(heir or usual).discard,
-        phase=(heir.phase if heir else "") or ground.fill.phase,
+        phase=(heir.phase if heir else "") or ground.planning_brief.phase,
         language=usual.language,
         budget=heir.budget if heir else {},
         group=heir.group if heir else "",
         tags=heir.tags if heir else (),
-        iteration=(heir.iteration if heir else 0) or ground.fill.iteration,
+        iteration=(heir.iteration if heir else 0) or ground.planning_brief.iteration,
     )
 
 
-def _kind(one: Mapping[str, Any], ground: Ground) -> TaskKind:
+def _kind(one: Mapping[str, Any], ground: AnswerContext) -> TaskKind:
     word = one.get("kind", "change")
-    allowed = [kind.value for kind in ground.fill.kinds]
+    allowed = [kind.value for kind in ground.planning_brief.kinds]
     if word not in allowed:
         ground.defects.append(f"{one['id']}: kind {word!r:.40} is not one of {', '.join(allowed)}")
         return TaskKind.CHANGE
@@ -215,7 +217,7 @@ def _kind(one: Mapping[str, Any], ground: Ground) -> TaskKind:
 
 
 def _known(
-    name: str, sort: str, words: Sequence[str], known: Mapping[str, Any], ground: Ground
+    name: str, sort: str, words: Sequence[str], known: Mapping[str, Any], ground: AnswerContext
 ) -> None:
     ground.defects.extend(
         f"{name}: unknown {sort} {word!r:.60}{did_you_mean(word, known)}"
@@ -224,7 +226,7 @@ def _known(
     )
 
 
-def _needs(one: Mapping[str, Any], names: set[str], ground: Ground) -> Iterator[str]:
+def _needs(one: Mapping[str, Any], names: set[str], ground: AnswerContext) -> Iterator[str]:
     for word in one.get("needs", ()):
         found = None if word in names else ground.find(word)
         if word in names:
@@ -236,7 +238,9 @@ def _needs(one: Mapping[str, Any], names: set[str], ground: Ground) -> Iterator[
             ground.defects.append(f"{one['id']}: needs {word!r:.60}, which is no task here{near}")
 
 
-def _replaced(shaped: Sequence[Mapping[str, Any]], ground: Ground) -> Iterator[tuple[str, str]]:
+def _replaced(
+    shaped: Sequence[Mapping[str, Any]], ground: AnswerContext
+) -> Iterator[tuple[str, str]]:
     seen: set[str] = set()
     for one in shaped:
         word = one.get("replaces")
@@ -245,7 +249,7 @@ def _replaced(shaped: Sequence[Mapping[str, Any]], ground: Ground) -> Iterator[t
         old = ground.find(word)
         if old is None:
             ground.defects.append(f"{one['id']}: replaces {word!r:.60}, which is no task here")
-        elif not old.replaceable:
+        elif not old.is_replaceable:
             ground.defects.append(f"{one['id']}: {old.id} has not failed, so nothing replaces it")
         elif old.replans >= REPLANS_MAX:
             ground.defects.append(f"{one['id']}: {old.id} was replaced {old.replans} times already")
@@ -256,10 +260,10 @@ def _replaced(shaped: Sequence[Mapping[str, Any]], ground: Ground) -> Iterator[t
             yield one["id"], old.id
 
 
-def defaults_of(like: Spec, run: Run) -> Spec:
+def default_spec(like: TaskSpec, run: Run) -> TaskSpec:
     """What tasks of an answer have unless they say otherwise: the run's chain, the same times."""
-    chain = tuple(run.catalogue.agents[name] for name in run.chain)
-    return Spec(
+    chain = tuple(run.catalogue.agents[name] for name in run.default_agents)
+    return TaskSpec(
         "",
         "",
         agents=chain,

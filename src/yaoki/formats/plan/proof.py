@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from yaoki.core.commands.idle import idle
+from yaoki.core.commands.vacuous_checks import why_vacuous
 from yaoki.formats.plan.build import check_spec
-from yaoki.formats.plan.draft import Draft, Placed
+from yaoki.formats.plan.draft import Draft, PlacedTask
 
 _REMEDY = "; add a check that can fail, as shell: test -f FILE or run: [pytest]"
 
 
-def judge_proof(draft: Draft, placed: Placed) -> None:
+def judge_proof(draft: Draft, placed: PlacedTask) -> None:
     """Nothing checked is nothing proven, and neither is what cannot fail."""
     task = placed.task
-    draft.refer_all("check", placed.at("checks"), task.checks, draft.check_names)
-    if task.kind in {"report", "plan"} or ("checks",) in draft.defects.broken:
+    draft.add_references("check", placed.path_of("checks"), task.checks, draft.check_names)
+    if task.kind in {"report", "plan"} or ("checks",) in draft.defects.broken_paths:
         return
-    refused = () if task.given("checks") else draft.check_names.difference(draft.checks)
+    refused = () if task.is_given("checks") else draft.check_names.difference(draft.checks)
     reason = _unproven(draft, (*draft.checks_of(task), *refused))
     if reason:
         words = f"{reason}: nothing would prove this {task.kind}{_REMEDY}"
-        draft.defects.missing(placed.path, words, "checks", "kind")
+        draft.defects.add_missing(placed.path, words, "checks", "kind")
 
 
 def judge_done_when(draft: Draft) -> None:
@@ -39,7 +39,7 @@ def _unproven(draft: Draft, names: Sequence[str]) -> str:
     required = [name for name in names if draft.checks[name].required]
     if not required:
         return "no required check"
-    why = {name: idle(check_spec(name, draft.checks[name])) for name in required}
+    why = {name: why_vacuous(check_spec(name, draft.checks[name])) for name in required}
     if not all(why.values()):
         return ""
     name, first = next(iter(why.items()))

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from pydantic_core import PydanticCustomError
 
-from yaoki.core.model import BUILT_IN, CHECK_ENTRY_POINTS, DONE_WHEN
+from yaoki.core.model import BUILT_IN_CHECKS, CHECK_ENTRY_POINTS, FINAL_CHECK_NAME
 from yaoki.core.settings.settings import PATTERNS
-from yaoki.core.settings.tags import FORM, is_tag
+from yaoki.core.settings.tags import TAG_FORM, is_tag
 from yaoki.formats.plan import limits, order
-from yaoki.formats.plan.defects import Defects, Path
-from yaoki.formats.plan.draft import Draft, Placed
-from yaoki.formats.plan.fields import inside
+from yaoki.formats.plan.defects import Defects, KeyPath
+from yaoki.formats.plan.draft import Draft, PlacedTask
+from yaoki.formats.plan.fields import check_inside
 from yaoki.formats.plan.model import AgentModel, CheckModel
 from yaoki.formats.plan.proof import judge_done_when, judge_proof
 
@@ -24,7 +24,7 @@ _WAYS = ("run", "shell", "file", "git", "judge", "python")
 _COMMANDS = ("success", "cwd", "env")
 
 
-def judge(draft: Draft) -> None:
+def judge_plan(draft: Draft) -> None:
     """Note every defect of the draft."""
     _plan(draft)
     judge_parts(draft)
@@ -40,28 +40,28 @@ def judge_parts(draft: Draft) -> None:
     for placed in draft.tasks:
         _task(draft, placed)
     _repeated_ids(draft)
-    limits.judge(draft)
-    order.judge(draft)
+    limits.judge_limits(draft)
+    order.judge_order(draft)
 
 
 def _owner(draft: Draft, section: str, name: str) -> Defects:
     """The file that holds this agent or check."""
-    return draft.defects if name in getattr(draft.plan, section) else draft.below
+    return draft.defects if name in getattr(draft.plan, section) else draft.settings_defects
 
 
 def _plan(draft: Draft) -> None:
     plan, defects = draft.plan, draft.defects
     if not plan.goal.strip():
-        defects.missing((), "goal is missing: say what the run is for", "goal")
+        defects.add_missing((), "goal is missing: say what the run is for", "goal")
     if not draft.tasks:
-        defects.missing((), "there are no tasks", "tasks", "phases", "final_tasks")
-    if plan.given("agent") and not plan.agent:
+        defects.add_missing((), "there are no tasks", "tasks", "phases", "final_tasks")
+    if plan.is_given("agent") and not plan.agent:
         defects.add(("agent",), "names no agent; leave it out or name one")
-    draft.refer_all("agent", ("agent",), plan.agent, draft.agent_names)
-    if plan.given("planner") and not plan.planner:
+    draft.add_references("agent", ("agent",), plan.agent, draft.agent_names)
+    if plan.is_given("planner") and not plan.planner:
         defects.add(("planner",), "names no agent; leave it out or name one")
-    draft.refer_all("agent", ("planner",), plan.planner, draft.agent_names)
-    draft.refer_all("check", ("done_when",), plan.done_when, draft.check_names)
+    draft.add_references("agent", ("planner",), plan.planner, draft.agent_names)
+    draft.add_references("check", ("done_when",), plan.done_when, draft.check_names)
     judge_done_when(draft)
     known = set(PATTERNS)
     for index, pattern in enumerate(plan.patterns):
@@ -71,94 +71,96 @@ def _plan(draft: Draft) -> None:
         known.add(pattern)
 
 
-def judge_name(defects: Defects, path: Path, what: str, name: str) -> None:
+def judge_name(defects: Defects, path: KeyPath, what: str, name: str) -> None:
     if not NAME.fullmatch(name):
         defects.add(path, f"{what} {name[:80]!r} is not a name; a name has {_FORM}")
 
 
-def _agent(defects: Defects, path: Path, agent: AgentModel) -> None:
+def _agent(defects: Defects, path: KeyPath, agent: AgentModel) -> None:
     judge_name(defects, path, "agent", str(path[-1]))
     if agent.preset == "command" and not any(word.strip() for word in agent.command[:1]):
-        defects.missing(path, "has no command to call", "command", "preset")
+        defects.add_missing(path, "has no command to call", "command", "preset")
     key = "options" if agent.preset == "command" else "command"
-    if agent.given(key):
+    if agent.is_given(key):
         reason = f"an agent of preset {agent.preset} has no {key}; nothing would use it"
-        defects.missing((*path, key), reason, "preset")
+        defects.add_missing((*path, key), reason, "preset")
 
 
-def _check(draft: Draft, defects: Defects, path: Path, check: CheckModel) -> None:
+def _check(draft: Draft, defects: Defects, path: KeyPath, check: CheckModel) -> None:
     judge_name(defects, path, "check", str(path[-1]))
-    if path[-1] in BUILT_IN:
+    if path[-1] in BUILT_IN_CHECKS:
         defects.add(path, f"{path[-1]} is what yaoki itself calls a check of any change; rename it")
-    ways = [way for way in _WAYS if check.given(way)]
+    ways = [way for way in _WAYS if check.is_given(way)]
     if not ways:
         reason = "checks nothing; give it run, shell, file, git, judge or python"
-        defects.missing(path, reason, *_WAYS)
+        defects.add_missing(path, reason, *_WAYS)
     if len(ways) > 1:
         defects.add(path, f"has {' and '.join(ways)}; a check has one of them")
     for way in ways:
         _way(defects, (*path, way), way, check)
     _globs(defects, (*path, "definition"), check.definition)
-    if check.given("judge"):
+    if check.is_given("judge"):
         _judge(draft, defects, (*path, "judge"), check)
-    if check.given("options") and not check.given("python"):
-        defects.missing((*path, "options"), "only a python check has options", "python")
-    if check.given("pattern"):
+    if check.is_given("options") and not check.is_given("python"):
+        defects.add_missing((*path, "options"), "only a python check has options", "python")
+    if check.is_given("pattern"):
         known = {*PATTERNS, *draft.plan.patterns, *draft.settings.patterns}
         if check.pattern not in known:
-            near = defects.unknown((*path, "pattern"), "pattern", check.pattern, known)
-            draft.used.add(("pattern", near))
-        draft.used.add(("pattern", check.pattern))
+            near = defects.add_unknown((*path, "pattern"), "pattern", check.pattern, known)
+            draft.references.add(("pattern", near))
+        draft.references.add(("pattern", check.pattern))
 
 
-def _way(defects: Defects, path: Path, way: str, check: CheckModel) -> None:
+def _way(defects: Defects, path: KeyPath, way: str, check: CheckModel) -> None:
     empty = {"run": not any(check.run[:1]), "shell": not check.shell.strip(), "git": not check.git}
     empty["python"] = not check.python.strip()
     if empty.get(way):
-        defects.empty(path, f"{way} is empty")
+        defects.add_empty(path, f"{way} is empty")
     if way == "file":
         _file(defects, path, check)
     elif way == "python" and check.python.strip():
-        judge_entry(defects, path, check.python)
+        judge_entry_point(defects, path, check.python)
     for key in _COMMANDS if way not in ("run", "shell") else ():
-        if check.given(key) and (way, key) != ("python", "env"):
+        if check.is_given(key) and (way, key) != ("python", "env"):
             defects.add((*path[:-1], key), f"a {way} check has no {key}; only commands do")
 
 
-def _judge(draft: Draft, defects: Defects, path: Path, check: CheckModel) -> None:
+def _judge(draft: Draft, defects: Defects, path: KeyPath, check: CheckModel) -> None:
     judge, most = check.judge, draft.settings.limits.task_text_bytes
     if not judge.agent:
-        defects.missing(path, "agent is missing: name the one that judges", "agent")
+        defects.add_missing(path, "agent is missing: name the one that judges", "agent")
     elif judge.agent not in draft.agent_names:
-        near = defects.unknown((*path, "agent"), "agent", judge.agent, draft.agent_names)
-        draft.used.add(("agent", near))
-    draft.used.add(("agent", judge.agent))
+        near = defects.add_unknown((*path, "agent"), "agent", judge.agent, draft.agent_names)
+        draft.references.add(("agent", near))
+    draft.references.add(("agent", judge.agent))
     if not judge.ask.strip():
-        defects.missing(path, "ask is missing: say what counts", "ask")
+        defects.add_missing(path, "ask is missing: say what counts", "ask")
     elif (size := len(judge.ask.encode())) > most:
         defects.add((*path, "ask"), f"{size} bytes of text are over the limit of {most}")
     for key in ("baseline", "rerun"):
-        if check.given(key):
+        if check.is_given(key):
             defects.add((*path[:-1], key), f"a judge has no {key}")
 
 
-def judge_entry(defects: Defects, path: Path, name: str) -> None:
+def judge_entry_point(defects: Defects, path: KeyPath, name: str) -> None:
     """A check that no installed package brings could never run."""
     from importlib.metadata import entry_points
 
     known = entry_points(group=CHECK_ENTRY_POINTS).names
     if name not in known:
-        defects.unknown(path, f"entry point of {CHECK_ENTRY_POINTS}", name, known)
+        defects.add_unknown(path, f"entry point of {CHECK_ENTRY_POINTS}", name, known)
 
 
-def _file(defects: Defects, path: Path, check: CheckModel) -> None:
+def _file(defects: Defects, path: KeyPath, check: CheckModel) -> None:
     file = check.file
-    asked = [key for key in ("exists", "absent", "contains", "matches") if file.given(key)]
-    if not file.given("path"):
-        defects.missing(path, "path is missing", "path")
+    asked = [key for key in ("exists", "absent", "contains", "matches") if file.is_given(key)]
+    if not file.is_given("path"):
+        defects.add_missing(path, "path is missing", "path")
     if not asked:
         keys = ("exists", "absent", "contains", "matches")
-        defects.missing(path, "asks nothing; give it exists, absent, contains or matches", *keys)
+        defects.add_missing(
+            path, "asks nothing; give it exists, absent, contains or matches", *keys
+        )
     for key in asked:
         if not getattr(file, key):
             other = {"exists": "; use absent: true", "absent": "; use exists: true"}.get(key, "")
@@ -167,38 +169,40 @@ def _file(defects: Defects, path: Path, check: CheckModel) -> None:
         defects.add((*path, "absent"), "an absent file cannot hold anything besides")
 
 
-def _task(draft: Draft, placed: Placed) -> None:
+def _task(draft: Draft, placed: PlacedTask) -> None:
     task, defects = placed.task, draft.defects
-    if not task.given("id"):
-        defects.missing(placed.path, "id is missing", "id")
-    elif task.id.startswith(DONE_WHEN):
-        reason = f"ids that begin with {DONE_WHEN!r} are the run's own last proofs"
-        defects.add(placed.at("id"), reason)
+    if not task.is_given("id"):
+        defects.add_missing(placed.path, "id is missing", "id")
+    elif task.id.startswith(FINAL_CHECK_NAME):
+        reason = f"ids that begin with {FINAL_CHECK_NAME!r} are the run's own last proofs"
+        defects.add(placed.path_of("id"), reason)
     elif task.id.isdecimal():
         defects.add(
-            placed.at("id"), f"id {task.id!r} is a number, the short form of a task's number"
+            placed.path_of("id"), f"id {task.id!r} is a number, the short form of a task's number"
         )
     else:
-        judge_name(defects, placed.at("id"), "id", task.id)
+        judge_name(defects, placed.path_of("id"), "id", task.id)
     _goal(draft, placed)
     _chain(draft, placed)
     judge_proof(draft, placed)
     _of_kind(draft, placed)
     for index, tag in enumerate(task.tags):
         if not is_tag(tag):
-            defects.add(placed.at("tags", index), f"{tag[:80]!r} is no tag; a tag has {FORM}")
-    _globs(defects, placed.at("scope"), task.scope)
+            defects.add(
+                placed.path_of("tags", index), f"{tag[:80]!r} is no tag; a tag has {TAG_FORM}"
+            )
+    _globs(defects, placed.path_of("scope"), task.scope)
     for key in ("setup_inputs", "discard"):
-        _globs(defects, placed.at(key), getattr(task, key))
+        _globs(defects, placed.path_of(key), getattr(task, key))
     if task.allow_weaker_tests and not task.scope:
         words = "allow_weaker_tests needs a scope that names the files it may weaken"
-        defects.add(placed.at("allow_weaker_tests"), words)
+        defects.add(placed.path_of("allow_weaker_tests"), words)
 
 
-def _globs(defects: Defects, path: Path, globs: Sequence[str]) -> None:
+def _globs(defects: Defects, path: KeyPath, globs: Sequence[str]) -> None:
     for index, glob in enumerate(globs):
         try:
-            inside(glob)
+            check_inside(glob)
         except PydanticCustomError as fault:
             defects.add((*path, index), f"{glob!r} {fault}")
 
@@ -207,49 +211,55 @@ def _globs(defects: Defects, path: Path, globs: Sequence[str]) -> None:
 _ONLY = {"tasks": "group", "atomic": "group", "partial": "group", "constraints": "plan"}
 
 
-def _of_kind(draft: Draft, placed: Placed) -> None:
+def _of_kind(draft: Draft, placed: PlacedTask) -> None:
     task, defects = placed.task, draft.defects
     for key, kind in (*_ONLY.items(), ("deadline", "plan")):
-        if task.given(key) and task.kind != kind:
-            defects.add(placed.at(key), f"{key} is for a task of kind {kind}")
+        if task.is_given(key) and task.kind != kind:
+            defects.add(placed.path_of(key), f"{key} is for a task of kind {kind}")
     if task.kind == "group" and placed.group:
-        defects.add(placed.at("kind"), "a group inside a group; one level is all there is")
+        defects.add(placed.path_of("kind"), "a group inside a group; one level is all there is")
     elif task.kind == "group" and not task.tasks:
-        defects.missing(placed.path, "a group without tasks", "tasks", "kind")
-    if task.atomic and task.given("partial") and task.partial:
-        defects.add(placed.at("partial"), "atomic is all or nothing; partial says otherwise")
+        defects.add_missing(placed.path, "a group without tasks", "tasks", "kind")
+    if task.atomic and task.is_given("partial") and task.partial:
+        defects.add(placed.path_of("partial"), "atomic is all or nothing; partial says otherwise")
     if task.kind == "plan" and task.checks:
-        defects.add(placed.at("checks"), "a task of kind plan is proven by the plan it answers")
+        defects.add(
+            placed.path_of("checks"), "a task of kind plan is proven by the plan it answers"
+        )
 
 
-def _goal(draft: Draft, placed: Placed) -> None:
+def _goal(draft: Draft, placed: PlacedTask) -> None:
     task, defects = placed.task, draft.defects
-    if task.given("goal") and task.given("prompt"):
-        defects.add(placed.at("prompt"), "goal and prompt are two words for one thing; give one")
+    if task.is_given("goal") and task.is_given("prompt"):
+        defects.add(
+            placed.path_of("prompt"), "goal and prompt are two words for one thing; give one"
+        )
     elif task.kind not in {"check", "group"} and not (task.goal or task.prompt).strip():
-        defects.missing(placed.path, "goal is missing", "goal", "prompt")
+        defects.add_missing(placed.path, "goal is missing", "goal", "prompt")
 
 
-def _chain(draft: Draft, placed: Placed) -> None:
+def _chain(draft: Draft, placed: PlacedTask) -> None:
     task, defects = placed.task, draft.defects
-    draft.refer_all("agent", placed.at("agent"), task.agent, draft.agent_names)
+    draft.add_references("agent", placed.path_of("agent"), task.agent, draft.agent_names)
     if task.kind in {"check", "group"}:
-        if task.given("agent"):
-            defects.add(placed.at("agent"), f"a task of kind {task.kind} has no agent of its own")
-    elif task.kind == "plan" and not task.given("agent"):
+        if task.is_given("agent"):
+            defects.add(
+                placed.path_of("agent"), f"a task of kind {task.kind} has no agent of its own"
+            )
+    elif task.kind == "plan" and not task.is_given("agent"):
         return
-    elif task.given("agent") and not task.agent:
-        defects.add(placed.at("agent"), "names no agent; leave it out or name one")
-    elif not draft.chain_of(task) and ("agent",) not in defects.broken:
-        defects.missing(placed.path, draft.no_agent, "agent", "kind")
+    elif task.is_given("agent") and not task.agent:
+        defects.add(placed.path_of("agent"), "names no agent; leave it out or name one")
+    elif not draft.chain_of(task) and ("agent",) not in defects.broken_paths:
+        defects.add_missing(placed.path, draft.no_agent_message, "agent", "kind")
 
 
 def _repeated_ids(draft: Draft) -> None:
-    first: dict[str, Path] = {}
+    first: dict[str, KeyPath] = {}
     for placed in draft.tasks:
-        name, path = placed.task.id, placed.at("id")
+        name, path = placed.task.id, placed.path_of("id")
         if name and name in first:
-            line = draft.defects.place(first[name])[0]
+            line = draft.defects.position_of(first[name])[0]
             draft.defects.add(path, f"id {name!r} stands already in line {line}")
         first.setdefault(name, path)
 
@@ -259,21 +269,21 @@ def _unused(draft: Draft) -> None:
 
     Where a part that could have used it was refused, that is the mistake.
     """
-    if not draft.tasks or draft.open_ended:
+    if not draft.tasks or draft.is_open_ended:
         return
-    plan, broken = draft.plan, draft.defects.broken
+    plan, broken = draft.plan, draft.defects.broken_paths
     if not any("agent" in path for path in broken):
         _unused_of(draft, "agent", "agents", list(plan.agents))
-    if all(placed.task.given("checks") for placed in draft.tasks):
+    if all(placed.task.is_given("checks") for placed in draft.tasks):
         _unused_of(draft, "check", "checks", list(plan.checks))
     if not any(path[:1] == ("checks",) for path in broken):
         for index, pattern in enumerate(plan.patterns):
-            if pattern not in PATTERNS and ("pattern", pattern) not in draft.used:
+            if pattern not in PATTERNS and ("pattern", pattern) not in draft.references:
                 draft.defects.add(("patterns", index), f"nothing uses pattern {pattern!r}")
 
 
 def _unused_of(draft: Draft, sort: str, section: str, names: list[str]) -> None:
     for name in names:
-        if (sort, name) not in draft.used:
+        if (sort, name) not in draft.references:
             at = draft.defects.keys.get((section, name))
             draft.defects.add((section, name), f"nothing uses {sort} {name!r}", at=at)

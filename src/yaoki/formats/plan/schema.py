@@ -11,7 +11,7 @@ REFERENCE = re.compile(r"#/\$defs/(\w+)Model")
 _REQUIRED = {"Task": ["id"], "Phase": ["id"], "File": ["path"], "Judge": ["agent", "ask"]}
 
 
-def schema() -> dict[str, Any]:
+def build_schema() -> dict[str, Any]:
     made = _plain(PlanModel.model_json_schema())
     parts = {name.removesuffix("Model"): part for name, part in made.pop("$defs").items()}
     parts["Check"]["properties"]["onFailure"] = parts["Check"]["properties"]["on_failure"]

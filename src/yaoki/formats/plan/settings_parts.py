@@ -9,22 +9,22 @@ from yaoki.core.settings.settings import Settings
 from yaoki.formats.plan import check_settings
 from yaoki.formats.plan.build import agent_spec, check_spec
 from yaoki.formats.plan.defects import Defects
-from yaoki.formats.plan.draft import draft
+from yaoki.formats.plan.draft import make_draft
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettingsParts:
     """What any plan of this repository may use by name."""
 
     checks: tuple[CheckSpec, ...]
     agents: tuple[AgentSpec, ...]
 
 
-def settled(settings: Settings) -> Settled:
+def read_settings_parts(settings: Settings) -> SettingsParts:
     """`SettingsInvalid` when one of them is of no use to any plan."""
     check_settings(settings)
-    made = draft({}, settings, Defects(""))
-    return Settled(
+    made = make_draft({}, settings, Defects(""))
+    return SettingsParts(
         tuple(check_spec(name, check) for name, check in made.checks.items()),
         tuple(agent_spec(name, agent) for name, agent in made.agents.items()),
     )

@@ -12,9 +12,9 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from yaoki.core.nearest import did_you_mean
-from yaoki.formats.plan.defects import Defects, Path
+from yaoki.formats.plan.defects import Defects, KeyPath
 
-Model = TypeVar("Model", bound=BaseModel)
+ModelType = TypeVar("ModelType", bound=BaseModel)
 # Taking out can only uncover what a wrong part hid; a few levels of that, and no more.
 ROUNDS_MAX = 20
 
@@ -30,7 +30,9 @@ _SENTENCES = {
 _STAND_INS = {"string_type": "", "model_type": {}, "dict_type": {}}
 
 
-def shaped(model: type[Model], raw: Any, defects: Defects, above: Path = ()) -> Model:
+def build_model(
+    model: type[ModelType], raw: Any, defects: Defects, above: KeyPath = ()
+) -> ModelType:
     """The model of what is sound in `raw`; what is not has been noted and taken out."""
     held = {"": raw}
     for _ in range(ROUNDS_MAX):
@@ -43,12 +45,12 @@ def shaped(model: type[Model], raw: Any, defects: Defects, above: Path = ()) -> 
     raise AssertionError("taking out what is wrong does not end")
 
 
-def _note(model: type[BaseModel], error: Any, defects: Defects, above: Path) -> None:
+def _note(model: type[BaseModel], error: Any, defects: Defects, above: KeyPath) -> None:
     path = (*above, *error["loc"])
     if error["type"] == "extra_forbidden":
-        defects.unknown_key(path, keys_at(model, error["loc"][:-1]))
+        defects.add_unknown_key(path, model_keys(model, error["loc"][:-1]))
     else:
-        defects.misshapen(path, _reason(error))
+        defects.add_misshapen(path, _reason(error))
 
 
 def _reason(error: Any) -> str:
@@ -56,14 +58,14 @@ def _reason(error: Any) -> str:
     if kind == "literal_error":
         known = [word for word in re.findall(r"'([^']*)'", context["expected"]) if word]
         near = did_you_mean(given, known) if isinstance(given, str) else ""
-        return f"must be {' or '.join(known)}, not {shown(given)}{near}"
+        return f"must be {' or '.join(known)}, not {show_value(given)}{near}"
     if kind in _SENTENCES:
         quote = "; put it in quotes" if kind == "string_type" and _scalar(given) else ""
-        return f"{_SENTENCES[kind]}, not {shown(given)}{quote}"
+        return f"{_SENTENCES[kind]}, not {show_value(given)}{quote}"
     if kind == "greater_than_equal":
-        return f"must be at least {context['ge']:g}, not {shown(given)}"
+        return f"must be at least {context['ge']:g}, not {show_value(given)}"
     if kind == "less_than_equal":
-        return f"must be at most {context['le']:g}, not {shown(given)}"
+        return f"must be at most {context['le']:g}, not {show_value(given)}"
     return str(error["msg"])
 
 
@@ -71,7 +73,7 @@ def _scalar(value: Any) -> bool:
     return isinstance(value, bool | int | float)
 
 
-def shown(value: Any) -> str:
+def show_value(value: Any) -> str:
     """A value, or what it is, in a few words."""
     match value:
         case None:
@@ -98,7 +100,7 @@ def _take_out(held: Any, loc: tuple[Any, ...], kind: str) -> None:
         held.pop(loc[-1], None)
 
 
-def keys_at(model: type[BaseModel], loc: Path) -> list[str]:
+def model_keys(model: type[BaseModel], loc: KeyPath) -> list[str]:
     """The keys that may stand at a place of the model."""
     at: Any = model
     for part in loc:

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from yaoki.formats.plan.defects import Defects, Path, Position
+from yaoki.formats.plan.defects import Defects, KeyPath, Position
 
 BYTES_MAX = 8 << 20
 VALUES_MAX = 500_000
@@ -37,15 +37,15 @@ _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB]\w\w)\\u([dD][c-fC-F]\w\w)")
 
 
-class Unreadable(Exception):
+class UnreadablePlan(Exception):
     """Nothing can be made of the text."""
 
-    def __init__(self, at: Position, reason: str, path: Path = ()) -> None:
+    def __init__(self, at: Position, reason: str, path: KeyPath = ()) -> None:
         super().__init__(reason)
         self.at, self.reason, self.path = at, reason, path
 
 
-def read(text: str, name: str) -> tuple[Any, Defects]:
+def read_plan_data(text: str, name: str) -> tuple[Any, Defects]:
     """Plain data and the defects so far; None when nothing could be read."""
     defects = Defects(name)
     try:
@@ -53,23 +53,23 @@ def read(text: str, name: str) -> tuple[Any, Defects]:
     except yaml.YAMLError as fault:
         mark = getattr(fault, "problem_mark", None)
         at = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        defects.note((), f"cannot be read: {getattr(fault, 'problem', None) or fault}", at)
-    except Unreadable as fault:
-        defects.note(fault.path, fault.reason, fault.at)
+        defects.add_at((), f"cannot be read: {getattr(fault, 'problem', None) or fault}", at)
+    except UnreadablePlan as fault:
+        defects.add_at(fault.path, fault.reason, fault.at)
     return None, defects
 
 
 def _read(text: str, defects: Defects) -> Any:
     size = len(text.encode(errors="replace"))
     if size > BYTES_MAX:
-        raise Unreadable((1, 1), f"{size} bytes are over the limit of {BYTES_MAX}")
+        raise UnreadablePlan((1, 1), f"{size} bytes are over the limit of {BYTES_MAX}")
     if odd := _FORBIDDEN.search(text):
         before = text[: odd.start()]
         at = (before.count("\n") + 1, odd.start() - before.rfind("\n"))
-        raise Unreadable(at, f"character U+{ord(odd[0]):04X} is not allowed")
+        raise UnreadablePlan(at, f"character U+{ord(odd[0]):04X} is not allowed")
     if text.lstrip().startswith("{"):
         text = _PAIR.sub(_one_letter, text)
-    return Reader(yaml.parse(text, Loader=LOADER), defects).document()
+    return YamlReader(yaml.parse(text, Loader=LOADER), defects).document()
 
 
 def _one_letter(pair: re.Match[str]) -> str:
@@ -82,7 +82,7 @@ def _where(event: Any) -> Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class YamlReader:
     """Builds plain data from events, one value at a time."""
 
     events: Iterator[Any]
@@ -92,20 +92,20 @@ class Reader:
         """The only document of the file."""
         next(self.events)
         if isinstance(next(self.events), yaml.StreamEndEvent):
-            raise Unreadable((1, 1), "the file is empty")
+            raise UnreadablePlan((1, 1), "the file is empty")
         value = self.value(next(self.events), (), 0)
         next(self.events)
         after = next(self.events)
         if not isinstance(after, yaml.StreamEndEvent):
-            raise Unreadable(_where(after), "a second document begins; a plan is one document")
+            raise UnreadablePlan(_where(after), "a second document begins; a plan is one document")
         return value
 
-    def value(self, event: Any, path: Path, depth: int) -> Any:
+    def value(self, event: Any, path: KeyPath, depth: int) -> Any:
         self.defects.positions[path] = _where(event)
         if depth > DEPTH_MAX:
-            raise Unreadable(_where(event), f"nested deeper than {DEPTH_MAX} levels", path[:3])
+            raise UnreadablePlan(_where(event), f"nested deeper than {DEPTH_MAX} levels", path[:3])
         if len(self.defects.positions) > VALUES_MAX:
-            raise Unreadable(_where(event), f"more values than the limit of {VALUES_MAX}", path)
+            raise UnreadablePlan(_where(event), f"more values than the limit of {VALUES_MAX}", path)
         self.refuse_magic(event, path)
         match event:
             case yaml.MappingStartEvent():
@@ -117,57 +117,59 @@ class Reader:
             case _:
                 return None
 
-    def refuse_magic(self, event: Any, path: Path) -> None:
+    def refuse_magic(self, event: Any, path: KeyPath) -> None:
         """No tags, anchors or aliases: a plan says what it means where it stands."""
         if isinstance(event, yaml.AliasEvent):
-            self.defects.misshapen(path, f"alias *{event.anchor} is refused; write the value out")
+            self.defects.add_misshapen(
+                path, f"alias *{event.anchor} is refused; write the value out"
+            )
         elif event.anchor is not None:
             self.defects.add(path, f"anchor &{event.anchor} is refused; write each value out")
         if getattr(event, "tag", None) is not None:
-            self.defects.misshapen(path, f"tag {event.tag} is refused; a plan has plain values")
+            self.defects.add_misshapen(path, f"tag {event.tag} is refused; a plan has plain values")
 
-    def mapping(self, path: Path, depth: int) -> dict[str, Any]:
+    def mapping(self, path: KeyPath, depth: int) -> dict[str, Any]:
         made: dict[str, Any] = {}
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             key, at = self.key(event, path, depth), _where(event)
             if key is None or key in made:
-                self.skip(path, key, at, depth)
+                self.skip_value(path, key, at, depth)
                 continue
             self.defects.keys[(*path, key)] = at
             made[key] = self.value(next(self.events), (*path, key), depth + 1)
         return made
 
-    def key(self, event: Any, path: Path, depth: int) -> str | None:
-        aside = Reader(self.events, Defects(self.defects.name))
+    def key(self, event: Any, path: KeyPath, depth: int) -> str | None:
+        aside = YamlReader(self.events, Defects(self.defects.name))
         key = aside.value(event, path, depth + 1)
-        if isinstance(key, str) and not aside.defects.found:
+        if isinstance(key, str) and not aside.defects.entries:
             return key
         scalar = isinstance(event, yaml.ScalarEvent) and not isinstance(key, str)
         shown = f"key {event.value!r}" if scalar else "this key"
         self.defects.add(path, f"{shown} is not plain text; put it in quotes", at=_where(event))
         return None
 
-    def skip(self, path: Path, key: str | None, at: Position, depth: int) -> None:
+    def skip_value(self, path: KeyPath, key: str | None, at: Position, depth: int) -> None:
         """Read a value that has no place.  Of two equal keys the first is the one looked at."""
         if key is not None:
             self.defects.add((*path, key), "this key stands here a second time", at=at)
-        aside = Reader(self.events, Defects(self.defects.name))
+        aside = YamlReader(self.events, Defects(self.defects.name))
         aside.value(next(self.events), path, depth + 1)
 
-    def sequence(self, path: Path, depth: int) -> list[Any]:
+    def sequence(self, path: KeyPath, depth: int) -> list[Any]:
         made: list[Any] = []
         while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
             made.append(self.value(event, (*path, len(made)), depth + 1))
         return made
 
-    def scalar(self, event: Any, path: Path) -> Any:
+    def scalar(self, event: Any, path: KeyPath) -> Any:
         text: str = event.value
         if _NO_TEXT.search(text):
-            self.defects.misshapen(path, "holds a character that no text may hold")
+            self.defects.add_misshapen(path, "holds a character that no text may hold")
             return ""
-        return self.plain(text, path) if event.implicit[0] and event.tag is None else text
+        return self.parse_scalar(text, path) if event.implicit[0] and event.tag is None else text
 
-    def plain(self, text: str, path: Path) -> Any:
+    def parse_scalar(self, text: str, path: KeyPath) -> Any:
         """The YAML 1.2 core types: `no`, `on` and 12:30 are text."""
         if text in _WORDS:
             return _WORDS[text]
@@ -175,7 +177,7 @@ class Reader:
             return text
         value = _number(text)
         if value is None:
-            self.defects.misshapen(path, "is not a finite number of reasonable length")
+            self.defects.add_misshapen(path, "is not a finite number of reasonable length")
         return value
 
 

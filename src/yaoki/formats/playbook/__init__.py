@@ -7,14 +7,14 @@ from typing import Any
 
 from yaoki.core.settings.settings import Settings
 from yaoki.formats.plan.defects import Defects
-from yaoki.formats.plan.draft import Outline
+from yaoki.formats.plan.draft import JudgedDraft
+from yaoki.formats.plan.plan import PlanEnvironment
 from yaoki.formats.plan.rules import judge_parts
-from yaoki.formats.plan.shape import shaped
-from yaoki.formats.plan.value import Known
+from yaoki.formats.plan.shape import build_model
 from yaoki.formats.playbook.model import PlaybookModel
-from yaoki.formats.playbook.rules import judge
+from yaoki.formats.playbook.rules import judge_playbook
 from yaoki.formats.playbook.source import read_markdown
-from yaoki.formats.playbook.translate import translated
+from yaoki.formats.playbook.translate import translate_playbook
 
 __all__ = ["is_markdown", "read_markdown", "read_playbook"]
 
@@ -24,10 +24,12 @@ def is_markdown(name: str) -> bool:
     return PurePath(name).suffix.lower() in (".md", ".markdown")
 
 
-def read_playbook(raw: Any, settings: Settings, defects: Defects, _: Known) -> Outline:
+def read_playbook(
+    raw: Any, settings: Settings, defects: Defects, _: PlanEnvironment
+) -> JudgedDraft:
     """The plan a playbook stands for; each defect is told where it stands in the playbook."""
-    playbook = shaped(PlaybookModel, raw, defects)
-    judge(playbook, settings, defects)
-    outline = translated(playbook, settings, defects)
+    playbook = build_model(PlaybookModel, raw, defects)
+    judge_playbook(playbook, settings, defects)
+    outline = translate_playbook(playbook, settings, defects)
     judge_parts(outline.draft)
     return outline

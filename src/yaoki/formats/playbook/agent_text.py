@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from yaoki.core.display import one_line
-from yaoki.formats.playbook.model import PhaseModel, PlaybookModel, SubtaskModel
+from yaoki.formats.playbook.model import PlaybookModel, PlaybookPhaseModel, SubtaskModel
 
 DONE_SHOWN = 50
 SAID_CHARS_MAX = 200
@@ -33,7 +33,7 @@ LABELS: Mapping[str, Mapping[str, str]] = {
 
 
 def work_words(
-    playbook: PlaybookModel, phase: PhaseModel | None, task: SubtaskModel, to: str
+    playbook: PlaybookModel, phase: PlaybookPhaseModel | None, task: SubtaskModel, to: str
 ) -> str:
     """For the agent that works."""
     say, done = LABELS[to], _done(playbook)
@@ -59,7 +59,7 @@ def command_words(task: SubtaskModel, command: str, to: str) -> str:
     return f"{task.says}\n\n{LABELS[to]['run']}: {command}"
 
 
-def _phase(phase: PhaseModel) -> str:
+def _phase(phase: PlaybookPhaseModel) -> str:
     head = f"{phase.id} ({phase.title})" if phase.title else phase.id
     return "\n\n".join(filter(None, (": ".join(filter(None, (head, phase.goal))), phase.prose)))
 
@@ -70,7 +70,7 @@ def _below(label: str, text: str) -> str:
 
 def _done(playbook: PlaybookModel) -> str:
     """The last ticked boxes; those of p_final are proofs, which are made anew."""
-    boxes = [box for phase in playbook.phases if not phase.final for box in phase.subtasks]
+    boxes = [box for phase in playbook.phases if not phase.is_final for box in phase.subtasks]
     done = [box for box in (*boxes, *playbook.final_tasks) if box.done]
     more = [f"- (+ {len(done) - DONE_SHOWN})"] if len(done) > DONE_SHOWN else []
     lines = [f"- {box.id}: {one_line(box.says, SAID_CHARS_MAX)}" for box in done[-DONE_SHOWN:]]

@@ -19,7 +19,7 @@ _RULE = re.compile(r"[ \t]*(?:-[ \t]*){3,}|[ \t]*(?:\*[ \t]*){3,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MarkdownLine:
     """One line.  `fence` is `mark` for the two lines around code, `code` for what is between."""
 
     number: int
@@ -42,47 +42,47 @@ class Line:
         return (len(found[1]), found[2].strip(" \t#")) if found else (0, "")
 
     @property
-    def mute(self) -> bool:
+    def is_decoration(self) -> bool:
         """Blank lines, rules between sections and quotes, which speak to people only."""
         bare = not self.text.strip() or _RULE.fullmatch(self.text) is not None
         return not self.fence and (bare or self.text.lstrip().startswith(">"))
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class MarkdownSection:
     """What stands below one heading, up to the next of its level."""
 
     name: str
-    head: Line
-    lines: tuple[Line, ...]
+    head: MarkdownLine
+    lines: tuple[MarkdownLine, ...]
 
 
-def lines_of(text: str, defects: Defects) -> list[Line] | None:
+def split_lines(text: str, defects: Defects) -> list[MarkdownLine] | None:
     """Every line that is not a comment; None when the text is no playbook by its mere size."""
     if (size := len(text.encode(errors="replace"))) > BYTES_MAX:
-        defects.note((), f"{size} bytes are over the limit of {BYTES_MAX} for a playbook", (1, 1))
+        defects.add_at((), f"{size} bytes are over the limit of {BYTES_MAX} for a playbook", (1, 1))
         return None
     if odd := _FORBIDDEN.search(text):
         before = text[: odd.start()]
         at = (before.count("\n") + 1, odd.start() - before.rfind("\n"))
-        defects.note((), f"character U+{ord(odd[0]):04X} is not allowed", at)
+        defects.add_at((), f"character U+{ord(odd[0]):04X} is not allowed", at)
         return None
     if (number := text.count("\n") + 1) > LINES_MAX:
-        defects.note((), f"{number} lines are over the limit of {LINES_MAX}", (LINES_MAX, 1))
+        defects.add_at((), f"{number} lines are over the limit of {LINES_MAX}", (LINES_MAX, 1))
         return None
     held = list(_without_comments(_fenced(text, defects), defects))
-    if defects.found:
+    if defects.entries:
         # Where code or a comment does not end, nobody can say what the rest is.
         return None
     for line in held:
         if (length := len(line.text)) > LINE_CHARS_MAX:
             reason = f"a line of {length} characters is over the limit of {LINE_CHARS_MAX}"
-            defects.note((), reason, (line.number, 1))
+            defects.add_at((), reason, (line.number, 1))
             return None
     return held
 
 
-def _fenced(text: str, defects: Defects) -> Iterator[Line]:
+def _fenced(text: str, defects: Defects) -> Iterator[MarkdownLine]:
     """Code ends with a fence of the same sign, at least as long as the one it began with."""
     bar, opened = "", 0
     for number, raw in enumerate(text.split("\n"), start=1):
@@ -93,14 +93,14 @@ def _fenced(text: str, defects: Defects) -> Iterator[Line]:
         elif found and found[1].startswith(bar) and not found[2].strip():
             bar = ""
         else:
-            yield Line(number, line, "code" if bar else "")
+            yield MarkdownLine(number, line, "code" if bar else "")
             continue
-        yield Line(number, line, "mark")
+        yield MarkdownLine(number, line, "mark")
     if bar:
-        defects.note((), f"the code that begins here with {bar} does not end", (opened, 1))
+        defects.add_at((), f"the code that begins here with {bar} does not end", (opened, 1))
 
 
-def _without_comments(lines: Iterator[Line], defects: Defects) -> Iterator[Line]:
+def _without_comments(lines: Iterator[MarkdownLine], defects: Defects) -> Iterator[MarkdownLine]:
     """`<!-- … -->`, when it begins a line; it tells nobody anything."""
     opened = 0
     for line in lines:
@@ -111,15 +111,17 @@ def _without_comments(lines: Iterator[Line], defects: Defects) -> Iterator[Line]
         elif "-->" in line.text:
             opened = 0
     if opened:
-        defects.note((), "the comment that begins here does not end", (opened, 1))
+        defects.add_at((), "the comment that begins here does not end", (opened, 1))
 
 
-def sections(lines: Sequence[Line], level: int) -> tuple[tuple[Line, ...], list[Section]]:
+def split_sections(
+    lines: Sequence[MarkdownLine], level: int
+) -> tuple[tuple[MarkdownLine, ...], list[MarkdownSection]]:
     """What stands before the first heading of this level, and what below each."""
     starts = [n for n, line in enumerate(lines) if line.heading[0] == level]
     ends = (*starts[1:], len(lines))
     found = [
-        Section(lines[start].heading[1], lines[start], tuple(lines[start + 1 : end]))
+        MarkdownSection(lines[start].heading[1], lines[start], tuple(lines[start + 1 : end]))
         for start, end in zip(starts, ends, strict=False)
     ]
     return tuple(lines[: starts[0]] if starts else lines), found

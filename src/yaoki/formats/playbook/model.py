@@ -7,14 +7,14 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from yaoki.core.settings.keys import RETRIES_MAX
-from yaoki.formats.plan.fields import Branch, refusal
-from yaoki.formats.plan.model import Strict
+from yaoki.formats.plan.fields import BranchName, field_error
+from yaoki.formats.plan.model import StrictModel
 
 ASPECTS = ("technical", "consistency", "completeness")
 P_FINAL = "p_final"
 
 
-def stated(value: Any) -> Any:
+def as_stated(value: Any) -> Any:
     """A sentence, or a mapping with a command."""
     if isinstance(value, str):
         return {"says": value}
@@ -23,26 +23,26 @@ def stated(value: Any) -> Any:
     if isinstance(value, dict) and set(value) <= {"says", "command"}:
         return value
     if isinstance(value, dict):
-        raise refusal("holds a colon and is read as a mapping; put the sentence in quotes")
-    raise refusal("must be a sentence, or command: and a command")
+        raise field_error("holds a colon and is read as a mapping; put the sentence in quotes")
+    raise field_error("must be a sentence, or command: and a command")
 
 
-class StatedModel(Strict):
+class StatedModel(StrictModel):
     """What must hold: a sentence for a judge, or a command."""
 
     says: str = Field("")
     command: str = Field("")
 
 
-Stated = Annotated[StatedModel, BeforeValidator(stated)]
+StatedField = Annotated[StatedModel, BeforeValidator(as_stated)]
 
 
-class MetaModel(Strict):
+class MetaModel(StrictModel):
     """Whose playbook it is; `roles` give an executor the name of an agent."""
 
     schema_version: Any = Field(None)
     project: str = Field("")
-    branch: Branch = Field("")
+    branch: BranchName = Field("")
     created: Any = Field(None)
     issue: Any = Field(None)
     derives_from: Any = Field(None)
@@ -52,22 +52,22 @@ class MetaModel(Strict):
     user_prompt_original: str = Field("")
 
 
-class GoalModel(Strict):
+class GoalModel(StrictModel):
     """What the whole is for, and what must hold at its end."""
 
     summary: str = Field("")
-    done_when: list[Stated] = Field([])
+    done_when: list[StatedField] = Field([])
 
 
-class ValidationsModel(Strict):
+class ValidationsModel(StrictModel):
     """The three looks at a subtask."""
 
-    technical: Stated = Field(default_factory=StatedModel)
-    consistency: Stated = Field(default_factory=StatedModel)
-    completeness: Stated = Field(default_factory=StatedModel)
+    technical: StatedField = Field(default_factory=StatedModel)
+    consistency: StatedField = Field(default_factory=StatedModel)
+    completeness: StatedField = Field(default_factory=StatedModel)
 
 
-class SubtaskModel(Strict):
+class SubtaskModel(StrictModel):
     """One box and what stands below it."""
 
     id: str = Field("")
@@ -84,7 +84,7 @@ class SubtaskModel(Strict):
     command: str = Field("")
 
 
-class PhaseModel(Strict):
+class PlaybookPhaseModel(StrictModel):
     """One phase."""
 
     id: str = Field("")
@@ -97,20 +97,20 @@ class PhaseModel(Strict):
     subtasks: list[SubtaskModel] = Field([])
 
     @property
-    def final(self) -> bool:
+    def is_final(self) -> bool:
         return self.id == P_FINAL
 
     @property
-    def open(self) -> list[SubtaskModel]:
+    def open_subtasks(self) -> list[SubtaskModel]:
         """A proof of another day proves nothing: the boxes of p_final are always open."""
-        return [one for one in self.subtasks if self.final or not one.done]
+        return [one for one in self.subtasks if self.is_final or not one.done]
 
 
-class PlaybookModel(Strict):
+class PlaybookModel(StrictModel):
     """The whole file."""
 
     meta: MetaModel = Field(default_factory=MetaModel)
     context: str = Field("")
     goal: GoalModel = Field(default_factory=GoalModel)
-    phases: list[PhaseModel] = Field([])
+    phases: list[PlaybookPhaseModel] = Field([])
     final_tasks: list[SubtaskModel] = Field([])

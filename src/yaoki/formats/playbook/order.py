@@ -5,35 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
-from yaoki.formats.playbook.model import PhaseModel
+from yaoki.formats.playbook.model import PlaybookPhaseModel
 
 
-def sound_needs(phases: Sequence[PhaseModel]) -> dict[str, list[str]]:
+def known_needs(phases: Sequence[PlaybookPhaseModel]) -> dict[str, list[str]]:
     """By id, without names that nothing has; p_final waits for all of them anyway."""
-    known = {phase.id for phase in phases if not phase.final}
+    known = {phase.id for phase in phases if not phase.is_final}
     return {
         phase.id: [need for need in phase.depends_on if need in known]
         for phase in phases
-        if not phase.final
+        if not phase.is_final
     }
 
 
-def ordered(phases: Sequence[PhaseModel]) -> dict[str, list[str]]:
+def order_phases(phases: Sequence[PlaybookPhaseModel]) -> dict[str, list[str]]:
     """Which phase waits for which, each after those it waits for; a circle was told already."""
-    needs = sound_needs(phases)
+    needs = known_needs(phases)
     try:
         return {name: needs[name] for name in TopologicalSorter(needs).static_order()}
     except CycleError:
         return {name: [] for name in needs}
 
 
-def ends_of(
-    phases: Sequence[PhaseModel], needs: Mapping[str, Sequence[str]]
+def phase_ends(
+    phases: Sequence[PlaybookPhaseModel], needs: Mapping[str, Sequence[str]]
 ) -> dict[str, list[str]]:
     """For each phase the tasks that, once done, mean it is: its last open one, or else those of
     the phases before it.
     """
-    open_ = {phase.id: [box.id for box in phase.open] for phase in phases}
+    open_ = {phase.id: [box.id for box in phase.open_subtasks] for phase in phases}
     ends: dict[str, list[str]] = {}
     for name, wanted in needs.items():
         before: Iterable[str] = (end for need in wanted for end in ends[need])

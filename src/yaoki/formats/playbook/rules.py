@@ -5,38 +5,38 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from yaoki.core.graph import circle
+from yaoki.core.graph import find_cycle
 from yaoki.core.settings.override import retries_defect
 from yaoki.core.settings.settings import Settings
-from yaoki.formats.plan.defects import Defects, Path
+from yaoki.formats.plan.defects import Defects, KeyPath
 from yaoki.formats.playbook.model import (
     ASPECTS,
     P_FINAL,
-    PhaseModel,
     PlaybookModel,
+    PlaybookPhaseModel,
     StatedModel,
     SubtaskModel,
 )
-from yaoki.formats.playbook.order import sound_needs
+from yaoki.formats.playbook.order import known_needs
 
 # A judge is told no more than this of what counts.
 SENTENCE_BYTES_MAX = 4_000
 # Of what goes into the words of agents besides.
-TOLD_BYTES_MAX = 16 << 10
+PROSE_BYTES_MAX = 16 << 10
 DONE_WHEN_MAX = 200
 # With the name of an aspect behind it, it is still a name.
 ID = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,47}")
 _FORM = "1 to 48 ASCII letters, digits, '_', '.' or '-', and begins with a letter"
 
 
-def judge(playbook: PlaybookModel, settings: Settings, defects: Defects) -> None:
+def judge_playbook(playbook: PlaybookModel, settings: Settings, defects: Defects) -> None:
     """Note every defect of the playbook that can be seen without its agents."""
     _goal(playbook, defects)
     if not playbook.phases:
-        defects.missing((), "there are no phases: ## phases, ### p1: title", "phases")
+        defects.add_missing((), "there are no phases: ## phases, ### p1: title", "phases")
     _told(("context",), playbook.context, defects)
     _told(("meta", "user_prompt_original"), playbook.meta.user_prompt_original, defects)
-    Phases(playbook, settings, defects).judge()
+    PhaseRules(playbook, settings, defects).judge()
     for n, task in enumerate(playbook.final_tasks):
         if not task.done:
             _final(("final_tasks", n), task, defects)
@@ -44,14 +44,14 @@ def judge(playbook: PlaybookModel, settings: Settings, defects: Defects) -> None
 
 def _goal(playbook: PlaybookModel, defects: Defects) -> None:
     goal = playbook.goal
-    if not playbook.given("goal"):
-        defects.missing((), "there is no ## goal with summary and done_when", "goal")
+    if not playbook.is_given("goal"):
+        defects.add_missing((), "there is no ## goal with summary and done_when", "goal")
         return
     if not goal.summary.strip():
-        defects.missing(("goal",), "summary is missing: say what the whole is for", "summary")
+        defects.add_missing(("goal",), "summary is missing: say what the whole is for", "summary")
     if not goal.done_when:
         reason = "done_when is missing: nothing would say when it is done"
-        defects.missing(("goal",), reason, "done_when")
+        defects.add_missing(("goal",), reason, "done_when")
     if len(goal.done_when) > DONE_WHEN_MAX:
         reason = f"{len(goal.done_when)} sentences are over the limit of {DONE_WHEN_MAX}"
         defects.add(("goal", "done_when"), reason)
@@ -59,16 +59,16 @@ def _goal(playbook: PlaybookModel, defects: Defects) -> None:
         _stated(("goal", "done_when", n), one, defects)
 
 
-def _told(path: Path, text: str, defects: Defects) -> None:
-    if (size := len(text.encode())) > TOLD_BYTES_MAX:
-        defects.add(path, _over(size, TOLD_BYTES_MAX))
+def _told(path: KeyPath, text: str, defects: Defects) -> None:
+    if (size := len(text.encode())) > PROSE_BYTES_MAX:
+        defects.add(path, _over(size, PROSE_BYTES_MAX))
 
 
 def _over(size: int, most: int) -> str:
     return f"{size} bytes of text are over the limit of {most}"
 
 
-def _stated(path: Path, one: StatedModel, defects: Defects) -> None:
+def _stated(path: KeyPath, one: StatedModel, defects: Defects) -> None:
     size = max(len(one.says.encode()), len(one.command.encode()))
     if not (one.says.strip(" `") or one.command.strip(" `")):
         defects.add(path, "says nothing")
@@ -76,49 +76,49 @@ def _stated(path: Path, one: StatedModel, defects: Defects) -> None:
         defects.add(path, _over(size, SENTENCE_BYTES_MAX))
 
 
-def _box(path: Path, task: SubtaskModel, defects: Defects) -> None:
+def _box(path: KeyPath, task: SubtaskModel, defects: Defects) -> None:
     _told(path, f"{task.prose}{task.note}", defects)
     if not ID.fullmatch(task.id):
-        defects.misshapen((*path, "id"), f"{task.id[:80]!r} is not an id; an id has {_FORM}")
+        defects.add_misshapen((*path, "id"), f"{task.id[:80]!r} is not an id; an id has {_FORM}")
     if not task.says.strip():
         defects.add(path, "says nothing: what must hold stands behind the id")
     elif (size := len(task.says.encode())) > SENTENCE_BYTES_MAX:
         defects.add(path, _over(size, SENTENCE_BYTES_MAX))
 
 
-def _proven(path: Path, task: SubtaskModel, defects: Defects) -> None:
+def _proven(path: KeyPath, task: SubtaskModel, defects: Defects) -> None:
     """Somebody does it, and all three looks are taken."""
     if not task.executor.strip():
-        defects.missing(path, "executor is missing: name an agent", "executor")
+        defects.add_missing(path, "executor is missing: name an agent", "executor")
     at = (*path, "validations")
-    if not task.given("validations"):
+    if not task.is_given("validations"):
         words = f"validations are missing: {', '.join(ASPECTS)}"
-        defects.missing(path, words, "validations")
+        defects.add_missing(path, words, "validations")
         return
     for aspect in ASPECTS:
-        if task.validations.given(aspect):
+        if task.validations.is_given(aspect):
             _stated((*at, aspect), getattr(task.validations, aspect), defects)
         else:
-            defects.missing(at, f"{aspect} is missing", aspect)
+            defects.add_missing(at, f"{aspect} is missing", aspect)
 
 
-def _final(path: Path, task: SubtaskModel, defects: Defects) -> None:
+def _final(path: KeyPath, task: SubtaskModel, defects: Defects) -> None:
     """A command, or work like any other."""
     _box(path, task, defects)
-    if not task.given("command"):
-        if task.given("executor") or task.given("validations"):
+    if not task.is_given("command"):
+        if task.is_given("executor") or task.is_given("validations"):
             _proven(path, task, defects)
         else:
             reason = "has no command; give it one, or executor and validations"
-            defects.missing(path, reason, "command", "executor", "validations")
+            defects.add_missing(path, reason, "command", "executor", "validations")
         return
     _stated((*path, "command"), StatedModel(command=task.command), defects)
     for key in ("executor", "validations", "test_command", "depends_on"):
-        if task.given(key):
+        if task.is_given(key):
             defects.add((*path, key), f"beside command nothing would use {key}")
 
 
-class Phases:
+class PhaseRules:
     """The phases of a playbook, judged in the order of the file."""
 
     def __init__(self, playbook: PlaybookModel, settings: Settings, defects: Defects) -> None:
@@ -137,17 +137,17 @@ class Phases:
             seen.add(phase.id)
         self._circle()
 
-    def _phase(self, path: Path, phase: PhaseModel, seen: Collection[str]) -> None:
+    def _phase(self, path: KeyPath, phase: PlaybookPhaseModel, seen: Collection[str]) -> None:
         defects = self._defects
         if not ID.fullmatch(phase.id):
             reason = f"{phase.id[:80]!r} is not the id of a phase; write ### p1: title"
-            defects.misshapen((*path, "id"), reason)
+            defects.add_misshapen((*path, "id"), reason)
         elif phase.id in seen:
             defects.add((*path, "id"), f"phase {phase.id!r} stands here a second time")
         _told(path, f"{phase.prose}{phase.goal}{phase.title}", defects)
         if not phase.subtasks:
             defects.add(path, f"phase {phase.id!r} has no subtasks")
-        if phase.given("max_iterations"):
+        if phase.is_given("max_iterations"):
             reason = retries_defect(phase.max_iterations - 1, self._total)
             if reason:
                 defects.add((*path, "max_iterations"), reason)
@@ -155,17 +155,19 @@ class Phases:
         for n, box in enumerate(phase.subtasks):
             at = (*path, "subtasks", n)
             _box(at, box, defects)
-            if phase.final or not box.done:
+            if phase.is_final or not box.done:
                 _proven(at, box, defects)
                 self._needed((*at, "depends_on"), box.depends_on, "phase or subtask", self._known)
 
-    def _needed(self, path: Path, needs: Sequence[str], what: str, known: Collection[str]) -> None:
+    def _needed(
+        self, path: KeyPath, needs: Sequence[str], what: str, known: Collection[str]
+    ) -> None:
         seen: set[str] = set()
         for n, name in enumerate(needs):
             if name not in known:
                 # It may be the phase whose id could not be read.
                 if self._named:
-                    self._defects.unknown((*path, n), what, name, known)
+                    self._defects.add_unknown((*path, n), what, name, known)
             elif name in seen:
                 self._defects.add((*path, n), f"{name!r} is named twice")
             elif name == P_FINAL or name.startswith(f"{P_FINAL}."):
@@ -173,7 +175,7 @@ class Phases:
             seen.add(name)
 
     def _circle(self) -> None:
-        path = circle(sound_needs(self._phases))
+        path = find_cycle(known_needs(self._phases))
         if path is None:
             return
         n = next(n for n, phase in enumerate(self._phases) if phase.id == path[0])

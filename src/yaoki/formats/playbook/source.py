@@ -5,56 +5,63 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from yaoki.formats.plan.defects import Defects, Path
-from yaoki.formats.playbook.block import block_of
-from yaoki.formats.playbook.items import Item, Listing, Node, names, number, text
-from yaoki.formats.playbook.lines import Line, Section, lines_of, sections
+from yaoki.formats.plan.defects import Defects, KeyPath
+from yaoki.formats.playbook.block import read_block
+from yaoki.formats.playbook.items import (
+    ItemList,
+    ListKey,
+    PlaybookItem,
+    parse_names,
+    parse_number,
+    parse_text,
+)
+from yaoki.formats.playbook.lines import MarkdownLine, MarkdownSection, split_lines, split_sections
 
 SECTIONS = ("meta", "context", "goal", "phases", "final_tasks")
 PHASES_MAX = 200
 BOXES_MAX = 2_000
 
-Held = dict[str, Any]
-Readers = Mapping[str, Callable[[str], Any]]
+JsonObject = dict[str, Any]
+KeyReaders = Mapping[str, Callable[[str], Any]]
 
-PHASE_KEYS: Readers = {
-    "goal": text,
-    "depends_on": names,
-    "status": text,
-    "max_iterations": number,
+PHASE_KEYS: KeyReaders = {
+    "goal": parse_text,
+    "depends_on": parse_names,
+    "status": parse_text,
+    "max_iterations": parse_number,
 }
-BOX_KEYS: Readers = {
-    "executor": text,
-    "validations": text,
-    "test_command": text,
-    "depends_on": names,
-    "status": text,
-    "validated": text,
-    "note": text,
+BOX_KEYS: KeyReaders = {
+    "executor": parse_text,
+    "validations": parse_text,
+    "test_command": parse_text,
+    "depends_on": parse_names,
+    "status": parse_text,
+    "validated": parse_text,
+    "note": parse_text,
 }
-FINAL_KEYS: Readers = {**BOX_KEYS, "command": text}
+FINAL_KEYS: KeyReaders = {**BOX_KEYS, "command": parse_text}
 
 
-def read_markdown(text_: str, name: str) -> tuple[Held | None, Defects]:
+def read_markdown(text_: str, name: str) -> tuple[JsonObject | None, Defects]:
     """Plain data and the defects so far; None when nothing could be read."""
     defects = Defects(name)
     defects.positions[()] = (1, 1)
-    lines = lines_of(text_, defects)
+    lines = split_lines(text_, defects)
     if lines is None:
         return None, defects
-    return Source(defects).read(lines), defects
+    return PlaybookReader(defects).read(lines), defects
 
 
-class Source:
+class PlaybookReader:
     """Section by section."""
 
     def __init__(self, defects: Defects) -> None:
         self._defects = defects
         self._boxes = 0
 
-    def read(self, lines: Sequence[Line]) -> Held:
-        before, found = sections(lines, 2)
-        held: Held = {}
+    def read(self, lines: Sequence[MarkdownLine]) -> JsonObject:
+        before, found = split_sections(lines, 2)
+        held: JsonObject = {}
         self._no_boxes(before)
         for section in found:
             name = section.name.lower()
@@ -66,10 +73,10 @@ class Source:
                 self._for_people(section)
         return held
 
-    def _at(self, path: Path, reason: str, line: Line) -> None:
+    def _at(self, path: KeyPath, reason: str, line: MarkdownLine) -> None:
         self._defects.add(path, reason, at=(line.number, line.column))
 
-    def _section(self, name: str, section: Section) -> Any:
+    def _section(self, name: str, section: MarkdownSection) -> Any:
         match name:
             case "context":
                 return self._context(section)
@@ -78,39 +85,39 @@ class Source:
             case "final_tasks":
                 return self._final(section)
             case _:
-                held = block_of(section, (name,), self._defects)
+                held = read_block(section, (name,), self._defects)
                 return {} if held is None else held
 
-    def _for_people(self, section: Section) -> None:
+    def _for_people(self, section: MarkdownSection) -> None:
         """A section of another name, unless it was meant to be one of ours or holds work."""
-        near = self._defects.meant(section.name.lower(), SECTIONS)
+        near = self._defects.closest_name(section.name.lower(), SECTIONS)
         if near:
             reason = f"unknown section {section.name[:80]!r}; did you mean {near!r}?"
             self._at((), reason, section.head)
-            self._defects.broken.add((near,))
+            self._defects.broken_paths.add((near,))
         else:
             self._no_boxes(section.lines)
 
-    def _no_boxes(self, lines: Sequence[Line]) -> None:
+    def _no_boxes(self, lines: Sequence[MarkdownLine]) -> None:
         """Work outside of the phases would be forgotten."""
-        listing = Listing((), Defects(self._defects.name)).read(lines)
+        listing = ItemList((), Defects(self._defects.name)).read(lines)
         for item in listing.items[:1]:
             reason = f"box {item.id[:80]!r} stands outside of phases and final_tasks"
             self._defects.add((), reason, at=item.at)
 
-    def _context(self, section: Section) -> str:
+    def _context(self, section: MarkdownSection) -> str:
         """Free prose: nothing of it is read, all of it is told to the agents."""
         self._defects.positions[("context",)] = (section.head.number, 1)
-        told = (line for line in section.lines if line.fence == "code" or not line.mute)
+        told = (line for line in section.lines if line.fence == "code" or not line.is_decoration)
         return "\n".join(line.text for line in told if line.fence != "mark").strip()
 
     # -------------------------------------------------------------- phases
 
-    def _phases(self, section: Section) -> list[Held]:
+    def _phases(self, section: MarkdownSection) -> list[JsonObject]:
         self._defects.positions[("phases",)] = (section.head.number, 1)
-        before, found = sections(section.lines, 3)
+        before, found = split_sections(section.lines, 3)
         for line in before:
-            if not line.mute:
+            if not line.is_decoration:
                 self._at(("phases",), "stands before the first phase (### p1: title)", line)
                 break
         if len(found) > PHASES_MAX:
@@ -118,27 +125,33 @@ class Source:
             self._at(("phases",), reason, found[PHASES_MAX].head)
         return [self._phase(n, one) for n, one in enumerate(found[:PHASES_MAX])]
 
-    def _phase(self, n: int, section: Section) -> Held:
-        path: Path = ("phases", n)
+    def _phase(self, n: int, section: MarkdownSection) -> JsonObject:
+        path: KeyPath = ("phases", n)
         self._defects.positions[path] = (section.head.number, 1)
         name, _, title = section.name.replace("：", ":").partition(":")
-        listing = Listing(path, self._defects).read(section.lines)
-        held: Held = {"id": name.strip(), "title": title.strip(), "prose": _joined(listing.prose)}
+        listing = ItemList(path, self._defects).read(section.lines)
+        held: JsonObject = {
+            "id": name.strip(),
+            "title": title.strip(),
+            "prose": _joined(listing.prose),
+        }
         self._keys(held, listing.keys, path, PHASE_KEYS)
         held["subtasks"] = self._items(listing.items, (*path, "subtasks"), BOX_KEYS)
         return held
 
-    def _final(self, section: Section) -> list[Held]:
-        path: Path = ("final_tasks",)
+    def _final(self, section: MarkdownSection) -> list[JsonObject]:
+        path: KeyPath = ("final_tasks",)
         self._defects.positions[path] = (section.head.number, 1)
-        listing = Listing(path, self._defects).read(section.lines)
+        listing = ItemList(path, self._defects).read(section.lines)
         for key in listing.keys:
             self._unknown(path, key, ())
         return self._items(listing.items, path, FINAL_KEYS)
 
     # -------------------------------------------------------------- boxes
 
-    def _items(self, items: Sequence[Item], path: Path, known: Readers) -> list[Held]:
+    def _items(
+        self, items: Sequence[PlaybookItem], path: KeyPath, known: KeyReaders
+    ) -> list[JsonObject]:
         room = max(0, BOXES_MAX - self._boxes)
         self._boxes += len(items)
         if len(items) > room:
@@ -146,16 +159,23 @@ class Source:
             self._defects.add(path, reason, at=items[room].at)
         return [self._item(item, (*path, n), known) for n, item in enumerate(items[:room])]
 
-    def _item(self, item: Item, path: Path, known: Readers) -> Held:
+    def _item(self, item: PlaybookItem, path: KeyPath, known: KeyReaders) -> JsonObject:
         self._defects.positions[path] = item.at
         prose = _joined(item.prose)
-        held: Held = {"id": item.id, "says": text(item.says), "done": item.done, "prose": prose}
+        held: JsonObject = {
+            "id": item.id,
+            "says": parse_text(item.statement),
+            "done": item.done,
+            "prose": prose,
+        }
         # What was noted when a box was ticked is a record, in whatever words.
-        below = [node for node in item.below if not item.done or node.key in known]
+        below = [node for node in item.keys if not item.done or node.key in known]
         self._keys(held, below, path, known)
         return held
 
-    def _keys(self, held: Held, nodes: Sequence[Node], path: Path, known: Readers) -> None:
+    def _keys(
+        self, held: JsonObject, nodes: Sequence[ListKey], path: KeyPath, known: KeyReaders
+    ) -> None:
         for node in nodes:
             at = (*path, node.key)
             if node.key not in known:
@@ -166,22 +186,22 @@ class Source:
                 self._defects.positions[at] = self._defects.keys[at] = node.at
                 held[node.key] = self._value(node, at, known[node.key])
 
-    def _unknown(self, path: Path, node: Node, known: Readers | tuple[()]) -> None:
+    def _unknown(self, path: KeyPath, node: ListKey, known: KeyReaders | tuple[()]) -> None:
         at = (*path, node.key)
         self._defects.keys[at] = node.at
-        self._defects.unknown_key(at, known)
+        self._defects.add_unknown_key(at, known)
 
-    def _value(self, node: Node, path: Path, read: Callable[[str], Any]) -> Any:
-        if not node.below:
+    def _value(self, node: ListKey, path: KeyPath, read: Callable[[str], Any]) -> Any:
+        if not node.children:
             return read(node.value)
-        held: Held = {"says": text(node.value)} if node.value else {}
-        for child in node.below:
+        held: JsonObject = {"says": parse_text(node.value)} if node.value else {}
+        for child in node.children:
             at = (*path, child.key)
             if child.key in held:
                 self._defects.add(at, "this key stands here a second time", at=child.at)
                 continue
             self._defects.positions[at] = self._defects.keys[at] = child.at
-            held[child.key] = self._value(child, at, text)
+            held[child.key] = self._value(child, at, parse_text)
         return held
 
 

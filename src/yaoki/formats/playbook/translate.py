@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from yaoki.core.settings.settings import Settings
-from yaoki.formats.plan.defects import Defects, Path
-from yaoki.formats.plan.draft import Outline, Placed, drafted
+from yaoki.formats.plan.defects import Defects, KeyPath
+from yaoki.formats.plan.draft import JudgedDraft, PlacedTask, draft_from_model
 from yaoki.formats.plan.model import AgentModel, CheckModel, JudgeModel, PlanModel, TaskModel
-from yaoki.formats.plan.value import Asked
+from yaoki.formats.plan.plan import PromptRequirements
 from yaoki.formats.playbook import agent_text
 from yaoki.formats.playbook.model import (
     ASPECTS,
     P_FINAL,
-    PhaseModel,
     PlaybookModel,
+    PlaybookPhaseModel,
     StatedModel,
     SubtaskModel,
 )
-from yaoki.formats.playbook.order import ends_of, ordered
+from yaoki.formats.playbook.order import order_phases, phase_ends
 
 JUDGE = "judge"
 # How playbooks call the agents they know.
@@ -38,18 +38,18 @@ _SPELT = {"goal": ("says",), "needs": ("depends_on",), "agent": ("executor",)}
 def command_of(one: StatedModel) -> str:
     """The command a sentence is: given as such, or all of it between backquotes."""
     if one.command.strip():
-        return bare(one.command)
+        return strip_quotes(one.command)
     found = _QUOTED.fullmatch(one.says.strip())
     return (found[1] or found[2]).strip() if found else ""
 
 
-def bare(command: str) -> str:
+def strip_quotes(command: str) -> str:
     found = _QUOTED.fullmatch(command.strip())
     return (found[1] or found[2]).strip() if found else command.strip()
 
 
 @dataclass(slots=True)
-class Translation:
+class PlaybookTranslation:
     """What was made so far."""
 
     playbook: PlaybookModel
@@ -57,7 +57,7 @@ class Translation:
     defects: Defects
     checks: dict[str, CheckModel] = field(default_factory=dict)
     agents: dict[str, AgentModel] = field(default_factory=dict)
-    tasks: list[Placed] = field(default_factory=list)
+    tasks: list[PlacedTask] = field(default_factory=list)
     refused: set[str] = field(default_factory=set)
 
     @property
@@ -66,7 +66,7 @@ class Translation:
 
     # -------------------------------------------------------------- agents
 
-    def agent(self, path: Path, executor: str) -> str:
+    def agent_for(self, path: KeyPath, executor: str) -> str:
         """The agent an executor stands for; one that is not there is told once."""
         name = self.playbook.meta.roles.get(executor, executor)
         if not executor.strip():
@@ -76,80 +76,89 @@ class Translation:
         if name not in self.refused:
             self.refused.add(name)
             file = self.settings.source or "yaoki.toml"
-            near = self.defects.meant(name, self.settings.agents)
+            near = self.defects.closest_name(name, self.settings.agents)
             hint = f"; did you mean {near!r}?" if near else ""
             reason = f"{file} has no agent {name[:80]!r}; add to it [agents.{_toml(name)}]"
             self.defects.add(path, f"{reason} and below that {_called(name)}{hint}")
         return ""
 
-    def judge(self, path: Path, executor: str) -> str:
+    def judge_for(self, path: KeyPath, executor: str) -> str:
         """Who judges: the agent called judge, or else the executor itself."""
         known = JUDGE in self.playbook.meta.roles or JUDGE in self.settings.agents
-        return self.agent(path, JUDGE if known else executor)
+        return self.agent_for(path, JUDGE if known else executor)
 
     # -------------------------------------------------------------- checks
 
-    def check(self, name: str, path: Path, one: StatedModel, about: str, executor: str) -> str:
+    def add_check(
+        self, name: str, path: KeyPath, one: StatedModel, about: str, executor: str
+    ) -> str:
         command = command_of(one)
         if command:
             success = PASSED if SAYS_PASS.search(command) else "exitCode:0"
             made = CheckModel(shell=command, success=success)
         else:
             ask = f"{about}: {one.says.strip()}"
-            made = CheckModel(judge=JudgeModel(agent=self.judge(path, executor), ask=ask))
+            made = CheckModel(judge=JudgeModel(agent=self.judge_for(path, executor), ask=ask))
         self.checks[name] = made
         # It was judged where it stands; our own rules have nothing to add.
-        self.defects.broken.add(("checks", name))
+        self.defects.broken_paths.add(("checks", name))
         return name
 
-    def validations(self, path: Path, task: SubtaskModel) -> list[str]:
+    def add_validations(self, path: KeyPath, task: SubtaskModel) -> list[str]:
         """The test command if there is one, then the three looks."""
         made = list[str]()
         if task.test_command.strip():
             one = StatedModel(command=task.test_command)
             name = f"{task.id}.test_command"
-            made.append(self.check(name, (*path, "test_command"), one, "", ""))
+            made.append(self.add_check(name, (*path, "test_command"), one, "", ""))
         for aspect in ASPECTS:
             one = getattr(task.validations, aspect)
             if one.says.strip() or one.command.strip():
                 name, at = f"{task.id}.{aspect}", (*path, "validations", aspect)
-                made.append(self.check(name, at, one, aspect, task.executor))
+                made.append(self.add_check(name, at, one, aspect, task.executor))
         return made
 
     # -------------------------------------------------------------- tasks
 
-    def put(self, path: Path, phase: str, given: Mapping[str, object]) -> None:
+    def add_task(self, path: KeyPath, phase: str, given: Mapping[str, object]) -> None:
         # What is missing here was told already, in the words of the playbook.
-        self.defects.broken |= {(*path, key) for key in ("checks", "agent", "max_iterations")}
+        self.defects.broken_paths |= {(*path, key) for key in ("checks", "agent", "max_iterations")}
         task = TaskModel.model_validate(given)
-        self.tasks.append(Placed(path, task, phase, spelt=_SPELT))
+        self.tasks.append(PlacedTask(path, task, phase, source_paths=_SPELT))
 
-    def work(
-        self, path: Path, phase: PhaseModel | None, box: SubtaskModel, needs: list[str]
+    def add_work_task(
+        self, path: KeyPath, phase: PlaybookPhaseModel | None, box: SubtaskModel, needs: list[str]
     ) -> None:
-        agent = self.agent((*path, "executor"), box.executor)
+        agent = self.agent_for((*path, "executor"), box.executor)
         told = agent_text.work_words(self.playbook, phase, box, self.language)
         more: dict[str, object] = {"agent": [agent]} if agent else {}
-        if phase and phase.given("max_iterations"):
+        if phase and phase.is_given("max_iterations"):
             more["max_iterations"] = phase.max_iterations
-        held = {"id": box.id, "goal": told, "needs": needs, "checks": self.validations(path, box)}
-        self.put(path, phase.id if phase else "", {**held, **more})
+        held = {
+            "id": box.id,
+            "goal": told,
+            "needs": needs,
+            "checks": self.add_validations(path, box),
+        }
+        self.add_task(path, phase.id if phase else "", {**held, **more})
 
-    def proof(self, path: Path, name: str, says: str, needs: list[str], checks: list[str]) -> None:
+    def add_proof_task(
+        self, path: KeyPath, name: str, says: str, needs: list[str], checks: list[str]
+    ) -> None:
         """Asked once: to ask again until somebody says yes would prove nothing."""
         told = agent_text.proof_words(self.playbook, says, self.language)
         held = {"id": name, "goal": told, "kind": "check", "needs": needs, "checks": checks}
-        self.put(path, P_FINAL, {**held, "max_iterations": 1})
+        self.add_task(path, P_FINAL, {**held, "max_iterations": 1})
 
-    def command(self, path: Path, box: SubtaskModel, needs: list[str]) -> None:
+    def add_command_task(self, path: KeyPath, box: SubtaskModel, needs: list[str]) -> None:
         """A task whose result is that its command ended well; what it changed lands."""
-        line, name = bare(box.command), f"command.{box.id}"
+        line, name = strip_quotes(box.command), f"command.{box.id}"
         self.agents[name] = AgentModel(
             command=["sh", "-c", SCRIPT], prompt="file", env={"YAOKI_COMMAND": line}
         )
         told = agent_text.command_words(box, line, self.language)
         held = {"id": box.id, "goal": told, "kind": "report", "needs": needs, "agent": [name]}
-        self.put(path, "", {**held, "checks": [], "quality": [], "max_iterations": 1})
+        self.add_task(path, "", {**held, "checks": [], "quality": [], "max_iterations": 1})
 
 
 def _called(name: str) -> str:
@@ -162,76 +171,81 @@ def _toml(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'
 
 
-def translated(playbook: PlaybookModel, settings: Settings, defects: Defects) -> Outline:
-    made = Translation(playbook, settings, defects)
+def translate_playbook(
+    playbook: PlaybookModel, settings: Settings, defects: Defects
+) -> JudgedDraft:
+    made = PlaybookTranslation(playbook, settings, defects)
     last = _phases(made)
     done_when, proofs = _done_when(made, last)
     _final_tasks(made, proofs or last)
     plan = PlanModel(
         goal=playbook.goal.summary, checks=made.checks, agents=made.agents, done_when=done_when
     )
-    held = drafted(plan, made.tasks, settings, defects)
-    return Outline(held, Asked(params=dict.fromkeys(settings.patterns)))
+    held = draft_from_model(plan, made.tasks, settings, defects)
+    return JudgedDraft(held, PromptRequirements(params=dict.fromkeys(settings.patterns)))
 
 
 # ------------------------------------------------------------------ order
 
 
-def _phases(made: Translation) -> list[str]:
+def _phases(made: PlaybookTranslation) -> list[str]:
     """Box after box in each phase; returns the tasks that mean everything is done."""
     phases = made.playbook.phases
-    needs = ordered(phases)
-    ends, open_ = ends_of(phases, needs), {box.id for phase in phases for box in phase.open}
+    needs = order_phases(phases)
+    ends, open_ = (
+        phase_ends(phases, needs),
+        {box.id for phase in phases for box in phase.open_subtasks},
+    )
     for n, phase in enumerate(phases):
         before = list(dict.fromkeys(end for need in needs.get(phase.id, ()) for end in ends[need]))
         for m, box in enumerate(phase.subtasks):
-            if phase.final or box.done:
+            if phase.is_final or box.done:
                 continue
             # A box that is ticked already holds nobody up.
             extra = [end for need in box.depends_on for end in ends.get(need, [need])]
             own = [e for e in dict.fromkeys((*before, *extra)) if e in open_ and e != box.id]
-            made.work(("phases", n, "subtasks", m), phase, box, own)
+            made.add_work_task(("phases", n, "subtasks", m), phase, box, own)
             before = [box.id]
     needed = {need for wanted in needs.values() for need in wanted}
     last = [ids for name, ids in ends.items() if name not in needed]
     return list(dict.fromkeys(end for ids in last for end in ids))
 
 
-def _done_when(made: Translation, last: list[str]) -> tuple[list[str], list[str]]:
+def _done_when(made: PlaybookTranslation, last: list[str]) -> tuple[list[str], list[str]]:
     """p_final: its own boxes and every sentence of done_when, each a proof of its own."""
     playbook, names, proofs = made.playbook, list[str](), list[str]()
     for n, phase in enumerate(playbook.phases):
-        for m, box in enumerate(phase.subtasks if phase.final else ()):
-            path: Path = ("phases", n, "subtasks", m)
-            made.proof(path, box.id, box.says, last, made.validations(path, box))
+        for m, box in enumerate(phase.subtasks if phase.is_final else ()):
+            path: KeyPath = ("phases", n, "subtasks", m)
+            made.add_proof_task(path, box.id, box.says, last, made.add_validations(path, box))
             proofs.append(box.id)
     executor = _judging(playbook)
     for n, one in enumerate(playbook.goal.done_when, start=1):
         path = ("goal", "done_when", n - 1)
         if not (one.says.strip() or one.command.strip()):
             continue
-        names.append(made.check(f"done_when.{n}", path, one, "done_when", executor))
+        names.append(made.add_check(f"done_when.{n}", path, one, "done_when", executor))
         proof = f"{P_FINAL}.done_when.{n}"
-        made.proof(path, proof, one.says or one.command, last, names[-1:])
+        made.add_proof_task(path, proof, one.says or one.command, last, names[-1:])
         proofs.append(proof)
     return names, proofs
 
 
 def _judging(playbook: PlaybookModel) -> str:
     """The first executor of p_final, or else of the playbook."""
-    phases = sorted(playbook.phases, key=lambda phase: not phase.final)
+    phases = sorted(playbook.phases, key=lambda phase: not phase.is_final)
     named = (box.executor for phase in phases for box in phase.subtasks if box.executor.strip())
     return next(named, JUDGE if phases else "")
 
 
-def _final_tasks(made: Translation, before: list[str]) -> None:
+def _final_tasks(made: PlaybookTranslation, before: list[str]) -> None:
     """One after the other, when everything is proven."""
     for n, box in enumerate(made.playbook.final_tasks):
         if box.done:
             continue
-        path: Path = ("final_tasks", n)
-        if box.given("command"):
-            made.command(path, box, before)
+        path: KeyPath = ("final_tasks", n)
+        if box.is_given("command"):
+            made.add_command_task(path, box, before)
         else:
-            made.work(path, None, box, before)
+            made.add_work_task(path, None, box, before)
         before = [box.id]

@@ -6,20 +6,20 @@ attempt.
 
 from __future__ import annotations
 
-from yaoki.formats.prompts.defects import check_tree
-from yaoki.formats.prompts.library import PromptTree, Shown, Told
-from yaoki.formats.prompts.location import PROJECT, Hit
-from yaoki.formats.prompts.samples import sample
+from yaoki.formats.prompts.defects import check_templates
+from yaoki.formats.prompts.library import PromptLibrary, RenderedPrompt, TemplateView
+from yaoki.formats.prompts.location import PROJECT_FOLDER, TemplateFile
+from yaoki.formats.prompts.samples import sample_failure
 from yaoki.formats.prompts.values import KINDS, PARAMS
 
 __all__ = [
     "KINDS",
     "PARAMS",
-    "PROJECT",
-    "Hit",
-    "PromptTree",
-    "Shown",
-    "Told",
-    "check_tree",
-    "sample",
+    "PROJECT_FOLDER",
+    "PromptLibrary",
+    "RenderedPrompt",
+    "TemplateFile",
+    "TemplateView",
+    "check_templates",
+    "sample_failure",
 ]

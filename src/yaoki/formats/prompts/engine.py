@@ -9,13 +9,13 @@ from typing import Any
 
 from minijinja import Environment, Markup, TemplateError, safe
 
-from yaoki.core.display import one_line, plain
+from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.excerpt import clip_bytes
 from yaoki.core.prompt import fence
 from yaoki.errors import TemplateInvalid
-from yaoki.formats.prompts.location import Hit
-from yaoki.formats.prompts.source import Source, read
-from yaoki.formats.prompts.syntax import convert
+from yaoki.formats.prompts.location import TemplateFile
+from yaoki.formats.prompts.syntax import convert_body
+from yaoki.formats.prompts.template_source import TemplateSource, read_template
 
 FUEL_MIN, FUEL_MAX = 2_000, 20_000
 # Steps times the size of the file: the engine counts the first and knows nothing of the second.
@@ -36,19 +36,19 @@ _BAR = re.compile(r"^( {0,3})(?=`{3,}|~{3,})", re.MULTILINE)
 class Template:
     """A file that may be rendered: what it declares, and where it uses which name."""
 
-    source: Source
+    source: TemplateSource
     code: str
-    used: Mapping[str, int]
+    used_names: Mapping[str, int]
 
 
-def load(hit: Hit) -> Template:
+def load_template(hit: TemplateFile) -> Template:
     """Read, convert, and refuse what is broken or uses a name it does not declare."""
-    source = read(hit)
-    if says_nothing(source.body):
+    source = read_template(hit)
+    if is_blank(source.body):
         raise TemplateInvalid(source.label, 1, "is empty, so it would say nothing of the failure")
-    made = convert(source.label, source.body, source.lines_before)
+    made = convert_body(source.label, source.body, source.lines_before)
     try:
-        free = _environment(made.code, Meter()).undeclared_variables_in_str(made.code)
+        free = _environment(made.code, OutputMeter()).undeclared_variables_in_str(made.code)
     except TemplateError as error:
         raise _told(source, error) from error
     used = {name: made.lines.get(name, 1) for name in free}
@@ -59,9 +59,9 @@ def load(hit: Hit) -> Template:
     return Template(source, made.code, used)
 
 
-def render(template: Template, values: Mapping[str, Any]) -> str:
+def render_template(template: Template, values: Mapping[str, Any]) -> str:
     """The words.  Values are data: nothing in them is evaluated, or taken for a heading of ours."""
-    environment = _environment(template.code, Meter())
+    environment = _environment(template.code, OutputMeter())
     try:
         return environment.render_str(template.code, template.source.label, **values).strip()
     except TemplateError as error:
@@ -70,12 +70,12 @@ def render(template: Template, values: Mapping[str, Any]) -> str:
         raise TemplateInvalid(template.source.label, 1, str(error)) from error
 
 
-def says_nothing(words: str) -> bool:
+def is_blank(words: str) -> bool:
     """Blank, or only a comment that no agent would heed."""
-    return not _COMMENT.sub("", plain(words)).strip()
+    return not _COMMENT.sub("", strip_terminal_codes(words)).strip()
 
 
-def _told(source: Source, error: TemplateError) -> TemplateInvalid:
+def _told(source: TemplateSource, error: TemplateError) -> TemplateInvalid:
     why = {
         "OutOfFuel": "takes too many steps: a loop in a loop in a loop?",
         "UndefinedError": "uses a detail that is not there; ask with `is defined` first",
@@ -83,7 +83,7 @@ def _told(source: Source, error: TemplateError) -> TemplateInvalid:
     return TemplateInvalid(source.label, (error.line or 1) + source.lines_before, why)
 
 
-class Meter:
+class OutputMeter:
     """Counts what was printed, and stops a template that prints without end."""
 
     def __init__(self) -> None:
@@ -96,15 +96,15 @@ class Meter:
         return text
 
 
-def _environment(code: str, meter: Meter) -> Environment:
+def _environment(code: str, meter: OutputMeter) -> Environment:
     """A new one each time: threads render side by side, and each has its own meter."""
     marked: dict[str, Callable[..., str]] = {
-        "fence": lambda value: fence(words) if (words := text_of(value).strip("\n")) else "",
-        "bullets": lambda value, most=ITEMS_SHOWN: bullets(value, int(most)),
-        "inside": lambda value: _BAR.sub(r"\1\\", text_of(value)),
+        "fence": lambda value: fence(words) if (words := as_text(value).strip("\n")) else "",
+        "bullets": lambda value, most=ITEMS_SHOWN: format_bullets(value, int(most)),
+        "inside": lambda value: _BAR.sub(r"\1\\", as_text(value)),
     }
     unmarked: dict[str, Callable[..., str]] = {
-        "clip": lambda value, most=CLIP_BYTES: clip_bytes(text_of(value), max(0, int(most))),
+        "clip": lambda value, most=CLIP_BYTES: clip_bytes(as_text(value), max(0, int(most))),
         "join": lambda value, by=", ": _joined(value, str(by)[:SEPARATOR_CHARS_MAX]),
     }
     filters = {
@@ -125,20 +125,20 @@ def _environment(code: str, meter: Meter) -> Environment:
 
 
 def _metered(
-    made: Callable[..., str], meter: Meter, mark: Callable[[str], str]
+    made: Callable[..., str], meter: OutputMeter, mark: Callable[[str], str]
 ) -> Callable[..., str]:
     return lambda *given: mark(meter.charge(made(*given)))
 
 
 def _printed(value: Any) -> str:
     """What our own filters made is in order; anything else must not look like our headings."""
-    return str(value) if isinstance(value, Markup) else _CONTROL.sub(r"\1\\", text_of(value))
+    return str(value) if isinstance(value, Markup) else _CONTROL.sub(r"\1\\", as_text(value))
 
 
 # ------------------------------------------------------------------ values as words
 
 
-def text_of(value: Any) -> str:
+def as_text(value: Any) -> str:
     match value:
         case str():
             return value
@@ -149,7 +149,7 @@ def text_of(value: Any) -> str:
         case float() if value.is_integer():
             return str(int(value))
         case Mapping():
-            return described(value)
+            return describe_record(value)
         case list() | tuple():
             return _joined(value, ", ")
         case _:
@@ -158,18 +158,18 @@ def text_of(value: Any) -> str:
 
 def _joined(value: Any, by: str) -> str:
     if not isinstance(value, list | tuple):
-        return text_of(value)
-    return by.join(text_of(one) for one in value)
+        return as_text(value)
+    return by.join(as_text(one) for one in value)
 
 
-def described(record: Mapping[str, Any]) -> str:
+def describe_record(record: Mapping[str, Any]) -> str:
     """`name` (where): message, on one line, as far as the record knows them."""
     name, where, said = (_line(record.get(key)) for key in ("name", "where", "message"))
     head = " ".join((*([_code(name)] if name else []), *([f"({where})"] if where else [])))
     return ": ".join(filter(None, (head, said if said != name else "")))
 
 
-def bullets(value: Any, most: int) -> str:
+def format_bullets(value: Any, most: int) -> str:
     """A list, one line each; of a long one the beginning, and how many more there are."""
     items = value if isinstance(value, list | tuple) else [value] if value else []
     lines = [f"- {_bullet(item)}" for item in items[:most]]
@@ -177,11 +177,11 @@ def bullets(value: Any, most: int) -> str:
 
 
 def _bullet(item: Any) -> str:
-    return described(item) if isinstance(item, Mapping) else _code(_line(item))
+    return describe_record(item) if isinstance(item, Mapping) else _code(_line(item))
 
 
 def _line(value: Any) -> str:
-    return one_line(plain(text_of(value)), LINE_CHARS_MAX)
+    return one_line(strip_terminal_codes(as_text(value)), LINE_CHARS_MAX)
 
 
 def _code(text: str) -> str:
@@ -191,5 +191,5 @@ def _code(text: str) -> str:
     return f"{bar} {text} {bar}" if longest else f"{bar}{text}{bar}"
 
 
-def unused(template: Template) -> Iterable[str]:
-    return (name for name in template.source.params if name not in template.used)
+def unused_params(template: Template) -> Iterable[str]:
+    return (name for name in template.source.params if name not in template.used_names)

@@ -7,29 +7,29 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-SHIPPED = Path(__file__).parent / "shipped"
+SHIPPED_FOLDER = Path(__file__).parent / "shipped"
 STEM = ("steps", "retry", "issue")
 EDITION = "failed"
 SUFFIX = ".md"
 # Where the project's own stand, as a person finds them from the top of the repository.
-PROJECT = ".yaoki/prompts"
+PROJECT_FOLDER = ".yaoki/prompts"
 # No part may climb out of its folder or hide: the first character is a letter or a digit.
 PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 # Edition and adaptation; an empty adaptation means the edition's own file.
-Name = tuple[str, str]
+TemplateName = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class TemplateFile:
     """A template file; `label` names it without naming the machine."""
 
     label: str
     file: Path
-    home: Path
+    folder: Path
 
 
-def relative(adaptation: str = "", stem: Sequence[str] = STEM, edition: str = EDITION) -> str:
+def template_path(adaptation: str = "", stem: Sequence[str] = STEM, edition: str = EDITION) -> str:
     """The path below a folder of templates; an empty adaptation means the edition's own file."""
     parts = (*stem, edition, *([adaptation] if adaptation else []))
     bad = next((part for part in parts if not PART.fullmatch(part)), None)
@@ -48,14 +48,14 @@ def adaptation_of(name: str, edition: str = EDITION) -> str | None:
     return rest[1:] if rest[0] == "_" and PART.fullmatch(rest[1:]) else None
 
 
-class Search:
+class TemplateSearch:
     """Looks for one template after the other and remembers each look."""
 
     def __init__(self, project: Path | None, language: str, stem: Sequence[str] = STEM) -> None:
         self._project, self._language, self._stem = project, language, stem
         self.steps: list[str] = []
 
-    def find(self, levels: Iterable[Sequence[Name]]) -> Hit | None:
+    def find(self, levels: Iterable[Sequence[TemplateName]]) -> TemplateFile | None:
         """The first file there is, level by level; on a level the project's files come first."""
         for level in levels:
             for hit in self._candidates([name for name in level if self._speakable(name)]):
@@ -66,21 +66,23 @@ class Search:
         self.steps.append("built-in words: used")
         return None
 
-    def _speakable(self, name: Name) -> bool:
+    def _speakable(self, name: TemplateName) -> bool:
         bad = next((part for part in name if part and not PART.fullmatch(part)), None)
         if bad is not None:
             self.steps.append(f"{bad[:80]!r} cannot be part of a path")
         return bad is None
 
-    def _candidates(self, level: Sequence[Name]) -> Iterator[Hit]:
+    def _candidates(self, level: Sequence[TemplateName]) -> Iterator[TemplateFile]:
         for edition, adaptation in level:
-            path = relative(adaptation, self._stem, edition)
+            path = template_path(adaptation, self._stem, edition)
             for below in (f"{self._language}/{path}", path):
                 if self._project is not None:
-                    yield Hit(f"{PROJECT}/{below}", self._project / below, self._project)
+                    yield TemplateFile(
+                        f"{PROJECT_FOLDER}/{below}", self._project / below, self._project
+                    )
         for edition, adaptation in level:
-            path = f"{self._language}/{relative(adaptation, STEM, edition)}"
-            yield Hit(f"shipped/{path}", SHIPPED / path, SHIPPED)
+            path = f"{self._language}/{template_path(adaptation, STEM, edition)}"
+            yield TemplateFile(f"shipped/{path}", SHIPPED_FOLDER / path, SHIPPED_FOLDER)
 
 
 def _stands(file: Path) -> bool:

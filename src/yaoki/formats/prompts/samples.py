@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from yaoki.core.model import Failure, Item, Kind
-from yaoki.formats.prompts.values import COMMON, KINDS, OWN, PARAMS
+from yaoki.core.model import Failure, FailureKind, FindingItem
+from yaoki.formats.prompts.values import COMMON_PARAMS, KINDS, OWN_PARAMS, PARAMS
 
 _VALUES: Mapping[str, Any] = {
     "errorOutput": "E   assert 8 >= 12\n1 failed in 0.12s",
@@ -61,32 +61,34 @@ _VALUES: Mapping[str, Any] = {
     "claim": "the sandbox has no network",
     "unreadable": "result.json is not JSON",
 }
-_ITEMS = (Item("tests/test_login.py", "assert 8 >= 12", "line 14"),)
+_ITEMS = (FindingItem("tests/test_login.py", "assert 8 >= 12", "line 14"),)
 _KIND_OF = {
-    "agent-failed": Kind.INCOMPLETE,
-    "no-change": Kind.INCOMPLETE,
-    "too-large": Kind.INCOMPLETE,
-    "merge-conflict": Kind.CONFLICT,
+    "agent-failed": FailureKind.INCOMPLETE,
+    "no-change": FailureKind.INCOMPLETE,
+    "too-large": FailureKind.INCOMPLETE,
+    "merge-conflict": FailureKind.CONFLICT,
 }
 
 
-def sample(name: str, given: Mapping[str, Any] | None = None) -> Failure:
+def sample_failure(name: str, given: Mapping[str, Any] | None = None) -> Failure:
     """The failure a template's name stands for, with sample values or those given instead."""
     held = dict(_sampled(name) if given is None else given)
-    kind = held.pop("kind", "") or KINDS.get(name) or _KIND_OF.get(name, Kind.QUALITY_FAILURE)
+    kind = (
+        held.pop("kind", "") or KINDS.get(name) or _KIND_OF.get(name, FailureKind.QUALITY_FAILURE)
+    )
     held.pop("pattern", None)
     return Failure(
-        Kind(kind),
+        FailureKind(kind),
         message=str(
             held.pop("message", "" if given is not None else "what the last try left undone")
         ),
         pattern="" if name in {*KINDS, ""} else name,
         check=str(held.pop("check", "" if given is not None else "tests")),
-        items=_ITEMS if given is None and name not in OWN else (),
+        items=_ITEMS if given is None and name not in OWN_PARAMS else (),
         params=held,
     )
 
 
 def _sampled(name: str) -> dict[str, Any]:
-    names = (*OWN.get(name, ()), *COMMON)
+    names = (*OWN_PARAMS.get(name, ()), *COMMON_PARAMS)
     return {one: _VALUES[one] for one in names if one in _VALUES and one in PARAMS.get(name, names)}

@@ -35,7 +35,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Tag:
+class TemplateTag:
     """One piece between braces, where it begins, and whether that is inside a code fence."""
 
     text: str
@@ -45,14 +45,14 @@ class Tag:
 
 
 @dataclass(frozen=True, slots=True)
-class Converted:
+class ConvertedBody:
     """The body in the engine's syntax; lines stay where they were."""
 
     code: str
     lines: dict[str, int]
 
 
-def convert(label: str, body: str, lines_before: int = 0) -> Converted:
+def convert_body(label: str, body: str, lines_before: int = 0) -> ConvertedBody:
     """The body for the engine, and the first line at which each word is used."""
     tags = list(_tags(label, body, lines_before))
     seed = _style(label, tags)
@@ -66,20 +66,20 @@ def convert(label: str, body: str, lines_before: int = 0) -> Converted:
                 lines.setdefault(word, tag.line)
         made += [body[last : tag.start], _kept_inside(text) if tag.fenced else text]
         last = tag.start + len(tag.text)
-    return Converted("".join((*made, body[last:])), lines)
+    return ConvertedBody("".join((*made, body[last:])), lines)
 
 
 # ------------------------------------------------------------------ finding
 
 
-def _tags(label: str, body: str, before: int) -> Iterator[Tag]:
+def _tags(label: str, body: str, before: int) -> Iterator[TemplateTag]:
     fenced = _fenced_spans(body)
     last = 0
     for hit in _TAG.finditer(body):
         _none_open(label, body, last, hit.start(), before)
         line = body.count("\n", 0, hit.start()) + 1 + before
         inside = any(start <= hit.start() < end for start, end in fenced)
-        yield Tag(hit[0], hit.start(), line, inside)
+        yield TemplateTag(hit[0], hit.start(), line, inside)
         last = hit.end()
     _none_open(label, body, last, len(body), before)
 
@@ -109,7 +109,7 @@ def _fenced_spans(body: str) -> list[tuple[int, int]]:
 # ------------------------------------------------------------------ the seeds' style
 
 
-def _style(label: str, tags: list[Tag]) -> bool:
+def _style(label: str, tags: list[TemplateTag]) -> bool:
     """Is the body in the style of `{{#each xs}}`?  Both in one file is an error."""
     seed = [tag for tag in tags if _SEED.match(tag.text)]
     ours = [tag for tag in tags if not tag.text.startswith("{{") or "|" in tag.text]
@@ -119,7 +119,7 @@ def _style(label: str, tags: list[Tag]) -> bool:
     return bool(seed)
 
 
-def _balanced(label: str, tags: list[Tag]) -> None:
+def _balanced(label: str, tags: list[TemplateTag]) -> None:
     opened: list[tuple[str, int]] = []
     for tag in tags:
         if hit := _SEED_OPEN.fullmatch(tag.text):
@@ -131,7 +131,7 @@ def _balanced(label: str, tags: list[Tag]) -> None:
         raise TemplateInvalid(label, opened[-1][1], f"{{{{#{opened[-1][0]}}}}} is not closed")
 
 
-def _from_seed(label: str, tag: Tag) -> str:
+def _from_seed(label: str, tag: TemplateTag) -> str:
     if hit := _SEED_OPEN.fullmatch(tag.text):
         if hit[1] == "each":
             return f"{{% for this in {hit[2]} %}}"

@@ -6,18 +6,18 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from yaoki.core.display import plain
+from yaoki.core.display import strip_terminal_codes
 from yaoki.core.excerpt import clip_bytes
-from yaoki.core.model import CONTENT, Failure, Item, Kind
+from yaoki.core.model import CONTENT_KINDS, Failure, FailureKind, FindingItem
 from yaoki.core.settings.settings import PATTERNS
 
 # Every failure gives these.
-COMMON = (
+COMMON_PARAMS = (
     *("kind", "pattern", "check", "message", "errorOutput", "stdout", "stderr"),
     *("exitCode", "items", "timeoutSeconds", "elapsedSeconds"),
 )
 # What a pattern gives besides; if the check named nothing, its items fill the first list.
-OWN: Mapping[str, tuple[str, ...]] = {
+OWN_PARAMS: Mapping[str, tuple[str, ...]] = {
     "git-dirty": ("changedFiles", "untrackedFiles", "stagedFiles"),
     "test-failed": ("failedTests", "errorOutput"),
     "type-error": ("typeErrors",),
@@ -39,19 +39,26 @@ OWN: Mapping[str, tuple[str, ...]] = {
     "too-large": ("tooLarge",),
     "secret-added": ("secrets",),
 }
-assert set(OWN) == set(PATTERNS), "every shipped pattern says what it gives"
+assert set(OWN_PARAMS) == set(PATTERNS), "every shipped pattern says what it gives"
 
 # The kinds that get words, by the name of their file.
-KINDS: Mapping[str, Kind] = {
+KINDS: Mapping[str, FailureKind] = {
     kind.value.lower().replace("_", "-"): kind
-    for kind in (Kind.INCOMPLETE, Kind.QUALITY_FAILURE, Kind.TIMEOUT, Kind.CONFLICT)
+    for kind in (
+        FailureKind.INCOMPLETE,
+        FailureKind.QUALITY_FAILURE,
+        FailureKind.TIMEOUT,
+        FailureKind.CONFLICT,
+    )
 }
-assert set(KINDS.values()) == CONTENT, "every kind that is told has its words"
+assert set(KINDS.values()) == CONTENT_KINDS, "every kind that is told has its words"
 
 PARAMS: Mapping[str, tuple[str, ...]] = {
-    **{pattern: tuple(dict.fromkeys((*own, *COMMON))) for pattern, own in OWN.items()},
-    **dict.fromkeys(KINDS, COMMON),
-    "": COMMON,
+    **{
+        pattern: tuple(dict.fromkeys((*own, *COMMON_PARAMS))) for pattern, own in OWN_PARAMS.items()
+    },
+    **dict.fromkeys(KINDS, COMMON_PARAMS),
+    "": COMMON_PARAMS,
 }
 
 FILES = frozenset(
@@ -75,16 +82,16 @@ DEPTH_MAX = 4
 _LINE_ENDS = {0x2028: "\n", 0x2029: "\n"}
 
 
-def values(failure: Failure, declared: Iterable[str]) -> dict[str, Any]:
+def template_values(failure: Failure, declared: Iterable[str]) -> dict[str, Any]:
     """A plain value for each declared name; what the failure does not carry is empty."""
     carried = _carried(failure)
-    return {name: shaped(name, carried.get(name)) for name in declared}
+    return {name: shape_value(name, carried.get(name)) for name in declared}
 
 
 def _carried(failure: Failure) -> dict[str, Any]:
     items = [{"name": i.name, "message": i.message, "where": i.where} for i in failure.items]
     given = {name: value for name, value in failure.params.items() if value is not None}
-    own = [name for name in OWN.get(failure.pattern, ()) if name in FILES | RECORDS]
+    own = [name for name in OWN_PARAMS.get(failure.pattern, ()) if name in FILES | RECORDS]
     from_items = {own[0]: items} if own and not any(given.get(name) for name in own) else {}
     return {
         "errorOutput": failure.output,
@@ -98,7 +105,7 @@ def _carried(failure: Failure) -> dict[str, Any]:
     }
 
 
-def shaped(name: str, value: Any) -> Any:
+def shape_value(name: str, value: Any) -> Any:
     """As templates expect it: a list of paths, a list of records, or what it is."""
     held = plain_value(value)
     if name not in FILES | RECORDS:
@@ -141,7 +148,7 @@ def plain_value(value: Any, depth: int = 0) -> Any:
             return value if abs(value) < 1 << 62 else str(value)
         case float():
             return value if math.isfinite(value) else str(value)
-        case Item():
+        case FindingItem():
             return plain_value(
                 {"name": value.name, "message": value.message, "where": value.where}, depth
             )
@@ -156,4 +163,4 @@ def plain_value(value: Any, depth: int = 0) -> Any:
 
 def _text(value: Any) -> str:
     """No terminal codes, no hidden characters, and one kind of line end."""
-    return clip_bytes(plain(str(value)).translate(_LINE_ENDS), TEXT_BYTES_MAX)
+    return clip_bytes(strip_terminal_codes(str(value)).translate(_LINE_ENDS), TEXT_BYTES_MAX)

@@ -5,18 +5,18 @@ Values in, findings out.
 
 from __future__ import annotations
 
-from yaoki.formats.quality.criteria import judge
-from yaoki.formats.quality.definition import definition_files, review
-from yaoki.formats.quality.model import Change, Claims
-from yaoki.formats.quality.tell_tales import gamed
+from yaoki.formats.quality.criteria import judge_criteria
+from yaoki.formats.quality.definition import find_definition_files, review_definition
+from yaoki.formats.quality.model import Change, ChangeContext
+from yaoki.formats.quality.tell_tales import find_gaming
 from yaoki.formats.quality.triviality import is_trivial
 
 __all__ = [
     "Change",
-    "Claims",
-    "definition_files",
-    "gamed",
+    "ChangeContext",
+    "find_definition_files",
+    "find_gaming",
     "is_trivial",
-    "judge",
-    "review",
+    "judge_criteria",
+    "review_definition",
 ]

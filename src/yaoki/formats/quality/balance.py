@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from yaoki.formats.quality.languages import Grammar
-from yaoki.formats.quality.lexer import Reading
+from yaoki.formats.quality.lexer import ScannedSource
 
 _OPENER = {")": "(", "]": "[", "}": "{"}
 _BRACKET = re.compile(r"[()\[\]{}]")
@@ -20,35 +20,37 @@ _TAGS = re.compile(r"</\w|/>|</>")
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class SyntaxProblem:
     """What is wrong with the syntax, and where.  `truncated`: the file ends in the middle."""
 
     line: int
     message: str
-    truncated: bool = False
+    is_truncated: bool = False
 
 
-def unbalanced(reading: Reading, grammar: Grammar) -> Problem | None:
+def find_imbalance(reading: ScannedSource, grammar: Grammar) -> SyntaxProblem | None:
     """The first thing that cannot be; None when all is closed or nobody can say."""
     if not grammar.pairs:
         return None
-    if reading.open_at >= 0:
-        line = reading.line_at(reading.open_at)
-        return Problem(line, f"what line {line} opens (a string or a comment) never ends", True)
+    if reading.unfinished_at >= 0:
+        line = reading.line_at(reading.unfinished_at)
+        return SyntaxProblem(
+            line, f"what line {line} opens (a string or a comment) never ends", True
+        )
     if grammar.name in _PREPROCESSED:
         return _in_branches(reading, grammar)
     jsx = grammar.name == "javascript" and _TAGS.search(reading.code)
     return _walk(reading.code, "{}" if jsx else grammar.pairs)
 
 
-def _in_branches(reading: Reading, grammar: Grammar) -> Problem | None:
+def _in_branches(reading: ScannedSource, grammar: Grammar) -> SyntaxProblem | None:
     """Of conditionals that open what another closes nobody can say which belong together."""
     chosen = _one_branch(reading, every=grammar.name != "swift")
     problem = _walk(chosen.code, grammar.pairs)
     return None if problem and any(_walk(part, grammar.pairs) for part in chosen.parts) else problem
 
 
-def _walk(code: str, pairs: str) -> Problem | None:
+def _walk(code: str, pairs: str) -> SyntaxProblem | None:
     opened: list[tuple[str, int]] = []
     line, at = 1, 0
     for hit in _BRACKET.finditer(code):
@@ -59,17 +61,17 @@ def _walk(code: str, pairs: str) -> Problem | None:
         if mark in "([{":
             opened.append((mark, line))
         elif not opened:
-            return Problem(line, f"{mark!r} closes nothing")
+            return SyntaxProblem(line, f"{mark!r} closes nothing")
         elif opened.pop()[0] != _OPENER[mark]:
-            return Problem(line, f"{mark!r} does not close what was opened last")
+            return SyntaxProblem(line, f"{mark!r} does not close what was opened last")
     if not opened:
         return None
     mark, line = opened[-1]
-    return Problem(line, f"the file ends in the middle: {mark!r} is never closed", True)
+    return SyntaxProblem(line, f"the file ends in the middle: {mark!r} is never closed", True)
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenBranches:
     """The code of the chosen branches, and each branch of a finished conditional by itself."""
 
     code: str
@@ -84,7 +86,7 @@ class _Branch:
     lines: list[str]
 
 
-def _one_branch(reading: Reading, *, every: bool) -> Chosen:
+def _one_branch(reading: ScannedSource, *, every: bool) -> ChosenBranches:
     """Code without its directives: of every conditional only the first branch is kept.
 
     `every`: any directive goes, for in C a `#define` may hold anything.
@@ -104,7 +106,7 @@ def _one_branch(reading: Reading, *, every: bool) -> Chosen:
         elif open_ and not hidden:
             open_[-1].lines.append(line)
         kept.append("" if hidden else line)
-    return Chosen("\n".join(kept), tuple(parts))
+    return ChosenBranches("\n".join(kept), tuple(parts))
 
 
 def _turn(open_: list[_Branch], word: str, condition: str) -> list[str]:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from yaoki.core.display import one_line, plain
-from yaoki.core.model.change import BYTES_MAX, FILES_MAX
-from yaoki.formats.quality.languages import Grammar, foreign, may_be_judged
-from yaoki.formats.quality.lexer import Reading, read
+from yaoki.core.display import one_line, strip_terminal_codes
+from yaoki.core.model.change import CHANGED_BYTES_MAX, CHANGED_FILES_MAX
+from yaoki.formats.quality.comment_lines import CommentLine, comment_lines
+from yaoki.formats.quality.language_parts import FILE_CHARS_MAX, LanguagePart, split_languages
+from yaoki.formats.quality.languages import Grammar, is_foreign, may_be_judged
+from yaoki.formats.quality.lexer import ScannedSource, scan_source
 from yaoki.formats.quality.model import Change
-from yaoki.formats.quality.notes import Note, notes_of
-from yaoki.formats.quality.parts import FILE_CHARS_MAX, Part, parts_of
 
 # Beyond this a file is data or was made by a machine; nobody judges it.
 LINE_CHARS_MAX = 5_000
@@ -20,7 +20,7 @@ PATH_CHARS_MAX = 100
 
 
 @dataclass(frozen=True)
-class Side:
+class FileVersion:
     """One state of one file.  Read lazily, because most criteria need only one side."""
 
     path: str
@@ -28,12 +28,12 @@ class Side:
     grammar: Grammar
 
     @cached_property
-    def reading(self) -> Reading:
-        return read(self.text, self.grammar)
+    def scanned(self) -> ScannedSource:
+        return scan_source(self.text, self.grammar)
 
     @cached_property
-    def notes(self) -> list[Note]:
-        return notes_of(self.reading)
+    def comments(self) -> list[CommentLine]:
+        return comment_lines(self.scanned)
 
     @cached_property
     def lines(self) -> list[str]:
@@ -41,48 +41,49 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ChangedFile:
     """What a file was and what it is now."""
 
     path: str
-    before: Side | None
-    after: Side | None
-    added: frozenset[int]
+    before: FileVersion | None
+    after: FileVersion | None
+    added_lines: frozenset[int]
 
 
 def unread_words(changes: Sequence[Change], files: str = "changed files") -> str:
     """How much of the change nobody could look at; empty when every source in it was read."""
-    missed = [change for change in changes if change.unread and may_be_judged(change.path)]
+    missed = [change for change in changes if change.was_skipped and may_be_judged(change.path)]
     if not missed:
         return ""
     return (
         f"{len(missed)} of {len(changes)} {files} were not looked at, first"
-        f" {one_line(plain(missed[0].path), PATH_CHARS_MAX)}: at most {FILES_MAX} files and"
-        f" {BYTES_MAX >> 20} MiB of one change are read"
+        f" {one_line(strip_terminal_codes(missed[0].path), PATH_CHARS_MAX)}: at most "
+        f"{CHANGED_FILES_MAX} files and"
+        f" {CHANGED_BYTES_MAX >> 20} MiB of one change are read"
     )
 
 
-def pairs_of(change: Change) -> list[Pair]:
+def changed_files_of(change: Change) -> list[ChangedFile]:
     """One for every language the file speaks; none for a file nobody here can judge."""
-    found = (_pair(part) for part in parts_of(change))
+    found = (_pair(part) for part in split_languages(change))
     return [pair for pair in found if pair is not None]
 
 
-def _pair(part: Part) -> Pair | None:
+def _pair(part: LanguagePart) -> ChangedFile | None:
     """None for what is foreign or too large."""
     change, grammar = part.change, part.grammar
-    if foreign(change.path):
+    if is_foreign(change.path):
         return None
     before, after = (_side(change.path, text, grammar) for text in (change.before, change.after))
     if (before is None) != (change.before is None) or (after is None) != (change.after is None):
         return None
-    return Pair(change.path, before, after, frozenset(line for line, _ in change.added))
+    return ChangedFile(change.path, before, after, frozenset(line for line, _ in change.added))
 
 
-def _side(path: str, text: str | None, grammar: Grammar) -> Side | None:
+def _side(path: str, text: str | None, grammar: Grammar) -> FileVersion | None:
     if text is None or len(text) > FILE_CHARS_MAX:
         return None
     clean = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     if any(len(line) > LINE_CHARS_MAX for line in clean.split("\n")):
         return None
-    return Side(path, clean, grammar)
+    return FileVersion(path, clean, grammar)

@@ -74,7 +74,7 @@ _EACH = re.compile(_NAME)
 _PLAIN = re.compile(r"(?!/|~|\.\.?/\.\.)(?:\./)?[\w@+-][\w.@+/-]{0,180}\.[A-Za-z][A-Za-z0-9]{0,9}")
 
 
-def said_paths(said: str) -> Iterator[str]:
+def find_claimed_paths(said: str) -> Iterator[str]:
     """Careful rather than complete, and bounded."""
     count, listing = 0, False
     for line in (long[:LINE_CHARS_MAX].rstrip() for long in said.split("\n")):

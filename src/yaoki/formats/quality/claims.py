@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 
 from yaoki.core.model import TaskKind
-from yaoki.formats.quality.claimed_files import PATHS_MAX, said_paths
-from yaoki.formats.quality.model import Claims
+from yaoki.formats.quality.claimed_files import PATHS_MAX, find_claimed_paths
+from yaoki.formats.quality.model import ChangeContext
 
 SAID_CHARS_MAX = 20_000
 _DONE = re.compile(
@@ -27,13 +27,13 @@ _UNDONE = re.compile(
 )
 
 
-def missing_files(
-    claims: Claims, changed: frozenset[str], exists: Callable[[str], bool]
+def find_missing_files(
+    claims: ChangeContext, changed: frozenset[str], exists: Callable[[str], bool]
 ) -> list[str]:
     """Q1: files the plan expects, and files the agent says it made, that are not there."""
     expected = list(dict.fromkeys(path for path in claims.files_expected[:PATHS_MAX] if path))
     lost = [path for path in expected if not exists(path)]
-    for path in dict.fromkeys(said_paths(claims.said[-SAID_CHARS_MAX:])):
+    for path in dict.fromkeys(find_claimed_paths(claims.agent_output[-SAID_CHARS_MAX:])):
         if path not in expected and not exists(path) and not _meant(path, changed):
             lost.append(path)
     return lost
@@ -44,7 +44,7 @@ def _meant(path: str, changed: frozenset[str]) -> bool:
     return any(known == path or known.endswith(f"/{path}") for known in changed)
 
 
-def evidence_missing(claims: Claims) -> str:
+def missing_evidence(claims: ChangeContext) -> str:
     """Q5: why nothing here proves the task; empty when something does."""
     match claims.kind:
         case TaskKind.CHANGE if not claims.changed and claims.checks_passed is not True:
@@ -55,11 +55,11 @@ def evidence_missing(claims: Claims) -> str:
             return ""
 
 
-def claimed_done(claims: Claims) -> str:
+def find_done_claim(claims: ChangeContext) -> str:
     """Q6: the words that claim completion although nothing proves it; empty when there are none."""
-    if claims.kind not in {TaskKind.CHANGE, TaskKind.REPORT} or not evidence_missing(claims):
+    if claims.kind not in {TaskKind.CHANGE, TaskKind.REPORT} or not missing_evidence(claims):
         return ""
-    for line in reversed(claims.said[-SAID_CHARS_MAX:].split("\n")):
+    for line in reversed(claims.agent_output[-SAID_CHARS_MAX:].split("\n")):
         shown = line[-500:]
         if _DONE.search(shown) and not _UNDONE.search(shown):
             return shown.strip()

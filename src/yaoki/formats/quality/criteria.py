@@ -7,35 +7,40 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from yaoki.core.display import one_line, plain
-from yaoki.core.model import Finding, Item, OnFailure, Outcome
-from yaoki.formats.quality.changed_file import Pair, Side, pairs_of, unread_words
-from yaoki.formats.quality.claims import claimed_done, evidence_missing, missing_files
-from yaoki.formats.quality.model import Change, Claims, Mark
-from yaoki.formats.quality.omissions import omissions_in
-from yaoki.formats.quality.syntax import broken
-from yaoki.formats.quality.todos import todos_in
+from yaoki.core.display import one_line, strip_terminal_codes
+from yaoki.core.model import Finding, FindingItem, OnFailure, Outcome
+from yaoki.formats.quality.changed_file import (
+    ChangedFile,
+    FileVersion,
+    changed_files_of,
+    unread_words,
+)
+from yaoki.formats.quality.claims import find_done_claim, find_missing_files, missing_evidence
+from yaoki.formats.quality.model import Change, ChangeContext, Violation
+from yaoki.formats.quality.omissions import find_omissions
+from yaoki.formats.quality.syntax import find_breakage
+from yaoki.formats.quality.todos import find_todos
 
-MARKS_MAX = 20
+VIOLATIONS_MAX = 20
 TEXT_CHARS_MAX = 200
-UNREAD = ("Q2", "Q3", "Q4")
+UNREADABLE_CRITERIA = ("Q2", "Q3", "Q4")
 
-Finder = Callable[[Side], Iterable[Mark]]
+ViolationFinder = Callable[[FileVersion], Iterable[Violation]]
 
 
-def judge(
-    changes: Sequence[Change], claims: Claims, *, exists: Callable[[str], bool]
+def judge_criteria(
+    changes: Sequence[Change], claims: ChangeContext, *, exists: Callable[[str], bool]
 ) -> tuple[Finding, ...]:
     """What does not hold, in the order Q1 to Q6; empty when all of it does.
 
     `exists` says whether a path, relative to the repository, is in the tree that is judged.
     """
-    pairs = [pair for change in changes for pair in pairs_of(change)]
+    pairs = [pair for change in changes for pair in changed_files_of(change)]
     present = frozenset(change.path for change in changes if change.after is not None)
     found = (
-        _missing(missing_files(claims, present, exists)),
-        _marked("Q2", "todo-added", "todos", "left to do", new_marks(pairs, todos_in)),
-        _marked("Q3", "omission", "omissions", "left out", new_marks(pairs, omissions_in)),
+        _missing(find_missing_files(claims, present, exists)),
+        _marked("Q2", "todo-added", "todos", "left to do", new_violations(pairs, find_todos)),
+        _marked("Q3", "omission", "omissions", "left out", new_violations(pairs, find_omissions)),
         _syntax(pairs),
         _evidence(claims),
         _claim(claims),
@@ -44,14 +49,14 @@ def judge(
     return tuple(finding for finding in found if finding is not None)
 
 
-def new_marks(pairs: Sequence[Pair], finder: Finder) -> list[Mark]:
+def new_violations(pairs: Sequence[ChangedFile], finder: ViolationFinder) -> list[Violation]:
     """Marks on added lines, less those that stood somewhere before and were only moved."""
     stood = Counter(_key(mark) for pair in pairs for mark in _of(pair.before, finder))
-    fresh: list[Mark] = []
-    candidates: list[Mark] = []
+    fresh: list[Violation] = []
+    candidates: list[Violation] = []
     for pair in pairs:
         for mark in _of(pair.after, finder):
-            if mark.line in pair.added:
+            if mark.line in pair.added_lines:
                 candidates.append(mark)
             else:
                 stood[_key(mark)] -= 1
@@ -63,7 +68,7 @@ def new_marks(pairs: Sequence[Pair], finder: Finder) -> list[Mark]:
     return fresh
 
 
-def _of(side: Side | None, finder: Finder) -> Iterator[Mark]:
+def _of(side: FileVersion | None, finder: ViolationFinder) -> Iterator[Violation]:
     """One mark per line, however many rules it meets."""
     seen: set[int] = set()
     for mark in finder(side) if side is not None else ():
@@ -72,49 +77,53 @@ def _of(side: Side | None, finder: Finder) -> Iterator[Mark]:
             yield mark
 
 
-def _key(mark: Mark) -> str:
+def _key(mark: Violation) -> str:
     return " ".join([*mark.text.split(), mark.owner])
 
 
-def _marked(check: str, pattern: str, name: str, what: str, marks: list[Mark]) -> Finding | None:
+def _marked(
+    check: str, pattern: str, name: str, what: str, marks: list[Violation]
+) -> Finding | None:
     if not marks:
         return None
-    shown = [_told(mark) for mark in marks[:MARKS_MAX]]
+    shown = [_told(mark) for mark in marks[:VIOLATIONS_MAX]]
     first = shown[0]
     message = f"{what}: {first['text']} ({first['file']}:{first['line']})"
     return _finding(check, pattern, message, _items(shown, "text", len(marks)), {name: shown})
 
 
-def _syntax(pairs: Sequence[Pair]) -> Finding | None:
-    problems = [(pair.path, problem) for pair in pairs if (problem := broken(pair)) is not None]
+def _syntax(pairs: Sequence[ChangedFile]) -> Finding | None:
+    problems = [
+        (pair.path, problem) for pair in pairs if (problem := find_breakage(pair)) is not None
+    ]
     if not problems:
         return None
     shown = [
         {"file": path, "line": problem.line, "message": _shown(problem.message)}
-        for path, problem in problems[:MARKS_MAX]
+        for path, problem in problems[:VIOLATIONS_MAX]
     ]
     first = shown[0]
     message = f"{first['file']}:{first['line']}: {first['message']}"
-    params = {"syntaxErrors": shown, "truncated": any(p.truncated for _, p in problems)}
+    params = {"syntaxErrors": shown, "truncated": any(p.is_truncated for _, p in problems)}
     return _finding("Q4", "syntax-error", message, _items(shown, "message", len(problems)), params)
 
 
 def _missing(paths: list[str]) -> Finding | None:
     if not paths:
         return None
-    shown = [_shown(path) for path in paths[:MARKS_MAX]]
-    items = tuple(Item(path, "is not there", path) for path in shown)
+    shown = [_shown(path) for path in paths[:VIOLATIONS_MAX]]
+    items = tuple(FindingItem(path, "is not there", path) for path in shown)
     message = f"expected or said to be made, but not there: {', '.join(shown)}"
     return _finding("Q1", "file-not-exists", message, items, {"missingFiles": shown})
 
 
-def _evidence(claims: Claims) -> Finding | None:
-    why = evidence_missing(claims)
+def _evidence(claims: ChangeContext) -> Finding | None:
+    why = missing_evidence(claims)
     return _finding("Q5", "no-change", why, (), {}) if why else None
 
 
-def _claim(claims: Claims) -> Finding | None:
-    words = claimed_done(claims)
+def _claim(claims: ChangeContext) -> Finding | None:
+    words = find_done_claim(claims)
     if not words:
         return None
     said = _shown(words)
@@ -128,29 +137,30 @@ def _unread(changes: Sequence[Change]) -> Iterator[Finding]:
     No further try of the agent makes it smaller, so a person is asked, who may waive it.
     """
     words = unread_words(changes)
-    for check in UNREAD if words else ():
+    for check in UNREADABLE_CRITERIA if words else ():
         finding = _finding(check, "", words, (), {"filesChanged": len(changes)})
         yield replace(finding, on_failure=OnFailure.ABORT)
 
 
-def _told(mark: Mark) -> dict[str, Any]:
+def _told(mark: Violation) -> dict[str, Any]:
     return {"file": mark.file, "line": mark.line, "text": _shown(mark.text)}
 
 
-def _items(shown: list[dict[str, Any]], key: str, count: int) -> tuple[Item, ...]:
+def _items(shown: list[dict[str, Any]], key: str, count: int) -> tuple[FindingItem, ...]:
     items = [
-        Item(f"{it['file']}:{it['line']}", it[key], f"{it['file']}:{it['line']}") for it in shown
+        FindingItem(f"{it['file']}:{it['line']}", it[key], f"{it['file']}:{it['line']}")
+        for it in shown
     ]
     more = count - len(shown)
-    return (*items, Item(f"and {more} more")) if more else tuple(items)
+    return (*items, FindingItem(f"and {more} more")) if more else tuple(items)
 
 
 def _shown(text: str) -> str:
-    return one_line(plain(text), TEXT_CHARS_MAX)
+    return one_line(strip_terminal_codes(text), TEXT_CHARS_MAX)
 
 
 def _finding(
-    check: str, pattern: str, message: str, items: tuple[Item, ...], params: dict[str, Any]
+    check: str, pattern: str, message: str, items: tuple[FindingItem, ...], params: dict[str, Any]
 ) -> Finding:
     return Finding(
         check,

@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from yaoki.core.model import Item
+from yaoki.core.model import FindingItem
 from yaoki.formats.quality.changed_file import unread_words
 from yaoki.formats.quality.model import Change
-from yaoki.formats.quality.suites import Skip, Suite, is_collected, suite_of
+from yaoki.formats.quality.suites import FileTests, Skip, is_collected_path, read_file_tests
 
 # Hooks that gather tests, or that say how they ended.
 _HOOKS = re.compile(
@@ -19,38 +19,42 @@ _HOOKS = re.compile(
 )
 
 
-def unread(tests: Sequence[Change]) -> Iterator[Item]:
+def find_unread_tests(tests: Sequence[Change]) -> Iterator[FindingItem]:
     """Tests beyond what is read of one change: whether they were weakened nobody can say."""
     if words := unread_words(tests, "changed test files"):
-        yield Item("tests that nobody looked at", words)
+        yield FindingItem("tests that nobody looked at", words)
 
 
-def gone_by_shape(changes: Sequence[Change], tests: Sequence[Change]) -> Iterator[Item]:
+def find_lost_tests(changes: Sequence[Change], tests: Sequence[Change]) -> Iterator[FindingItem]:
     """Tests that are only known by their shape: deleted, moved out of a runner's sight, or emptied
     while they were moved."""
     other = [c for c in changes if not c.path.endswith(".py")]
-    there = _total(_after(c).names for c in other if is_collected(c.path) or c.path[-3:] == ".rs")
-    seen = [c for c in tests if is_collected(c.path) or c.path.endswith(".rs")]
+    there = _total(
+        _after(c).names for c in other if is_collected_path(c.path) or c.path[-3:] == ".rs"
+    )
+    seen = [c for c in tests if is_collected_path(c.path) or c.path.endswith(".rs")]
     lost = _total(_before(c).names for c in seen) - there
     for change in seen:
         for name in sorted(_before(change).names - _after(change).names):
-            moved = [c for c in other if c.path != change.path and name in _after(c).hollow]
-            if lost[name] > 0 or (moved and name not in _before(change).hollow):
-                yield Item(name, "the test was deleted, or is never run", change.path)
+            moved = [c for c in other if c.path != change.path and name in _after(c).hollow_tests]
+            if lost[name] > 0 or (moved and name not in _before(change).hollow_tests):
+                yield FindingItem(name, "the test was deleted, or is never run", change.path)
 
 
-def emptied(tests: Sequence[Change]) -> Iterator[Item]:
+def find_emptied_tests(tests: Sequence[Change]) -> Iterator[FindingItem]:
     for change in tests:
         old, new = _before(change), _after(change)
-        for name in sorted((new.hollow - old.hollow) & frozenset(old.names)):
-            yield Item(name, "its body checks nothing any more", change.path)
-        for name in sorted((old.asks & frozenset(new.names)) - new.asks - new.hollow):
+        for name in sorted((new.hollow_tests - old.hollow_tests) & frozenset(old.names)):
+            yield FindingItem(name, "its body checks nothing any more", change.path)
+        for name in sorted(
+            (old.asserting_tests & frozenset(new.names)) - new.asserting_tests - new.hollow_tests
+        ):
             # A test that calls something new may check there; of a broken file nothing is known.
-            if name in new.called and new.called[name] <= old.called[name]:
-                yield Item(name, "it asserts nothing any more", change.path)
+            if name in new.called_names and new.called_names[name] <= old.called_names[name]:
+                yield FindingItem(name, "it asserts nothing any more", change.path)
 
 
-def skipped(tests: Sequence[Change]) -> Iterator[Item]:
+def find_skipped_tests(tests: Sequence[Change]) -> Iterator[FindingItem]:
     stood = _total(Counter(_key(skip) for skip, _ in _before(c).skips) for c in tests)
     known = _total(_before(c).names for c in tests)
     for change in tests:
@@ -60,33 +64,33 @@ def skipped(tests: Sequence[Change]) -> Iterator[Item]:
             stood[_key(skip)] -= 1
             old = stood[_key(skip)] >= 0
             # A new test may be skipped where it cannot run.
-            if not old and line not in seen and (not skip.perhaps or held[skip.owner]):
+            if not old and line not in seen and (not skip.is_conditional or held[skip.owner]):
                 seen.add(line)
                 words = f"{skip.word} was added in line {line}"
-                yield Item(skip.owner or change.path, words, change.path)
+                yield FindingItem(skip.owner or change.path, words, change.path)
 
 
 def _key(skip: Skip) -> str:
-    return f"{skip.owner} {skip.word} {skip.perhaps}"
+    return f"{skip.owner} {skip.word} {skip.is_conditional}"
 
 
-def hooked(tests: Sequence[Change]) -> Iterator[Item]:
+def find_collection_hooks(tests: Sequence[Change]) -> Iterator[FindingItem]:
     for change in tests:
         before = change.before or ""
         for line, text in change.added:
             found = _HOOKS.search(text)
             if found and found[0] not in before:
                 name = found[0].strip().removeprefix("def ")
-                yield Item(name, f"it changes which tests count (line {line})", change.path)
+                yield FindingItem(name, f"it changes which tests count (line {line})", change.path)
 
 
 def _total(counters: Iterable[Counter[str]]) -> Counter[str]:
     return sum(counters, Counter[str]())
 
 
-def _before(change: Change) -> Suite:
-    return suite_of(change.path, change.before)
+def _before(change: Change) -> FileTests:
+    return read_file_tests(change.path, change.before)
 
 
-def _after(change: Change) -> Suite:
-    return suite_of(change.path, change.after)
+def _after(change: Change) -> FileTests:
+    return read_file_tests(change.path, change.after)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-Pair = tuple[str, str]
+Delimiters = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Quote:
     open: str
     close: str
     escape: str = "\\"
-    lines: bool = False
+    multiline: bool = False
     hole: str = ""
 
 
@@ -26,26 +26,26 @@ class Grammar:
     """
 
     name: str
-    line: tuple[str, ...] = ()
-    block: tuple[Pair, ...] = ()
-    nested: bool = False
+    line_comments: tuple[str, ...] = ()
+    block_comments: tuple[Delimiters, ...] = ()
+    nested_comments: bool = False
     quotes: tuple[Quote, ...] = ()
     pairs: str = ""
-    char: bool = False
-    regex: bool = False
+    has_char_literals: bool = False
+    has_regex_literals: bool = False
     heredoc: str = ""
-    prose: bool = False
+    is_prose: bool = False
 
 
 ALL = "(){}[]"
 SLASHES: tuple[str, ...] = ("//",)
-STARS: tuple[Pair, ...] = (("/*", "*/"),)
-MARKUP: tuple[Pair, ...] = (("<!--", "-->"),)
+STARS: tuple[Delimiters, ...] = (("/*", "*/"),)
+MARKUP: tuple[Delimiters, ...] = (("<!--", "-->"),)
 PLAIN = (Quote('"', '"'), Quote("'", "'"))
-TRIPLE = (Quote('"""', '"""', lines=True),)
+TRIPLE = (Quote('"""', '"""', multiline=True),)
 DOLLAR = (Quote('"', '"', hole="${"), Quote("'", "'"))
-HASH = Grammar("hash", line=("#",), quotes=PLAIN)
-BRACES = Grammar("braces", line=SLASHES, block=STARS, quotes=PLAIN, pairs=ALL)
+HASH = Grammar("hash", line_comments=("#",), quotes=PLAIN)
+BRACES = Grammar("braces", line_comments=SLASHES, block_comments=STARS, quotes=PLAIN, pairs=ALL)
 
 _SHELL_HEREDOC = r"<<-?\s{0,4}\\?(['\"]?)([A-Za-z_]\w{0,60})\1"
 _RUBY_HEREDOC = r"<<[-~]?(['\"`]?)([A-Z_][A-Z0-9_]{0,60})\1"
@@ -53,21 +53,25 @@ _PHP_HEREDOC = r"<<<\s{0,4}(['\"]?)([A-Za-z_]\w{0,60})\1"
 
 GRAMMARS = {
     "python": replace(
-        HASH, name="python", quotes=(*TRIPLE, Quote("'''", "'''", lines=True), *PLAIN)
+        HASH, name="python", quotes=(*TRIPLE, Quote("'''", "'''", multiline=True), *PLAIN)
     ),
     # Cells hold commands of the notebook besides Python, so nobody parses them.
     "notebook": replace(
-        HASH, name="notebook", quotes=(*TRIPLE, Quote("'''", "'''", lines=True), *PLAIN)
+        HASH, name="notebook", quotes=(*TRIPLE, Quote("'''", "'''", multiline=True), *PLAIN)
     ),
     "javascript": replace(
         BRACES,
         name="javascript",
-        regex=True,
-        quotes=(*PLAIN, Quote("`", "`", lines=True, hole="${")),
+        has_regex_literals=True,
+        quotes=(*PLAIN, Quote("`", "`", multiline=True, hole="${")),
     ),
-    "go": replace(BRACES, name="go", quotes=(*PLAIN, Quote("`", "`", escape="", lines=True))),
+    "go": replace(BRACES, name="go", quotes=(*PLAIN, Quote("`", "`", escape="", multiline=True))),
     "rust": replace(
-        BRACES, name="rust", nested=True, char=True, quotes=(Quote('"', '"', lines=True),)
+        BRACES,
+        name="rust",
+        nested_comments=True,
+        has_char_literals=True,
+        quotes=(Quote('"', '"', multiline=True),),
     ),
     "java": replace(BRACES, name="java", quotes=(*TRIPLE, *PLAIN)),
     "c": replace(BRACES, name="c"),
@@ -75,11 +79,11 @@ GRAMMARS = {
         BRACES,
         name="csharp",
         quotes=(
-            Quote('$"""', '"""', escape="", lines=True),
+            Quote('$"""', '"""', escape="", multiline=True),
             *TRIPLE,
-            Quote('$@"', '"', escape='"', lines=True, hole="{"),
-            Quote('@$"', '"', escape='"', lines=True, hole="{"),
-            Quote('@"', '"', escape='"', lines=True),
+            Quote('$@"', '"', escape='"', multiline=True, hole="{"),
+            Quote('@$"', '"', escape='"', multiline=True, hole="{"),
+            Quote('@"', '"', escape='"', multiline=True),
             Quote('$"', '"', hole="{"),
             *PLAIN,
         ),
@@ -87,28 +91,28 @@ GRAMMARS = {
     "kotlin": replace(
         BRACES,
         name="kotlin",
-        nested=True,
-        quotes=(Quote('"""', '"""', escape="", lines=True, hole="${"), *DOLLAR),
+        nested_comments=True,
+        quotes=(Quote('"""', '"""', escape="", multiline=True, hole="${"), *DOLLAR),
     ),
     "swift": replace(
         BRACES,
         name="swift",
-        nested=True,
-        regex=True,
+        nested_comments=True,
+        has_regex_literals=True,
         quotes=(
-            Quote("#/", "/#", escape="", lines=True),
+            Quote("#/", "/#", escape="", multiline=True),
             Quote('#"', '"#', escape=""),
-            Quote('"""', '"""', lines=True, hole="\\("),
+            Quote('"""', '"""', multiline=True, hole="\\("),
             Quote('"', '"', hole="\\("),
         ),
     ),
     "dart": replace(
         BRACES,
         name="dart",
-        nested=True,
+        nested_comments=True,
         quotes=(
-            Quote('"""', '"""', lines=True, hole="${"),
-            Quote("'''", "'''", lines=True, hole="${"),
+            Quote('"""', '"""', multiline=True, hole="${"),
+            Quote("'''", "'''", multiline=True, hole="${"),
             Quote('"', '"', hole="${"),
             Quote("'", "'", hole="${"),
         ),
@@ -116,49 +120,58 @@ GRAMMARS = {
     "php": replace(
         BRACES,
         name="php",
-        line=("//", "#"),
+        line_comments=("//", "#"),
         heredoc=_PHP_HEREDOC,
-        quotes=(Quote('"', '"', lines=True, hole="{$"), Quote("'", "'", lines=True)),
+        quotes=(Quote('"', '"', multiline=True, hole="{$"), Quote("'", "'", multiline=True)),
     ),
-    "css": replace(BRACES, name="css", line=(), pairs="{}"),
+    "css": replace(BRACES, name="css", line_comments=(), pairs="{}"),
     "scss": replace(BRACES, name="scss", pairs="{}"),
     "scala": replace(
-        BRACES, name="scala", nested=True, pairs="", quotes=(*TRIPLE, Quote('"', '"'))
+        BRACES, name="scala", nested_comments=True, pairs="", quotes=(*TRIPLE, Quote('"', '"'))
     ),
     "slashes": replace(BRACES, name="slashes", pairs=""),
     "shell": replace(HASH, name="shell", heredoc=_SHELL_HEREDOC),
     "ruby": replace(
         HASH,
         name="ruby",
-        block=(("\n=begin", "\n=end"),),
+        block_comments=(("\n=begin", "\n=end"),),
         heredoc=_RUBY_HEREDOC,
         quotes=(Quote('"', '"', hole="#{"), Quote("'", "'")),
     ),
     "hash": HASH,
-    "hcl": replace(BRACES, name="hcl", line=("#", "//"), pairs="", quotes=(Quote('"', '"'),)),
+    "hcl": replace(
+        BRACES, name="hcl", line_comments=("#", "//"), pairs="", quotes=(Quote('"', '"'),)
+    ),
     "sql": Grammar(
-        "sql", line=("--",), block=STARS, quotes=(Quote("'", "'", escape="'", lines=True),)
+        "sql",
+        line_comments=("--",),
+        block_comments=STARS,
+        quotes=(Quote("'", "'", escape="'", multiline=True),),
     ),
     "lua": Grammar(
         "lua",
-        line=("--",),
-        block=(("--[[", "]]"),),
-        quotes=(*PLAIN, Quote("[[", "]]", escape="", lines=True)),
+        line_comments=("--",),
+        block_comments=(("--[[", "]]"),),
+        quotes=(*PLAIN, Quote("[[", "]]", escape="", multiline=True)),
     ),
     "haskell": Grammar(
-        "haskell", line=("--",), block=(("{-", "-}"),), nested=True, quotes=(Quote('"', '"'),)
+        "haskell",
+        line_comments=("--",),
+        block_comments=(("{-", "-}"),),
+        nested_comments=True,
+        quotes=(Quote('"', '"'),),
     ),
-    "lisp": Grammar("lisp", line=(";",), quotes=(Quote('"', '"', lines=True),)),
-    "markup": Grammar("markup", block=MARKUP),
-    "prose": Grammar("prose", block=MARKUP, prose=True),
-    "json": Grammar("json", line=("//",), block=STARS, quotes=(Quote('"', '"'),)),
+    "lisp": Grammar("lisp", line_comments=(";",), quotes=(Quote('"', '"', multiline=True),)),
+    "markup": Grammar("markup", block_comments=MARKUP),
+    "prose": Grammar("prose", block_comments=MARKUP, is_prose=True),
+    "json": Grammar("json", line_comments=("//",), block_comments=STARS, quotes=(Quote('"', '"'),)),
     "yaml": replace(HASH, name="yaml"),
     "toml": replace(
-        HASH, name="toml", quotes=(*TRIPLE, Quote("'''", "'''", escape="", lines=True), *PLAIN)
+        HASH, name="toml", quotes=(*TRIPLE, Quote("'''", "'''", escape="", multiline=True), *PLAIN)
     ),
 }
 
-ENDINGS = {
+ENDINGS_OF_LANGUAGE = {
     "python": "py pyi pyw",
     "javascript": "js mjs cjs jsx ts mts cts tsx",
     "go": "go",
@@ -188,7 +201,7 @@ ENDINGS = {
     "yaml": "yml yaml",
     "toml": "toml",
 }
-NAMES = {
+LANGUAGE_OF_NAME = {
     "Makefile": "hash",
     "Dockerfile": "hash",
     "Containerfile": "hash",
@@ -198,7 +211,9 @@ NAMES = {
     "BUILD": "hash",
     "Jenkinsfile": "scala",
 }
-_BY_ENDING = {ending: name for name, endings in ENDINGS.items() for ending in endings.split()}
+_BY_ENDING = {
+    ending: name for name, endings in ENDINGS_OF_LANGUAGE.items() for ending in endings.split()
+}
 # Third-party, generated or deliberately odd files: what stands there is not the task's own code.
 _FOREIGN_FOLDERS = frozenset(
     {"node_modules", "vendor", "third_party", "thirdparty", "dist"}
@@ -211,7 +226,7 @@ _FOREIGN_ENDINGS = (".min.js", ".min.css", ".lock", "-lock.json", "-lock.yaml", 
 def language_of(path: str) -> Grammar | None:
     """By name, then by ending.  None: nobody here can read it, so nobody judges it."""
     name = path.rsplit("/", 1)[-1]
-    known = NAMES.get(name) or _BY_ENDING.get(ending_of(path))
+    known = LANGUAGE_OF_NAME.get(name) or _BY_ENDING.get(ending_of(path))
     return GRAMMARS[known] if known else None
 
 
@@ -219,7 +234,7 @@ def ending_of(path: str) -> str:
     return path.rsplit("/", 1)[-1].rpartition(".")[2].lower()
 
 
-def foreign(path: str) -> bool:
+def is_foreign(path: str) -> bool:
     """Is this file somebody else's, generated, or test data?"""
     folders = path.split("/")[:-1]
     return bool(_FOREIGN_FOLDERS & set(folders)) or path.lower().endswith(_FOREIGN_ENDINGS)
@@ -228,4 +243,4 @@ def foreign(path: str) -> bool:
 def may_be_judged(path: str) -> bool:
     """Could the file's content matter to a criterion?  A name without an ending may be a script."""
     script = "." not in path.rsplit("/", 1)[-1].strip(".")
-    return not foreign(path) and (script or language_of(path) is not None)
+    return not is_foreign(path) and (script or language_of(path) is not None)

@@ -38,20 +38,20 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ScannedSource:
     """`code` is as long as the text, line for line.  `open_at`: where an unfinished string or
     block comment began, -1 when none."""
 
     text: str
     code: str
     comments: tuple[Comment, ...]
-    open_at: int = -1
+    unfinished_at: int = -1
 
     def line_at(self, offset: int) -> int:
         return self.text.count("\n", 0, offset) + 1
 
 
-def read(text: str, grammar: Grammar) -> Reading:
+def scan_source(text: str, grammar: Grammar) -> ScannedSource:
     return _Pass(_only_php(text) if grammar.name == "php" else text, grammar).run()
 
 
@@ -63,13 +63,13 @@ def _only_php(text: str) -> str:
 @cache
 def _openers(grammar: Grammar, in_hole: bool) -> re.Pattern[str]:
     """Everything that may begin something else than code, the longest first."""
-    words = [*grammar.line, *(start for start, _ in grammar.block)]
+    words = [*grammar.line_comments, *(start for start, _ in grammar.block_comments)]
     words += [quote.open for quote in grammar.quotes]
-    words += ["'"] if grammar.char else []
-    words += ["/"] if grammar.regex else []
+    words += ["'"] if grammar.has_char_literals else []
+    words += ["/"] if grammar.has_regex_literals else []
     words += list("{}()") if in_hole else []
     found = [re.escape(word) for word in sorted(set(words), key=len, reverse=True)]
-    found = [_RAW_RUST.pattern] * grammar.char + found
+    found = [_RAW_RUST.pattern] * grammar.has_char_literals + found
     found = [_RAW_CPP.pattern] * (grammar.name == "c") + found
     found = [grammar.heredoc.replace(r"\1", r"['\"`]?")] * bool(grammar.heredoc) + found
     return re.compile("|".join(found) or r"(?!)")
@@ -78,7 +78,7 @@ def _openers(grammar: Grammar, in_hole: bool) -> re.Pattern[str]:
 @cache
 def _stops(quote: Quote) -> re.Pattern[str]:
     """What ends a string, or interrupts it."""
-    ends = [re.escape(quote.close)] + ([] if quote.lines else [r"\n"])
+    ends = [re.escape(quote.close)] + ([] if quote.multiline else [r"\n"])
     if quote.hole:
         doubled = [r"\{\{"] if quote.hole == "{" else []
         ends = [*doubled, re.escape(quote.hole), *ends]
@@ -100,14 +100,14 @@ class _Pass:
         # Up to here a mark of this kind was tried in vain; trying again would cost squares.
         self.dead: dict[str, int] = {}
         self.quotes = {quote.open: quote for quote in grammar.quotes}
-        self.blocks = dict(grammar.block)
+        self.blocks = dict(grammar.block_comments)
 
-    def run(self) -> Reading:
+    def run(self) -> ScannedSource:
         while hit := _openers(self.grammar, bool(self.holes)).search(self.text, self.at):
             if not self._enter(hit):
                 self.at = hit.end() if len(hit[0]) == 1 else hit.start() + 1
         self.code.append(self.text[self.kept :])
-        return Reading(self.text, "".join(self.code), tuple(self.comments), self.open_at)
+        return ScannedSource(self.text, "".join(self.code), tuple(self.comments), self.open_at)
 
     def _enter(self, hit: re.Match[str]) -> bool:
         """Take what begins here out of the code.  False: it was code after all."""
@@ -120,7 +120,7 @@ class _Pass:
             return False
         if word in self.blocks:
             return self._block(word, start)
-        if word in self.grammar.line:
+        if word in self.grammar.line_comments:
             return self._line_comment(word, start)
         if word in self.quotes and not (
             word == "'" and _NUMBER.search(self.text, max(0, start - 40), start)
@@ -220,7 +220,7 @@ class _Pass:
 
     def _block_end(self, word: str, at: int) -> int:
         close, depth = self.blocks[word], 1
-        if not self.grammar.nested:
+        if not self.grammar.nested_comments:
             found = self.text.find(close, at)
             return found + len(close) if found >= 0 else -1
         for hit in re.compile(f"{re.escape(word)}|{re.escape(close)}").finditer(self.text, at):
@@ -252,7 +252,7 @@ class _Pass:
                 self.dead[quote.open] = stop.start()
                 return False
             at = stop.end()
-        if quote.lines:
+        if quote.multiline:
             return self._unfinished(start)
         self.dead[quote.open] = len(self.text)
         return False

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from yaoki.formats.quality.languages import GRAMMARS
-from yaoki.formats.quality.lexer import read
+from yaoki.formats.quality.lexer import scan_source
 from yaoki.formats.quality.model import Change
-from yaoki.formats.quality.strictness import FEWER, flat, narrowing, weaker
-from yaoki.formats.quality.uncommented import uncommented
+from yaoki.formats.quality.strictness import FEWER, find_narrowing, flatten_section, is_weaker
+from yaoki.formats.quality.uncommented import strip_comments
 
-WORDS = "how the checks are made was changed"
+LOOSENED_MESSAGE = "how the checks are made was changed"
 
 # Files that do nothing else; any change of one that stood there counts.
 _CONFIG = re.compile(
@@ -49,7 +49,7 @@ _MAKE_TURNS = re.compile(
 _CARGO = re.compile(r"autotests|^\s*(?:test|doctest|harness)\s*=\s*false|\[(?:workspace\.)?lints")
 
 
-def loosening_of(change: Change) -> str:
+def find_loosening(change: Change) -> str:
     """Why a change of settings makes the checks weaker; empty when it does not."""
     stood = change.before is not None
     if _CONFIG.search(change.path):
@@ -61,12 +61,12 @@ def loosening_of(change: Change) -> str:
             return _sections(change, _whole_ini)
         if stood and change.after is not None and change.path.endswith(".toml"):
             return _sections(change, _whole_toml)
-        return WORDS if stood else narrowing(change.after or "")
+        return LOOSENED_MESSAGE if stood else find_narrowing(change.after or "")
     judge = _SHARED.get(change.path.rsplit("/", 1)[-1]) or _of_family(change.path)
     return judge(change) if judge is not None else ""
 
 
-def judges(path: str) -> bool:
+def knows_settings(path: str) -> bool:
     """Are these settings whose meaning is known here?"""
     known = path.rsplit("/", 1)[-1] in _SHARED or _of_family(path) is not None
     return known or _CONFIG.search(path) is not None
@@ -80,9 +80,9 @@ def _sections(change: Change, parse: Callable[[str], Mapping[str, Any]]) -> str:
     """Parts of a settings file, by name: one that stood may not change, a new one not narrow."""
     old, new = parse(change.before or ""), parse(change.after or "")
     for name in {**old, **new}:
-        if name in old and weaker(old[name], new.get(name), name):
-            return WORDS
-        if name not in old and (words := narrowing(f"{name} = {flat(new[name])}")):
+        if name in old and is_weaker(old[name], new.get(name), name):
+            return LOOSENED_MESSAGE
+        if name not in old and (words := find_narrowing(f"{name} = {flatten_section(new[name])}")):
             return words
     return ""
 
@@ -126,7 +126,11 @@ def _whole_ini(text: str) -> Mapping[str, Any]:
 def _package_json(change: Change) -> str:
     old, new = _json_of(change.before), _json_of(change.after)
     if change.before and not old:
-        return WORDS if any(re.search(r'"test\w{0,10}"\s?:', t) for t in _touched(change)) else ""
+        return (
+            LOOSENED_MESSAGE
+            if any(re.search(r'"test\w{0,10}"\s?:', t) for t in _touched(change))
+            else ""
+        )
     return _sections(change, _node_of) if old or new else ""
 
 
@@ -146,7 +150,7 @@ def _tsconfig(change: Change) -> str:
     if not old or not new:
         return ""
     if _strict(old) != _strict(new):
-        return WORDS
+        return LOOSENED_MESSAGE
     gained = _listed(new, "exclude") - _listed(old, "exclude")
     if any(not _BUILT.fullmatch(path) for path in gained):
         return FEWER
@@ -168,7 +172,7 @@ def _listed(held: Mapping[str, Any], key: str) -> frozenset[str]:
 def _json_of(text: str | None) -> Mapping[str, Any]:
     """Comments and trailing commas are let pass; what is no object tells nothing."""
     try:
-        held = json.loads(uncommented(read(text or "", GRAMMARS["json"])))
+        held = json.loads(strip_comments(scan_source(text or "", GRAMMARS["json"])))
     except (ValueError, RecursionError):
         return {}
     return held if isinstance(held, dict) else {}
@@ -182,7 +186,7 @@ def _makefile(change: Change) -> str:
     gone, come = frozenset(old) - frozenset(new), frozenset(new) - frozenset(old)
     again = {line.split(":")[0].strip() for line in old if _MAKE_TURNS.search(line)}
     turned = (t for t in come if (hit := _MAKE_TURNS.search(t)) and _turns(t, hit[0], again))
-    return WORDS if any(_MAKES.search(t) for t in gone) or any(turned) else ""
+    return LOOSENED_MESSAGE if any(_MAKES.search(t) for t in gone) or any(turned) else ""
 
 
 def _turns(line: str, hit: str, known: set[str]) -> bool:
@@ -192,12 +196,12 @@ def _turns(line: str, hit: str, known: set[str]) -> bool:
 
 def _npmrc(change: Change) -> str:
     """By whom scripts are run: `true` would run none."""
-    return WORDS if any("script-shell" in line for line in _touched(change)) else ""
+    return LOOSENED_MESSAGE if any("script-shell" in line for line in _touched(change)) else ""
 
 
 def _cargo(change: Change) -> str:
     about = any(_CARGO.search(line) for line in _touched(change)) and change.before is not None
-    return WORDS if about else ""
+    return LOOSENED_MESSAGE if about else ""
 
 
 def _touched(change: Change) -> Iterator[str]:

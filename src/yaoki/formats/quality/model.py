@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from yaoki.core.model.change import Change, Claims
+from yaoki.core.model.change import Change, ChangeContext
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Violation:
     """One place that violates a criterion: where, and the text that does it.
 
     `owner` tells apart marks that look alike: the function a lone `...` stands in.
@@ -20,4 +20,4 @@ class Mark:
     owner: str = ""
 
 
-__all__ = ["Change", "Claims", "Mark"]
+__all__ = ["Change", "ChangeContext", "Violation"]

@@ -125,11 +125,11 @@ _DOTS_IN_BRACKETS = re.compile(
 _DOTS_LAST = re.compile(rf"{_DOTS}\s*[)\]）】]?\s*\Z")
 
 
-def only_dots(text: str) -> bool:
+def is_only_dots(text: str) -> bool:
     return bool(_DOTS_ONLY.fullmatch(text))
 
 
-def bracketed_dots(text: str) -> bool:
+def has_bracketed_dots(text: str) -> bool:
     return bool(re.fullmatch(rf"\s*[(\[（【]\s*{_DOTS}\s*[)\]）】]\s*", text))
 
 
@@ -138,11 +138,11 @@ def ends_open(text: str) -> bool:
     return bool(_DOTS_LAST.search(text)) and not _DOTS_FIRST.match(text)
 
 
-def dotted_on_both_sides(text: str) -> bool:
+def has_dots_on_both_sides(text: str) -> bool:
     return bool(_DOTS_FIRST.match(text) and _DOTS_LAST.search(text))
 
 
-def only_state(text: str) -> bool:
+def is_only_state(text: str) -> bool:
     """One word that may as well say how things stand."""
     return text.strip(_EDGE + "。、,;!").lower() in _STATES
 
@@ -175,7 +175,7 @@ def _dotted(text: str, core: str, japanese: str, *, alone: bool) -> bool:
     return bool(FOLLOWING.fullmatch(core) if first else ENDING.fullmatch(core))
 
 
-def unmistakable(text: str) -> bool:
+def is_unmistakable(text: str) -> bool:
     """For prose: only a line that says nothing else, as a rule set apart by brackets or dots."""
     if len(text) > CHARS_MAX or text.lstrip().startswith((">", "`")):
         return False

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from yaoki.formats.quality.balance import Problem
+from yaoki.formats.quality.balance import SyntaxProblem
 
 _ENDLESS = ("was never closed", "unterminated triple-quoted", "unexpected EOF")
 # Python's own filters are global; one at a time may change them.
@@ -30,7 +30,7 @@ _TEST_FILE = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*\Z|conftest\.py\Z)|_test\.
 
 
 @dataclass(frozen=True, slots=True)
-class Hollow:
+class HollowBody:
     """A place where `...` stands for code that was not written."""
 
     line: int
@@ -38,7 +38,7 @@ class Hollow:
 
 
 @lru_cache(maxsize=16)
-def parsed(text: str) -> ast.Module | None:
+def parse_python(text: str) -> ast.Module | None:
     """None when it cannot be parsed, whatever the reason."""
     try:
         return _parse(text)
@@ -52,7 +52,7 @@ def _parse(text: str) -> ast.Module:
         return ast.parse(text)
 
 
-def python_problem(text: str) -> Problem | None:
+def find_python_problem(text: str) -> SyntaxProblem | None:
     if _OLD.match(text):
         return None
     try:
@@ -60,13 +60,13 @@ def python_problem(text: str) -> Problem | None:
     except SyntaxError as wrong:
         return _told(wrong, text)
     except ValueError as wrong:
-        return Problem(1, str(wrong))
+        return SyntaxProblem(1, str(wrong))
     except (RecursionError, MemoryError):
         return None
     return None
 
 
-def _told(wrong: SyntaxError, text: str) -> Problem | None:
+def _told(wrong: SyntaxError, text: str) -> SyntaxProblem | None:
     line, message = wrong.lineno or 1, str(wrong.msg)
     lines = text.split("\n")
     if _newer(message, lines[min(line, len(lines)) - 1]):
@@ -76,7 +76,7 @@ def _told(wrong: SyntaxError, text: str) -> Problem | None:
     at_end = at_end or (message.startswith("expected an indented block") and line >= last)
     if at_end:
         message = f"the file ends in the middle: {message}"
-    return Problem(line, message, at_end)
+    return SyntaxProblem(line, message, at_end)
 
 
 def _newer(message: str, line: str) -> bool:
@@ -95,7 +95,7 @@ def docstring_lines(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield from enumerate((text or "").split("\n"), node.body[0].lineno)
 
 
-def hollows(tree: ast.Module, path: str) -> list[Hollow]:
+def find_hollow_bodies(tree: ast.Module, path: str) -> list[HollowBody]:
     """Functions whose whole body is `...`, and `...` standing between other statements."""
     if path.endswith(".pyi"):
         return []
@@ -105,7 +105,7 @@ def hollows(tree: ast.Module, path: str) -> list[Hollow]:
         return []  # nested deeper than any person writes: made by a machine
 
 
-def _in_block(body: list[ast.stmt], owner: str, *, only_tests: bool) -> Iterator[Hollow]:
+def _in_block(body: list[ast.stmt], owner: str, *, only_tests: bool) -> Iterator[HollowBody]:
     if not owner or not only_tests:
         yield from _between(body, owner)
     for node in body:
@@ -121,18 +121,18 @@ def _in_block(body: list[ast.stmt], owner: str, *, only_tests: bool) -> Iterator
 
 def _in_function(
     node: ast.FunctionDef | ast.AsyncFunctionDef, name: str, *, only_tests: bool
-) -> Iterator[Hollow]:
+) -> Iterator[HollowBody]:
     if only_tests and not node.name.startswith("test"):
         return
     rest = _without_docstring(node.body)
     if rest and all(_is_ellipsis(statement) for statement in rest):
         if not _exempt(node):
-            yield Hollow(rest[0].lineno, name)
+            yield HollowBody(rest[0].lineno, name)
         return
     yield from _inside(node.body, name)
 
 
-def _inside(body: list[ast.stmt], name: str) -> Iterator[Hollow]:
+def _inside(body: list[ast.stmt], name: str) -> Iterator[HollowBody]:
     """Branches and loops of a real function; functions inside it are often only dummies."""
     yield from _between(body, name)
     for node in body:
@@ -140,7 +140,7 @@ def _inside(body: list[ast.stmt], name: str) -> Iterator[Hollow]:
             continue
         for inner in _blocks(node):
             if len(inner) == 1 and _is_ellipsis(inner[0]) and _wants_more(node, inner, body):
-                yield Hollow(inner[0].lineno, name)
+                yield HollowBody(inner[0].lineno, name)
             yield from _inside(inner, name)
 
 
@@ -176,11 +176,11 @@ def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
         yield part.body
 
 
-def _between(body: list[ast.stmt], owner: str) -> Iterator[Hollow]:
+def _between(body: list[ast.stmt], owner: str) -> Iterator[HollowBody]:
     """`...` beside statements that do something."""
     rest = _without_docstring(body)
     if any(not _is_ellipsis(statement) for statement in rest):
-        yield from (Hollow(node.lineno, owner) for node in rest if _is_ellipsis(node))
+        yield from (HollowBody(node.lineno, owner) for node in rest if _is_ellipsis(node))
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:

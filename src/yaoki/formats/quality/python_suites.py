@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+SuiteFunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ALWAYS = frozenset({"skip", "expectedFailure", "skipTest", "SkipTest", "xfail"})
 _PERHAPS = frozenset({"skipif", "skipIf", "skipUnless", "importorskip"})
@@ -21,25 +21,25 @@ _ASKS = ("assert", "raises", "warns", "expect", "verify", "check", "should", "fa
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class PythonSkip:
     """One skip: whose, how, whether only under a condition, and where."""
 
     owner: str
     word: str
-    perhaps: bool
+    is_conditional: bool
     line: int
 
 
 @dataclass(frozen=True, slots=True)
 class PythonSuite:
     names: Counter[str]
-    hollow: frozenset[str]
-    asks: frozenset[str]
-    called: Mapping[str, frozenset[str]]
-    skips: tuple[Held, ...]
+    hollow_tests: frozenset[str]
+    asserting_tests: frozenset[str]
+    called_names: Mapping[str, frozenset[str]]
+    skips: tuple[PythonSkip, ...]
 
 
-def python_suite(tree: ast.Module) -> PythonSuite:
+def read_python_suite(tree: ast.Module) -> PythonSuite:
     try:
         tests = dict(_tests(tree.body, ""))
     except RecursionError:
@@ -52,7 +52,7 @@ def python_suite(tree: ast.Module) -> PythonSuite:
     return PythonSuite(bare, hollow, asks, called, tuple(_skips(tree, bare)))
 
 
-def _tests(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[str, Function]]:
+def _tests(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[str, SuiteFunctionNode]]:
     """By full name, so that of two with one name only the last counts, as it does in Python."""
     for node in body:
         if isinstance(node, _FUNCTION) and node.name.startswith("test"):
@@ -86,7 +86,7 @@ def surely_holds(test: ast.expr) -> bool:
 # ------------------------------------------------------------------ bodies
 
 
-def _checks_nothing(node: Function) -> bool:
+def _checks_nothing(node: SuiteFunctionNode) -> bool:
     body = [s for s in node.body if not _is_words(s)]
     return all(_idle(s) for s in body) or isinstance(body[0], ast.Return)
 
@@ -109,7 +109,7 @@ def _idle(node: ast.stmt) -> bool:
             return _is_words(node)
 
 
-def _asks(node: Function) -> bool:
+def _asks(node: SuiteFunctionNode) -> bool:
     """Does it hold anything that can fail by design?"""
     for inner in ast.walk(node):
         if isinstance(inner, ast.Assert) and not surely_holds(inner.test):
@@ -121,14 +121,14 @@ def _asks(node: Function) -> bool:
     return False
 
 
-def _called(node: Function) -> frozenset[str]:
+def _called(node: SuiteFunctionNode) -> frozenset[str]:
     return frozenset(last_name(n.func) for n in ast.walk(node) if isinstance(n, ast.Call))
 
 
 # ------------------------------------------------------------------ skips
 
 
-def _skips(tree: ast.Module, tests: Counter[str]) -> Iterator[Held]:
+def _skips(tree: ast.Module, tests: Counter[str]) -> Iterator[PythonSkip]:
     imported = {
         alias.asname or alias.name
         for node in ast.walk(tree)
@@ -156,12 +156,12 @@ def _may_be(node: ast.AST) -> bool:
     return isinstance(node, (ast.If, ast.IfExp)) and not surely_holds(node.test)
 
 
-def _decorating(node: Function | ast.ClassDef) -> Iterator[Held]:
+def _decorating(node: SuiteFunctionNode | ast.ClassDef) -> Iterator[PythonSkip]:
     for decorator in node.decorator_list:
         word = last_name(decorator)
         skips = word in _ALWAYS | _PERHAPS and not _from_another(decorator)
         if skips and not _elsewhere(decorator, word):
-            yield Held(node.name, word, _conditional(decorator, word), decorator.lineno)
+            yield PythonSkip(node.name, word, _conditional(decorator, word), decorator.lineno)
 
 
 def _elsewhere(node: ast.expr, word: str) -> bool:
@@ -203,18 +203,18 @@ def _conditional(node: ast.expr, word: str) -> bool:
     return not sure and not (word == "xfail" and isinstance(condition, ast.Constant))
 
 
-def _calling(node: ast.AST, owner: str, perhaps: bool, imported: set[str]) -> Iterator[Held]:
+def _calling(node: ast.AST, owner: str, perhaps: bool, imported: set[str]) -> Iterator[PythonSkip]:
     """`pytest.skip()`, `self.skipTest()`, `raise SkipTest`, and marks that are only named."""
     if isinstance(node, ast.Call):
         func, word = node.func, last_name(node.func)
         ours = last_name(func.value) in _RUNNERS if isinstance(func, ast.Attribute) else False
         if word in _CALLED | _PERHAPS and (ours or word in imported or word == "skipTest"):
             maybe = perhaps or _conditional(node, word)
-            yield Held(owner, word, maybe or word in _PERHAPS, node.lineno)
+            yield PythonSkip(owner, word, maybe or word in _PERHAPS, node.lineno)
             return
     marked = isinstance(node, ast.Attribute) and node.attr in _ALWAYS | _PERHAPS
     if marked and isinstance(node, ast.Attribute) and last_name(node.value) == "mark":
-        yield Held(owner, f"mark.{node.attr}", perhaps or node.attr in _PERHAPS, node.lineno)
+        yield PythonSkip(owner, f"mark.{node.attr}", perhaps or node.attr in _PERHAPS, node.lineno)
 
 
 def last_name(node: ast.expr) -> str:

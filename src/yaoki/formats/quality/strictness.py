@@ -64,18 +64,18 @@ _OPEN = frozenset(
 )
 
 
-def narrowing(text: str) -> str:
+def find_narrowing(text: str) -> str:
     return FEWER if _NARROWS.search(text) else ""
 
 
-def weaker(old: Any, new: Any, key: str) -> bool:
+def is_weaker(old: Any, new: Any, key: str) -> bool:
     """May this setting, as it is now, let something pass that it did not?"""
     if old == new or key in _NEUTRAL or key.startswith(_NEUTRAL_START):
         return False
     if isinstance(old, Mapping) and isinstance(new, Mapping):
-        return any(weaker(old.get(one), new.get(one), one) for one in {**old, **new})
+        return any(is_weaker(old.get(one), new.get(one), one) for one in {**old, **new})
     if old is None and key in _OPEN:
-        return bool(narrowing(f"{key} = {flat(new)}"))
+        return bool(find_narrowing(f"{key} = {flatten_section(new)}"))
     if key in _MORE and new is not None:
         return not _listing(old) <= _listing(new)
     return not (_STRICTER.match(key) and _strength(new) > _strength(old))
@@ -96,8 +96,8 @@ def _strength(value: Any) -> float:
         return -1.0
 
 
-def flat(held: Any) -> str:
+def flatten_section(held: Any) -> str:
     """Every key and value of a section on a line of its own."""
     if isinstance(held, Mapping):
-        return "\n".join(f"{key} = {flat(value)}" for key, value in held.items())
+        return "\n".join(f"{key} = {flatten_section(value)}" for key, value in held.items())
     return json.dumps(held, default=str)

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from yaoki.formats.quality.language_parts import FILE_CHARS_MAX
 from yaoki.formats.quality.languages import language_of
-from yaoki.formats.quality.lexer import Reading, read
-from yaoki.formats.quality.parts import FILE_CHARS_MAX
-from yaoki.formats.quality.python import parsed
-from yaoki.formats.quality.python_suites import python_suite
+from yaoki.formats.quality.lexer import ScannedSource, scan_source
+from yaoki.formats.quality.python import parse_python
+from yaoki.formats.quality.python_suites import read_python_suite
 
 _TEST_FILE = re.compile(
     r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)(?:test_[^/]*|[^/]*_(?:test|spec)|tests?)\.\w+$"
@@ -63,55 +63,57 @@ class Skip:
 
     owner: str
     word: str
-    perhaps: bool = False
+    is_conditional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Suite:
+class FileTests:
     """`hollow`: tests that check nothing.  `asks`: those that assert something, where that is
     known, and `called` what each test calls.  `skips` with the line where each stands."""
 
     names: Counter[str] = field(default_factory=Counter)
-    hollow: frozenset[str] = frozenset()
-    asks: frozenset[str] = frozenset()
-    called: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    hollow_tests: frozenset[str] = frozenset()
+    asserting_tests: frozenset[str] = frozenset()
+    called_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
     skips: tuple[tuple[Skip, int], ...] = ()
 
 
-def is_test(path: str) -> bool:
+def is_test_path(path: str) -> bool:
     return _TEST_FILE.search(path) is not None or path.endswith((".rs", "conftest.py"))
 
 
-def is_collected(path: str) -> bool:
+def is_collected_path(path: str) -> bool:
     """Would a runner find tests in it by its name alone?"""
     return _COLLECTED.search(path) is not None
 
 
 @lru_cache(maxsize=512)
-def suite_of(path: str, text: str | None) -> Suite:
+def read_file_tests(path: str, text: str | None) -> FileTests:
     """Through Python's own parser where it can read the file; else by the shapes of its lines."""
     if not text or len(text) > FILE_CHARS_MAX:
-        return Suite()
-    tree = parsed(text) if path.endswith((".py", ".pyi")) else None
+        return FileTests()
+    tree = parse_python(text) if path.endswith((".py", ".pyi")) else None
     if tree is not None:
-        told = python_suite(tree)
-        skips = tuple((Skip(s.owner, s.word, s.perhaps), s.line) for s in told.skips)
-        return Suite(told.names, told.hollow, told.asks, told.called, skips)
+        told = read_python_suite(tree)
+        skips = tuple((Skip(s.owner, s.word, s.is_conditional), s.line) for s in told.skips)
+        return FileTests(
+            told.names, told.hollow_tests, told.asserting_tests, told.called_names, skips
+        )
     return _by_shape(path, text)
 
 
-def _by_shape(path: str, text: str) -> Suite:
+def _by_shape(path: str, text: str) -> FileTests:
     grammar = language_of(path)
-    reading = read(text, grammar) if grammar else Reading(text, text, ())
+    reading = scan_source(text, grammar) if grammar else ScannedSource(text, text, ())
     bare = _uncommented(reading)
     tests = [(next(g for g in hit.groups() if g), hit) for hit in _TESTS.finditer(bare)]
     hollow = frozenset(name for name, hit in tests if _is_hollow(bare, reading.code, hit))
     places = [(hit.start(), name) for name, hit in tests]
     names = Counter(name for name, _ in tests)
-    return Suite(names, hollow, skips=tuple(_skips(bare, places)))
+    return FileTests(names, hollow, skips=tuple(_skips(bare, places)))
 
 
-def _uncommented(reading: Reading) -> str:
+def _uncommented(reading: ScannedSource) -> str:
     """The text, as long as it was, without what stands in comments."""
     text = reading.text
     for comment in reversed(reading.comments):

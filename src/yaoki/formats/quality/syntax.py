@@ -7,10 +7,10 @@ import re
 import tomllib
 from collections.abc import Callable
 
-from yaoki.formats.quality.balance import Problem, unbalanced
-from yaoki.formats.quality.changed_file import Pair, Side
-from yaoki.formats.quality.python import python_problem
-from yaoki.formats.quality.uncommented import uncommented
+from yaoki.formats.quality.balance import SyntaxProblem, find_imbalance
+from yaoki.formats.quality.changed_file import ChangedFile, FileVersion
+from yaoki.formats.quality.python import find_python_problem
+from yaoki.formats.quality.uncommented import strip_comments
 
 _FENCE = re.compile(r"(?:```|~~~)[\w+-]{0,20}\s*\Z")
 # JSON that its own program reads with comments.
@@ -36,7 +36,7 @@ _TEMPLATE_PLACE = re.compile(
 YAML_CHARS_MAX = 200_000
 
 
-def broken(pair: Pair) -> Problem | None:
+def find_breakage(pair: ChangedFile) -> SyntaxProblem | None:
     """What the change broke.  A file that was broken before is not blamed on it."""
     if pair.after is None or (pair.before is not None and pair.before.text == pair.after.text):
         return None
@@ -46,46 +46,46 @@ def broken(pair: Pair) -> Problem | None:
     return problem
 
 
-def _problem(side: Side) -> Problem | None:
-    if side.grammar.prose or not side.text.strip() or _ON_PURPOSE.search(side.path):
+def _problem(side: FileVersion) -> SyntaxProblem | None:
+    if side.grammar.is_prose or not side.text.strip() or _ON_PURPOSE.search(side.path):
         return None
     if "\ufffd" in side.text:
         return None  # of another encoding: what stands there was not read as it was meant
     if _TEMPLATE_PLACE.search(side.path) and _TEMPLATE.search(side.text):
         return None
-    judge = JUDGES.get(side.grammar.name, _brackets)
+    judge = PROBLEM_FINDERS.get(side.grammar.name, _brackets)
     # A fence is broken code that a scanner may take for strings.
     return _fence(side) or judge(side)
 
 
-def _fence(side: Side) -> Problem | None:
+def _fence(side: FileVersion) -> SyntaxProblem | None:
     """An answer in Markdown that was saved as code."""
     shown = [(n, line) for n, line in enumerate(side.lines, 1) if line.strip()]
     for n, line in (*shown[:1], *shown[-1:]):
         if side.grammar.name != "markup" and _FENCE.match(line):
-            return Problem(n, "a Markdown fence stands in the code")
+            return SyntaxProblem(n, "a Markdown fence stands in the code")
     return None
 
 
-def _brackets(side: Side) -> Problem | None:
-    return unbalanced(side.reading, side.grammar)
+def _brackets(side: FileVersion) -> SyntaxProblem | None:
+    return find_imbalance(side.scanned, side.grammar)
 
 
-def _json(side: Side) -> Problem | None:
+def _json(side: FileVersion) -> SyntaxProblem | None:
     text = side.text
     if _COMMENTED_JSON.search(side.path):
-        text = uncommented(side.reading)
+        text = strip_comments(side.scanned)
     try:
         json.loads(text)
     except json.JSONDecodeError as wrong:
         if wrong.msg == "Extra data" and _one_by_line(side.lines):
             return None
         at_end = not text[wrong.pos :].strip() or wrong.msg.startswith("Unterminated")
-        return Problem(wrong.lineno, _ended(wrong.msg, at_end), at_end)
+        return SyntaxProblem(wrong.lineno, _ended(wrong.msg, at_end), at_end)
     except RecursionError:
         return None
     except ValueError as wrong:  # a number with more digits than Python converts
-        return None if "digits" in str(wrong) else Problem(1, str(wrong))
+        return None if "digits" in str(wrong) else SyntaxProblem(1, str(wrong))
     return None
 
 
@@ -97,20 +97,20 @@ def _one_by_line(lines: list[str]) -> bool:
         return False
 
 
-def _toml(side: Side) -> Problem | None:
+def _toml(side: FileVersion) -> SyntaxProblem | None:
     try:
         tomllib.loads(side.text)
     except tomllib.TOMLDecodeError as wrong:
         place = _TOML_PLACE.search(str(wrong))
         at_end = "at end of document" in str(wrong)
         line = int(place[1]) if place else len(side.text.rstrip().split("\n"))
-        return Problem(line, _ended(str(wrong).partition(" (at ")[0], at_end), at_end)
+        return SyntaxProblem(line, _ended(str(wrong).partition(" (at ")[0], at_end), at_end)
     except (RecursionError, ValueError):
         return None
     return None
 
 
-def _yaml(side: Side) -> Problem | None:
+def _yaml(side: FileVersion) -> SyntaxProblem | None:
     """Structure only: tags are the reader's business, templates are no YAML yet."""
     import yaml  # read late: most tasks change none
 
@@ -124,7 +124,7 @@ def _yaml(side: Side) -> Problem | None:
         mark = wrong.problem_mark
         line = mark.line + 1 if mark else 1
         at_end = mark is not None and line > len(side.text.rstrip().split("\n"))
-        return Problem(line, _ended(wrong.problem or "not YAML", at_end), at_end)
+        return SyntaxProblem(line, _ended(wrong.problem or "not YAML", at_end), at_end)
     except (yaml.YAMLError, RecursionError, ValueError):
         return None
     return None
@@ -134,8 +134,8 @@ def _ended(message: str, at_end: bool) -> str:
     return f"the file ends in the middle: {message}" if at_end else message
 
 
-JUDGES: dict[str, Callable[[Side], Problem | None]] = {
-    "python": lambda side: python_problem(side.text),
+PROBLEM_FINDERS: dict[str, Callable[[FileVersion], SyntaxProblem | None]] = {
+    "python": lambda side: find_python_problem(side.text),
     "json": _json,
     "toml": _toml,
     "yaml": _yaml,

@@ -1,4 +1,4 @@
-"""Tell-tales in a diff: code that serves a check instead of the task (pattern `gamed`).
+"""Tell-tales in a diff: code that serves a check instead of the task (pattern `find_gaming`).
 
 Only what no honest program does is a tell-tale: an equality that holds for everything, an exit
 while a module is imported, a replaced test runner, a branch on who runs the code.  Python is read
@@ -11,10 +11,10 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from yaoki.core.model import Finding, Item, Outcome
+from yaoki.core.model import Finding, FindingItem, Outcome
 from yaoki.formats.quality.model import Change
-from yaoki.formats.quality.python import parsed
-from yaoki.formats.quality.suites import is_test
+from yaoki.formats.quality.python import parse_python
+from yaoki.formats.quality.suites import is_test_path
 
 NAME = PATTERN = "gamed"
 ITEMS_MAX = 50
@@ -22,8 +22,8 @@ ITEMS_MAX = 50
 RUNNERS = frozenset({"unittest", "pytest", "_pytest", "doctest", "builtins"})
 # These end or replace whoever imports them, whatever comes after.
 _REPLACING = ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")
-AT_ONCE = frozenset({"os._exit", "os.abort", *(f"os.exec{how}" for how in _REPLACING)})
-LEAVING = frozenset({*AT_ONCE, "sys.exit", "exit", "quit", "SystemExit"})
+IMMEDIATE_EXIT_CALLS = frozenset({"os._exit", "os.abort", *(f"os.exec{how}" for how in _REPLACING)})
+EXIT_CALLS = frozenset({*IMMEDIATE_EXIT_CALLS, "sys.exit", "exit", "quit", "SystemExit"})
 RUNNER_NAMES = frozenset({"unittest", "pytest", "_pytest", "py.test", "nose", "doctest"})
 VARIABLES = ("PYTEST_", "UNITTEST", "YAOKI")
 _SHELL_ENDS, _NODE_ENDS = (".sh", ".bash"), (".js", ".mjs", ".cjs", ".ts")
@@ -48,7 +48,7 @@ _NODE_SHAPES = (
 )
 
 
-def gamed(changes: Sequence[Change]) -> Finding | None:
+def find_gaming(changes: Sequence[Change]) -> Finding | None:
     items = [item for change in changes if _is_product(change) for item in _in_file(change)]
     if not items:
         return None
@@ -67,24 +67,24 @@ def gamed(changes: Sequence[Change]) -> Finding | None:
 
 def _is_product(change: Change) -> bool:
     known = change.path.endswith((".py", *_SHELL_ENDS, *_NODE_ENDS))
-    return known and change.after is not None and not is_test(change.path)
+    return known and change.after is not None and not is_test_path(change.path)
 
 
-def _in_file(change: Change) -> Iterator[Item]:
+def _in_file(change: Change) -> Iterator[FindingItem]:
     if not change.path.endswith(".py"):
         yield from _by_shape(change)
         return
-    tree, before = parsed(change.after or ""), parsed(change.before or "")
+    tree, before = parse_python(change.after or ""), parse_python(change.before or "")
     if tree is None:
         return
     old = {ast.dump(node) for node in ast.walk(before)} if before is not None else set()
     for node, words in (*_everywhere(tree), *_at_import(tree.body), *_below_import(tree.body)):
         if ast.dump(node) not in old:
             where = f"{change.path}:{getattr(node, 'lineno', 1)}"
-            yield Item(where, words, where)
+            yield FindingItem(where, words, where)
 
 
-def _by_shape(change: Change) -> Iterator[Item]:
+def _by_shape(change: Change) -> Iterator[FindingItem]:
     """Lines added to shell or JavaScript that end or replace what looks at them."""
     shell = change.path.endswith(_SHELL_ENDS)
     shapes = _SHELL_SHAPES if shell else _NODE_SHAPES
@@ -93,7 +93,7 @@ def _by_shape(change: Change) -> Iterator[Item]:
         for shape, words in shapes if text not in old else ():
             if shape.search(text):
                 where = f"{change.path}:{number}"
-                yield Item(where, words, where)
+                yield FindingItem(where, words, where)
 
 
 def _everywhere(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
@@ -137,7 +137,7 @@ def _leaves(call: ast.Call, tree: ast.Module) -> bool:
 
 def _calls_exit(node: ast.AST) -> bool:
     names = (n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute))
-    return any(_dotted(name) in AT_ONCE for name in names)
+    return any(_dotted(name) in IMMEDIATE_EXIT_CALLS for name in names)
 
 
 def _asks_who_runs(test: ast.expr) -> bool:
@@ -160,7 +160,7 @@ def _at_import(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
         raised = node.exc if isinstance(node, ast.Raise) else None
         call = called or raised
         name = _dotted(call.func) if isinstance(call, ast.Call) else _dotted(call)
-        if name in LEAVING and (node is not body[-1] or name in AT_ONCE):
+        if name in EXIT_CALLS and (node is not body[-1] or name in IMMEDIATE_EXIT_CALLS):
             yield node, "exits while it is imported"
 
 

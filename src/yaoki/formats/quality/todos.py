@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from yaoki.formats.quality.changed_file import Side
-from yaoki.formats.quality.model import Mark
-from yaoki.formats.quality.python import docstring_lines, parsed
+from yaoki.formats.quality.changed_file import FileVersion
+from yaoki.formats.quality.model import Violation
+from yaoki.formats.quality.python import docstring_lines, parse_python
 
 _WORD = "(?:TODO|FIXME|TBD|HACK|XXX)"
 _NOT_A_NOTE = (
@@ -41,15 +41,15 @@ _FENCE = re.compile(r"\s{0,8}(?:```|~~~)")
 _TODO_FILE = re.compile(r"todo|roadmap|backlog|changelog", re.IGNORECASE)
 
 
-def todos_in(side: Side) -> Iterator[Mark]:
-    for note in side.notes:
+def find_todos(side: FileVersion) -> Iterator[Violation]:
+    for note in side.comments:
         # `TODO, // TODO` in an enumeration names a member.
         if is_todo(note.text) and note.text.rstrip(".,") not in _WORDS.findall(note.code):
             yield _mark(side, note.line)
     if side.grammar.name == "python":
         yield from _in_docstrings(side)
     yield from _in_code(side)
-    if side.grammar.prose and not _TODO_FILE.search(side.path):
+    if side.grammar.is_prose and not _TODO_FILE.search(side.path):
         yield from _on_paper(side)
 
 
@@ -59,21 +59,21 @@ def is_todo(text: str) -> bool:
     return any(shape(text) for shape in shapes)
 
 
-def _in_docstrings(side: Side) -> Iterator[Mark]:
-    tree = parsed(side.text) if "TODO" in side.text or "FIXME" in side.text else None
+def _in_docstrings(side: FileVersion) -> Iterator[Violation]:
+    tree = parse_python(side.text) if "TODO" in side.text or "FIXME" in side.text else None
     for line, text in docstring_lines(tree) if tree else ():
         if _STRICT.match(text) and line <= len(side.lines):
             yield _mark(side, line)
 
 
-def _in_code(side: Side) -> Iterator[Mark]:
+def _in_code(side: FileVersion) -> Iterator[Violation]:
     pattern = None if "test" in side.path.lower() else _IN_CODE.get(side.grammar.name)
-    for n, line in enumerate(side.reading.code.split("\n"), 1) if pattern else ():
+    for n, line in enumerate(side.scanned.code.split("\n"), 1) if pattern else ():
         if pattern is not None and pattern.search(line):
             yield _mark(side, n)
 
 
-def _on_paper(side: Side) -> Iterator[Mark]:
+def _on_paper(side: FileVersion) -> Iterator[Violation]:
     """A page that says TBD where its text should stand."""
     fenced = False
     for n, line in enumerate(side.lines, 1):
@@ -88,5 +88,5 @@ def _of_a_legend(lines: list[str], n: int) -> bool:
     return any(_LEGEND.match(line) for line in lines[max(0, n - 3) : n + 2])
 
 
-def _mark(side: Side, line: int) -> Mark:
-    return Mark(side.path, line, side.lines[line - 1].strip())
+def _mark(side: FileVersion, line: int) -> Violation:
+    return Violation(side.path, line, side.lines[line - 1].strip())

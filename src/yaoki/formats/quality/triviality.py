@@ -8,11 +8,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from yaoki.formats.quality.language_parts import split_languages
 from yaoki.formats.quality.languages import Grammar
-from yaoki.formats.quality.lexer import read
+from yaoki.formats.quality.lexer import scan_source
 from yaoki.formats.quality.model import Change
-from yaoki.formats.quality.parts import parts_of
-from yaoki.formats.quality.python import parsed
+from yaoki.formats.quality.python import parse_python
 
 
 def is_trivial(changes: Sequence[Change]) -> bool:
@@ -22,7 +22,7 @@ def is_trivial(changes: Sequence[Change]) -> bool:
 
 def _is_trivial(change: Change) -> bool:
     modes = {change.mode_before, change.mode_after} - {""}
-    if change.after is None or change.unread or len(modes) > 1:
+    if change.after is None or change.was_skipped or len(modes) > 1:
         return False
     if change.path.endswith(".py"):
         return _python(change.before or "") == _python(change.after)
@@ -31,18 +31,18 @@ def _is_trivial(change: Change) -> bool:
 
 def _python(text: str) -> str:
     """Without comments and layout; what is no Python is compared as it stands."""
-    tree = parsed(text)
+    tree = parse_python(text)
     return ast.dump(tree) if tree is not None else text
 
 
 def _bare(path: str, text: str) -> str:
     """Without white space and, where the language is known, without comments."""
-    part = next(parts_of(Change(path, None, text, ())), None)
-    told = text if part is None or part.grammar.prose else _uncommented(text, part.grammar)
+    part = next(split_languages(Change(path, None, text, ())), None)
+    told = text if part is None or part.grammar.is_prose else _uncommented(text, part.grammar)
     return "".join(told.split())
 
 
 def _uncommented(text: str, grammar: Grammar) -> str:
-    for comment in reversed(read(text, grammar).comments):
+    for comment in reversed(scan_source(text, grammar).comments):
         text = text[: comment.start] + text[comment.start + len(comment.raw) :]
     return text

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from yaoki.formats.quality.lexer import Reading
+from yaoki.formats.quality.lexer import ScannedSource
 
 _NOT_NEWLINE = re.compile(r"[^\n]")
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 
 
-def uncommented(reading: Reading) -> str:
+def strip_comments(reading: ScannedSource) -> str:
     """As long as the text; for JSON whose readers allow comments."""
     parts, at = [], 0
     for comment in reading.comments:

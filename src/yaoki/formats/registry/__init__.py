@@ -6,19 +6,19 @@ from typing import Any
 
 from yaoki.core.settings.settings import Settings
 from yaoki.formats.plan.defects import Defects
-from yaoki.formats.plan.draft import Outline
+from yaoki.formats.plan.draft import JudgedDraft
 from yaoki.formats.plan.model import PlanModel
+from yaoki.formats.plan.plan import PlanEnvironment
 from yaoki.formats.plan.rules import judge_parts
-from yaoki.formats.plan.shape import shaped
-from yaoki.formats.plan.value import Known
+from yaoki.formats.plan.shape import build_model
 from yaoki.formats.registry.model import RegistryModel
-from yaoki.formats.registry.rules import judge
-from yaoki.formats.registry.translate import translated
+from yaoki.formats.registry.rules import judge_registry
+from yaoki.formats.registry.translate import translate_registry
 
-__all__ = ["read_registry", "recognised"]
+__all__ = ["is_registry", "read_registry"]
 
 
-def recognised(raw: Any) -> bool:
+def is_registry(raw: Any) -> bool:
     """Does it have more keys of a registry than of a plan?"""
     if not isinstance(raw, dict):
         return False
@@ -26,10 +26,12 @@ def recognised(raw: Any) -> bool:
     return len(own) > sum(key in raw for key in PlanModel.model_fields)
 
 
-def read_registry(raw: Any, settings: Settings, defects: Defects, known: Known) -> Outline:
+def read_registry(
+    raw: Any, settings: Settings, defects: Defects, environment: PlanEnvironment
+) -> JudgedDraft:
     """The plan a registry stands for; each defect is told where it stands in the registry."""
-    registry = shaped(RegistryModel, raw, defects)
-    unsound = judge(registry, defects, known)
-    outline = translated(registry, settings, defects, unsound)
+    registry = build_model(RegistryModel, raw, defects)
+    unsound = judge_registry(registry, defects, environment)
+    outline = translate_registry(registry, settings, defects, unsound)
     judge_parts(outline.draft)
     return outline

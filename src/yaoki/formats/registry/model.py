@@ -9,43 +9,43 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from yaoki.core.settings.keys import RETRIES_MAX
-from yaoki.formats.plan.fields import Inside, refusal
-from yaoki.formats.plan.model import Strict
+from yaoki.formats.plan.fields import InsidePath, field_error
+from yaoki.formats.plan.model import StrictModel
 
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
-def part(value: str) -> str:
+def check_path_part(value: str) -> str:
     """What may stand in the path of a prompt file; it cannot climb out of its folder."""
     if not _PART.fullmatch(value):
-        raise refusal(f"{value[:80]!r} cannot be part of the path of a prompt file")
+        raise field_error(f"{value[:80]!r} cannot be part of the path of a prompt file")
     return value
 
 
-Part = Annotated[str, AfterValidator(part)]
+PathPart = Annotated[str, AfterValidator(check_path_part)]
 
 
-class PatternModel(Strict):
+class PatternModel(StrictModel):
     """A failure by name, and the prompt that tells of it."""
 
     description: str = Field("")
-    edition: Part = Field("")
-    adaptation: Part = Field("")
+    edition: PathPart = Field("")
+    adaptation: PathPart = Field("")
     params: list[str] = Field([])
 
 
-class ValidatorModel(Strict):
+class ValidatorModel(StrictModel):
     """One thing that must hold, and what its failure is called."""
 
     type: Literal["command", "file", "custom"] = Field("command")
     command: str = Field("")
-    path: Inside = Field("")
+    path: InsidePath = Field("")
     successWhen: str = Field("")
     failurePattern: str = Field("")
     extractParams: dict[str, str] = Field({})
 
 
-class ConditionModel(Strict):
+class ConditionModel(StrictModel):
     """A validator that must pass before the step is complete."""
 
     validator: str = Field("")
@@ -58,26 +58,26 @@ class ConditionModel(Strict):
         return tuple(held) if isinstance(held, list) else ()
 
 
-class FailureModel(Strict):
+class FailureModel(StrictModel):
     """What follows when a condition fails."""
 
     action: Literal["retry", "abort", "skip"] = Field("retry")
     maxAttempts: int = Field(1, ge=1, le=RETRIES_MAX)
 
 
-class StepModel(Strict):
+class StepModel(StrictModel):
     """One step."""
 
     stepId: str = Field("")
     name: str = Field("")
     description: str = Field("")
-    c2: Part = Field("")
-    c3: Part = Field("")
+    c2: PathPart = Field("")
+    c3: PathPart = Field("")
     completionConditions: list[ConditionModel] = Field([])
     onFailure: FailureModel = Field(default_factory=FailureModel)
 
 
-class RegistryModel(Strict):
+class RegistryModel(StrictModel):
     """The whole file."""
 
     agentId: str = Field("")

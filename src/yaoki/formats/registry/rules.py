@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
-from yaoki.formats.plan.defects import Defects, Path
-from yaoki.formats.plan.fields import inside, success
-from yaoki.formats.plan.rules import judge_entry, judge_name
-from yaoki.formats.plan.value import Known
+from yaoki.formats.plan.defects import Defects, KeyPath
+from yaoki.formats.plan.fields import check_inside, check_success
+from yaoki.formats.plan.plan import PlanEnvironment
+from yaoki.formats.plan.rules import judge_entry_point, judge_name
 from yaoki.formats.registry.model import (
     ConditionModel,
     FailureModel,
@@ -27,57 +27,59 @@ _PARAM = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _FORMS = "exists, absent, contains:TEXT or matches:REGEX"
 
 # A section and a name in it.
-Entry = tuple[str, str]
+RegistryEntry = tuple[str, str]
 
 
-def judge(registry: RegistryModel, defects: Defects, known: Known) -> frozenset[Entry]:
+def judge_registry(
+    registry: RegistryModel, defects: Defects, known: PlanEnvironment
+) -> frozenset[RegistryEntry]:
     """Note every defect; returns the entries that have one.
 
     Users before what they use: a name that was nearly right counts as a use.
     """
-    judging = Judging(registry, defects, known.extractors())
-    judging.top()
-    parts: list[tuple[str, Mapping[str, Any], Callable[[Path, Any], None]]] = [
-        ("steps", registry.steps, judging.step),
-        ("validators", registry.validators, judging.validator),
-        ("completionPatterns", registry.completionPatterns, judging.pattern),
+    judging = RegistryRules(registry, defects, known.extractors())
+    judging.judge_top()
+    parts: list[tuple[str, Mapping[str, Any], Callable[[KeyPath, Any], None]]] = [
+        ("steps", registry.steps, judging.judge_step),
+        ("validators", registry.validators, judging.judge_validator),
+        ("completionPatterns", registry.completionPatterns, judging.judge_pattern),
     ]
-    unsound = {(str(path[0]), str(path[1])) for path in defects.broken if len(path) > 1}
+    unsound = {(str(path[0]), str(path[1])) for path in defects.broken_paths if len(path) > 1}
     for section, held, rule in parts:
         for name, one in held.items():
-            before = len(defects.found)
+            before = len(defects.entries)
             rule((section, name), one)
-            if len(defects.found) > before:
+            if len(defects.entries) > before:
                 unsound.add((section, name))
     return frozenset(unsound)
 
 
 @dataclass(slots=True)
-class Judging:
+class RegistryRules:
     """The rules, and the names something referred to so far."""
 
     registry: RegistryModel
     defects: Defects
     extractors: Collection[str]
-    used: set[Entry] = field(default_factory=set)
+    references: set[RegistryEntry] = field(default_factory=set)
 
-    def top(self) -> None:
+    def judge_top(self) -> None:
         registry, defects = self.registry, self.defects
         if not registry.agentId.strip():
-            defects.missing((), "agentId is missing", "agentId")
+            defects.add_missing((), "agentId is missing", "agentId")
         if not registry.version:
-            defects.missing((), "version is missing", "version")
+            defects.add_missing((), "version is missing", "version")
         elif not VERSION.fullmatch(registry.version):
             defects.add(("version",), f"version {registry.version[:40]!r} is not known; 3.x is")
         if not registry.steps:
-            defects.missing((), "there are no steps", "steps")
+            defects.add_missing((), "there are no steps", "steps")
 
     # -------------------------------------------------------------- steps
 
-    def step(self, path: Path, step: StepModel) -> None:
+    def judge_step(self, path: KeyPath, step: StepModel) -> None:
         for key in ("stepId", "name", "c2", "c3"):
             if not getattr(step, key).strip():
-                self.defects.missing(path, f"{key} is missing", key)
+                self.defects.add_missing(path, f"{key} is missing", key)
         if step.stepId and step.stepId != path[-1]:
             reason = f"stepId {step.stepId[:80]!r} is not the key it stands under"
             self.defects.add((*path, "stepId"), reason)
@@ -90,37 +92,37 @@ class Judging:
             seen.append(condition)
         self._on_failure((*path, "onFailure"), step.onFailure)
 
-    def _on_failure(self, path: Path, failure: FailureModel) -> None:
-        if failure.action != "retry" and failure.given("maxAttempts"):
+    def _on_failure(self, path: KeyPath, failure: FailureModel) -> None:
+        if failure.action != "retry" and failure.is_given("maxAttempts"):
             reason = f"action {failure.action} does not try again; nothing would use maxAttempts"
             self.defects.add((*path, "maxAttempts"), reason)
 
-    def _condition(self, path: Path, condition: ConditionModel) -> None:
+    def _condition(self, path: KeyPath, condition: ConditionModel) -> None:
         name = condition.validator
         if not name:
-            self.defects.missing(path, "validator is missing", "validator")
+            self.defects.add_missing(path, "validator is missing", "validator")
             return
         if name not in self.registry.validators:
             at = (*path, "validator")
             name = self._known(at, "validator", "validators", name, self.registry.validators)
-        self.used.add(("validators", name))
+        self.references.add(("validators", name))
         validator = self.registry.validators.get(name)
         if validator is not None:
             self._asked(path, condition, validator)
 
-    def _asked(self, path: Path, condition: ConditionModel, validator: ValidatorModel) -> None:
+    def _asked(self, path: KeyPath, condition: ConditionModel, validator: ValidatorModel) -> None:
         """A file validator takes paths, a custom one whatever it likes, a command nothing."""
-        if validator.type == "command" and condition.given("params"):
+        if validator.type == "command" and condition.is_given("params"):
             reason = "a command validator takes no params; nothing would use them"
             self.defects.add((*path, "params"), reason)
         if validator.type == "file":
             self._paths(path, condition, validator)
 
-    def _paths(self, path: Path, condition: ConditionModel, validator: ValidatorModel) -> None:
+    def _paths(self, path: KeyPath, condition: ConditionModel, validator: ValidatorModel) -> None:
         at = (*path, "params")
         for key in condition.params:
             if key != "paths":
-                self.defects.unknown_key((*at, key), ["paths"])
+                self.defects.add_unknown_key((*at, key), ["paths"])
         held = condition.params.get("paths", [])
         if not isinstance(held, list) or not all(isinstance(one, str) for one in held):
             self.defects.add((*at, "paths"), "must be a list of paths")
@@ -130,83 +132,83 @@ class Judging:
         number = len(held) + bool(validator.path)
         if not number:
             reason = f"{condition.validator!r} has no path; give it one, or params.paths here"
-            self.defects.missing(at, reason, "paths")
+            self.defects.add_missing(at, reason, "paths")
         elif number > 1 and validator.successWhen.startswith(("contains:", "matches:")):
             self.defects.add(path, f"{validator.successWhen!r} looks at one path, not {number}")
 
-    def _inside(self, path: Path, one: str) -> None:
+    def _inside(self, path: KeyPath, one: str) -> None:
         try:
-            inside(one)
+            check_inside(one)
         except PydanticCustomError as fault:
             self.defects.add(path, f"{one[:80]!r} {fault}")
 
     # -------------------------------------------------------------- validators
 
-    def validator(self, path: Path, one: ValidatorModel) -> None:
+    def judge_validator(self, path: KeyPath, one: ValidatorModel) -> None:
         name = str(path[1])
         judge_name(self.defects, path, "validator", name)
-        if not one.given("type"):
-            self.defects.missing(path, "type is missing: command, file or custom", "type")
+        if not one.is_given("type"):
+            self.defects.add_missing(path, "type is missing: command, file or custom", "type")
         {"command": self._command, "file": self._file}.get(one.type, self._custom)(path, one)
         if not one.failurePattern:
-            self.defects.missing(path, "failurePattern is missing", "failurePattern")
+            self.defects.add_missing(path, "failurePattern is missing", "failurePattern")
         else:
             self._pattern_of(path, one)
         self._unused(path, "validator", "steps")
 
-    def _command(self, path: Path, one: ValidatorModel) -> None:
+    def _command(self, path: KeyPath, one: ValidatorModel) -> None:
         self._no_key(path, one, "path")
         if not one.command.strip():
-            self.defects.missing(path, "has no command to run", "command", "type")
+            self.defects.add_missing(path, "has no command to run", "command", "type")
         if not one.successWhen:
             reason = "successWhen is missing: exitCode:N, empty, contains:TEXT or matches:REGEX"
-            self.defects.missing(path, reason, "successWhen")
+            self.defects.add_missing(path, reason, "successWhen")
             return
         self._success(path, one.successWhen)
 
-    def _success(self, path: Path, wanted: str) -> None:
+    def _success(self, path: KeyPath, wanted: str) -> None:
         try:
-            success(wanted)
+            check_success(wanted)
         except PydanticCustomError as fault:
             self.defects.add((*path, "successWhen"), str(fault))
 
-    def _file(self, path: Path, one: ValidatorModel) -> None:
+    def _file(self, path: KeyPath, one: ValidatorModel) -> None:
         self._no_key(path, one, "command")
         if one.successWhen.startswith(("contains:", "matches:")):
             self._success(path, one.successWhen)
-        elif one.given("successWhen") and one.successWhen not in ("exists", "absent"):
+        elif one.is_given("successWhen") and one.successWhen not in ("exists", "absent"):
             self.defects.add((*path, "successWhen"), f"of a file must be {_FORMS}")
 
-    def _custom(self, path: Path, one: ValidatorModel) -> None:
+    def _custom(self, path: KeyPath, one: ValidatorModel) -> None:
         """Code of an installed package: it says itself whether it passed, and gives its params."""
-        judge_entry(self.defects, path, str(path[1]))
+        judge_entry_point(self.defects, path, str(path[1]))
         for key in ("command", "path", "successWhen", "extractParams"):
             self._no_key(path, one, key)
 
-    def _no_key(self, path: Path, one: ValidatorModel, key: str) -> None:
-        if getattr(one, key) and (*path, "type") not in self.defects.broken:
+    def _no_key(self, path: KeyPath, one: ValidatorModel, key: str) -> None:
+        if getattr(one, key) and (*path, "type") not in self.defects.broken_paths:
             reason = f"a {one.type} validator has no {key}; nothing would use it"
             self.defects.add((*path, key), reason)
 
-    def _pattern_of(self, path: Path, one: ValidatorModel) -> None:
+    def _pattern_of(self, path: KeyPath, one: ValidatorModel) -> None:
         """Every extractor is known, and gives exactly what the pattern declares."""
         name, patterns = one.failurePattern, self.registry.completionPatterns
         if name not in patterns:
             at = (*path, "failurePattern")
             name = self._known(at, "pattern", "completionPatterns", name, patterns)
-        self.used.add(("completionPatterns", name))
+        self.references.add(("completionPatterns", name))
         for param, extractor in one.extractParams.items():
             if extractor not in self.extractors:
                 at = (*path, "extractParams", param)
-                self.defects.unknown(at, "extractor", extractor, sorted(self.extractors))
+                self.defects.add_unknown(at, "extractor", extractor, sorted(self.extractors))
         if name in patterns and one.type != "custom":
             self._fits(path, one, name, patterns[name].params)
 
-    def _fits(self, path: Path, one: ValidatorModel, name: str, declared: list[str]) -> None:
+    def _fits(self, path: KeyPath, one: ValidatorModel, name: str, declared: list[str]) -> None:
         at, meant = (*path, "extractParams"), set[str]()
         for param in one.extractParams:
             if param not in declared:
-                near = self.defects.meant(param, declared)
+                near = self.defects.closest_name(param, declared)
                 meant.add(near)
                 hint = f"; did you mean {near!r}?" if near else ""
                 reason = f"pattern {name!r} declares no param {param[:80]!r}{hint}"
@@ -214,15 +216,15 @@ class Judging:
         for param in dict.fromkeys(declared):
             if param not in one.extractParams and param not in meant:
                 reason = f"no extractor gives {param[:80]!r}, which pattern {name!r} declares"
-                self.defects.add(at if one.given("extractParams") else path, reason)
+                self.defects.add(at if one.is_given("extractParams") else path, reason)
 
     # -------------------------------------------------------------- patterns
 
-    def pattern(self, path: Path, one: PatternModel) -> None:
+    def judge_pattern(self, path: KeyPath, one: PatternModel) -> None:
         judge_name(self.defects, path, "pattern", str(path[1]))
         for key in ("edition", "adaptation"):
             if not getattr(one, key):
-                self.defects.missing(path, f"{key} is missing", key)
+                self.defects.add_missing(path, f"{key} is missing", key)
         seen = set[str]()
         for index, param in enumerate(one.params):
             at = (*path, "params", index)
@@ -235,16 +237,18 @@ class Judging:
 
     # -------------------------------------------------------------- uses
 
-    def _known(self, path: Path, sort: str, section: str, word: str, known: Collection[str]) -> str:
+    def _known(
+        self, path: KeyPath, sort: str, section: str, word: str, known: Collection[str]
+    ) -> str:
         """The name that was meant, or the word itself; one whose shape was refused is known."""
-        if (section, word) in self.defects.broken or (section,) in self.defects.broken:
+        if (section, word) in self.defects.broken_paths or (section,) in self.defects.broken_paths:
             return word
-        return self.defects.unknown(path, sort, word, known) or word
+        return self.defects.add_unknown(path, sort, word, known) or word
 
-    def _unused(self, path: Path, sort: str, users: str) -> None:
+    def _unused(self, path: KeyPath, sort: str, users: str) -> None:
         """What nothing uses is a mistake, unless a part that could have used it was refused."""
-        if (str(path[0]), str(path[1])) in self.used:
+        if (str(path[0]), str(path[1])) in self.references:
             return
-        if not any(broken[:1] == (users,) for broken in self.defects.broken):
+        if not any(broken[:1] == (users,) for broken in self.defects.broken_paths):
             at = self.defects.keys.get(path)
             self.defects.add(path, f"nothing uses {sort} {str(path[1])[:80]!r}", at=at)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from yaoki.core.model import CheckSpec, PromptFiles
 from yaoki.core.settings.settings import Settings
 from yaoki.formats.plan.defects import Defects
-from yaoki.formats.plan.draft import Outline, Placed, drafted
+from yaoki.formats.plan.draft import JudgedDraft, PlacedTask, draft_from_model
 from yaoki.formats.plan.model import (
     CauseModel,
     CheckModel,
@@ -17,42 +17,42 @@ from yaoki.formats.plan.model import (
     RetryModel,
     TaskModel,
 )
-from yaoki.formats.plan.value import Asked, Plan
+from yaoki.formats.plan.plan import Plan, PromptRequirements
 from yaoki.formats.registry.model import ConditionModel, RegistryModel, StepModel, ValidatorModel
-from yaoki.formats.registry.rules import Entry
+from yaoki.formats.registry.rules import RegistryEntry
 
 C1 = "steps"
 GOAL_CHARS_MAX = 200
 NAME_CHARS_MAX = 60
-SPELT = {"id": ("stepId",), "goal": ("name",), "max_iterations": ("onFailure", "maxAttempts")}
+SOURCE_KEYS = {"id": ("stepId",), "goal": ("name",), "max_iterations": ("onFailure", "maxAttempts")}
 NO_AGENT = "no agent: a registry names none; give yaoki.toml a default with agent =, or use --agent"
 
 # A validator, what follows its failure, and the params it is asked with, as text.
-Use = tuple[str, str, str]
+ValidatorUse = tuple[str, str, str]
 
 
 @dataclass(slots=True)
-class Translation:
+class RegistryTranslation:
     """What was made so far; one validator used in two ways is two checks."""
 
     registry: RegistryModel
     defects: Defects
-    unsound: frozenset[Entry]
+    unsound: frozenset[RegistryEntry]
     checks: dict[str, CheckModel] = field(default_factory=dict)
-    names: dict[Use, str] = field(default_factory=dict)
-    asked: dict[str, ConditionModel] = field(default_factory=dict)
-    files: dict[str, PromptFiles] = field(default_factory=dict)
+    check_names: dict[ValidatorUse, str] = field(default_factory=dict)
+    conditions: dict[str, ConditionModel] = field(default_factory=dict)
+    prompt_files: dict[str, PromptFiles] = field(default_factory=dict)
 
-    def task(self, key: str, step: StepModel) -> Placed:
+    def add_task(self, key: str, step: StepModel) -> PlacedTask:
         path = ("steps", key)
         conditions = step.completionConditions
         if path in self.unsound or not all(self._sound(one) for one in conditions):
             # What is missing here was told already.
-            self.defects.broken.add((*path, "checks"))
+            self.defects.broken_paths.add((*path, "checks"))
             conditions = []
-        self.files[key] = self._files(step)
+        self.prompt_files[key] = self._files(step)
         named = [self._check(condition, step.onFailure.action) for condition in conditions]
-        return Placed(path, _task(key, step, named), spelt=SPELT)
+        return PlacedTask(path, _task(key, step, named), source_paths=SOURCE_KEYS)
 
     def _sound(self, condition: ConditionModel) -> bool:
         name = condition.validator
@@ -74,13 +74,13 @@ class Translation:
 
     def _check(self, condition: ConditionModel, action: str) -> str:
         use = condition.validator, action, json.dumps(condition.params, sort_keys=True)
-        if use not in self.names:
-            name = self.names[use] = self._name(condition.validator)
-            self.asked[name] = condition
+        if use not in self.check_names:
+            name = self.check_names[use] = self._name(condition.validator)
+            self.conditions[name] = condition
             self.checks[name] = self._model(condition, action)
             # The validator was judged; our own rules have nothing to add.
-            self.defects.broken.add(("checks", name))
-        return self.names[use]
+            self.defects.broken_paths.add(("checks", name))
+        return self.check_names[use]
 
     def _model(self, condition: ConditionModel, action: str) -> CheckModel:
         validator = self.registry.validators[condition.validator]
@@ -104,15 +104,17 @@ class Translation:
         return name
 
 
-def translated(
-    registry: RegistryModel, settings: Settings, defects: Defects, unsound: frozenset[Entry]
-) -> Outline:
-    made = Translation(registry, defects, unsound)
-    tasks = [made.task(key, step) for key, step in registry.steps.items()]
+def translate_registry(
+    registry: RegistryModel, settings: Settings, defects: Defects, unsound: frozenset[RegistryEntry]
+) -> JudgedDraft:
+    made = RegistryTranslation(registry, defects, unsound)
+    tasks = [made.add_task(key, step) for key, step in registry.steps.items()]
     plan = PlanModel(goal=_goal(registry), checks=made.checks)
-    held = replace(drafted(plan, tasks, settings, defects), no_agent=NO_AGENT)
-    asked = Asked(tuple(made.files.values()), _params(registry, settings, unsound))
-    return Outline(held, asked, lambda plan: _finished(plan, made))
+    held = replace(draft_from_model(plan, tasks, settings, defects), no_agent_message=NO_AGENT)
+    asked = PromptRequirements(
+        tuple(made.prompt_files.values()), _params(registry, settings, unsound)
+    )
+    return JudgedDraft(held, asked, lambda plan: _finished(plan, made))
 
 
 def _goal(registry: RegistryModel) -> str:
@@ -121,7 +123,7 @@ def _goal(registry: RegistryModel) -> str:
 
 
 def _params(
-    registry: RegistryModel, settings: Settings, unsound: frozenset[Entry]
+    registry: RegistryModel, settings: Settings, unsound: frozenset[RegistryEntry]
 ) -> dict[str, tuple[str, ...] | None]:
     """Of a pattern with a defect nobody can say what it gives; that was told already."""
     own = {
@@ -131,14 +133,14 @@ def _params(
     return {**dict.fromkeys(settings.patterns), **own}
 
 
-def _doubtful(registry: RegistryModel, pattern: str, unsound: frozenset[Entry]) -> bool:
+def _doubtful(registry: RegistryModel, pattern: str, unsound: frozenset[RegistryEntry]) -> bool:
     users = (("validators", name) for name in registry.users_of(pattern))
     return not unsound.isdisjoint((("completionPatterns", pattern), *users))
 
 
 def _task(key: str, step: StepModel, checks: list[str]) -> TaskModel:
     failure, more = step.onFailure, dict[str, object]()
-    if failure.action == "retry" and failure.given("maxAttempts"):
+    if failure.action == "retry" and failure.is_given("maxAttempts"):
         more["max_iterations"] = failure.maxAttempts
     if failure.action == "skip":
         # One try, and the run goes on without it.
@@ -156,19 +158,19 @@ def _paths(validator: ValidatorModel, condition: ConditionModel) -> tuple[str, .
 # ------------------------------------------------------------------ what only a registry says
 
 
-def _finished(plan: Plan, made: Translation) -> Plan:
+def _finished(plan: Plan, made: RegistryTranslation) -> Plan:
     """Extractors, several paths, and the names of prompt files: no plan of our own has them.
 
     Checks of the settings stand in the catalogue as well, and stay as they are.
     """
     checks = dict(plan.catalogue.checks)
-    for name, asked in made.asked.items():
+    for name, asked in made.conditions.items():
         checks[name] = _dressed(checks[name], made.registry.validators[asked.validator], asked)
     specs = tuple(
         replace(
             spec,
             checks=tuple(checks[check.name] for check in spec.checks),
-            prompts=made.files[spec.name],
+            prompts=made.prompt_files[spec.name],
         )
         for spec in plan.specs
     )

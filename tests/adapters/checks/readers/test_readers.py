@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 
 from yaoki.adapters.checks.readers import (
     READERS,
-    Reading,
-    Seen,
+    CommandOutput,
+    Interpretation,
     extract,
     extractor_defect,
     extractor_names,
-    read,
-    read_file,
+    interpret_output,
+    interpret_report,
     reader_defect,
 )
-from yaoki.adapters.checks.readers.choice import ORDER, recognised
-from yaoki.adapters.checks.readers.command_output import Output, opened
-from yaoki.adapters.checks.readers.entries import Parsed, Reader, looked
+from yaoki.adapters.checks.readers.choice import READER_ORDER, recognise_reader
+from yaoki.adapters.checks.readers.command_output import OutputLines, split_output
+from yaoki.adapters.checks.readers.entries import OutputReader, ParsedOutput, try_reader
 from yaoki.core.redact import MARK, mask
 from yaoki.errors import Fault
 
@@ -49,8 +49,8 @@ class Recording:
     """One recorded run: its command and what it left."""
 
     argv: tuple[str, ...]
-    seen: Seen
-    with_report: Seen
+    seen: CommandOutput
+    with_report: CommandOutput
 
 
 def recording(name: str, top: Path) -> Recording:
@@ -63,12 +63,12 @@ def recording(name: str, top: Path) -> Recording:
     told = dict(line.split(": ", 1) for line in head.splitlines())
     report = top / "report.xml"
     report.write_text(parts.get("report", "").strip(), encoding="utf-8")
-    plain = Seen(int(told["exit"]), parts["stdout"], parts["stderr"], None, top)
-    full = Seen(int(told["exit"]), parts["stdout"], parts["stderr"], report, top)
+    plain = CommandOutput(int(told["exit"]), parts["stdout"], parts["stderr"], None, top)
+    full = CommandOutput(int(told["exit"]), parts["stdout"], parts["stderr"], report, top)
     return Recording(tuple(told["command"].split()), plain, full)
 
 
-def told(reading: Reading) -> list[tuple[str, str, str]]:
+def told(reading: Interpretation) -> list[tuple[str, str, str]]:
     return [(item.name, item.message, item.where) for item in reading.items]
 
 
@@ -148,11 +148,11 @@ TESTS_BY_TEXT: dict[str, list[tuple[str, str, str]]] = {
 def test_failing_tests_are_named_from_the_text(name: str, tmp_path: Path) -> None:
     run = recording(name, tmp_path)
 
-    reading = read(run.seen, run.argv)
+    reading = interpret_output(run.seen, run.argv)
 
     assert (reading.understood, reading.pattern) == (True, "test-failed")
     assert told(reading) == TESTS_BY_TEXT[name]
-    assert reading == read(run.seen), "the order finds the same as the command's name"
+    assert reading == interpret_output(run.seen), "the order finds the same as the command's name"
     first = reading.params["failedTests"][0]
     assert set(first) == {"name", "error", "file", "line"}
     assert reading.params["failureCount"] == len(TESTS_BY_TEXT[name])
@@ -254,11 +254,15 @@ def test_every_dialect_of_junit_names_what_failed_and_nothing_flaky(
     cases, skipped, items = TESTS_BY_REPORT[name]
     run = recording(name, tmp_path)
 
-    reading = read(run.with_report, run.argv)
+    reading = interpret_output(run.with_report, run.argv)
 
     assert told(reading) == items
-    assert (reading.cases, reading.skipped, reading.pattern) == (cases, skipped, "test-failed")
-    assert reading == read_file(run.with_report)
+    assert (reading.test_count, reading.skipped_count, reading.pattern) == (
+        cases,
+        skipped,
+        "test-failed",
+    )
+    assert reading == interpret_report(run.with_report)
 
 
 # ------------------------------------------------------------------ types, lint, format
@@ -353,7 +357,7 @@ ALIKE = {
 }
 
 
-def diagnostics(reading: Reading, param: str) -> list[tuple[Any, ...]]:
+def diagnostics(reading: Interpretation, param: str) -> list[tuple[Any, ...]]:
     keys = ("file", "line", "column", "code", "message")
     return [tuple(row[key] for key in keys) for row in reading.params[param]]
 
@@ -364,19 +368,19 @@ def test_type_and_lint_errors_are_read_with_their_places(name: str, tmp_path: Pa
     param, rows = DIAGNOSTICS[ALIKE.get(name, name)]
     run = recording(name, tmp_path)
 
-    reading = read(run.seen, run.argv)
+    reading = interpret_output(run.seen, run.argv)
 
     ends = [(*row[:4], row[4].rstrip(".")) for row in diagnostics(reading, param)]
     assert ends == [(*row[:4], row[4].rstrip(".")) for row in rows]
     assert reading.pattern == {"typeErrors": "type-error", "lintErrors": "lint-error"}[param]
-    assert reading == read(run.seen)
+    assert reading == interpret_output(run.seen)
 
 
 @pytest.mark.spec("6.2")
 def test_lints_of_clippy_are_no_type_errors(tmp_path: Path) -> None:
     run = recording("cargo-clippy", tmp_path)
 
-    reading = read(run.seen, run.argv)
+    reading = interpret_output(run.seen, run.argv)
 
     assert reading.pattern == "lint-error"
     assert reading.message == "5 lint errors: src/lib.rs:1:52: unneeded `return` statement"
@@ -406,7 +410,7 @@ def test_files_that_are_not_formatted_are_listed(name: str, tmp_path: Path) -> N
     files, diff = FORMATS[name]
     run = recording(name, tmp_path)
 
-    reading = read(run.seen, run.argv)
+    reading = interpret_output(run.seen, run.argv)
 
     assert (reading.pattern, reading.params["unformattedFiles"]) == ("format-error", files)
     assert diff in reading.params["diff"]
@@ -416,7 +420,7 @@ def test_files_that_are_not_formatted_are_listed(name: str, tmp_path: Path) -> N
 @pytest.mark.spec("14.4")
 @pytest.mark.parametrize("name", ["gofmt-list", "prettier-list", "cargo-fmt-list"])
 def test_a_bare_list_of_paths_is_read_only_for_a_known_command(name: str, tmp_path: Path) -> None:
-    assert not read(recording(name, tmp_path).seen).failures
+    assert not interpret_output(recording(name, tmp_path).seen).failure_count
 
 
 # ------------------------------------------------------------------ git
@@ -435,7 +439,9 @@ STATUS_Z = "M  staged.py\0 M café bar.py\0MM both.py\0R  new.py\0old.py\0?? not
 @pytest.mark.spec("6.2")
 @pytest.mark.parametrize("status", [STATUS, STATUS_2, STATUS_Z], ids=["v1", "v2", "nulls"])
 def test_what_git_status_lists_is_changed_staged_or_unknown(status: str) -> None:
-    reading = read(Seen(0, status), ("git", "status", "--porcelain"), pattern="git-dirty")
+    reading = interpret_output(
+        CommandOutput(0, status), ("git", "status", "--porcelain"), pattern="git-dirty"
+    )
 
     assert reading.pattern == "git-dirty"
     assert reading.params["changedFiles"] == ["staged.py", "café bar.py", "both.py", "new.py"]
@@ -473,7 +479,7 @@ def test_what_git_status_lists_is_changed_staged_or_unknown(status: str) -> None
     ],
 )
 def test_a_command_tells_its_reader(command: str, name: str) -> None:
-    assert recognised(command.split()) == name
+    assert recognise_reader(command.split()) == name
     assert not name or name in READERS
 
 
@@ -487,16 +493,18 @@ def test_a_reader_nobody_has_is_refused_by_name() -> None:
 def test_a_named_reader_reads_alone(tmp_path: Path) -> None:
     run = recording("jest", tmp_path)
 
-    assert read(run.seen, reader="jest").failures == 3
-    assert not read(run.seen, reader="mypy").understood
+    assert interpret_output(run.seen, reader="jest").failure_count == 3
+    assert not interpret_output(run.seen, reader="mypy").understood
 
 
 @pytest.mark.spec("6.2")
 def test_a_command_that_runs_many_tools_is_read_by_whoever_understands(tmp_path: Path) -> None:
     """pytest was green, the type checker after it was not."""
-    seen = Seen(1, "3 passed in 0.1s\na.py:5: error: bad  [arg-type]\n", "", None, tmp_path)
+    seen = CommandOutput(
+        1, "3 passed in 0.1s\na.py:5: error: bad  [arg-type]\n", "", None, tmp_path
+    )
 
-    assert read(seen, ["pytest", "-q", "&&", "mypy", "src"]).params["typeErrors"] == [
+    assert interpret_output(seen, ["pytest", "-q", "&&", "mypy", "src"]).params["typeErrors"] == [
         {"file": "a.py", "line": 5, "column": None, "code": "arg-type", "message": "bad"}
     ]
 
@@ -506,10 +514,10 @@ def test_a_command_that_runs_many_tools_is_read_by_whoever_understands(tmp_path:
 GREEN = '<testsuite tests="1" failures="0"><testcase name="a"/></testsuite>'
 
 
-def junit(top: Path, xml: str, code: int = 1, **rest: Any) -> Seen:
+def junit(top: Path, xml: str, code: int = 1, **rest: Any) -> CommandOutput:
     file = top / "r.xml"
     file.write_text(xml, encoding="utf-8")
-    return Seen(code, report=file, worktree=top, **rest)
+    return CommandOutput(code, report=file, worktree=top, **rest)
 
 
 @pytest.mark.spec("0.1", "6.2")
@@ -529,10 +537,10 @@ def junit(top: Path, xml: str, code: int = 1, **rest: Any) -> Seen:
     ],
 )
 def test_a_failed_command_is_never_read_as_without_failure(text: str, tmp_path: Path) -> None:
-    for seen in (Seen(1, text), junit(tmp_path, GREEN, 1, stdout=text)):
-        reading = read(seen, pattern="test-failed")
+    for seen in (CommandOutput(1, text), junit(tmp_path, GREEN, 1, stdout=text)):
+        reading = interpret_output(seen, pattern="test-failed")
 
-        assert (reading.understood, reading.failures, reading.items) == (False, 0, ())
+        assert (reading.understood, reading.failure_count, reading.items) == (False, 0, ())
         assert reading.params["failedTests"] == []
         assert reading.params["stdout"] == text
         assert reading.params["exitCode"] == 1
@@ -542,7 +550,7 @@ def test_a_failed_command_is_never_read_as_without_failure(text: str, tmp_path: 
 def test_a_report_with_failures_counts_whatever_the_exit_code(tmp_path: Path) -> None:
     seen = junit(tmp_path, '<a><testcase name="t"><failure message="no"/></testcase></a>', 0)
 
-    assert read(seen).message == "1 test failed: t: no"
+    assert interpret_output(seen).message == "1 test failed: t: no"
 
 
 @pytest.mark.spec("0.1", "6.2")
@@ -563,7 +571,7 @@ def test_a_report_with_failures_counts_whatever_the_exit_code(tmp_path: Path) ->
 def test_what_a_report_counts_must_be_accounted_for(
     xml: str, names: list[str], tmp_path: Path
 ) -> None:
-    reading = read_file(junit(tmp_path, xml))
+    reading = interpret_report(junit(tmp_path, xml))
 
     assert reading is not None
     assert [item.name for item in reading.items] == names
@@ -576,7 +584,7 @@ def test_warnings_count_only_when_they_are_all_there_is() -> None:
 
     def sarif(code: int, *levels: str) -> int:
         document = {"version": "2.1.0", "runs": [{"results": [result(level) for level in levels]}]}
-        return read(Seen(code, json.dumps(document))).failures
+        return interpret_output(CommandOutput(code, json.dumps(document))).failure_count
 
     assert sarif(1, "warning", "note") == 2
     assert sarif(1, "warning", "error") == 1
@@ -592,15 +600,15 @@ def test_what_sarif_suppresses_or_passes_is_no_failure() -> None:
     ]
     document = {"version": "2.1.0", "runs": [{"results": results}]}
 
-    assert read(Seen(1, json.dumps(document))).failures == 0
+    assert interpret_output(CommandOutput(1, json.dumps(document))).failure_count == 0
 
 
 @pytest.mark.spec("6.2", "6.9")
 def test_the_params_of_the_plans_own_pattern_are_there(tmp_path: Path) -> None:
     """A plan calls mypy's faults lint; the words about lint must find their list."""
-    seen = Seen(1, "a.py:5: error: bad  [arg-type]\n", worktree=tmp_path)
+    seen = CommandOutput(1, "a.py:5: error: bad  [arg-type]\n", worktree=tmp_path)
 
-    reading = read(seen, ("mypy",), pattern="lint-error")
+    reading = interpret_output(seen, ("mypy",), pattern="lint-error")
 
     assert reading.params["lintErrors"] == reading.params["typeErrors"]
     assert reading.params["lintErrors"][0]["code"] == "arg-type"
@@ -615,7 +623,7 @@ def test_paths_are_told_from_the_top_of_the_worktree(tmp_path: Path) -> None:
         "/usr/lib/e.py:4: error: x\n"
     )
 
-    reading = read(Seen(1, lines, worktree=tmp_path, cwd="web"), ("mypy",))
+    reading = interpret_output(CommandOutput(1, lines, worktree=tmp_path, cwd="web"), ("mypy",))
 
     files = [row["file"] for row in reading.params["typeErrors"]]
     assert files == ["web/a.py", "web/b.py", "d.py", "/usr/lib/e.py"]
@@ -626,17 +634,17 @@ def test_paths_are_told_from_the_top_of_the_worktree(tmp_path: Path) -> None:
 def test_secrets_are_masked_before_anything_is_cut(tmp_path: Path) -> None:
     secret = "planted-secret-value-that-is-long"
     pad = "x" * (300 - len("a.py: ") - 10)
-    seen = Seen(
+    seen = CommandOutput(
         1,
         f"a.py:1: error: {pad} {secret}\n" + "y" * 1010 + f" {secret} " + "z" * 40_000 + secret,
         secret,
         worktree=tmp_path,
-        clean=lambda text: mask(text, (secret,)),
+        mask_secrets=lambda text: mask(text, (secret,)),
     )
 
-    reading = read(seen, ("mypy",))
+    reading = interpret_output(seen, ("mypy",))
 
-    assert reading.failures == 1
+    assert reading.failure_count == 1
     assert "planted" not in repr(reading)
     assert MARK in repr(reading)
 
@@ -667,27 +675,27 @@ def test_a_hostile_report_is_no_report(tmp_path: Path) -> None:
     os.mkfifo(pipe)
 
     for file in (bomb, small, deep, nested, large, link, pipe, tmp_path):
-        reading = read_file(Seen(0, report=file, worktree=tmp_path))
+        reading = interpret_report(CommandOutput(0, report=file, worktree=tmp_path))
         assert reading is not None, file
-        assert (reading.understood, reading.cases) == (False, 0), file
-        assert reading.defect, file
-    assert read_file(Seen(0, report=tmp_path / "none", worktree=tmp_path)) is None
+        assert (reading.understood, reading.test_count) == (False, 0), file
+        assert reading.report_defect, file
+    assert interpret_report(CommandOutput(0, report=tmp_path / "none", worktree=tmp_path)) is None
 
 
 @pytest.mark.spec("6.2", "14.4")
 def test_many_failures_are_listed_up_to_a_bound_and_counted(tmp_path: Path) -> None:
     cases = "".join(f'<testcase name="t{n}"><failure/></testcase>' for n in range(3000))
 
-    reading = read_file(junit(tmp_path, f"<a>{cases}</a>"))
+    reading = interpret_report(junit(tmp_path, f"<a>{cases}</a>"))
 
     assert reading is not None
-    assert (reading.cases, reading.failures, len(reading.items)) == (3000, 3000, 21)
+    assert (reading.test_count, reading.failure_count, len(reading.items)) == (3000, 3000, 21)
     assert reading.items[-1].name == "and 2980 more"
     assert len(reading.params["failedTests"]) == 30
     assert reading.params["failureCount"] == 3000
 
 
-def size(reading: Reading) -> int:
+def size(reading: Interpretation) -> int:
     return len(json.dumps([dict(reading.params), reading.message, told(reading)]))
 
 
@@ -727,12 +735,15 @@ CALM = settings(
 def test_no_text_breaks_a_reader_or_gets_past_its_bounds(
     out: str, err: str, code: int | None
 ) -> None:
-    seen = Seen(code, out, err)
+    seen = CommandOutput(code, out, err)
 
-    for reading in (read(seen), *(read(seen, reader=name) for name in READERS)):
+    for reading in (
+        interpret_output(seen),
+        *(interpret_output(seen, reader=name) for name in READERS),
+    ):
         assert size(reading) < 200_000
         assert reading.understood or not reading.items
-        assert code == 0 or reading.understood == bool(reading.failures)
+        assert code == 0 or reading.understood == bool(reading.failure_count)
         json.dumps(dict(reading.params), ensure_ascii=False).encode("utf-8")
     extract({name: name for name in extractor_names()}, seen)
 
@@ -744,7 +755,7 @@ def test_no_bytes_in_a_report_break_its_reader(raw: bytes, head: bytes, tmp_path
     file = tmp_path / "report"
     file.write_bytes(head + raw)
 
-    read(Seen(1, report=file, worktree=tmp_path))
+    interpret_output(CommandOutput(1, report=file, worktree=tmp_path))
 
 
 LONG = 60_000
@@ -784,9 +795,11 @@ WORST = [
 @pytest.mark.parametrize("text", WORST, ids=lambda text: repr(text[:12]))
 def test_no_text_makes_a_reader_search_for_long(text: str, tmp_path: Path) -> None:
     """Every expression is bounded and anchored to a line; the timeout of this test is the proof."""
-    output = opened(Seen(1, text, text[:LONG], worktree=tmp_path))
+    output = split_output(CommandOutput(1, text, text[:LONG], worktree=tmp_path))
 
-    every: set[Reader] = {reader for group in READERS.values() for reader in group} | set(ORDER)
+    every: set[OutputReader] = {reader for group in READERS.values() for reader in group} | set(
+        READER_ORDER
+    )
     for reader in every:
         reader(output)
 
@@ -798,10 +811,10 @@ def test_no_text_makes_a_reader_search_for_long(text: str, tmp_path: Path) -> No
 def test_the_extractors_of_a_steps_registry_have_their_names(tmp_path: Path) -> None:
     """The registry maps a param to the name of an extractor."""
     tests = recording("go-text", tmp_path).seen
-    dirty = Seen(0, STATUS)
+    dirty = CommandOutput(0, STATUS)
 
     assert extract({"failed": "parseTestOutput", "code": "exitCode"}, tests) == {
-        "failed": read(tests).params["failedTests"],
+        "failed": interpret_output(tests).params["failedTests"],
         "code": 1,
     }
     assert extract({"a": "parseChangedFiles", "b": "parseUntrackedFiles"}, dirty) == {
@@ -809,7 +822,7 @@ def test_the_extractors_of_a_steps_registry_have_their_names(tmp_path: Path) -> 
         "b": ["notes.txt"],
     }
     assert extract({"s": "parseStagedFiles"}, dirty)["s"] == ["staged.py", "both.py", "new.py"]
-    assert extract({"out": "stdout", "err": "stderr"}, Seen(1, "o", "e")) == {
+    assert extract({"out": "stdout", "err": "stderr"}, CommandOutput(1, "o", "e")) == {
         "out": "o",
         "err": "e",
     }
@@ -837,10 +850,10 @@ def test_extractors_read_what_the_readers_read(
 
 @pytest.mark.spec("6.2")
 def test_missing_paths_come_from_the_check_or_from_the_output() -> None:
-    said = Seen(2, "", "ls: cannot access 'docs/a.md': No such file or directory\n")
+    said = CommandOutput(2, "", "ls: cannot access 'docs/a.md': No such file or directory\n")
 
     assert extract({"x": "missingPaths"}, said) == {"x": ["docs/a.md"]}
-    assert extract({"x": "missingPaths"}, Seen(1, missing=("b.md",))) == {"x": ["b.md"]}
+    assert extract({"x": "missingPaths"}, CommandOutput(1, missing=("b.md",))) == {"x": ["b.md"]}
 
 
 OWN = """
@@ -860,9 +873,9 @@ def test_own_extractors_are_found_by_entry_point(tmp_path: Path) -> None:
     )
     sys.path.insert(0, str(tmp_path))
     try:
-        value = extract({"x": "seats"}, Seen(7))["x"]
+        value = extract({"x": "seats"}, CommandOutput(7))["x"]
         with pytest.raises(Fault, match="extractor 'breaks' failed: KeyError"):
-            extract({"x": "breaks"}, Seen(7))
+            extract({"x": "breaks"}, CommandOutput(7))
         assert extractor_defect("seats") == ""
     finally:
         sys.path.remove(str(tmp_path))
@@ -872,12 +885,12 @@ def test_own_extractors_are_found_by_entry_point(tmp_path: Path) -> None:
     assert len(value["words"]) < 5000
     assert extractor_defect("seats") == "there is no extractor 'seats'"
     with pytest.raises(Fault, match="there is no extractor 'seats'"):
-        extract({"x": "seats"}, Seen(7))
+        extract({"x": "seats"}, CommandOutput(7))
 
 
 @pytest.mark.spec("6.2", "6.9")
 def test_an_extractor_that_finds_no_name_hands_over_both_channels() -> None:
-    seen = Seen(1, "foo ... FAILED (1ms)\n", "oops\n")
+    seen = CommandOutput(1, "foo ... FAILED (1ms)\n", "oops\n")
 
     told = extract({"failedTests": "parseTestOutput", "errorOutput": "stderr"}, seen)
 
@@ -895,10 +908,10 @@ def test_an_extractor_that_finds_no_name_hands_over_both_channels() -> None:
 def test_a_reader_that_falls_has_understood_nothing_and_is_named() -> None:
     faults: list[str] = []
 
-    def falls(_: Output) -> Parsed | None:
+    def falls(_: OutputLines) -> ParsedOutput | None:
         raise KeyError("gone")
 
-    assert looked(falls, opened(Seen(1, "x")), faults) is None
+    assert try_reader(falls, split_output(CommandOutput(1, "x")), faults) is None
     assert faults == ["reader falls failed: KeyError: 'gone'"]
 
 
@@ -907,7 +920,7 @@ def test_many_titles_of_vitest_share_one_message() -> None:
     lines = [f" FAIL  a.test.ts > t{n}" for n in range(20_000)]
     said = "\n".join((*lines, "Error: boom", "⎯⎯⎯⎯"))
 
-    reading = read(Seen(1, said), reader="vitest")
+    reading = interpret_output(CommandOutput(1, said), reader="vitest")
 
-    assert reading.failures == 20_000
+    assert reading.failure_count == 20_000
     assert [item.message for item in reading.items[:2]] == ["Error: boom"] * 2

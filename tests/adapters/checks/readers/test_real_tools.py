@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from yaoki.adapters.checks import Checks
+from yaoki.adapters.checks import CheckDispatcher
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.core.model import CheckSpec, Finding, Outcome
 
 ROOT = Path(__file__).parents[4]
 TOOLS = ROOT / "tests" / "tools"
 BIN = Path(sys.executable).parent
-CHECKS = Checks(ShimProcesses(), timedelta(seconds=60), {"PATH": os.environ["PATH"]})
+CHECKS = CheckDispatcher(ShimProcesses(), timedelta(seconds=60), {"PATH": os.environ["PATH"]})
 # What somebody left in a folder above must not be found.
 PYTEST = ("-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".", "--confcutdir", ".")
 QUICK = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
@@ -150,7 +150,7 @@ def test_a_green_report_tells_how_many_tests_it_holds(bench: Bench) -> None:
 
     assert (finding.outcome, finding.message) == (Outcome.PASSED, "")
     assert finding.params == {"testCount": 2, "skippedCount": 1, "passedCount": 1}
-    assert finding.passing == ("x",)
+    assert finding.passing_tests == ("x",)
 
 
 @pytest.mark.spec("6.2")

@@ -12,7 +12,7 @@ from tests.store.acts import escalate, lease_of, opened
 from yaoki.adapters.store import SqlStore
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.machine.events import AttemptStarted
-from yaoki.core.model import Spec
+from yaoki.core.model import TaskSpec
 
 LEASE = timedelta(hours=1)
 AT_ONCE = 64
@@ -20,9 +20,9 @@ WORDS = ("parse", "render", "store", "route", "check", "draw", "send", "read", "
 PARTS = ("token", "page", "row", "index", "queue", "label", "limit", "invoice", "session")
 
 
-def specs(count: int, wide: int) -> list[Spec]:
+def specs(count: int, wide: int) -> list[TaskSpec]:
     """Layers of `wide` tasks; each needs a few of the layer before, as plans of people do."""
-    made: list[Spec] = []
+    made: list[TaskSpec] = []
     for n in range(count):
         before = (n // wide - 1) * wide
         needs = {made[before + (n * step) % wide].name for step in (1, 7)} if before >= 0 else set()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from yaoki.faces.demo.command import ASKS, BLOCKED, LANDS
+from yaoki.faces.demo.play import ASKING_TASK, BLOCKED_TASK, LANDING_TASKS
 
 pytestmark = [pytest.mark.browser, pytest.mark.spec("12.1", "12.2")]
 NARROW, WIDE = (400, 800), (1200, 900)
@@ -87,16 +87,21 @@ def test_a_manager_reads_what_landed_with_its_proof_and_what_needs_an_answer(
         page.screenshot(path=screens / "report.png", full_page=True)
 
         expect(page).to_have_title(re.compile("escalated: Eight small changes"))
-        verdict = f"The run needs you: {len(LANDS)} of {len(LANDS) + 2} tasks are done and proven"
+        verdict = (
+            f"The run needs you: {len(LANDING_TASKS)} of {len(LANDING_TASKS) + 2} "
+            f"tasks are done and proven"
+        )
         expect(page.locator(".verdict")).to_contain_text(verdict)
         asking = page.locator("section", has=page.get_by_role("heading", name="Needs you"))
-        expect(asking).to_contain_text(ASKS)
+        expect(asking).to_contain_text(ASKING_TASK)
         expect(asking).to_contain_text("Which animal shall the logo show")
         expect(asking.locator("code").first).to_contain_text("yaoki answer")
         rows = page.locator("tbody tr")
-        expect(rows.first).to_contain_text(ASKS)
-        expect(rows.filter(has_text=BLOCKED)).to_contain_text(f"cannot start: needs {ASKS}")
-        for name in LANDS:
+        expect(rows.first).to_contain_text(ASKING_TASK)
+        expect(rows.filter(has_text=BLOCKED_TASK)).to_contain_text(
+            f"cannot start: needs {ASKING_TASK}"
+        )
+        for name in LANDING_TASKS:
             proof = page.locator("details", has=page.get_by_text(name, exact=True))
             expect(proof.locator("summary")).to_contain_text("1 of 1 check passed")
         told = page.locator("main").inner_text()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from yaoki.core.model import CheckSpec
 from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
-from yaoki.formats.quality.definition import review
+from yaoki.formats.quality.definition import review_definition
 
 PYTEST = "python -m pytest -q"
 UNITTEST = "python -m unittest"
@@ -59,7 +59,7 @@ def reviewed(case: Case) -> DefinitionReview:
     check = CheckSpec(
         "c", shell=case.shell, env=case.env, definition=case.definition, success=case.success
     )
-    return review(
+    return review_definition(
         [check],
         changes,
         view(case.base),

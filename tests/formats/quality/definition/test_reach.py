@@ -9,7 +9,7 @@ from tests.formats.quality.definition.roads import INCLUDED, NPM, PY
 from yaoki.core.model import CheckSpec
 from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import TreeView
-from yaoki.formats.quality.definition import definition_files, review
+from yaoki.formats.quality.definition import find_definition_files, review_definition
 
 pytestmark = pytest.mark.spec("16.7")
 
@@ -32,7 +32,7 @@ SUITES |= {"lib/env.sh": "export A=1\n", "app.c": "int main() {}\n"}
 def test_a_command_reaches_files_through_whatever_it_runs(
     shell: str, files: dict[str, str], reached: set[str]
 ) -> None:
-    found = definition_files(CheckSpec("c", shell=shell), view(files))
+    found = find_definition_files(CheckSpec("c", shell=shell), view(files))
 
     assert found >= reached
     assert not found & {"app.c", "a.txt", "app.py"}
@@ -41,13 +41,13 @@ def test_a_command_reaches_files_through_whatever_it_runs(
 def test_an_argv_is_followed_like_a_shell() -> None:
     check = CheckSpec("c", argv=("timeout", "9", "bash", "-e", "s/t.sh"))
 
-    assert "s/t.sh" in definition_files(check, view({"s/t.sh": "true\n"}))
+    assert "s/t.sh" in find_definition_files(check, view({"s/t.sh": "true\n"}))
 
 
 def test_a_check_is_followed_from_its_own_folder() -> None:
     check = CheckSpec("c", shell="sh t.sh", cwd="sub")
 
-    assert "sub/t.sh" in definition_files(check, view({"sub/t.sh": "", "t.sh": ""}))
+    assert "sub/t.sh" in find_definition_files(check, view({"sub/t.sh": "", "t.sh": ""}))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_change_that_the_diff_leaves_out_is_found_by_its_id(
     candidate = TreeView(paths, {"t.sh": text}.get, ids)
     check = CheckSpec("c", shell="sh t.sh")
 
-    found = review([check], [], base, candidate, scope=(), allow_weaker_tests=False)
+    found = review_definition([check], [], base, candidate, scope=(), allow_weaker_tests=False)
 
     (item,) = found.weakened
     assert item.where == "t.sh"
@@ -92,4 +92,6 @@ def test_a_broken_file_is_judged_without_a_fault() -> None:
     after = {one.path: one.after or "" for one in changes}
     check = CheckSpec("c", shell="sh t.sh && make test && npm test; pytest ${X:-'")
 
-    review([check], changes, view(broken), view(after), scope=(), allow_weaker_tests=False)
+    review_definition(
+        [check], changes, view(broken), view(after), scope=(), allow_weaker_tests=False
+    )

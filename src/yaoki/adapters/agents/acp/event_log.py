@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from yaoki.adapters.agents.structured.summary import text
+from yaoki.adapters.agents.structured.summary import text_at
 
 TEXT_CHARS_MAX = 4000
 MESSAGE_CHARS_MAX = 200_000
@@ -19,22 +19,22 @@ DEPTH_MAX = 12
 CHUNKS = ("agent_message_chunk", "agent_thought_chunk")
 
 
-class Telling:
+class AcpEventLog:
     """Writes to one descriptor, a line at a time."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._kind, self._words = "", ""
 
-    def tell(self, kind: str, /, **held: Any) -> None:
+    def write_event(self, kind: str, /, **held: Any) -> None:
         self.flush()
         self._put({"type": f"acp.{kind}", **held})
 
-    def update(self, update: Mapping[str, Any]) -> None:
+    def write_update(self, update: Mapping[str, Any]) -> None:
         """One update of the session.  Pieces of a message are told by lines."""
-        kind, words = text(update, "sessionUpdate"), text(update, "content", "text")
+        kind, words = text_at(update, "sessionUpdate"), text_at(update, "content", "text")
         if kind not in CHUNKS or not words:
-            self.tell("update", update=update)
+            self.write_event("update", update=update)
             return
         if kind != self._kind:
             self.flush()
@@ -42,7 +42,7 @@ class Telling:
         if "\n" in words or len(self._words) > TEXT_CHARS_MAX // 2:
             self.flush()
 
-    def message(self, words: str) -> None:
+    def write_message(self, words: str) -> None:
         """What the agent said last, in the form in which answers are looked for."""
         self.flush()
         content = words[-MESSAGE_CHARS_MAX:]
@@ -55,7 +55,7 @@ class Telling:
         self._kind, self._words = "", ""
 
     def _put(self, event: Mapping[str, Any], *, whole: bool = False) -> None:
-        data = json.dumps(event if whole else bounded(event)).encode("ascii") + b"\n"
+        data = json.dumps(event if whole else bound_value(event)).encode("ascii") + b"\n"
         while data:
             data = data[os.write(self._descriptor, data) :]
 
@@ -64,7 +64,7 @@ def _chunk(kind: str, content: Mapping[str, str]) -> dict[str, Any]:
     return {"sessionUpdate": kind, "content": content}
 
 
-def bounded(value: Any, depth: int = 0) -> Any:
+def bound_value(value: Any, depth: int = 0) -> Any:
     """The same value with long texts and lists cut; what is nested too deep is left out."""
     if isinstance(value, str):
         cut = len(value) - TEXT_CHARS_MAX
@@ -73,7 +73,7 @@ def bounded(value: Any, depth: int = 0) -> Any:
         return None
     if isinstance(value, Mapping):
         held = list(value.items())[:ITEMS_MAX]
-        return {str(key)[:200]: bounded(one, depth + 1) for key, one in held}
+        return {str(key)[:200]: bound_value(one, depth + 1) for key, one in held}
     if isinstance(value, list | tuple):
-        return [bounded(one, depth + 1) for one in value[:ITEMS_MAX]]
+        return [bound_value(one, depth + 1) for one in value[:ITEMS_MAX]]
     return value

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from yaoki.adapters.agents.structured.summary import part, text
+from yaoki.adapters.agents.structured.summary import text_at, value_at
 
 KINDS = (
     *("read", "edit", "delete", "move", "search", "execute", "think", "fetch"),
@@ -20,31 +20,31 @@ PLACES_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class ToolPolicy:
     """`allow` holds kinds of tools, names of tools, or `*`; `worktree` bounds every change."""
 
     allow: frozenset[str]
     worktree: Path
 
-    def objection(self, call: Mapping[str, Any], tool: str = "") -> str:
+    def denial_reason(self, call: Mapping[str, Any], tool: str = "") -> str:
         """Why this tool call is denied; empty when it is allowed."""
-        kind = text(call, "kind") or "other"
+        kind = text_at(call, "kind") or "other"
         if not self.allow & {ALL, kind, *filter(None, (tool, *_named(call)))}:
             return f"{kind} is not allowed"
         if kind not in CHANGING:
             return ""
-        named = places(call)
+        named = list_named_files(call)
         if not named:
             return "it does not say which files it means"
-        return next((why for path in named if (why := self.outside(path))), "")
+        return next((why for path in named if (why := self.path_denial_reason(path))), "")
 
-    def writes(self, path: str) -> str:
+    def write_denial_reason(self, path: str) -> str:
         """Why this file is not written for the agent; empty when it is."""
         if not self.allow & {ALL, "edit"}:
             return "edit is not allowed"
-        return self.outside(path)
+        return self.path_denial_reason(path)
 
-    def outside(self, path: str) -> str:
+    def path_denial_reason(self, path: str) -> str:
         """Why this path is none of the worktree's own files; links are followed."""
         if "\0" in path or not path:
             return "that is no path"
@@ -59,30 +59,30 @@ class Policy:
         return f"{path[:200]} belongs to git" if ".git" in inner else ""
 
 
-def places(call: Mapping[str, Any]) -> tuple[str, ...]:
+def list_named_files(call: Mapping[str, Any]) -> tuple[str, ...]:
     """Every file that a tool call names."""
     held = (*_items(call, "locations"), *_items(call, "content"))
-    named = dict.fromkeys(path for item in held if (path := text(item, "path")))
+    named = dict.fromkeys(path for item in held if (path := text_at(item, "path")))
     return tuple(named)[:PLACES_MAX]
 
 
 def _items(call: Mapping[str, Any], key: str) -> Iterable[Any]:
-    found = part(call, key)
+    found = value_at(call, key)
     return found if isinstance(found, list) else ()
 
 
 def _named(call: Mapping[str, Any]) -> Iterable[str]:
     """The tool's own name, where an adapter tells it: `_meta.claudeCode.toolName`."""
-    meta = part(call, "_meta")
+    meta = value_at(call, "_meta")
     held = meta.values() if isinstance(meta, dict) else ()
-    return tuple(name for one in held if (name := text(one, "toolName")))
+    return tuple(name for one in held if (name := text_at(one, "toolName")))
 
 
-def answer(options: Sequence[Any], *, allowed: bool) -> dict[str, Any]:
+def choose_outcome(options: Sequence[Any], *, allowed: bool) -> dict[str, Any]:
     """The outcome in the agent's own options: once, never for good; else the request is void."""
     wanted = ("allow_once",) if allowed else ("reject_once", "reject_always")
     for kind in wanted:
         for option in options:
-            if text(option, "kind") == kind and (chosen := text(option, "optionId")):
+            if text_at(option, "kind") == kind and (chosen := text_at(option, "optionId")):
                 return {"outcome": "selected", "optionId": chosen}
     return {"outcome": "cancelled"}

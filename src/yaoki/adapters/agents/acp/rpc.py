@@ -6,22 +6,22 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from yaoki.adapters.agents.acp.event_log import Telling
-from yaoki.adapters.agents.structured.summary import number, part, text
-from yaoki.adapters.processes.pipe import Piped
+from yaoki.adapters.agents.acp.event_log import AcpEventLog
+from yaoki.adapters.agents.structured.summary import number_at, text_at, value_at
+from yaoki.adapters.processes.pipe import PipedProcess
 
-NO_METHOD, INVALID, INTERNAL = -32601, -32602, -32603
-NOISE_MAX = 1000
+METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32601, -32602, -32603
+NON_JSON_LINES_MAX = 1000
 
 Frame = Mapping[str, Any]
-Serve = Callable[[str, Mapping[str, Any]], Any]
+ServeRequest = Callable[[str, Mapping[str, Any]], Any]
 
 
-class Ended(Exception):
+class AgentClosedOutput(Exception):
     """The agent closed its output before it answered."""
 
 
-class Refused(Exception):
+class RpcError(Exception):
     """An error as JSON-RPC tells it: theirs to us, or ours to them."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
@@ -29,14 +29,14 @@ class Refused(Exception):
         self.code, self.message, self.data = code, message, data
 
     @property
-    def told(self) -> dict[str, Any]:
+    def error_object(self) -> dict[str, Any]:
         return {"code": self.code, "message": self.message, "data": self.data}
 
 
-class Link:
+class RpcConnection:
     """One request at a time; what the agent asks or tells until its answer goes to `serve`."""
 
-    def __init__(self, child: Piped, telling: Telling, bell: int | None) -> None:
+    def __init__(self, child: PipedProcess, telling: AcpEventLog, bell: int | None) -> None:
         self._child, self._telling, self._bell = child, telling, bell
         self._asked = 0
         self._noise = 0
@@ -44,17 +44,25 @@ class Link:
     def notify(self, method: str, params: Mapping[str, Any]) -> None:
         self._send({"method": method, "params": params})
 
-    def ask(
-        self, method: str, params: Mapping[str, Any], serve: Serve, seconds: float | None = None
+    def request(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        serve: ServeRequest,
+        seconds: float | None = None,
     ) -> Mapping[str, Any]:
-        """Its answer.  `Refused`, `Ended`, `TimeoutError`, or `Rung` when there is none."""
+        """Its answer.  `RpcError`, `AgentClosedOutput`, `TimeoutError`, or `Rung` when there is
+        none.
+        """
         self._asked += 1
         self._send({"id": self._asked, "method": method, "params": params})
-        return self.wait(serve, seconds)
+        return self.wait_for_response(serve, seconds)
 
-    def wait(self, serve: Serve, seconds: float | None = None) -> Mapping[str, Any]:
+    def wait_for_response(
+        self, serve: ServeRequest, seconds: float | None = None
+    ) -> Mapping[str, Any]:
         """For the answer to what was asked last, so long at most."""
-        self._child.until(seconds)
+        self._child.set_deadline(seconds)
         while True:
             frame = self._next()
             if "method" in frame:
@@ -62,15 +70,15 @@ class Link:
             elif frame.get("id") == self._asked:
                 return _answer(frame)
 
-    def deafen(self) -> None:
+    def ignore_stop_signal(self) -> None:
         """The bell has rung: it is not listened to any more."""
         self._bell = None
 
     def _next(self) -> Frame:
         while True:
-            line = self._child.listen(self._bell)
+            line = self._child.read_line(self._bell)
             if line is None:
-                raise Ended
+                raise AgentClosedOutput
             if frame := _frame(line):
                 return frame
             self._noted(line)
@@ -78,15 +86,15 @@ class Link:
     def _noted(self, line: bytes) -> None:
         """What is no frame is kept, not fatal; a flood of it is only counted."""
         self._noise += bool(line.strip())
-        if line.strip() and self._noise <= NOISE_MAX:
-            self._telling.tell("noise", text=line.decode("utf-8", errors="replace"))
+        if line.strip() and self._noise <= NON_JSON_LINES_MAX:
+            self._telling.write_event("noise", text=line.decode("utf-8", errors="replace"))
 
-    def _serve(self, frame: Frame, serve: Serve) -> None:
-        method, params = text(frame, "method"), part(frame, "params")
+    def _serve(self, frame: Frame, serve: ServeRequest) -> None:
+        method, params = text_at(frame, "method"), value_at(frame, "params")
         asked = frame.get("id")
         try:
             found = serve(method, params if isinstance(params, dict) else {})
-        except Refused as no:
+        except RpcError as no:
             answer: dict[str, Any] = {"error": {"code": no.code, "message": no.message}}
         else:
             answer = {"result": found}
@@ -94,7 +102,7 @@ class Link:
             self._send({"id": asked, **answer})
 
     def _send(self, frame: Mapping[str, Any]) -> None:
-        self._child.send(json.dumps({"jsonrpc": "2.0", **frame}).encode("ascii"))
+        self._child.send_line(json.dumps({"jsonrpc": "2.0", **frame}).encode("ascii"))
 
 
 def _frame(line: bytes) -> Frame | None:
@@ -106,9 +114,11 @@ def _frame(line: bytes) -> Frame | None:
 
 
 def _answer(frame: Frame) -> Mapping[str, Any]:
-    error = part(frame, "error")
+    error = value_at(frame, "error")
     if error is not None:
-        code = number(error, "code")
-        raise Refused(int(code or INTERNAL), text(error, "message"), part(error, "data"))
-    result = part(frame, "result")
+        code = number_at(error, "code")
+        raise RpcError(
+            int(code or INTERNAL_ERROR), text_at(error, "message"), value_at(error, "data")
+        )
+    result = value_at(frame, "result")
     return result if isinstance(result, dict) else {}

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from yaoki.adapters.agents.structured.call_record import (
-    Called,
-    agent_of,
-    call_of,
-    fit,
-    keep_call,
-    keep_name,
+    CallRecord,
+    identify_agent,
+    read_call_record,
+    record_agent_name,
+    validate_session,
+    write_call_record,
 )
-from yaoki.adapters.agents.structured.reader import read_told, waiting
-from yaoki.adapters.agents.structured.summary import Told
+from yaoki.adapters.agents.structured.reader import read_announced_wait, read_summary
+from yaoki.adapters.agents.structured.summary import OutputSummary
 
 __all__ = [
-    "Called",
-    "Told",
-    "agent_of",
-    "call_of",
-    "fit",
-    "keep_call",
-    "keep_name",
-    "read_told",
-    "waiting",
+    "CallRecord",
+    "OutputSummary",
+    "identify_agent",
+    "read_announced_wait",
+    "read_call_record",
+    "read_summary",
+    "record_agent_name",
+    "validate_session",
+    "write_call_record",
 ]

@@ -10,17 +10,17 @@ import json
 from datetime import timedelta
 from typing import Any
 
-from yaoki.adapters.agents.limits import word_in, word_of
-from yaoki.adapters.agents.reset_times import wait_in
+from yaoki.adapters.agents.limits import classify_error_text, classify_http_status
+from yaoki.adapters.agents.reset_times import find_wait
 from yaoki.adapters.agents.structured.summary import (
-    Event,
-    Scene,
-    Told,
-    last,
-    number,
-    part,
-    text,
-    texts,
+    AgentEvent,
+    AgentOutput,
+    OutputSummary,
+    last_event,
+    number_at,
+    text_at,
+    texts_at,
+    value_at,
 )
 
 AUTH_REQUIRED = -32000
@@ -52,74 +52,74 @@ _REASONS = {
 }
 
 
-def read(scene: Scene) -> Told:
-    opened = last(scene.events, "acp.session")
-    session = text(opened, "session_id") if part(opened, "loads") is True else ""
-    final = last(scene.events, "acp.end")
+def read(scene: AgentOutput) -> OutputSummary:
+    opened = last_event(scene.events, "acp.session")
+    session = text_at(opened, "session_id") if value_at(opened, "loads") is True else ""
+    final = last_event(scene.events, "acp.end")
     if not final:
-        return Told("unfinished", "its output has no final event", session)
-    if part(final, "cut"):
-        return Told("unfinished", f"it ended during {text(final, 'at')}", session)
-    error = part(final, "error")
+        return OutputSummary("unfinished", "its output has no final event", session)
+    if value_at(final, "cut"):
+        return OutputSummary("unfinished", f"it ended during {text_at(final, 'at')}", session)
+    error = value_at(final, "error")
     if error is not None:
-        return _failed(error, text(final, "at"), session, scene)
-    faults = part(final, "faults")
+        return _failed(error, text_at(final, "at"), session, scene)
+    faults = value_at(final, "faults")
     if isinstance(faults, list) and faults:
-        return _failed(faults[-1], text(final, "at"), session, scene)
+        return _failed(faults[-1], text_at(final, "at"), session, scene)
     return _ended(final, session)
 
 
-def _ended(final: Event, session: str) -> Told:
-    reason = text(final, "stop_reason")
+def _ended(final: AgentEvent, session: str) -> OutputSummary:
+    reason = text_at(final, "stop_reason")
     if reason in _REASONS:
         word, message = _REASONS[reason]
-        return Told(word, message, session)
-    if denied := texts(final, "denied"):
-        return Told("denied", f"the agent was not allowed to use {denied[-1]}", session)
+        return OutputSummary(word, message, session)
+    if denied := texts_at(final, "denied"):
+        return OutputSummary("denied", f"the agent was not allowed to use {denied[-1]}", session)
     if reason != "end_turn":
-        return Told("unknown", f"its turn ended with {reason[:80] or 'nothing'}", session)
-    if not number(final, "acts"):
-        return Told("unfinished", "its turn ended without a word or an act", session)
-    return Told(session=session, finished=True)
+        return OutputSummary("unknown", f"its turn ended with {reason[:80] or 'nothing'}", session)
+    if not number_at(final, "acts"):
+        return OutputSummary("unfinished", "its turn ended without a word or an act", session)
+    return OutputSummary(session=session, claims_success=True)
 
 
-def _failed(error: Any, at: str, session: str, scene: Scene) -> Told:
+def _failed(error: Any, at: str, session: str, scene: AgentOutput) -> OutputSummary:
     message = _message(error)
     word = "session" if at == "session/load" else _word(error, message)
     wait = _wait(error, message, scene) if word in {"rate", "overloaded"} else None
-    return Told(word, message, session, wait)
+    return OutputSummary(word, message, session, wait)
 
 
 def _word(error: Any, message: str) -> str:
     """What is structured first: a named kind, an HTTP status, the protocol's code; text last."""
-    for held in (part(error, "data"), error):
+    for held in (value_at(error, "data"), error):
         for name in _KIND_FIELDS:
-            if word := _KINDS.get(text(held, name).lower()):
+            if word := _KINDS.get(text_at(held, name).lower()):
                 return word
         for name in _STATUS_FIELDS:
-            code = number(held, name)
+            code = number_at(held, name)
             if code is not None and 400 <= code <= 599:
-                return word_of(int(code), message) or "unknown"
-    if number(error, "code") == AUTH_REQUIRED:
+                return classify_http_status(int(code), message) or "unknown"
+    if number_at(error, "code") == AUTH_REQUIRED:
         return "auth"
-    return word_in(message) or "unknown"
+    return classify_error_text(message) or "unknown"
 
 
 def _message(error: Any) -> str:
     """The sentence, and what the adapter put beside it; a fault may be a bare text."""
     if isinstance(error, str):
         return error
-    details = part(error, "data")
-    named = text(details, "details") or text(details, "message") or text(error, "details")
+    details = value_at(error, "data")
+    named = text_at(details, "details") or text_at(details, "message") or text_at(error, "details")
     more = details if isinstance(details, str) else named
-    said = text(error, "message")
+    said = text_at(error, "message")
     parts = (said, more if more not in said else "")
     return ": ".join(filter(None, parts)) or json.dumps(error)[:500]
 
 
-def _wait(error: Any, message: str, scene: Scene) -> timedelta | None:
-    for held in (part(error, "data"), error):
-        seconds = number(held, "retryAfter") or number(held, "retry_after")
+def _wait(error: Any, message: str, scene: AgentOutput) -> timedelta | None:
+    for held in (value_at(error, "data"), error):
+        seconds = number_at(held, "retryAfter") or number_at(held, "retry_after")
         if seconds is not None and 0 <= seconds <= 30 * 24 * 3600:
             return timedelta(seconds=seconds)
-    return wait_in(message, scene.now)
+    return find_wait(message, scene.now)

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
-from yaoki.adapters.agents.structured.summary import number, text
-from yaoki.adapters.system.files import plain_bytes
+from yaoki.adapters.agents.structured.summary import number_at, text_at
+from yaoki.adapters.system.files import read_plain_bytes
 
-NOTE, NOTE_BYTES_MAX = "agent.json", 4096
+CALL_RECORD_FILE, CALL_RECORD_BYTES_MAX = "agent.json", 4096
 ARGUMENTS_READ = 6
 # An agent names its conversation itself, and the name comes back on a command line.
 SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}")
@@ -37,7 +37,7 @@ _LAUNCHERS = frozenset({"env", "npx", "bunx", "uvx", "pipx", "run", "node"})
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class CallRecord:
     """`cost` and `tokens`: what the conversation held before this run; None when nobody knows."""
 
     name: str = ""
@@ -46,7 +46,7 @@ class Called:
     tokens: float | None = 0.0
 
 
-def agent_of(command: Sequence[str]) -> str:
+def identify_agent(command: Sequence[str]) -> str:
     """The known agent that a command line calls; empty when it is none we know."""
     for word in command[:ARGUMENTS_READ]:
         # A package may carry its version: @openai/codex@0.166.0
@@ -58,29 +58,29 @@ def agent_of(command: Sequence[str]) -> str:
     return ""
 
 
-def keep_name(folder: Path, command: Sequence[str]) -> None:
+def record_agent_name(folder: Path, command: Sequence[str]) -> None:
     """For an agent that is known by its command line alone."""
-    keep_call(folder, Called(agent_of(command)))
+    write_call_record(folder, CallRecord(identify_agent(command)))
 
 
-def keep_call(folder: Path, called: Called) -> None:
+def write_call_record(folder: Path, called: CallRecord) -> None:
     """The name and the conversation; not the command line, for its words may be secret."""
-    (folder / NOTE).write_text(json.dumps(asdict(called)), encoding="utf-8")
+    (folder / CALL_RECORD_FILE).write_text(json.dumps(asdict(called)), encoding="utf-8")
 
 
-def call_of(folder: Path) -> Called:
+def read_call_record(folder: Path) -> CallRecord:
     """Who was called in this folder; nobody known when there is no such note."""
-    raw = plain_bytes(folder / NOTE, NOTE_BYTES_MAX)
+    raw = read_plain_bytes(folder / CALL_RECORD_FILE, CALL_RECORD_BYTES_MAX)
     if not raw:
-        return Called()
+        return CallRecord()
     try:
         note = json.loads(raw)
     except (ValueError, RecursionError):
-        return Called(cost=None, tokens=None)
-    held = (number(note, name) for name in ("cost", "tokens"))
-    return Called(text(note, "name"), text(note, "session"), *held)
+        return CallRecord(cost=None, tokens=None)
+    held = (number_at(note, name) for name in ("cost", "tokens"))
+    return CallRecord(text_at(note, "name"), text_at(note, "session"), *held)
 
 
-def fit(session: str) -> str:
+def validate_session(session: str) -> str:
     """The name of a conversation when it can be handed back, else nothing."""
     return session if SESSION.fullmatch(session) else ""

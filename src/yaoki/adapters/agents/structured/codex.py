@@ -5,43 +5,52 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from yaoki.adapters.agents.limits import word_in
-from yaoki.adapters.agents.reset_times import wait_in
-from yaoki.adapters.agents.structured.summary import Event, Scene, Told, first_text, last, text
+from yaoki.adapters.agents.limits import classify_error_text
+from yaoki.adapters.agents.reset_times import find_wait
+from yaoki.adapters.agents.structured.summary import (
+    AgentEvent,
+    AgentOutput,
+    OutputSummary,
+    first_text,
+    last_event,
+    text_at,
+)
 
 _CUT = re.compile(r"incomplete response returned", re.IGNORECASE)
 _USAGE = re.compile(r"hit your usage limit", re.IGNORECASE)
 _RETRY = re.compile(r"^reconnecting\.\.\.", re.IGNORECASE)
 
 
-def read(scene: Scene) -> Told:
+def read(scene: AgentOutput) -> OutputSummary:
     session = first_text(scene.events, "thread_id")
-    final = last(scene.events, "turn.completed", "turn.failed")
+    final = last_event(scene.events, "turn.completed", "turn.failed")
     if final.get("type") == "turn.completed":
         return _completed(scene, session)
-    message = text(final, "error", "message") or text(last(scene.events, "error"), "message")
+    message = text_at(final, "error", "message") or text_at(
+        last_event(scene.events, "error"), "message"
+    )
     if not message:
-        return Told("unfinished", "its output has no final event", session)
+        return OutputSummary("unfinished", "its output has no final event", session)
     word = _word(message)
-    wait = wait_in(message, scene.now) if word in {"rate", "overloaded"} else None
-    return Told(word, message, session, wait)
+    wait = find_wait(message, scene.now) if word in {"rate", "overloaded"} else None
+    return OutputSummary(word, message, session, wait)
 
 
-def _completed(scene: Scene, session: str) -> Told:
-    said = any(text(event, "item", "type") == "agent_message" for event in scene.events)
+def _completed(scene: AgentOutput, session: str) -> OutputSummary:
+    said = any(text_at(event, "item", "type") == "agent_message" for event in scene.events)
     if said:
-        return Told(session=session, finished=True)
-    return Told("unfinished", "its turn ended without an answer", session)
+        return OutputSummary(session=session, claims_success=True)
+    return OutputSummary("unfinished", "its turn ended without an answer", session)
 
 
 def _word(message: str) -> str:
     if _CUT.search(message):
         return "turns"
-    return "rate" if _USAGE.search(message) else word_in(message) or "unknown"
+    return "rate" if _USAGE.search(message) else classify_error_text(message) or "unknown"
 
 
-def waits(event: Event) -> tuple[str, timedelta | None]:
-    message = text(event, "message")
+def read_retry_notice(event: AgentEvent) -> tuple[str, timedelta | None]:
+    message = text_at(event, "message")
     if event.get("type") != "error" or not _RETRY.match(message):
         return "", None
-    return word_in(message) or "overloaded", None
+    return classify_error_text(message) or "overloaded", None

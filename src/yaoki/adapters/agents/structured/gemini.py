@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from yaoki.adapters.agents.limits import word_in
-from yaoki.adapters.agents.reset_times import wait_in
-from yaoki.adapters.agents.structured.summary import Scene, Told, first_text, last, text
+from yaoki.adapters.agents.limits import classify_error_text
+from yaoki.adapters.agents.reset_times import find_wait
+from yaoki.adapters.agents.structured.summary import (
+    AgentOutput,
+    OutputSummary,
+    first_text,
+    last_event,
+    text_at,
+)
 
 
-def read(scene: Scene) -> Told:
+def read(scene: AgentOutput) -> OutputSummary:
     session = first_text(scene.events, "session_id")
-    final = last(scene.events, "result")
-    message = text(final, "error", "message") or text(last(scene.events, "error"), "message")
-    if final.get("status") == "success" and scene.code not in scene.codes:
-        return Told(session=session, finished=True)
-    if not scene.events and scene.code not in scene.codes:
-        return Told()
+    final = last_event(scene.events, "result")
+    message = text_at(final, "error", "message") or text_at(
+        last_event(scene.events, "error"), "message"
+    )
+    if final.get("status") == "success" and scene.exit_code not in scene.limit_by_exit_code:
+        return OutputSummary(session=session, claims_success=True)
+    if not scene.events and scene.exit_code not in scene.limit_by_exit_code:
+        return OutputSummary()
     word = _word(message, scene, failed=bool(final))
-    wait = wait_in(message, scene.now) if word in {"rate", "overloaded"} else None
-    return Told(word, message or f"exit code {scene.code}" if word else "", session, wait)
+    wait = find_wait(message, scene.now) if word in {"rate", "overloaded"} else None
+    return OutputSummary(
+        word, message or f"exit code {scene.exit_code}" if word else "", session, wait
+    )
 
 
-def _word(message: str, scene: Scene, *, failed: bool) -> str:
-    told = word_in(message)
+def _word(message: str, scene: AgentOutput, *, failed: bool) -> str:
+    told = classify_error_text(message)
     if told in {"context", "session", "money"}:
         return told
-    if known := scene.codes.get(scene.code or 0):
+    if known := scene.limit_by_exit_code.get(scene.exit_code or 0):
         return known
     # Ended well by its code but badly by its own word: an answer that was empty or cut off.
-    return told or ("unfinished" if scene.code == 0 or not failed else "unknown")
+    return told or ("unfinished" if scene.exit_code == 0 or not failed else "unknown")

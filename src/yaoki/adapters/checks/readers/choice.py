@@ -13,7 +13,7 @@ from yaoki.adapters.checks.readers.diagnostics import (
     stylish_text,
     tsc_text,
 )
-from yaoki.adapters.checks.readers.entries import Reader
+from yaoki.adapters.checks.readers.entries import OutputReader
 from yaoki.adapters.checks.readers.formatters import (
     black_text,
     deno_fmt_text,
@@ -41,12 +41,12 @@ from yaoki.adapters.checks.readers.structured import (
     sarif,
 )
 from yaoki.adapters.checks.readers.tap import tap
-from yaoki.core.commands.program import bare
+from yaoki.core.commands.program import bare_name
 
 WORDS_MAX = 8
 
 # `junit` has no reader of texts: a report file is read before all of these, whatever the name.
-READERS: Mapping[str, tuple[Reader, ...]] = {
+READERS: Mapping[str, tuple[OutputReader, ...]] = {
     "junit": (),
     "sarif": (sarif,),
     "pytest": (pytest_text,),
@@ -74,7 +74,7 @@ READERS: Mapping[str, tuple[Reader, ...]] = {
     "git-status": (git_status,),
 }
 
-TESTS: tuple[Reader, ...] = (
+TEST_READERS: tuple[OutputReader, ...] = (
     go_json,
     pytest_text,
     unittest_text,
@@ -86,9 +86,21 @@ TESTS: tuple[Reader, ...] = (
     node_text,
     tap,
 )
-TYPES: tuple[Reader, ...] = (pyright_json, mypy_json, tsc_text, mypy_text, pyright_text)
-LINTS: tuple[Reader, ...] = (sarif, deno_lint_json, eslint_json, ruff_json, stylish_text)
-FORMATS: tuple[Reader, ...] = (
+TYPE_READERS: tuple[OutputReader, ...] = (
+    pyright_json,
+    mypy_json,
+    tsc_text,
+    mypy_text,
+    pyright_text,
+)
+LINT_READERS: tuple[OutputReader, ...] = (
+    sarif,
+    deno_lint_json,
+    eslint_json,
+    ruff_json,
+    stylish_text,
+)
+FORMAT_READERS: tuple[OutputReader, ...] = (
     black_text,
     ruff_format_text,
     prettier_text,
@@ -96,7 +108,14 @@ FORMATS: tuple[Reader, ...] = (
     deno_fmt_text,
 )
 # A bare list of paths, or of letters and paths, could be any output: only by name or command.
-ORDER: tuple[Reader, ...] = (*TESTS, *TYPES, *LINTS, concise_text, *FORMATS, arrow_text)
+READER_ORDER: tuple[OutputReader, ...] = (
+    *TEST_READERS,
+    *TYPE_READERS,
+    *LINT_READERS,
+    concise_text,
+    *FORMAT_READERS,
+    arrow_text,
+)
 
 # A word of the command, or two in a row, that tell the tool.
 _ONE: Mapping[str, str] = {
@@ -146,25 +165,25 @@ _TWO: Mapping[tuple[str, str], str] = {
 }
 
 
-def recognised(argv: Sequence[str]) -> str:
+def recognise_reader(argv: Sequence[str]) -> str:
     """The name of the reader the first words of a command ask for, or nothing."""
-    words = [bare(word) for word in argv[:WORDS_MAX]]
+    words = [bare_name(word) for word in argv[:WORDS_MAX]]
     for first, second in pairwise((*words, "")):
         if name := _TWO.get((first, second)) or _ONE.get(first):
             return name
     return ""
 
 
-OF_TESTS = frozenset(
+TEST_READER_NAMES = frozenset(
     ("pytest", "unittest", "jest", "vitest", "node", "go", "cargo", "tap", "deno", "junit")
 )
 
 
-def chosen(argv: Sequence[str], name: str) -> Iterator[Reader]:
+def choose_readers(argv: Sequence[str], name: str) -> Iterator[OutputReader]:
     """A named reader reads alone; a recognised one first; then all, for a command may run many."""
     if name:
         yield from READERS[name]
         return
-    own = READERS.get(recognised(argv), ())
+    own = READERS.get(recognise_reader(argv), ())
     yield from own
-    yield from (reader for reader in ORDER if reader not in own)
+    yield from (reader for reader in READER_ORDER if reader not in own)

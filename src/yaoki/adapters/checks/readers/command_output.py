@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from yaoki.core.display import plain
+from yaoki.core.display import strip_terminal_codes
 from yaoki.core.redact import mask
 
 CHANNEL_CHARS_MAX = 4 << 20
@@ -23,7 +23,7 @@ VALUES_MAX = 400_000
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CommandOutput:
     """One finished command: how it ended, what it wrote, where it ran.
 
     `cwd` is relative to the worktree.  `clean` masks secrets; it is called before any cut.
@@ -36,42 +36,42 @@ class Seen:
     report: Path | None = None
     worktree: Path = field(default_factory=Path)
     cwd: str = "."
-    clean: Callable[[str], str] = mask
+    mask_secrets: Callable[[str], str] = mask
     missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputLines:
     """The same, ready to read: `lines` of both channels, and JSON where it was JSON."""
 
-    seen: Seen
-    out: tuple[str, ...]
-    err: tuple[str, ...]
-    document: Any = None
-    records: tuple[dict[str, Any], ...] = ()
+    source: CommandOutput
+    stdout_lines: tuple[str, ...]
+    stderr_lines: tuple[str, ...]
+    json_document: Any = None
+    json_records: tuple[dict[str, Any], ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:
-        return self.out + self.err
+        return self.stdout_lines + self.stderr_lines
 
 
-def opened(seen: Seen) -> Output:
-    stdout = shortened(seen.stdout)
-    return Output(
+def split_output(seen: CommandOutput) -> OutputLines:
+    stdout = shorten_output(seen.stdout)
+    return OutputLines(
         seen,
         _lines(stdout),
-        _lines(shortened(seen.stderr)),
-        parse(_json_part(stdout)),
+        _lines(shorten_output(seen.stderr)),
+        parse_json_value(_json_part(stdout)),
         _records(stdout),
     )
 
 
-def of_document(seen: Seen, document: Any) -> Output:
+def wrap_json_document(seen: CommandOutput, document: Any) -> OutputLines:
     """A report file that holds JSON, as if it had been written to standard output."""
-    return Output(seen, (), (), document)
+    return OutputLines(seen, (), (), document)
 
 
-def shortened(text: str, limit: int = CHANNEL_CHARS_MAX) -> str:
+def shorten_output(text: str, limit: int = CHANNEL_CHARS_MAX) -> str:
     """Whole lines from both ends; a half line could be half a secret."""
     if len(text) <= limit:
         return text
@@ -81,13 +81,13 @@ def shortened(text: str, limit: int = CHANNEL_CHARS_MAX) -> str:
 
 
 def _lines(text: str) -> tuple[str, ...]:
-    lines = plain(text).split("\n")
+    lines = strip_terminal_codes(text).split("\n")
     if len(lines) > LINES_HEAD + LINES_TAIL:
         lines = lines[:LINES_HEAD] + lines[-LINES_TAIL:]
     return tuple(line[:LINE_CHARS_MAX] for line in lines)
 
 
-def parse(text: str) -> Any:
+def parse_json_value(text: str) -> Any:
     """The first JSON value of the text, or None.  What would fill the memory is no value."""
     if not text.startswith(("{", "[")) or text.count(",") > VALUES_MAX:
         return None
@@ -109,5 +109,7 @@ def _json_part(text: str) -> str:
 def _records(text: str) -> tuple[dict[str, Any], ...]:
     """One object a line, as `go test -json` and `mypy -O json` write them."""
     lines = text.split("\n")[-LINES_TAIL:]
-    values = (parse(line) for line in lines if line.startswith("{") and len(line) <= HEAD_CHARS)
+    values = (
+        parse_json_value(line) for line in lines if line.startswith("{") and len(line) <= HEAD_CHARS
+    )
     return tuple(value for value in values if isinstance(value, dict))

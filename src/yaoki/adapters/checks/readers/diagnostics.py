@@ -10,9 +10,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from yaoki.adapters.checks.readers.command_output import Output
-from yaoki.adapters.checks.readers.entries import LINT, TYPE, Entry, Parsed, number, parsed
-from yaoki.adapters.checks.readers.locations import frame
+from yaoki.adapters.checks.readers.command_output import OutputLines
+from yaoki.adapters.checks.readers.entries import (
+    LINT_ERROR,
+    TYPE_ERROR,
+    OutputEntry,
+    ParsedOutput,
+    collect_entries,
+    number_or_none,
+)
+from yaoki.adapters.checks.readers.locations import parse_frame
 
 _AT = r"([^\s:(][^:(]{0,300}):(\d{1,7}):(?:(\d{1,7}):)?(?:\d{1,7}:\d{1,7}:)?"
 _MYPY = re.compile(_AT + r" (error|warning): (.{1,1900})$")
@@ -30,12 +37,12 @@ _RUFF_TITLE = re.compile(r"([A-Z]{1,10}\d{2,5}|invalid-syntax):? (?:\[\*\] )?(.{
 _DENO_CHECK = re.compile(r"(TS\d{1,6}) \[ERROR\]: (.*)$")
 
 
-def mypy_text(output: Output) -> Parsed | None:
+def mypy_text(output: OutputLines) -> ParsedOutput | None:
     """mypy, and every compiler that writes `file:1:2: error: message`."""
-    return parsed(TYPE, _mypy(output.lines))
+    return collect_entries(TYPE_ERROR, _mypy(output.lines))
 
 
-def _mypy(lines: Sequence[str]) -> Iterator[Entry]:
+def _mypy(lines: Sequence[str]) -> Iterator[OutputEntry]:
     for at, line in enumerate(lines):
         hit = _MYPY.match(line)
         if hit is None:
@@ -44,7 +51,7 @@ def _mypy(lines: Sequence[str]) -> Iterator[Entry]:
         if not code and at + 1 < len(lines) and lines[at + 1].endswith("]"):
             # `--pretty` breaks long lines; the code stands at the end of the next one.
             message, code = _code_last(f"{message} {lines[at + 1].strip(' ')}")
-        yield Entry("", message, hit[1], int(hit[2]), _int(hit[3]), code, hit[4] == "warning")
+        yield OutputEntry("", message, hit[1], int(hit[2]), _int(hit[3]), code, hit[4] == "warning")
 
 
 def _code_last(words: str) -> tuple[str, str]:
@@ -56,11 +63,11 @@ def _int(digits: str | None) -> int | None:
     return int(digits) if digits else None
 
 
-def pyright_text(output: Output) -> Parsed | None:
-    return parsed(TYPE, _pyright(output.out))
+def pyright_text(output: OutputLines) -> ParsedOutput | None:
+    return collect_entries(TYPE_ERROR, _pyright(output.stdout_lines))
 
 
-def _pyright(lines: Sequence[str]) -> Iterator[Entry]:
+def _pyright(lines: Sequence[str]) -> Iterator[OutputEntry]:
     """Further lines of a message are indented deeper; the rule ends the last."""
     for at, line in enumerate(lines):
         if hit := _PYRIGHT.match(line):
@@ -68,7 +75,7 @@ def _pyright(lines: Sequence[str]) -> Iterator[Entry]:
             words += takewhile(_continues, lines[at + 1 : at + 8])
             rule = next((found for part in words if (found := _RULE_LAST.search(part))), None)
             message = "\n".join(words[: words.index(rule.string) + 1] if rule else words)
-            yield Entry(
+            yield OutputEntry(
                 "",
                 _RULE_LAST.sub("", message).strip(),
                 hit[1],
@@ -83,86 +90,88 @@ def _continues(line: str) -> bool:
     return line[:1].isspace() and not _PYRIGHT.match(line)
 
 
-def tsc_text(output: Output) -> Parsed | None:
+def tsc_text(output: OutputLines) -> ParsedOutput | None:
     """TypeScript's compiler, plain and pretty, and `deno check`."""
-    return parsed(TYPE, (*_tsc(output.lines), *_deno_check(output.lines)))
+    return collect_entries(TYPE_ERROR, (*_tsc(output.lines), *_deno_check(output.lines)))
 
 
-def _tsc(lines: Sequence[str]) -> Iterator[Entry]:
+def _tsc(lines: Sequence[str]) -> Iterator[OutputEntry]:
     for line in lines:
         if " TS" not in line:
             continue
         if hit := _TSC.match(line):
-            yield Entry("", hit[5], hit[1], int(hit[2]), int(hit[3]), hit[4])
+            yield OutputEntry("", hit[5], hit[1], int(hit[2]), int(hit[3]), hit[4])
         elif hit := _TSC_BARE.match(line):
-            yield Entry("", hit[2], code=hit[1])
+            yield OutputEntry("", hit[2], code=hit[1])
 
 
-def _deno_check(lines: Sequence[str]) -> Iterator[Entry]:
+def _deno_check(lines: Sequence[str]) -> Iterator[OutputEntry]:
     for at, line in enumerate(lines):
         if hit := _DENO_CHECK.match(line):
             below = (more.strip() for more in lines[at + 1 : at + 8])
-            path, row = next((frame(m[3:]) for m in below if m.startswith("at ")), ("", None))
-            yield Entry("", hit[2], path, row, code=hit[1])
+            path, row = next((parse_frame(m[3:]) for m in below if m.startswith("at ")), ("", None))
+            yield OutputEntry("", hit[2], path, row, code=hit[1])
 
 
-def concise_text(output: Output) -> Parsed | None:
+def concise_text(output: OutputLines) -> ParsedOutput | None:
     """ruff's concise form; flake8, pycodestyle and pylint write the same."""
     hits = (_CONCISE.match(line) for line in output.lines)
-    return parsed(LINT, (_concise(hit) for hit in hits if hit))
+    return collect_entries(LINT_ERROR, (_concise(hit) for hit in hits if hit))
 
 
-def _concise(hit: re.Match[str]) -> Entry:
+def _concise(hit: re.Match[str]) -> OutputEntry:
     message = hit[5].removeprefix("[*] ")
-    return Entry("", message, hit[1], int(hit[2]), _int(hit[3]), hit[4])
+    return OutputEntry("", message, hit[1], int(hit[2]), _int(hit[3]), hit[4])
 
 
-def stylish_text(output: Output) -> Parsed | None:
+def stylish_text(output: OutputLines) -> ParsedOutput | None:
     """eslint's own form: a line with the file, then its faults indented."""
-    return parsed(LINT, _stylish(output.out))
+    return collect_entries(LINT_ERROR, _stylish(output.stdout_lines))
 
 
-def _stylish(lines: Sequence[str]) -> Iterator[Entry]:
+def _stylish(lines: Sequence[str]) -> Iterator[OutputEntry]:
     file = ""
     for line in lines:
         hit = _STYLISH.match(line)
         if hit and file:
             message, gap, rule = hit[4].strip().rpartition("  ")
             message, rule = (message.strip(), rule) if gap and " " not in rule else (hit[4], "")
-            yield Entry("", message, file, int(hit[1]), int(hit[2]), rule, hit[3] == "warning")
+            yield OutputEntry(
+                "", message, file, int(hit[1]), int(hit[2]), rule, hit[3] == "warning"
+            )
         elif not hit:
             file = line if line and not line[0].isspace() else ""
 
 
-def arrow_text(output: Output) -> Parsed | None:
+def arrow_text(output: OutputLines) -> ParsedOutput | None:
     """rustc, clippy, ruff's full form, deno lint: a title, and ` --> file:1:2` below it."""
     found = (*_arrows(output.lines), *_rustc_short(output.lines))
     # rustc numbers its errors E0000; everything else with an arrow is a lint.
     types = [entry for entry in found if re.fullmatch(r"E\d{4}", entry.code)]
-    return parsed(TYPE, types) if types else parsed(LINT, found)
+    return collect_entries(TYPE_ERROR, types) if types else collect_entries(LINT_ERROR, found)
 
 
-def _arrows(lines: Sequence[str]) -> Iterator[Entry]:
+def _arrows(lines: Sequence[str]) -> Iterator[OutputEntry]:
     for at, line in enumerate(lines[1:], 1):
         words = line.strip()
         if words.startswith("--> "):
             title = _title(lines[at - 1])
-            path, row = frame(words[4:])
+            path, row = parse_frame(words[4:])
             if title and path:
-                column = number(words.rpartition(":")[2])
+                column = number_or_none(words.rpartition(":")[2])
                 yield replace(title, file=path, line=row, column=column)
 
 
-def _title(line: str) -> Entry | None:
+def _title(line: str) -> OutputEntry | None:
     if hit := _TITLE.match(line):
-        return Entry("", hit[3], code=hit[2] or "", warning=hit[1] == "warning")
+        return OutputEntry("", hit[3], code=hit[2] or "", is_warning=hit[1] == "warning")
     if hit := _RUFF_TITLE.match(line):
-        return Entry("", hit[2], code=hit[1])
+        return OutputEntry("", hit[2], code=hit[1])
     return None
 
 
-def _rustc_short(lines: Sequence[str]) -> Iterator[Entry]:
+def _rustc_short(lines: Sequence[str]) -> Iterator[OutputEntry]:
     for line in lines:
         if (hit := _RUSTC.match(line)) and line.partition(":")[0].endswith(".rs"):
             warning = hit[4] == "warning"
-            yield Entry("", hit[6], hit[1], int(hit[2]), _int(hit[3]), hit[5] or "", warning)
+            yield OutputEntry("", hit[6], hit[1], int(hit[2]), _int(hit[3]), hit[5] or "", warning)

@@ -6,22 +6,27 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from yaoki.adapters.checks.readers.command_output import Output
-from yaoki.adapters.checks.readers.tally import Tally
+from yaoki.adapters.checks.readers.command_output import OutputLines
+from yaoki.adapters.checks.readers.tally import SuiteTally
 from yaoki.core.display import one_line
 
-TEST, TYPE, LINT, FORMAT = "test-failed", "type-error", "lint-error", "format-error"
-DIRTY, MISSING = "git-dirty", "file-not-exists"
+TEST_FAILED, TYPE_ERROR, LINT_ERROR, FORMAT_ERROR = (
+    "test-failed",
+    "type-error",
+    "lint-error",
+    "format-error",
+)
+GIT_DIRTY, FILE_MISSING = "git-dirty", "file-not-exists"
 ENTRIES_MAX = 2_000
 FAULT_CHARS_MAX = 200
 
 
-class Unreadable(Exception):
+class ReportUnreadable(Exception):
     """Why a report cannot be read, as the end of a sentence about it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class OutputEntry:
     """One failing test, one diagnostic, one file.
 
     A warning counts only when the command failed and nothing worse was said.  `trace` is
@@ -35,53 +40,57 @@ class Entry:
     line: int | None = None
     column: int | None = None
     code: str = ""
-    warning: bool = False
+    is_warning: bool = False
     trace: str = ""
-    load: bool = False
+    is_load_error: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedOutput:
     """`more` counts what is wrong beyond the entries; `tally` is of a report of tests."""
 
     pattern: str
-    entries: tuple[Entry, ...] = ()
-    more: int = 0
-    tally: Tally | None = None
+    entries: tuple[OutputEntry, ...] = ()
+    unlisted_count: int = 0
+    tally: SuiteTally | None = None
     diff: str = ""
 
 
 # None: this is not the reader's format.
-Reader = Callable[[Output], Parsed | None]
+OutputReader = Callable[[OutputLines], ParsedOutput | None]
 
 
-def looked(reader: Reader, output: Output, faults: list[str]) -> Parsed | None:
+def try_reader(reader: OutputReader, output: OutputLines, faults: list[str]) -> ParsedOutput | None:
     """A reader that falls is our fault: it has understood nothing, and that is written down."""
     try:
         return reader(output)
     except Exception as error:  # noqa: BLE001 - foreign text, whatever it does to a reader
-        faults.append(f"reader {getattr(reader, '__name__', '?')} failed: {named(error)}")
+        faults.append(f"reader {getattr(reader, '__name__', '?')} failed: {describe_error(error)}")
         return None
 
 
-def named(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     return one_line(f"{type(error).__name__}: {error}", FAULT_CHARS_MAX)
 
 
-def parsed(pattern: str, entries: Iterable[Entry], **rest: Any) -> Parsed | None:
+def collect_entries(
+    pattern: str, entries: Iterable[OutputEntry], **rest: Any
+) -> ParsedOutput | None:
     """The entries up to the bound; nothing found is nothing understood."""
     found = list(entries)
     if not found:
         return None
-    return Parsed(pattern, tuple(found[:ENTRIES_MAX]), max(0, len(found) - ENTRIES_MAX), **rest)
+    return ParsedOutput(
+        pattern, tuple(found[:ENTRIES_MAX]), max(0, len(found) - ENTRIES_MAX), **rest
+    )
 
 
-def text(value: object) -> str:
+def text_or_empty(value: object) -> str:
     """A string of a foreign document, or nothing."""
     return value if isinstance(value, str) else ""
 
 
-def number(value: object) -> int | None:
+def number_or_none(value: object) -> int | None:
     """A count or position of a foreign document; bool is no number."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:
         return int(value)
@@ -89,10 +98,10 @@ def number(value: object) -> int | None:
     return value if usable and isinstance(value, int) else None
 
 
-def table(value: object) -> dict[str, Any]:
+def table_or_empty(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def rows(value: object) -> list[dict[str, Any]]:
+def tables_in(value: object) -> list[dict[str, Any]]:
     """The objects of a list, and nothing else."""
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []

@@ -1,6 +1,7 @@
 """Named extractors of a steps registry: a name in the plan, a function of what a command left.
 
-Own ones are added by the entry point group `yaoki.extractors`; they are called with `Seen`.
+Own ones are added by the entry point group `yaoki.extractors`; they are called with
+`CommandOutput`.
 """
 
 from __future__ import annotations
@@ -11,71 +12,78 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from yaoki.adapters.checks.readers import choice
-from yaoki.adapters.checks.readers.command_output import Seen, opened
+from yaoki.adapters.checks.readers.command_output import CommandOutput, split_output
 from yaoki.adapters.checks.readers.diagnostics import arrow_text, concise_text
 from yaoki.adapters.checks.readers.entries import (
-    DIRTY,
-    FORMAT,
-    LINT,
-    MISSING,
-    TEST,
-    TYPE,
-    Parsed,
-    Reader,
-    looked,
+    FILE_MISSING,
+    FORMAT_ERROR,
+    GIT_DIRTY,
+    LINT_ERROR,
+    TEST_FAILED,
+    TYPE_ERROR,
+    OutputReader,
+    ParsedOutput,
+    try_reader,
 )
 from yaoki.adapters.checks.readers.formatters import list_text
 from yaoki.adapters.checks.readers.git_status import git_status
-from yaoki.adapters.checks.readers.interpretation import LIST_MAX, ends, finished, unread
-from yaoki.adapters.checks.readers.report import report_of
+from yaoki.adapters.checks.readers.interpretation import (
+    LIST_MAX,
+    clip_ends,
+    describe_unread_output,
+    interpret_entries,
+)
+from yaoki.adapters.checks.readers.report import read_report_or_none
 from yaoki.errors import Fault
 
 GROUP = "yaoki.extractors"
 DEPTH_MAX = 6
 
-Extractor = Callable[[Seen], Any]
+Extractor = Callable[[CommandOutput], Any]
 
 _NO_FILE = re.compile(
     r"(?:cannot access |cannot stat |cannot open )?'?([^':]{1,300})'?: No such file"
 )
 
 
-def _lists(seen: Seen, pattern: str, readers: Sequence[Reader]) -> Mapping[str, Any]:
+def _lists(seen: CommandOutput, pattern: str, readers: Sequence[OutputReader]) -> Mapping[str, Any]:
     """The params of this pattern, from the first of these readers that finds any."""
-    output = opened(seen)
-    report = report_of(seen)
-    found: list[Parsed | None] = [report] if report and report.pattern == pattern else []
+    output = split_output(seen)
+    report = read_report_or_none(seen)
+    found: list[ParsedOutput | None] = [report] if report and report.pattern == pattern else []
     # What makes a reader fall is written down where all of them look.
-    looks = (looked(reader, output, []) for reader in readers)
+    looks = (try_reader(reader, output, []) for reader in readers)
     found += [one for one in looks if one and one.pattern == pattern]
-    return finished(next((one for one in found if one and one.entries), None), seen, pattern).params
+    return interpret_entries(
+        next((one for one in found if one and one.entries), None), seen, pattern
+    ).params
 
 
-def _tests(seen: Seen) -> Any:
-    return _lists(seen, TEST, choice.TESTS)["failedTests"]
+def _tests(seen: CommandOutput) -> Any:
+    return _lists(seen, TEST_FAILED, choice.TEST_READERS)["failedTests"]
 
 
-def _types(seen: Seen) -> Any:
-    return _lists(seen, TYPE, (*choice.TYPES, arrow_text))["typeErrors"]
+def _types(seen: CommandOutput) -> Any:
+    return _lists(seen, TYPE_ERROR, (*choice.TYPE_READERS, arrow_text))["typeErrors"]
 
 
-def _lints(seen: Seen) -> Any:
-    return _lists(seen, LINT, (*choice.LINTS, concise_text, arrow_text))["lintErrors"]
+def _lints(seen: CommandOutput) -> Any:
+    return _lists(seen, LINT_ERROR, (*choice.LINT_READERS, concise_text, arrow_text))["lintErrors"]
 
 
-def _formats(seen: Seen) -> Any:
-    return _lists(seen, FORMAT, (*choice.FORMATS, list_text))["unformattedFiles"]
+def _formats(seen: CommandOutput) -> Any:
+    return _lists(seen, FORMAT_ERROR, (*choice.FORMAT_READERS, list_text))["unformattedFiles"]
 
 
 def _git(name: str) -> Extractor:
-    return lambda seen: _lists(seen, DIRTY, (git_status,))[name]
+    return lambda seen: _lists(seen, GIT_DIRTY, (git_status,))[name]
 
 
-def _missing(seen: Seen) -> Any:
+def _missing(seen: CommandOutput) -> Any:
     """What a file check did not find, else what the output says is not there."""
     if seen.missing:
-        return _lists(seen, MISSING, ())["missingFiles"]
-    hits = (_NO_FILE.search(line) for line in opened(seen).lines)
+        return _lists(seen, FILE_MISSING, ())["missingFiles"]
+    hits = (_NO_FILE.search(line) for line in split_output(seen).lines)
     paths = dict.fromkeys(hit[1].rpartition(": ")[2].strip(" '") for hit in hits if hit)
     return list(paths)
 
@@ -89,8 +97,8 @@ EXTRACTORS: Mapping[str, Extractor] = {
     "parseUntrackedFiles": _git("untrackedFiles"),
     "parseStagedFiles": _git("stagedFiles"),
     "missingPaths": _missing,
-    "stdout": lambda seen: ends(seen.stdout, seen),
-    "stderr": lambda seen: ends(seen.stderr, seen),
+    "stdout": lambda seen: clip_ends(seen.stdout, seen),
+    "stderr": lambda seen: clip_ends(seen.stderr, seen),
     "exitCode": lambda seen: seen.exit_code,
 }
 
@@ -112,20 +120,22 @@ def extractor_defect(name: str) -> str:
     return "" if name in EXTRACTORS or name in _own() else f"there is no extractor {name!r}"
 
 
-def extract(wanted: Mapping[str, str], seen: Seen) -> dict[str, Any]:
+def extract(wanted: Mapping[str, str], seen: CommandOutput) -> dict[str, Any]:
     """`{param: extractor}` as the registry has it, made into `{param: value}`, bounded.
 
     Where names of failures were asked for and none are found, all that was written goes along.
     """
-    found = {param: bounded(_call(name, seen), seen) for param, name in wanted.items()}
+    found = {
+        param: bound_extracted_value(_call(name, seen), seen) for param, name in wanted.items()
+    }
     lists = [found[param] for param, name in wanted.items() if name in _LISTING]
     if not lists or any(lists) or seen.exit_code == 0:
         return found
     texts = [param for param, name in wanted.items() if name in ("stdout", "stderr")]
-    return {**found, **dict.fromkeys(texts or ("errorOutput",), unread(seen))}
+    return {**found, **dict.fromkeys(texts or ("errorOutput",), describe_unread_output(seen))}
 
 
-def _call(name: str, seen: Seen) -> Any:
+def _call(name: str, seen: CommandOutput) -> Any:
     """Built-in names win.  A foreign extractor that fails is our fault, not the agent's."""
     if name in EXTRACTORS:
         return EXTRACTORS[name](seen)
@@ -139,13 +149,13 @@ def _call(name: str, seen: Seen) -> Any:
         raise Fault(f"extractor {name!r} failed: {said}", transient=False) from error
 
 
-def bounded(value: Any, seen: Seen, depth: int = 0) -> Any:
+def bound_extracted_value(value: Any, seen: CommandOutput, depth: int = 0) -> Any:
     """JSON values only, short and few, whatever an extractor returned."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, Mapping) and depth < DEPTH_MAX:
         pairs = list(value.items())[:LIST_MAX]
-        return {str(key)[:100]: bounded(part, seen, depth + 1) for key, part in pairs}
+        return {str(key)[:100]: bound_extracted_value(part, seen, depth + 1) for key, part in pairs}
     if isinstance(value, list | tuple) and depth < DEPTH_MAX:
-        return [bounded(part, seen, depth + 1) for part in value[:LIST_MAX]]
-    return ends(str(value), seen)
+        return [bound_extracted_value(part, seen, depth + 1) for part in value[:LIST_MAX]]
+    return clip_ends(str(value), seen)

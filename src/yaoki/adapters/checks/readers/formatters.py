@@ -6,9 +6,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from yaoki.adapters.checks.readers.command_output import Output
-from yaoki.adapters.checks.readers.entries import FORMAT, Entry, Parsed, parsed
-from yaoki.adapters.checks.readers.locations import frame
+from yaoki.adapters.checks.readers.command_output import OutputLines
+from yaoki.adapters.checks.readers.entries import (
+    FORMAT_ERROR,
+    OutputEntry,
+    ParsedOutput,
+    collect_entries,
+)
+from yaoki.adapters.checks.readers.locations import parse_frame
 
 DIFF_LINES_MAX = 400
 _CANNOT = re.compile(r"error: cannot (?:format|parse):? (\S[^:]{0,300}):(.{0,1000})$")
@@ -21,9 +26,9 @@ _RUFF_FAULT = re.compile(r"error: Failed to (?:parse|format) (\S[^:]{0,300}):(.{
 _WRONG = "is not formatted"
 
 
-def _read(entries: Iterable[Entry], diff: Sequence[str] = ()) -> Parsed | None:
+def _read(entries: Iterable[OutputEntry], diff: Sequence[str] = ()) -> ParsedOutput | None:
     once = {entry.file: entry for entry in entries}
-    return parsed(FORMAT, once.values(), diff="\n".join(diff[:DIFF_LINES_MAX]))
+    return collect_entries(FORMAT_ERROR, once.values(), diff="\n".join(diff[:DIFF_LINES_MAX]))
 
 
 def _from_first(lines: Sequence[str], starts: Callable[[str], object]) -> Sequence[str]:
@@ -31,80 +36,85 @@ def _from_first(lines: Sequence[str], starts: Callable[[str], object]) -> Sequen
     return lines[first:]
 
 
-def _unified(output: Output) -> Sequence[str]:
-    return _from_first(output.out, lambda line: line.startswith("--- "))
+def _unified(output: OutputLines) -> Sequence[str]:
+    return _from_first(output.stdout_lines, lambda line: line.startswith("--- "))
 
 
-def black_text(output: Output) -> Parsed | None:
+def black_text(output: OutputLines) -> ParsedOutput | None:
     return _read(_black(output.lines), _unified(output))
 
 
-def _black(lines: Iterable[str]) -> Iterator[Entry]:
+def _black(lines: Iterable[str]) -> Iterator[OutputEntry]:
     for line in lines:
         if line.startswith("would reformat "):
-            yield Entry("", _WRONG, line.removeprefix("would reformat ").strip())
+            yield OutputEntry("", _WRONG, line.removeprefix("would reformat ").strip())
         elif hit := _CANNOT.match(line):
-            yield Entry("", f"cannot be parsed: {hit[2].strip()}", hit[1])
+            yield OutputEntry("", f"cannot be parsed: {hit[2].strip()}", hit[1])
 
 
-def ruff_format_text(output: Output) -> Parsed | None:
+def ruff_format_text(output: OutputLines) -> ParsedOutput | None:
     """`Would reformat: path`, or since 0.15 a title with an arrow below; or only a diff."""
     found = list(_ruff_format(output.lines))
-    if not found and any(" would be reformatted" in line for line in output.err):
-        found = [Entry("", _WRONG, line[4:].strip()) for line in output.out if line[:4] == "+++ "]
-    return _read(found, _unified(output) or output.out if found else ())
+    if not found and any(" would be reformatted" in line for line in output.stderr_lines):
+        found = [
+            OutputEntry("", _WRONG, line[4:].strip())
+            for line in output.stdout_lines
+            if line[:4] == "+++ "
+        ]
+    return _read(found, _unified(output) or output.stdout_lines if found else ())
 
 
-def _ruff_format(lines: Sequence[str]) -> Iterator[Entry]:
+def _ruff_format(lines: Sequence[str]) -> Iterator[OutputEntry]:
     for line, below in pairwise((*lines, "")):
         if line.startswith("Would reformat: "):
-            yield Entry("", _WRONG, line.removeprefix("Would reformat: ").strip())
+            yield OutputEntry("", _WRONG, line.removeprefix("Would reformat: ").strip())
         elif hit := _RUFF_FAULT.match(line):
-            yield Entry("", f"cannot be parsed: {hit[2].strip()}", hit[1])
+            yield OutputEntry("", f"cannot be parsed: {hit[2].strip()}", hit[1])
         elif below.strip().startswith("--> ") and line.startswith("unformatted: "):
-            yield Entry("", _WRONG, frame(below.strip()[4:])[0])
+            yield OutputEntry("", _WRONG, parse_frame(below.strip()[4:])[0])
         elif below.strip().startswith("--> ") and line.startswith("invalid-syntax: "):
-            path, row = frame(below.strip()[4:])
-            yield Entry("", f"cannot be parsed: {line.partition(': ')[2]}", path, row)
+            path, row = parse_frame(below.strip()[4:])
+            yield OutputEntry("", f"cannot be parsed: {line.partition(': ')[2]}", path, row)
 
 
-def prettier_text(output: Output) -> Parsed | None:
+def prettier_text(output: OutputLines) -> ParsedOutput | None:
     return _read(_prettier(output.lines))
 
 
-def _prettier(lines: Iterable[str]) -> Iterator[Entry]:
+def _prettier(lines: Iterable[str]) -> Iterator[OutputEntry]:
     for line in lines:
         if hit := _PRETTIER_FAULT.match(line):
-            yield Entry("", hit[2], hit[1])
+            yield OutputEntry("", hit[2], hit[1])
         elif line.startswith("[warn] ") and not line.startswith("[warn] Code style issues"):
             path = line.removeprefix("[warn] ").strip()
             if " " not in path or "." in path.rpartition(" ")[2]:
-                yield Entry("", _WRONG, path)
+                yield OutputEntry("", _WRONG, path)
 
 
-def list_text(output: Output) -> Parsed | None:
+def list_text(output: OutputLines) -> ParsedOutput | None:
     """`gofmt -l`, `prettier -l`, `rustfmt -l`: nothing but paths; any text could look so."""
-    diff = [hit for line in output.out if (hit := _GO_DIFF.match(line))]
+    diff = [hit for line in output.stdout_lines if (hit := _GO_DIFF.match(line))]
     if diff:
-        return _read((Entry("", _WRONG, hit[1]) for hit in diff), _unified(output))
-    paths = [line.strip() for line in output.out if line.strip()]
+        return _read((OutputEntry("", _WRONG, hit[1]) for hit in diff), _unified(output))
+    paths = [line.strip() for line in output.stdout_lines if line.strip()]
     if not paths or any(": " in path or path.endswith(":") for path in paths):
         return None
-    return _read(Entry("", _WRONG, path) for path in paths)
+    return _read(OutputEntry("", _WRONG, path) for path in paths)
 
 
-def rustfmt_text(output: Output) -> Parsed | None:
-    hits = [hit for line in output.out if (hit := _RUSTFMT.match(line))]
+def rustfmt_text(output: OutputLines) -> ParsedOutput | None:
+    hits = [hit for line in output.stdout_lines if (hit := _RUSTFMT.match(line))]
     return _read(
-        (Entry("", _WRONG, hit[1]) for hit in hits), _from_first(output.out, _RUSTFMT.match)
+        (OutputEntry("", _WRONG, hit[1]) for hit in hits),
+        _from_first(output.stdout_lines, _RUSTFMT.match),
     )
 
 
-def deno_fmt_text(output: Output) -> Parsed | None:
+def deno_fmt_text(output: OutputLines) -> ParsedOutput | None:
     """Its difference stands below `from /path:`; the last line counts the files."""
     if not any(line.startswith("error: Found ") and "formatted" in line for line in output.lines):
         return None
     hits = [hit for line in output.lines if (hit := _DENO.match(line))]
     return _read(
-        (Entry("", _WRONG, hit[1]) for hit in hits), _from_first(output.lines, _DENO.match)
+        (OutputEntry("", _WRONG, hit[1]) for hit in hits), _from_first(output.lines, _DENO.match)
     )

@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from yaoki.adapters.checks.readers.command_output import Output, shortened
-from yaoki.adapters.checks.readers.entries import DIRTY, Entry, Parsed, parsed
+from yaoki.adapters.checks.readers.command_output import OutputLines, shorten_output
+from yaoki.adapters.checks.readers.entries import (
+    GIT_DIRTY,
+    OutputEntry,
+    ParsedOutput,
+    collect_entries,
+)
 
 FIELDS_MAX = 20_000
 
@@ -16,15 +21,15 @@ _ESCAPE = re.compile(r"\\([0-7]{3}|.)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
-def git_status(output: Output) -> Parsed | None:
+def git_status(output: OutputLines) -> ParsedOutput | None:
     """`git status --porcelain`, versions 1 and 2, ended by lines or by nulls."""
-    raw = shortened(output.seen.stdout)
+    raw = shorten_output(output.source.stdout)
     end = "\0" if "\0" in raw else "\n"
     fields = raw.split(end, FIELDS_MAX)
-    return parsed(DIRTY, _status(fields, nulls=end == "\0"))
+    return collect_entries(GIT_DIRTY, _status(fields, nulls=end == "\0"))
 
 
-def _status(fields: Sequence[str], *, nulls: bool) -> Iterator[Entry]:
+def _status(fields: Sequence[str], *, nulls: bool) -> Iterator[OutputEntry]:
     skip = False
     for words in fields:
         entry = None if skip else _changed(words)
@@ -34,10 +39,10 @@ def _status(fields: Sequence[str], *, nulls: bool) -> Iterator[Entry]:
             yield entry
 
 
-def _changed(words: str) -> Entry | None:
+def _changed(words: str) -> OutputEntry | None:
     words = words[:5000]
     if words.startswith("? "):
-        return Entry("", "is not known to git", _path(words[2:]), code="??")
+        return OutputEntry("", "is not known to git", _path(words[2:]), code="??")
     if hit := _V2.match(words):
         code, path = hit[1] or hit[2] or hit[3], hit[4].partition("\t")[0]
     elif (hit := _V1.match(words)) and hit[1] != "  ":
@@ -46,7 +51,7 @@ def _changed(words: str) -> Entry | None:
         return None
     said = "is not known to git" if code == "??" else "is not committed"
     # A dot for "nothing", as version 2 has it: blanks at the edge of a word get lost.
-    return Entry("", said, _path(path), code=code.replace(" ", "."))
+    return OutputEntry("", said, _path(path), code=code.replace(" ", "."))
 
 
 def _path(quoted: str) -> str:

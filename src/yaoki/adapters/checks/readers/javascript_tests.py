@@ -6,9 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from yaoki.adapters.checks.readers.command_output import Output
-from yaoki.adapters.checks.readers.entries import TEST, Entry, Parsed, parsed
-from yaoki.adapters.checks.readers.locations import frame
+from yaoki.adapters.checks.readers.command_output import OutputLines
+from yaoki.adapters.checks.readers.entries import (
+    TEST_FAILED,
+    OutputEntry,
+    ParsedOutput,
+    collect_entries,
+)
+from yaoki.adapters.checks.readers.locations import parse_frame
 
 _DENO_PLACE = re.compile(r"(\S.{0,400}) => (\./[^:]{1,300}|file:[^:]{1,300}):(\d{1,7}):\d{1,7}$")
 _SPAN = re.compile(r" \(\d[\d.]{0,20}m?s\)$")
@@ -17,14 +22,14 @@ _SUITE = "Test suite failed to run"
 BODY_LINES_MAX = 40
 
 
-def jest_text(output: Output) -> Parsed | None:
+def jest_text(output: OutputLines) -> ParsedOutput | None:
     """`FAIL file`, then `● group › test`, the message, and frames."""
     found = {(entry.file, entry.name): entry for entry in _jest(output.lines)}
     entries = [entry for entry in found.values() if entry.file]
-    return parsed(TEST, entries or _jest_coverage(output.lines))
+    return collect_entries(TEST_FAILED, entries or _jest_coverage(output.lines))
 
 
-def _jest(lines: Iterable[str]) -> Iterator[Entry]:
+def _jest(lines: Iterable[str]) -> Iterator[OutputEntry]:
     file, current = "", None
     for line in lines:
         head = line.startswith(("FAIL ", "PASS ", "Test Suites:", "Summary of all"))
@@ -48,16 +53,16 @@ def _jest_file(line: str) -> str:
     return words[0].removeprefix("./") if words else ""
 
 
-def _jest_title(title: str, file: str) -> Entry | None:
+def _jest_title(title: str, file: str) -> OutputEntry | None:
     if title.startswith(_NO_TEST):
         return None
-    return Entry(file if title == _SUITE else f"{file} › {title}", file=file)
+    return OutputEntry(file if title == _SUITE else f"{file} › {title}", file=file)
 
 
-def _jest_grown(entry: Entry, line: str) -> Entry:
+def _jest_grown(entry: OutputEntry, line: str) -> OutputEntry:
     words = line.strip()
     if words.startswith("at ") and entry.line is None:
-        path, at = frame(words.rpartition(" ")[2])
+        path, at = parse_frame(words.rpartition(" ")[2])
         return replace(entry, line=at) if _same(path, entry.file) else entry
     if words == "Details:":  # of a file that cannot be read: advice above, the reason below
         return replace(entry, message="")
@@ -71,19 +76,19 @@ def _same(path: str, file: str) -> bool:
     return bool(path) and path.endswith(file.removeprefix("./"))
 
 
-def _jest_coverage(lines: Iterable[str]) -> Iterator[Entry]:
+def _jest_coverage(lines: Iterable[str]) -> Iterator[OutputEntry]:
     for line in lines:
         if line.startswith("Jest: ") and " threshold " in line and " not met" in line:
-            yield Entry("coverage threshold", line.removeprefix("Jest: "))
+            yield OutputEntry("coverage threshold", line.removeprefix("Jest: "))
 
 
-def vitest_text(output: Output) -> Parsed | None:
+def vitest_text(output: OutputLines) -> ParsedOutput | None:
     """` FAIL  file > group > test`; tests that fail alike stand above one message."""
     found = {entry.name: entry for entry in _vitest(output.lines)}
-    return parsed(TEST, found.values())
+    return collect_entries(TEST_FAILED, found.values())
 
 
-def _vitest(lines: Iterable[str]) -> Iterator[Entry]:
+def _vitest(lines: Iterable[str]) -> Iterator[OutputEntry]:
     titles: list[str] = []
     body: list[str] = []
     for line in lines:
@@ -98,7 +103,7 @@ def _vitest(lines: Iterable[str]) -> Iterator[Entry]:
     yield from _vitest_group(titles, body)
 
 
-def _vitest_group(titles: Iterable[str], body: Iterable[str]) -> Iterator[Entry]:
+def _vitest_group(titles: Iterable[str], body: Iterable[str]) -> Iterator[OutputEntry]:
     """Every title of the group has the group's message."""
     for title in titles:
         entry = _vitest_title(title)
@@ -107,37 +112,37 @@ def _vitest_group(titles: Iterable[str], body: Iterable[str]) -> Iterator[Entry]
         yield entry
 
 
-def _vitest_title(title: str) -> Entry:
+def _vitest_title(title: str) -> OutputEntry:
     """A project's name may stand before the file, `[ file ]` behind it."""
     title = title.rpartition("|")[2].strip() if title.startswith("|") else title
     name = title.partition(" [ ")[0]
-    return Entry(name, file=name.partition(" > ")[0])
+    return OutputEntry(name, file=name.partition(" > ")[0])
 
 
-def _vitest_grown(entry: Entry, line: str) -> Entry:
+def _vitest_grown(entry: OutputEntry, line: str) -> OutputEntry:
     if line.startswith(" ❯ ") and entry.line is None:
-        path, at = frame(line.strip().rpartition(" ")[2])
+        path, at = parse_frame(line.strip().rpartition(" ")[2])
         return replace(entry, line=at) if _same(path, entry.file) else entry
     if not entry.message and line.strip():
         return replace(entry, message=line.strip())
     return entry
 
 
-def node_text(output: Output) -> Parsed | None:
+def node_text(output: OutputLines) -> ParsedOutput | None:
     """The `spec` reporter's last part: `test at file:1:2`, `✖ name`, the error below."""
-    return parsed(TEST, _node(output.lines))
+    return collect_entries(TEST_FAILED, _node(output.lines))
 
 
-def _node(lines: Iterable[str]) -> Iterator[Entry]:
+def _node(lines: Iterable[str]) -> Iterator[OutputEntry]:
     place: tuple[str, int | None] = ("", None)
-    current: Entry | None = None
+    current: OutputEntry | None = None
     for line in lines:
         if line.startswith("test at "):
             if current is not None:
                 yield current
-            place, current = frame(line.removeprefix("test at ")), None
+            place, current = parse_frame(line.removeprefix("test at ")), None
         elif place[0] and current is None and line.startswith("✖ "):
-            current = Entry(_SPAN.sub("", line[2:]), file=place[0], line=place[1])
+            current = OutputEntry(_SPAN.sub("", line[2:]), file=place[0], line=place[1])
         elif current is not None and line.strip().startswith("at "):
             yield current
             current, place = None, ("", None)
@@ -147,20 +152,20 @@ def _node(lines: Iterable[str]) -> Iterator[Entry]:
         yield current
 
 
-def deno_text(output: Output) -> Parsed | None:
+def deno_text(output: OutputLines) -> ParsedOutput | None:
     """Below ` ERRORS `: `name => ./file:1:2`, then `error: message`."""
     if " ERRORS " not in output.lines:
         return None
-    return parsed(TEST, _deno(output.lines[output.lines.index(" ERRORS ") :]))
+    return collect_entries(TEST_FAILED, _deno(output.lines[output.lines.index(" ERRORS ") :]))
 
 
-def _deno(lines: Iterable[str]) -> Iterator[Entry]:
-    current: Entry | None = None
+def _deno(lines: Iterable[str]) -> Iterator[OutputEntry]:
+    current: OutputEntry | None = None
     for line in lines:
         if line == " FAILURES ":
             return
         if hit := _DENO_PLACE.match(line):
-            current = Entry(hit[1].replace(" ... ", " > "), file=hit[2], line=int(hit[3]))
+            current = OutputEntry(hit[1].replace(" ... ", " > "), file=hit[2], line=int(hit[3]))
         elif current is not None and line.startswith("error: "):
             yield replace(current, message=line.removeprefix("error: "))
             current = None

@@ -13,18 +13,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from xml.parsers import expat
 
-from yaoki.adapters.checks.readers.command_output import Seen
+from yaoki.adapters.checks.readers.command_output import CommandOutput
 from yaoki.adapters.checks.readers.entries import (
     ENTRIES_MAX,
-    TEST,
-    Entry,
-    Parsed,
-    Unreadable,
-    number,
+    TEST_FAILED,
+    OutputEntry,
+    ParsedOutput,
+    ReportUnreadable,
+    number_or_none,
 )
-from yaoki.adapters.checks.readers.locations import relative, stands
-from yaoki.adapters.checks.readers.tally import NAMES_MAX, Tally, whole_names
-from yaoki.core.display import plain
+from yaoki.adapters.checks.readers.locations import is_worktree_file, relative_to_worktree
+from yaoki.adapters.checks.readers.tally import NAMES_MAX, SuiteTally, names_if_complete
+from yaoki.core.display import strip_terminal_codes
 
 REPORT_BYTES_MAX = 32 << 20
 PIECE = 64 << 10
@@ -66,23 +66,23 @@ _DECODED = re.compile(
 )
 
 
-def read_junit(file: Path, seen: Seen) -> Parsed:
-    """`Unreadable` says why there is nothing to read."""
-    target = Cases()
+def read_junit(file: Path, seen: CommandOutput) -> ParsedOutput:
+    """`ReportUnreadable` says why there is nothing to read."""
+    target = JUnitTarget()
     try:
         _feed(file, target)
     except expat.ExpatError as error:
-        raise Unreadable(_told(error)) from None
+        raise ReportUnreadable(_told(error)) from None
     except UnicodeError as error:
-        raise Unreadable(f"is not in the encoding it names ({error.args[0]})") from None
-    if not target.rooted:
-        raise Unreadable(_other(target.root))
+        raise ReportUnreadable(f"is not in the encoding it names ({error.args[0]})") from None
+    if not target.has_junit_root:
+        raise ReportUnreadable(_other(target.root))
     entries = tuple(_with_file(entry, seen) for entry in target.entries)
     more = target.failures - len(entries)
-    return Parsed(TEST, entries, more, _tally(target, seen))
+    return ParsedOutput(TEST_FAILED, entries, more, _tally(target, seen))
 
 
-def _tally(target: Cases, seen: Seen) -> Tally:
+def _tally(target: JUnitTarget, seen: CommandOutput) -> SuiteTally:
     """Names as the failing ones have them; the file of a class is looked for once."""
     files: dict[str, str] = {}
     names = []
@@ -90,12 +90,14 @@ def _tally(target: Cases, seen: Seen) -> Tally:
         if class_ not in files:
             files[class_] = _node(class_, class_, seen)
         shown = files[class_] + name.removeprefix(class_) if class_ else name
-        names.append(plain(shown)[:NAME_CHARS_MAX])
+        names.append(strip_terminal_codes(shown)[:NAME_CHARS_MAX])
     failed = target.cases - target.passed - target.skipped
-    return Tally(target.passed, failed, target.skipped, whole_names(names, target.passed))
+    return SuiteTally(
+        target.passed, failed, target.skipped, names_if_complete(names, target.passed)
+    )
 
 
-def _feed(file: Path, target: Cases) -> None:
+def _feed(file: Path, target: JUnitTarget) -> None:
     with file.open("rb") as stream:
         pieces = iter(lambda: stream.read(PIECE), b"")
         first = next(pieces, b"")
@@ -112,7 +114,7 @@ def _feed(file: Path, target: Cases) -> None:
             parser.Parse(piece, False)
             fed += len(piece)
             if fed - parser.CurrentByteIndex > TAG_BYTES_MAX:
-                raise Unreadable(f"has a tag over {TAG_BYTES_MAX} bytes")
+                raise ReportUnreadable(f"has a tag over {TAG_BYTES_MAX} bytes")
         parser.Parse(b"", True)
 
 
@@ -141,21 +143,21 @@ def _other(root: str) -> str:
     return f"is {name}, not JUnit XML" if name else f"is no JUnit XML: it begins with <{root[:40]}>"
 
 
-def _with_file(entry: Entry, seen: Seen) -> Entry:
+def _with_file(entry: OutputEntry, seen: CommandOutput) -> OutputEntry:
     """vitest and deno name the file where others name the class; `code` holds the class here."""
     class_, file = entry.code, entry.file
-    if not file and class_ and stands(relative(class_, seen), seen):
+    if not file and class_ and is_worktree_file(relative_to_worktree(class_, seen), seen):
         file = class_
     return replace(entry, name=_node(entry.name, class_, seen), file=file, code="")
 
 
-def _node(name: str, class_: str, seen: Seen) -> str:
+def _node(name: str, class_: str, seen: CommandOutput) -> str:
     """pytest writes `a.b.C::test`; by `a/b.py::C::test` it runs that test again."""
     module = name if class_ in _NO_CLASS else class_
     parts = module.split(".", DEPTH_MAX)
     for length in range(len(parts), 0, -1):
         file = "/".join(parts[:length]) + ".py"
-        if stands(relative(file, seen), seen):
+        if is_worktree_file(relative_to_worktree(file, seen), seen):
             inner = "".join(f"::{part}" for part in parts[length:])
             return file + inner + name.removeprefix(module)
     return name
@@ -169,16 +171,16 @@ class _Suite:
 
 
 @dataclass(slots=True)
-class Cases:
+class JUnitTarget:
     """The target of the parser: sees each tag once and remembers only what failed."""
 
     cases: int = 0
     passed: int = 0
     skipped: int = 0
     failures: int = 0
-    rooted: bool = False
+    has_junit_root: bool = False
     root: str = ""
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[OutputEntry] = field(default_factory=list)
     # Class and name of each test that passed, up to the bound.
     passing: list[tuple[str, str]] = field(default_factory=list)
     _path: list[str] = field(default_factory=list)
@@ -191,17 +193,17 @@ class Cases:
     _skipped: bool = False
 
     def doctype(self, *_: object) -> None:
-        raise Unreadable("has a document type, where entities could grow without end")
+        raise ReportUnreadable("has a document type, where entities could grow without end")
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         tag = tag.rpartition(":")[2]
         self.root = self.root or tag
-        self.rooted = self.rooted or tag in _SUITES or tag == "testcase"
+        self.has_junit_root = self.has_junit_root or tag in _SUITES or tag == "testcase"
         self._path.append(tag)
         if len(self._path) > DEPTH_MAX:
-            raise Unreadable(f"is nested deeper than {DEPTH_MAX} tags")
+            raise ReportUnreadable(f"is nested deeper than {DEPTH_MAX} tags")
         if tag in _SUITES:
-            declared = sum(number(attributes.get(k)) or 0 for k in ("failures", "errors"))
+            declared = sum(number_or_none(attributes.get(k)) or 0 for k in ("failures", "errors"))
             self._suites.append(_Suite(attributes.get("name", tag), declared, self.failures))
         elif tag == "testcase":
             self.cases += 1
@@ -226,7 +228,7 @@ class Cases:
             case = self._case or {}
             if self._fault is not None or _states(case) & _BAD:
                 load = self._fault == _NOT_LOADED
-                self._add(replace(_entry(case, *self._told()), load=load))
+                self._add(replace(_entry(case, *self._told()), is_load_error=load))
             elif self._skipped:
                 self.skipped += 1
             else:
@@ -235,18 +237,20 @@ class Cases:
         elif tag in _FAULTS and self._case is None and self._fault is not None:
             suite = self._suites[-1].name if self._suites else ""
             message, trace = self._told()
-            self._add(Entry(suite or "the report", message, trace=trace))
+            self._add(OutputEntry(suite or "the report", message, trace=trace))
             self._fault = None
         elif tag in _SUITES:
             self._account(self._suites.pop())
 
     def _told(self) -> tuple[str, str]:
         """The gist, and the trace that may tell the place."""
-        trace = plain("".join(self._words))
+        trace = strip_terminal_codes("".join(self._words))
         if self._fault == _NOT_LOADED or (self._fault or "").startswith(_ASIDE):
-            return _last_error(trace + plain(self._end)) or plain(self._fault or ""), trace
+            return _last_error(trace + strip_terminal_codes(self._end)) or strip_terminal_codes(
+                self._fault or ""
+            ), trace
         if self._fault and self._fault not in _NO_GIST:
-            return plain(self._fault), trace
+            return strip_terminal_codes(self._fault), trace
         name = f"::{self._case.get('name')}" if self._case else ""
         lines = (line for line in trace.splitlines() if _telling(line.strip(), name))
         return "\n".join(lines) or self._fault or "", trace
@@ -261,9 +265,9 @@ class Cases:
     def _account(self, suite: _Suite) -> None:
         """jest-junit counts a file that did not load and names no case for it."""
         if suite.declared and self.failures == suite.failures_before:
-            self._add(Entry(suite.name, f"counts {suite.declared} failures and names none"))
+            self._add(OutputEntry(suite.name, f"counts {suite.declared} failures and names none"))
 
-    def _add(self, entry: Entry) -> None:
+    def _add(self, entry: OutputEntry) -> None:
         self.failures += 1
         if len(self.entries) < ENTRIES_MAX:
             self.entries.append(entry)
@@ -285,14 +289,14 @@ def _telling(line: str, name: str) -> bool:
     return not line.startswith(_FRAMES) and not (name and line.endswith(name))
 
 
-def _entry(case: Mapping[str, str], message: str, trace: str) -> Entry:
+def _entry(case: Mapping[str, str], message: str, trace: str) -> OutputEntry:
     class_, name = case.get("classname", ""), case.get("name", "")
     parts = (name,) if class_ in _NO_CLASS or class_ == name else (class_, name)
-    return Entry(
+    return OutputEntry(
         "::".join(filter(None, parts)) or "a test without a name",
         message,
         case.get("file", ""),
-        number(case.get("line")),
+        number_or_none(case.get("line")),
         code=class_,
         trace=trace,
     )

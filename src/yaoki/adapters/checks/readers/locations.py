@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
-from yaoki.adapters.checks.readers.command_output import Seen
+from yaoki.adapters.checks.readers.command_output import CommandOutput
 
 PATH_CHARS_MAX = 300
 TRACE_CHARS_MAX = 4000
@@ -17,7 +17,7 @@ _FRAME = re.compile(r'File "([^"\n]{1,300})", line (\d{1,7})')
 _FOREIGN = ("node_modules/", "site-packages/", "/usr/lib/", "node:")
 
 
-def relative(path: str, seen: Seen) -> str:
+def relative_to_worktree(path: str, seen: CommandOutput) -> str:
     """The path from the top of the worktree; what lies outside stays as it was told."""
     path = path.strip()
     if path.startswith("file://"):
@@ -29,7 +29,7 @@ def relative(path: str, seen: Seen) -> str:
     return whole[len(top) + 1 :] if whole.startswith(top + os.sep) else path
 
 
-def stands(path: str, seen: Seen) -> bool:
+def is_worktree_file(path: str, seen: CommandOutput) -> bool:
     """Is this a file of the worktree?"""
     outside = path.startswith(("/", "..")) or seen.worktree == Path()
     if not path or outside or len(path) > PATH_CHARS_MAX:
@@ -40,11 +40,11 @@ def stands(path: str, seen: Seen) -> bool:
         return False
 
 
-def place_in(trace: str, seen: Seen) -> tuple[str, int | None]:
+def find_location(trace: str, seen: CommandOutput) -> tuple[str, int | None]:
     """The first place of a trace that is a file of the worktree and not of a library."""
     for path, line in _places(trace[:TRACE_CHARS_MAX]):
-        here = relative(path, seen)
-        if not any(mark in here for mark in _FOREIGN) and stands(here, seen):
+        here = relative_to_worktree(path, seen)
+        if not any(mark in here for mark in _FOREIGN) and is_worktree_file(here, seen):
             return here, line
     return "", None
 
@@ -56,7 +56,7 @@ def _places(trace: str) -> Iterator[tuple[str, int]]:
     yield from ((hit[1], int(hit[2])) for hit in _PLACE.finditer(trace))
 
 
-def frame(token: str) -> tuple[str, int | None]:
+def parse_frame(token: str) -> tuple[str, int | None]:
     """`path:line:column`, in brackets or not, as one word of a stack frame."""
     path, _, rest = token.strip("()").rpartition(":")
     path, _, line = path.rpartition(":")

@@ -6,8 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from yaoki.adapters.checks.readers.command_output import Output
-from yaoki.adapters.checks.readers.entries import TEST, Entry, Parsed, parsed
+from yaoki.adapters.checks.readers.command_output import OutputLines
+from yaoki.adapters.checks.readers.entries import (
+    TEST_FAILED,
+    OutputEntry,
+    ParsedOutput,
+    collect_entries,
+)
 
 _ASIDE = re.compile(r"ERROR (?:at \w{1,20} of|collecting) ")
 _PLACE = re.compile(r"([^\s:][^:]{0,300}\.\w{1,8}):(\d{1,7}): ")
@@ -15,23 +20,23 @@ _UNITTEST = re.compile(r"(?:FAIL|ERROR): (\w{1,200}) \(([\w.]{1,400})\)")
 _RULES = ("=" * 70, "-" * 70)
 
 
-def pytest_text(output: Output) -> Parsed | None:
+def pytest_text(output: OutputLines) -> ParsedOutput | None:
     """The short summary, made whole from the sections above it; those alone when it is off."""
     sections = {entry.name: entry for entry in _sections(output.lines)}
     summary = list(_summary(output.lines))
     if not summary:
-        return parsed(TEST, sections.values())
-    return parsed(TEST, (_joined(entry, sections) for entry in summary))
+        return collect_entries(TEST_FAILED, sections.values())
+    return collect_entries(TEST_FAILED, (_joined(entry, sections) for entry in summary))
 
 
-def _summary(lines: Iterable[str]) -> Iterator[Entry]:
+def _summary(lines: Iterable[str]) -> Iterator[OutputEntry]:
     """`FAILED path::test - message`; the message may be missing."""
     for line in lines:
         if line.startswith(("FAILED ", "ERROR ")):
             name, message = _split(line.partition(" ")[2])
             file = name.partition("::")[0]
             if "::" in name or name.endswith(".py"):
-                yield Entry(name, message, file)
+                yield OutputEntry(name, message, file)
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -46,15 +51,15 @@ def _split(text: str) -> tuple[str, str]:
     return text.strip(), ""
 
 
-def _sections(lines: Iterable[str]) -> Iterator[Entry]:
+def _sections(lines: Iterable[str]) -> Iterator[OutputEntry]:
     """Each failure has a title in underscores, `E` lines, and a place."""
-    current: Entry | None = None
+    current: OutputEntry | None = None
     for line in lines:
         title = _title(line)
         if title or line.startswith("======"):
             if current is not None and current.message:
                 yield current
-            current = Entry(title) if title else None
+            current = OutputEntry(title) if title else None
         elif current is not None:
             current = _grown(current, line)
 
@@ -67,7 +72,7 @@ def _title(line: str) -> str:
     return _ASIDE.sub("", words.strip(), count=1) if words[:1] == words[-1:] == " " else ""
 
 
-def _grown(entry: Entry, line: str) -> Entry:
+def _grown(entry: OutputEntry, line: str) -> OutputEntry:
     if line.startswith("E  ") and entry.message.count("\n") < 3:
         return replace(entry, message=f"{entry.message}\n{line[1:].strip()}".lstrip())
     place = _PLACE.match(line)
@@ -75,7 +80,7 @@ def _grown(entry: Entry, line: str) -> Entry:
     return replace(entry, file=place[1], line=int(place[2])) if place else entry
 
 
-def _joined(entry: Entry, sections: dict[str, Entry]) -> Entry:
+def _joined(entry: OutputEntry, sections: dict[str, OutputEntry]) -> OutputEntry:
     file, _, path = entry.name.partition("::")
     section = sections.get(path.replace("::", ".") or file)
     if section is None:
@@ -86,12 +91,12 @@ def _joined(entry: Entry, sections: dict[str, Entry]) -> Entry:
     return replace(entry, message=message or section.message, line=line)
 
 
-def unittest_text(output: Output) -> Parsed | None:
+def unittest_text(output: OutputLines) -> ParsedOutput | None:
     """`FAIL: test_x (module.Class.test_x)`, a traceback, and the next ruled line."""
-    return parsed(TEST, _unittest(output.lines))
+    return collect_entries(TEST_FAILED, _unittest(output.lines))
 
 
-def _unittest(lines: Iterable[str]) -> Iterator[Entry]:
+def _unittest(lines: Iterable[str]) -> Iterator[OutputEntry]:
     name, trace = "", list[str]()
     for line in (*lines, _RULES[0]):
         if hit := _UNITTEST.match(line):
@@ -99,7 +104,7 @@ def _unittest(lines: Iterable[str]) -> Iterator[Entry]:
         elif line not in _RULES:
             trace.append(line)
         elif name and any(part.strip() for part in trace):
-            yield Entry(name, _exception(trace), trace="\n".join(trace))
+            yield OutputEntry(name, _exception(trace), trace="\n".join(trace))
             name = ""
         if hit or line in _RULES:
             trace = []

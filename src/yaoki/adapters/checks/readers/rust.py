@@ -6,8 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
-from yaoki.adapters.checks.readers.command_output import Output
-from yaoki.adapters.checks.readers.entries import TEST, Entry, Parsed, parsed
+from yaoki.adapters.checks.readers.command_output import OutputLines
+from yaoki.adapters.checks.readers.entries import (
+    TEST_FAILED,
+    OutputEntry,
+    ParsedOutput,
+    collect_entries,
+)
 
 SECTION_LINES_MAX = 60
 
@@ -18,11 +23,11 @@ _PANIC_OLD = re.compile(r"thread '[^']{0,400}' panicked at '(.{0,600})', ([^:]{1
 _END = ("stack backtrace:", "note: run with", "note: Some details")
 
 
-def cargo_text(output: Output) -> Parsed | None:
+def cargo_text(output: OutputLines) -> ParsedOutput | None:
     """`test name ... FAILED` names it; the section below tells why and where."""
-    sections = {name: _entry(name, lines) for name, lines in _sections(output.out)}
-    names = dict.fromkeys((*_names(output.out), *sections))
-    return parsed(TEST, [sections.get(name, Entry(name)) for name in names])
+    sections = {name: _entry(name, lines) for name, lines in _sections(output.stdout_lines)}
+    names = dict.fromkeys((*_names(output.stdout_lines), *sections))
+    return collect_entries(TEST_FAILED, [sections.get(name, OutputEntry(name)) for name in names])
 
 
 def _names(lines: Iterable[str]) -> Iterator[str]:
@@ -43,14 +48,14 @@ def _sections(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
             body.append(line)
 
 
-def _entry(name: str, lines: list[str]) -> Entry:
+def _entry(name: str, lines: list[str]) -> OutputEntry:
     """The words below the panic; without one the section's own words."""
     for at, line in enumerate(lines):
         if hit := _PANIC.match(line):
-            return Entry(name, _words(lines[at + 1 :]), hit[1], int(hit[2]))
+            return OutputEntry(name, _words(lines[at + 1 :]), hit[1], int(hit[2]))
         if hit := _PANIC_OLD.match(line):
-            return Entry(name, hit[1], hit[2], int(hit[3]))
-    return Entry(name, _words(lines))
+            return OutputEntry(name, hit[1], hit[2], int(hit[3]))
+    return OutputEntry(name, _words(lines))
 
 
 def _words(lines: list[str]) -> str:

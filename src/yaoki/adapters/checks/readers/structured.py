@@ -8,31 +8,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from yaoki.adapters.checks.readers.command_output import Output
+from yaoki.adapters.checks.readers.command_output import OutputLines
 from yaoki.adapters.checks.readers.entries import (
-    LINT,
-    TYPE,
-    Entry,
-    Parsed,
-    Reader,
-    number,
-    parsed,
-    rows,
-    table,
-    text,
+    LINT_ERROR,
+    TYPE_ERROR,
+    OutputEntry,
+    OutputReader,
+    ParsedOutput,
+    collect_entries,
+    number_or_none,
+    table_or_empty,
+    tables_in,
+    text_or_empty,
 )
 
 
-def _all(pattern: str, entries: Iterable[Entry]) -> Parsed:
-    return parsed(pattern, entries) or Parsed(pattern)
+def _all(pattern: str, entries: Iterable[OutputEntry]) -> ParsedOutput:
+    return collect_entries(pattern, entries) or ParsedOutput(pattern)
 
 
-def sarif(output: Output) -> Parsed | None:
-    document = table(output.document)
+def sarif(output: OutputLines) -> ParsedOutput | None:
+    document = table_or_empty(output.json_document)
     if not isinstance(document.get("runs"), list) or "version" not in document:
         return None
-    results = [row for run in rows(document["runs"]) for row in rows(run.get("results"))]
-    return _all(LINT, (_sarif_entry(row) for row in results if not _harmless(row)))
+    results = [row for run in tables_in(document["runs"]) for row in tables_in(run.get("results"))]
+    return _all(LINT_ERROR, (_sarif_entry(row) for row in results if not _harmless(row)))
 
 
 def _harmless(row: dict[str, Any]) -> bool:
@@ -40,115 +40,120 @@ def _harmless(row: dict[str, Any]) -> bool:
     return kind not in ("fail", "open", "review") or bool(row.get("suppressions"))
 
 
-def _sarif_entry(row: dict[str, Any]) -> Entry:
-    place = table(next(iter(rows(row.get("locations"))), {}).get("physicalLocation"))
-    region = table(place.get("region"))
-    return Entry(
-        message=text(table(row.get("message")).get("text")),
-        file=text(table(place.get("artifactLocation")).get("uri")),
-        line=number(region.get("startLine")),
-        column=number(region.get("startColumn")),
-        code=text(row.get("ruleId")) or text(table(row.get("rule")).get("id")),
-        warning=row.get("level", "warning") != "error",
+def _sarif_entry(row: dict[str, Any]) -> OutputEntry:
+    place = table_or_empty(next(iter(tables_in(row.get("locations"))), {}).get("physicalLocation"))
+    region = table_or_empty(place.get("region"))
+    return OutputEntry(
+        message=text_or_empty(table_or_empty(row.get("message")).get("text")),
+        file=text_or_empty(table_or_empty(place.get("artifactLocation")).get("uri")),
+        line=number_or_none(region.get("startLine")),
+        column=number_or_none(region.get("startColumn")),
+        code=text_or_empty(row.get("ruleId"))
+        or text_or_empty(table_or_empty(row.get("rule")).get("id")),
+        is_warning=row.get("level", "warning") != "error",
     )
 
 
-def ruff_json(output: Output) -> Parsed | None:
+def ruff_json(output: OutputLines) -> ParsedOutput | None:
     """`--output-format json`, and `json-lines`."""
-    found = rows(output.document) or list(output.records)
-    if not found and output.document != []:
+    found = tables_in(output.json_document) or list(output.json_records)
+    if not found and output.json_document != []:
         return None
     if not all("filename" in row and isinstance(row.get("location"), dict) for row in found):
         return None
-    return _all(LINT, (_ruff_entry(row) for row in found))
+    return _all(LINT_ERROR, (_ruff_entry(row) for row in found))
 
 
-def _ruff_entry(row: dict[str, Any]) -> Entry:
-    return Entry(
-        message=text(row.get("message")),
-        file=text(row.get("filename")),
-        line=number(row["location"].get("row")),
-        column=number(row["location"].get("column")),
-        code=text(row.get("code")) or text(row.get("name")),
+def _ruff_entry(row: dict[str, Any]) -> OutputEntry:
+    return OutputEntry(
+        message=text_or_empty(row.get("message")),
+        file=text_or_empty(row.get("filename")),
+        line=number_or_none(row["location"].get("row")),
+        column=number_or_none(row["location"].get("column")),
+        code=text_or_empty(row.get("code")) or text_or_empty(row.get("name")),
     )
 
 
-def eslint_json(output: Output) -> Parsed | None:
-    files = rows(output.document)
+def eslint_json(output: OutputLines) -> ParsedOutput | None:
+    files = tables_in(output.json_document)
     if not files or not all("filePath" in row and "messages" in row for row in files):
         return None
-    return _all(LINT, (_eslint_entry(f, m) for f in files for m in rows(f["messages"])))
+    return _all(LINT_ERROR, (_eslint_entry(f, m) for f in files for m in tables_in(f["messages"])))
 
 
-def _eslint_entry(file: dict[str, Any], row: dict[str, Any]) -> Entry:
-    return Entry(
-        message=text(row.get("message")),
-        file=text(file["filePath"]),
-        line=number(row.get("line")),
-        column=number(row.get("column")),
-        code=text(row.get("ruleId")),
-        warning=row.get("severity") == 1,
+def _eslint_entry(file: dict[str, Any], row: dict[str, Any]) -> OutputEntry:
+    return OutputEntry(
+        message=text_or_empty(row.get("message")),
+        file=text_or_empty(file["filePath"]),
+        line=number_or_none(row.get("line")),
+        column=number_or_none(row.get("column")),
+        code=text_or_empty(row.get("ruleId")),
+        is_warning=row.get("severity") == 1,
     )
 
 
-def pyright_json(output: Output) -> Parsed | None:
-    document = table(output.document)
+def pyright_json(output: OutputLines) -> ParsedOutput | None:
+    document = table_or_empty(output.json_document)
     if not isinstance(document.get("generalDiagnostics"), list):
         return None
-    return _all(TYPE, (_pyright_entry(row) for row in rows(document["generalDiagnostics"])))
+    return _all(
+        TYPE_ERROR, (_pyright_entry(row) for row in tables_in(document["generalDiagnostics"]))
+    )
 
 
-def _pyright_entry(row: dict[str, Any]) -> Entry:
+def _pyright_entry(row: dict[str, Any]) -> OutputEntry:
     """Its positions count from nought, people and editors count from one."""
-    start = table(table(row.get("range")).get("start"))
-    return Entry(
-        message=text(row.get("message")),
-        file=text(row.get("file")),
+    start = table_or_empty(table_or_empty(row.get("range")).get("start"))
+    return OutputEntry(
+        message=text_or_empty(row.get("message")),
+        file=text_or_empty(row.get("file")),
         line=_from_nought(start.get("line")),
         column=_from_nought(start.get("character")),
-        code=text(row.get("rule")),
-        warning=row.get("severity") != "error",
+        code=text_or_empty(row.get("rule")),
+        is_warning=row.get("severity") != "error",
     )
 
 
 def _from_nought(value: object) -> int | None:
-    found = number(value)
+    found = number_or_none(value)
     return None if found is None else found + 1
 
 
-def mypy_json(output: Output) -> Parsed | None:
-    found = [row for row in output.records if "severity" in row and "file" in row]
-    return parsed(TYPE, (_mypy_entry(row) for row in found if row["severity"] != "note"))
-
-
-def _mypy_entry(row: dict[str, Any]) -> Entry:
-    return Entry(
-        message=text(row.get("message")),
-        file=text(row["file"]),
-        line=number(row.get("line")),
-        column=_from_nought(row.get("column")),
-        code=text(row.get("code")),
-        warning=row["severity"] == "warning",
+def mypy_json(output: OutputLines) -> ParsedOutput | None:
+    found = [row for row in output.json_records if "severity" in row and "file" in row]
+    return collect_entries(
+        TYPE_ERROR, (_mypy_entry(row) for row in found if row["severity"] != "note")
     )
 
 
-def deno_lint_json(output: Output) -> Parsed | None:
-    document = table(output.document)
+def _mypy_entry(row: dict[str, Any]) -> OutputEntry:
+    return OutputEntry(
+        message=text_or_empty(row.get("message")),
+        file=text_or_empty(row["file"]),
+        line=number_or_none(row.get("line")),
+        column=_from_nought(row.get("column")),
+        code=text_or_empty(row.get("code")),
+        is_warning=row["severity"] == "warning",
+    )
+
+
+def deno_lint_json(output: OutputLines) -> ParsedOutput | None:
+    document = table_or_empty(output.json_document)
     if not isinstance(document.get("diagnostics"), list) or "checked_files" not in document:
         return None
-    return _all(LINT, (_deno_entry(row) for row in rows(document["diagnostics"])))
+    return _all(LINT_ERROR, (_deno_entry(row) for row in tables_in(document["diagnostics"])))
 
 
-def _deno_entry(row: dict[str, Any]) -> Entry:
-    start = table(table(row.get("range")).get("start"))
-    return Entry(
-        message=text(row.get("message")),
-        file=text(row.get("filename")),
-        line=number(start.get("line")),
+def _deno_entry(row: dict[str, Any]) -> OutputEntry:
+    start = table_or_empty(table_or_empty(row.get("range")).get("start"))
+    return OutputEntry(
+        message=text_or_empty(row.get("message")),
+        file=text_or_empty(row.get("filename")),
+        line=number_or_none(start.get("line")),
         column=_from_nought(start.get("col")),
-        code=text(row.get("code")),
+        code=text_or_empty(row.get("code")),
     )
 
 
 # A document that fits none of these says nothing; the first that fits has the say.
-DOCUMENTS: tuple[Reader, ...] = (sarif, pyright_json, deno_lint_json, eslint_json, ruff_json)
+DOCUMENTS: tuple[OutputReader, ...] = (sarif, pyright_json, deno_lint_json, eslint_json, ruff_json)

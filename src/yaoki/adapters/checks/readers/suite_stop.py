@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from yaoki.adapters.checks.readers.command_output import Seen
+from yaoki.adapters.checks.readers.command_output import CommandOutput
 
 MODULES_MAX = 20
 TEXT_BYTES_MAX = 1 << 20
@@ -111,39 +111,39 @@ _MANIFESTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingPackage:
     """Something that is not installed, and the command that installs it."""
 
     name: str
-    command: str
+    install_command: str
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class SuiteStop:
     """`load`: a line that says so.  `early`: where it stopped though more was to be run."""
 
-    load: str = ""
-    early: str = ""
-    missing: tuple[Missing, ...] = ()
+    load_error: str = ""
+    early_stop: str = ""
+    missing_packages: tuple[MissingPackage, ...] = ()
 
 
-def stop_of(lines: Iterable[str], seen: Seen, load: str = "") -> Stop:
+def find_suite_stop(lines: Iterable[str], seen: CommandOutput, load: str = "") -> SuiteStop:
     """What the lines say; `load` is what a report or an exit code said already."""
     lines = tuple(lines)
     found = load or next((line for line in lines if _is_load(line)), "")
     hits = (hit for line in lines for shape in _EARLY if (hit := shape.match(line)))
     early = next((hit[1] or hit[0].strip("! ") for hit in hits), "")
-    missing = missing_in(lines, seen)
-    return Stop(found or (missing[0].name if missing else ""), early, missing)
+    missing = find_missing_packages(lines, seen)
+    return SuiteStop(found or (missing[0].name if missing else ""), early, missing)
 
 
 def _is_load(line: str) -> bool:
     return any(shape.match(line) for shape in _LOAD)
 
 
-def missing_in(lines: Iterable[str], seen: Seen) -> tuple[Missing, ...]:
+def find_missing_packages(lines: Iterable[str], seen: CommandOutput) -> tuple[MissingPackage, ...]:
     """What is not installed, each once; a module of the project itself is not among them."""
-    found: dict[str, Missing] = {}
+    found: dict[str, MissingPackage] = {}
     for line in lines:
         one = _missing(line)
         if one is not None and len(found) < MODULES_MAX and not _own(one.name, seen.worktree):
@@ -151,10 +151,10 @@ def missing_in(lines: Iterable[str], seen: Seen) -> tuple[Missing, ...]:
     return tuple(found.values())
 
 
-def _missing(line: str) -> Missing | None:
+def _missing(line: str) -> MissingPackage | None:
     if hit := _PYTHON.match(line):
         top = hit[1].partition(".")[0]
-        return Missing(top, f"python -m pip install {_PACKAGES.get(top, top)}")
+        return MissingPackage(top, f"python -m pip install {_PACKAGES.get(top, top)}")
     if hit := _FIXTURE.match(line):
         return _plugin(_FIXTURES.get(hit[1]))
     if hit := _OPTION.match(line):
@@ -162,18 +162,18 @@ def _missing(line: str) -> Missing | None:
     if hit := _NODE.match(line):
         parts = hit[1].split("/")
         name = "/".join(parts[: 2 if hit[1].startswith("@") else 1])
-        return None if name.startswith("node:") else Missing(name, f"npm install {name}")
+        return None if name.startswith("node:") else MissingPackage(name, f"npm install {name}")
     if hit := _GO.match(line):
-        return Missing(hit[1], f"go get {hit[1]}")
+        return MissingPackage(hit[1], f"go get {hit[1]}")
     if hit := _CARGO.match(line):
-        return Missing(hit[1], f"cargo add {hit[1]}")
+        return MissingPackage(hit[1], f"cargo add {hit[1]}")
     if hit := _RUBY.match(line):
-        return Missing(hit[1], "bundle install")
+        return MissingPackage(hit[1], "bundle install")
     return None
 
 
-def _plugin(package: str | None) -> Missing | None:
-    return Missing(package, f"python -m pip install {package}") if package else None
+def _plugin(package: str | None) -> MissingPackage | None:
+    return MissingPackage(package, f"python -m pip install {package}") if package else None
 
 
 def _own(name: str, worktree: Path) -> bool:
@@ -184,7 +184,7 @@ def _own(name: str, worktree: Path) -> bool:
     return any((at / name).is_dir() or (at / f"{name}.py").is_file() for at in places)
 
 
-def declared(missing: Sequence[Missing], worktree: Path) -> tuple[str, ...]:
+def list_declared_packages(missing: Sequence[MissingPackage], worktree: Path) -> tuple[str, ...]:
     """Those that the project names as its dependencies; any other the task may be to make."""
     if not missing or worktree == Path():
         return ()
@@ -193,8 +193,8 @@ def declared(missing: Sequence[Missing], worktree: Path) -> tuple[str, ...]:
     return tuple(one.name for one in missing if _names(text, one))
 
 
-def _names(text: str, one: Missing) -> bool:
-    wanted = {one.name.lower(), one.command.rpartition(" ")[2].lower()}
+def _names(text: str, one: MissingPackage) -> bool:
+    wanted = {one.name.lower(), one.install_command.rpartition(" ")[2].lower()}
     shapes = (re.escape(name).replace("_", "[-_]").replace(r"\-", "[-_]") for name in wanted)
     return any(re.search(rf"(?<![\w-]){shape}(?![\w-])", text) for shape in shapes)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from yaoki.adapters.checks.readers.command_output import Output
+from yaoki.adapters.checks.readers.command_output import OutputLines
 
 NAMES_MAX = 20_000
 NAMES_CHARS_MAX = 1 << 20
@@ -14,13 +14,13 @@ _AMOUNT = re.compile(r"(\d{1,9}) ([a-z]{1,20})")
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class SuiteTally:
     """Tests by how they ended; `names` are those that passed, all of them or none."""
 
     passed: int = 0
     failed: int = 0
     skipped: int = 0
-    names: tuple[str, ...] = ()
+    passed_names: tuple[str, ...] = ()
 
     @property
     def total(self) -> int:
@@ -28,33 +28,33 @@ class Tally:
 
 
 # None: this runner printed no summary.
-Count = Callable[[Output], Tally | None]
+TallyReader = Callable[[OutputLines], SuiteTally | None]
 
 
-def added(parts: Sequence[Tally], names: Iterable[str] = ()) -> Tally | None:
+def add_tallies(parts: Sequence[SuiteTally], names: Iterable[str] = ()) -> SuiteTally | None:
     """Several summaries in one output, as of a workspace or a makefile, are one run."""
     if not parts:
         return None
     passed = sum(part.passed for part in parts)
-    held = [*names] or [name for part in parts for name in part.names]
+    held = [*names] or [name for part in parts for name in part.passed_names]
     failed, skipped = (sum(getattr(part, end) for part in parts) for end in ("failed", "skipped"))
-    return Tally(passed, failed, skipped, whole_names(held, passed))
+    return SuiteTally(passed, failed, skipped, names_if_complete(held, passed))
 
 
-def whole_names(names: Sequence[str], passed: int) -> tuple[str, ...]:
+def names_if_complete(names: Sequence[str], passed: int) -> tuple[str, ...]:
     """One for each passed test; none where some are missing or they are too many to keep."""
     whole = len(names) == passed <= NAMES_MAX
     return tuple(names) if whole and sum(map(len, names)) <= NAMES_CHARS_MAX else ()
 
 
-def matches(output: Output, shape: re.Pattern[str]) -> Iterator[re.Match[str]]:
+def match_lines(output: OutputLines, shape: re.Pattern[str]) -> Iterator[re.Match[str]]:
     return (hit for line in output.lines if (hit := shape.match(line)))
 
 
-def worded(text: str, names: Mapping[str, str]) -> Tally:
+def parse_worded_summary(text: str, names: Mapping[str, str]) -> SuiteTally:
     """`3 passed, 1 failed`: numbers before the words that a runner has for each end."""
     sums = {"passed": 0, "failed": 0, "skipped": 0}
     for number, word in _AMOUNT.findall(text):
         if word in names:
             sums[names[word]] += int(number)
-    return Tally(sums["passed"], sums["failed"], sums["skipped"])
+    return SuiteTally(sums["passed"], sums["failed"], sums["skipped"])

@@ -6,8 +6,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from yaoki.adapters.checks.readers.command_output import Output, parse
-from yaoki.adapters.checks.readers.entries import TEST, Entry, Parsed, number, parsed, table, text
+from yaoki.adapters.checks.readers.command_output import OutputLines, parse_json_value
+from yaoki.adapters.checks.readers.entries import (
+    TEST_FAILED,
+    OutputEntry,
+    ParsedOutput,
+    collect_entries,
+    number_or_none,
+    table_or_empty,
+    text_or_empty,
+)
 
 DEPTH_MAX = 40
 BLOCK_LINES_MAX = 60
@@ -18,16 +26,16 @@ _BLOCK_MARKS = ("|-", "|", ">-", ">")
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class TapPoint:
     """One line `ok` or `not ok`; a `group` only sums up the points below it."""
 
     name: str
     passed: bool
     skipped: bool
-    group: bool
+    is_group: bool
 
 
-def points(lines: Iterable[str]) -> Iterator[Point]:
+def parse_tap_points(lines: Iterable[str]) -> Iterator[TapPoint]:
     """Every point with the path of its groups; what a directive excuses has not passed."""
     groups: dict[int, str] = {}
     above: list[int] = []
@@ -42,23 +50,25 @@ def points(lines: Iterable[str]) -> Iterator[Point]:
         above = [*(level for level in above if level <= depth), depth][-DEPTH_MAX:]
         name = " > ".join((*(groups[d] for d in range(depth) if d in groups), point[1]))
         excused = bool(_DIRECTIVE.search(f" {point[1]}"))
-        yield Point(name, words.startswith("ok") and not excused, excused, group)
+        yield TapPoint(name, words.startswith("ok") and not excused, excused, group)
 
 
-def tap(output: Output) -> Parsed | None:
+def tap(output: OutputLines) -> ParsedOutput | None:
     """Only the innermost failure counts: a group fails because one of its points did."""
-    if not any(line.startswith(_FIRST) for line in output.out):
+    if not any(line.startswith(_FIRST) for line in output.stdout_lines):
         return None
-    return parsed(TEST, (*_failures(output.out), *_bails(output.out)))
+    return collect_entries(
+        TEST_FAILED, (*_failures(output.stdout_lines), *_bails(output.stdout_lines))
+    )
 
 
-def _bails(lines: Iterable[str]) -> Iterator[Entry]:
+def _bails(lines: Iterable[str]) -> Iterator[OutputEntry]:
     for line in lines:
         if line.startswith("Bail out!"):
-            yield Entry("Bail out!", line[9:].strip())
+            yield OutputEntry("Bail out!", line[9:].strip())
 
 
-def _failures(lines: Sequence[str]) -> Iterator[Entry]:
+def _failures(lines: Sequence[str]) -> Iterator[OutputEntry]:
     groups: dict[int, str] = {}
     failed_below: set[int] = set()
     for at, line in enumerate(lines):
@@ -93,7 +103,7 @@ def _point(words: str) -> tuple[bool, str] | None:
     return failed and not _DIRECTIVE.search(f" {name}"), name.strip() or f"test {rest}"
 
 
-def _entry(name: str, below: Sequence[str]) -> Entry:
+def _entry(name: str, below: Sequence[str]) -> OutputEntry:
     """What the lines below tell until the next point: a YAML block, JSON, or comments."""
     block: list[str] = []
     for line in below:
@@ -102,21 +112,21 @@ def _entry(name: str, below: Sequence[str]) -> Entry:
             break
         block.append(words)
     if block[1:2] and block[1].startswith("{"):
-        return _from_json(name, table(parse(block[1])))
+        return _from_json(name, table_or_empty(parse_json_value(block[1])))
     if block[:1] == ["---"]:
         return _from_yaml(name, block[1:])
     comments = [words[2:] for words in block if words.startswith("# ")]
-    return Entry(name, "\n".join(comments))
+    return OutputEntry(name, "\n".join(comments))
 
 
-def _from_json(name: str, block: dict[str, object]) -> Entry:
+def _from_json(name: str, block: dict[str, object]) -> OutputEntry:
     """deno writes its block as one line of JSON."""
-    at = table(block.get("at"))
-    said = text(block.get("message")).partition("\n")[0]
-    return Entry(name, said, text(at.get("file")), number(at.get("line")))
+    at = table_or_empty(block.get("at"))
+    said = text_or_empty(block.get("message")).partition("\n")[0]
+    return OutputEntry(name, said, text_or_empty(at.get("file")), number_or_none(at.get("line")))
 
 
-def _from_yaml(name: str, block: Sequence[str]) -> Entry:
+def _from_yaml(name: str, block: Sequence[str]) -> OutputEntry:
     """`error:` or `message:`, and `location:`; enough of YAML for these and no more."""
     said: list[str] = []
     file, line, inside = "", None, False
@@ -131,12 +141,12 @@ def _from_yaml(name: str, block: Sequence[str]) -> Entry:
             inside = False
         elif inside:
             said.append(words)
-    return Entry(name, "\n".join(said), file, line)
+    return OutputEntry(name, "\n".join(said), file, line)
 
 
 def _place(value: str) -> tuple[str, int | None]:
     """`file:line` or `file:line:column`."""
     parts = value.rsplit(":", 2)
-    if len(parts) == 3 and number(parts[1]) is not None:
-        return parts[0], number(parts[1])
-    return value.rpartition(":")[0], number(value.rpartition(":")[2])
+    if len(parts) == 3 and number_or_none(parts[1]) is not None:
+        return parts[0], number_or_none(parts[1])
+    return value.rpartition(":")[0], number_or_none(value.rpartition(":")[2])

@@ -19,10 +19,10 @@ def stand_in_for_packages() -> None:
 if __name__ == "__main__":
     stand_in_for_packages()
     if len(sys.argv) > 1:
-        from yaoki.adapters.processes.shim.main import leave, main
+        from yaoki.adapters.processes.shim.main import exit_now, main
 
         main(sys.argv[1])
-        leave()
+        exit_now()
     else:
         from yaoki.adapters.processes.shim.fork_server import serve
 

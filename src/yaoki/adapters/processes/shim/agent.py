@@ -13,40 +13,40 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 # Named as a service manager names it: a check must not be able to tell who started it.
-MARK = "INVOCATION_ID"
+MARK_VARIABLE = "INVOCATION_ID"
 
 
-class Agent:
+class AgentProcess:
     """The child in its own session, and whatever it leaves to us."""
 
     def __init__(self, launch: dict[str, Any], mark: str) -> None:
-        self.started = time.monotonic()
-        self.status: int | None = None
-        self.group = 0
-        self.start_errno, self.start_error, self.not_entered = 0, "", False
+        self.started_s = time.monotonic()
+        self.wait_status: int | None = None
+        self.process_group = 0
+        self.start_errno, self.start_error, self.cwd_not_entered = 0, "", False
         self._out = os.open("out.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._err = os.open("err.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        self._launch = {**launch, "env": {**launch["env"], MARK: mark}}
+        self._launch = {**launch, "env": {**launch["env"], MARK_VARIABLE: mark}}
 
     def start(self, stdin: int) -> None:
         """Fork and exec.  The pipe closes on exec; what comes through it is why that failed."""
         reader, writer = os.pipe()
-        self.started = time.monotonic()
+        self.started_s = time.monotonic()
         try:
-            self.group = os.fork()
+            self.process_group = os.fork()
         except OSError as error:
             self.start_errno, self.start_error = error.errno or 0, f"cannot fork: {error.strerror}"
             return
-        if self.group == 0:
-            become(self._launch, (stdin, self._out, self._err), writer)
+        if self.process_group == 0:
+            exec_agent(self._launch, (stdin, self._out, self._err), writer)
         os.close(writer)
         with open(reader, encoding="utf-8") as told:
             if why := told.read():
-                self.start_errno, self.start_error, self.not_entered = json.loads(why)
+                self.start_errno, self.start_error, self.cwd_not_entered = json.loads(why)
 
     @property
-    def running(self) -> bool:
-        return self.group != 0 and self.status is None
+    def is_running(self) -> bool:
+        return self.process_group != 0 and self.wait_status is None
 
     def output_bytes(self) -> int:
         return os.fstat(self._out).st_size + os.fstat(self._err).st_size
@@ -60,26 +60,26 @@ class Agent:
                 return False
             if pid == 0:
                 return True
-            if pid == self.group:
-                self.status = status
+            if pid == self.process_group:
+                self.wait_status = status
 
-    def facts(self, ended_by: str, left: list[int]) -> dict[str, Any]:
-        ended = self.status is not None and not self.start_error
-        code = os.waitstatus_to_exitcode(self.status or 0)
+    def exit_facts(self, ended_by: str, left: list[int]) -> dict[str, Any]:
+        ended = self.wait_status is not None and not self.start_error
+        code = os.waitstatus_to_exitcode(self.wait_status or 0)
         return {
             "code": code if ended and code >= 0 else None,
             "signal": -code if ended and code < 0 else None,
             "ended_by": ended_by,
-            "seconds": time.monotonic() - self.started,
+            "seconds": time.monotonic() - self.started_s,
             "output_bytes": self.output_bytes(),
             "start_error": self.start_error,
             "start_errno": self.start_errno,
-            "not_entered": self.not_entered,
+            "not_entered": self.cwd_not_entered,
             "left": left,
         }
 
 
-def become(launch: dict[str, Any], stdio: tuple[int, ...], writer: int) -> NoReturn:
+def exec_agent(launch: dict[str, Any], stdio: tuple[int, ...], writer: int) -> NoReturn:
     """In the forked child: turn into the agent, or say why not."""
     step, outside = f"cannot enter {launch['cwd']}", True
     why = (errno.EINVAL, step, outside)

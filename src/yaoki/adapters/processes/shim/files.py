@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def say(words: str) -> None:
+def log_line(words: str) -> None:
     """To shim.log, which lies on the same disk: when that is full, silence must do."""
     try:
         print(words, file=sys.stderr, flush=True)

@@ -14,15 +14,15 @@ import signal
 import sys
 import time
 
-from yaoki.adapters.processes.shim.main import leave, main
+from yaoki.adapters.processes.shim.main import exit_now, main
 from yaoki.adapters.processes.shim.process_table import (
     PROC,
     become_subreaper,
-    below,
-    proc_table,
-    stat_fields,
+    find_descendants,
+    read_proc_table,
+    read_stat_fields,
 )
-from yaoki.adapters.processes.shim.signals import POLL_S_MIN, send
+from yaoki.adapters.processes.shim.signals import POLL_S_MIN, send_signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _answer(asked: str | None, shims: dict[int, str]) -> str:
 
 def _beginning(pid: int) -> str:
     try:
-        return stat_fields(pid)[19]
+        return read_stat_fields(pid)[19]
     except (FileNotFoundError, ProcessLookupError):
         return ""
 
@@ -71,8 +71,8 @@ def _sweep(shims: dict[int, str]) -> int:
         if time.monotonic() > give_up:
             return len(orphans)
         # What is stopped starts no new processes.
-        send(orphans, signal.SIGSTOP)
-        send(_orphans(shims), signal.SIGKILL)
+        send_signal(orphans, signal.SIGSTOP)
+        send_signal(_orphans(shims), signal.SIGKILL)
         time.sleep(POLL_S_MIN)
     return 0
 
@@ -80,12 +80,12 @@ def _sweep(shims: dict[int, str]) -> int:
 def _orphans(shims: dict[int, str]) -> set[int]:
     if not PROC:
         return set()
-    table, own = proc_table(), os.getpid()
+    table, own = read_proc_table(), os.getpid()
     mine = [pid for pid, (parent, _) in table.items() if parent == own]
     for pid in [pid for pid, start in shims.items() if pid not in mine or _beginning(pid) != start]:
         del shims[pid]
     strange = {pid for pid in mine if pid not in shims}
-    return strange | {pid for orphan in strange for pid in below(orphan, table)}
+    return strange | {pid for orphan in strange for pid in find_descendants(orphan, table)}
 
 
 def _copied(folder: str) -> int:
@@ -111,4 +111,4 @@ def _carry(folder: str, log: int) -> NoReturn:
     except BaseException:  # noqa: BLE001 - told in shim.log, and this process ends
         sys.excepthook(*sys.exc_info())
     finally:  # whatever happened, a second stem must not go on from here
-        leave(code)
+        exit_now(code)

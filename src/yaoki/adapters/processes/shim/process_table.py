@@ -8,26 +8,26 @@ PROC = os.path.isdir("/proc/self")
 PR_SET_CHILD_SUBREAPER = 36
 
 
-def stat_fields(pid: int | str) -> list[str]:
+def read_stat_fields(pid: int | str) -> list[str]:
     """/proc/PID/stat from the state on: the name before it may hold blanks and brackets."""
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
         return file.read().rpartition(")")[2].split()
 
 
-def proc_table() -> dict[int, tuple[int, float]]:
+def read_proc_table() -> dict[int, tuple[int, float]]:
     """Parent and CPU seconds, with those of waited-for children, of every process."""
     table, tick = {}, os.sysconf("SC_CLK_TCK")
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
-                fields = stat_fields(name)
+                fields = read_stat_fields(name)
             except (FileNotFoundError, ProcessLookupError):
                 continue
             table[int(name)] = (int(fields[1]), sum(map(int, fields[11:15])) / tick)
     return table
 
 
-def ps_table() -> dict[int, tuple[int, float]]:
+def read_ps_table() -> dict[int, tuple[int, float]]:
     """The same from ps, itself left out; its times read [[days-]hours:]minutes:seconds."""
     import subprocess
 
@@ -44,12 +44,12 @@ def ps_table() -> dict[int, tuple[int, float]]:
     return table
 
 
-def tree() -> dict[int, float]:
+def read_process_tree() -> dict[int, float]:
     """Every process below this one, with its CPU seconds; as subreaper we lose none."""
-    return below(os.getpid(), proc_table() if PROC else ps_table())
+    return find_descendants(os.getpid(), read_proc_table() if PROC else read_ps_table())
 
 
-def below(top: int, table: dict[int, tuple[int, float]]) -> dict[int, float]:
+def find_descendants(top: int, table: dict[int, tuple[int, float]]) -> dict[int, float]:
     """Every process below that one, with its CPU seconds."""
     children: dict[int, list[int]] = {}
     for pid, (parent, _) in table.items():

@@ -7,41 +7,41 @@ import os
 import stat
 import time
 
-from yaoki.adapters.processes.shim.files import say
+from yaoki.adapters.processes.shim.files import log_line
 
 # What an agent or a check says, as others will read it; what is short comes first.
-SAID = (
+OUTPUT_FILES = (
     *("outbox/result.json", "outbox/answer.json", "err.log", "out.log", "report.xml"),
     *("outbox/trajectory.json", "outbox/aider.input", "outbox/aider.chat.md"),
     "outbox/vibe/export.json",
 )
 PIECE_BYTES = 1 << 20
-STARS_S_MAX = 20.0
+MASK_S_MAX = 20.0
 
 
-def star_all(secrets: list[str]) -> None:
+def mask_output_files(secrets: list[str]) -> None:
     """Nobody who comes later knows the values, so they go while somebody does.
 
     What fails here is told in shim.log; the exit must be recorded all the same.
     """
-    give_up = time.monotonic() + STARS_S_MAX
-    for name in SAID if secrets else ():
+    give_up = time.monotonic() + MASK_S_MAX
+    for name in OUTPUT_FILES if secrets else ():
         try:
-            star_file(name, [os.fsencode(secret) for secret in secrets], give_up)
+            mask_file(name, [os.fsencode(secret) for secret in secrets], give_up)
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:  # half a character cannot be said either
-            say(f"{name} may hold secrets: {error}")
+            log_line(f"{name} may hold secrets: {error}")
 
 
-def star_file(name: str, words: list[bytes], give_up: float) -> None:
+def mask_file(name: str, words: list[bytes], give_up: float) -> None:
     """Only a plain file below here: through a link the agent could have us write anywhere."""
     file = open_below(name)
     try:
         facts = os.fstat(file)
         if not stat.S_ISREG(facts.st_mode) or facts.st_nlink != 1:
-            return say(f"{name} may hold secrets: it is no plain file")
-        if star(file, words, give_up):
+            return log_line(f"{name} may hold secrets: it is no plain file")
+        if mask_descriptor(file, words, give_up):
             # The time tells which channel spoke last.
             os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
             os.fsync(file)
@@ -63,7 +63,7 @@ def open_below(name: str) -> int:
         os.close(at)
 
 
-def star(file: int, words: list[bytes], give_up: float) -> bool:
+def mask_descriptor(file: int, words: list[bytes], give_up: float) -> bool:
     """Write stars over every word, in place; the end of a piece is looked at with the next.
 
     `held` stays as it was said, for a word may begin inside another; `shown` has the stars.
@@ -74,7 +74,7 @@ def star(file: int, words: list[bytes], give_up: float) -> bool:
         if time.monotonic() > give_up:
             raise TimeoutError(errno.ETIMEDOUT, f"not looked at beyond byte {begin}")
         held, shown = held + piece, shown + piece
-        if star_words(held, shown, words):
+        if mask_words(held, shown, words):
             changed = True
             os.pwrite(file, shown, begin)
         begin += max(len(held) - overlap, 0)
@@ -82,7 +82,7 @@ def star(file: int, words: list[bytes], give_up: float) -> bool:
     return changed
 
 
-def star_words(held: bytes, shown: bytearray, words: list[bytes]) -> bool:
+def mask_words(held: bytes, shown: bytearray, words: list[bytes]) -> bool:
     found = False
     for word in words:
         at = held.find(word)

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 POLL_S_MIN, POLL_S_MAX = 0.05, 0.25
 
 
-class Bell:
+class SignalWaiter:
     """Sleeps until a signal rings or the time is over."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.stop_requested = False
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
@@ -31,14 +31,14 @@ class Bell:
         signal.signal(signal.SIGTERM, self._ring)
 
     def _ring(self, number: int, _: FrameType | None) -> None:
-        self.asked = self.asked or number == signal.SIGTERM
+        self.stop_requested = self.stop_requested or number == signal.SIGTERM
 
     def wait(self, seconds: float) -> None:
         if select.select([self._reader], [], [], max(seconds, 0.0))[0]:
             os.read(self._reader, 4096)
 
 
-def send(pids: Iterable[int], number: int) -> None:
+def send_signal(pids: Iterable[int], number: int) -> None:
     for pid in pids:
         try:
             os.kill(pid, number)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import time
 
-from yaoki.adapters.processes.shim.files import record, say
-from yaoki.adapters.processes.shim.process_table import tree
+from yaoki.adapters.processes.shim.files import log_line, record
+from yaoki.adapters.processes.shim.process_table import read_process_tree
 from yaoki.adapters.processes.shim.signals import POLL_S_MAX, POLL_S_MIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from yaoki.adapters.processes.shim.agent import Agent
-    from yaoki.adapters.processes.shim.signals import Bell
+    from yaoki.adapters.processes.shim.agent import AgentProcess
+    from yaoki.adapters.processes.shim.signals import SignalWaiter
 
 BEAT_S = 1.0
 # Reading the whole process table is the dearest thing done here.
@@ -24,10 +24,10 @@ AWAKE_S_MAX = 1.0
 WALK_S_MAX = 2.0
 
 
-class Watch:
+class AgentWatch:
     """Decides when the agent must be ended.  Zero for a limit means none."""
 
-    def __init__(self, launch: dict[str, Any], agent: Agent, bell: Bell) -> None:
+    def __init__(self, launch: dict[str, Any], agent: AgentProcess, bell: SignalWaiter) -> None:
         self._launch, self._agent, self._bell = launch, agent, bell
         self._looked = time.monotonic()
         self._awake = self._busy = self._renewed = 0.0
@@ -37,12 +37,12 @@ class Watch:
         self._cpu: dict[int, float] = {}
         self._lease = lease_stamp()
 
-    def until_ended(self) -> str:
+    def wait_until_ended(self) -> str:
         """Wait for the end of the agent; empty when it came by itself, else why it must end."""
         pause = POLL_S_MIN
         while True:
             self._agent.reap()
-            if not self._agent.running:
+            if not self._agent.is_running:
                 return ""
             if why := self._why():
                 return why
@@ -55,9 +55,9 @@ class Watch:
         self._tell_time()
         self._sample()
         limit = self._launch
-        if asked := asked_to_end(self._bell):
+        if asked := read_end_request(self._bell):
             return asked
-        if 0 < limit["deadline_s"] <= time.monotonic() - self._agent.started:
+        if 0 < limit["deadline_s"] <= time.monotonic() - self._agent.started_s:
             return "deadline"
         if 0 < limit["output_bytes_max"] < self._output:
             return "output"
@@ -81,7 +81,7 @@ class Watch:
         every = self._launch["hang_s"] / 10 or SAMPLE_S_MAX
         if self._awake - self._sampled >= min(max(every, SAMPLE_S_MIN), SAMPLE_S_MAX):
             self._sampled = self._awake
-            if (cpu := tree()) != self._cpu:
+            if (cpu := read_process_tree()) != self._cpu:
                 if self._cpu:  # the first look has nothing to compare with
                     self._mark_busy()
                 self._cpu = cpu
@@ -106,7 +106,7 @@ class Watch:
         self._beaten = self._awake
         beat = {
             "at": time.time(),
-            "seconds": time.monotonic() - self._agent.started,
+            "seconds": time.monotonic() - self._agent.started_s,
             "quiet_s": self._awake - self._busy,
             "cpu_s": sum(self._cpu.values()) + sum(os.times()[2:4]),
             "out_bytes": self._output,
@@ -114,7 +114,7 @@ class Watch:
         try:
             record("beat.json", beat, durable=False)
         except OSError as error:  # a full disk must not end the agent; the lock says it lives
-            say(f"beat.json: {error}")
+            log_line(f"beat.json: {error}")
 
 
 def lease_stamp() -> tuple[int, int]:
@@ -126,7 +126,7 @@ def lease_stamp() -> tuple[int, int]:
     return (facts.st_mtime_ns, facts.st_ino)
 
 
-def asked_to_end(bell: Bell) -> str:
+def read_end_request(bell: SignalWaiter) -> str:
     """Why somebody wants the end: the word in the file, or a bare SIGTERM.
 
     Whatever else stands under that name, the agent put it there: a pipe must not hold us up.
@@ -134,7 +134,7 @@ def asked_to_end(bell: Bell) -> str:
     try:
         file = os.open("end", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
-        return "stop" if bell.asked else ""
+        return "stop" if bell.stop_requested else ""
     except OSError:
         return "stop"
     try:

@@ -8,16 +8,16 @@ from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 from zlib import crc32
 
-from yaoki.adapters.store.tables.rows import dumps
+from yaoki.adapters.store.rows import dump_json
 
 COLUMNS = ("seq", "at_ms", "run_id", "task_id", "subtask", "attempt", "event", "data")
 # A line that could not be applied in a replay is kept under this name.
-UNAPPLIED = "LINE_NOT_REPLAYED"
+NOT_REPLAYED = "LINE_NOT_REPLAYED"
 _SUM = ',"sum":"'
 _END = len(_SUM) + 8 + len('"}')
 
 
-def encoded(rows: Iterable[Iterable[Any]]) -> bytes:
+def encode_lines(rows: Iterable[Iterable[Any]]) -> bytes:
     """Rows of the journal, in the order of `COLUMNS`; their data is JSON already."""
     return b"".join(_line(*row) for row in rows)
 
@@ -34,13 +34,13 @@ def _line(
     return b'%b%b%08x"}\n' % (body, _SUM.encode(), crc32(body))
 
 
-def decoded(line: bytes) -> dict[str, Any] | None:
+def decode_line(line: bytes) -> dict[str, Any] | None:
     """The columns of a line; nothing for one that is torn or damaged."""
     body, end = line[:-_END], line[-_END:]
     if end != b'%b%08x"}' % (_SUM.encode(), crc32(body)):
         return None
     try:
         found = json.loads(body + b"}")
-        return {**{name: found[name] for name in COLUMNS}, "data": dumps(found["data"])}
+        return {**{name: found[name] for name in COLUMNS}, "data": dump_json(found["data"])}
     except (ValueError, KeyError):
         return None

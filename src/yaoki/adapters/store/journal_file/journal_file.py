@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from yaoki.adapters.store.journal_file.checksummed_line import COLUMNS, decoded, encoded
+from yaoki.adapters.store.journal_file.checksummed_line import COLUMNS, decode_line, encode_lines
 from yaoki.adapters.system.files import write_atomically
 from yaoki.errors import Fault
 
@@ -26,7 +26,7 @@ HEADER = re.compile(rb'\{"seq":\d+,"at_ms":\d+,"run_id":"([^"]*)".*?,"event":"([
 AFTER = f"SELECT {', '.join(COLUMNS)} FROM journal WHERE seq > ? ORDER BY seq LIMIT {ROWS_AT_ONCE}"
 
 
-class Witness:
+class JournalFile:
     """Segments of lines in one folder.  Used only by whoever holds the writer lock."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Witness:
 
     # -------------------------------------------------------------- writing
 
-    def follow(self, link: sqlite3.Connection) -> None:
+    def append_committed(self, link: sqlite3.Connection) -> None:
         """Append what the database has committed and the file does not hold.
 
         Never an error: the commit stands, and the next one brings what is missing here.
@@ -54,7 +54,7 @@ class Witness:
         try:
             last = self._last_seen()
             while rows := link.execute(AFTER, (last,)).fetchall():
-                self._append(encoded(rows), last := rows[-1]["seq"])
+                self._append(encode_lines(rows), last := rows[-1]["seq"])
         except (OSError, sqlite3.Error) as error:
             self._seen = None
             self._say(f"the journal file {self.folder} could not be written: {error}")
@@ -69,7 +69,7 @@ class Witness:
         # Beside a full segment another process may have begun the next.
         if seen and seen[2] < self._segment_bytes and _look(seen[0]) == seen:
             return self._seq
-        return self.last()
+        return self.last_seq()
 
     def _append(self, data: bytes, seq: int) -> None:
         path = self._target()
@@ -87,7 +87,7 @@ class Witness:
         """The newest segment, or the next when that is full."""
         if self._seen and self._seen[2] < self._segment_bytes:
             return self._seen[0]
-        found = self.segments()
+        found = self.list_segments()
         if not found:
             self.folder.mkdir(parents=True, exist_ok=True)
             return self.folder / "0001.jsonl"
@@ -96,11 +96,11 @@ class Witness:
             return newest
         return self.folder / f"{_number(newest) + 1:04}.jsonl"
 
-    def compress(self) -> None:
+    def compress_old_segments(self) -> None:
         """All but the newest.  The plain one goes last, after the archive and its name are synced:
         a kill or a power loss leaves both, and that is fine.
         """
-        for plain in self.segments()[:-1]:
+        for plain in self.list_segments()[:-1]:
             if plain.suffix != ".jsonl":
                 continue
             try:
@@ -112,7 +112,7 @@ class Witness:
 
     # -------------------------------------------------------------- reading
 
-    def segments(self) -> list[Path]:
+    def list_segments(self) -> list[Path]:
         """Oldest first; one that stands plain and compressed counts once, plain."""
         found: dict[int, Path] = {}
         for path in (*self.folder.glob("*.jsonl.gz"), *self.folder.glob("*.jsonl")):
@@ -120,26 +120,26 @@ class Witness:
                 found[_number(path)] = path
         return [found[number] for number in sorted(found)]
 
-    def last(self) -> int:
+    def last_seq(self) -> int:
         """The number of the last line that stands whole in the file; 0 when there is none."""
         self._seen, self._seq = None, 0
-        for age, path in enumerate(reversed(self.segments())):
+        for age, path in enumerate(reversed(self.list_segments())):
             for line in _backwards(path):
-                if (found := decoded(line)) is not None:
+                if (found := decode_line(line)) is not None:
                     # Only the newest is written to, and only while it stands plain.
                     self._seen = None if age or path.suffix == ".gz" else _look(path)
                     self._seq = int(found["seq"])
                     return self._seq
         return 0
 
-    def lines(self) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    def read_lines(self) -> Iterator[tuple[str, dict[str, Any] | None]]:
         """All lines with their place (`0001.jsonl:17`); nothing where one is damaged."""
-        for path in self.segments():
+        for path in self.list_segments():
             for number, line in enumerate(_content(path).split(b"\n"), start=1):
                 if line:
-                    yield f"{path.name}:{number}", decoded(line)
+                    yield f"{path.name}:{number}", decode_line(line)
 
-    def lines_of(
+    def read_lines_of(
         self, run_id: str, events: Collection[str] = ()
     ) -> Iterator[tuple[str, dict[str, Any] | None]]:
         """The lines of one run, those of `events` alone where some are named, and damaged ones.
@@ -147,13 +147,13 @@ class Witness:
         A long journal is read quickly: what is not asked for is not decoded.
         """
         run, names = run_id.encode(), {name.encode() for name in events}
-        for path in self.segments():
+        for path in self.list_segments():
             for number, line in enumerate(_content(path).split(b"\n"), start=1):
                 header = HEADER.match(line)
                 if header and (header[1] != run or (names and header[2] not in names)):
                     continue
                 if line:
-                    yield f"{path.name}:{number}", decoded(line)
+                    yield f"{path.name}:{number}", decode_line(line)
 
 
 def _number(path: Path) -> int:

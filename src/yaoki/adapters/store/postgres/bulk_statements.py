@@ -57,10 +57,10 @@ def _each_once(rows: Sequence[Params]) -> bool:
     return len({row["id"] for row in rows}) == len(rows)
 
 
-KEEPING = " FOR NO KEY UPDATE"
+FOR_UPDATE = " FOR NO KEY UPDATE"
 # By the statement for one row: that for many, and whether these rows may be written at once.
-SETS: Mapping[str, tuple[str, Callable[[Sequence[Params]], bool]]] = {
+BULK_STATEMENTS: Mapping[str, tuple[str, Callable[[Sequence[Params]], bool]]] = {
     sql.INSERT_ENTRY: (_INSERT_ENTRIES, _any),
     sql.UPDATE_TASK: (_UPDATE_TASKS, _each_once),
-    sql.open_dependents(KEEPING): (_OPEN_DEPENDENTS, _any),
+    sql.open_dependents_statement(FOR_UPDATE): (_OPEN_DEPENDENTS, _any),
 }

@@ -15,10 +15,10 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 from psycopg.types.numeric import Int8Dumper
 
-from yaoki.adapters.store.postgres.connection_errors import last_words, refusal
-from yaoki.adapters.store.postgres.link import Connection
+from yaoki.adapters.store.postgres.connection_errors import find_refusal, strip_driver_prefix
+from yaoki.adapters.store.postgres.transaction import Connection
 from yaoki.core.redact import MARK
-from yaoki.errors import StoreBroken, StoreError, StoreFull, StoreUnreached
+from yaoki.errors import StoreCorrupt, StoreError, StoreFull, StoreUnreachable
 
 CONNECT_TIMEOUT_S = 10
 STATEMENTS_KEPT = 300
@@ -41,7 +41,7 @@ CONFLICTS = (
     errors.FeatureNotSupported,
 )
 # Our connection is gone, or leads to a server that no longer, or not yet, takes writes.
-GONE = (
+CONNECTION_LOST = (
     errors.AdminShutdown,
     errors.CrashShutdown,
     errors.CannotConnectNow,
@@ -51,7 +51,7 @@ GONE = (
 )
 
 
-class Address:
+class ServerAddress:
     """A URL as it was given, and what of it may be said."""
 
     def __init__(self, url: str) -> None:
@@ -72,7 +72,7 @@ class Address:
         place = f"[{host}]" if ":" in str(host) else host
         return f"postgresql://{named}{place}{f':{port}' if port else ''}/{part.get('dbname', '')}"
 
-    def masked(self, words: object) -> str:
+    def mask(self, words: object) -> str:
         """The server's words on one line, without the secret."""
         said = " ".join(str(words).split())
         for secret in (self._url, self._parts.get("password"), self._parts.get("sslpassword")):
@@ -80,14 +80,19 @@ class Address:
                 said = said.replace(shape, MARK)
         return said
 
-    def filled(self, words: str, said: str) -> str:
+    def fill_in(self, words: str, said: str) -> str:
         """A sentence about this store and who uses it; `said` is masked already."""
         user = self._parts.get("user") or os.environ.get("PGUSER") or "this machine's user"
         database = self._parts.get("dbname") or os.environ.get("PGDATABASE") or user
-        told = {"where": str(self), "user": user, "database": database, "said": last_words(said)}
+        told = {
+            "where": str(self),
+            "user": user,
+            "database": database,
+            "said": strip_driver_prefix(said),
+        }
         return words.format_map(told)
 
-    def info(self, name: str) -> str:
+    def connection_string(self, name: str) -> str:
         """After a failover the first host may be one that only reads."""
         usual: dict[str, str | int] = {
             "connect_timeout": CONNECT_TIMEOUT_S,
@@ -98,10 +103,10 @@ class Address:
         return make_conninfo("", **{**usual, **quick, **given, "application_name": name})
 
 
-def connect(address: Address, name: str, *, durable: bool) -> Connection:
+def connect(address: ServerAddress, name: str, *, durable: bool) -> Connection:
     """Autocommit: every transaction begins and ends by a statement of ours."""
     made: Connection = psycopg.connect(
-        address.info(name), autocommit=True, row_factory=dict_row, prepare_threshold=0
+        address.connection_string(name), autocommit=True, row_factory=dict_row, prepare_threshold=0
     )
     try:
         made.prepared_max = STATEMENTS_KEPT
@@ -115,18 +120,18 @@ def connect(address: Address, name: str, *, durable: bool) -> Connection:
     return made
 
 
-def gone(error: psycopg.Error, connection: Connection | None) -> bool:
+def is_connection_lost(error: psycopg.Error, connection: Connection | None) -> bool:
     """Did the connection break, so that another one may do better?"""
-    if isinstance(error, GONE):
+    if isinstance(error, CONNECTION_LOST):
         return True
     # Who was let in before and is refused now waits as well, and says why: an operator may be at
     # it.  At the beginning nobody waits for long.
     return connection is None or connection.closed or connection.broken
 
 
-def explained(error: psycopg.Error, address: Address) -> StoreError:
+def explain_error(error: psycopg.Error, address: ServerAddress) -> StoreError:
     """The server's words in ours."""
-    words = address.masked(error)
+    words = address.mask(error)
     if isinstance(error, psycopg.IntegrityError):
         return StoreError(f"the store refuses it: {words}", hint="yaoki doctor")
     if isinstance(error, errors.DiskFull):
@@ -134,25 +139,25 @@ def explained(error: psycopg.Error, address: Address) -> StoreError:
         return StoreFull(f"the store could not be written: {words}", hint=hint)
     if isinstance(error, (errors.UndefinedTable, errors.UndefinedColumn)):
         hint = "name another database under [store] url in yaoki.toml"
-        return StoreBroken(f"{address} is damaged or not a yaoki store: {words}", hint=hint)
-    if why := refusal(error):
-        kind = StoreUnreached if why.passing else StoreError
-        return kind(address.filled(why.sentence, words), hint=address.filled(why.hint, words))
+        return StoreCorrupt(f"{address} is damaged or not a yaoki store: {words}", hint=hint)
+    if why := find_refusal(error):
+        kind = StoreUnreachable if why.transient else StoreError
+        return kind(address.fill_in(why.sentence, words), hint=address.fill_in(why.hint, words))
     if isinstance(error, psycopg.OperationalError):
         hint = f"is the server up, and may this machine reach it? psql {address}"
-        return StoreUnreached(f"the store {address} cannot be reached: {words}", hint=hint)
+        return StoreUnreachable(f"the store {address} cannot be reached: {words}", hint=hint)
     return StoreError(f"the store {address} failed: {words}", hint="yaoki doctor")
 
 
 @contextmanager
-def told(address: Address) -> Iterator[None]:
+def translate_postgres_errors(address: ServerAddress) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise explained(error, address) from None
+        raise explain_error(error, address) from None
 
 
-class Patience:
+class RetryAllowance:
     """How long one call bears with the server: so many conflicts, so long an outage."""
 
     CONFLICTS_MAX = 30
@@ -162,15 +167,15 @@ class Patience:
         self,
         closing: threading.Event,
         outage: timedelta,
-        told: Callable[[psycopg.Error], None] = lambda _: None,
+        on_outage: Callable[[psycopg.Error], None] = lambda _: None,
     ) -> None:
-        """`told` hears of an outage that is no mere hiccup."""
-        self._closing, self._told = closing, told
+        """`translate_postgres_errors` hears of an outage that is no mere hiccup."""
+        self._closing, self._told = closing, on_outage
         self._left_s = outage.total_seconds()
         self._wait_s = self.FIRST_S
         self._conflicts = 0
 
-    def bears(self, error: psycopg.Error, *, lost: bool) -> bool:
+    def wait_to_retry(self, error: psycopg.Error, *, lost: bool) -> bool:
         """Wait a little and say yes, or say that it is enough."""
         if lost:
             if self._wait_s >= self.MOST_S:

@@ -15,114 +15,114 @@ SETTING = "[store] url in yaoki.toml"
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ConnectionRefusal:
     """`passing`: to ask again later may help.  Its words name {where}, {user} and {database}."""
 
     code: str
-    said: re.Pattern[str]
+    pattern: re.Pattern[str]
     sentence: str
     hint: str
-    passing: bool = False
+    transient: bool = False
 
 
-def _refusals() -> Iterator[Refusal]:
-    yield Refusal(
+def _refusals() -> Iterator[ConnectionRefusal]:
+    yield ConnectionRefusal(
         "28P01",
         re.compile("no password supplied"),
         "the store {where} wants a password for {user}, and none was given",
         f"give it in ~/.pgpass, in PGPASSWORD or under {SETTING}",
     )
-    yield Refusal(
+    yield ConnectionRefusal(
         "28P01",
         re.compile("(?:password|SCRAM|MD5) authentication failed", re.IGNORECASE),
         "the store {where} does not accept the password of {user}",
         f"give the right one in ~/.pgpass, in PGPASSWORD or under {SETTING}",
     )
-    yield Refusal(
+    yield ConnectionRefusal(
         "28000",
         re.compile(r"role \".*?\" does not exist|no such user"),
         "there is no role {user} on the server of {where}",
         f"as its operator: createuser {{user}}; or name another role under {SETTING}",
     )
-    yield Refusal(
+    yield ConnectionRefusal(
         "28000",
         re.compile("is not permitted to log in"),
         "the role {user} may not log in on the server of {where}",
         "as its operator: ALTER ROLE {user} LOGIN",
     )
-    yield Refusal(
+    yield ConnectionRefusal(
         "28000",
         re.compile(r"no pg_hba\.conf entry|pg_hba\.conf rejects"),
         "the server of {where} lets {user} in from nowhere near here: its pg_hba.conf says no",
         "as its operator: add a line to pg_hba.conf and reload; one of hostssl wants "
         "?sslmode=require",
     )
-    yield Refusal(
+    yield ConnectionRefusal(
         "28000",
         re.compile(r"\b\w+ authentication failed for user"),
         "the server of {where} does not take this machine's user for {user}",
         f"as its operator: look at pg_hba.conf and pg_ident.conf; or name a role under {SETTING}",
     )
-    yield Refusal(
+    yield ConnectionRefusal(
         "3D000",
         re.compile(r"database \".*?\" does not exist|no such database"),
         "there is no database {database} on the server of {where}",
         "createdb --encoding=UTF8 --template=template0 {database}; or name another under "
         + SETTING,
     )
-    yield Refusal(
+    yield ConnectionRefusal(
         "53300",
         re.compile("too many clients|too many connections|remaining connection slots"),
         "the server of {where} has no connection left for {user}",
         "let go of some, or raise max_connections: docs/guides/postgresql.md",
-        passing=True,
+        transient=True,
     )
-    yield Refusal(
+    yield ConnectionRefusal(
         "57P03",
         re.compile("is starting up|is shutting down|in recovery mode|not (?:yet|currently) accept"),
         "the server of {where} is not ready yet",
         "wait a moment, then again",
-        passing=True,
+        transient=True,
     )
-    yield Refusal(
+    yield ConnectionRefusal(
         "25006",
         re.compile("session is read-only|in hot standby mode|is not in hot standby"),
         "the server of {where} takes no writes: it is a standby",
         f"name the one that does as well, postgresql://one,two/…, under {SETTING}",
-        passing=True,
+        transient=True,
     )
-    yield Refusal(
+    yield ConnectionRefusal(
         "42501",
         re.compile("permission denied for schema"),
         "the role {user} may not make tables in {where}",
         "as the owner of the database: GRANT USAGE, CREATE ON SCHEMA public TO {user}",
     )
-    yield Refusal(
+    yield ConnectionRefusal(
         "42501",
         re.compile("permission denied for database"),
         "the role {user} may not use the database {database} of {where}",
         "as its owner: GRANT CONNECT ON DATABASE {database} TO {user}",
     )
-    yield Refusal(
+    yield ConnectionRefusal(
         "42501",
         re.compile("permission denied|must be owner"),
         "the tables in {where} are not those of the role {user}",
         f"name the role that made them, or another database, under {SETTING}",
     )
-    yield Refusal(
+    yield ConnectionRefusal(
         "08001",
         re.compile(r"SSL (?:was|is|connection is) required|certificate|sslmode|sslrootcert"),
         "the way to {where} cannot be encrypted as it was asked: {said}",
         f"look at sslmode and sslrootcert under {SETTING}, and at ssl on the server",
     )
-    yield Refusal(
+    yield ConnectionRefusal(
         "08001",
         re.compile("could not translate host name|failed to resolve host|Name or service not"),
         "the host of {where} has no address here",
         f"look at its name under {SETTING}",
-        passing=True,
+        transient=True,
     )
-    yield Refusal(
+    yield ConnectionRefusal(
         "08001",
         re.compile(r"invalid port number|invalid \S+ value"),
         "the URL of the store {where} cannot be used: {said}",
@@ -136,7 +136,7 @@ AT_THE_DOOR = re.compile("connection (?:failed|is bad)|failed to resolve|Multipl
 BEFORE = re.compile(r"^.*(?:failed|bad): (?:FATAL: +)?")
 
 
-def refusal(error: psycopg.Error) -> Refusal | None:
+def find_refusal(error: psycopg.Error) -> ConnectionRefusal | None:
     """By the words, in order; by the code alone when the server speaks another language.
 
     Of a session that broke later the words tell nothing, and there is no code.
@@ -145,11 +145,11 @@ def refusal(error: psycopg.Error) -> Refusal | None:
     if error.sqlstate is None and not AT_THE_DOOR.match(said):
         return None
     known = [one for one in REFUSALS if error.sqlstate in (None, one.code)]
-    return next((one for one in known if one.said.search(said)), None) or next(
+    return next((one for one in known if one.pattern.search(said)), None) or next(
         (one for one in known if error.sqlstate == one.code), None
     )
 
 
-def last_words(said: str) -> str:
+def strip_driver_prefix(said: str) -> str:
     """What was said last: where the driver went before is in the address already."""
     return BEFORE.sub("", said)

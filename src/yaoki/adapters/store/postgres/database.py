@@ -17,30 +17,30 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
-from yaoki.adapters.store.database import Away, Link, Params, Result
-from yaoki.adapters.store.group_commit import Batches, Request, wanted_by
-from yaoki.adapters.store.migrations import migrate, version_of
+from yaoki.adapters.store.database import ConnectionBroken, Params, ResultT, Transaction
+from yaoki.adapters.store.group_commit import GroupCommit, WriteRequest, requested_task_ids
+from yaoki.adapters.store.migrations import migrate, read_version
 from yaoki.adapters.store.postgres.connection import (
-    Address,
-    Patience,
+    RetryAllowance,
+    ServerAddress,
     connect,
-    explained,
-    gone,
-    told,
+    explain_error,
+    is_connection_lost,
+    translate_postgres_errors,
 )
-from yaoki.adapters.store.postgres.link import Connection, ReadLink, WriteLink
-from yaoki.adapters.store.postgres.listener import Courier
-from yaoki.adapters.store.postgres.pool import Ring
-from yaoki.adapters.store.postgres.preflight import Plain, refuse_unfit
+from yaoki.adapters.store.postgres.listener import CommitListener
+from yaoki.adapters.store.postgres.pool import ConnectionPool
+from yaoki.adapters.store.postgres.preflight import BareDatabase, refuse_unfit_server
+from yaoki.adapters.store.postgres.transaction import Connection, ReadTransaction, WriteTransaction
 from yaoki.adapters.store.postgres.writer import (
-    AT_WORK,
-    COMMITS,
+    COMMIT_COUNT,
     LAST_SEQ,
-    Session,
-    application,
-    server_ms,
+    PENDING_WRITERS,
+    WriterConnection,
+    application_name,
+    read_server_ms,
 )
-from yaoki.adapters.store.tables.rows import instant
+from yaoki.adapters.store.rows import from_ms
 from yaoki.errors import StoreError
 from yaoki.ports import Clock
 
@@ -72,15 +72,15 @@ class _Apart(Exception):
     """One of a batch failed; they are tried one by one."""
 
 
-def _together(link: WriteLink, batch: Sequence[Request[Any]]) -> None:
+def _together(link: WriteTransaction, batch: Sequence[WriteRequest[Any]]) -> None:
     """A dead connection is everybody's trouble; any other failure may be that of one."""
     try:
-        link.fetch(wanted_by(batch))
+        link.prefetch(requested_task_ids(batch))
         for request in batch:
             request.result = request.work(link)
         link.flush()
     except psycopg.Error as error:
-        if gone(error, link.connection):
+        if is_connection_lost(error, link.connection):
             raise
         raise _Apart from error
     except Exception as error:
@@ -102,7 +102,7 @@ class PostgresDatabase:
         outage: timedelta = OUTAGE,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._address = Address(url)
+        self._address = ServerAddress(url)
         self._clock, self._durable, self._server_clock = clock, durable, server_clock
         self._looks, self._outage = looks, outage
         self._warn, self._away = warn, False
@@ -110,14 +110,14 @@ class PostgresDatabase:
         self._closing = threading.Event()
         self._here = threading.local()
         self._names: list[str] = []
-        self._writers = Ring(self._session, WRITERS_MAX)
-        self._batches = Batches(self._all)
-        self._readers = Ring(lambda: self._connected("yaoki"), READERS_MAX)
-        self._courier = Courier(lambda: self._connected("yaoki"))
+        self._writers = ConnectionPool(self._session, WRITERS_MAX)
+        self._batches = GroupCommit(self._all)
+        self._readers = ConnectionPool(lambda: self._connected("yaoki"), READERS_MAX)
+        self._courier = CommitListener(lambda: self._connected("yaoki"))
         self._asking = threading.Lock()
         self._version, self._quiet, self._known = 0, 0, (-1, -1)
         self._count = count(1)
-        self.commits = 0
+        self.commit_count = 0
         try:
             self._open(create)
         except BaseException:
@@ -130,57 +130,62 @@ class PostgresDatabase:
         """The first connection: is it a server that we can work with, and is there a store?"""
         connection = self._begun(AT_START, "SELECT 1")
         try:
-            refuse_unfit(connection)
-            plain = Plain(connection, self._address)
-            if not create and plain.write(lambda link: version_of(link, plain)) == 0:
+            refuse_unfit_server(connection)
+            plain = BareDatabase(connection, self._address)
+            if not create and plain.write(lambda link: read_version(link, plain)) == 0:
                 raise StoreError("there is no store here yet", hint="yaoki run PLAN")
             migrate(plain)
-            self._compare(plain.write(server_ms))
+            self._compare(plain.write(read_server_ms))
         finally:
-            self._readers.give(connection)
+            self._readers.release(connection)
 
     @staticmethod
-    def known(url: str) -> bool:
+    def has_store(url: str) -> bool:
         """Is there a store in this database?"""
-        address = Address(url)
-        with told(address), connect(address, "yaoki", durable=True) as connection:
-            plain = Plain(connection, address)
-            return plain.write(lambda link: version_of(link, plain)) > 0
+        address = ServerAddress(url)
+        with (
+            translate_postgres_errors(address),
+            connect(address, "yaoki", durable=True) as connection,
+        ):
+            plain = BareDatabase(connection, address)
+            return plain.write(lambda link: read_version(link, plain)) > 0
 
     def _connected(self, name: str) -> Connection:
         return connect(self._address, name, durable=self._durable)
 
-    def _session(self) -> Session:
-        name = Session.new_name()
-        session = Session(self._connected(application(name)), name)
+    def _session(self) -> WriterConnection:
+        name = WriterConnection.new_name()
+        session = WriterConnection(self._connected(application_name(name)), name)
         self._names.append(name)
         return session
 
     def _compare(self, now_ms: int) -> None:
         if self._server_clock:
-            self._offset = instant(now_ms) - self._clock.now()
+            self._offset = from_ms(now_ms) - self._clock.now()
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         return str(self._address)
 
     @property
-    def waiting(self) -> int:
-        return self._writers.waiting + self._batches.waiting
+    def waiting_count(self) -> int:
+        return self._writers.waiting_count + self._batches.waiting_count
 
-    def offset(self) -> timedelta:
+    def clock_offset(self) -> timedelta:
         return self._offset
 
-    def present(self) -> None:
+    def refuse_if_replaced(self) -> None:
         """A server has no file that could be exchanged under us."""
 
     # -------------------------------------------------------------- writing
 
-    def write(self, work: Callable[[Link], Result], wanted: Collection[str] = ()) -> Result:
+    def write(
+        self, work: Callable[[Transaction], ResultT], task_ids: Collection[str] = ()
+    ) -> ResultT:
         """Those that say what they want are committed together, the others side by side."""
-        return self._batches.write(work, wanted) if wanted else self._alone(work)
+        return self._batches.write(work, task_ids) if task_ids else self._alone(work)
 
-    def _all(self, batch: list[Request[Any]]) -> None:
+    def _all(self, batch: list[WriteRequest[Any]]) -> None:
         """As one; and when one of them fails, each alone."""
         if len(batch) > 1:
             with suppress(_Apart):
@@ -192,12 +197,12 @@ class PostgresDatabase:
             except BaseException as error:  # noqa: BLE001 - raised again by its caller
                 request.error = error
 
-    def _alone(self, work: Callable[[WriteLink], Result]) -> Result:
+    def _alone(self, work: Callable[[WriteTransaction], ResultT]) -> ResultT:
         """Repeated after a conflict or an outage, until it is certain that it was stored once."""
-        patience = Patience(self._closing, self._outage, self._gone)
+        patience = RetryAllowance(self._closing, self._outage, self._gone)
         while True:
             try:
-                with self._writers.one() as session:
+                with self._writers.borrow() as session:
                     return self._transaction(session, work)
             except _Failed as failed:
                 error, lost = failed.error, failed.lost
@@ -206,11 +211,13 @@ class PostgresDatabase:
                     return unanswered.result  # type: ignore[return-value]  # of this very work
                 continue
             except psycopg.Error as refused:
-                error, lost = refused, gone(refused, None)
-            if not patience.bears(error, lost=lost):
-                raise explained(error, self._address) from None
+                error, lost = refused, is_connection_lost(refused, None)
+            if not patience.wait_to_retry(error, lost=lost):
+                raise explain_error(error, self._address) from None
 
-    def _transaction(self, session: Session, work: Callable[[WriteLink], Result]) -> Result:
+    def _transaction(
+        self, session: WriterConnection, work: Callable[[WriteTransaction], ResultT]
+    ) -> ResultT:
         self._here.writing = True
         try:
             link, now_ms = session.begin()
@@ -218,7 +225,7 @@ class PostgresDatabase:
             result = work(link)
             link.flush()
         except psycopg.Error as error:
-            lost = gone(error, session.connection)
+            lost = is_connection_lost(error, session.connection)
             if lost or isinstance(error, errors.FeatureNotSupported):
                 session.close()
             else:
@@ -232,82 +239,84 @@ class PostgresDatabase:
         self._commit(session, result)
         return result
 
-    def _commit(self, session: Session, result: object) -> None:
+    def _commit(self, session: WriterConnection, result: object) -> None:
         try:
             session.commit()
         except psycopg.Error as error:
             session.close()
-            raise _Unanswered(error, session.name, session.commits + 1, result) from None
-        self.commits = next(self._count)
+            raise _Unanswered(error, session.name, session.commit_count + 1, result) from None
+        self.commit_count = next(self._count)
         if self._away:
             self._away = False
-            self._warn(f"the store {self.where} answers again")
-        self._courier.tell(session.connection)
+            self._warn(f"the store {self.location} answers again")
+        self._courier.notify(session.connection)
 
-    def _stored(self, unanswered: _Unanswered, patience: Patience) -> bool:
+    def _stored(self, unanswered: _Unanswered, patience: RetryAllowance) -> bool:
         """Look the commit up, when the server is back."""
         error = unanswered.error
-        while patience.bears(error, lost=True):
+        while patience.wait_to_retry(error, lost=True):
             try:
-                with self._writers.one() as session:
-                    return session.committed(unanswered.name) >= unanswered.number
+                with self._writers.borrow() as session:
+                    return session.read_commit_count(unanswered.name) >= unanswered.number
             except psycopg.Error as again:
                 error = again
         raise StoreError(
-            f"the store {self.where} went away in the middle of a commit, and it is not known "
-            f"whether it was stored: {self._address.masked(error)}",
+            f"the store {self.location} went away in the middle of a commit, and it is not known "
+            f"whether it was stored: {self._address.mask(error)}",
             hint="yaoki status, when the server is back; nothing is done twice",
         )
 
     # -------------------------------------------------------------- reading
 
     @contextmanager
-    def read(self) -> Iterator[Link]:
+    def read(self) -> Iterator[Transaction]:
         connection = self._begun(self._outage, READ)
         try:
-            yield ReadLink(connection)
+            yield ReadTransaction(connection)
             connection.execute("COMMIT", prepare=False)
         except psycopg.Error as error:
             # After a migration by a newer yaoki another connection has nothing prepared yet.
-            lost = gone(error, connection) or isinstance(error, errors.FeatureNotSupported)
+            lost = is_connection_lost(error, connection) or isinstance(
+                error, errors.FeatureNotSupported
+            )
             connection.close()
             raise self._cut_off(error, lost=lost) from None
         except BaseException:
             connection.close()
             raise
         finally:
-            self._readers.give(connection)
+            self._readers.release(connection)
 
     def _cut_off(self, error: psycopg.Error, *, lost: bool) -> StoreError:
-        said = explained(error, self._address)
+        said = explain_error(error, self._address)
         if lost and not isinstance(error, errors.ReadOnlySqlTransaction):
-            return Away(said.sentence, hint=said.hint)
+            return ConnectionBroken(said.sentence, hint=said.hint)
         return said
 
     def _begun(self, outage: timedelta, begin: str) -> Connection:
         """A connection on which this statement went well; one that broke meanwhile is made anew."""
-        patience = Patience(self._closing, outage)
+        patience = RetryAllowance(self._closing, outage)
         while True:
             connection: Connection | None = None
             try:
-                connection = self._readers.take()
+                connection = self._readers.acquire()
                 connection.execute(begin, prepare=False)
                 return connection
             except psycopg.Error as error:
-                lost = gone(error, connection)
+                lost = is_connection_lost(error, connection)
                 if connection is not None:
                     connection.close()
-                    self._readers.give(connection)
-                if not patience.bears(error, lost=lost):
-                    raise explained(error, self._address) from None
+                    self._readers.release(connection)
+                if not patience.wait_to_retry(error, lost=lost):
+                    raise explain_error(error, self._address) from None
 
-    def patiently(self, look: Callable[[], Result]) -> Result:
-        patience = Patience(self._closing, self._outage, self._gone)
+    def retry_read(self, look: Callable[[], ResultT]) -> ResultT:
+        patience = RetryAllowance(self._closing, self._outage, self._gone)
         while True:
             try:
                 return look()
-            except Away:
-                if not patience.bears(psycopg.OperationalError(), lost=True):
+            except ConnectionBroken:
+                if not patience.wait_to_retry(psycopg.OperationalError(), lost=True):
                     raise
 
     def _asked(self, statement: str, params: Params | None = None) -> int:
@@ -318,7 +327,7 @@ class PostgresDatabase:
                 row = link.row(statement, params)
                 return int(row["n"] or 0) if row else 0
 
-        return self.patiently(look)
+        return self.retry_read(look)
 
     # -------------------------------------------------------------- what is new
 
@@ -326,19 +335,19 @@ class PostgresDatabase:
         """The number of all commits.  What was heard, or done by ourselves, is asked at once."""
         with self._asking:
             self._courier.start()
-            known = (self._courier.heard, self.commits)
+            known = (self._courier.heard_count, self.commit_count)
             self._quiet += 1
             if known != self._known or self._quiet >= self._looks or not self._courier.listening:
-                self._version = self._asked(COMMITS)
+                self._version = self._asked(COMMIT_COUNT)
                 self._known, self._quiet = known, 0
             return self._version
 
-    def settle(self) -> None:
+    def wait_for_pending_entries(self) -> None:
         if getattr(self._here, "writing", False):
             return  # we would wait for ourselves
         target = self._asked(LAST_SEQ)
         for _ in range(SETTLE_STEPS):
-            if self._asked(AT_WORK, {"target": target}) == 0:
+            if self._asked(PENDING_WRITERS, {"target": target}) == 0:
                 return
             if self._closing.wait(SETTLE_STEP_S):
                 return
@@ -347,19 +356,19 @@ class PostgresDatabase:
         """Said once for each outage, whoever meets it first."""
         if not self._away:
             self._away = True
-            words = explained(error, self._address).sentence
+            words = explain_error(error, self._address).sentence
             self._warn(f"{words}; waiting for it")
 
     # -------------------------------------------------------------- the end
 
-    def hurry(self) -> None:
+    def stop_waiting(self) -> None:
         self._closing.set()
 
     def close(self) -> None:
         self._closing.set()
         self._courier.close()
         if self._names:
-            with suppress(psycopg.Error), self._writers.one() as session:
-                session.forget(self._names)
+            with suppress(psycopg.Error), self._writers.borrow() as session:
+                session.forget_connections(self._names)
         self._writers.close()
         self._readers.close()

@@ -12,13 +12,13 @@ from contextlib import suppress
 
 import psycopg
 
-from yaoki.adapters.store.postgres.link import Connection
+from yaoki.adapters.store.postgres.transaction import Connection
 
 TICK_S = 0.1
 AGAIN_S = 1.0
 
 
-class Courier:
+class CommitListener:
     """A thread with a connection of its own, begun when somebody first asks what is new."""
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
@@ -27,14 +27,14 @@ class Courier:
         self._thread: threading.Thread | None = None
         self._told = self._untold = False
         self.listening = False
-        self.heard = 0
+        self.heard_count = 0
 
     def start(self) -> None:
         if self._thread is None and not self._closing.is_set():
             self._thread = threading.Thread(target=self._live, name="courier", daemon=True)
             self._thread.start()
 
-    def tell(self, connection: Connection) -> None:
+    def notify(self, connection: Connection) -> None:
         """After a commit, on the connection that made it."""
         if self._told:
             self._untold = True
@@ -58,7 +58,7 @@ class Courier:
         self.listening = True
         while not self._closing.is_set():
             for _ in connection.notifies(timeout=TICK_S, stop_after=1):
-                self.heard += 1
+                self.heard_count += 1
             self._told = False
             if self._untold:
                 self._untold = False

@@ -14,43 +14,43 @@ class Closable(Protocol):
     def close(self) -> None: ...
 
 
-Item = TypeVar("Item", bound=Closable)
+ItemT = TypeVar("ItemT", bound=Closable)
 
 
-class Ring(Generic[Item]):
+class ConnectionPool(Generic[ItemT]):
     """At most `most` of them; whoever comes then waits for one to be given back."""
 
-    def __init__(self, make: Callable[[], Item], most: int) -> None:
+    def __init__(self, make: Callable[[], ItemT], most: int) -> None:
         self._make = make
         self._most = most
-        self._idle: list[Item] = []
+        self._idle: list[ItemT] = []
         self._lent = 0
         self._turn = threading.Condition()
-        self.waiting = 0
+        self.waiting_count = 0
 
     @contextmanager
-    def one(self) -> Iterator[Item]:
-        item = self.take()
+    def borrow(self) -> Iterator[ItemT]:
+        item = self.acquire()
         try:
             yield item
         finally:
-            self.give(item)
+            self.release(item)
 
-    def take(self) -> Item:
+    def acquire(self) -> ItemT:
         with self._turn:
-            self.waiting += 1
+            self.waiting_count += 1
             self._turn.wait_for(lambda: self._lent < self._most)
-            self.waiting -= 1
+            self.waiting_count -= 1
             self._lent += 1
             if self._idle:
                 return self._idle.pop()
         try:
             return self._make()
         except BaseException:
-            self.give(None)
+            self.release(None)
             raise
 
-    def give(self, item: Item | None) -> None:
+    def release(self, item: ItemT | None) -> None:
         """Back; the last used is used first, for the server may let go of idle ones."""
         with self._turn:
             self._lent -= 1

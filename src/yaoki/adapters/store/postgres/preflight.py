@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from yaoki.adapters.store.database import Link, Result
-from yaoki.adapters.store.postgres.connection import Address, told
-from yaoki.adapters.store.postgres.link import Connection, WriteLink, schema
-from yaoki.adapters.store.postgres.writer import TABLE
+from yaoki.adapters.store.database import ResultT, Transaction
+from yaoki.adapters.store.postgres.connection import ServerAddress, translate_postgres_errors
+from yaoki.adapters.store.postgres.transaction import Connection, WriteTransaction, translate_schema
+from yaoki.adapters.store.postgres.writer import EXTRA_SCHEMA
 from yaoki.errors import StoreError
 
 SERVER_MIN = 130000
 
 
-class Plain:
+class BareDatabase:
     """A database without a store in it yet, as a migration sees it."""
 
-    tables = "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()"
-    own_schema = TABLE
+    tables_query = "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()"
+    extra_schema = EXTRA_SCHEMA
 
-    def __init__(self, connection: Connection, address: Address) -> None:
+    def __init__(self, connection: Connection, address: ServerAddress) -> None:
         self._connection, self._address = connection, address
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         return str(self._address)
 
-    def schema(self, sql: str) -> str:
-        return schema(sql)
+    def translate_schema(self, sql: str) -> str:
+        return translate_schema(sql)
 
-    def write(self, work: Callable[[Link], Result]) -> Result:
-        with told(self._address), self._connection.transaction():
-            link = WriteLink(self._connection)
+    def write(self, work: Callable[[Transaction], ResultT]) -> ResultT:
+        with translate_postgres_errors(self._address), self._connection.transaction():
+            link = WriteTransaction(self._connection)
             result = work(link)
             link.flush()
             return result
 
 
-def refuse_unfit(connection: Connection) -> None:
+def refuse_unfit_server(connection: Connection) -> None:
     info = connection.info
     encoding = info.parameter_status("server_encoding")
     if encoding != "UTF8":

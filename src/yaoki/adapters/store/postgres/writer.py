@@ -12,27 +12,27 @@ from contextlib import suppress
 
 import psycopg
 
-from yaoki.adapters.store.database import Link
-from yaoki.adapters.store.postgres.link import Connection, WriteLink
+from yaoki.adapters.store.database import Transaction
+from yaoki.adapters.store.postgres.transaction import Connection, WriteTransaction
 from yaoki.errors import StoreError
 
 NOW_MS = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
 SHARDS = 64
 # Locks of this kind say from which line of the journal on their transaction writes.
-KIND = 0x59414F
+LOCK_CLASS = 0x59414F
 _SEQ_BITS = 40
 LAST_SEQ = """
 SELECT last_value - CASE WHEN is_called THEN 0 ELSE 1 END AS n FROM journal_seq_seq
 """
 # How many transactions are at work that may still write a line with a number up to this one.
-AT_WORK = f"""
+PENDING_WRITERS = f"""
 SELECT count(*) AS n FROM pg_locks
 WHERE locktype = 'advisory' AND objsubid = 1
-  AND CAST(classid AS bigint) >> {_SEQ_BITS - 32} = {KIND}
+  AND CAST(classid AS bigint) >> {_SEQ_BITS - 32} = {LOCK_CLASS}
   AND (CAST(classid AS bigint) << 32 | CAST(objid AS bigint)) & {(1 << _SEQ_BITS) - 1} < :target
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
-TABLE: Sequence[str] = (
+EXTRA_SCHEMA: Sequence[str] = (
     """
 CREATE TABLE IF NOT EXISTS connections (
     id TEXT COLLATE "C" PRIMARY KEY, commits BIGINT NOT NULL, at_ms BIGINT NOT NULL
@@ -41,7 +41,7 @@ CREATE TABLE IF NOT EXISTS connections (
     # Rows here change all the time and few are live: what is dead must not pile up.
     "ALTER TABLE tasks SET (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02)",
 )
-COMMITS = "SELECT CAST(coalesce(sum(commits), 0) AS bigint) AS n FROM connections"
+COMMIT_COUNT = "SELECT CAST(coalesce(sum(commits), 0) AS bigint) AS n FROM connections"
 _COUNT = f"""
 INSERT INTO connections (id, commits, at_ms) VALUES ('%s', %d, {NOW_MS})
 ON CONFLICT (id) DO UPDATE SET commits = excluded.commits, at_ms = excluded.at_ms
@@ -49,7 +49,7 @@ ON CONFLICT (id) DO UPDATE SET commits = excluded.commits, at_ms = excluded.at_m
 _BEGIN = f"""
 BEGIN ISOLATION LEVEL READ COMMITTED; {_COUNT};
 SELECT {NOW_MS} AS now_ms,
-       pg_advisory_xact_lock_shared({KIND}::bigint << {_SEQ_BITS} | last.n)
+       pg_advisory_xact_lock_shared({LOCK_CLASS}::bigint << {_SEQ_BITS} | last.n)
 FROM ({LAST_SEQ}) last
 """
 _END_OTHER = """
@@ -68,23 +68,23 @@ ON CONFLICT (id) DO UPDATE SET commits = connections.commits + excluded.commits
 """
 
 
-def application(name: str) -> str:
+def application_name(name: str) -> str:
     return f"yaoki {name}"
 
 
-def server_ms(link: Link) -> int:
+def read_server_ms(link: Transaction) -> int:
     row = link.row(f"SELECT {NOW_MS} AS now_ms")
     assert row is not None, "the server knows no time"
     return int(row["now_ms"])
 
 
-class Session:
+class WriterConnection:
     """Used by one thread at a time."""
 
     def __init__(self, connection: Connection, name: str) -> None:
         self.connection = connection
         self.name = name
-        self.commits = 0
+        self.commit_count = 0
         self._shard = f"#{int(name, 16) % SHARDS}"
         # It stands before the first transaction, so that whoever looks that one up has to wait.
         self._all(_COUNT % (name, 0))
@@ -97,10 +97,10 @@ class Session:
     def closed(self) -> bool:
         return self.connection.closed
 
-    def begin(self) -> tuple[WriteLink, int]:
+    def begin(self) -> tuple[WriteTransaction, int]:
         """A transaction, and what the server's clock says, in milliseconds."""
-        now_ms = self._all(_BEGIN % (self.name, self.commits + 1))
-        return WriteLink(self.connection, self._shard), now_ms
+        now_ms = self._all(_BEGIN % (self.name, self.commit_count + 1))
+        return WriteTransaction(self.connection, self._shard), now_ms
 
     def _all(self, statements: str) -> int:
         """Several statements in one message; nothing in them was given by anybody else."""
@@ -117,7 +117,7 @@ class Session:
             raise StoreError(
                 f"a transaction ended with {ended}; nothing of it was stored", hint="yaoki doctor"
             )
-        self.commits += 1
+        self.commit_count += 1
 
     def roll_back(self) -> None:
         """A connection that cannot even do that is of no use."""
@@ -126,16 +126,16 @@ class Session:
         except psycopg.Error:
             self.close()
 
-    def committed(self, name: str) -> int:
+    def read_commit_count(self, name: str) -> int:
         """How many commits another connection of ours has; waits until none is on its way.
 
         It may live on at the server, in a transaction that we no longer reach.
         """
-        self.connection.execute(_END_OTHER, {"name": application(name)}, prepare=False)
+        self.connection.execute(_END_OTHER, {"name": application_name(name)}, prepare=False)
         row = self.connection.execute(_COMMITTED, {"id": name}, prepare=False).fetchone()
         return int(row["commits"]) if row else 0
 
-    def forget(self, names: list[str]) -> None:
+    def forget_connections(self, names: list[str]) -> None:
         """The rows of connections that are no more."""
         self.connection.execute("SET synchronous_commit = off", prepare=False)
         self.connection.execute(_FORGET, {"ids": names}, prepare=False)

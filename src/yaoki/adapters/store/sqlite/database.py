@@ -19,31 +19,31 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from yaoki.adapters.store.database import Link, Result
-from yaoki.adapters.store.group_commit import Batches, Request, wanted_by
-from yaoki.adapters.store.journal_file.journal_file import Witness
-from yaoki.adapters.store.paths import Places
-from yaoki.adapters.store.sqlite.link import SqliteLink
-from yaoki.errors import StoreBroken, StoreError, StoreFull
+from yaoki.adapters.store.database import ResultT, Transaction
+from yaoki.adapters.store.group_commit import GroupCommit, WriteRequest, requested_task_ids
+from yaoki.adapters.store.journal_file.journal_file import JournalFile
+from yaoki.adapters.store.paths import StorePaths
+from yaoki.adapters.store.sqlite.transaction import SqliteTransaction
+from yaoki.errors import StoreCorrupt, StoreError, StoreFull
 
-TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
+TABLE_NAMES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class SqliteDatabase:
     """Opened once per process.  `write` and `read` may be called from any thread."""
 
-    tables = TABLES
-    own_schema: Sequence[str] = ()
+    tables_query = TABLE_NAMES
+    extra_schema: Sequence[str] = ()
 
     def __init__(self, path: Path, *, durable: bool = True) -> None:
         self.path = path
         # Given once the schema stands: before that there is nothing to witness.
-        self.witness: Witness | None = None
-        self.commits = 0
-        self._batches = Batches(self._commit)
+        self.journal_file: JournalFile | None = None
+        self.commit_count = 0
+        self._batches = GroupCommit(self._commit)
         self._reading = threading.Lock()
-        with told(path), ExitStack() as opened:
+        with translate_sqlite_errors(path), ExitStack() as opened:
             self._lock_fd = os.open(
                 path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644
             )
@@ -62,34 +62,36 @@ class SqliteDatabase:
             # All went well: from here on `close` closes them.
             opened.pop_all()
 
-    def schema(self, sql: str) -> str:
+    def translate_schema(self, sql: str) -> str:
         return sql.replace("{{identity}}", "INTEGER PRIMARY KEY AUTOINCREMENT")
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         return str(self.path)
 
     @property
-    def waiting(self) -> int:
+    def waiting_count(self) -> int:
         """How many transactions wait for the next commit."""
-        return self._batches.waiting
+        return self._batches.waiting_count
 
-    def write(self, work: Callable[[Link], Result], wanted: Collection[str] = ()) -> Result:
+    def write(
+        self, work: Callable[[Transaction], ResultT], task_ids: Collection[str] = ()
+    ) -> ResultT:
         """Run `work` in a transaction of its own, committed durably together with its neighbours.
 
         An exception inside `work` undoes just that work and is raised here.
         """
-        return self._batches.write(work, wanted)
+        return self._batches.write(work, task_ids)
 
-    def _commit(self, batch: list[Request[Any]]) -> None:
-        with told(self.path), self._exclusive():
+    def _commit(self, batch: list[WriteRequest[Any]]) -> None:
+        with translate_sqlite_errors(self.path), self._exclusive():
             # Inside our turn, so no write ever goes to a file that was set aside.
-            self.present()
+            self.refuse_if_replaced()
             self._write_all(batch)
-            if self.witness is not None:
-                self.witness.follow(self._writer)
+            if self.journal_file is not None:
+                self.journal_file.append_committed(self._writer)
 
-    def _write_all(self, batch: list[Request[Any]]) -> None:
+    def _write_all(self, batch: list[WriteRequest[Any]]) -> None:
         """As one; and when one of them fails, again with each under a savepoint of its own."""
         try:
             with self._transaction():
@@ -104,16 +106,16 @@ class SqliteDatabase:
             else:
                 self._write_each(batch)
 
-    def _together(self, batch: list[Request[Any]]) -> None:
-        link = SqliteLink(self._writer)
-        wanted = wanted_by(batch)
+    def _together(self, batch: list[WriteRequest[Any]]) -> None:
+        link = SqliteTransaction(self._writer)
+        wanted = requested_task_ids(batch)
         if len(wanted) > 1:
-            link.fetch(wanted)
+            link.prefetch(wanted)
         for request in batch:
             request.result = request.work(link)
         link.flush()
 
-    def _write_each(self, batch: list[Request[Any]]) -> None:
+    def _write_each(self, batch: list[WriteRequest[Any]]) -> None:
         with self._transaction():
             for request in batch:
                 self._attempt(request)
@@ -124,24 +126,24 @@ class SqliteDatabase:
         try:
             yield
             self._writer.execute("COMMIT")
-            self.commits += 1
+            self.commit_count += 1
         except BaseException:
             if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
             raise
 
-    def catch_up(self) -> None:
+    def update_journal_file(self) -> None:
         """Bring the journal file up to what was committed by somebody who was killed then."""
-        if self.witness is not None:
-            with told(self.path), self._exclusive():
-                self.witness.follow(self._writer)
-            self.witness.compress()
+        if self.journal_file is not None:
+            with translate_sqlite_errors(self.path), self._exclusive():
+                self.journal_file.append_committed(self._writer)
+            self.journal_file.compress_old_segments()
 
-    def _attempt(self, request: Request[Any]) -> None:
+    def _attempt(self, request: WriteRequest[Any]) -> None:
         """One caller's work under a savepoint: its failure is its own."""
         self._writer.execute("SAVEPOINT one")
         try:
-            link = SqliteLink(self._writer)
+            link = SqliteTransaction(self._writer)
             request.result = request.work(link)
             link.flush()
         except sqlite3.IntegrityError as error:
@@ -164,43 +166,43 @@ class SqliteDatabase:
             fcntl.flock(self._lock_fd, fcntl.LOCK_UN)
 
     @contextmanager
-    def read(self) -> Iterator[Link]:
+    def read(self) -> Iterator[Transaction]:
         """A consistent view; never waits for writers."""
-        with self._reading, told(self.path):
+        with self._reading, translate_sqlite_errors(self.path):
             self._reader.execute("BEGIN")
             try:
-                yield SqliteLink(self._reader)
+                yield SqliteTransaction(self._reader)
             finally:
                 self._reader.execute("COMMIT")
 
-    def present(self) -> None:
+    def refuse_if_replaced(self) -> None:
         """Raise when the file we write to is no longer the one people see."""
         try:
             here = self.path.stat().st_ino
         except FileNotFoundError:
             here = 0
         if here != self._inode:
-            raise StoreBroken(
+            raise StoreCorrupt(
                 f"{self.path} was deleted or replaced while this worker used it",
                 hint="yaoki doctor, and then go on with what is there: yaoki resume",
             )
 
     def version(self) -> int:
         """Changes whenever somebody commits."""
-        with self._reading, told(self.path):
+        with self._reading, translate_sqlite_errors(self.path):
             found: int = self._reader.execute("PRAGMA data_version").fetchone()[0]
             return found
 
-    def patiently(self, look: Callable[[], Result]) -> Result:
+    def retry_read(self, look: Callable[[], ResultT]) -> ResultT:
         return look()
 
-    def settle(self) -> None:
+    def wait_for_pending_entries(self) -> None:
         """Lines are numbered in the order of their commits."""
 
-    def offset(self) -> timedelta:
+    def clock_offset(self) -> timedelta:
         return timedelta(0)
 
-    def hurry(self) -> None:
+    def stop_waiting(self) -> None:
         """A file is never away."""
 
     def backup(self, target: Path) -> None:
@@ -209,26 +211,26 @@ class SqliteDatabase:
         It is read through a connection of its own: copying a large store takes long, and the
         heartbeats that renew the leases read through ours.
         """
-        self.present()
+        self.refuse_if_replaced()
         partial = target.with_suffix(".partial")
         # By this name a file that is gone meanwhile is an error, and not made anew.
         there = f"{self.path.resolve().as_uri()}?mode=rw"
-        with told(self.path):
+        with translate_sqlite_errors(self.path):
             try:
                 with (
                     closing(sqlite3.connect(there, uri=True, timeout=30)) as source,
                     closing(sqlite3.connect(partial)) as copy,
                 ):
                     source.backup(copy)
-                sync(partial)
+                sync_to_disk(partial)
                 partial.replace(target)
-                sync(target.parent)
+                sync_to_disk(target.parent)
             except BaseException:
                 partial.unlink(missing_ok=True)
                 raise
 
     def close(self) -> None:
-        with self._batches.at_rest(), self._reading:
+        with self._batches.block_commits(), self._reading:
             self._reader.close()
             with self._exclusive():
                 self._writer.close()
@@ -242,7 +244,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     return link
 
 
-def sync(path: Path) -> None:
+def sync_to_disk(path: Path) -> None:
     """A file's bytes, or the names in a folder, on the disk."""
     fd = os.open(path, os.O_RDONLY)
     try:
@@ -252,7 +254,7 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def translate_sqlite_errors(path: Path) -> Iterator[None]:
     """SQLite's words in ours.  Damage leaves a mark, so that the next opening looks thoroughly."""
     try:
         yield
@@ -266,10 +268,10 @@ def told(path: Path) -> Iterator[None]:
                 hint=f"make {path.parent} writable, or set [store] url in yaoki.toml",
             ) from error
         if "decode" in words:
-            raise damaged(path, words) from error
+            raise damage_error(path, words) from error
         raise StoreError(f"the store failed: {words}", hint="yaoki doctor") from error
     except sqlite3.DatabaseError as error:
-        raise damaged(path, str(error)) from error
+        raise damage_error(path, str(error)) from error
     except OSError as error:
         if error.errno in NO_ROOM:
             raise _full(path, str(error.strerror)) from error
@@ -286,11 +288,11 @@ def _full(path: Path, words: str) -> StoreFull:
     )
 
 
-def damaged(path: Path, words: str) -> StoreBroken:
+def damage_error(path: Path, words: str) -> StoreCorrupt:
     with suppress(OSError):
         # Without the mark the next command meets the damage again and says the same.
-        Places(path).suspect.touch()
-    return StoreBroken(
+        StorePaths(path).damage_marker.touch()
+    return StoreCorrupt(
         f"{path} is damaged or not a yaoki store: {words}",
         hint="yaoki status: it is set aside and restored from its backups and its journal file",
     )

@@ -5,31 +5,31 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
-from yaoki.adapters.store.paths import Places
-from yaoki.errors import StoreBroken
+from yaoki.adapters.store.paths import StorePaths
+from yaoki.errors import StoreCorrupt
 
 HEAD = b"SQLite format 3\0"
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 OURS = frozenset(("runs", "tasks"))
 
 
-def refuse_foreign(places: Places) -> None:
+def refuse_foreign(places: StorePaths) -> None:
     """A store of ours that was damaged has a journal or backups beside it, and is repaired."""
     path = places.path
-    if not path.is_file() or path.stat().st_size == 0 or places.used():
+    if not path.is_file() or path.stat().st_size == 0 or places.was_used():
         return
     with path.open("rb") as held:
         plain = held.read(len(HEAD)) == HEAD
     if plain and _has_our_tables(places):
         return
-    raise StoreBroken(
+    raise StoreCorrupt(
         f"{path} is not a yaoki store, and is left as it is",
         hint="let [store] url in yaoki.toml name another file; if it was one, put a copy there: "
         f"backups would be in {places.backups}",
     )
 
 
-def _has_our_tables(places: Places) -> bool:
+def _has_our_tables(places: StorePaths) -> bool:
     """Read without a lock, and without the files that a reader makes beside it.
 
     Only where a log lies beside it is that read as well: a store that is just being made, or whose

@@ -7,71 +7,73 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
-from yaoki.adapters.store.database import Database, Link
-from yaoki.adapters.store.journal_file.journal_file import Witness
-from yaoki.adapters.store.paths import Places
+from yaoki.adapters.store.database import Database, Transaction
+from yaoki.adapters.store.journal_file.journal_file import JournalFile
+from yaoki.adapters.store.paths import StorePaths
 from yaoki.adapters.store.sqlite import examination
 from yaoki.adapters.store.sqlite.backups import Backups
-from yaoki.adapters.store.sqlite.database import SqliteDatabase, told
+from yaoki.adapters.store.sqlite.database import SqliteDatabase, translate_sqlite_errors
 
 
-class Copies(Protocol):
+class BackupCopies(Protocol):
     """Whole copies of the store, where yaoki makes them."""
 
-    def listed(self) -> list[Path]: ...
+    def list_newest_first(self) -> list[Path]: ...
     def take(self, now: datetime) -> Path: ...
     def take_if_older(self, now: datetime, age: timedelta) -> Path | None: ...
 
 
-Witnessed = dict[str, Any]
+StoredLine = dict[str, Any]
 
 
-class Safety(Protocol):
+class StoreSafety(Protocol):
     """How whole the store is, and what it could be made again from."""
 
     @property
-    def backups(self) -> Copies: ...
+    def backups(self) -> BackupCopies: ...
 
-    def integrity(self) -> list[str]: ...
-    def unwitnessed(self) -> list[int]: ...
-    def witness_of(self, run_id: str, events: Collection[str]) -> Iterator[Witnessed] | None: ...
-    def differences(self, link: Link, run_id: str) -> list[str]: ...
+    def check_integrity(self) -> list[str]: ...
+    def lines_missing_in_journal_file(self) -> list[int]: ...
+    def journal_file_lines(
+        self, run_id: str, events: Collection[str]
+    ) -> Iterator[StoredLine] | None: ...
+    def journal_file_differences(self, link: Transaction, run_id: str) -> list[str]: ...
 
 
-class OwnFile:
+class FileSafety:
     """Backups, and the journal file as a witness."""
 
     def __init__(self, database: SqliteDatabase, keep: int) -> None:
-        self.backups: Copies = Backups(database, keep=keep)
-        self._places, self._database = Places(database.path), database
+        self.backups: BackupCopies = Backups(database, keep=keep)
+        self._places, self._database = StorePaths(database.path), database
 
-    def integrity(self) -> list[str]:
+    def check_integrity(self) -> list[str]:
         places = self._places
-        with told(places.path):
-            wrong = examination.thorough(places, Witness(places.journal))
+        with translate_sqlite_errors(places.path):
+            wrong = examination.find_damage_thoroughly(places, JournalFile(places.journal))
             if wrong:
-                places.suspect.touch()
+                places.damage_marker.touch()
         return [wrong] if wrong else []
 
-    def unwitnessed(self) -> list[int]:
-        with told(self._places.path):
-            return examination.unwitnessed(self._places, Witness(self._places.journal))
+    def lines_missing_in_journal_file(self) -> list[int]:
+        with translate_sqlite_errors(self._places.path):
+            return examination.find_missing_lines(self._places, JournalFile(self._places.journal))
 
-    def witness_of(self, run_id: str, events: Collection[str]) -> Iterator[Witnessed]:
+    def journal_file_lines(self, run_id: str, events: Collection[str]) -> Iterator[StoredLine]:
         """What others committed and have not written yet is written first."""
-        with told(self._places.path):
-            self._database.catch_up()
-            found = Witness(self._places.journal).lines_of(run_id, events)
+        with translate_sqlite_errors(self._places.path):
+            self._database.update_journal_file()
+            found = JournalFile(self._places.journal).read_lines_of(run_id, events)
             yield from (line for _, line in found if line is not None)
 
-    def differences(self, link: Link, run_id: str) -> list[str]:
-        return examination.differences(link, Witness(self._places.journal), run_id)
+    def journal_file_differences(self, link: Transaction, run_id: str) -> list[str]:
+        return examination.find_differences(link, JournalFile(self._places.journal), run_id)
 
 
-class NoCopies:
+class NoBackups:
     """Of a server that somebody else runs: its operator makes them."""
 
-    def listed(self) -> list[Path]:
+    def list_newest_first(self) -> list[Path]:
         return []
 
     def take(self, now: datetime) -> Path:
@@ -81,26 +83,26 @@ class NoCopies:
         return None
 
 
-class Server:
+class ServerSafety:
     """The server looks after its own pages, and there is no file beside it."""
 
     def __init__(self) -> None:
-        self.backups: Copies = NoCopies()
+        self.backups: BackupCopies = NoBackups()
 
-    def integrity(self) -> list[str]:
+    def check_integrity(self) -> list[str]:
         return []
 
-    def unwitnessed(self) -> list[int]:
+    def lines_missing_in_journal_file(self) -> list[int]:
         return []
 
-    def witness_of(self, run_id: str, events: Collection[str]) -> None:
+    def journal_file_lines(self, run_id: str, events: Collection[str]) -> None:
         return None
 
-    def differences(self, link: Link, run_id: str) -> list[str]:
+    def journal_file_differences(self, link: Transaction, run_id: str) -> list[str]:
         return []
 
 
-def safety_of(database: Database, *, backups_kept: int) -> Safety:
+def choose_safety(database: Database, *, backups_kept: int) -> StoreSafety:
     if isinstance(database, SqliteDatabase):
-        return OwnFile(database, backups_kept)
-    return Server()
+        return FileSafety(database, backups_kept)
+    return ServerSafety()

@@ -6,24 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from yaoki.adapters.store.database import Link
-from yaoki.adapters.store.tables.rows import Fields, instant, ms
+from yaoki.adapters.store.database import Transaction
+from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
 from yaoki.adapters.store.write_buffer import Params
 from yaoki.core.machine.events import (
     AgentFinished,
     Claimed,
-    EscalateDecided,
+    EscalationDecided,
     Event,
     Judged,
     RetryDecided,
 )
-from yaoki.core.model import AgentExit, Kind, Task
-from yaoki.ports import Account
+from yaoki.core.model import AgentExit, FailureKind, Task
+from yaoki.ports import LimitedAccount
 
 # When retries are used up nobody named a date; the account is tried again after this long.
-UNTOLD = timedelta(minutes=1)
+DEFAULT_LIMIT_WAIT = timedelta(minutes=1)
 # The service refused, or was not asked, for the agent could not go on with its conversation.
-UNASKED = frozenset({"rate", "session"})
+LIMITS_WITHOUT_ANSWER = frozenset({"rate", "session"})
 
 SELECT = """
 SELECT a.name, a.until_ms, a.why, a.probe,
@@ -54,62 +54,68 @@ def account_of(task: Task) -> str:
 
 
 @dataclass(slots=True)
-class Gate:
+class ClaimFilter:
     """Who may start now.  An account whose wait is over lets one task through, the probe.
 
     `tags`, `place` and `begin` are those of the worker that claims.
     """
 
-    closed: frozenset[str]
-    probed: frozenset[str]
-    taken: set[str]
+    closed_accounts: frozenset[str]
+    accounts_to_probe: frozenset[str]
+    accounts_probed: set[str]
     tags: frozenset[str]
     place: str
     begin: str
 
     @classmethod
-    def read(cls, link: Link, now: datetime, tags: frozenset[str], place: str, begin: str) -> Gate:
+    def load(
+        cls, link: Transaction, now: datetime, tags: frozenset[str], place: str, begin: str
+    ) -> ClaimFilter:
         rows = link.rows(SELECT)
-        waits = frozenset(r["name"] for r in rows if r["until_ms"] > ms(now) or r["probing"])
+        waits = frozenset(r["name"] for r in rows if r["until_ms"] > to_ms(now) or r["probing"])
         ready = frozenset(r["name"] for r in rows if r["name"] not in waits)
         return cls(waits, ready, set(), tags, place, begin)
 
-    def lets(self, task: Task) -> bool:
+    def admits(self, task: Task) -> bool:
         account = account_of(task)
-        if account not in self.probed:
+        if account not in self.accounts_to_probe:
             return True
-        if account in self.taken:
+        if account in self.accounts_probed:
             return False
-        self.taken.add(account)
+        self.accounts_probed.add(account)
         return True
 
 
-def learn(link: Link, before: Task, events: Sequence[Event], now: datetime) -> None:
+def update_accounts(
+    link: Transaction, before: Task, events: Sequence[Event], now: datetime
+) -> None:
     """What the events of one task say of its account, and of those of its judges."""
     own = account_of(before)
     for event in events:
         match event:
-            case Claimed() if own and not before.cancel_wanted:
+            case Claimed() if own and not before.cancel_requested:
                 # The first one after the wait tries for all.
-                probe = {"name": own, "task": before.id, "now": ms(now)}
-                link.put(PROBE, probe, fold=_first_of_each)
+                probe = {"name": own, "task": before.id, "now": to_ms(now)}
+                link.enqueue(PROBE, probe, coalesce=_first_of_each)
             case AgentFinished(exit=exit_) if own and _answered(exit_):
-                link.put(OPEN, {"name": own, "now": ms(now)}, fold=_first_of_each)
+                link.enqueue(OPEN, {"name": own, "now": to_ms(now)}, coalesce=_first_of_each)
             case Judged():
                 # A judge at its limit gives no judgment, so these have answered.
                 for name in sorted(_judges(before)):
-                    link.put(OPEN, {"name": name, "now": ms(now)}, fold=_first_of_each)
-            case RetryDecided(failure=failure, due_at=due) if failure.kind is Kind.RATE_LIMIT:
+                    link.enqueue(OPEN, {"name": name, "now": to_ms(now)}, coalesce=_first_of_each)
+            case RetryDecided(failure=failure, due_at=due) if (
+                failure.kind is FailureKind.RATE_LIMIT
+            ):
                 _limit(link, failure.account or own, due, failure.message)
-            case EscalateDecided(failure=failure) if failure.kind is Kind.RATE_LIMIT:
-                _limit(link, failure.account or own, now + UNTOLD, failure.message)
+            case EscalationDecided(failure=failure) if failure.kind is FailureKind.RATE_LIMIT:
+                _limit(link, failure.account or own, now + DEFAULT_LIMIT_WAIT, failure.message)
             case _:
                 pass
 
 
 def _answered(exit_: AgentExit) -> bool:
     """Did its service answer?  Of one that was cut off nobody knows."""
-    return exit_.limit not in UNASKED and not exit_.cut_off
+    return exit_.limit not in LIMITS_WITHOUT_ANSWER and not exit_.was_cut_off
 
 
 def _judges(task: Task) -> set[str]:
@@ -117,11 +123,11 @@ def _judges(task: Task) -> set[str]:
     return {judge.account or judge.name for judge in judges}
 
 
-def _limit(link: Link, account: str, until: datetime, why: str) -> None:
+def _limit(link: Transaction, account: str, until: datetime, why: str) -> None:
     if not account:
         return
-    link.put(LIMIT, {"name": account, "until_ms": ms(until), "why": why[:200]})
+    link.enqueue(LIMIT, {"name": account, "until_ms": to_ms(until), "why": why[:200]})
 
 
-def account_row(row: Fields) -> Account:
-    return Account(row["name"], instant(row["until_ms"]), row["why"], row["probe"])
+def account_from_row(row: SqlRow) -> LimitedAccount:
+    return LimitedAccount(row["name"], from_ms(row["until_ms"]), row["why"], row["probe"])

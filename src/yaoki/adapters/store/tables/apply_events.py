@@ -9,23 +9,23 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.adapters.store.database import Database, Link
+from yaoki.adapters.store.database import Database, Transaction
+from yaoki.adapters.store.rows import new_task_columns, run_columns, task_columns, to_ms
 from yaoki.adapters.store.tables import statements as sql
-from yaoki.adapters.store.tables.accounts import learn
-from yaoki.adapters.store.tables.dependencies import REWIRING, rewire
-from yaoki.adapters.store.tables.reads import Reads
-from yaoki.adapters.store.tables.rows import ms, new_task_params, run_params, task_params
-from yaoki.adapters.store.tables.totals import spend
+from yaoki.adapters.store.tables.accounts import update_accounts
+from yaoki.adapters.store.tables.dependencies import DEPENDENCY_EVENTS, update_dependencies
+from yaoki.adapters.store.tables.reads import ReadQueries
+from yaoki.adapters.store.tables.totals import add_spend
 from yaoki.core.machine.events import Claimed, Event, Submitted
-from yaoki.core.machine.evolution import create, fold
-from yaoki.core.machine.legality import Illegal
+from yaoki.core.machine.evolution import create_task, fold_events
+from yaoki.core.machine.legality import IllegalEvent
 from yaoki.core.model import Run, RunId, State, Task, TaskId
 from yaoki.core.schedule import AGEING, rank
-from yaoki.core.settings.tags import joined
-from yaoki.errors import RowIllegal
+from yaoki.core.settings.tags import join_tags
+from yaoki.errors import RowInvalid
 
 # The columns of a run that change after it was submitted; a line names them under `set`.
-CHANGING = frozenset(
+MUTABLE_RUN_COLUMNS = frozenset(
     {
         *("merged", "summed_ms", "cancel_wanted", "paused", "iteration"),
         *("failures_in_row", "grants", "revision", "acknowledged"),
@@ -33,7 +33,7 @@ CHANGING = frozenset(
 )
 
 
-class Applies(Reads):
+class EventApplier(ReadQueries):
     """Runs, tasks, needs and accounts, as events change them."""
 
     def __init__(
@@ -42,17 +42,19 @@ class Applies(Reads):
         super().__init__(database, backups_kept=backups_kept)
         self._ageing = ageing
 
-    def _open_run(self, link: Link, run: Run) -> None:
-        link.run(sql.INSERT_RUN, run_params(run))
+    def _insert_run(self, link: Transaction, run: Run) -> None:
+        link.run(sql.INSERT_RUN, run_columns(run))
 
-    def _set_run(self, link: Link, run_id: str, fields: Mapping[str, Any]) -> None:
-        assert set(fields) <= CHANGING, fields
+    def _update_run_columns(
+        self, link: Transaction, run_id: str, fields: Mapping[str, Any]
+    ) -> None:
+        assert set(fields) <= MUTABLE_RUN_COLUMNS, fields
         for name, value in fields.items():
             params = {"value": value, "id": run_id}
             link.run(f"UPDATE runs SET {name} = :value WHERE id = :id", params)
 
-    def _place(
-        self, link: Link, run_id: str, submitted: Sequence[Submitted], now: datetime
+    def _insert_tasks(
+        self, link: Transaction, run_id: str, submitted: Sequence[Submitted], now: datetime
     ) -> list[Task]:
         """New tasks with their needs, which may name tasks before and after them."""
         ids = self._ids_by_name(link, run_id) if submitted[0].n > 1 else {}
@@ -65,47 +67,53 @@ class Applies(Reads):
         for task_id, need in needs:
             open_needs[task_id] += need not in done
         link.many(sql.INSERT_TASK, [self._new_row(t, open_needs[t.id], now) for t in tasks])
-        asked = {joined(task.spec.tags) for task in tasks if task.spec.tags}
-        link.many(sql.KEEP_TAGS, [{"run_id": run_id, "tags": tags} for tags in sorted(asked)])
+        asked = {join_tags(task.spec.tags) for task in tasks if task.spec.tags}
+        link.many(sql.INSERT_RUN_TAGS, [{"run_id": run_id, "tags": tags} for tags in sorted(asked)])
         link.many(sql.INSERT_NEED, [{"task_id": t, "need_id": n} for t, n in needs])
-        link.run(sql.TASKS_MADE, {"n": max(task.n for task in tasks), "id": run_id})
+        link.run(sql.UPDATE_TASK_COUNT, {"n": max(task.n for task in tasks), "id": run_id})
         return tasks
 
     def _new_row(self, task: Task, open_needs: int, now: datetime) -> dict[str, Any]:
-        return new_task_params(task, open_needs, rank(now, task.spec.priority, self._ageing))
+        return new_task_columns(task, open_needs, rank(now, task.spec.priority, self._ageing))
 
-    def _apply(self, link: Link, before: Task, events: Sequence[Event], now: datetime) -> Task:
+    def _apply(
+        self, link: Transaction, before: Task, events: Sequence[Event], now: datetime
+    ) -> Task:
         """Evolve, keep the row, open or close the dependents, learn of the account."""
         try:
-            after = fold(before, events)
-        except Illegal as illegal:
-            raise RowIllegal(before.id, str(illegal)) from illegal
+            after = fold_events(before, events)
+        except IllegalEvent as illegal:
+            raise RowInvalid(before.id, str(illegal)) from illegal
         if after is not before:
             claimed = any(isinstance(event, Claimed) for event in events)
             back = after.state is State.WAITING and before.state is not State.WAITING
             waits = rank(after.due_at or now, after.spec.priority, self._ageing) if back else None
-            marks = {"rank": waits, "claimed_ms": ms(now) if claimed else None}
-            link.put(sql.UPDATE_TASK, {**task_params(after), **marks})
-        change = before.settled - after.settled
+            marks = {"rank": waits, "claimed_ms": to_ms(now) if claimed else None}
+            link.enqueue(sql.UPDATE_TASK, {**task_columns(after), **marks})
+        change = before.can_be_built_on - after.can_be_built_on
         if change:
             ageing_ms = self._ageing // timedelta(milliseconds=1)
-            params = {"id": after.id, "change": change, "now": ms(now), "ageing_ms": ageing_ms}
+            params = {"id": after.id, "change": change, "now": to_ms(now), "ageing_ms": ageing_ms}
             # It adds, so it does not matter who of them was written before.
-            link.put(sql.open_dependents(link.keeping), params, lane="dependents")
-        learn(link, before, events, now)
-        spend(link, before, events, now)
-        self._rewire(link, after, events, now)
+            link.enqueue(
+                sql.open_dependents_statement(link.for_update), params, order_key="dependents"
+            )
+        update_accounts(link, before, events, now)
+        add_spend(link, before, events, now)
+        self._update_dependencies(link, after, events, now)
         return after
 
-    def _rewire(self, link: Link, task: Task, events: Sequence[Event], now: datetime) -> None:
+    def _update_dependencies(
+        self, link: Transaction, task: Task, events: Sequence[Event], now: datetime
+    ) -> None:
         """Who waits for whom, where an event changes that."""
-        rewiring = [event for event in events if isinstance(event, REWIRING)]
+        rewiring = [event for event in events if isinstance(event, DEPENDENCY_EVENTS)]
         if rewiring:
             ids = self._ids_by_name(link, task.run_id)
-            ready = {"now": ms(now), "ageing_ms": self._ageing // timedelta(milliseconds=1)}
+            ready = {"now": to_ms(now), "ageing_ms": self._ageing // timedelta(milliseconds=1)}
             for event in rewiring:
-                rewire(link, task.id, event, ids, ready)
+                update_dependencies(link, task.id, event, ids, ready)
 
 
 def _created(run_id: str, event: Submitted) -> Task:
-    return create(TaskId(f"{run_id}-{event.n}"), RunId(run_id), event)
+    return create_task(TaskId(f"{run_id}-{event.n}"), RunId(run_id), event)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from yaoki.adapters.store.database import Database, Link
-from yaoki.adapters.store.tables.rows import Fields, instant
+from yaoki.adapters.store.database import Database, Transaction
+from yaoki.adapters.store.rows import SqlRow, from_ms
 from yaoki.core.decide.classification import UNDELIVERED
 
 ASKING = """
@@ -28,7 +28,7 @@ class Delivery:
 
     at: datetime
     holder: str
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,34 +39,34 @@ class DeadLetter:
     run_id: str
     name: str
     at: datetime
-    why: str
+    reason: str
     deliveries: tuple[Delivery, ...]
 
 
-def dead_letters(database: Database) -> list[DeadLetter]:
+def find_dead_letters(database: Database) -> list[DeadLetter]:
     """Of all runs, the oldest run first."""
     with database.read() as link:
         return [_letter(link, row) for row in link.rows(ASKING) if _undelivered(row)]
 
 
-def _undelivered(row: Fields) -> bool:
+def _undelivered(row: SqlRow) -> bool:
     failure = json.loads(row["doc"]).get("failure") or {}
     return bool(failure.get("code") == UNDELIVERED)
 
 
-def _letter(link: Link, row: Fields) -> DeadLetter:
+def _letter(link: Transaction, row: SqlRow) -> DeadLetter:
     """How often it was delivered is said by its last line; the deliveries are those before it."""
     given: list[Delivery] = []
-    at, told = instant(0), dict[str, Any]()
+    at, told = from_ms(0), dict[str, Any]()
     for line in link.rows(LINES, {"id": row["id"]}):
         data = json.loads(line["data"])
         if line["event"] == "DEAD_LETTERED":
-            at, told = instant(line["at_ms"]), data
+            at, told = from_ms(line["at_ms"]), data
         elif data.get("counted"):
             given.append(_delivery(line, data))
     why = str(told.get("message", ""))
     return DeadLetter(row["id"], row["run_id"], row["name"], at, why, tuple(given))
 
 
-def _delivery(line: Fields, data: Mapping[str, Any]) -> Delivery:
-    return Delivery(instant(line["at_ms"]), str(data.get("holder", "")), str(data.get("why", "")))
+def _delivery(line: SqlRow, data: Mapping[str, Any]) -> Delivery:
+    return Delivery(from_ms(line["at_ms"]), str(data.get("holder", "")), str(data.get("why", "")))

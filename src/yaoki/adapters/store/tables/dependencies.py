@@ -6,23 +6,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from yaoki.adapters.store.database import Link
+from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.core.machine.events import Event, Planned, RecoveryStarted, Replaced
-from yaoki.core.model import Strategy, TaskId
+from yaoki.core.model import RecoveryStrategy, TaskId
 
-REWIRING = (Planned, RecoveryStarted, Replaced)
+DEPENDENCY_EVENTS = (Planned, RecoveryStarted, Replaced)
 
 
-def rewire(
-    link: Link, task_id: TaskId, event: Event, ids: Mapping[str, TaskId], ready: Mapping[str, int]
+def update_dependencies(
+    link: Transaction,
+    task_id: TaskId,
+    event: Event,
+    ids: Mapping[str, TaskId],
+    ready: Mapping[str, int],
 ) -> None:
     """`ids` are the run's tasks by name; `ready` is what the rank of one that can start needs."""
     match event:
         case Replaced(by=by) if by:
             waiting = [row["task_id"] for row in link.rows(sql.DEPENDENTS, {"id": task_id})]
-            link.run(sql.REPOINT, {"id": task_id, "by": by})
-            link.run(sql.UNPOINT, {"id": task_id})
+            link.run(sql.MOVE_NEEDS_TO_REPLACEMENT, {"id": task_id, "by": by})
+            link.run(sql.DELETE_NEEDS_ON, {"id": task_id})
             _recount(link, waiting, ready)
         case Planned(names=names):
             waiting = [row["task_id"] for row in link.rows(sql.DEPENDENTS, {"id": task_id})]
@@ -30,23 +34,23 @@ def rewire(
             edges = [{"task_id": one, "need_id": end} for one in waiting for end in ends]
             link.many(sql.ADD_NEED, edges)
             _recount(link, waiting, ready)
-        case RecoveryStarted(strategy=Strategy.PARTIAL_COMMIT, failed_subtasks=left_out):
+        case RecoveryStarted(strategy=RecoveryStrategy.PARTIAL_COMMIT, failed_subtasks=left_out):
             link.many(sql.DROP_NEED, [{"task_id": task_id, "need_id": one} for one in left_out])
             _recount(link, [task_id], ready)
         case _:
             pass
 
 
-def _recount(link: Link, tasks: Iterable[str], ready: Mapping[str, int]) -> None:
+def _recount(link: Transaction, tasks: Iterable[str], ready: Mapping[str, int]) -> None:
     """Kept first: a count that somebody else is changing is counted after he has."""
     tasks = sorted(tasks)
     for one in tasks:
-        link.keep(sql.TASK, {"id": one})
-    link.many(sql.RECOUNT, [{"id": one} for one in tasks])
+        link.lock_rows(sql.TASK, {"id": one})
+    link.many(sql.RECOUNT_OPEN_NEEDS, [{"id": one} for one in tasks])
     link.many(sql.RANK_IF_READY, [{"id": one, **ready} for one in tasks])
 
 
-def _ends(link: Link, made: list[TaskId]) -> list[TaskId]:
+def _ends(link: Transaction, made: list[TaskId]) -> list[TaskId]:
     """The new tasks that, once done, mean all are.  An optional one holds nobody up, unless there
     is no other.
     """

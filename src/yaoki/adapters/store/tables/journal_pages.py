@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from yaoki.adapters.store.database import Database
-from yaoki.adapters.store.tables.rows import entry_of
-from yaoki.ports import Entry
+from yaoki.adapters.store.rows import entry_from_row
+from yaoki.ports import JournalEntry
 
 
-def newest(
+def read_newest(
     database: Database,
     *,
     run_id: str = "",
@@ -19,12 +19,14 @@ def newest(
     before: int = 0,
     after: int = 0,
     limit: int = 100,
-) -> list[Entry]:
+) -> list[JournalEntry]:
     """The last lines before `before`, the newest first; all of them when it is zero."""
-    return _page(database, Asked(run_id, task_id, tuple(events), after, before, limit, "DESC"))
+    return _page(
+        database, JournalQuery(run_id, task_id, tuple(events), after, before, limit, "DESC")
+    )
 
 
-def onward(
+def read_forward(
     database: Database,
     *,
     run_id: str = "",
@@ -33,18 +35,18 @@ def onward(
     after: int = 0,
     before: int = 0,
     limit: int = 1000,
-) -> list[Entry]:
+) -> list[JournalEntry]:
     """The lines after `after`, the oldest first; up to `before` unless that is zero."""
-    return _page(database, Asked(run_id, task_id, tuple(events), after, before, limit))
+    return _page(database, JournalQuery(run_id, task_id, tuple(events), after, before, limit))
 
 
-def line(database: Database, seq: int) -> Entry | None:
-    found = _page(database, Asked(after=seq - 1, before=seq + 1, limit=1))
+def read_entry(database: Database, seq: int) -> JournalEntry | None:
+    found = _page(database, JournalQuery(after=seq - 1, before=seq + 1, limit=1))
     return found[0] if found else None
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JournalQuery:
     """Which lines.  Events have no index: whoever asks for rare ones bounds how far is looked."""
 
     run_id: str = ""
@@ -82,10 +84,10 @@ class Asked:
         return {"run_id": self.run_id, "task_id": self.task_id, **ends, **named}
 
 
-def _page(database: Database, asked: Asked) -> list[Entry]:
-    def look() -> list[Entry]:
-        database.settle()
+def _page(database: Database, asked: JournalQuery) -> list[JournalEntry]:
+    def look() -> list[JournalEntry]:
+        database.wait_for_pending_entries()
         with database.read() as link:
-            return [entry_of(row) for row in link.rows(asked.statement, asked.params)]
+            return [entry_from_row(row) for row in link.rows(asked.statement, asked.params)]
 
-    return database.patiently(look)
+    return database.retry_read(look)

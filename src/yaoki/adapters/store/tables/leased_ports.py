@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from yaoki.adapters.store.database import Link
-from yaoki.adapters.store.tables.writes import Writes
-from yaoki.core.settings.resources import Ports
+from yaoki.adapters.store.database import Transaction
+from yaoki.adapters.store.tables.writes import EventWriter
+from yaoki.core.settings.resources import PortRanges
 
 HELD = "SELECT host, base, ports FROM leased_ports WHERE task_id = :task_id"
 TAKEN = "SELECT base, ports FROM leased_ports WHERE host = :host AND task_id <> :task_id"
@@ -25,11 +25,11 @@ DELETE FROM leased_ports WHERE host = :host AND task_id NOT IN (
 """
 
 
-class LeasedPorts(Writes):
+class PortLeases(EventWriter):
     """Each public method is one transaction."""
 
     def lease_ports(
-        self, task_id: str, host: str, ports: Ports, avoid: Iterable[tuple[int, int]]
+        self, task_id: str, host: str, ports: PortRanges, avoid: Iterable[tuple[int, int]]
     ) -> int | None:
         """The base of the task's range, the same one each time; nothing when all are taken.
 
@@ -37,8 +37,8 @@ class LeasedPorts(Writes):
         """
         foreign = list(avoid)
 
-        def work(link: Link) -> int | None:
-            link.hold(f"ports of {host}")
+        def work(link: Transaction) -> int | None:
+            link.lock_by_name(f"ports of {host}")
             row = link.row(HELD, {"task_id": task_id})
             if row is not None and row["host"] == host and _fits(row["base"], ports, foreign):
                 return int(row["base"])
@@ -57,7 +57,7 @@ class LeasedPorts(Writes):
         self._db.write(lambda link: link.run(FREE, {"task_id": task_id}))
 
 
-def _fits(base: int, ports: Ports, foreign: list[tuple[int, int]]) -> bool:
+def _fits(base: int, ports: PortRanges, foreign: list[tuple[int, int]]) -> bool:
     """Is it still one of the ranges that the settings name, and nobody else's?"""
     inside = base in ports.bases()
     return inside and not any(b < base + ports.count and base < b + n for b, n in foreign)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.adapters.store.database import Link
-from yaoki.adapters.store.tables.rows import Fields, instant, ms
-from yaoki.core.counting import count
+from yaoki.adapters.store.database import Transaction
+from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
+from yaoki.core.counting import format_count
 from yaoki.ports import Notice
 
 # The line of the journal that a notice tells of, and the sort of notice it is.
-NOTICED: Mapping[str, str] = {
+NOTICE_KINDS: Mapping[str, str] = {
     "ESCALATE_EXECUTED": "escalated",
     "RUN_PAUSED": "paused",
     "FINAL_SUMMARY": "finished",
@@ -42,29 +42,31 @@ WAITING = "SELECT count(*) AS n FROM outbox WHERE sent_ms = 0"
 ONE = "SELECT * FROM outbox WHERE id = :id"
 
 # Nobody else takes a notice that somebody is sending; if that one dies, it is due again after this.
-SENDING = timedelta(minutes=2)
+SENDING_LEASE = timedelta(minutes=2)
 RETRY_FIRST = timedelta(seconds=5)
 RETRY_MAX = timedelta(hours=1)
 # A receiver may ask for a wait of its own, up to this.
-ASKED_MAX = timedelta(days=1)
+RETRY_AFTER_MAX = timedelta(days=1)
 TRIES_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Posting:
+class NoticeSelection:
     """Which notices are wanted, by which channels, and whether at once."""
 
     channels: tuple[str, ...] = ()
-    sorts: frozenset[str] = frozenset(NOTICED.values())
-    at_once: bool = True
+    kinds: frozenset[str] = frozenset(NOTICE_KINDS.values())
+    immediately: bool = True
 
 
-def post(link: Link, lines: Iterable[Mapping[str, Any]], posting: Posting) -> None:
+def enqueue_notices(
+    link: Transaction, lines: Iterable[Mapping[str, Any]], posting: NoticeSelection
+) -> None:
     """The notices of these lines of the journal."""
     rows = [
         {**row, "channel": channel}
         for line in lines
-        if NOTICED.get(line["event"]) in posting.sorts and (row := _row(line, posting))
+        if NOTICE_KINDS.get(line["event"]) in posting.kinds and (row := _row(line, posting))
         for channel in posting.channels
     ]
     if rows:
@@ -74,7 +76,7 @@ def post(link: Link, lines: Iterable[Mapping[str, Any]], posting: Posting) -> No
             link.run(RELEASE, {"run_id": run_id})
 
 
-def _row(line: Mapping[str, Any], posting: Posting) -> dict[str, Any]:
+def _row(line: Mapping[str, Any], posting: NoticeSelection) -> dict[str, Any]:
     data = json.loads(line["data"])
     subject, body = _words(line, data)
     return {
@@ -84,7 +86,7 @@ def _row(line: Mapping[str, Any], posting: Posting) -> dict[str, Any]:
         "event": line["event"],
         "subject": subject[:200],
         "body": body[:BODY_MAX],
-        "ready": int(posting.at_once or line["event"] != "ESCALATE_EXECUTED"),
+        "ready": int(posting.immediately or line["event"] != "ESCALATE_EXECUTED"),
     }
 
 
@@ -98,7 +100,7 @@ def _words(line: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[str, str]:
             return f"yaoki: run {run} is paused", f"{why}\nyaoki answer {run} go"
         case "FINAL_SUMMARY":
             ended = str(data.get("status", ""))
-            done = count(data.get("tasks", {}).get("DONE", 0), "task")
+            done = format_count(data.get("tasks", {}).get("DONE", 0), "task")
             return f"yaoki: run {run} is {ended}", f"{done} landed.\nyaoki status {run}"
         case "PHASE_TIMED_OUT":
             phase = data.get("phase", "")
@@ -107,11 +109,11 @@ def _words(line: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[str, str]:
             return f"yaoki: run {run}", f"{data.get('message', '')}\nyaoki status {run}"
 
 
-def notice_of(row: Fields) -> Notice:
+def notice_from_row(row: SqlRow) -> Notice:
     return Notice(
         id=row["id"],
         channel=row["channel"],
-        at=instant(row["at_ms"]),
+        at=from_ms(row["at_ms"]),
         run_id=row["run_id"],
         task_id=row["task_id"],
         event=row["event"],
@@ -121,18 +123,20 @@ def notice_of(row: Fields) -> Notice:
     )
 
 
-def take(link: Link, now: datetime, limit: int) -> list[Notice]:
+def take_due(link: Transaction, now: datetime, limit: int) -> list[Notice]:
     """What is due, marked as being sent: two workers do not send the same at the same time."""
-    rows: Sequence[Fields] = link.rows(DUE + link.skipping, {"now": ms(now), "limit": limit})
+    rows: Sequence[SqlRow] = link.rows(
+        DUE + link.for_update_skip_locked, {"now": to_ms(now), "limit": limit}
+    )
     for row in rows:
-        link.run(TAKE, {"id": row["id"], "due_ms": ms(now + SENDING)})
+        link.run(TAKE, {"id": row["id"], "due_ms": to_ms(now + SENDING_LEASE)})
     found = [link.row(ONE, {"id": row["id"]}) for row in rows]
-    return [notice_of(row) for row in found if row is not None]
+    return [notice_from_row(row) for row in found if row is not None]
 
 
-def again_at(tries: int, now: datetime, asked: timedelta | None = None) -> datetime:
+def next_try_at(tries: int, now: datetime, asked: timedelta | None = None) -> datetime:
     """As long as the receiver asked, within bounds; else twice as long after each try."""
     if asked is not None:
-        return now + min(max(asked, RETRY_FIRST), ASKED_MAX)
+        return now + min(max(asked, RETRY_FIRST), RETRY_AFTER_MAX)
     wait: timedelta = min(RETRY_FIRST * int(2 ** min(tries, 20)), RETRY_MAX)
     return now + wait

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from yaoki.adapters.store.database import Database, Link
+from yaoki.adapters.store.database import Database, Transaction
+from yaoki.adapters.store.rows import SqlRow, dump_json, from_ms, to_ms
 from yaoki.adapters.store.tables import statements as sql
-from yaoki.adapters.store.tables.rows import Fields, dumps, instant, ms
-from yaoki.adapters.store.tables.totals import PARTS, of_run
+from yaoki.adapters.store.tables.totals import SHARDS_OF_TOTAL, run_total_name
 from yaoki.core.model import RunId
-from yaoki.core.retention import Life
+from yaoki.core.retention import RunLifetime
 
 RUN_ARCHIVED = "RUN_ARCHIVED"
 
@@ -47,7 +47,7 @@ OWNED: Mapping[str, str] = {
     "run_tags": "run_id = :id",
     "tasks": "run_id = :id",
     "outbox": "run_id = :id",
-    "totals": PARTS,
+    "totals": SHARDS_OF_TOTAL,
     "runs": "id = :id",
 }
 DROP_LINES = f"DELETE FROM journal WHERE run_id = :id AND event <> '{RUN_ARCHIVED}'"
@@ -59,18 +59,20 @@ AND event = '{RUN_ARCHIVED}' ORDER BY seq
 LAST_CHARACTER = "\U0010ffff"
 
 
-def lives(database: Database) -> list[Life]:
+def read_lifetimes(database: Database) -> list[RunLifetime]:
     """Every run, oldest first."""
     with database.read() as link:
         return [_life(row) for row in link.rows(LIVES, {"id": ""})]
 
 
-def _life(row: Fields) -> Life:
-    finished = instant(row["summed_ms"]) if row["summed_ms"] else None
-    return Life(RunId(row["id"]), row["goal"], instant(row["created_ms"]), finished, _open(row))
+def _life(row: SqlRow) -> RunLifetime:
+    finished = from_ms(row["summed_ms"]) if row["summed_ms"] else None
+    return RunLifetime(
+        RunId(row["id"]), row["goal"], from_ms(row["created_ms"]), finished, _open(row)
+    )
 
 
-def _open(row: Fields) -> str:
+def _open(row: SqlRow) -> str:
     """What is still open of a run, in words; nothing when it is over."""
     if row["paused"] and not row["cancel_wanted"]:
         return f"it is paused: {row['paused']}"
@@ -78,12 +80,12 @@ def _open(row: Fields) -> str:
     return ", ".join(found)
 
 
-def last_line(link: Link, run_id: str) -> int:
+def last_seq_of_run(link: Transaction, run_id: str) -> int:
     row = link.row(LAST_LINE, {"id": run_id})
     return int(row["seq"] or 0) if row else 0
 
 
-def rows_of(database: Database, run_id: str) -> list[tuple[str, dict[str, Any]]]:
+def read_run_rows(database: Database, run_id: str) -> list[tuple[str, dict[str, Any]]]:
     """Every row that belongs to a run, with the table it stands in, but for the journal."""
     with database.read() as link:
         return [
@@ -93,7 +95,7 @@ def rows_of(database: Database, run_id: str) -> list[tuple[str, dict[str, Any]]]
         ]
 
 
-def bytes_of(database: Database, run_id: str) -> int:
+def journal_bytes(database: Database, run_id: str) -> int:
     """How much the run's journal holds, about."""
     with database.read() as link:
         words = "SELECT sum(length(data)) AS n FROM journal WHERE run_id = :id"
@@ -101,41 +103,46 @@ def bytes_of(database: Database, run_id: str) -> int:
         return int(row["n"] or 0) if row else 0
 
 
-def forget(
+def delete_archived_run(
     database: Database,
     run_id: str,
     now: datetime,
     *,
-    last: int,
-    told: Mapping[str, Any],
+    last_seq: int,
+    data: Mapping[str, Any],
 ) -> bool:
     """Let the rows of an archived run go; false, and nothing changed, if it is not as archived.
 
     `last` is the last line of its journal that the archive holds.
     """
 
-    def work(link: Link) -> bool:
+    def work(link: Transaction) -> bool:
         # A line that comes between the look and the deletion would be in neither place.
-        link.alone("journal")
+        link.lock_table("journal")
         row = link.row(LIVES, {"id": run_id})
-        if row is None or not row["summed_ms"] or _open(row) or last_line(link, run_id) != last:
+        if (
+            row is None
+            or not row["summed_ms"]
+            or _open(row)
+            or last_seq_of_run(link, run_id) != last_seq
+        ):
             return False
-        drop_run(link, run_id)
+        delete_run_rows(link, run_id)
         entry = {"run_id": run_id, "task_id": "", "attempt": 0, "event": RUN_ARCHIVED}
-        link.run(sql.INSERT_ENTRY, {**entry, "at_ms": ms(now), "data": dumps(dict(told))})
+        link.run(sql.INSERT_ENTRY, {**entry, "at_ms": to_ms(now), "data": dump_json(dict(data))})
         return True
 
     return database.write(work)
 
 
-def drop_run(link: Link, run_id: str) -> None:
+def delete_run_rows(link: Transaction, run_id: str) -> None:
     """What RUN_ARCHIVED means for the rows, live and in a replay alike."""
     for table, where in OWNED.items():
         link.run(f"DELETE FROM {table} WHERE {where}", _named(run_id))
     link.run(DROP_LINES, {"id": run_id})
 
 
-def archived(database: Database, text: str) -> dict[str, str]:
+def find_archive_files(database: Database, text: str) -> dict[str, str]:
     """The files of archived runs whose id begins so, by id."""
     with database.read() as link:
         found = link.rows(ARCHIVED, {"text": text, "end": text + LAST_CHARACTER})
@@ -143,4 +150,4 @@ def archived(database: Database, text: str) -> dict[str, str]:
 
 
 def _named(run_id: str) -> dict[str, str]:
-    return {"id": run_id, "name": of_run(run_id)}
+    return {"id": run_id, "name": run_total_name(run_id)}

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.adapters.store.database import Database, Link
-from yaoki.adapters.store.tables.rows import Fields, dumps, instant, ms
+from yaoki.adapters.store.database import Database, Transaction
+from yaoki.adapters.store.rows import SqlRow, dump_json, from_ms, to_ms
 
 # A session that was quiet for so long is over, whatever it last said.
-KEPT = timedelta(days=30)
+RETENTION = timedelta(days=30)
 LINES_MAX = 1000
 
 OF_SESSION = f"""
@@ -43,17 +43,17 @@ class SessionLine:
     data: Mapping[str, Any]
 
 
-Told = tuple[str, Mapping[str, Any]]
-Decide = Callable[[Sequence[SessionLine], Sequence[SessionLine]], Iterable[Told]]
+SessionEvent = tuple[str, Mapping[str, Any]]
+Decide = Callable[[Sequence[SessionLine], Sequence[SessionLine]], Iterable[SessionEvent]]
 
 
-def session_lines(database: Database, checkout: str, session: str = "") -> list[SessionLine]:
+def read_session_lines(database: Database, checkout: str, session: str = "") -> list[SessionLine]:
     """The newest lines of one session, or of the checkout itself, oldest first."""
     with database.read() as link:
         return _of(link, checkout, session)
 
 
-def newest_lines(database: Database, checkout: str) -> list[SessionLine]:
+def read_newest_lines(database: Database, checkout: str) -> list[SessionLine]:
     """The newest lines of all sessions of a checkout, oldest first."""
     with database.read() as link:
         return [_line(row) for row in reversed(link.rows(NEWEST, {"checkout": checkout}))]
@@ -68,23 +68,23 @@ def record_session(
     then.
     """
 
-    def work(link: Link) -> list[SessionLine]:
-        link.hold(f"session {checkout} {session}")
+    def work(link: Transaction) -> list[SessionLine]:
+        link.lock_by_name(f"session {checkout} {session}")
         told = list(decide(_of(link, checkout, ""), _of(link, checkout, session)))
-        place = {"at_ms": ms(now), "checkout": checkout, "session": session}
+        place = {"at_ms": to_ms(now), "checkout": checkout, "session": session}
         for event, data in told:
-            link.run(INSERT, {**place, "event": event, "data": dumps(dict(data))})
-        link.run(FORGET, {"checkout": checkout, "old": ms(now - KEPT)})
+            link.run(INSERT, {**place, "event": event, "data": dump_json(dict(data))})
+        link.run(FORGET, {"checkout": checkout, "old": to_ms(now - RETENTION)})
         return _of(link, checkout, session)
 
     return database.write(work)
 
 
-def _of(link: Link, checkout: str, session: str) -> list[SessionLine]:
+def _of(link: Transaction, checkout: str, session: str) -> list[SessionLine]:
     rows = link.rows(OF_SESSION, {"checkout": checkout, "session": session})
     return [_line(row) for row in reversed(rows)]
 
 
-def _line(row: Fields) -> SessionLine:
-    at, data = instant(row["at_ms"]), json.loads(row["data"])
+def _line(row: SqlRow) -> SessionLine:
+    at, data = from_ms(row["at_ms"]), json.loads(row["data"])
     return SessionLine(int(row["seq"]), at, row["session"], row["event"], data)

@@ -55,13 +55,13 @@ LAST_ENTRY = """
 SELECT data FROM journal WHERE run_id = :run_id AND event = :event ORDER BY seq DESC LIMIT 1
 """
 
-KEEP_ENTRY = """
+INSERT_NUMBERED_ENTRY = """
 INSERT INTO journal (seq, at_ms, run_id, task_id, subtask, attempt, event, data)
 VALUES (:seq, :at_ms, :run_id, :task_id, :subtask, :attempt, :event, :data)
 """
 
 # A run without its row, with a hole in its numbers, or with fewer tasks than its plan had.
-INCOMPLETE = """
+INCOMPLETE_RUNS = """
 SELECT p.run_id FROM (SELECT DISTINCT run_id FROM journal) p LEFT JOIN runs r ON r.id = p.run_id
 WHERE (r.id IS NULL AND p.run_id NOT IN (SELECT run_id FROM journal WHERE event = 'RUN_ARCHIVED'))
    OR r.tasks_made > (SELECT count(*) FROM tasks t WHERE t.run_id = r.id)
@@ -71,13 +71,13 @@ ORDER BY p.run_id
 """
 
 # The oldest of its sort that still waits: numbers may differ from those of the lost store.
-NOTICE_WAS_SENT = """
+MARK_NOTICE_SENT = """
 UPDATE outbox SET sent_ms = :at_ms WHERE id = (
     SELECT min(id) FROM outbox WHERE sent_ms = 0 AND run_id = :run_id AND task_id = :task_id
     AND channel = :channel AND event = :tells)
 """
 
-TASKS_MADE = """
+UPDATE_TASK_COUNT = """
 UPDATE runs SET tasks_made = CASE WHEN tasks_made < :n THEN :n ELSE tasks_made END,
                 summed_ms = NULL WHERE id = :id
 """
@@ -94,13 +94,13 @@ _DEPENDENTS = "(SELECT task_id FROM needs WHERE need_id = :id)"
 
 
 @cache
-def open_dependents(keeping: str) -> str:
+def open_dependents_statement(for_update: str) -> str:
     """Where rows are kept, then in one order for everybody: two tasks that end at once do not wait
     for each other.
     """
-    if not keeping:
+    if not for_update:
         return OPEN_DEPENDENTS
-    in_order = f"(SELECT id FROM tasks WHERE id IN {_DEPENDENTS} ORDER BY n{keeping})"
+    in_order = f"(SELECT id FROM tasks WHERE id IN {_DEPENDENTS} ORDER BY n{for_update})"
     return OPEN_DEPENDENTS.replace(_DEPENDENTS, in_order)
 
 
@@ -125,23 +125,23 @@ ORDER BY rank, n LIMIT :limit
 """
 
 # Would a claim start an agent?
-BEGINS = """
+READY_FOR_AGENT = """
 SELECT 1 AS found FROM tasks
 WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0 AND held = 0
   AND stage = 'PREPARE' AND kind NOT IN ('check', 'group') LIMIT 1
 """
 
-WISHED = """
+CANCEL_WANTED = """
 SELECT * FROM tasks WHERE state = 'WAITING' AND cancel_wanted = 1
 ORDER BY run_id, n LIMIT :limit
 """
 
-WISHED_OF_RUN = """
+CANCEL_WANTED_OF_RUN = """
 SELECT * FROM tasks WHERE run_id = :run_id AND state = 'WAITING' AND cancel_wanted = 1
 ORDER BY n LIMIT :limit
 """
 
-OPEN_RUNS = """
+RUNS_WITH_READY_TASKS = """
 SELECT r.id FROM runs r
 WHERE r.paused = '' AND EXISTS (
     SELECT 1 FROM tasks t
@@ -151,24 +151,24 @@ ORDER BY r.priority DESC, r.created_ms, r.id
 
 ACTIVE = "SELECT id, run_id, holder, epoch FROM tasks WHERE state = 'ACTIVE'"
 
-EXPIRED = """
+EXPIRED_LEASES = """
 SELECT id, holder, epoch, lease_ms, claimed_ms FROM tasks
 WHERE state = 'ACTIVE' AND lease_ms < :now
 """
 
 # Counted by the database: a claim reads a line per holder and agent, not one per task at work.
 # Who lands may have to wait for others, and needs neither an agent nor the machine.
-BUSY = """
+ACTIVE_COUNTS = """
 SELECT run_id, holder, account, count(*) AS n FROM tasks
 WHERE state = 'ACTIVE' AND stage <> 'LAND' GROUP BY run_id, holder, account
 """
 
-EXTEND = """
+EXTEND_LEASE = """
 UPDATE tasks SET lease_ms = :lease_ms
 WHERE id = :id AND epoch = :epoch AND state = 'ACTIVE' AND holder = :holder
 """
 
-WANTED_CANCELLED = """
+ACTIVE_TO_STOP = """
 SELECT id FROM tasks WHERE state = 'ACTIVE' AND (cancel_wanted = 1 OR recall_wanted = 1)
 """
 
@@ -176,11 +176,11 @@ REPLACED_BY = """
 SELECT data FROM journal WHERE task_id = :id AND event = 'TASK_REPLACED' ORDER BY seq DESC LIMIT 1
 """
 
-HELD = "SELECT * FROM tasks WHERE run_id = :run_id AND held = 1 ORDER BY n"
+AWAITING_RERUN = "SELECT * FROM tasks WHERE run_id = :run_id AND held = 1 ORDER BY n"
 
 UNDO_WANTED = "SELECT * FROM tasks WHERE run_id = :run_id AND undo_wanted = 1 ORDER BY n"
 
-FILLS = """
+OPEN_PLANNING_TASKS = """
 SELECT * FROM tasks WHERE run_id = :run_id AND kind = 'plan' AND open_needs = 0
   AND state IN ('WAITING', 'ACTIVE', 'ESCALATED') AND cancel_wanted = 0 AND recall_wanted = 0
 ORDER BY n
@@ -195,24 +195,24 @@ WHERE (j.task_id = :id AND j.event = 'TASK_SUBMITTED')
 """
 
 # A replacement takes over whoever waited; nobody waits twice for the same.
-REPOINT = """
+MOVE_NEEDS_TO_REPLACEMENT = """
 UPDATE needs SET need_id = :by WHERE need_id = :id
   AND task_id NOT IN (SELECT task_id FROM needs WHERE need_id = :by)
 """
-UNPOINT = "DELETE FROM needs WHERE need_id = :id"
+DELETE_NEEDS_ON = "DELETE FROM needs WHERE need_id = :id"
 DROP_NEED = "DELETE FROM needs WHERE task_id = :task_id AND need_id = :need_id"
 DEPENDENTS = "SELECT task_id FROM needs WHERE need_id = :id"
 ADD_NEED = """
 INSERT INTO needs (task_id, need_id) VALUES (:task_id, :need_id)
 ON CONFLICT (task_id, need_id) DO NOTHING
 """
-RECOUNT = """
+RECOUNT_OPEN_NEEDS = """
 UPDATE tasks SET open_needs = (SELECT count(*) FROM needs n JOIN tasks d ON d.id = n.need_id
                                WHERE n.task_id = tasks.id
                                  AND (d.state <> 'DONE' OR d.undo_wanted = 1))
 WHERE id = :id
 """
-REQUIRED = "UPDATE tasks SET required = :required WHERE id = :id AND required <> :required"
+UPDATE_REQUIRED = "UPDATE tasks SET required = :required WHERE id = :id AND required <> :required"
 RANK_IF_READY = """
 UPDATE tasks SET rank = :now - priority * :ageing_ms WHERE id = :id AND open_needs = 0
 """
@@ -226,7 +226,7 @@ TALLY = """
 SELECT state, required, count(*) AS n FROM tasks WHERE run_id = :run_id GROUP BY state, required
 """
 
-RESTLESS = """
+UNFINISHED_WORK = """
 SELECT 1 AS found FROM tasks
 WHERE run_id = :run_id AND state = 'WAITING' AND open_needs = 0 AND held = 0
   AND NOT EXISTS (SELECT 1 FROM runs WHERE id = :run_id AND paused <> '')
@@ -278,11 +278,11 @@ WHERE t.state IN ('WAITING', 'ACTIVE') ORDER BY t.n
 
 BASELINE = "SELECT finding FROM baselines WHERE commit_id = :commit_id AND command = :command"
 
-KEEP_BASELINE = """
+INSERT_BASELINE = """
 INSERT INTO baselines (commit_id, command, finding) VALUES (:commit_id, :command, :finding)
 ON CONFLICT (commit_id, command) DO NOTHING
 """
 
-KEEP_TAGS = """
+INSERT_RUN_TAGS = """
 INSERT INTO run_tags (run_id, tags) VALUES (:run_id, :tags) ON CONFLICT (run_id, tags) DO NOTHING
 """

@@ -10,12 +10,12 @@ from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
-from yaoki.adapters.store.database import Link, patient
-from yaoki.adapters.store.tables.rows import Fields, instant, ms
-from yaoki.adapters.store.tables.writes import Writes
+from yaoki.adapters.store.database import Transaction, retries_reads
+from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
+from yaoki.adapters.store.tables.writes import EventWriter
 from yaoki.core.model import RunId, TaskId
-from yaoki.core.settings.tags import covered
-from yaoki.ports import BEGUN, NOTHING_NEW, Seen, Serving
+from yaoki.core.settings.tags import has_all_tags
+from yaoki.ports import BEGUN, NOTHING_NEW, WorkerInfo, WorkerSeen
 
 BEAT = """
 INSERT INTO workers (holder, host, name, slots, tags, since_ms, beat_ms, gone_ms, runs, waits,
@@ -38,52 +38,54 @@ LEFT: dict[str, str] = {
 }
 
 
-class Workers(Writes):
+class WorkerRegistry(EventWriter):
     """Each public method is one transaction."""
 
-    def worker_beat(self, worker: Serving, gone_after: timedelta) -> None:
+    def record_worker_heartbeat(self, worker: WorkerInfo, gone_after: timedelta) -> None:
         """It lives; whoever did not say so for too long is forgotten."""
 
-        def work(link: Link) -> None:
+        def work(link: Transaction) -> None:
             now = self._now()
-            link.run(FORGET, {"now": ms(now)})
-            link.run(BEAT, {**_params(worker), "now": ms(now), "gone_ms": ms(now + gone_after)})
+            link.run(FORGET, {"now": to_ms(now)})
+            link.run(
+                BEAT, {**_params(worker), "now": to_ms(now), "gone_ms": to_ms(now + gone_after)}
+            )
 
         self._db.write(work)
 
-    def worker_left(self, holder: str) -> None:
+    def remove_worker(self, holder: str) -> None:
         self._db.write(lambda link: link.run(LEAVE, {"holder": holder}))
 
-    @patient
-    def workers(self) -> list[Seen]:
+    @retries_reads
+    def workers(self) -> list[WorkerSeen]:
         """Those that told of themselves not long ago, oldest first."""
         with self._db.read() as link:
             holding: dict[str, list[TaskId]] = defaultdict(list)
             for row in link.rows(HOLDING):
                 holding[row["holder"]].append(TaskId(row["id"]))
-            live = link.rows(LIVE, {"now": ms(self._now())})
+            live = link.rows(LIVE, {"now": to_ms(self._now())})
             return [_seen(row, holding[row["holder"]]) for row in live]
 
-    @patient
-    def open_runs(self) -> list[tuple[RunId, str, str]]:
+    @retries_reads
+    def unfinished_runs(self) -> list[tuple[RunId, str, str]]:
         """Runs that are not summed up: id, repository and base commit, oldest first."""
         with self._db.read() as link:
             return [(RunId(row["id"]), row["repo"], row["base"]) for row in link.rows(OPEN)]
 
 
-def narrowed(
-    link: Link, run_id: str, tags: Collection[str], begin: str
+def claim_condition(
+    link: Transaction, run_id: str, tags: Collection[str], begin: str
 ) -> tuple[str, dict[str, Any]]:
     """What a worker with these tags and this much room does not take, as a condition."""
     held = [row["tags"] for row in link.rows(RUN_TAGS, {"run_id": run_id})]
-    lacking = [wanted for wanted in held if not covered(wanted, tags)]
+    lacking = [wanted for wanted in held if not has_all_tags(wanted, tags)]
     params = {f"t{i}": wanted for i, wanted in enumerate(lacking)}
     names = ", ".join(f":{name}" for name in params)
     without = f"AND tags NOT IN ({names})" if params else ""
     return " ".join(part for part in (without, LEFT.get(begin, "")) if part), params
 
 
-def _params(worker: Serving) -> dict[str, Any]:
+def _params(worker: WorkerInfo) -> dict[str, Any]:
     return {
         "holder": worker.holder,
         "host": worker.host,
@@ -91,14 +93,14 @@ def _params(worker: Serving) -> dict[str, Any]:
         "slots": worker.slots,
         "tags": ",".join(worker.tags),
         "runs": ",".join(worker.runs),
-        "waits": worker.waits,
-        "doing": worker.doing,
+        "waits": worker.idle_reason,
+        "doing": worker.activity,
         "background": int(worker.background),
     }
 
 
-def _seen(row: Fields, tasks: list[TaskId]) -> Seen:
-    worker = Serving(
+def _seen(row: SqlRow, tasks: list[TaskId]) -> WorkerSeen:
+    worker = WorkerInfo(
         row["holder"],
         row["host"],
         row["name"],
@@ -109,4 +111,4 @@ def _seen(row: Fields, tasks: list[TaskId]) -> Seen:
         row["doing"],
         bool(row["background"]),
     )
-    return Seen(worker, instant(row["since_ms"]), instant(row["beat_ms"]), tuple(tasks))
+    return WorkerSeen(worker, from_ms(row["since_ms"]), from_ms(row["beat_ms"]), tuple(tasks))

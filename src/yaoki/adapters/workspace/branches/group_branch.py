@@ -6,8 +6,16 @@ group has landed.  What it held stays reachable.
 
 from __future__ import annotations
 
-from yaoki.adapters.git.commits import Commits, message
-from yaoki.adapters.git.refs import Move, Refs, base_of, branch_of, mark_of, train_of, work_ref
+from yaoki.adapters.git.commits import Commits, compose_message
+from yaoki.adapters.git.refs import (
+    RefMove,
+    Refs,
+    group_base_ref,
+    merge_queue_ref,
+    recorded_head_ref,
+    target_branch_ref,
+    work_ref,
+)
 from yaoki.adapters.workspace.branches.run_branch import RACES_MAX, RunBranch
 from yaoki.core.model import Run
 from yaoki.errors import GitFailed
@@ -15,7 +23,7 @@ from yaoki.errors import GitFailed
 ROLLBACKS_MAX = 100
 
 
-class Lines:
+class GroupBranches:
     """Opens, rolls back and closes the branch of a group."""
 
     def __init__(self, refs: Refs, branch: RunBranch, commits: Commits) -> None:
@@ -23,15 +31,20 @@ class Lines:
 
     def open(self, run: Run, group: str) -> Run:
         """The line, made at the run branch's head unless it is there; its base is what it was."""
-        line = run.line_of(group)
+        line = run.on_group_branch(group)
         for _ in range(RACES_MAX):
-            base, head, mark = self._refs.commits(base_of(line), branch_of(line), mark_of(line))
+            base, head, mark = self._refs.read_commits(
+                group_base_ref(line), target_branch_ref(line), recorded_head_ref(line)
+            )
             if base and head:
-                return run.line_of(group, base.sha)
+                return run.on_group_branch(group, base.sha)
             if base and mark:
-                self._branch.refuse_strayed(line)
+                self._branch.refuse_drift(line)
             at = (base or self._branch.head(run)).sha
-            moves = [Move(ref, at, "") for ref in (base_of(line), branch_of(line), mark_of(line))]
+            moves = [
+                RefMove(ref, at, "")
+                for ref in (group_base_ref(line), target_branch_ref(line), recorded_head_ref(line))
+            ]
             self._refs.move(*moves[1 if base else 0 :], why="yaoki: open group")
         raise GitFailed(f"{line.branch} moved {RACES_MAX} times meanwhile", transient=True)
 
@@ -41,12 +54,12 @@ class Lines:
         """
         line = self.open(run, group)
         head, run_head = self._branch.head(line), self._branch.head(run)
-        if self._refs.contains(run_head.sha, head.sha):
+        if self._refs.is_ancestor(run_head.sha, head.sha):
             return line
         merged = self._commits.merge(head.sha, run_head.sha)
         if merged.conflicts:
             return line
-        words = message(f"{run.branch} merged into its group", Run=run.id)
+        words = compose_message(f"{run.branch} merged into its group", Run=run.id)
         made = self._commits.make(merged.tree, [head.sha, run_head.sha], words)
         # Moved meanwhile, the next one to prepare does it.
         self._branch.move(line, made, head.sha, "yaoki: refresh group")
@@ -67,10 +80,10 @@ class Lines:
             raise GitFailed(f"{line.branch} moved before it was rolled back", transient=True)
         ref = self._free(group, held)
         moves = (
-            Move(ref, held),
-            Move(base_of(line), to, base),
-            Move(mark_of(line), to),
-            Move(branch_of(line), to, held),
+            RefMove(ref, held),
+            RefMove(group_base_ref(line), to, base),
+            RefMove(recorded_head_ref(line), to),
+            RefMove(target_branch_ref(line), to, held),
         )
         if not self._refs.move(*moves, why="yaoki: roll back"):
             raise GitFailed(f"{line.branch} moved while it was rolled back", transient=True)
@@ -80,23 +93,25 @@ class Lines:
         """A ref for what is taken off the line: none is overwritten."""
         for n in range(1, ROLLBACKS_MAX):
             ref = work_ref(group, f"0-rollback-{n}")
-            found = self._refs.commits(ref)[0]
+            found = self._refs.read_commits(ref)[0]
             if found is None or found.sha == commit:
                 return ref
         raise GitFailed(f"{group} was rolled back {ROLLBACKS_MAX} times")
 
     def close(self, run: Run, group: str) -> None:
         """Delete the line's refs once the run branch holds what it held; else they stay."""
-        line = run.line_of(group)
-        names = (branch_of(line), mark_of(line), base_of(line))
+        line = run.on_group_branch(group)
+        names = (target_branch_ref(line), recorded_head_ref(line), group_base_ref(line))
         found = [
             (name, commit.sha)
-            for name, commit in zip(names, self._refs.commits(*names), strict=True)
+            for name, commit in zip(names, self._refs.read_commits(*names), strict=True)
             if commit
         ]
         head = self._branch.head(run).sha
-        if found and all(self._refs.contains(sha, head) for _, sha in found):
+        if found and all(self._refs.is_ancestor(sha, head) for _, sha in found):
             # What is left of its train did not land, and no longer can.
-            train = self._refs.commits(train_of(line))[0]
-            found += [(train_of(line), train.sha)] if train else []
-            self._refs.move(*(Move(name, "", sha) for name, sha in found), why="yaoki: close group")
+            train = self._refs.read_commits(merge_queue_ref(line))[0]
+            found += [(merge_queue_ref(line), train.sha)] if train else []
+            self._refs.move(
+                *(RefMove(name, "", sha) for name, sha in found), why="yaoki: close group"
+            )

@@ -11,12 +11,12 @@ import os
 import shutil
 from pathlib import Path
 
-from yaoki.adapters.git.command import CONFIG_BYTES_MAX, Git, Site
+from yaoki.adapters.git.command import CONFIG_BYTES_MAX, Git, GitLocation
 from yaoki.adapters.git.filters import Filters
-from yaoki.adapters.git.trees import readable
-from yaoki.adapters.system.files import plain_bytes
+from yaoki.adapters.git.trees import printable_path
+from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.adapters.workspace.proof_rooms.source import RoomSource
-from yaoki.adapters.workspace.worktrees.worktree import delete
+from yaoki.adapters.workspace.worktrees.worktree import delete_path
 
 STATUS = ("status", "--porcelain", "-z", "--untracked-files=no", "--no-renames")
 GITLINK = "160000"
@@ -31,34 +31,36 @@ class RoomCheckout:
 
     def __init__(self, source: RoomSource, files: Path, git_dir: Path, filters: Filters) -> None:
         self._source, self.files, self._git_dir = source, files, git_dir
-        self._git, self._at = Git(git_dir, filters=filters), Site(git_dir, files)
+        self._git, self._at = Git(git_dir, filters=filters), GitLocation(git_dir, files)
         self.tracked: frozenset[str] = frozenset()
 
-    def put(self, commit: str, config: str = "") -> None:
+    def check_out(self, commit: str, config: str = "") -> None:
         """Check the commit out, whatever stood here; untracked files are the room's business."""
         self._found(commit)
         self._git.run("reset", "-q", "--hard", "--no-recurse-submodules", commit, at=self._at)
         self.tracked = self._listed()
         self._clone(commit, config or self._source.config(commit))
 
-    def remember(self) -> None:
+    def load_tracked(self) -> None:
         """Read which files are tracked, in a process that did not put them there."""
         if not self.tracked and (self._git_dir / "index").exists():
             self.tracked = self._listed()
 
-    def changed(self) -> tuple[str, ...]:
-        rows = self._git.names(*STATUS, "--ignore-submodules=all", at=self._at)
-        return tuple(sorted(readable(row[3:]) for row in rows))
+    def changed_files(self) -> tuple[str, ...]:
+        rows = self._git.read_names(*STATUS, "--ignore-submodules=all", at=self._at)
+        return tuple(sorted(printable_path(row[3:]) for row in rows))
 
-    def config(self) -> str:
+    def read_config(self) -> str:
         """The settings of the clone that checks see, with what set-up added to them."""
         inside = self.files / ".git"
         # Set-up ran what an agent wrote: a link would show to checks what is hidden from them.
-        held = None if inside.is_symlink() else plain_bytes(inside / "config", CONFIG_BYTES_MAX)
+        held = (
+            None if inside.is_symlink() else read_plain_bytes(inside / "config", CONFIG_BYTES_MAX)
+        )
         return (held or b"").decode("utf-8", "surrogateescape")
 
     def _listed(self) -> frozenset[str]:
-        rows = self._git.names("ls-files", "-s", "-z", at=self._at)
+        rows = self._git.read_names("ls-files", "-s", "-z", at=self._at)
         return frozenset(
             path for row in rows if not row.startswith(GITLINK) for path in [row.partition("\t")[2]]
         )
@@ -73,10 +75,10 @@ class RoomCheckout:
         """Write the `.git` that checks see, anew each time."""
         inside = self.files / ".git"
         if inside.is_symlink() or not inside.is_dir():
-            delete(inside)
+            delete_path(inside)
         for entry in inside.iterdir() if inside.is_dir() else ():
             if entry.name != MODULES:
-                delete(entry)
+                delete_path(entry)
         self._write(inside, commit, config)
         shutil.copy2(self._git_dir / "index", inside / "index")
 

@@ -17,13 +17,13 @@ from pathlib import Path
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.filters import Filters
-from yaoki.adapters.git.repository import Repository
-from yaoki.adapters.workspace.proof_rooms.private_home import furnish
+from yaoki.adapters.git.repository import GitRepository
+from yaoki.adapters.workspace.proof_rooms.private_home import fill_home
 from yaoki.adapters.workspace.proof_rooms.room import GitProofRoom
 from yaoki.adapters.workspace.proof_rooms.source import RoomSource
-from yaoki.adapters.workspace.worktrees.included_files import copy_included, included
-from yaoki.adapters.workspace.worktrees.worktree import delete
-from yaoki.core.scope import matches
+from yaoki.adapters.workspace.worktrees.included_files import copy_included, find_included
+from yaoki.adapters.workspace.worktrees.worktree import delete_path
+from yaoki.core.scope import matches_glob
 from yaoki.errors import WorkspaceError
 from yaoki.ports import ProofRoom
 
@@ -49,7 +49,7 @@ class GitProofRooms:
 
     def __init__(
         self,
-        repository: Repository,
+        repository: GitRepository,
         root: Path,
         *,
         real_home: Path,
@@ -81,7 +81,7 @@ class GitProofRooms:
         inputs: tuple[str, ...],
         copied: tuple[tuple[str, int, int], ...],
     ) -> str:
-        rows = self._git.names("ls-tree", "-r", "-z", commit)
+        rows = self._git.read_names("ls-tree", "-r", "-z", commit)
         named = {word.removeprefix("./") for argv in setup for word in argv}
         read = [row for row in rows if _is_input(row.partition("\t")[2], named, inputs)]
         tools = [_tool(argv[0]) for argv in setup if argv]
@@ -90,17 +90,17 @@ class GitProofRooms:
 
     def _copied(self) -> tuple[tuple[str, int, int], ...]:
         """What `.worktreeinclude` brings into every worktree, with a sign of its content."""
-        names = included(self._git, self._repository) if self._include else []
+        names = find_included(self._git, self._repository) if self._include else []
         facts = ((name, (self._repository.top / name).lstat()) for name in names)
         return tuple((name, fact.st_size, fact.st_mtime_ns) for name, fact in facts)
 
     @contextmanager
-    def taken(self, key: str, *, fresh: bool = False) -> Iterator[ProofRoom]:
+    def acquire(self, key: str, *, fresh: bool = False) -> Iterator[ProofRoom]:
         folder, held = self._held(key)
         try:
             room = self._room(folder, key)
             if fresh:
-                room.forget()
+                room.forget_setup()
             yield room
             room.close()
         finally:
@@ -111,7 +111,7 @@ class GitProofRooms:
         return GitProofRoom(folder, self._source, key, self._furnish, self._bring, self._filters)
 
     def _furnish(self, home: Path) -> None:
-        furnish(home, self._real_home, self._git.identity)
+        fill_home(home, self._real_home, self._git.identity)
 
     def _held(self, key: str) -> tuple[Path, int]:
         """The lock of a room that fits, else of a new one, else of the one unused the longest."""
@@ -142,7 +142,7 @@ class GitProofRooms:
             if folder.stat().st_mtime >= since.timestamp() or (held := _lock(folder)) is None:
                 continue
             try:
-                delete(folder)
+                delete_path(folder)
                 removed += 1
             finally:
                 os.close(held)
@@ -160,7 +160,7 @@ def _lock(folder: Path) -> int | None:
 
 def _is_input(path: str, named: set[str], globs: Sequence[str]) -> bool:
     known = path in named or _INPUTS.fullmatch(path.rpartition("/")[2])
-    return bool(known) or any(matches(path, glob) for glob in globs)
+    return bool(known) or any(matches_glob(path, glob) for glob in globs)
 
 
 def _tool(program: str) -> tuple[str, int, int]:

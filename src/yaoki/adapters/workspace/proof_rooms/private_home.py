@@ -27,7 +27,7 @@ CACHES = (
 )
 
 
-def furnish(home: Path, real: Path, identity: tuple[str, str]) -> None:
+def fill_home(home: Path, real: Path, identity: tuple[str, str]) -> None:
     """Link the caches that exist, and give commits that a test makes an author."""
     for name in CACHES:
         if (real / name).is_dir():

@@ -11,9 +11,9 @@ from yaoki.adapters.system.files import write_atomically
 from yaoki.adapters.workspace.proof_rooms.checkout import RoomCheckout
 from yaoki.adapters.workspace.proof_rooms.setup_output import SetupOutput
 from yaoki.adapters.workspace.proof_rooms.source import RoomSource
-from yaoki.adapters.workspace.worktrees.worktree import delete
+from yaoki.adapters.workspace.worktrees.worktree import delete_path
 from yaoki.errors import WorkspaceError
-from yaoki.ports import RoomPlaces
+from yaoki.ports import RoomFolders
 
 KEY, CONFIG, OCCUPANT = "key", "config", "occupant"
 PRIVATE = ("home", "temporary", "reports")
@@ -46,7 +46,7 @@ class GitProofRoom:
         return self._checkout.files
 
     @property
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         return (self._folder / KEY).is_file() and self.key == self._key
 
     @property
@@ -54,7 +54,7 @@ class GitProofRoom:
         file = self._folder / KEY
         return file.read_text(encoding="ascii") if file.is_file() else ""
 
-    def forget(self) -> None:
+    def forget_setup(self) -> None:
         """What was set up here is set up again."""
         (self._folder / KEY).unlink(missing_ok=True)
 
@@ -66,8 +66,8 @@ class GitProofRoom:
         if self._opened:
             return
         self._opened = True
-        if self.ready:
-            self._checkout.remember()
+        if self.is_ready:
+            self._checkout.load_tracked()
             self._output.load()
             self._config = (self._folder / CONFIG).read_text("utf-8", "surrogateescape")
         else:
@@ -76,49 +76,49 @@ class GitProofRoom:
     def _wipe(self) -> None:
         for entry in self._folder.iterdir() if self._folder.is_dir() else ():
             if entry.name != OCCUPANT:
-                delete(entry)
+                delete_path(entry)
 
-    def put(self, commit: str) -> None:
+    def check_out(self, commit: str) -> None:
         """Make the room contain exactly this commit and the output of set-up."""
         self._open()
         try:
             self._put(commit)
         except (WorkspaceError, OSError):
-            if self.ready and not self._config:
+            if self.is_ready and not self._config:
                 # A check may have left what git cannot overwrite; without set-up nothing is lost.
-                delete(self.files)
-                delete(self._folder / "git")
+                delete_path(self.files)
+                delete_path(self._folder / "git")
                 self._put(commit)
             else:
                 raise
 
     def _put(self, commit: str) -> None:
         self._output.restore(self._checkout.tracked)
-        self._checkout.put(commit, self._config)
+        self._checkout.check_out(commit, self._config)
         self._output.restore(self._checkout.tracked)
-        if not self.ready:
+        if not self.is_ready:
             self._bring(self.files)
         self._commit = commit
 
-    def seal(self) -> None:
+    def record_setup_output(self) -> None:
         """Record everything beside the commit as output of set-up; the key goes last."""
-        config = self._checkout.config()
-        self._checkout.put(self._commit, config)
+        config = self._checkout.read_config()
+        self._checkout.check_out(self._commit, config)
         self._output.record(self._checkout.tracked)
         self._config = config
         (self._folder / CONFIG).write_bytes(config.encode("utf-8", "surrogateescape"))
         write_atomically(self._folder / KEY, self._key.encode("ascii"))
 
-    def changed(self) -> tuple[str, ...]:
-        return self._checkout.changed()
+    def changed_files(self) -> tuple[str, ...]:
+        return self._checkout.changed_files()
 
-    def refresh(self) -> RoomPlaces:
+    def empty_private_folders(self) -> RoomFolders:
         """Empty the private folders, and furnish the home."""
         for name in PRIVATE:
-            delete(self._folder / name)
+            delete_path(self._folder / name)
             (self._folder / name).mkdir(mode=0o700)
         self._furnish(self._folder / "home")
-        return RoomPlaces(*(self._folder / name for name in PRIVATE))
+        return RoomFolders(*(self._folder / name for name in PRIVATE))
 
     def occupy(self, folder: Path | None) -> None:
         file = self._folder / OCCUPANT

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from yaoki.adapters.system.files import write_atomically
 from yaoki.adapters.system.folders import walk_folders
-from yaoki.adapters.workspace.worktrees.worktree import delete
+from yaoki.adapters.workspace.worktrees.worktree import delete_path
 
 MANIFEST, PRISTINE = "manifest.json", "pristine"
 Signature = tuple[int, int, int, int, int]
@@ -38,26 +38,26 @@ class SetupOutput:
 
     def record(self, tracked: Collection[str]) -> None:
         """Take a pristine copy of everything that is not tracked."""
-        delete(self._folder / PRISTINE)
+        delete_path(self._folder / PRISTINE)
         found = [path for path in _walk(self._files) if path not in tracked]
         self._manifest = {}
         for path in found:
             if _signature(self._files / path) is not None and not self._only_a_way(path, tracked):
                 self._copy(self._files / path, self._folder / PRISTINE / path)
                 self._note(path)
-        self.store()
+        self.write_manifest()
 
     def restore(self, tracked: Collection[str]) -> None:
         """Remove what nobody put there, and put back what differs."""
         folders = {str(parent) for path in tracked for parent in Path(path).parents}
         for path in sorted(_walk(self._files), key=len, reverse=True):
             if path not in tracked and path not in self._manifest and path not in folders:
-                delete(self._files / path)
+                delete_path(self._files / path)
         for path in sorted(self._manifest, key=len):
             if path not in tracked and _signature(self._files / path) != self._manifest[path]:
                 self._put_back(path)
 
-    def store(self) -> None:
+    def write_manifest(self) -> None:
         """Write the manifest down, so that another process can use the room."""
         if self._manifest or (self._folder / MANIFEST).exists():
             write_atomically(self._folder / MANIFEST, json.dumps(self._manifest).encode())
@@ -66,7 +66,7 @@ class SetupOutput:
     def close(self) -> None:
         """Store what was put back since: its signatures are new."""
         if not self._stored:
-            self.store()
+            self.write_manifest()
 
     def _only_a_way(self, path: str, tracked: Collection[str]) -> bool:
         """A folder that leads to tracked files is no output of set-up."""
@@ -77,7 +77,7 @@ class SetupOutput:
         target = self._files / path
         kept = self._folder / PRISTINE / path
         if not (kept.is_dir() and not kept.is_symlink() and target.is_dir()):
-            delete(target)
+            delete_path(target)
         self._copy(kept, target)
         self._note(path)
         self._stored = False

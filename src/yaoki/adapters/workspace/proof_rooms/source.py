@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.repository import Repository
+from yaoki.adapters.git.repository import GitRepository
 
 # Settings of the repository that a clone needs to read its content or to reach its submodules.
 SETTINGS = r"^(filter|lfs|remote|user)\."
@@ -23,7 +23,7 @@ class RoomSource:
     """Reads the repository once per process where that is enough."""
 
     git: Git
-    repository: Repository
+    repository: GitRepository
 
     @property
     def name(self) -> str:

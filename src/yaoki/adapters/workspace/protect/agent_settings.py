@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from yaoki.adapters.git.config_files import content, is_there, linked
+from yaoki.adapters.git.config_files import is_file_or_link, read_bounded, read_link
 
 # The variable that moves the folder, where it is below the home otherwise, the files in it.
 PLACES = (
@@ -21,12 +21,12 @@ PLACES = (
 )
 
 
-def session_settings(
+def read_agent_settings(
     home: Path | None, environ: Mapping[str, str] = os.environ
 ) -> dict[Path, bytes]:
     """The bytes of each file that is there, below the home and where a variable leads."""
-    there = (file for file in _files(home, environ) if is_there(file))
-    return {file: linked(file) + content(file) for file in there}
+    there = (file for file in _files(home, environ) if is_file_or_link(file))
+    return {file: read_link(file) + read_bounded(file) for file in there}
 
 
 def _files(home: Path | None, environ: Mapping[str, str]) -> Iterator[Path]:

@@ -10,21 +10,21 @@ from functools import lru_cache
 from hashlib import sha1, sha256
 from pathlib import Path
 
-from yaoki.adapters.git.command import Git, Site
+from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.config_files import (
-    content,
-    entries,
-    hook_folders,
-    hooks,
-    is_there,
-    linked,
-    reached,
+    find_hook_folders,
+    is_file_or_link,
+    read_bounded,
+    read_hooks,
+    read_link,
+    read_settings,
+    read_with_includes,
 )
-from yaoki.adapters.git.replace_refs import replaced
-from yaoki.adapters.git.repository import Repository
-from yaoki.adapters.git.trees import readable
-from yaoki.adapters.workspace.protect.agent_settings import session_settings
-from yaoki.adapters.workspace.protect.user_state import refs, untracked
+from yaoki.adapters.git.replace_refs import read_replace_refs
+from yaoki.adapters.git.repository import GitRepository
+from yaoki.adapters.git.trees import printable_path
+from yaoki.adapters.workspace.protect.agent_settings import read_agent_settings
+from yaoki.adapters.workspace.protect.user_state import find_untracked, read_user_refs
 
 # A person may work in the checkout at any time, so a difference here is told and never blamed.
 CHECKOUT = "checkout/"
@@ -41,7 +41,7 @@ FOLDERS = ("hooks", "info", "objects", "objects/info", "objects/pack", "refs", "
 
 # What starts a program, leads git elsewhere, or changes how it reads files.  Everything else people
 # and their editors set while a run goes on: they note the base of a branch, or how to pull.
-MATTERS = re.compile(
+SENSITIVE_SETTING = re.compile(
     rb"core\.(?!(?:abbrev|comment(?:char|string)|commitgraph|preloadindex|untrackedcache)\Z).+"
     rb"|(?:include|includeif|attr|filter|fsmonitor|transfer|url|http|protocol|ssh|safe|init)\..+"
     rb"|(?:alias|credential|gpg|pager|sequence|trailer|interactive|hook|tar|guitool)\..+"
@@ -58,7 +58,7 @@ MATTERS = re.compile(
     re.DOTALL,
 )
 # An address whose transport is a program: `ext::sh -c …`, or any `git-remote-NAME` there is.
-HELPER = re.compile(
+TRANSPORT_HELPER = re.compile(
     rb"(?:remote\..+\.(?:push)?url|submodule\..+\.url|branch\..+\.(?:push)?remote)\n[\w+.-]+::.*",
     re.DOTALL,
 )
@@ -68,8 +68,8 @@ REMOTE = re.compile(
 )
 
 
-def guards(
-    git: Git, repository: Repository, remote: str = "", worktree: Path | None = None
+def hash_protected_files(
+    git: Git, repository: GitRepository, remote: str = "", worktree: Path | None = None
 ) -> dict[str, str]:
     """Name and hash of each file that is there, so a new or missing one shows as well.
 
@@ -81,33 +81,33 @@ def guards(
     common, home = git.common_dir, _home()
     own = [common / name for name in CONFIGS]
     own += [folder / CONFIGS[-1] for folder in (repository.git_dir, worktree) if folder]
-    configs = reached(git, own, home)
-    held = {file: linked(file) + _mattering(git, one, remote) for file, one in configs.items()}
-    settings = {**configs, **reached(git, _personal(home), home)}
-    for named, folder in hook_folders(git, settings, repository.top, home).items():
-        found = hooks(folder, (repository.top, common))
+    configs = read_with_includes(git, own, home)
+    held = {file: read_link(file) + _mattering(git, one, remote) for file, one in configs.items()}
+    settings = {**configs, **read_with_includes(git, _personal(home), home)}
+    for named, folder in find_hook_folders(git, settings, repository.top, home).items():
+        found = read_hooks(folder, (repository.top, common))
         held.update(one for one in found if not _as_in_the_index(git, repository, *one))
         held.update({named: os.fsencode(folder)} if named != folder else {})
-    held.update(hooks(common / "hooks"))
+    held.update(read_hooks(common / "hooks"))
     held.update(_leading(repository, worktree))
-    held.update(replaced(git))
+    held.update(read_replace_refs(git))
     return {_name(file, common): sha256(one).hexdigest() for file, one in held.items()}
 
 
-def _leading(repository: Repository, worktree: Path | None) -> Iterator[tuple[Path, bytes]]:
+def _leading(repository: GitRepository, worktree: Path | None) -> Iterator[tuple[Path, bytes]]:
     """What leads git elsewhere: each file that is there, and each folder that is a link."""
     common = repository.common_dir
     files = [common / name for name in SINGLE]
     files += [folder / COMMON for folder in (repository.git_dir, worktree) if folder]
     for file in (*files, repository.top / ".git"):
-        if is_there(file):
-            yield file, linked(file) + content(file)
+        if is_file_or_link(file):
+            yield file, read_link(file) + read_bounded(file)
     for folder in (common / name for name in FOLDERS):
-        if where := linked(folder):
+        if where := read_link(folder):
             yield folder, where
 
 
-def _as_in_the_index(git: Git, repository: Repository, file: Path, held: bytes) -> bool:
+def _as_in_the_index(git: Git, repository: GitRepository, file: Path, held: bytes) -> bool:
     """Hooks that a project tracks come and go with a person's commits, pulls and branches."""
     if not file.is_relative_to(repository.top) or file.is_symlink():
         return False
@@ -119,7 +119,7 @@ def _as_in_the_index(git: Git, repository: Repository, file: Path, held: bytes) 
 
 
 @lru_cache(maxsize=1)
-def _tracked(git: Git, repository: Repository, inode: bytes) -> dict[bytes, bytes]:
+def _tracked(git: Git, repository: GitRepository, inode: bytes) -> dict[bytes, bytes]:
     lines = (entry.partition(b"\t") for entry in _entries(git, repository, inode).split(b"\0"))
     return {name: facts.split(b" ")[1] for facts, _, name in lines if name}
 
@@ -131,7 +131,7 @@ def _name(file: Path, common_dir: Path) -> str:
 
 def _mattering(git: Git, held: bytes, remote: str = "") -> bytes:
     """The settings that matter, in their order; the bytes of a file that git cannot read."""
-    found = entries(git, held)
+    found = read_settings(git, held)
     if found is None:
         return held
     own = {f"remote.{remote}.{key}".encode() for key in ("url", "pushurl")} if remote else set()
@@ -139,7 +139,7 @@ def _mattering(git: Git, held: bytes, remote: str = "") -> bytes:
     return b"\0".join(
         entry
         for entry, key in keys
-        if key in own or MATTERS.fullmatch(key) or HELPER.fullmatch(entry)
+        if key in own or SENSITIVE_SETTING.fullmatch(key) or TRANSPORT_HELPER.fullmatch(entry)
     )
 
 
@@ -158,7 +158,7 @@ def _personal(home: Path | None) -> Iterator[Path]:
         yield home / ".gitconfig"
 
 
-def checkout(git: Git, repository: Repository) -> dict[str, str]:
+def hash_checkout(git: Git, repository: GitRepository) -> dict[str, str]:
     """HEAD, index, files and refs of the user's, and their own settings, hashed short.
 
     Cheap on purpose: entries of the index and facts of the files, no content.  git is not asked
@@ -175,13 +175,13 @@ def checkout(git: Git, repository: Repository) -> dict[str, str]:
     return hashed | _stash(git) | _beside(git, repository)
 
 
-def edited(git: Git, repository: Repository, since: float) -> tuple[str, ...]:
+def find_edited_files(git: Git, repository: GitRepository, since: float) -> tuple[str, ...]:
     """The tracked files that changed or went since that instant, by git's own list of them."""
     listed = _entries(git, repository, _inode(repository.git_dir / "index"))
     names = [entry.partition(b"\t")[2] for entry in listed.split(b"\0") if entry]
     top = os.fsencode(repository.top)
     found = (name for name in names if _changed_at(b"%b/%b" % (top, name)) >= since)
-    return tuple(readable(os.fsdecode(name)) for name in found)
+    return tuple(printable_path(os.fsdecode(name)) for name in found)
 
 
 def _changed_at(path: bytes) -> float:
@@ -192,37 +192,37 @@ def _changed_at(path: bytes) -> float:
         return math.inf
 
 
-def _beside(git: Git, repository: Repository) -> dict[str, str]:
+def _beside(git: Git, repository: GitRepository) -> dict[str, str]:
     """What an agent may move or write outside of its worktree without touching the checkout."""
     index = _inode(repository.git_dir / "index")
     tracked = _tracked(git, repository, index)
-    files = untracked(git, repository, tracked, index) if len(tracked) <= TRACKED_MAX else {}
-    return {CHECKOUT + name: held for name, held in (refs(git) | files).items()}
+    files = find_untracked(git, repository, tracked, index) if len(tracked) <= TRACKED_MAX else {}
+    return {CHECKOUT + name: held for name, held in (read_user_refs(git) | files).items()}
 
 
 def _stash(git: Git) -> dict[str, str]:
     """The commit itself: all worktrees share one stash, and whoever pops it takes the user's."""
-    found = git.named("refs/stash")[0]
+    found = git.look_up("refs/stash")[0]
     return {STASH: found.name} if found else {}
 
 
 def _told(git: Git) -> dict[str, bytes]:
     """What git and agents are told outside of the repository: a person may change it any time."""
     home = _home()
-    held = reached(git, _personal(home), home)
-    told = {file: linked(file) + _mattering(git, one) for file, one in held.items()}
-    told |= session_settings(home)
+    held = read_with_includes(git, _personal(home), home)
+    told = {file: read_link(file) + _mattering(git, one) for file, one in held.items()}
+    told |= read_agent_settings(home)
     return {_short(file, home): one for file, one in told.items()}
 
 
 def _reaching(git: Git) -> dict[str, bytes]:
     """Where the next fetch or push goes, and how much of the past is known: people change both."""
-    configs = reached(git, [git.common_dir / name for name in CONFIGS], _home())
-    found = (entry for one in configs.values() for entry in entries(git, one) or ())
+    configs = read_with_includes(git, [git.common_dir / name for name in CONFIGS], _home())
+    found = (entry for one in configs.values() for entry in read_settings(git, one) or ())
     urls = [entry for entry in found if REMOTE.fullmatch(entry)]
     shallow = git.common_dir / "shallow"
     seen = {"remotes": b"\0".join(urls)} if urls else {}
-    return seen | ({"shallow": content(shallow)} if is_there(shallow) else {})
+    return seen | ({"shallow": read_bounded(shallow)} if is_file_or_link(shallow) else {})
 
 
 def _short(file: Path, home: Path | None) -> str:
@@ -231,9 +231,9 @@ def _short(file: Path, home: Path | None) -> str:
 
 
 @lru_cache(maxsize=KNOWN_MAX)
-def _entries(git: Git, repository: Repository, _: bytes) -> bytes:
+def _entries(git: Git, repository: GitRepository, _: bytes) -> bytes:
     """Read again when the file is another one: git writes its index anew whenever it changes."""
-    at = Site(repository.git_dir, repository.top)
+    at = GitLocation(repository.git_dir, repository.top)
     return git.run("ls-files", "-s", "-z", at=at, ok=range(256)).out
 
 
@@ -245,7 +245,7 @@ def _inode(file: Path) -> bytes:
     return b"%d %d %d %d" % (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
 
 
-def _head(git: Git, repository: Repository) -> bytes:
+def _head(git: Git, repository: GitRepository) -> bytes:
     """Where HEAD points, and to which commit; a branch of ours moves because we move it."""
     try:
         pointer = (repository.git_dir / "HEAD").read_bytes()
@@ -254,7 +254,7 @@ def _head(git: Git, repository: Repository) -> bytes:
     if pointer.startswith(OURS):
         return pointer
     branch = pointer.strip().removeprefix(b"ref: ").decode("utf-8", "surrogateescape")
-    commit = git.named(branch)[0]
+    commit = git.look_up(branch)[0]
     return pointer + (commit.name if commit else "").encode("ascii")
 
 

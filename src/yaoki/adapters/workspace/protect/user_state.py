@@ -13,8 +13,8 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-from yaoki.adapters.git.command import Git, Site
-from yaoki.adapters.git.repository import Repository
+from yaoki.adapters.git.command import Git, GitLocation
+from yaoki.adapters.git.repository import GitRepository
 from yaoki.adapters.system.folders import walk_folders
 
 # More of a sort than this are told as one: which of them changed is then not known.
@@ -29,15 +29,15 @@ OWN = frozenset({b".git", b".yaoki"})
 UNTRACKED = "untracked"
 
 
-def all_refs(git: Git) -> dict[str, str]:
+def read_all_refs(git: Git) -> dict[str, str]:
     """Every ref of the repository with its commit."""
     common = git.common_dir
     return _asked(git) if (common / "reftable").is_dir() else _read(common)
 
 
-def refs(git: Git) -> dict[str, str]:
+def read_user_refs(git: Git) -> dict[str, str]:
     """Every branch, tag and remote-tracking ref of the user's, with its commit."""
-    theirs = {name: sha for name, sha in all_refs(git).items() if not NOT_THEIRS.match(name)}
+    theirs = {name: sha for name, sha in read_all_refs(git).items() if not NOT_THEIRS.match(name)}
     groups: dict[str, dict[str, str]] = {}
     for name, sha in theirs.items():
         groups.setdefault("/".join(name.split("/")[: 3 if "/remotes/" in name else 2]), {})[
@@ -74,12 +74,12 @@ def _text(file: Path, most: int) -> str:
 
 
 def _asked(git: Git) -> dict[str, str]:
-    lines = git.text("for-each-ref", "--format=%(objectname) %(refname)").splitlines()
+    lines = git.read_text("for-each-ref", "--format=%(objectname) %(refname)").splitlines()
     return {name: sha for sha, _, name in (line.partition(" ") for line in lines)}
 
 
-def untracked(
-    git: Git, repository: Repository, tracked: Mapping[bytes, object], index: bytes
+def find_untracked(
+    git: Git, repository: GitRepository, tracked: Mapping[bytes, object], index: bytes
 ) -> dict[str, str]:
     """Files and folders beside the tracked ones that git does not ignore, with their facts.
 
@@ -130,7 +130,7 @@ def _facts(entry: os.DirEntry[bytes]) -> str:
     return _hash((facts.st_mode, facts.st_size, facts.st_mtime_ns))
 
 
-def _rules(repository: Repository) -> str:
+def _rules(repository: GitRepository) -> str:
     """When the rules of the top or of the clone change, names are asked again."""
     files = (repository.top / ".gitignore", repository.common_dir / "info" / "exclude")
     return "\0".join(_text(file, 1 << 20) for file in files)
@@ -138,13 +138,13 @@ def _rules(repository: Repository) -> str:
 
 @lru_cache(maxsize=8)
 def _ignored(
-    git: Git, repository: Repository, names: tuple[bytes, ...], _: str
+    git: Git, repository: GitRepository, names: tuple[bytes, ...], _: str
 ) -> frozenset[bytes]:
     if not names:
         return frozenset()
-    at = Site(repository.git_dir, repository.top)
+    at = GitLocation(repository.git_dir, repository.top)
     given = b"".join(b"%b\0" % name for name in names)
-    found = git.run("check-ignore", "-z", "--stdin", at=at, given=given, ok=(0, 1, 128)).out
+    found = git.run("check-ignore", "-z", "--stdin", at=at, stdin=given, ok=(0, 1, 128)).out
     return frozenset(found.split(b"\0"))
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.repository import Repository
+from yaoki.adapters.git.repository import GitRepository
 from yaoki.core.redact import MARK
-from yaoki.errors import GitFailed, RepositoryUnfit
+from yaoki.errors import GitFailed, RepositoryUnusable
 
 # The user's own ways of reaching other machines; every other GIT_ variable is dropped.
 WAYS = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_PROXY_COMMAND")
@@ -30,7 +30,7 @@ PASSWORD = re.compile(r"(?<=://)(?!git@)[^/@\s]+(?=@)")
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class RemoteAddress:
     """`name` is the remote's own, empty for one that the settings spell out.
 
     `alias` is what git calls it: told through its environment, so that a password in the address
@@ -40,14 +40,14 @@ class Address:
     name: str
     fetch: str
     push: str
-    seal: bytes
+    settings_digest: bytes
     alias: str = field(default_factory=lambda: f"yaoki-{uuid4().hex}")
 
     @property
-    def shown(self) -> str:
-        return self.name or self.masked(self.fetch)
+    def display_name(self) -> str:
+        return self.name or self.mask(self.fetch)
 
-    def masked(self, text: str) -> str:
+    def mask(self, text: str) -> str:
         return PASSWORD.sub(MARK, text)
 
     @property
@@ -61,19 +61,19 @@ class Address:
         values = {f"GIT_CONFIG_VALUE_{n}": value for n, (_, value) in enumerate(keys)}
         return {**ways, **pairs, **values, "GIT_CONFIG_COUNT": str(len(keys))}
 
-    def refuse_bent(self, git: Git) -> None:
+    def refuse_changed_settings(self, git: Git) -> None:
         """Nothing is sent, and no program started, by settings that came after the start."""
-        if _seal(git) != self.seal:
+        if _seal(git) != self.settings_digest:
             raise GitFailed(
-                f"git's settings for reaching {self.shown} changed while yaoki runs",
+                f"git's settings for reaching {self.display_name} changed while yaoki runs",
                 hint="look at git config --list --show-origin, then stop and start yaoki",
             )
 
 
-def open_address(git: Git, repository: Repository, said: str) -> Address:
+def open_remote_address(git: Git, repository: GitRepository, said: str) -> RemoteAddress:
     """The address of a remote by its name, a URL or a path; refused when it cannot serve."""
     if (repository.common_dir / "shallow").exists():
-        raise RepositoryUnfit(
+        raise RepositoryUnusable(
             f"{repository.top} is a shallow clone, and work cannot be merged without its past",
             hint="git fetch --unshallow; a partial clone will do: git clone --filter=blob:none",
         )
@@ -81,10 +81,10 @@ def open_address(git: Git, repository: Repository, said: str) -> Address:
     path = _absolute(said, repository.top)
     if fetch and push:
         urls = (_absolute(fetch, repository.top), _absolute(push, repository.top))
-        return Address(said, *urls, seal=_seal(git))
+        return RemoteAddress(said, *urls, settings_digest=_seal(git))
     if REMOTE_NAME.fullmatch(said) and not Path(path).exists():
-        raise RepositoryUnfit(f"there is no remote {said!r}", hint="git remote -v")
-    return Address("", path, path, _seal(git))
+        raise RepositoryUnusable(f"there is no remote {said!r}", hint="git remote -v")
+    return RemoteAddress("", path, path, _seal(git))
 
 
 def _url(git: Git, name: str, *form: str) -> str:

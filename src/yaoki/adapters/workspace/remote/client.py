@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from yaoki.adapters.git.command import Git, invoke, reaching
-from yaoki.adapters.git.refs import Move
-from yaoki.adapters.processes.command import Completed
+from yaoki.adapters.git.command import Git, remote_environment, run_git
+from yaoki.adapters.git.refs import RefMove
+from yaoki.adapters.processes.command import CommandResult
 from yaoki.adapters.system.clock import SystemClock
-from yaoki.adapters.workspace.remote.address import Address
-from yaoki.core.display import one_line, plain
-from yaoki.errors import GitFailed, RemoteAway
+from yaoki.adapters.workspace.remote.address import RemoteAddress
+from yaoki.core.display import one_line, strip_terminal_codes
+from yaoki.errors import GitFailed, RemoteUnreachable
 
 PAUSES_S = (0.1, 0.3, 0.6)
 # Who waited this long for an answer does not ask again: the stage is repeated later anyway.
@@ -46,38 +46,38 @@ LOCKED_OUT = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PushOutcome:
     """What became of a push, by ref: the refs it did not move, each with the server's reason.
 
     `said` is what its hooks said to whoever pushes.
     """
 
     refused: Mapping[str, str]
-    said: str = ""
+    hook_output: str = ""
 
     @property
-    def forbidden(self) -> str:
+    def forbidden_reason(self) -> str:
         return next((why for why in self.refused.values() if FORBIDDEN.search(why)), "")
 
-    def why(self, ref: str) -> str:
+    def reason_for(self, ref: str) -> str:
         """Why this ref was not moved, with the server's own words."""
         reason = self.refused[ref]
-        return f"{reason}: {self.said}" if self.said else reason
+        return f"{reason}: {self.hook_output}" if self.hook_output else reason
 
 
-class Remote:
+class RemoteClient:
     """git's own protocol to one other repository, through the objects of this one."""
 
-    def __init__(self, git: Git, address: Address) -> None:
+    def __init__(self, git: Git, address: RemoteAddress) -> None:
         self._git, self.address, self._clock = git, address, SystemClock()
         # What the last call met when nobody answered; empty since somebody did.
-        self.away = ""
+        self.problem = ""
 
-    def answers(self) -> None:
+    def check_reachable(self) -> None:
         """Ask for what is not there: only whether somebody says so counts."""
-        self.look([NOWHERE])
+        self.fetch_refs([NOWHERE])
 
-    def look(self, refs: Sequence[str]) -> dict[str, str]:
+    def fetch_refs(self, refs: Sequence[str]) -> dict[str, str]:
         """Where these refs are, without those that are not there; their commits are then here."""
         wanted = list(dict.fromkeys(refs))
         while wanted:
@@ -87,11 +87,11 @@ class Remote:
             wanted = [ref for ref in wanted if ref != missing]
         return {}
 
-    def matching(self, *patterns: str) -> dict[str, str]:
+    def fetch_matching(self, *patterns: str) -> dict[str, str]:
         """Where the refs of these patterns are; their commits are then here."""
         return self._fetch([f"+{each}:refs/worktree/{n}/*" for n, each in enumerate(patterns)])[0]
 
-    def have(self, commits: Sequence[str]) -> None:
+    def fetch_commits(self, commits: Sequence[str]) -> None:
         """Bring commits that no ref of ours names."""
         self._fetch(commits)
 
@@ -109,7 +109,9 @@ class Remote:
             file = folder / "FETCH_HEAD"
             return dict(_fetched(file.read_text("utf-8") if file.is_file() else "")), ""
 
-    def push(self, *moves: Move, atomic: bool = True, force: Collection[str] = ()) -> Outcome:
+    def push(
+        self, *moves: RefMove, atomic: bool = True, force: Collection[str] = ()
+    ) -> PushOutcome:
         """Move refs there, each from where it must be; `atomic`: all or none.
 
         A move from anywhere (`old` is None) is made whatever stands there when all else holds;
@@ -121,10 +123,10 @@ class Remote:
         for at in range(0, len(moves), bound):
             outcome = self._push(moves[at : at + bound], atomic, force)
             refused |= outcome.refused
-            said = said or (outcome.said if outcome.refused else "")
-        return Outcome(refused, said)
+            said = said or (outcome.hook_output if outcome.refused else "")
+        return PushOutcome(refused, said)
 
-    def _push(self, moves: Sequence[Move], atomic: bool, force: Collection[str]) -> Outcome:
+    def _push(self, moves: Sequence[RefMove], atomic: bool, force: Collection[str]) -> PushOutcome:
         leases = [f"--force-with-lease={m.ref}:{m.old}" for m in moves if m.old is not None]
         forced = {m.ref for m in moves if atomic and m.old is None}.union(force)
         specs = [f"{'+' if m.ref in forced else ''}{m.new}:{m.ref}" for m in moves]
@@ -134,12 +136,12 @@ class Remote:
         rows = dict(_rows(_text(done.out)))
         if done.code != 0 and not rows:
             raise self._unreached(_text(done.err))
-        return Outcome(rows, self.address.masked(_told(_text(done.err))))
+        return PushOutcome(rows, self.address.mask(_told(_text(done.err))))
 
-    def _call(self, args: Sequence[str], folder: Path | None, timeout: timedelta) -> Completed:
+    def _call(self, args: Sequence[str], folder: Path | None, timeout: timedelta) -> CommandResult:
         """Try again when nobody answers; an answer, whatever it is, is for the caller."""
-        self.address.refuse_bent(self._git)
-        env = {**reaching(), **self.address.environment}
+        self.address.refuse_changed_settings(self._git)
+        env = {**remote_environment(), **self.address.environment}
         env |= {"GIT_DIR": str(folder or self._git.common_dir)}
         if folder:
             env |= {"GIT_COMMON_DIR": str(self._git.common_dir)}
@@ -147,40 +149,40 @@ class Remote:
         for pause in (*PAUSES_S, None):
             done = self._invoked(args, env, timeout)
             if not _unanswered(done):
-                self.away = ""
+                self.problem = ""
                 return done
             if pause is None or self._clock.now() > give_up:
                 return done
-            self.pause(pause)
+            self.sleep_with_jitter(pause)
         raise AssertionError("the last pause is none")
 
     def _invoked(
         self, args: Sequence[str], env: Mapping[str, str], timeout: timedelta
-    ) -> Completed:
+    ) -> CommandResult:
         try:
-            return invoke(args, cwd=self._git.common_dir, env=env, timeout=timeout)
+            return run_git(args, cwd=self._git.common_dir, env=env, timeout=timeout)
         except GitFailed as failed:
             if failed.transient:
                 raise self._unreached(f"fatal: {failed.sentence}") from failed
             raise
 
-    def pause(self, seconds: float) -> None:
+    def sleep_with_jitter(self, seconds: float) -> None:
         """With dice, so that those who met once do not meet again."""
         self._clock.sleep(timedelta(seconds=seconds * (0.5 + self._clock.chance())))
 
     def _unreached(self, said: str) -> GitFailed:
         lines = [line.strip() for line in said.splitlines() if line.strip()]
         telling = [line for line in lines if line.startswith(("fatal:", "error:", "ssh:"))]
-        words = self.address.masked((telling or lines or ["no answer"])[0])[:SAID_MAX]
-        sentence = f"the remote {self.address.shown} cannot be used: {words}"
-        hint = f"git ls-remote {self.address.shown}"
+        words = self.address.mask((telling or lines or ["no answer"])[0])[:SAID_MAX]
+        sentence = f"the remote {self.address.display_name} cannot be used: {words}"
+        hint = f"git ls-remote {self.address.display_name}"
         if LOCKED_OUT.search(said):
             return GitFailed(sentence, hint=hint)
-        self.away = sentence
-        return RemoteAway(sentence, hint=hint)
+        self.problem = sentence
+        return RemoteUnreachable(sentence, hint=hint)
 
 
-def _unanswered(done: Completed) -> bool:
+def _unanswered(done: CommandResult) -> bool:
     said = _text(done.err)
     return done.code == 128 and not MISSING.search(said) and not LOCKED_OUT.search(said)
 
@@ -202,7 +204,7 @@ def _rows(text: str) -> Iterator[tuple[str, str]]:
 
 def _told(text: str) -> str:
     """The lines of the server's hooks, on one line, fit to show and not too long."""
-    lines = (line for line in plain(text).split("\n") if line.startswith(HOOK))
+    lines = (line for line in strip_terminal_codes(text).split("\n") if line.startswith(HOOK))
     return one_line(" ".join(line.removeprefix(HOOK) for line in lines), SAID_MAX)
 
 

@@ -1,6 +1,6 @@
 """One machine or many: what differs for the workspace, at one place.
 
-`Alone` asks nobody.  `Sharing` has a remote on which all machines meet.
+`LocalOnly` asks nobody.  `SharedRemote` has a remote on which all machines meet.
 """
 
 from __future__ import annotations
@@ -11,142 +11,158 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.refs import BASES, HEADS, RUNS, SNAPSHOTS, WORK, Commit, Move, Refs, run_ref
-from yaoki.adapters.git.repository import Repository
-from yaoki.adapters.system.machine import own_machine_id
-from yaoki.adapters.workspace.remote.address import open_address
-from yaoki.adapters.workspace.remote.client import Remote
-from yaoki.adapters.workspace.remote.publication import Publishing
+from yaoki.adapters.git.refs import (
+    GROUP_BASES,
+    OWN_BRANCHES,
+    RECORDED_HEADS,
+    SAVED_WORK,
+    SNAPSHOTS,
+    GitCommit,
+    RefMove,
+    Refs,
+    run_branch_ref,
+)
+from yaoki.adapters.git.repository import GitRepository
+from yaoki.adapters.system.machine import load_or_create_machine_id
+from yaoki.adapters.workspace.remote.address import open_remote_address
+from yaoki.adapters.workspace.remote.client import RemoteClient
+from yaoki.adapters.workspace.remote.publication import RemotePublisher
 from yaoki.adapters.workspace.remote.shared_refs import SharedRefs
 from yaoki.adapters.workspace.worktrees.snapshots import Snapshot
-from yaoki.core.bounded_cache import Recent
+from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.model import Task
-from yaoki.errors import RemoteAway
+from yaoki.errors import RemoteUnreachable
 
 BRANCHES = re.compile(r"refs/heads/.+")
 
 
-class Alone:
+class LocalOnly:
     """Only this repository: its refs are the truth, and nothing is owed to anybody."""
 
-    name = shown = away = ""
+    name = display_name = problem = ""
 
     def __init__(self, git: Git) -> None:
-        self.lines = self.branches = Refs(git)
+        self.run_refs = self.branch_refs = Refs(git)
 
-    def answers(self) -> None:
+    def check_reachable(self) -> None:
         """There is nobody to ask."""
 
-    def host(self, machine: str) -> str:
+    def worktree_host(self, machine: str) -> str:
         return machine
 
-    def once(self, _: str, act: Callable[[], None]) -> None:
+    def run_once(self, _: str, act: Callable[[], None]) -> None:
         act()
 
-    def owing(self, task_id: str, *, over: bool = False) -> AbstractContextManager[None]:
+    def push_afterwards(
+        self, task_id: str, *, finished: bool = False
+    ) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def catch_up(self) -> None:
+    def push_pending(self) -> None:
         """Nothing is ever behind."""
 
-    def need(self, task: Task) -> None:
+    def require_work(self, task: Task) -> None:
         """All work there is, is here."""
 
-    def behind(self, task: Task, head: Commit | None, usable: bool) -> bool:
+    def lacks_saved_work(self, task: Task, head: GitCommit | None, usable: bool) -> bool:
         return False
 
-    def here(self, commit: str) -> bool:
+    def has_commit(self, commit: str) -> bool:
         return True
 
-    def near(self, *commits: str) -> None:
+    def fetch_commits(self, *commits: str) -> None:
         """A commit that is not here is nowhere."""
 
-    def bring_snapshot(self, snapshot_id: str) -> None:
+    def fetch_snapshot(self, snapshot_id: str) -> None:
         """All snapshots there are, are here."""
 
-    def gather(self, *prefixes: str) -> None:
+    def fetch_all_below(self, *prefixes: str) -> None:
         """Nobody else has any."""
 
-    def forget(self, snapshots: Collection[Snapshot]) -> None:
+    def delete_snapshots(self, snapshots: Collection[Snapshot]) -> None:
         """They are gone already."""
 
-    def bring_run(self, run_id: str) -> None:
+    def fetch_run(self, run_id: str) -> None:
         """All of it is here."""
 
-    def drop(self, moves: Sequence[Move]) -> None:
+    def delete_refs(self, moves: Sequence[RefMove]) -> None:
         """They were deleted here, and stood nowhere else."""
 
 
-class Sharing(Publishing):
+class SharedRemote(RemotePublisher):
     """The run branch and all kept work are the same on all machines."""
 
-    def __init__(self, git: Git, remote: Remote, folder: Path, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, git: Git, remote: RemoteClient, folder: Path, warn: Callable[[str], None]
+    ) -> None:
         super().__init__(Refs(git), remote, folder, warn)
-        self.lines = SharedRefs(git, remote)
-        self.branches = SharedRefs(git, remote, BRANCHES)
+        self.run_refs = SharedRefs(git, remote)
+        self.branch_refs = SharedRefs(git, remote, BRANCHES)
         self.name = remote.address.name
         self._own = folder.with_name(".own")
-        self._opened: Recent[str, None] = Recent()
+        self._opened: BoundedCache[str, None] = BoundedCache()
 
     @property
-    def shown(self) -> str:
-        return self.remote.address.shown
+    def display_name(self) -> str:
+        return self.remote.address.display_name
 
     @property
-    def away(self) -> str:
-        return self.remote.away
+    def problem(self) -> str:
+        return self.remote.problem
 
-    def answers(self) -> None:
-        self.remote.answers()
+    def check_reachable(self) -> None:
+        self.remote.check_reachable()
 
-    def host(self, machine: str) -> str:
+    def worktree_host(self, machine: str) -> str:
         """Two clones on one machine have worktrees of their own.
 
         The mark lies beside the worktrees: two containers that share them have the same one, and
         machines made alike, each with its clone at the same path, have not.
         """
-        return f"{machine}:{own_machine_id(self._own)[:8]}"
+        return f"{machine}:{load_or_create_machine_id(self._own)[:8]}"
 
-    def once(self, run_id: str, act: Callable[[], None]) -> None:
+    def run_once(self, run_id: str, act: Callable[[], None]) -> None:
         """The branch of a run is made once, by whoever comes first; later nobody need look."""
         if run_id not in self._opened:
             act()
             self._opened[run_id] = None
 
-    def behind(self, task: Task, head: Commit | None, usable: bool) -> bool:
+    def lacks_saved_work(self, task: Task, head: GitCommit | None, usable: bool) -> bool:
         """Does the worktree here lack what was kept of the task, and is that to be had?
 
         A person's work is where the person is: only that machine has it.
         """
-        if task.take_over:
+        if task.taken_over:
             if task.work.worktree and not usable:
                 words = f"a person worked on {task.id} in its worktree on another machine"
-                raise RemoteAway(words, hint="let a worker of that machine go on")
+                raise RemoteUnreachable(words, hint="let a worker of that machine go on")
             return False
-        if not task.work.head or not self.bring(task):
+        if not task.work.head or not self.fetch_work(task):
             return False
-        return head is None or not self._refs.contains(task.work.head, head.sha)
+        return head is None or not self._refs.is_ancestor(task.work.head, head.sha)
 
-    def here(self, commit: str) -> bool:
-        return self._refs.commits(commit)[0] is not None
+    def has_commit(self, commit: str) -> bool:
+        return self._refs.read_commits(commit)[0] is not None
 
-    def bring_run(self, run_id: str) -> None:
+    def fetch_run(self, run_id: str) -> None:
         """Whatever any machine kept of a run, before all of it is put away."""
-        self.lines.commits(run_ref(run_id), f"{RUNS}/{run_id}")
-        self.fetch(*(f"{each}/{run_id}-*" for each in (WORK, SNAPSHOTS)))
-        self.adopt(*(f"{each}/{run_id}-*" for each in (HEADS, RUNS, BASES)))
+        self.run_refs.read_commits(run_branch_ref(run_id), f"{RECORDED_HEADS}/{run_id}")
+        self.fetch_matching(*(f"{each}/{run_id}-*" for each in (SAVED_WORK, SNAPSHOTS)))
+        self.fetch_missing_refs(
+            *(f"{each}/{run_id}-*" for each in (OWN_BRANCHES, RECORDED_HEADS, GROUP_BASES))
+        )
 
-    def drop(self, moves: Sequence[Move]) -> None:
+    def delete_refs(self, moves: Sequence[RefMove]) -> None:
         """Delete these there as well; one that somebody moved, or that is not there, stays so."""
         if moves:
             self.remote.push(*moves, atomic=False)
 
 
-def open_sharing(
-    git: Git, repository: Repository, said: str, folder: Path, warn: Callable[[str], None]
-) -> Alone | Sharing:
+def open_remote_mode(
+    git: Git, repository: GitRepository, said: str, folder: Path, warn: Callable[[str], None]
+) -> LocalOnly | SharedRemote:
     """As the settings say: nobody, or the remote of this name, URL or path."""
     if not said:
-        return Alone(git)
-    remote = Remote(git, open_address(git, repository, said))
-    return Sharing(git, remote, folder, warn)
+        return LocalOnly(git)
+    remote = RemoteClient(git, open_remote_address(git, repository, said))
+    return SharedRemote(git, remote, folder, warn)

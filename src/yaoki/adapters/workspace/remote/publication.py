@@ -14,22 +14,22 @@ from pathlib import Path
 from typing import IO
 
 from yaoki.adapters.git.refs import (
-    PART,
+    REF_COMPONENT,
+    SAVED_WORK,
     SNAPSHOTS,
-    WORK,
-    Move,
+    RefMove,
     Refs,
-    part,
+    ref_component,
     snapshot_ref,
-    task_ref,
+    task_branch_ref,
     work_ref,
 )
 from yaoki.adapters.system.clock import SystemClock
-from yaoki.adapters.workspace.remote.client import Outcome, Remote
+from yaoki.adapters.workspace.remote.client import PushOutcome, RemoteClient
 from yaoki.adapters.workspace.worktrees.snapshots import Snapshot
-from yaoki.core.bounded_cache import Recent
+from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.model import Task
-from yaoki.errors import GitFailed, RemoteAway, WorkspaceError
+from yaoki.errors import GitFailed, RemoteUnreachable, WorkspaceError
 
 OWED, OVER = b"owed", b"over"
 LOCK_TRIES = 40
@@ -37,34 +37,34 @@ LOCK_PAUSE = timedelta(milliseconds=50)
 CAUGHT_UP_MAX = 50
 
 
-class Publishing:
+class RemotePublisher:
     """Pushes what a task left, and brings what it left on other machines."""
 
     def __init__(
-        self, refs: Refs, remote: Remote, folder: Path, warn: Callable[[str], None]
+        self, refs: Refs, remote: RemoteClient, folder: Path, warn: Callable[[str], None]
     ) -> None:
         self.remote = remote
         self._refs, self._folder, self._warn = refs, folder, warn
-        self._clock, self._told = SystemClock(), Recent[str, None]()
+        self._clock, self._told = SystemClock(), BoundedCache[str, None]()
 
     # -------------------------------------------------------------- from here to the remote
 
     @contextmanager
-    def owing(self, task_id: str, *, over: bool = False) -> Iterator[None]:
+    def push_afterwards(self, task_id: str, *, finished: bool = False) -> Iterator[None]:
         """Whatever happens inside is pushed afterwards: now, or at the next touch.
 
         `over`: the task's worktree goes, and with it its branch at the remote.
         """
         with self._note(task_id) as note:
-            _write(note, OVER if over else OWED)
+            _write(note, OVER if finished else OWED)
             yield
             self._settle(task_id, note)
 
-    def catch_up(self) -> None:
+    def push_pending(self) -> None:
         """Push what is still owed, unless somebody is at it."""
         if not self._folder.is_dir():
             return
-        owed = [file for file in self._folder.iterdir() if PART.fullmatch(file.name)]
+        owed = [file for file in self._folder.iterdir() if REF_COMPONENT.fullmatch(file.name)]
         for file in [file for file in owed if _size(file)][:CAUGHT_UP_MAX]:
             with suppress(FileNotFoundError), file.open("r+b") as note:
                 if _locked(note) and not self._settle(file.name, note):
@@ -94,7 +94,7 @@ class Publishing:
     @contextmanager
     def _note(self, task_id: str) -> Iterator[IO[bytes]]:
         self._folder.mkdir(parents=True, exist_ok=True)
-        with (self._folder / part(task_id)).open("a+b") as note:
+        with (self._folder / ref_component(task_id)).open("a+b") as note:
             for _ in range(LOCK_TRIES):
                 if _locked(note):
                     break
@@ -107,98 +107,102 @@ class Publishing:
         The branch is for people to look at, so it goes wherever ours is; the work itself is never
         overwritten: what has another commit under its name there gets a new one.
         """
-        names = (f"{WORK}/{task_id}", f"{SNAPSHOTS}/{task_id}-*")
-        kept = [Move(ref.name, ref.commit) for ref in self._refs.listed(*names)]
-        branch = self._refs.commits(task_ref(task_id))[0]
-        seen = [Move(task_ref(task_id), branch.sha)] if branch else []
-        gone = [Move(task_ref(task_id), "")] if over and not branch else []
+        names = (f"{SAVED_WORK}/{task_id}", f"{SNAPSHOTS}/{task_id}-*")
+        kept = [RefMove(ref.name, ref.commit) for ref in self._refs.list_refs(*names)]
+        branch = self._refs.read_commits(task_branch_ref(task_id))[0]
+        seen = [RefMove(task_branch_ref(task_id), branch.sha)] if branch else []
+        gone = [RefMove(task_branch_ref(task_id), "")] if over and not branch else []
         moves = (*kept, *seen, *gone)
         if not moves:
             return
         first = self.remote.push(*moves, atomic=False, force=[m.ref for m in seen])
         refused = first.refused
         again = [_renamed(task_id, move) for move in kept if move.ref in refused]
-        second = self.remote.push(*again, atomic=False) if again else Outcome({})
-        left = {ref: second.why(ref) for ref in second.refused}
-        left |= {m.ref: first.why(m.ref) for m in seen if m.ref in refused}
+        second = self.remote.push(*again, atomic=False) if again else PushOutcome({})
+        left = {ref: second.reason_for(ref) for ref in second.refused}
+        left |= {m.ref: first.reason_for(m.ref) for m in seen if m.ref in refused}
         for ref, why in left.items():
             raise GitFailed(f"the remote does not take {ref}: {why}", transient=True)
 
     # -------------------------------------------------------------- from the remote to here
 
-    def bring(self, task: Task) -> bool:
+    def fetch_work(self, task: Task) -> bool:
         """Fetch what another machine kept of the task's work; false when it is not there yet."""
-        if not task.work.head or self._refs.commits(task.work.head)[0]:
+        if not task.work.head or self._refs.read_commits(task.work.head)[0]:
             return True
-        self.fetch(f"{WORK}/{part(task.id)}/*")
-        return self._refs.commits(task.work.head)[0] is not None
+        self.fetch_matching(f"{SAVED_WORK}/{ref_component(task.id)}/*")
+        return self._refs.read_commits(task.work.head)[0] is not None
 
-    def need(self, task: Task) -> None:
+    def require_work(self, task: Task) -> None:
         """Its work must be here; who kept it pushes it as soon as the remote answers."""
-        if not self.bring(task):
-            raise RemoteAway(
+        if not self.fetch_work(task):
+            raise RemoteUnreachable(
                 f"the work of {task.id} was kept on another machine and is not at the remote yet",
                 hint=f"let a worker of that machine reach the remote: yaoki why {task.id}",
             )
 
-    def near(self, *commits: str) -> None:
+    def fetch_commits(self, *commits: str) -> None:
         """Commits that somebody named, whichever machine made them."""
-        far = [c for c, here in zip(commits, self._refs.commits(*commits), strict=True) if not here]
+        far = [
+            c
+            for c, here in zip(commits, self._refs.read_commits(*commits), strict=True)
+            if not here
+        ]
         if far:
-            self.remote.have(far)
+            self.remote.fetch_commits(far)
 
-    def bring_snapshot(self, snapshot_id: str) -> None:
+    def fetch_snapshot(self, snapshot_id: str) -> None:
         ref = snapshot_ref(snapshot_id)
-        if self._refs.commits(ref)[0] is None and (found := self.remote.look([ref])):
-            self._refs.set(Move(ref, found[ref]), why="yaoki: from the remote")
+        if self._refs.read_commits(ref)[0] is None and (found := self.remote.fetch_refs([ref])):
+            self._refs.move_or_fail(RefMove(ref, found[ref]), why="yaoki: from the remote")
 
-    def gather(self, *prefixes: str) -> None:
+    def fetch_all_below(self, *prefixes: str) -> None:
         """Everything that any machine kept; without the remote there is only what is here."""
         try:
-            self.fetch(*(f"{prefix}/*" for prefix in prefixes))
+            self.fetch_matching(*(f"{prefix}/*" for prefix in prefixes))
         except WorkspaceError as failed:
             self._warn(f"only what this machine has is shown: {failed.sentence}")
 
-    def fetch(self, *patterns: str) -> None:
+    def fetch_matching(self, *patterns: str) -> None:
         """Into refs of the same names; one that holds something else here stays as it is."""
-        found = self.remote.matching(*patterns)
-        here = {ref.name: ref.commit for ref in self._refs.listed(WORK, SNAPSHOTS)}
-        new = [Move(name, commit, "") for name, commit in found.items() if name not in here]
-        aside = [Move(n, c) for n, c in found.items() if here.get(n, c) != c]
+        found = self.remote.fetch_matching(*patterns)
+        here = {ref.name: ref.commit for ref in self._refs.list_refs(SAVED_WORK, SNAPSHOTS)}
+        new = [RefMove(name, commit, "") for name, commit in found.items() if name not in here]
+        aside = [RefMove(n, c) for n, c in found.items() if here.get(n, c) != c]
         moves = [*new, *(move for one in aside for move in self._beside(one, here[one.ref]))]
         if moves:
-            self._refs.set(*moves, why="yaoki: from the remote")
+            self._refs.move_or_fail(*moves, why="yaoki: from the remote")
 
-    def adopt(self, *patterns: str) -> None:
+    def fetch_missing_refs(self, *patterns: str) -> None:
         """Refs that only the remote has; those that are here stay as they are."""
-        found = self.remote.matching(*patterns)
+        found = self.remote.fetch_matching(*patterns)
         folders = [pattern.rpartition("/")[0] for pattern in patterns]
-        here = {ref.name for ref in self._refs.listed(*folders)}
-        if new := [Move(name, commit, "") for name, commit in found.items() if name not in here]:
-            self._refs.set(*new, why="yaoki: from the remote")
+        here = {ref.name for ref in self._refs.list_refs(*folders)}
+        if new := [RefMove(name, commit, "") for name, commit in found.items() if name not in here]:
+            self._refs.move_or_fail(*new, why="yaoki: from the remote")
 
-    def _beside(self, there: Move, here: str) -> Iterator[Move]:
+    def _beside(self, there: RefMove, here: str) -> Iterator[RefMove]:
         """Both have the name; which has more keeps it, and without any the other gets a new one."""
-        if self._refs.contains(here, there.new):
-            yield Move(there.ref, there.new, here)
-        elif not self._refs.contains(there.new, here):
+        if self._refs.is_ancestor(here, there.new):
+            yield RefMove(there.ref, there.new, here)
+        elif not self._refs.is_ancestor(there.new, here):
             yield _renamed(_task_of(there.ref), there)
 
-    def forget(self, snapshots: Collection[Snapshot]) -> None:
+    def delete_snapshots(self, snapshots: Collection[Snapshot]) -> None:
         """Snapshots that are too old go there as well; one that is left is no harm."""
-        moves = [Move(snapshot_ref(one.id), "", one.commit) for one in snapshots]
+        moves = [RefMove(snapshot_ref(one.id), "", one.commit) for one in snapshots]
         try:
             self.remote.push(*moves, atomic=False)
         except WorkspaceError as failed:
             self._warn(f"old snapshots stay at the remote: {failed.sentence}")
 
 
-def _renamed(task_id: str, move: Move) -> Move:
+def _renamed(task_id: str, move: RefMove) -> RefMove:
     """Another name for a commit whose own is taken; the same one however often it is asked for."""
     label = move.ref.rpartition("/")[2]
     if move.ref.startswith(f"{SNAPSHOTS}/"):
         label = f"{label.removeprefix(f'{task_id}-')}-snapshot"
-    return Move(work_ref(task_id, f"{label}-{move.new[:8]}"), move.new)
+    return RefMove(work_ref(task_id, f"{label}-{move.new[:8]}"), move.new)
 
 
 def _task_of(ref: str) -> str:

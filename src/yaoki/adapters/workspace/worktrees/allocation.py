@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-from yaoki.adapters.git.command import Git, Site
-from yaoki.adapters.git.refs import PART, Refs, part, task_ref
+from yaoki.adapters.git.command import Git, GitLocation
+from yaoki.adapters.git.refs import REF_COMPONENT, Refs, ref_component, task_branch_ref
 from yaoki.adapters.system.clock import SystemClock
-from yaoki.adapters.system.files import make_private
+from yaoki.adapters.system.files import make_private_folder
 from yaoki.adapters.system.folders import remove_tree
-from yaoki.adapters.workspace.worktrees.worktree import BEGUN, Worktree, delete
+from yaoki.adapters.workspace.worktrees.worktree import UNFINISHED_MARK, Worktree, delete_path
 from yaoki.core.model import task_branch
 from yaoki.errors import GitFailed, WorkspaceError
 
@@ -35,7 +35,7 @@ UNFINISHED = (
 MERGING = ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE")
 
 # How we have git mark a worktree while it is made.
-ADD = ("worktree", "add", "-q", "--no-checkout", "--lock", "--reason", BEGUN.decode())
+ADD = ("worktree", "add", "-q", "--no-checkout", "--lock", "--reason", UNFINISHED_MARK.decode())
 
 # Said, because the user's settings may hide files that are not tracked.
 STATUS = ("status", "--untracked-files=normal", "--no-renames", "--ignore-submodules=dirty", "-z")
@@ -51,24 +51,24 @@ class Worktrees:
         self._turn = threading.Lock()
 
     def find(self, task_id: str) -> Worktree:
-        path = self._root / part(task_id)
+        path = self._root / ref_component(task_id)
         admins = self._git.common_dir.glob("worktrees/*/gitdir")
         admin = next((file.parent for file in admins if _names(file, path / ".git")), None)
         return Worktree(task_id, path, admin)
 
-    def ids(self) -> frozenset[str]:
+    def list_ids(self) -> frozenset[str]:
         """The tasks whose folder stands here, names with a dot are our own; and those of which only
         git still knows: whoever removed theirs was killed in the middle.
         """
         folders = [p.name for p in self._root.iterdir()] if self._root.is_dir() else []
         noted = (_place(file) for file in self._git.common_dir.glob("worktrees/*/gitdir"))
         known = [place.parent.name for place in noted if place and place.parents[1] == self._root]
-        return frozenset(name for name in (*folders, *known) if PART.fullmatch(name))
+        return frozenset(name for name in (*folders, *known) if REF_COMPONENT.fullmatch(name))
 
-    def need(self, task_id: str) -> Worktree:
+    def require(self, task_id: str) -> Worktree:
         """The worktree, ready for git; refused when it is gone."""
         found = self.find(task_id)
-        if not found.there or not found.admin:
+        if not found.exists or not found.admin:
             raise GitFailed(
                 f"the worktree of {task_id} is gone", transient=True, hint=f"yaoki retry {task_id}"
             )
@@ -77,7 +77,7 @@ class Worktrees:
 
     def repair(self, found: Worktree) -> None:
         """Clear what killed processes left, and let the agent's own git find its way again."""
-        if not found.there or not found.admin:
+        if not found.exists or not found.admin:
             return
         link, said = found.path / ".git", f"gitdir: {found.admin}\n"
         if link.is_dir() and not link.is_symlink():
@@ -86,21 +86,21 @@ class Worktrees:
             link.unlink(missing_ok=True)
             link.write_bytes(os.fsencode(said))
         for name in UNFINISHED:
-            delete(found.admin / name)
-        (self._git.common_dir / f"{task_ref(found.task_id)}.lock").unlink(missing_ok=True)
+            delete_path(found.admin / name)
+        (self._git.common_dir / f"{task_branch_ref(found.task_id)}.lock").unlink(missing_ok=True)
 
     def add(self, task_id: str, commit: str) -> Worktree:
         """A new worktree on the task's branch, which is set to `commit`."""
         self._sweep_once()
-        path, branch = self._root / part(task_id), task_branch(task_id)
+        path, branch = self._root / ref_component(task_id), task_branch(task_id)
         with self._alone():
-            self._refs.undo_link(task_ref(task_id))
+            self._refs.delete_symbolic_ref(task_branch_ref(task_id))
             self._git.run(*ADD, "--no-track", "-B", branch, str(path), commit)
         return self._filled(self.find(task_id))
 
-    def aside(self, name: str, commit: str) -> Path:
+    def add_detached(self, name: str, commit: str) -> Path:
         """A worktree on no branch."""
-        path = self._root / part(name)
+        path = self._root / ref_component(name)
         with self._alone():
             self._git.run(*ADD, "--detach", str(path), commit)
         return self._filled(self.find(name)).path
@@ -109,8 +109,8 @@ class Worktrees:
         """Its files, while others add theirs: until they are there git's own mark says so."""
         if not found.admin:
             raise GitFailed(f"{found.path} went while it was made", transient=True)
-        self._git.run("reset", "-q", "--hard", "--no-recurse-submodules", at=found.site)
-        found.finish()
+        self._git.run("reset", "-q", "--hard", "--no-recurse-submodules", at=found.location)
+        found.mark_finished()
         return found
 
     def hand_over(self, name: str, task_id: str, commit: str, seal: bytes) -> Worktree:
@@ -120,13 +120,15 @@ class Worktrees:
         """
         with self._alone():
             found = self.find(name)
-            moved = replace(found, task_id=task_id, path=self._root / part(task_id))
-            usable = found.usable and found.seal() == seal and not os.path.lexists(moved.path)
+            moved = replace(found, task_id=task_id, path=self._root / ref_component(task_id))
+            usable = (
+                found.is_usable and found.admin_digest() == seal and not os.path.lexists(moved.path)
+            )
             if not found.admin or not usable:
                 raise GitFailed(f"{name} cannot become the worktree of {task_id}")
-            self._refs.undo_link(task_ref(task_id))
+            self._refs.delete_symbolic_ref(task_branch_ref(task_id))
             # Marked first: whoever comes after a kill throws it away, wherever it stands by then.
-            (found.admin / "locked").write_bytes(BEGUN)
+            (found.admin / "locked").write_bytes(UNFINISHED_MARK)
         try:
             self._move(found, moved)
             self._set_out(moved, commit)
@@ -147,10 +149,10 @@ class Worktrees:
         """It was made of an older commit; with this one in it, it holds nothing else."""
         branch = task_branch(found.task_id)
         self.repair(found)
-        self._git.run("checkout", "-q", "-f", "--no-track", "-B", branch, commit, at=found.site)
-        if self._git.run(*STATUS, "--porcelain", "--ignored", at=found.site).out:
+        self._git.run("checkout", "-q", "-f", "--no-track", "-B", branch, commit, at=found.location)
+        if self._git.run(*STATUS, "--porcelain", "--ignored", at=found.location).out:
             raise GitFailed(f"{found.path} holds more than its commit")
-        found.finish()
+        found.mark_finished()
 
     def remove(self, task_id: str) -> None:
         """Remove it at once for everybody, and its files as fast as the disk allows.
@@ -165,28 +167,28 @@ class Worktrees:
                 found.path.rename(trash)
             if found.admin:
                 _forget(found.admin)
-        delete(trash)
+        delete_path(trash)
 
-    def put(self, found: Worktree, commit: str) -> None:
+    def check_out(self, found: Worktree, commit: str) -> None:
         """Make it exactly this commit, on the task's branch; ignored files stay."""
         branch = task_branch(found.task_id)
-        self._refs.undo_link(task_ref(found.task_id))
-        self._git.run("checkout", "-q", "-f", "--no-track", "-B", branch, commit, at=found.site)
-        self.sweep(found)
+        self._refs.delete_symbolic_ref(task_branch_ref(found.task_id))
+        self._git.run("checkout", "-q", "-f", "--no-track", "-B", branch, commit, at=found.location)
+        self.remove_untracked(found)
 
-    def sweep(self, found: Worktree) -> None:
+    def remove_untracked(self, found: Worktree) -> None:
         """Remove what git does not track, empty folders as well; ignored files stay."""
-        self._git.run("clean", "-q", "-ffd", at=found.site)
+        self._git.run("clean", "-q", "-ffd", at=found.location)
 
-    def agree(self, found: Worktree, index: Path) -> None:
+    def set_head_and_index(self, found: Worktree, index: Path) -> None:
         """Its files were just committed on the task's branch: let HEAD and index say so."""
         if not found.admin:
             return
-        head, ref = found.admin / "HEAD", task_ref(found.task_id)
+        head, ref = found.admin / "HEAD", task_branch_ref(found.task_id)
         if not head.is_file() or not _sane(head.read_bytes()):
             head.write_text(f"ref: {ref}\n", encoding="ascii")
-        if not found.on_branch:
-            self._git.run("symbolic-ref", "HEAD", ref, at=Site(found.admin))
+        if not found.is_on_branch:
+            self._git.run("symbolic-ref", "HEAD", ref, at=GitLocation(found.admin))
         # The time of the copy must be the original's: git trusts files older than its index.
         shutil.copy2(index, found.admin / "index.yaoki")
         (found.admin / "index.yaoki").replace(found.admin / "index")
@@ -196,11 +198,11 @@ class Worktrees:
         """Its content is committed, or counts for nothing."""
         if found.admin:
             for name in MERGING:
-                delete(found.admin / name)
+                delete_path(found.admin / name)
 
-    def clean(self, found: Worktree) -> bool:
+    def is_clean(self, found: Worktree) -> bool:
         """Does it hold nothing but its HEAD?  For worktrees no agent has touched since `agree`."""
-        return not self._git.run(*STATUS, "--porcelain", at=found.site).out
+        return not self._git.run(*STATUS, "--porcelain", at=found.location).out
 
     def _sweep_once(self) -> None:
         """Delete what killed processes had thrown away; others may be doing so as well."""
@@ -212,7 +214,7 @@ class Worktrees:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """One at a time adds or removes worktrees of this repository, here and anywhere else."""
-        make_private(self._root)
+        make_private_folder(self._root)
         with self._turn, (self._root / ".lock").open("ab") as file:
             self._take(file)
             yield
@@ -246,8 +248,8 @@ def _forget(admin: Path) -> None:
     """The note goes last: by it whoever comes after a kill finds the rest."""
     for file in admin.iterdir():
         if file.name != "gitdir":
-            delete(file)
-    delete(admin)
+            delete_path(file)
+    delete_path(admin)
 
 
 def _sane(head: bytes) -> bool:

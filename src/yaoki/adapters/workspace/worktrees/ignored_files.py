@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from yaoki.adapters.git.command import Git, Site
-from yaoki.adapters.git.trees import readable
+from yaoki.adapters.git.command import Git, GitLocation
+from yaoki.adapters.git.trees import printable_path
 from yaoki.adapters.system.files import write_atomically
-from yaoki.adapters.workspace.worktrees.leftover_files import Leavings
-from yaoki.adapters.workspace.worktrees.worktree import Worktree, delete
-from yaoki.core.scope import matches
+from yaoki.adapters.workspace.worktrees.leftover_files import LeftoverFiles
+from yaoki.adapters.workspace.worktrees.worktree import Worktree, delete_path
+from yaoki.core.scope import matches_glob
 
 LISTED_MAX = 1_000
 PIECE = 1 << 20
@@ -30,45 +30,46 @@ HASHED_BYTES_MAX = 4 << 30
 class IgnoredFiles:
     """What is to be saved, and what is too large for that."""
 
-    saved: tuple[str, ...]
+    to_save: tuple[str, ...]
     too_large: tuple[str, ...]
 
     def __bool__(self) -> bool:
-        return bool(self.saved or self.too_large)
+        return bool(self.to_save or self.too_large)
 
 
 class IgnoredFileStore:
     """Finds them, and turns them into a tree."""
 
-    def __init__(self, git: Git, leavings: Leavings, folder: Path, bytes_max: int) -> None:
+    def __init__(self, git: Git, leavings: LeftoverFiles, folder: Path, bytes_max: int) -> None:
         self._git, self._leavings = git, leavings
         self._folder, self._bytes_max = folder, bytes_max
 
-    def mark_prepared(self, found: Worktree) -> None:
+    def record_setup_files(self, found: Worktree) -> None:
         """Note what is ignored now, with the sign of its content: set-up made it."""
-        made = {path: _sign(found.path / path) for path in self._files(found, found.site)}
-        self.forget(found.task_id)
+        made = {path: _sign(found.path / path) for path in self._files(found, found.location)}
+        self.forget_setup_files(found.task_id)
         if made:
             self._folder.mkdir(parents=True, exist_ok=True)
             write_atomically(self._note(found.task_id), json.dumps(made).encode())
 
-    def forget(self, task_id: str) -> None:
-        delete(self._note(task_id))
+    def forget_setup_files(self, task_id: str) -> None:
+        delete_path(self._note(task_id))
 
-    def left(
+    def select_unsaved(
         self, found: Worktree, start: str, index: Path, discard: Sequence[str]
     ) -> IgnoredFiles:
         """The smallest first, as many as fit; `index` is filled with the commit `start`.
 
         Through an index of ours: what an agent left of git's own folder may not be readable.
         """
-        at = Site(self._git.common_dir, found.path, index)
+        at = GitLocation(self._git.common_dir, found.path, index)
         self._git.run("read-tree", start, at=at)
         made, top = self._prepared(found.task_id), found.path
         wanted = [
             path
             for path in self._files(found, at)
-            if made.get(path) != _sign(top / path) and not any(matches(path, g) for g in discard)
+            if made.get(path) != _sign(top / path)
+            and not any(matches_glob(path, g) for g in discard)
         ]
         saved, room = [], self._bytes_max
         for path in sorted(wanted, key=lambda p: (top / p).lstat().st_size):
@@ -77,16 +78,16 @@ class IgnoredFileStore:
                 saved.append(path)
         return IgnoredFiles(tuple(saved), tuple(sorted(set(wanted).difference(saved))))
 
-    def tree(self, found: Worktree, files: IgnoredFiles, index: Path) -> str:
+    def write_tree(self, found: Worktree, files: IgnoredFiles, index: Path) -> str:
         """What the index holds, with the ignored files beside it."""
-        at = Site(self._git.common_dir, found.path, index)
-        given = b"".join(os.fsencode(path) + b"\0" for path in files.saved)
+        at = GitLocation(self._git.common_dir, found.path, index)
+        given = b"".join(os.fsencode(path) + b"\0" for path in files.to_save)
         listed = ("--pathspec-from-file=-", "--pathspec-file-nul")
-        literal = self._git.run("--literal-pathspecs", "add", "-f", *listed, at=at, given=given)
+        literal = self._git.run("--literal-pathspecs", "add", "-f", *listed, at=at, stdin=given)
         assert literal.code == 0
-        return self._git.text("write-tree", at=at)
+        return self._git.read_text("write-tree", at=at)
 
-    def listing(self, found: Worktree, files: IgnoredFiles) -> str:
+    def describe_too_large(self, found: Worktree, files: IgnoredFiles) -> str:
         """What could not be saved, with size and hash, as lines for a commit message."""
         rows, room = [], HASHED_BYTES_MAX
         for path in files.too_large[:LISTED_MAX]:
@@ -96,8 +97,8 @@ class IgnoredFileStore:
         more = len(files.too_large) - LISTED_MAX
         return "\n".join((*rows, *([f"and {more} more"] if more > 0 else [])))
 
-    def _files(self, found: Worktree, at: Site) -> list[str]:
-        ignored: Iterable[str] = self._leavings.ignored(found, at)
+    def _files(self, found: Worktree, at: GitLocation) -> list[str]:
+        ignored: Iterable[str] = self._leavings.list_ignored(found, at)
         return sorted(p for p in ignored if _plain(found.path / p))
 
     def _prepared(self, task_id: str) -> dict[str, str]:
@@ -122,7 +123,7 @@ def _sign(path: Path) -> str:
 
 def _listed(top: Path, path: str, size: int, *, hashed: bool) -> str:
     mark = f", sha256 {_hash(top / path)}" if hashed else ""
-    return f"not saved: {readable(path)} ({size} bytes{mark})"
+    return f"not saved: {printable_path(path)} ({size} bytes{mark})"
 
 
 def _hash(file: Path) -> str:

@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from yaoki.adapters.git.command import Git, Site
-from yaoki.adapters.git.repository import Repository
-from yaoki.core.counting import count
+from yaoki.adapters.git.command import Git, GitLocation
+from yaoki.adapters.git.repository import GitRepository
+from yaoki.core.counting import format_count
 from yaoki.errors import WorkspaceError
 
 FILE = ".worktreeinclude"
@@ -17,17 +17,17 @@ FILES_MAX = 2_000
 BYTES_MAX = 200 << 20
 
 
-def copy_included(git: Git, repository: Repository, worktree: Path) -> list[str]:
+def copy_included(git: Git, repository: GitRepository, worktree: Path) -> list[str]:
     """Copy what the patterns name and git ignores.
 
     A file that is merely untracked would be committed with the agent's work, so it is
     not copied: whoever wants it there lets git ignore it.
     """
-    names = included(git, repository)
+    names = find_included(git, repository)
     return [name for name in names if _copy(repository.top, worktree, name)]
 
 
-def included(git: Git, repository: Repository) -> list[str]:
+def find_included(git: Git, repository: GitRepository) -> list[str]:
     """The ignored files of the user's checkout that the patterns name."""
     patterns = repository.top / FILE
     if not patterns.is_file():
@@ -37,28 +37,29 @@ def included(git: Git, repository: Repository) -> list[str]:
     return names
 
 
-def ignored(git: Git, repository: Repository, names: Sequence[str]) -> tuple[str, ...]:
+def filter_ignored(git: Git, repository: GitRepository, names: Sequence[str]) -> tuple[str, ...]:
     """Those of these paths of the user's checkout that git ignores."""
     if not names:
         return ()
     given = b"".join(os.fsencode(name) + b"\0" for name in names)
-    at = Site(repository.git_dir, repository.top)
-    done = git.run("check-ignore", "-z", "--stdin", at=at, given=given, ok=(0, 1))
+    at = GitLocation(repository.git_dir, repository.top)
+    done = git.run("check-ignore", "-z", "--stdin", at=at, stdin=given, ok=(0, 1))
     return tuple(os.fsdecode(name) for name in done.out.split(b"\0") if name)
 
 
-def _matching(git: Git, repository: Repository, patterns: Path) -> list[str]:
-    at = Site(repository.git_dir, repository.top)
-    named = git.names("ls-files", "-o", "-i", "-z", f"--exclude-from={patterns}", at=at)
-    return list(ignored(git, repository, [name for name in named if not name.endswith("/")]))
+def _matching(git: Git, repository: GitRepository, patterns: Path) -> list[str]:
+    at = GitLocation(repository.git_dir, repository.top)
+    named = git.read_names("ls-files", "-o", "-i", "-z", f"--exclude-from={patterns}", at=at)
+    return list(filter_ignored(git, repository, [name for name in named if not name.endswith("/")]))
 
 
 def _refuse_too_much(top: Path, names: Sequence[str]) -> None:
     size = sum((top / name).lstat().st_size for name in names)
     if len(names) > FILES_MAX or size > BYTES_MAX:
         raise WorkspaceError(
-            f"{FILE} names {count(len(names), 'file')} of {count(size, 'byte')} together; "
-            f"{count(FILES_MAX, 'file')} and {count(BYTES_MAX, 'byte')} are allowed",
+            f"{FILE} names {format_count(len(names), 'file')} of "
+            f"{format_count(size, 'byte')} together; "
+            f"{format_count(FILES_MAX, 'file')} and {format_count(BYTES_MAX, 'byte')} are allowed",
             hint=f"narrow {FILE}, or make the files by a set-up command",
         )
 

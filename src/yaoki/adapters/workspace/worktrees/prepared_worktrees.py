@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from uuid import uuid4
 
-from yaoki.adapters.system.files import locked
+from yaoki.adapters.system.files import is_locked
 from yaoki.adapters.workspace.worktrees.allocation import Worktrees
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
 from yaoki.errors import WorkspaceError
@@ -26,7 +26,7 @@ SPARE = re.compile(r"spare-([0-9a-f]{8})-\d+")
 END_S_MAX = 3.0
 
 
-class Spares:
+class PreparedWorktreePool:
     """Those of this process, known by a lock that it holds: a killed one's are found and go."""
 
     def __init__(self, worktrees: Worktrees, root: Path, from_files: int) -> None:
@@ -36,14 +36,14 @@ class Spares:
         self._turn, self._making = threading.Lock(), threading.Lock()
         self._held: int | None = None
         self._ready: dict[str, bytes] = {}
-        self.worth = False
+        self.is_worthwhile = False
 
-    def made(self, task_id: str, commit: str) -> Worktree:
+    def obtain(self, task_id: str, commit: str) -> Worktree:
         """A worktree for the task: a spare one if there is one, else a new one."""
         if spare := self._handed(task_id, commit):
             return spare
         made = self._worktrees.add(task_id, commit)
-        self.worth = 0 < self._from_files <= _files(made)
+        self.is_worthwhile = 0 < self._from_files <= _files(made)
         return made
 
     def _handed(self, task_id: str, commit: str) -> Worktree | None:
@@ -59,21 +59,21 @@ class Spares:
                 self._worktrees.remove(name)
             return None
 
-    def make(self, commit: str, wanted: int) -> None:
+    def fill(self, commit: str, wanted: int) -> None:
         """Until so many are ready."""
         with self._making:
-            while self.worth and len(self._ready) < wanted:
+            while self.is_worthwhile and len(self._ready) < wanted:
                 self._own()
                 name = f"spare-{self._owner}-{next(self._numbers)}"
-                self._worktrees.aside(name, commit)
+                self._worktrees.add_detached(name, commit)
                 with self._turn:
-                    self._ready[name] = self._worktrees.find(name).seal()
+                    self._ready[name] = self._worktrees.find(name).admin_digest()
 
-    def drop(self) -> None:
+    def remove_own(self) -> None:
         """Before we end: all of ours.  One that is still being made is waited for, a little; if it
         comes after all, whoever is next finds it.
         """
-        self.worth = False
+        self.is_worthwhile = False
         ended = self._making.acquire(timeout=END_S_MAX)
         with self._turn:
             self._ready.clear()
@@ -83,15 +83,15 @@ class Spares:
             self._disown()
             self._making.release()
 
-    def sweep(self) -> None:
+    def remove_orphans(self) -> None:
         """Remove those whose process is gone, however it went."""
-        names = (SPARE.fullmatch(name) for name in self._worktrees.ids())
+        names = (SPARE.fullmatch(name) for name in self._worktrees.list_ids())
         for owner in {named[1] for named in names if named}:
-            if not locked(self._lock(owner)):
+            if not is_locked(self._lock(owner)):
                 for name in self._of(owner):
                     self._worktrees.remove(name)
         for file in self._root.glob(".spare-*.lock") if self._root.is_dir() else ():
-            if not locked(file):
+            if not is_locked(file):
                 file.unlink(missing_ok=True)
 
     def _own(self) -> None:
@@ -115,7 +115,7 @@ class Spares:
         return self._root / f".spare-{owner}.lock"
 
     def _of(self, owner: str) -> Iterator[str]:
-        for name in sorted(self._worktrees.ids()):
+        for name in sorted(self._worktrees.list_ids()):
             if (named := SPARE.fullmatch(name)) and named[1] == owner:
                 yield name
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from yaoki.adapters.git.command import Site
-from yaoki.adapters.git.refs import task_ref
-from yaoki.adapters.system.folders import paths_below, remove_tree, walk
+from yaoki.adapters.git.command import GitLocation
+from yaoki.adapters.git.refs import task_branch_ref
+from yaoki.adapters.system.folders import iter_paths_below, remove_tree, walk_tree
 from yaoki.errors import WorkspaceError
 
 # What git writes into `locked` while it makes a worktree.
-BEGUN = b"initializing"
+UNFINISHED_MARK = b"initializing"
 MERGED_MAX = 16
 COMMIT_ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
@@ -30,32 +30,32 @@ class Worktree:
     admin: Path | None
 
     @property
-    def there(self) -> bool:
+    def exists(self) -> bool:
         """A link would lead our commands into somebody else's files."""
         return self.path.is_dir() and not self.path.is_symlink()
 
     @property
-    def unfinished(self) -> bool:
+    def is_unfinished(self) -> bool:
         """git itself marks a worktree it has not finished making: no agent has been in it."""
         locked = self.admin / "locked" if self.admin else None
-        return bool(locked and locked.is_file() and locked.read_bytes().strip() == BEGUN)
+        return bool(locked and locked.is_file() and locked.read_bytes().strip() == UNFINISHED_MARK)
 
-    def seal(self) -> bytes:
+    def admin_digest(self) -> bytes:
         """Changes with whatever git holds about it: marks in the index, settings of its own."""
-        entries = sorted(paths_below(self.admin)) if self.admin else []
+        entries = sorted(iter_paths_below(self.admin)) if self.admin else []
         return sha256(b"".join(b"%b\0%b\0" % (os.fsencode(e), _held(e)) for e in entries)).digest()
 
-    def finish(self) -> None:
+    def mark_finished(self) -> None:
         assert self.admin
         (self.admin / "locked").unlink(missing_ok=True)
 
     @property
-    def usable(self) -> bool:
+    def is_usable(self) -> bool:
         """Is there something in it, and does git know of it?"""
-        return self.there and self.admin is not None and not self.unfinished
+        return self.exists and self.admin is not None and not self.is_unfinished
 
     @property
-    def merging(self) -> tuple[str, ...]:
+    def merge_heads(self) -> tuple[str, ...]:
         """The commits of a merge that was begun in it and not committed."""
         file = self.admin / "MERGE_HEAD" if self.admin else None
         lines = file.read_bytes().splitlines() if file and file.is_file() else []
@@ -68,19 +68,19 @@ class Worktree:
         return f"worktrees/{self.admin.name}/HEAD" if self.admin else ""
 
     @property
-    def on_branch(self) -> bool:
+    def is_on_branch(self) -> bool:
         """Does its HEAD name the task's branch?  Then git lets nobody else check it out."""
         head = self.admin / "HEAD" if self.admin else None
-        said = f"ref: {task_ref(self.task_id)}".encode()
+        said = f"ref: {task_branch_ref(self.task_id)}".encode()
         return bool(head and head.is_file() and head.read_bytes().strip() == said)
 
     @property
-    def site(self) -> Site:
+    def location(self) -> GitLocation:
         assert self.admin
-        return Site(self.admin, self.path)
+        return GitLocation(self.admin, self.path)
 
     @property
-    def index(self) -> bytes:
+    def index_digest(self) -> bytes:
         """Changes with git's index of it."""
         return _held(self.admin / "index") if self.admin else b""
 
@@ -90,7 +90,7 @@ def _held(entry: Path) -> bytes:
     return sha256(entry.read_bytes()).digest() if plain else b""
 
 
-def delete(path: Path) -> None:
+def delete_path(path: Path) -> None:
     """Remove a file or a folder, whatever its permissions; one that is gone is fine."""
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
@@ -105,7 +105,7 @@ def delete(path: Path) -> None:
 
 def _open_up(path: Path) -> None:
     """Package caches make their folders read-only; their owner may still remove them."""
-    for entry in walk(path.parent, path.name):
+    for entry in walk_tree(path.parent, path.name):
         if stat.S_ISDIR(entry.mode):
             with suppress(OSError):
                 (path.parent / entry.path).chmod(stat.S_IRWXU)

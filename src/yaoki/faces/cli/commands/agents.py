@@ -13,12 +13,20 @@ import click
 
 from yaoki.errors import Unknown
 from yaoki.faces.cli.context import json_option
-from yaoki.faces.cli.text.render import columns, document, line, next_command, paint, prose, say
+from yaoki.faces.cli.text.render import (
+    align_columns,
+    clean_line,
+    paint,
+    print_document,
+    print_line,
+    print_next_command,
+    print_wrapped,
+)
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
-    from yaoki.adapters.agents.preset import Description
-    from yaoki.adapters.agents.rehearsal import Seen
+    from yaoki.adapters.agents.preset import AgentPreset
+    from yaoki.adapters.agents.rehearsal import RehearsalStep
 
 PROBE = timedelta(seconds=20)
 GIT = timedelta(seconds=30)
@@ -33,32 +41,32 @@ def agents() -> None:
 @json_option
 def list_(as_json: bool) -> int:
     """Every preset of a known agent, and whether its program is here."""
-    from yaoki.adapters.agents.preset import describe, known_names
+    from yaoki.adapters.agents.preset import load_preset, shipped_preset_names
 
-    known = [describe(name) for name in known_names()]
+    known = [load_preset(name) for name in shipped_preset_names()]
     if as_json:
-        document({"schema": SCHEMA, "agents": [_summary(held) for held in known]})
+        print_document({"schema": SCHEMA, "agents": [_summary(held) for held in known]})
         return 0
     heads: tuple[str, ...] = ("preset", "agent", "resumes", "tells", "program")
-    for text in columns([heads, *(_row(held) for held in known)]):
-        prose(text)
+    for text in align_columns([heads, *(_row(held) for held in known)]):
+        print_wrapped(text)
     here = next((held.name for held in known if shutil.which(held.program)), known[0].name)
-    next_command(f"yaoki agents show {here}")
+    print_next_command(f"yaoki agents show {here}")
     return 0
 
 
-def _row(held: Description) -> tuple[str, ...]:
+def _row(held: AgentPreset) -> tuple[str, ...]:
     found = shutil.which(held.program)
     return (
         held.name,
         held.title,
-        "yes" if held.resumes else "no",
+        "yes" if held.can_resume else "no",
         _tells(held),
-        line(found) if found else f"not on the PATH; {held.install}",
+        clean_line(found) if found else f"not on the PATH; {held.install}",
     )
 
 
-def _tells(held: Description) -> str:
+def _tells(held: AgentPreset) -> str:
     named = {
         "cost": held.usage.cost or "<cost>" in held.usage.pattern,
         "tokens": held.usage.tokens or "<in>" in held.usage.pattern,
@@ -67,14 +75,14 @@ def _tells(held: Description) -> str:
     return ", ".join(name for name, told in named.items() if told) or "nothing"
 
 
-def _summary(held: Description) -> dict[str, Any]:
+def _summary(held: AgentPreset) -> dict[str, Any]:
     return {
         "preset": held.name,
         "title": held.title,
         "program": held.program,
         "found": shutil.which(held.program),
         "tested": held.tested,
-        "resumes": held.resumes,
+        "resumes": held.can_resume,
         "protocol": held.protocol or None,
         "tells": [word for word in _tells(held).split(", ") if word != "nothing"],
         "install": held.install,
@@ -92,7 +100,7 @@ def show(name: str, as_json: bool) -> int:
     """How one agent is called: its command lines, variables and peculiarities."""
     held = _described(name)
     if as_json:
-        document({"schema": SCHEMA, **_summary(held), **_details(held)})
+        print_document({"schema": SCHEMA, **_summary(held), **_details(held)})
         return 0
     rows = [
         ("agent", held.title),
@@ -101,7 +109,7 @@ def show(name: str, as_json: bool) -> int:
         ("tried with", held.tested),
         ("install", held.install),
         ("start", " ".join((held.program, *held.start))),
-        ("resume", " ".join((held.program, *held.resume)) if held.resumes else "no"),
+        ("resume", " ".join((held.program, *held.resume)) if held.can_resume else "no"),
         ("model", " ".join(held.model) or "set in the agent's own configuration"),
         ("base_url", _endpoint(held) or "no"),
         ("prompt by", held.prompt),
@@ -112,26 +120,26 @@ def show(name: str, as_json: bool) -> int:
         *((("allows", " ".join(held.allow)),) if held.protocol else ()),
         *(("note", note) for note in held.notes),
     ]
-    for text in columns([(head, line(words, 1000)) for head, words in rows]):
-        prose(text)
-    next_command(f"yaoki agents test {name}")
+    for text in align_columns([(head, clean_line(words, 1000)) for head, words in rows]):
+        print_wrapped(text)
+    print_next_command(f"yaoki agents test {name}")
     return 0
 
 
-def _described(name: str) -> Description:
-    from yaoki.adapters.agents.preset import describe, known_names
+def _described(name: str) -> AgentPreset:
+    from yaoki.adapters.agents.preset import load_preset, shipped_preset_names
     from yaoki.core.nearest import did_you_mean
 
-    if name not in known_names():
-        near = did_you_mean(name, known_names())
+    if name not in shipped_preset_names():
+        near = did_you_mean(name, shipped_preset_names())
         raise Unknown(f"no known agent {name!r}{near}", hint="yaoki agents list")
-    return describe(name)
+    return load_preset(name)
 
 
-def _details(held: Description) -> dict[str, Any]:
+def _details(held: AgentPreset) -> dict[str, Any]:
     return {
         "start": [held.program, *held.start],
-        "resume": [held.program, *held.resume] if held.resumes else None,
+        "resume": [held.program, *held.resume] if held.can_resume else None,
         "prompt": held.prompt,
         "allow": list(held.allow),
         "env": dict(held.env),
@@ -141,14 +149,14 @@ def _details(held: Description) -> dict[str, Any]:
     }
 
 
-def _endpoint(held: Description) -> str:
+def _endpoint(held: AgentPreset) -> str:
     words = [*held.base_url.arguments, *(f"{k}={v}" for k, v in held.base_url.env.items())]
     return " ".join(words)
 
 
-def _version(held: Description) -> str:
+def _version(held: AgentPreset) -> str:
     """What the program says of itself; a program that does not answer is told as such."""
-    from yaoki.adapters.processes.command import run
+    from yaoki.adapters.processes.command import run_command
     from yaoki.core.display import one_line
     from yaoki.errors import Fault
 
@@ -156,7 +164,9 @@ def _version(held: Description) -> str:
     if not found:
         return "not installed"
     try:
-        done = run((found, *held.version), cwd=Path.cwd(), env=dict(os.environ), timeout=PROBE)
+        done = run_command(
+            (found, *held.version), cwd=Path.cwd(), env=dict(os.environ), timeout=PROBE
+        )
     except Fault as fault:
         return fault.sentence
     said = (done.out or done.err).decode("utf-8", errors="replace").strip().splitlines()
@@ -175,7 +185,7 @@ def _version(held: Description) -> str:
 @json_option
 def test(name: str, model: str, base_url: str, program: str, seconds: int, as_json: bool) -> int:
     """Let the real agent write a file in a throwaway repository; exit code 1 when it cannot."""
-    from yaoki.adapters.agents.preset_agent import KnownAgent
+    from yaoki.adapters.agents.preset_agent import PresetAgent
     from yaoki.adapters.agents.rehearsal import Rehearsal
     from yaoki.adapters.processes.process_trees import ShimProcesses
     from yaoki.adapters.system.clock import SystemClock
@@ -184,53 +194,68 @@ def test(name: str, model: str, base_url: str, program: str, seconds: int, as_js
     given = {"base_url": base_url, "program": program}
     options = {key: value for key, value in given.items() if value}
     spec = AgentSpec(name, preset=name, model=model, options=options)
-    rehearsal = Rehearsal(KnownAgent(_described(name)), spec, ShimProcesses(), SystemClock())
+    rehearsal = Rehearsal(PresetAgent(_described(name)), spec, ShimProcesses(), SystemClock())
     place = Path(tempfile.mkdtemp(prefix="yaoki-agent-"))
     seen = []
-    for held in rehearsal.play(_repository(place), place / "logs", timedelta(seconds=seconds)):
+    for held in rehearsal.run(_repository(place), place / "logs", timedelta(seconds=seconds)):
         seen.append(held)
         if not as_json:
             _tell(held)
-    bad = [held for held in seen if not held.ok]
+    bad = [held for held in seen if not held.passed]
     begun = len(seen) > 1
     if not (bad and begun):
         shutil.rmtree(place, ignore_errors=True)
     if as_json:
         lines = [
-            {"name": held.name, "ok": held.ok, "words": held.words, "next": held.next or None}
+            {
+                "name": held.name,
+                "ok": held.passed,
+                "words": held.message,
+                "next": held.remedy or None,
+            }
             for held in seen
         ]
         folder = str(place) if begun else None
-        document({"schema": SCHEMA, "ok": not bad, "lines": lines, "folder": folder})
+        print_document({"schema": SCHEMA, "ok": not bad, "lines": lines, "folder": folder})
     elif bad and begun:
-        next_command(f"ls {place / 'logs'}")
+        print_next_command(f"ls {place / 'logs'}")
     elif bad:
         install = _described(name).install
-        missing = bad[0].next.startswith(install)
-        next_command(install if missing else f"yaoki agents show {name}")
+        missing = bad[0].remedy.startswith(install)
+        print_next_command(install if missing else f"yaoki agents show {name}")
     else:
-        next_command(f"put `{name}: {{preset: {name}}}` under agents: of a plan")
+        print_next_command(f"put `{name}: {{preset: {name}}}` under agents: of a plan")
     return 1 if bad else 0
 
 
-def _tell(held: Seen) -> None:
-    prose(paint(f"{'ok ' if held.ok else 'BAD'}  {held.name}: {line(held.words)}", _colour(held)))
-    if held.next:
-        say(f"       {line(held.next)}")
+def _tell(held: RehearsalStep) -> None:
+    print_wrapped(
+        paint(
+            f"{'ok ' if held.passed else 'BAD'}  {held.name}: {clean_line(held.message)}",
+            _colour(held),
+        )
+    )
+    if held.remedy:
+        print_line(f"       {clean_line(held.remedy)}")
 
 
-def _colour(held: Seen) -> str | None:
-    return None if held.ok else "red"
+def _colour(held: RehearsalStep) -> str | None:
+    return None if held.passed else "red"
 
 
 def _repository(place: Path) -> Path:
-    from yaoki.adapters.processes.command import run
-    from yaoki.core.environment import BASIC, allowed
+    from yaoki.adapters.processes.command import run_command
+    from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 
     top = place / "repository"
     top.mkdir()
     identity = ("-c", "user.name=yaoki", "-c", "user.email=yaoki@localhost")
     for words in (("init", "-q"), (*identity, "commit", "-q", "--allow-empty", "-m", "Nothing")):
-        done = run(("git", *words), cwd=top, env=allowed(os.environ, BASIC), timeout=GIT)
+        done = run_command(
+            ("git", *words),
+            cwd=top,
+            env=filter_environment(os.environ, BASIC_VARIABLES),
+            timeout=GIT,
+        )
         assert done.code == 0, done.err.decode(errors="replace")
     return top

@@ -11,10 +11,16 @@ import click
 from yaoki.core.model import Choice, Stage, State
 from yaoki.errors import NotNow
 from yaoki.faces.cli.commands import report
-from yaoki.faces.cli.context import json_option, look, opened, repo_option, run_option
-from yaoki.faces.cli.person_only import refuse_agents, spoken
-from yaoki.faces.cli.text.render import QUESTION_CHARS, document, line, next_command, prose
-from yaoki.faces.cli.trust_question import clear
+from yaoki.faces.cli.context import json_option, load_run_view, open_app, repo_option, run_option
+from yaoki.faces.cli.person_only import answer_channel, refuse_agents
+from yaoki.faces.cli.text.render import (
+    QUESTION_CHARS,
+    clean_line,
+    print_document,
+    print_next_command,
+    print_wrapped,
+)
+from yaoki.faces.cli.trust_question import require_trust
 from yaoki.views import SCHEMA, RunView, TaskView
 
 if TYPE_CHECKING:
@@ -55,12 +61,12 @@ def answer(
     WORDS go to the agent of the next attempt.  `done` verifies what you did in its worktree
     like any other work.  A paused RUN is answered with go, or ended with abort.
     """
-    with opened(repo) as app:
+    with open_app(repo) as app:
         if choice is not None:
             refuse_agents(app)
         if choice == GO or _paused(app, task):
             return _answer_run(app, task, choice, " ".join(words), accepted, as_json=as_json)
-        task_id = app.naming.task(task, run_name)
+        task_id = app.lookup.find_task(task, run_name)
         if choice is None:
             return _ask(app, task_id, as_json=as_json)
         return _answer(app, task_id, Choice(choice), " ".join(words), check, as_json=as_json)
@@ -77,9 +83,9 @@ def retry(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo:
 
     What a task that is done has landed is reverted first.
     """
-    with opened(repo) as app:
+    with open_app(repo) as app:
         refuse_agents(app)
-        task_id = app.naming.task(task, run_name)
+        task_id = app.lookup.find_task(task, run_name)
         if app.store.task(task_id).state is State.DONE:
             return _retry_done(app, task_id, " ".join(words), as_json=as_json)
         return _answer(app, task_id, Choice.RETRY, " ".join(words), "", as_json=as_json)
@@ -89,19 +95,19 @@ def _retry_done(app: App, task_id: TaskId, words: str, *, as_json: bool) -> int:
     """Landed work is taken back first, and that is proven like a landing."""
     from yaoki.app import commands
 
-    clear(app)
-    task = commands.retry_done(app, task_id, words, how=spoken())
-    told = commands.answered(app, task, Choice.RETRY)
+    require_trust(app)
+    task = commands.retry_landed_task(app, task_id, words, how=answer_channel())
+    told = commands.answer_document(app, task, Choice.RETRY)
     if as_json:
-        document(told)
+        print_document(told)
         return 0
-    prose(f"{line(task.spec.name, 60)} ({task.id}): taken back; it is tried again")
-    next_command(told["next"])
+    print_wrapped(f"{clean_line(task.spec.name, 60)} ({task.id}): taken back; it is tried again")
+    print_next_command(told["next"])
     return 0
 
 
 def _paused(app: App, name: str) -> bool:
-    return any(run.paused and name in {run.id, run.branch} for run in app.store.runs())
+    return any(run.pause_reason and name in {run.id, run.branch} for run in app.store.runs())
 
 
 def _answer_run(
@@ -109,42 +115,42 @@ def _answer_run(
 ) -> int:
     from yaoki.app import commands
 
-    run = app.naming.run(name)
+    run = app.lookup.find_run(name)
     if choice == Choice.ABORT:
         app.control.cancel(run)
-        app.closing.rests(run.id)
+        app.completion.complete(run.id)
     elif choice == GO:
-        commands.go(app, run, words, accepted, how=spoken())
+        commands.continue_run(app, run, words, accepted, how=answer_channel())
     elif choice is not None:
         raise NotNow(f"{choice} is no answer to run {run.id}", hint="answer one of: go, abort")
-    told = commands.run_answered(app, run)
+    told = commands.run_answer_document(app, run)
     if as_json:
-        document(told)
+        print_document(told)
         return 0
     if choice is None:
-        prose(f"run {run.id} is paused: {line(run.paused, QUESTION_CHARS)}")
-        prose(f"    yaoki answer {run.id} go")
-        prose(f"    yaoki answer {run.id} abort")
+        print_wrapped(f"run {run.id} is paused: {clean_line(run.pause_reason, QUESTION_CHARS)}")
+        print_wrapped(f"    yaoki answer {run.id} go")
+        print_wrapped(f"    yaoki answer {run.id} abort")
         return 0
-    prose(f"run {run.id}: {told['status']}")
-    next_command(told["next"])
+    print_wrapped(f"run {run.id}: {told['status']}")
+    print_next_command(told["next"])
     return 0
 
 
 def _ask(app: App, task_id: TaskId, *, as_json: bool) -> int:
     task = app.store.task(task_id)
     if task.state is not State.ESCALATED:
-        from yaoki.engine.commands.extend import instead
+        from yaoki.engine.commands.extend import suggest_next
 
         words = f"{task.id} asks nothing: it is {task.state.value}"
-        raise NotNow(words, hint=instead(task, app.store.run(task.run_id)))
-    view = _view(look(app, app.store.run(task.run_id)), task_id)
+        raise NotNow(words, hint=suggest_next(task, app.store.run(task.run_id)))
+    view = _view(load_run_view(app, app.store.run(task.run_id)), task_id)
     if as_json:
         asked = {"question": view.row.question, "choices": list(view.choices)}
-        document({"schema": SCHEMA, "task": task.id, "reason": view.reason, **asked})
+        print_document({"schema": SCHEMA, "task": task.id, "reason": view.reason, **asked})
         return 0
-    report.ask(app, view)
-    next_command(f"yaoki why {task.id}")
+    report.print_question(app, view)
+    print_next_command(f"yaoki why {task.id}")
     return 0
 
 
@@ -157,26 +163,26 @@ def _answer(
 ) -> int:
     from yaoki.app import commands
 
-    task = commands.answer(app, task_id, choice, words, check, how=spoken())
-    told = commands.answered(app, task, choice)
+    task = commands.answer_task(app, task_id, choice, words, check, how=answer_channel())
+    told = commands.answer_document(app, task, choice)
     if as_json:
-        document(told)
+        print_document(told)
         return 0
-    prose(f"{line(task.spec.name, 60)} ({task.id}): {_follows(task, choice)}")
-    if choice is Choice.ABORT and (names := app.workspace.too_large(task)):
-        prose(_not_kept(app, task, names))
-    next_command(told["next"])
+    print_wrapped(f"{clean_line(task.spec.name, 60)} ({task.id}): {_follows(task, choice)}")
+    if choice is Choice.ABORT and (names := app.workspace.ignored_files_too_large(task)):
+        print_wrapped(_not_kept(app, task, names))
+    print_next_command(told["next"])
     return 0
 
 
 def _not_kept(app: App, task: Task, names: Sequence[str]) -> str:
     """Files that go with the worktree; they are still there, and a copy saves them."""
-    shown = line(", ".join(names[:NAMES_SHOWN]))
+    shown = clean_line(", ".join(names[:NAMES_SHOWN]))
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     most = app.settings.limits.saved_bytes
     return (
         f"not kept: {shown}{more}: git ignores it, and limits.saved_bytes is {most}; "
-        f"copy it from {line(task.work.worktree)} before the run goes on"
+        f"copy it from {clean_line(task.work.worktree)} before the run goes on"
     )
 
 
@@ -187,8 +193,11 @@ def _follows(task: Task, choice: Choice) -> str:
                 return f"waiting; {task.stage.value} is repeated when a worker is free"
             return f"waiting; attempt {task.attempt + 1} starts when a worker is free"
         case Choice.DONE:
-            return f"waiting; what stands in {line(task.work.worktree)} is verified like any work"
+            return (
+                f"waiting; what stands in {clean_line(task.work.worktree)} is verified "
+                f"like any work"
+            )
         case Choice.WAIVE:
-            return f"waiting; {line(', '.join(task.waivers))} is waived, the rest is verified"
+            return f"waiting; {clean_line(', '.join(task.waivers))} is waived, the rest is verified"
         case Choice.ABORT:
             return "cancelled; what its attempts made is kept: yaoki recover " + task.id

@@ -10,7 +10,13 @@ import click
 
 from yaoki.core.machine.codec import to_data
 from yaoki.faces.cli.context import json_option, repo_option
-from yaoki.faces.cli.text.render import columns, document, line, next_command, say
+from yaoki.faces.cli.text.render import (
+    align_columns,
+    clean_line,
+    print_document,
+    print_line,
+    print_next_command,
+)
 from yaoki.views import SCHEMA
 
 
@@ -27,27 +33,29 @@ def show(origin: bool, as_json: bool, repo: Path) -> int:
     """List every setting by its key."""
     from yaoki.app import App
 
-    loaded = App(repo.absolute()).loaded
+    loaded = App(repo.absolute()).loaded_settings
     if as_json:
         values = {
             key: {"value": to_data(held), "origin": loaded.origin[key]}
             for key, held in loaded.values.items()
         }
-        document({"schema": SCHEMA, "file": str(loaded.file or "") or None, "settings": values})
+        print_document(
+            {"schema": SCHEMA, "file": str(loaded.file or "") or None, "settings": values}
+        )
         return 0
     rows = [
         (key, *_from(loaded.origin[key], origin), _text(held))
         for key, held in loaded.values.items()
     ]
-    for text in columns(rows):
-        say(text)
-    next_command("edit yaoki.toml" if loaded.file else "yaoki init")
+    for text in align_columns(rows):
+        print_line(text)
+    print_next_command("edit yaoki.toml" if loaded.file else "yaoki init")
     return 0
 
 
 def _from(origin: str, wanted: bool) -> tuple[str, ...]:
-    return (line(origin),) if wanted else ()
+    return (clean_line(origin),) if wanted else ()
 
 
 def _text(held: Any) -> str:
-    return line(json.dumps(to_data(held)))
+    return clean_line(json.dumps(to_data(held)))

@@ -9,9 +9,14 @@ import click
 
 from yaoki.core.model import Choice
 from yaoki.errors import NotNow
-from yaoki.faces.cli.context import json_option, look, opened, repo_option, run_option
-from yaoki.faces.cli.person_only import refuse_agents, spoken
-from yaoki.faces.cli.text.render import document, line, next_command, prose
+from yaoki.faces.cli.context import json_option, load_run_view, open_app, repo_option, run_option
+from yaoki.faces.cli.person_only import answer_channel, refuse_agents
+from yaoki.faces.cli.text.render import (
+    clean_line,
+    print_document,
+    print_next_command,
+    print_wrapped,
+)
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
@@ -31,10 +36,10 @@ def dead(ctx: click.Context, as_json: bool, repo: Path) -> int:
         if as_json:
             raise click.UsageError("--json stands after revive", ctx)
         return 0
-    with opened(repo) as app:
+    with open_app(repo) as app:
         found = _letters(app)
         if as_json:
-            document({"schema": SCHEMA, "dead": [_document(letter) for letter in found]})
+            print_document({"schema": SCHEMA, "dead": [_document(letter) for letter in found]})
         else:
             _show(found)
     return 0
@@ -48,25 +53,27 @@ def dead(ctx: click.Context, as_json: bool, repo: Path) -> int:
 @repo_option
 def revive(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo: Path) -> int:
     """Give the dead letter TASK out again, with a fresh budget; WORDS go to its agent."""
-    with opened(repo) as app:
+    with open_app(repo) as app:
         refuse_agents(app)
-        task_id = app.naming.task(task, run_name)
+        task_id = app.lookup.find_task(task, run_name)
         _refuse_living(app, task_id)
-        revived = app.control.answer(task_id, Choice.RETRY, " ".join(words), how=spoken())
-        after = look(app, app.store.run(revived.run_id)).next
+        revived = app.control.answer(task_id, Choice.RETRY, " ".join(words), how=answer_channel())
+        after = load_run_view(app, app.store.run(revived.run_id)).next_command
         if as_json:
             told = {"task": revived.id, "state": revived.state.value, "next": after}
-            document({"schema": SCHEMA, **told})
+            print_document({"schema": SCHEMA, **told})
             return 0
-        prose(f"{line(revived.spec.name, 60)} ({revived.id}): waiting for a worker again")
-        next_command(after)
+        print_wrapped(
+            f"{clean_line(revived.spec.name, 60)} ({revived.id}): waiting for a worker again"
+        )
+        print_next_command(after)
     return 0
 
 
 def _letters(app: App) -> list[DeadLetter]:
-    from yaoki.adapters.store.tables.dead_letters import dead_letters
+    from yaoki.adapters.store.tables.dead_letters import find_dead_letters
 
-    return dead_letters(app.store.database)
+    return find_dead_letters(app.store.database)
 
 
 def _refuse_living(app: App, task_id: TaskId) -> None:
@@ -77,16 +84,20 @@ def _refuse_living(app: App, task_id: TaskId) -> None:
 
 def _show(found: list[DeadLetter]) -> None:
     if not found:
-        prose("there is no dead letter: every task came back from its worker")
-        next_command("yaoki status")
+        print_wrapped("there is no dead letter: every task came back from its worker")
+        print_next_command("yaoki status")
         return
     for letter in found:
         when = letter.at.astimezone().strftime("%Y-%m-%d %H:%M")
-        prose(f"{line(letter.name, 60)} ({letter.task_id}) {when}  {line(letter.why)}")
+        print_wrapped(
+            f"{clean_line(letter.name, 60)} ({letter.task_id}) {when}  {clean_line(letter.reason)}"
+        )
         for given in letter.deliveries:
             at = given.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-            prose(f"  {at}  {line(given.holder, 80)}  {line(given.why, 120)}")
-    next_command(f"yaoki dead revive {found[-1].task_id}")
+            print_wrapped(
+                f"  {at}  {clean_line(given.holder, 80)}  {clean_line(given.reason, 120)}"
+            )
+    print_next_command(f"yaoki dead revive {found[-1].task_id}")
 
 
 def _document(letter: DeadLetter) -> dict[str, Any]:
@@ -95,9 +106,9 @@ def _document(letter: DeadLetter) -> dict[str, Any]:
         "run": letter.run_id,
         "name": letter.name,
         "at": letter.at.isoformat(),
-        "why": letter.why,
+        "why": letter.reason,
         "deliveries": [
-            {"at": given.at.isoformat(), "holder": given.holder, "why": given.why}
+            {"at": given.at.isoformat(), "holder": given.holder, "why": given.reason}
             for given in letter.deliveries
         ],
     }

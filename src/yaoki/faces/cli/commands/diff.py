@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from yaoki.core.redact import mask_values, secret_values
-from yaoki.faces.cli.context import json_option, opened, repo_option, run_option
-from yaoki.faces.cli.text.render import clean, document, say
+from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
+from yaoki.faces.cli.text.render import clean_text, print_document, print_line
 from yaoki.views import SCHEMA
 
 
@@ -21,19 +21,19 @@ from yaoki.views import SCHEMA
 @repo_option
 def diff(task: str, stat: bool, run_name: str, as_json: bool, repo: Path) -> int:
     """Show what TASK landed; before it landed, what its last attempt left."""
-    from yaoki.app.run_view import diff_ends
-    from yaoki.engine.stages.secrets import handed
+    from yaoki.app.run_view import find_diff_ends
+    from yaoki.engine.stages.secrets import passed_variables
 
-    with opened(repo) as app:
-        found = app.store.task(app.naming.task(task, run_name))
-        ends = diff_ends(found)
-        secrets = secret_values(os.environ, handed(app.store.run(found.run_id), found))
+    with open_app(repo) as app:
+        found = app.store.task(app.lookup.find_task(task, run_name))
+        ends = find_diff_ends(found)
+        secrets = secret_values(os.environ, passed_variables(app.store.run(found.run_id), found))
         text = mask_values(app.workspace.diff(ends.old, ends.new, stat=stat), secrets)
         if as_json:
-            told = {"task": found.id, "old": ends.old, "new": ends.new, "landed": ends.landed}
-            document({"schema": SCHEMA, **told, "diff": text})
+            told = {"task": found.id, "old": ends.old, "new": ends.new, "landed": ends.is_landed}
+            print_document({"schema": SCHEMA, **told, "diff": text})
         elif text:
-            say(clean(text).rstrip("\n"))
+            print_line(clean_text(text).rstrip("\n"))
         else:
-            say(f"{found.id} changed nothing")
+            print_line(f"{found.id} changed nothing")
     return 0

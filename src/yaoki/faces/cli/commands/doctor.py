@@ -14,11 +14,26 @@ import click
 
 from yaoki.errors import GitMissing, SettingsInvalid, YaokiError
 from yaoki.faces.cli.context import json_option, repo_option
-from yaoki.faces.cli.doctor.condition import Line, bad, edit, told, typed, unwritable
-from yaoki.faces.cli.doctor.proof import examined
-from yaoki.faces.cli.doctor.storage import kept
-from yaoki.faces.cli.text.render import columns, document, line, next_command, paint, prose, say
-from yaoki.faces.cli.trust_question import clear, trust_option
+from yaoki.faces.cli.doctor.agents_and_checks import examine_agents_and_checks
+from yaoki.faces.cli.doctor.condition import (
+    Condition,
+    edit_command,
+    examine_condition,
+    failed_condition,
+    shell_quote,
+    unwritable_condition,
+)
+from yaoki.faces.cli.doctor.storage import examine_storage
+from yaoki.faces.cli.text.render import (
+    align_columns,
+    clean_line,
+    paint,
+    print_document,
+    print_line,
+    print_next_command,
+    print_wrapped,
+)
+from yaoki.faces.cli.trust_question import require_trust, trust_option
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
@@ -44,55 +59,60 @@ def doctor(checks: bool, trust: bool, as_json: bool, repo: Path) -> int:
     wrong = [held for held in lines if not held.ok]
     if as_json:
         listed = [
-            {"name": held.name, "ok": held.ok, "words": held.words, "next": held.next or None}
+            {
+                "name": held.name,
+                "ok": held.ok,
+                "words": held.words,
+                "next": held.next_command or None,
+            }
             for held in lines
         ]
-        document({"schema": SCHEMA, "ok": not wrong, "lines": listed})
+        print_document({"schema": SCHEMA, "ok": not wrong, "lines": listed})
     else:
         _show(lines)
-        next_command(wrong[0].next if wrong else "yaoki run PLAN")
+        print_next_command(wrong[0].next_command if wrong else "yaoki run PLAN")
     return 1 if wrong else 0
 
 
-def _show(lines: list[Line]) -> None:
-    rows = [("ok " if held.ok else "BAD", held.name, line(held.words)) for held in lines]
-    for text, held in zip(columns(rows), lines, strict=True):
-        prose(paint(text, None if held.ok else "red"))
+def _show(lines: list[Condition]) -> None:
+    rows = [("ok " if held.ok else "BAD", held.name, clean_line(held.words)) for held in lines]
+    for text, held in zip(align_columns(rows), lines, strict=True):
+        print_wrapped(paint(text, None if held.ok else "red"))
         if not held.ok:
-            say(f"       {line(held.next)}")
+            print_line(f"       {clean_line(held.next_command)}")
 
 
-def _examined(where: Path, *, run_checks: bool, trust: bool) -> Iterator[Line]:
+def _examined(where: Path, *, run_checks: bool, trust: bool) -> Iterator[Condition]:
     from yaoki.app import App
 
     yield _python()
     yield _sqlite()
-    yield told("git", lambda: _git(where), _new_git())
+    yield examine_condition("git", lambda: _git(where), _new_git())
     try:
         app = App(where)
     except YaokiError as unfit:
-        yield bad("repository", unfit, _opened(where, unfit))
+        yield failed_condition("repository", unfit, _opened(where, unfit))
         return
-    mend = edit(app.repository.top)
-    yield Line("repository", True, str(app.repository.top))
+    mend = edit_command(app.repository.top)
+    yield Condition("repository", True, str(app.repository.top))
     yield from _locks(app)
-    yield told("base", lambda: _base(app), GIT_FSCK)
-    settings = told("settings", lambda: _settings(app), mend)
+    yield examine_condition("base", lambda: _base(app), GIT_FSCK)
+    settings = examine_condition("settings", lambda: _settings(app), mend)
     yield settings
     if not settings.ok:
         return
     if run_checks:
-        clear(app, trust=trust)
+        require_trust(app, trust=trust)
     trusted = _trust(app)
     yield trusted
-    yield told("worktrees", lambda: _worktrees(app), mend)
-    yield told("disk", lambda: _disk(app), f"df -h {typed(app.repository.top)}")
-    yield told("sandbox", lambda: _sandbox(app), _walled(mend))
-    yield from examined(app, run_checks=run_checks)
+    yield examine_condition("worktrees", lambda: _worktrees(app), mend)
+    yield examine_condition("disk", lambda: _disk(app), f"df -h {shell_quote(app.repository.top)}")
+    yield examine_condition("sandbox", lambda: _sandbox(app), _walled(mend))
+    yield from examine_agents_and_checks(app, run_checks=run_checks)
     if app.settings.workspace.remote and trusted.words != UNTRUSTED:
-        yield told("remote", lambda: _remote(app), mend)
+        yield examine_condition("remote", lambda: _remote(app), mend)
     try:
-        yield from kept(app)
+        yield from examine_storage(app)
     finally:
         app.close()
 
@@ -102,23 +122,23 @@ def _opened(where: Path, unfit: YaokiError) -> str:
         case GitMissing():
             return _new_git()
         case SettingsInvalid():
-            return edit(where)
+            return edit_command(where)
         case _:
-            return f"git -C {typed(where)} fsck"
+            return f"git -C {shell_quote(where)} fsck"
 
 
-def _python() -> Line:
+def _python() -> Condition:
     version = ".".join(map(str, sys.version_info[:3]))
     ok = sys.version_info[:2] >= PYTHON_MIN
     words = version if ok else f"{version}; 3.11 or newer is needed"
-    return Line("python", ok, words, "" if ok else _installed("python3"))
+    return Condition("python", ok, words, "" if ok else _installed("python3"))
 
 
 def _installed(package: str) -> str:
-    from yaoki.app.remedies import here
+    from yaoki.app.remedies import choose_local_command
 
     ways = ("apt", "dnf", "zypper", "brew")
-    return here(", or ".join(f"{way} install {package}" for way in ways))
+    return choose_local_command(", or ".join(f"{way} install {package}" for way in ways))
 
 
 def _new_git() -> str:
@@ -131,13 +151,13 @@ def _walled(mend: str) -> str:
     return mend if shutil.which("bwrap") else _installed("bubblewrap")
 
 
-def _sqlite() -> Line:
+def _sqlite() -> Condition:
     import sqlite3
 
     fixed = _has_wal_fix(sqlite3.sqlite_version_info)
     said = "with" if fixed else "without"
     cover = "" if fixed else "; the store's own writer lock keeps that race apart"
-    return Line("sqlite", True, f"{sqlite3.sqlite_version} {said} the WAL-reset fix{cover}")
+    return Condition("sqlite", True, f"{sqlite3.sqlite_version} {said} the WAL-reset fix{cover}")
 
 
 def _has_wal_fix(version: tuple[int, ...]) -> bool:
@@ -145,20 +165,20 @@ def _has_wal_fix(version: tuple[int, ...]) -> bool:
     return patched or version >= max(WAL_FIX)
 
 
-def _git(where: Path) -> Line:
-    from yaoki.adapters.git.command import environment, invoke
+def _git(where: Path) -> Condition:
+    from yaoki.adapters.git.command import git_environment, run_git
     from yaoki.adapters.git.repository import check_version
 
     place = where if where.is_dir() else Path.cwd()
-    said = invoke(["version"], cwd=place, env=environment()).out.decode("ascii", "replace")
+    said = run_git(["version"], cwd=place, env=git_environment()).out.decode("ascii", "replace")
     try:
         check_version(said)
     except GitMissing as old:
-        return Line("git", False, old.sentence, _new_git())
-    return Line("git", True, said.strip().removeprefix("git version "))
+        return Condition("git", False, old.sentence, _new_git())
+    return Condition("git", True, said.strip().removeprefix("git version "))
 
 
-def _locks(app: App) -> Iterator[Line]:
+def _locks(app: App) -> Iterator[Condition]:
     """What a git that was killed left behind: no branch can be deleted or packed any more."""
     file = app.repository.common_dir / "packed-refs.lock"
     try:
@@ -167,82 +187,88 @@ def _locks(app: App) -> Iterator[Line]:
         return
     if age_s > LOCK_S_MAX:
         words = f"{file} is left over from a git that was killed {age_s:.0f} s ago"
-        yield Line("git lock", False, words, f"rm {typed(file)}")
+        yield Condition("git lock", False, words, f"rm {shell_quote(file)}")
 
 
-def _base(app: App) -> Line:
+def _base(app: App) -> Condition:
     """Runs start from a commit; one that cannot be read helps nobody."""
-    from yaoki.app.try_checks import head
+    from yaoki.app.try_checks import read_head_commit
 
     try:
-        return Line("base", True, f"HEAD is {head(app)[:10]}")
+        return Condition("base", True, f"HEAD is {read_head_commit(app)[:10]}")
     except YaokiError:
         words = "HEAD names no commit that can be read: a branch without commits, or lost objects"
-        return Line("base", False, words, GIT_FSCK)
+        return Condition("base", False, words, GIT_FSCK)
 
 
-def _settings(app: App) -> Line:
-    from yaoki.formats.discovery import set_aside
+def _settings(app: App) -> Condition:
+    from yaoki.formats.discovery import commented_out_checks
     from yaoki.formats.plan import check_settings
 
-    if app.loaded.file is None:
-        return Line("settings", True, "defaults; no yaoki.toml (yaoki init makes one)")
+    if app.loaded_settings.file is None:
+        return Condition("settings", True, "defaults; no yaoki.toml (yaoki init makes one)")
     check_settings(app.settings)
-    aside = set_aside(app.loaded.file.read_text(encoding="utf-8"))
+    aside = commented_out_checks(app.loaded_settings.file.read_text(encoding="utf-8"))
     more = f"; in comments: {', '.join(aside)} (yaoki init --again)" if aside else ""
-    return Line("settings", True, f"{app.loaded.file}{more}")
+    return Condition("settings", True, f"{app.loaded_settings.file}{more}")
 
 
-def _trust(app: App) -> Line:
+def _trust(app: App) -> Condition:
     """Good to know: what it would run is asked about before it runs."""
-    asks = app.trust.pending() is not None
-    return Line("trust", True, UNTRUSTED if asks else "all that this repository would run")
+    asks = app.trust.find_question() is not None
+    return Condition("trust", True, UNTRUSTED if asks else "all that this repository would run")
 
 
-def _worktrees(app: App) -> Line:
-    root = app.worktrees
+def _worktrees(app: App) -> Condition:
+    root = app.worktrees_root
     if root.resolve().is_relative_to(app.repository.top.resolve()):
         words = f"{root} is inside the repository; [workspace] root must lead out of it"
-        return Line("worktrees", False, words, edit(app.repository.top))
+        return Condition("worktrees", False, words, edit_command(app.repository.top))
     there = next(place for place in (root, *root.parents) if place.exists())
     if not os.access(there, os.W_OK | os.X_OK):
         words = f"{there} is not writable"
-        return unwritable("worktrees", words, there, "export YAOKI_HOME=DIR")
+        return unwritable_condition("worktrees", words, there, "export YAOKI_HOME=DIR")
     try:
         # Some places say that they can be written, and yet take nothing.
         TemporaryDirectory(dir=there, prefix=".yaoki-").cleanup()
     except OSError as fault:
         words = f"{root} cannot be made: {fault.strerror}"
-        return Line("worktrees", False, words, "export YAOKI_HOME=DIR")
-    return Line("worktrees", True, str(root))
+        return Condition("worktrees", False, words, "export YAOKI_HOME=DIR")
+    return Condition("worktrees", True, str(root))
 
 
-def _disk(app: App) -> Line:
-    from yaoki.adapters.system.files import disk_free
+def _disk(app: App) -> Condition:
+    from yaoki.adapters.system.files import free_disk_bytes
 
     floor = app.settings.limits.disk_free_bytes
-    places = {app.home: disk_free(app.home), app.worktrees: disk_free(app.worktrees)}
+    places = {
+        app.yaoki_folder: free_disk_bytes(app.yaoki_folder),
+        app.worktrees_root: free_disk_bytes(app.worktrees_root),
+    }
     place, free = min(places.items(), key=lambda item: item[1])
     words = f"{free >> 20} MiB free at {place}; {floor >> 20} MiB are needed"
-    ok, frees = free >= floor, "yaoki prune" if free and app.has_store else f"df -h {typed(place)}"
-    return Line("disk", ok, words, "" if ok else frees)
+    ok, frees = (
+        free >= floor,
+        "yaoki prune" if free and app.has_store else f"df -h {shell_quote(place)}",
+    )
+    return Condition("disk", ok, words, "" if ok else frees)
 
 
-def _sandbox(app: App) -> Line:
-    walls = app.walls
+def _sandbox(app: App) -> Condition:
+    walls = app.sandbox_choice
     if walls.mode == "off":
-        return Line("sandbox", True, 'off: sandbox.mode = "auto" walls agents and checks in')
-    if walls.mode == "auto" and walls.missing:
-        words = f"none: {walls.missing}; to have one: {_walled('yaoki doctor')}"
-        return Line("sandbox", True, words)
+        return Condition("sandbox", True, 'off: sandbox.mode = "auto" walls agents and checks in')
+    if walls.mode == "auto" and walls.unavailable_reason:
+        words = f"none: {walls.unavailable_reason}; to have one: {_walled('yaoki doctor')}"
+        return Condition("sandbox", True, words)
     if walls.sandbox is not None:
-        walls.sandbox.check()
+        walls.sandbox.check_available()
     network = "open" if app.settings.sandbox.network else "closed"
     whom = "every agent" if walls.mode == "on" else "known agents"
     inside = f"bubblewrap around {whom} and their checks: they write in their worktree alone"
-    return Line("sandbox", True, f"{inside}; the network is {network}")
+    return Condition("sandbox", True, f"{inside}; the network is {network}")
 
 
-def _remote(app: App) -> Line:
+def _remote(app: App) -> Condition:
     """Where machines meet.  What is owed to it is not lost: it is pushed when it answers."""
-    return Line("remote", True, f"{app.workspace.meets()}, answers")
+    return Condition("remote", True, f"{app.workspace.check_remote()}, answers")

@@ -8,18 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.errors import NotNow, Unknown, YaokiError
-from yaoki.faces.cli.context import json_option, opened, repo_option
+from yaoki.faces.cli.context import json_option, open_app, repo_option
 from yaoki.faces.cli.person_only import refuse_agents
-from yaoki.faces.cli.text.render import columns, document, line, next_command, say
-from yaoki.faces.hooks.state import Choice
+from yaoki.faces.cli.text.render import (
+    align_columns,
+    clean_line,
+    print_document,
+    print_line,
+    print_next_command,
+)
+from yaoki.faces.hooks.state import SessionChoice
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
     from yaoki.app import App
-    from yaoki.faces.hooks.installation import Target
-    from yaoki.faces.hooks.sessions import Standing
+    from yaoki.faces.hooks.installation import HookTarget
+    from yaoki.faces.hooks.sessions import SessionStatus
 
 TIMEOUT_S, TIMEOUT_S_MAX = 600, 86_400
 KEY_CHARS = 12
@@ -50,28 +56,30 @@ def _where(function: Any) -> Any:
 def install(agent: str, timeout: int, local: bool, user: bool, as_json: bool, repo: Path) -> int:
     """Put the hook into AGENT's settings file; twice is once."""
     from yaoki.faces.hooks.installation import install as put
-    from yaoki.faces.hooks.sessions import standings
+    from yaoki.faces.hooks.sessions import list_sessions
 
-    with opened(repo, create=True) as app:
+    with open_app(repo, create=True) as app:
         target = _target(app, agent, local=local, user=user)
-        standings(app)  # the store is made now, so that no stop has to
-        changed = put(target, timeout, shy=user)
+        list_sessions(app)  # the store is made now, so that no stop has to
+        changed = put(target, timeout, only_if_configured=user)
         if as_json:
             told = {"agent": agent, "file": str(target.file), "changed": changed}
-            document({"schema": SCHEMA, **told})
+            print_document({"schema": SCHEMA, **told})
             return 0
-        say(f"{line(str(target.file))}: {'the hook is in' if changed else 'it is in already'}")
+        print_line(
+            f"{clean_line(str(target.file))}: {'the hook is in' if changed else 'it is in already'}"
+        )
         for note in target.agent.notes:
-            say(f"note: {note}")
+            print_line(f"note: {note}")
         if not app.settings.checks:
-            say("note: no check is configured yet, so no stop can be proven")
-            next_command("yaoki init")
+            print_line("note: no check is configured yet, so no stop can be proven")
+            print_next_command("yaoki init")
             return 0
-        if (question := app.trust.pending()) is not None:
-            say("note: its checks run only once this repository is trusted")
-            next_command(question.next)
+        if (question := app.trust.find_question()) is not None:
+            print_line("note: its checks run only once this repository is trusted")
+            print_next_command(question.command)
             return 0
-        next_command(f"yaoki hook status {agent}")
+        print_next_command(f"yaoki hook status {agent}")
         return 0
 
 
@@ -89,10 +97,12 @@ def uninstall(agent: str, local: bool, user: bool, as_json: bool, repo: Path) ->
     changed = take(target)
     if as_json:
         told = {"agent": agent, "file": str(target.file), "changed": changed}
-        document({"schema": SCHEMA, **told})
+        print_document({"schema": SCHEMA, **told})
         return 0
-    say(f"{line(str(target.file))}: {'the hook is out' if changed else 'there was none'}")
-    next_command(f"yaoki hook status {agent}")
+    print_line(
+        f"{clean_line(str(target.file))}: {'the hook is out' if changed else 'there was none'}"
+    )
+    print_next_command(f"yaoki hook status {agent}")
     return 0
 
 
@@ -103,35 +113,37 @@ def uninstall(agent: str, local: bool, user: bool, as_json: bool, repo: Path) ->
 def status(agent: str | None, as_json: bool, repo: Path) -> int:
     """Where the hook is installed, the phase, and how each session stands."""
     from yaoki.app import App
-    from yaoki.faces.hooks.sessions import standings
-    from yaoki.faces.hooks.supported_agents import HOOKED, hooked
+    from yaoki.faces.hooks.sessions import list_sessions
+    from yaoki.faces.hooks.supported_agents import HOOKED_AGENTS, find_hooked_agent
 
     app = App(repo.absolute())
     try:
-        names = [hooked(agent).name] if agent else list(HOOKED)
+        names = [find_hooked_agent(agent).name] if agent else list(HOOKED_AGENTS)
         places = [place for name in names for place in _targets(app, name)]
         found = [(place, *_looked(place)) for place in places]
-        phase, sessions = standings(app) if app.has_store else (None, [])
+        phase, sessions = list_sessions(app) if app.has_store else (None, [])
         files = [
             {"agent": p.agent.name, "file": str(p.file), "installed": there, "defect": why or None}
             for p, there, why in found
         ]
         if as_json:
             told = {"name": phase.name, "subtask": phase.subtask} if phase else None
-            listed = [standing_document(one) for one in sessions]
-            document({"schema": SCHEMA, "files": files, "phase": told, "sessions": listed})
+            listed = [session_status_document(one) for one in sessions]
+            print_document({"schema": SCHEMA, "files": files, "phase": told, "sessions": listed})
             return 0
-        rows = [(p.agent.name, _THERE[there], line(why or str(p.file))) for p, there, why in found]
-        for text in columns(rows):
-            say(text)
+        rows = [
+            (p.agent.name, _THERE[there], clean_line(why or str(p.file))) for p, there, why in found
+        ]
+        for text in align_columns(rows):
+            print_line(text)
         if phase and phase.name:
-            say(f"phase {line(phase.name)} {line(phase.subtask)}".rstrip())
+            print_line(f"phase {clean_line(phase.name)} {clean_line(phase.subtask)}".rstrip())
         for one in sessions:
-            say(f"session {line(one.key[:KEY_CHARS])}: {line(_words(one))}")
-        asking = any(one.session.asked for one in sessions)
+            print_line(f"session {clean_line(one.key[:KEY_CHARS])}: {clean_line(_words(one))}")
+        asking = any(one.session.person_asked for one in sessions)
         installs = f"yaoki hook install {agent or 'claude-code'}"
-        answers = f"yaoki hook answer {'|'.join(Choice)}"
-        next_command(answers if asking else "" if any(h for _, h, _ in found) else installs)
+        answers = f"yaoki hook answer {'|'.join(SessionChoice)}"
+        print_next_command(answers if asking else "" if any(h for _, h, _ in found) else installs)
         return 0
     finally:
         app.close()
@@ -140,39 +152,45 @@ def status(agent: str | None, as_json: bool, repo: Path) -> int:
 _THERE = {True: "installed", False: "-", None: "?"}
 
 
-def _looked(place: Target) -> tuple[bool | None, str]:
+def _looked(place: HookTarget) -> tuple[bool | None, str]:
     """Whether the hook is in this file; of one that cannot be read nobody knows, and it is said."""
-    from yaoki.faces.hooks.installation import installed
+    from yaoki.faces.hooks.installation import installed_entries
 
     try:
-        return bool(installed(place)), ""
+        return bool(installed_entries(place)), ""
     except YaokiError as defect:
         return None, defect.sentence
 
 
-def standing_document(one: Standing) -> dict[str, Any]:
-    kept = one.session.kept
+def session_status_document(one: SessionStatus) -> dict[str, Any]:
+    kept = one.session.last_failure
     return {
         "session": one.key,
         "phase": kept.phase if kept else None,
         "subtask": kept.subtask if kept else None,
-        "count": one.session.count,
-        "asked": one.session.asked,
+        "count": one.session.refusals,
+        "asked": one.session.person_asked,
         "proven": one.session.proven,
-        "answer": one.session.stance.value if one.session.stance else None,
+        "answer": one.session.person_choice.value if one.session.person_choice else None,
         "reason": kept.summary if kept else None,
-        "to_inject": one.session.to_inject is not None,
-        "at": one.at.isoformat(),
+        "to_inject": one.session.reason_to_inject is not None,
+        "at": one.last_seen_at.isoformat(),
     }
 
 
-def _words(one: Standing) -> str:
-    kept, session = one.session.kept, one.session
+def _words(one: SessionStatus) -> str:
+    kept, session = one.session.last_failure, one.session
     if kept is None:
-        unproven = session.stance.value if session.stance else "nothing is proven yet"
+        unproven = session.person_choice.value if session.person_choice else "nothing is proven yet"
         return "proven" if session.proven else unproven
-    what = "asks" if session.asked else session.stance.value if session.stance else "sent back"
-    return f"{what} after {count(session.count, 'try', 'tries')}: {kept.summary}"
+    what = (
+        "asks"
+        if session.person_asked
+        else session.person_choice.value
+        if session.person_choice
+        else "sent back"
+    )
+    return f"{what} after {format_count(session.refusals, 'try', 'tries')}: {kept.summary}"
 
 
 @hook.command("begin")
@@ -198,27 +216,27 @@ def begin(
     repo: Path,
 ) -> int:
     """Begin a phase: the count of tries starts anew, and its checks are frozen."""
-    from yaoki.faces.hooks.sessions import begin as begun
+    from yaoki.faces.hooks.sessions import begin_phase as begun
 
-    with opened(repo, create=True) as app:
+    with open_app(repo, create=True) as app:
         if plan:
-            from yaoki.faces.cli.commands.plans import clear_plan, read_plan
+            from yaoki.faces.cli.commands.plans import read_plan, require_plan_trust
 
-            clear_plan(app, plan, read_plan(app, Path(plan)))
+            require_plan_trust(app, plan, read_plan(app, Path(plan)))
         made = begun(app, phase, subtask, max_iterations or 0, checks, Path(plan) if plan else None)
         names = [str(held["name"]) for held in made.checks or ()]
         if as_json:
             told = {"phase": phase, "subtask": subtask, "max_iterations": made.iterations_max}
-            document({"schema": SCHEMA, **told, "checks": names})
+            print_document({"schema": SCHEMA, **told, "checks": names})
             return 0
-        told_checks = line(", ".join(names)) or "those of the settings"
-        say(f"phase {line(phase)} has begun; checks: {told_checks}")
-        next_command("yaoki hook status")
+        told_checks = clean_line(", ".join(names)) or "those of the settings"
+        print_line(f"phase {clean_line(phase)} has begun; checks: {told_checks}")
+        print_next_command("yaoki hook status")
         return 0
 
 
 @hook.command("answer")
-@click.argument("choice", type=click.Choice([choice.value for choice in Choice]))
+@click.argument("choice", type=click.Choice([choice.value for choice in SessionChoice]))
 @click.argument("words", nargs=-1)
 @click.option(
     "--session", default="", metavar="ID", help="The session; the only one that asks or is held."
@@ -227,33 +245,37 @@ def begin(
 @repo_option
 def answer(choice: str, words: tuple[str, ...], session: str, as_json: bool, repo: Path) -> int:
     """Answer a session whose tries are used up; abort and take-over hold at any time."""
-    from yaoki.faces.hooks.messages import FOLLOWS
-    from yaoki.faces.hooks.sessions import answer as answered
-    from yaoki.faces.hooks.sessions import standings
+    from yaoki.faces.hooks.messages import CHOICE_CONSEQUENCES
+    from yaoki.faces.hooks.sessions import answer_session as answered
+    from yaoki.faces.hooks.sessions import list_sessions
 
-    with opened(repo) as app:
+    with open_app(repo) as app:
         refuse_agents(app)
-        found = [one.key for one in _answerable(standings(app)[1], Choice(choice), session)]
+        found = [
+            one.key for one in _answerable(list_sessions(app)[1], SessionChoice(choice), session)
+        ]
         if not found:
             raise NotNow("no session asks anything", hint="yaoki hook status")
         if len(found) > 1:
-            also = "" if choice == Choice.GO_ON else " or are held back"
+            also = "" if choice == SessionChoice.GO_ON else " or are held back"
             raise Unknown(f"{len(found)} sessions ask{also}", hint=f"--session {found[0]}")
-        answered(app, found[0], Choice(choice), " ".join(words))
+        answered(app, found[0], SessionChoice(choice), " ".join(words))
         if as_json:
-            document({"schema": SCHEMA, "session": found[0], "answer": choice})
+            print_document({"schema": SCHEMA, "session": found[0], "answer": choice})
             return 0
-        say(f"session {line(found[0][:KEY_CHARS])}: {FOLLOWS[choice]}")
-        next_command("yaoki hook status")
+        print_line(f"session {clean_line(found[0][:KEY_CHARS])}: {CHOICE_CONSEQUENCES[choice]}")
+        print_next_command("yaoki hook status")
         return 0
 
 
-def _answerable(known: list[Standing], choice: Choice, named: str) -> list[Standing]:
+def _answerable(
+    known: list[SessionStatus], choice: SessionChoice, named: str
+) -> list[SessionStatus]:
     """Who asks, or is held back; one that is named may leave at any time."""
     found = [one for one in known if one.key and one.key.startswith(named)]
-    if choice is Choice.GO_ON:
-        return [one for one in found if one.session.asked]
-    return found if named else [one for one in found if one.session.held]
+    if choice is SessionChoice.GO_ON:
+        return [one for one in found if one.session.person_asked]
+    return found if named else [one for one in found if one.session.is_held_back]
 
 
 @hook.command("event", context_settings={"ignore_unknown_options": True})
@@ -268,24 +290,24 @@ def event(words: tuple[str, ...]) -> int:
 # ------------------------------------------------------------------ files
 
 
-def _target(app: App, agent: str, *, local: bool, user: bool) -> Target:
-    from yaoki.faces.hooks.supported_agents import hooked
+def _target(app: App, agent: str, *, local: bool, user: bool) -> HookTarget:
+    from yaoki.faces.hooks.supported_agents import find_hooked_agent
 
-    known = hooked(agent)
+    known = find_hooked_agent(agent)
     if local and user:
         raise click.UsageError("--local and --user are two files; name one")
-    if local and not known.local:
+    if local and not known.local_file:
         raise Unknown(f"{agent} has no file for one checkout alone", hint="leave --local out")
     kind = "local" if local else "user" if user else "project"
-    return next(t for t in _targets(app, agent) if t.memory.stem == f"{agent}-{kind}")
+    return next(t for t in _targets(app, agent) if t.backup_file.stem == f"{agent}-{kind}")
 
 
-def _targets(app: App, agent: str) -> list[Target]:
-    from yaoki.faces.hooks.installation import Target
-    from yaoki.faces.hooks.supported_agents import hooked, own_file
+def _targets(app: App, agent: str) -> list[HookTarget]:
+    from yaoki.faces.hooks.installation import HookTarget
+    from yaoki.faces.hooks.supported_agents import find_hooked_agent, user_settings_file
 
-    known, top, notes = hooked(agent), app.repository.top, app.home / "hooks"
-    files = {"project": top / known.project, "user": own_file(known, os.environ)}
-    if known.local:
-        files["local"] = top / known.local
-    return [Target(known, file, notes / f"{agent}-{kind}.json") for kind, file in files.items()]
+    known, top, notes = find_hooked_agent(agent), app.repository.top, app.yaoki_folder / "hooks"
+    files = {"project": top / known.project_file, "user": user_settings_file(known, os.environ)}
+    if known.local_file:
+        files["local"] = top / known.local_file
+    return [HookTarget(known, file, notes / f"{agent}-{kind}.json") for kind, file in files.items()]

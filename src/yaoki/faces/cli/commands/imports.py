@@ -11,13 +11,13 @@ import click
 
 from yaoki.errors import NotNow, PlanInvalid, YaokiError
 from yaoki.faces.cli.context import json_option, repo_option
-from yaoki.faces.cli.text.render import document, line, next_command, say
+from yaoki.faces.cli.text.render import clean_line, print_document, print_line, print_next_command
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
-    from yaoki.formats.imports import Imported
+    from yaoki.formats.imports import ImportedList
 
-FORMS = ("spec-kit", "task-master", "github", "checklist")
+FORM_NAMES = ("spec-kit", "task-master", "github", "checklist")
 SHOWN_MAX = 20
 
 
@@ -27,7 +27,7 @@ SHOWN_MAX = 20
     "-o", "--output", metavar="PLAN", type=click.Path(path_type=Path), help="Write it there."
 )
 @click.option(
-    "--from", "form", type=click.Choice(FORMS), help="What FILE is, if it cannot be seen."
+    "--from", "form", type=click.Choice(FORM_NAMES), help="What FILE is, if it cannot be seen."
 )
 @click.option("--goal", default="", metavar="TEXT", help="What the whole run is for.")
 @click.option("--tag", default="", metavar="TAG", help="Which list of a tasks.json.")
@@ -51,27 +51,30 @@ def import_list(
     Without -o the plan is printed.  FILE may be - for standard input.
     """
     from yaoki.app import App
-    from yaoki.formats.imports import Asked, plan_text, read_list
+    from yaoki.formats.imports import ImportOptions, plan_text, read_list
 
     app = App(repo.absolute())
     name, text = _read(file)
-    asked = Asked(tag, parallel, app.settings.limits.task_text_bytes)
+    asked = ImportOptions(tag, parallel, app.settings.limits.task_text_bytes)
     made = read_list(text, name, form or "", asked)
     _refuse(made, skip_unreadable=skip_unreadable)
     plan = plan_text(made, goal)
     if output is not None:
         _write(output, plan)
     if as_json:
-        document(_document(made, plan, output))
+        print_document(_document(made, plan, output))
     elif output is None:
-        say(plan.rstrip("\n"))
+        print_line(plan.rstrip("\n"))
         _tell(made, aside=True)
     else:
         _tell(made, aside=False)
-        say(f"{line(str(output))}: {_counted(len(made.items), 'task')} from {line(name)}")
+        print_line(
+            f"{clean_line(str(output))}: {_counted(len(made.items), 'task')} from "
+            f"{clean_line(name)}"
+        )
         # Without settings nobody would do its tasks, and nothing prove them.
-        validate = f"yaoki validate {line(str(output))}"
-        next_command(validate if app.loaded.file else "yaoki init")
+        validate = f"yaoki validate {clean_line(str(output))}"
+        print_next_command(validate if app.loaded_settings.file else "yaoki init")
     return 0
 
 
@@ -95,18 +98,16 @@ def _read(file: Path) -> tuple[str, str]:
         raise PlanInvalid(f"{name}:{at}: not UTF-8", hint="store the list as UTF-8") from fault
 
 
-def _refuse(made: Imported, *, skip_unreadable: bool) -> None:
-    defects = made.told(made.unread)
-    if made.unread and not (skip_unreadable and made.items):
+def _refuse(made: ImportedList, *, skip_unreadable: bool) -> None:
+    defects = made.format_lines(made.unreadable)
+    if made.unreadable and not (skip_unreadable and made.items):
         words = (
             f"{made.name}: {_counted(len(defects), 'piece')} not understood, nothing was written"
         )
         hint = "mend the list, or --skip-unreadable goes on without them"
         raise PlanInvalid(words, hint=hint, defects=defects)
     if not made.items:
-        done = (
-            f"; {len(made.left_out)} left out: done, closed or set aside" if made.left_out else ""
-        )
+        done = f"; {len(made.skipped)} left out: done, closed or set aside" if made.skipped else ""
         words = f"{made.name}: nothing in it is left to do{done}"
         raise PlanInvalid(words, hint="yaoki plan import --help")
 
@@ -125,31 +126,33 @@ def _write(output: Path, text: str) -> None:
         raise YaokiError(f"{output} cannot be written: {reason}", hint=hint) from fault
 
 
-def _tell(made: Imported, *, aside: bool) -> None:
+def _tell(made: ImportedList, *, aside: bool) -> None:
     """What is not in the plan; beside a plan that is printed, on the other channel."""
-    told = [f"left out, {one.why}: {one.name}" for one in made.left_out]
-    told += [f"not understood: {words}" for words in made.told(made.unread)]
+    told = [f"left out, {one.reason}: {one.name}" for one in made.skipped]
+    told += [f"not understood: {words}" for words in made.format_lines(made.unreadable)]
     for words in told[:SHOWN_MAX]:
-        click.echo(line(words), err=aside)
+        click.echo(clean_line(words), err=aside)
     if len(told) > SHOWN_MAX:
         click.echo(f"and {len(told) - SHOWN_MAX} more, named in the plan", err=aside)
-    for words in made.told(made.notes)[:SHOWN_MAX]:
-        click.echo(line(words), err=aside)
+    for words in made.format_lines(made.notes)[:SHOWN_MAX]:
+        click.echo(clean_line(words), err=aside)
 
 
 def _counted(number: int, word: str) -> str:
     return f"{number} {word}{'s' if number != 1 else ''}"
 
 
-def _document(made: Imported, plan: str, output: Path | None) -> dict[str, object]:
+def _document(made: ImportedList, plan: str, output: Path | None) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "form": made.form,
         "file": made.name,
         "plan": str(output) if output else None,
         "tasks": [item.id for item in made.items],
-        "left_out": [{"name": one.name, "line": one.line, "why": one.why} for one in made.left_out],
-        "unread": [{"line": at, "why": words} for at, words in sorted(made.unread)],
+        "left_out": [
+            {"name": one.name, "line": one.line, "why": one.reason} for one in made.skipped
+        ],
+        "unread": [{"line": at, "why": words} for at, words in sorted(made.unreadable)],
         "notes": [{"line": at, "words": words} for at, words in sorted(made.notes)],
         "text": plan,
     }

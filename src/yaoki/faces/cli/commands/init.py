@@ -14,45 +14,61 @@ import click
 
 from yaoki.errors import YaokiError
 from yaoki.faces.cli.context import json_option, repo_option
-from yaoki.faces.cli.text.render import columns, document, line, next_command, paint, prose, say
-from yaoki.faces.cli.trust_question import clear, trust_option
+from yaoki.faces.cli.text.render import (
+    align_columns,
+    clean_line,
+    paint,
+    print_document,
+    print_line,
+    print_next_command,
+    print_wrapped,
+)
+from yaoki.faces.cli.trust_question import require_trust, trust_option
 from yaoki.formats.discovery import (
     Discovery,
-    Here,
-    State,
-    Tried,
-    find,
-    renewed,
-    set_aside,
+    FoundAgent,
+    TrialResult,
+    TrialState,
+    add_agents,
+    add_usable_checks,
+    commented_out_checks,
+    find_checks,
     settings_text,
-    with_agents,
 )
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
     from yaoki.app import App
 
-ASIDE = (State.MISSING, State.BROKEN, State.EMPTY)
-COLOURS = {State.GREEN: "green", State.RED: "red", **dict.fromkeys(ASIDE, "yellow")}
-SHOWN = {State.MISSING: "cannot run", State.BROKEN: "cannot run", State.EMPTY: "no tests"}
+UNUSABLE_STATES = (TrialState.MISSING, TrialState.BROKEN, TrialState.EMPTY)
+COLOURS = {
+    TrialState.GREEN: "green",
+    TrialState.RED: "red",
+    **dict.fromkeys(UNUSABLE_STATES, "yellow"),
+}
+SHOWN = {
+    TrialState.MISSING: "cannot run",
+    TrialState.BROKEN: "cannot run",
+    TrialState.EMPTY: "no tests",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ProjectSurvey:
     """Everything that was found here."""
 
-    agents: tuple[Here, ...]
+    agents: tuple[FoundAgent, ...]
     discovery: Discovery
-    tried: tuple[Tried, ...]
+    trials: tuple[TrialResult, ...]
 
     @property
     def text(self) -> str:
-        return settings_text(self.agents, self.tried)
+        return settings_text(self.agents, self.trials)
 
     @property
-    def ran(self) -> bool:
+    def ran_checks(self) -> bool:
         """Did anything run, so that a person was asked before?"""
-        return any(one.state is not State.NOT_RUN for one in self.tried)
+        return any(one.state is not TrialState.NOT_RUN for one in self.trials)
 
 
 @click.command()
@@ -80,13 +96,13 @@ def init(
 ) -> int:
     """Find agents and checks, try them, and write a yaoki.toml unless there is one."""
     from yaoki.app import App
-    from yaoki.app.try_checks import head
+    from yaoki.app.try_checks import read_head_commit
 
     app = App(repo.absolute())
-    file = app.loaded.file
+    file = app.loaded_settings.file
     if file is not None and not dry_run and not again:
         return _unchanged(file, as_json=as_json)
-    head(app)
+    read_head_commit(app)
     place = app.repository.top / "yaoki.toml"
     limit = None if no_run else timedelta(seconds=seconds)
     found = _look(app, limit, trust=trust, quiet=as_json)
@@ -94,14 +110,14 @@ def init(
         return _again(app, found, file, dry_run=dry_run, as_json=as_json)
     if not dry_run and not _written(place, found.text):
         return _unchanged(place, as_json=as_json)
-    if not dry_run and (trust or found.ran or not found.tried):
+    if not dry_run and (trust or found.ran_checks or not found.trials):
         _trust_written(app)
     if as_json:
-        document(_document(found, place, dry_run=dry_run))
+        print_document(_document(found, place, dry_run=dry_run))
     elif dry_run:
-        say()
-        say(line(f"# {place} would hold:"))
-        say(found.text)
+        print_line()
+        print_line(clean_line(f"# {place} would hold:"))
+        print_line(found.text)
     else:
         _tell(found, place)
     return 0
@@ -109,35 +125,37 @@ def init(
 
 def _unchanged(file: Path, *, as_json: bool) -> int:
     if as_json:
-        document({"schema": SCHEMA, "file": str(file), "made": False, "checks": []})
+        print_document({"schema": SCHEMA, "file": str(file), "made": False, "checks": []})
         return 0
-    prose(f"{line(str(file))}: is there already; unchanged")
-    aside = set_aside(file.read_text(encoding="utf-8"))
+    print_wrapped(f"{clean_line(str(file))}: is there already; unchanged")
+    aside = commented_out_checks(file.read_text(encoding="utf-8"))
     if aside:
-        prose(f"in comments, for they could not run: {line(', '.join(aside))}")
-    next_command("yaoki init --again" if aside else "yaoki doctor")
+        print_wrapped(f"in comments, for they could not run: {clean_line(', '.join(aside))}")
+    print_next_command("yaoki init --again" if aside else "yaoki doctor")
     return 0
 
 
-def _again(app: App, found: Look, file: Path, *, dry_run: bool, as_json: bool) -> int:
+def _again(app: App, found: ProjectSurvey, file: Path, *, dry_run: bool, as_json: bool) -> int:
     """What can run now and stands in comments, or not at all, is added; the rest stays."""
     text = file.read_text(encoding="utf-8")
-    made, added = renewed(text, found.tried, app.settings.checks)
+    made, added = add_usable_checks(text, found.trials, app.settings.checks)
     if not (app.settings.agents or app.settings.agent):
-        made, more = with_agents(made, found.agents)
+        made, more = add_agents(made, found.agents)
         added = [*more, *added]
     if added and not dry_run:
         _replaced(file, made)
-        if found.ran:
+        if found.ran_checks:
             _trust_written(app)
     if as_json:
         held = _document(found, file, dry_run=dry_run)
         held = {**held, "made": bool(added) and not dry_run, "added": added}
-        document({**held, "text": made} if dry_run else held)
+        print_document({**held, "text": made} if dry_run else held)
         return 0
     would = "would be added" if dry_run else "added"
-    prose(f"{line(str(file))}: {f'{would}: ' + ', '.join(added) if added else 'nothing new'}")
-    next_command("yaoki doctor --checks")
+    print_wrapped(
+        f"{clean_line(str(file))}: {f'{would}: ' + ', '.join(added) if added else 'nothing new'}"
+    )
+    print_next_command("yaoki doctor --checks")
     return 0
 
 
@@ -150,42 +168,53 @@ def _trust_written(app: App) -> None:
 
 def _clear(app: App, discovery: Discovery, *, trust: bool) -> None:
     """Trying the checks runs code of this repository."""
-    from yaoki.app.try_checks import commands_found
-    from yaoki.core.trust import Content
+    from yaoki.app.try_checks import list_detected_commands
+    from yaoki.core.trust import FileCommands
 
-    brought = Content("init", commands_found(discovery.checks))
-    clear(app, brought, trust=trust, hint="yaoki init --trust, or yaoki init --no-run")
+    brought = FileCommands("init", list_detected_commands(discovery.checks))
+    require_trust(app, brought, trust=trust, hint="yaoki init --trust, or yaoki init --no-run")
 
 
-def _look(app: App, limit: timedelta | None, *, trust: bool, quiet: bool) -> Look:
-    from yaoki.app.try_checks import look, try_found
+def _look(app: App, limit: timedelta | None, *, trust: bool, quiet: bool) -> ProjectSurvey:
+    from yaoki.app.try_checks import read_checkout, try_detected_checks
 
     agents = _agents(quiet=quiet)
-    discovery = find(look(app))
+    discovery = find_checks(read_checkout(app))
     if not quiet:
-        prose(f"checks: {len(discovery.checks)} found{_with(discovery)}{_where(discovery, limit)}")
-        for file, why in discovery.unread.items():
-            prose(paint(f"  cannot be read: {line(file, 120)}: {line(why, 160)}", "yellow"))
+        print_wrapped(
+            f"checks: {len(discovery.checks)} found{_with(discovery)}{_where(discovery, limit)}"
+        )
+        for file, why in discovery.unreadable.items():
+            print_wrapped(
+                paint(
+                    f"  cannot be read: {clean_line(file, 120)}: {clean_line(why, 160)}", "yellow"
+                )
+            )
         _tell_passed_over(discovery)
     if limit is None:
-        tried = [Tried(one, State.NOT_RUN) for one in discovery.checks]
+        tried = [TrialResult(one, TrialState.NOT_RUN) for one in discovery.checks]
         for one in () if quiet else tried:
             _show(one, discovery)
     else:
         if discovery.checks:
             _clear(app, discovery, trust=trust)
         tell = (lambda _: None) if quiet else (lambda one: _show(one, discovery))
-        tried = try_found(app, discovery.checks, limit, tell) if discovery.checks else []
+        tried = try_detected_checks(app, discovery.checks, limit, tell) if discovery.checks else []
     if not quiet:
         _warn(tried)
-    return Look(agents, discovery, tuple(tried))
+    return ProjectSurvey(agents, discovery, tuple(tried))
 
 
 def _tell_passed_over(discovery: Discovery) -> None:
-    for one in discovery.passed_over:
+    for one in discovery.skipped_checks:
         there = ", ".join(held.name for held in discovery.checks if held.kind == one.kind)
-        prose(paint(f"  passed over: {line(one.command, 60)}, beside {line(there, 80)}", "yellow"))
-        prose("    if it does more than these, add it to yaoki.toml as a check of its own")
+        print_wrapped(
+            paint(
+                f"  passed over: {clean_line(one.command, 60)}, beside {clean_line(there, 80)}",
+                "yellow",
+            )
+        )
+        print_wrapped("    if it does more than these, add it to yaoki.toml as a check of its own")
 
 
 def _with(discovery: Discovery) -> str:
@@ -206,53 +235,64 @@ def _where(discovery: Discovery, limit: timedelta | None) -> str:
     return f"{more}; each is run once on the base, in a checkout of its own ({bound})"
 
 
-def _agents(*, quiet: bool) -> tuple[Here, ...]:
-    from yaoki.adapters.agents.availability import answering, on_path
+def _agents(*, quiet: bool) -> tuple[FoundAgent, ...]:
+    from yaoki.adapters.agents.availability import find_presets_on_path, probe_presets
 
-    found = answering(on_path())
+    found = probe_presets(find_presets_on_path())
     held = tuple(
-        Here(one.about.name, one.about.title, one.answers, one.words, one.about.install)
+        FoundAgent(
+            one.preset.name,
+            one.preset.title,
+            one.is_responding,
+            one.version_or_reason,
+            one.preset.install,
+        )
         for one in found
     )
     if not quiet:
-        prose(f"agents: {len(held)} of those known are on the PATH (all: yaoki agents list)")
+        print_wrapped(
+            f"agents: {len(held)} of those known are on the PATH (all: yaoki agents list)"
+        )
         rows = [("answers" if one.answers else "silent", one.name, one.words) for one in held]
-        for text in columns([(a, b, line(c)) for a, b, c in rows]):
-            prose(f"  {text}")
+        for text in align_columns([(a, b, clean_line(c)) for a, b, c in rows]):
+            print_wrapped(f"  {text}")
     return held
 
 
-def _show(one: Tried, discovery: Discovery) -> None:
+def _show(one: TrialResult, discovery: Discovery) -> None:
     size = max(len(found.name) for found in discovery.checks)
-    head = f"{SHOWN.get(one.state, one.state.value):<11}  {one.found.name:<{size}}"
-    words = one.words or line(one.found.command, 100)
-    prose(paint(f"  {head}  {line(words, 200)}", COLOURS.get(one.state)))
-    if one.next:
-        prose(f"  {'':<11}  {'':<{size}}  {line(one.next)}")
+    head = f"{SHOWN.get(one.state, one.state.value):<11}  {one.check.name:<{size}}"
+    words = one.words or clean_line(one.check.command, 100)
+    print_wrapped(paint(f"  {head}  {clean_line(words, 200)}", COLOURS.get(one.state)))
+    if one.next_command:
+        print_wrapped(f"  {'':<11}  {'':<{size}}  {clean_line(one.next_command)}")
 
 
-def _warn(tried: Sequence[Tried]) -> None:
+def _warn(tried: Sequence[TrialResult]) -> None:
     """Whoever stands in yaoki's own environment hides the packages of the project."""
-    from yaoki.app.remedies import other_python, own_python
+    from yaoki.app.remedies import find_own_python, suggest_project_python
 
-    here = own_python()
-    unable = {State.MISSING, State.BROKEN}
-    if here and any(one.found.program == "python" and one.state in unable for one in tried):
+    here = find_own_python()
+    unable = {TrialState.MISSING, TrialState.BROKEN}
+    if here and any(one.check.program == "python" and one.state in unable for one in tried):
         words = f"{here} is yaoki's own, so checks see its packages and not those of your project"
-        prose(paint(line(words), "yellow"))
-        prose(f"  {line(other_python())}")
+        print_wrapped(paint(clean_line(words), "yellow"))
+        print_wrapped(f"  {clean_line(suggest_project_python())}")
 
 
-def _tell(found: Look, place: Path) -> None:
-    usable = [one.found.name for one in found.tried if one.state.usable]
-    others = len(found.tried) - len(usable)
+def _tell(found: ProjectSurvey, place: Path) -> None:
+    usable = [one.check.name for one in found.trials if one.state.is_usable]
+    others = len(found.trials) - len(usable)
     none = "none that can run here" if others else "none found"
     aside = f"; in comments: {others}, and yaoki init --again looks at them again" if others else ""
-    prose(f"{line(str(place))}: made, with checks: {line(', '.join(usable)) or none}{aside}")
-    next_command("yaoki doctor")
+    print_wrapped(
+        f"{clean_line(str(place))}: made, with checks: "
+        f"{clean_line(', '.join(usable)) or none}{aside}"
+    )
+    print_next_command("yaoki doctor")
 
 
-def _document(found: Look, place: Path, *, dry_run: bool) -> dict[str, Any]:
+def _document(found: ProjectSurvey, place: Path, *, dry_run: bool) -> dict[str, Any]:
     agents = [
         {"preset": one.name, "answers": one.answers, "words": one.words} for one in found.agents
     ]
@@ -261,30 +301,30 @@ def _document(found: Look, place: Path, *, dry_run: bool) -> dict[str, Any]:
         "file": str(place),
         "made": not dry_run,
         "checks": [one.name for one in found.discovery.checks],
-        "baseline": _baseline(found.tried),
+        "baseline": _baseline(found.trials),
         "managers": list(found.discovery.managers),
         "left_out": found.discovery.left_out,
-        "unread": [{"file": f, "why": why} for f, why in found.discovery.unread.items()],
-        "passed_over": [one.command for one in found.discovery.passed_over],
+        "unread": [{"file": f, "why": why} for f, why in found.discovery.unreadable.items()],
+        "passed_over": [one.command for one in found.discovery.skipped_checks],
         "agents": agents,
     }
     return {**held, "text": found.text} if dry_run else held
 
 
-def _baseline(tried: Sequence[Tried]) -> list[dict[str, Any]]:
+def _baseline(tried: Sequence[TrialResult]) -> list[dict[str, Any]]:
     return [
         {
-            "check": one.found.name,
-            "kind": one.found.kind,
-            "tool": one.found.tool,
-            "language": one.found.language,
-            "folder": one.found.folder,
-            "because": one.found.because,
-            "command": one.found.command,
+            "check": one.check.name,
+            "kind": one.check.kind,
+            "tool": one.check.tool,
+            "language": one.check.language,
+            "folder": one.check.folder,
+            "because": one.check.reason,
+            "command": one.check.command,
             "state": one.state.value,
             "failures": one.failures,
             "words": one.words,
-            "next": one.next or None,
+            "next": one.next_command or None,
         }
         for one in tried
     ]

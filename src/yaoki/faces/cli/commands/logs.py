@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.errors import Unknown
-from yaoki.faces.cli.context import json_option, opened, repo_option, run_option
-from yaoki.faces.cli.text.render import clean, document, say
+from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
+from yaoki.faces.cli.text.render import clean_text, print_document, print_line
 from yaoki.views import SCHEMA
-from yaoki.views.agent_output import spoken
+from yaoki.views.agent_output import format_agent_output
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -46,23 +46,23 @@ def logs(
     repo: Path,
 ) -> int:
     """Show what the agent of TASK wrote, was told, or what a check said of its work."""
-    from yaoki.app.run_view import BYTES_SHOWN, log_file, log_tail
+    from yaoki.app.run_view import BYTES_SHOWN, find_log_file, read_log_tail
 
-    with opened(repo) as app:
-        found = app.store.task(app.naming.task(task, run_name))
+    with open_app(repo) as app:
+        found = app.store.task(app.lookup.find_task(task, run_name))
         number = attempt or found.attempt
         if attempt and attempt > found.attempt:
             raise _never(found, attempt)
         name = "prompt" if prompt else "err" if err else "out"
-        file = log_file(app, found, number, name, check)
-        text, size = log_tail(file, 0)
+        file = find_log_file(app, found, number, name, check)
+        text, size = read_log_tail(file, 0)
         if as_json:
             told = {"task": found.id, "attempt": number, "file": str(file)}
-            document({"schema": SCHEMA, **told, "text": clean(text), "bytes": size})
+            print_document({"schema": SCHEMA, **told, "text": clean_text(text), "bytes": size})
             return 0
         if size > BYTES_SHOWN:
-            say(f"[the last {BYTES_SHOWN} of {size} bytes; all of it: {file}]")
-        read = as_it_is if raw or check or name != "out" else spoken
+            print_line(f"[the last {BYTES_SHOWN} of {size} bytes; all of it: {file}]")
+        read = unchanged_text if raw or check or name != "out" else format_agent_output
         _put(read(text))
         if follow:
             _follow(app, found, number, file, size, read)
@@ -81,25 +81,25 @@ def _never(task: Task, attempt: int) -> Unknown:
     return Unknown(words, hint=f"yaoki logs {task.id} --attempt {task.attempt}")
 
 
-def as_it_is(text: str) -> str:
+def unchanged_text(text: str) -> str:
     return text
 
 
 def _put(text: str) -> None:
     if text:
-        say(clean(text).rstrip("\n"))
+        print_line(clean_text(text).rstrip("\n"))
 
 
 def _follow(
     app: App, task: Task, attempt: int, file: Path, size: int, read: Callable[[str], str]
 ) -> None:
     """Whole lines as they come; the last look comes after the attempt ended."""
-    from yaoki.app.run_view import log_tail
+    from yaoki.app.run_view import read_log_tail
 
     while True:
         now = app.store.task(task.id)
         over = now.attempt != attempt or now.lease is None or now.stage.value != "WORK"
-        text, end = log_tail(file, size)
+        text, end = read_log_tail(file, size)
         whole = text if over else text[: text.rfind("\n") + 1]
         _put(read(whole))
         size = end if over else size + len(whole.encode("utf-8", errors="replace"))

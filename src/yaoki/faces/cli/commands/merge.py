@@ -9,17 +9,23 @@ import click
 
 from yaoki.core.model import State
 from yaoki.errors import GitFailed
-from yaoki.faces.cli.context import json_option, opened, repo_option, run_option
-from yaoki.faces.cli.person_only import refuse_agents, spoken
-from yaoki.faces.cli.text.render import NAME_CHARS, document, line, next_command, prose
-from yaoki.faces.cli.trust_question import clear
+from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
+from yaoki.faces.cli.person_only import answer_channel, refuse_agents
+from yaoki.faces.cli.text.render import (
+    NAME_CHARS,
+    clean_line,
+    print_document,
+    print_next_command,
+    print_wrapped,
+)
+from yaoki.faces.cli.trust_question import require_trust
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import RunId
 
-HOW = {
+MERGE_WORDS = {
     "already": "held it already",
     "created": "was made",
     "fast-forward": "was fast-forwarded",
@@ -48,18 +54,20 @@ def merge(
 
     If the base has moved, the merge commit is proven first.
     """
-    with opened(repo) as app:
+    with open_app(repo) as app:
         refuse_agents(app)
-        found = app.naming.run(run)
+        found = app.lookup.find_run(run)
         made = app.control.merge(
             found, into=into, force_ref=force_ref, partial=partial, unproven=unproven
         )
         if as_json:
             told = {"branch": made.branch, "commit": made.commit, "how": made.how}
-            document({"schema": SCHEMA, "run": found.id, **told})
+            print_document({"schema": SCHEMA, "run": found.id, **told})
             return 0
-        prose(f"{line(made.branch)} {HOW[made.how]}: it is at {made.commit[:10]}")
-        next_command(f"git log {found.base[:10]}..{line(made.branch)}")
+        print_wrapped(
+            f"{clean_line(made.branch)} {MERGE_WORDS[made.how]}: it is at {made.commit[:10]}"
+        )
+        print_next_command(f"git log {found.base[:10]}..{clean_line(made.branch)}")
     return 0
 
 
@@ -73,24 +81,29 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
     """Revert what TASK landed on the run branch, and ask what shall become of it."""
     from yaoki.app import commands
 
-    with opened(repo) as app:
+    with open_app(repo) as app:
         refuse_agents(app)
-        task_id = app.naming.task(task, run_name)
-        clear(app)
-        landed = app.store.task(task_id).landed
+        task_id = app.lookup.find_task(task, run_name)
+        require_trust(app)
+        landed = app.store.task(task_id).landed_commit
         done = _done(app, app.store.task(task_id).run_id)
-        undone = commands.undo(app, task_id, cascade=cascade, how=spoken())
-        told = commands.undone(undone)
+        undone = commands.undo_task(app, task_id, cascade=cascade, how=answer_channel())
+        told = commands.undo_document(undone)
         if as_json:
-            document(told)
+            print_document(told)
             return 0
-        how = "is taken back when what runs has ended" if undone.undo_wanted else "reverted"
+        how = "is taken back when what runs has ended" if undone.undo_requested else "reverted"
         others = done.keys() - _done(app, undone.run_id).keys() - {undone.id}
-        names = ", ".join(line(name, NAME_CHARS) for id_, name in done.items() if id_ in others)
+        names = ", ".join(
+            clean_line(name, NAME_CHARS) for id_, name in done.items() if id_ in others
+        )
         also = f", and what stands on it: {names}" if names else ""
-        prose(f"{line(undone.spec.name, 60)} ({undone.id}): {how} on yaoki/{undone.run_id}{also}")
+        print_wrapped(
+            f"{clean_line(undone.spec.name, 60)} ({undone.id}): {how} on "
+            f"yaoki/{undone.run_id}{also}"
+        )
         _tell_merged(app, undone.run_id, landed)
-        next_command(told["next"])
+        print_next_command(told["next"])
     return 0
 
 
@@ -101,14 +114,18 @@ def _done(app: App, run_id: RunId) -> dict[str, str]:
 
 def _tell_merged(app: App, run_id: RunId, landed: str) -> None:
     """Undoing moves the run branch alone; what was merged before stays in the base branch."""
-    from yaoki.app.git_facts import GitHere
-    from yaoki.app.run_view import taking
+    from yaoki.app.git_facts import LocalGitFacts
+    from yaoki.app.run_view import suggest_merge_command
 
     run = app.store.run(run_id)
     try:
-        held = GitHere(app.repository.common_dir).taken(run.base_branch, [landed], run.base)
+        held = LocalGitFacts(app.repository.common_dir).find_head_with_all(
+            run.base_branch, [landed], run.base
+        )
     except GitFailed:
         return
     if held:
-        way = taking(app, run) or f"yaoki merge {run.id} --partial"
-        prose(f"{line(run.base_branch)} still holds it; to take it back there as well: {way}")
+        way = suggest_merge_command(app, run) or f"yaoki merge {run.id} --partial"
+        print_wrapped(
+            f"{clean_line(run.base_branch)} still holds it; to take it back there as well: {way}"
+        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.faces.cli.context import repo_option
-from yaoki.faces.cli.text.render import say
+from yaoki.faces.cli.text.render import print_line
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -27,13 +27,13 @@ def metrics(token: bool, repo: Path) -> int:
 
     app = App(repo.absolute())
     try:
-        say(_token(app) if token else Metrics(app).text().rstrip("\n"))
+        print_line(_token(app) if token else Metrics(app).render().rstrip("\n"))
     finally:
         app.close()
     return 0
 
 
 def _token(app: App) -> str:
-    from yaoki.faces.web.access_keys import LOOK, SCRAPE, passes_of
+    from yaoki.faces.web.access_tokens import LOOK, SCRAPE, access_tokens_of
 
-    return passes_of(app).make(SCRAPE, LOOK, app.clock.now())
+    return access_tokens_of(app).make(SCRAPE, LOOK, app.clock.now())

@@ -10,8 +10,15 @@ import click
 
 from yaoki.errors import NoticeFailed, SettingsInvalid
 from yaoki.faces.cli.context import json_option, repo_option
-from yaoki.faces.cli.text.render import columns, document, line, next_command, paint, say
-from yaoki.faces.cli.trust_question import clear
+from yaoki.faces.cli.text.render import (
+    align_columns,
+    clean_line,
+    paint,
+    print_document,
+    print_line,
+    print_next_command,
+)
+from yaoki.faces.cli.trust_question import require_trust
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
@@ -22,13 +29,13 @@ UNDELIVERED = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class DeliveryResult:
     """What became of the test notice in one channel."""
 
     name: str
     delivered: bool
     words: str
-    next: str = ""
+    next_command: str = ""
 
 
 @click.group()
@@ -52,7 +59,7 @@ def test(as_json: bool, repo: Path) -> int:
             hint='add to yaoki.toml: [notify] with desktop = true, or command = ["…"], or '
             'webhook = "https://…"; then: yaoki notify test',
         )
-    clear(app)
+    require_trust(app)
     tried = [_tried(name, channel, _notice(app, name)) for name, channel in channels.items()]
     bad = [one for one in tried if not one.delivered]
     _show(tried, as_json=as_json)
@@ -76,26 +83,33 @@ def _notice(app: App, name: str) -> Notice:
     )
 
 
-def _tried(name: str, channel: Channel, notice: Notice) -> Tried:
+def _tried(name: str, channel: Channel, notice: Notice) -> DeliveryResult:
     try:
         channel.send(notice)
     except NoticeFailed as failed:
-        return Tried(name, False, failed.sentence, failed.hint)
-    return Tried(name, True, "delivered")
+        return DeliveryResult(name, False, failed.sentence, failed.hint)
+    return DeliveryResult(name, True, "delivered")
 
 
-def _show(tried: list[Tried], *, as_json: bool) -> None:
+def _show(tried: list[DeliveryResult], *, as_json: bool) -> None:
     bad = [one for one in tried if not one.delivered]
     if as_json:
         listed = [
-            {"name": t.name, "delivered": t.delivered, "words": t.words, "next": t.next or None}
+            {
+                "name": t.name,
+                "delivered": t.delivered,
+                "words": t.words,
+                "next": t.next_command or None,
+            }
             for t in tried
         ]
-        document({"schema": SCHEMA, "ok": not bad, "channels": listed})
+        print_document({"schema": SCHEMA, "ok": not bad, "channels": listed})
         return
-    rows = [("ok " if one.delivered else "BAD", one.name, line(one.words, 600)) for one in tried]
-    for text, one in zip(columns(rows), tried, strict=True):
-        say(paint(text, None if one.delivered else "red"))
-        if one.next:
-            say(f"       {line(one.next)}")
-    next_command("yaoki notify test" if bad else "yaoki run PLAN")
+    rows = [
+        ("ok " if one.delivered else "BAD", one.name, clean_line(one.words, 600)) for one in tried
+    ]
+    for text, one in zip(align_columns(rows), tried, strict=True):
+        print_line(paint(text, None if one.delivered else "red"))
+        if one.next_command:
+            print_line(f"       {clean_line(one.next_command)}")
+    print_next_command("yaoki notify test" if bad else "yaoki run PLAN")

@@ -14,15 +14,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.core.model import Finding, Outcome
 from yaoki.core.nearest import did_you_mean
 from yaoki.errors import PlanInvalid
 from yaoki.faces.cli.commands import extend, imports
-from yaoki.faces.cli.context import Function, json_option, repo_option
-from yaoki.faces.cli.text.render import columns, document, line, next_command, prose
-from yaoki.faces.cli.trust_question import clear, trust_option
-from yaoki.views import SCHEMA, PlanView, TaskBound, plan_document, plan_view, status_schema
+from yaoki.faces.cli.context import CommandFunction, json_option, repo_option
+from yaoki.faces.cli.text.render import (
+    align_columns,
+    clean_line,
+    print_document,
+    print_next_command,
+    print_wrapped,
+)
+from yaoki.faces.cli.trust_question import require_trust, trust_option
+from yaoki.views import SCHEMA, PlanView, TaskBound, build_plan_view, plan_document, status_schema
 from yaoki.views.costs import cost_lines
 
 if TYPE_CHECKING:
@@ -34,10 +40,10 @@ STDIN = "-"
 FILE = click.Path(path_type=Path)
 WIDTH = 74
 # What settings would bring, and a plan without any lacks.
-LACKING = re.compile(r"no agent: |no required check: ")
+MISSING_PART = re.compile(r"no agent: |no required check: ")
 
 
-def agent_option(function: Function) -> Function:
+def agent_option(function: CommandFunction) -> CommandFunction:
     return click.option(
         "--agent",
         "agents",
@@ -54,8 +60,8 @@ def read_plan(app: App, file: Path, agents: Sequence[str] = ()) -> Plan:
     except PlanInvalid as refused:
         if str(file) == STDIN:
             refused.hint = "mend what comes through standard input, then once more"
-        if any(LACKING.search(words) for words in refused.defects):
-            held = app.loaded.file
+        if any(MISSING_PART.search(words) for words in refused.defects):
+            held = app.loaded_settings.file
             found = f"yaoki init --dry-run shows what {held} could hold"
             refused.hint = found if held else "yaoki init"
         raise
@@ -77,40 +83,40 @@ def _loaded(app: App, file: Path, agents: Sequence[str]) -> Plan:
 def _parsed(app: App, file: Path, settings: Settings) -> Plan:
     from yaoki.formats.plan import parse_plan
 
-    text, name = text_given(file)
-    return parse_plan(text, name, settings, app.known)
+    text, name = read_plan_text(file)
+    return parse_plan(text, name, settings, app.known_names)
 
 
-def text_given(file: Path) -> tuple[str, str]:
+def read_plan_text(file: Path) -> tuple[str, str]:
     """The text and its name for people; `-` is standard input, as it is everywhere."""
-    from yaoki.formats.plan import text_in, text_of
+    from yaoki.formats.plan import read_plan_file, read_plan_stream
 
     if str(file) != STDIN:
-        return text_of(file), str(file)
+        return read_plan_file(file), str(file)
     name = "standard input"
-    return text_in(sys.stdin.buffer, name), name
+    return read_plan_stream(sys.stdin.buffer, name), name
 
 
-def read_goal(app: App, goal: str) -> Plan:
+def plan_for_goal(app: App, goal: str) -> Plan:
     """A sentence as a plan with one task: to make the plan."""
-    from yaoki.app.goal_plan import plan_of_goal
+    from yaoki.app.goal_plan import make_goal_plan
 
-    return plan_of_goal(goal, app.settings, app.known)
+    return make_goal_plan(goal, app.settings, app.known_names)
 
 
-def clear_plan(app: App, name: str, plan: Plan, *, trust: bool = False) -> None:
+def require_plan_trust(app: App, name: str, plan: Plan, *, trust: bool = False) -> None:
     """A plan that somebody committed is not the caller's own words, whoever names it."""
-    from yaoki.app.trust import of_plan
+    from yaoki.app.trust import list_plan_contents
 
-    brought = of_plan(Path(name), plan) if name != STDIN else ()
+    brought = list_plan_contents(Path(name), plan) if name != STDIN else ()
     hint = f"yaoki trust --plan {shlex.quote(name)}" if brought else ""
-    clear(app, *brought, trust=trust, hint=hint)
+    require_trust(app, *brought, trust=trust, hint=hint)
 
 
-def view_of(app: App, plan: Plan) -> PlanView:
-    from yaoki.app.costs import costs_before
+def view_plan(app: App, plan: Plan) -> PlanView:
+    from yaoki.app.costs import load_known_costs
 
-    return plan_view(plan.goal, plan.specs, plan.done_when, costs_before(app))
+    return build_plan_view(plan.goal, plan.specs, plan.done_when, load_known_costs(app))
 
 
 def _open(file: Path, repo: Path, agents: Sequence[str]) -> tuple[App, Plan]:
@@ -118,7 +124,7 @@ def _open(file: Path, repo: Path, agents: Sequence[str]) -> tuple[App, Plan]:
 
     app = App(repo.absolute())
     held = read_plan(app, file, agents)
-    app.check(held)
+    app.check_references(held)
     return app, held
 
 
@@ -138,10 +144,10 @@ def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> 
             refused.hint = f"mend them in {plan}, then once more"
         raise
     if as_json:
-        document({"schema": SCHEMA, "plan": str(plan), "valid": True, "tasks": tasks})
+        print_document({"schema": SCHEMA, "plan": str(plan), "valid": True, "tasks": tasks})
     else:
-        prose(f"{line(str(plan))}: {count(tasks, 'task')}, no defects")
-        next_command(f"yaoki run {line(str(plan))}")
+        print_wrapped(f"{clean_line(str(plan))}: {format_count(tasks, 'task')}, no defects")
+        print_next_command(f"yaoki run {clean_line(str(plan))}")
     return 0
 
 
@@ -183,18 +189,18 @@ def show_plan(
     """
     app, held = _open(plan, repo, agents)
     try:
-        view = view_of(app, held)
+        view = view_plan(app, held)
         if baseline:
-            clear_plan(app, str(plan), held, trust=trust)
-        findings = app.baseline(held) if baseline else None
+            require_plan_trust(app, str(plan), held, trust=trust)
+        findings = app.run_base_checks(held) if baseline else None
     finally:
         app.close()
     if as_json:
-        document({**plan_document(view), "baseline": _base_document(view, findings)})
+        print_document({**plan_document(view), "baseline": _base_document(view, findings)})
     else:
-        show(view)
+        print_plan(view)
         _show_base(view, findings)
-        next_command(f"yaoki run {line(str(plan))}")
+        print_next_command(f"yaoki run {clean_line(str(plan))}")
     return 0
 
 
@@ -209,15 +215,17 @@ def _touched(view: PlanView, check: str) -> list[str]:
 
 def _show_base(view: PlanView, findings: Mapping[str, Finding] | None) -> None:
     if findings is None:
-        prose("the base was not looked at; --baseline runs the checks on it once")
+        print_wrapped("the base was not looked at; --baseline runs the checks on it once")
         return
     red = [finding for finding in findings.values() if finding.outcome is not Outcome.PASSED]
-    looked = count(len(findings), "check passes", "checks pass")
-    prose(f"at the base {len(findings) - len(red)} of {looked}")
+    looked = format_count(len(findings), "check passes", "checks pass")
+    print_wrapped(f"at the base {len(findings) - len(red)} of {looked}")
     for finding in red:
         tasks = ", ".join(_touched(view, finding.check)) or "no task"
-        head = f"{finding.outcome.value} {line(finding.check, 40)}"
-        prose(f"  {head}: {line(finding.message, 160)}; touches {line(tasks, 120)}")
+        head = f"{finding.outcome.value} {clean_line(finding.check, 40)}"
+        print_wrapped(
+            f"  {head}: {clean_line(finding.message, 160)}; touches {clean_line(tasks, 120)}"
+        )
 
 
 def _base_document(view: PlanView, findings: Mapping[str, Finding] | None) -> Any:
@@ -234,24 +242,28 @@ def _base_document(view: PlanView, findings: Mapping[str, Finding] | None) -> An
     ]
 
 
-def show(view: PlanView) -> None:
-    prose(line(view.goal, 120))
-    for text in columns([_row(task) for task in view.tasks]):
-        prose(f"  {text}")
+def print_plan(view: PlanView) -> None:
+    print_wrapped(clean_line(view.goal, 120))
+    for text in align_columns([_row(task) for task in view.tasks]):
+        print_wrapped(f"  {text}")
     if view.done_when:
-        prose(f"done when on the run branch: {line(', '.join(view.done_when))}")
-    prose(summary(view))
+        print_wrapped(f"done when on the run branch: {clean_line(', '.join(view.done_when))}")
+    print_wrapped(bound_summary(view))
     for text in _parts(view):
-        prose(f"  {text}")
+        print_wrapped(f"  {text}")
     for words in cost_lines(view.costs):
-        prose(line(words) if not words.startswith(" ") else f"  {line(words.strip())}")
+        print_wrapped(
+            clean_line(words) if not words.startswith(" ") else f"  {clean_line(words.strip())}"
+        )
 
 
-def summary(view: PlanView) -> str:
+def bound_summary(view: PlanView) -> str:
     """The bound of rule 0.4 in one line."""
     return (
-        f"{count(len(view.tasks), 'task')}; at worst {count(view.total, 'agent run')} "
-        f"({view.content} for the work itself), each answer of a person grants as many again"
+        f"{format_count(len(view.tasks), 'task')}; at worst "
+        f"{format_count(view.runs_max, 'agent run')} "
+        f"({view.content_runs_max} for the work itself), each answer of a person grants as "
+        f"many again"
     )
 
 
@@ -260,24 +272,24 @@ def _row(task: TaskBound) -> tuple[str, ...]:
     agents = " then ".join(agent.name for agent in spec.agents)
     return (
         str(task.n),
-        line(spec.name, 40),
+        clean_line(spec.name, 40),
         spec.kind.value + ("" if spec.required else " (optional)"),
         f"worst {task.bound.total}",
-        line(agents, 60) or "no agent",
-        f"checks {line(', '.join(check.name for check in spec.checks), 80) or 'none'}",
-        f"needs {line(', '.join(spec.needs), 80)}" if spec.needs else "",
+        clean_line(agents, 60) or "no agent",
+        f"checks {clean_line(', '.join(check.name for check in spec.checks), 80) or 'none'}",
+        f"needs {clean_line(', '.join(spec.needs), 80)}" if spec.needs else "",
     )
 
 
 def _parts(view: PlanView) -> Iterator[str]:
     """What the bounds are made of, alike ones together."""
-    alike = Counter((task.bound.total, task.made_of) for task in view.tasks)
+    alike = Counter((task.bound.total, task.bound_words) for task in view.tasks)
     for (total, made_of), n in alike.items():
         if not total:
-            yield f"{count(n, 'task')}, {made_of}"
+            yield f"{format_count(n, 'task')}, {made_of}"
             continue
         each = " each" if n > 1 else ""
-        yield f"{count(n, 'task')}, at worst {count(total, 'agent run')}{each}:"
+        yield f"{format_count(n, 'task')}, at worst {format_count(total, 'agent run')}{each}:"
         yield from (f"  {text}" for text in wrap(made_of, WIDTH))
 
 
@@ -288,7 +300,7 @@ def schema(what: str) -> int:
     if what == "plan":
         from yaoki.formats.plan import plan_schema
 
-        document(plan_schema())
+        print_document(plan_schema())
     else:
-        document(status_schema())
+        print_document(status_schema())
     return 0

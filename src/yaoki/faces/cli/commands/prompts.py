@@ -12,39 +12,51 @@ import click
 from yaoki.core.nearest import did_you_mean
 from yaoki.core.settings.settings import LANGUAGES
 from yaoki.errors import TemplateInvalid, Unknown
-from yaoki.faces.cli.context import Function, json_option, repo_option
-from yaoki.faces.cli.text.render import clean, columns, document, line, next_command, prose, say
+from yaoki.faces.cli.context import CommandFunction, json_option, repo_option
+from yaoki.faces.cli.text.render import (
+    align_columns,
+    clean_line,
+    clean_text,
+    print_document,
+    print_line,
+    print_next_command,
+    print_wrapped,
+)
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
-    from yaoki.formats.prompts import PromptTree
+    from yaoki.formats.prompts import PromptLibrary
 
 PARAMS_BYTES_MAX = 1 << 20
-BROKEN = 2
+BROKEN_EXIT = 2
 
 
-def lang_option(function: Function) -> Function:
+def lang_option(function: CommandFunction) -> CommandFunction:
     return click.option(
         "--lang", type=click.Choice(LANGUAGES), help="The language; the settings' unless named."
     )(function)
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class PromptSettings:
     """The templates of a repository, and the names its settings add."""
 
-    tree: PromptTree
+    library: PromptLibrary
     language: str
     folder: Path
-    own: tuple[str, ...]
+    own_patterns: tuple[str, ...]
 
     def defects(self, path: str = "") -> list[str]:
         """What `yaoki validate` would refuse: of one file, or of all."""
-        from yaoki.formats.prompts import PROJECT, check_tree
+        from yaoki.formats.prompts import PROJECT_FOLDER, check_templates
 
-        file = f"{self.folder}{path.removeprefix(PROJECT)}:" if path else str(self.folder)
-        found = check_tree(self.folder, LANGUAGES, self.own)
-        shown = (one.replace(str(self.folder), PROJECT, 1) for one in found if one.startswith(file))
+        file = f"{self.folder}{path.removeprefix(PROJECT_FOLDER)}:" if path else str(self.folder)
+        found = check_templates(self.folder, LANGUAGES, self.own_patterns)
+        shown = (
+            one.replace(str(self.folder), PROJECT_FOLDER, 1)
+            for one in found
+            if one.startswith(file)
+        )
         return [one for one in shown if path or not _of_a_plan(one)]
 
 
@@ -54,17 +66,19 @@ def _of_a_plan(defect: str) -> bool:
     return name.startswith("f_") and "is never looked for" in defect
 
 
-def _open(repo: Path, lang: str | None) -> Opened:
+def _open(repo: Path, lang: str | None) -> PromptSettings:
     from yaoki.app import App
-    from yaoki.formats.prompts import PromptTree
+    from yaoki.formats.prompts import PromptLibrary
 
     app = App(repo.absolute())
     language = lang or app.settings.language
-    folder = app.home / "prompts"
-    return Opened(PromptTree(folder, language), language, folder, tuple(app.settings.patterns))
+    folder = app.yaoki_folder / "prompts"
+    return PromptSettings(
+        PromptLibrary(folder, language), language, folder, tuple(app.settings.patterns)
+    )
 
 
-def name_of(pattern: str) -> str:
+def prompt_name(pattern: str) -> str:
     """A kind as the journal writes it has a file of its own name: `TIMEOUT` is `timeout`."""
     from yaoki.formats.prompts import KINDS
 
@@ -73,10 +87,12 @@ def name_of(pattern: str) -> str:
 
 def _then(name: str, path: str, lang: str | None, other: str) -> None:
     """A file of the project needs no copy: it is shown, or tried."""
-    from yaoki.formats.prompts import PROJECT
+    from yaoki.formats.prompts import PROJECT_FOLDER
 
-    command = other if path.startswith(f"{PROJECT}/") else "eject"
-    next_command(f"yaoki prompts {command} {line(name)}" + (f" --lang {lang}" if lang else ""))
+    command = other if path.startswith(f"{PROJECT_FOLDER}/") else "eject"
+    print_next_command(
+        f"yaoki prompts {command} {clean_line(name)}" + (f" --lang {lang}" if lang else "")
+    )
 
 
 def _place(label: str) -> str:
@@ -96,25 +112,25 @@ def prompts() -> None:
 def list_(lang: str | None, as_json: bool, repo: Path) -> int:
     """List every prompt, the file it comes from and the params it takes."""
     held = _open(repo, lang)
-    names = dict.fromkeys((*held.tree.names(), *held.own))
+    names = dict.fromkeys((*held.library.names(), *held.own_patterns))
     found = [_listed(held, name) for name in names]
     told = {one["fault"] for one in found}
     defects = [defect for defect in held.defects() if defect not in told]
     if as_json:
         about = {"schema": SCHEMA, "language": held.language}
-        document({**about, "prompts": found, "defects": defects})
+        print_document({**about, "prompts": found, "defects": defects})
     else:
-        for text in columns([_row(one) for one in found]):
-            prose(text)
+        for text in align_columns([_row(one) for one in found]):
+            print_wrapped(text)
         for defect in defects:
-            prose(f"broken: {line(defect)}")
-        next_command("yaoki prompts show NAME")
-    return BROKEN if defects or any(told) else 0
+            print_wrapped(f"broken: {clean_line(defect)}")
+        print_next_command("yaoki prompts show NAME")
+    return BROKEN_EXIT if defects or any(told) else 0
 
 
-def _listed(held: Opened, name: str) -> dict[str, Any]:
+def _listed(held: PromptSettings, name: str) -> dict[str, Any]:
     try:
-        shown = held.tree.show(name, held.own)
+        shown = held.library.view_template(name, held.own_patterns)
     except (TemplateInvalid, Unknown) as error:
         path = getattr(error, "file", "")
         return {"name": name, "path": path, "params": [], "fault": error.sentence}
@@ -124,7 +140,7 @@ def _listed(held: Opened, name: str) -> dict[str, Any]:
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
     words = f"broken: {one['fault']}" if one["fault"] else ", ".join(one["params"])
-    return line(one["name"], 40), line(_place(one["path"])), line(words)
+    return clean_line(one["name"], 40), clean_line(_place(one["path"])), clean_line(words)
 
 
 @prompts.command()
@@ -134,17 +150,17 @@ def _row(one: dict[str, Any]) -> tuple[str, ...]:
 @repo_option
 def show(pattern: str, lang: str | None, as_json: bool, repo: Path) -> int:
     """Print the template that a failure of PATTERN gets."""
-    held, pattern = _open(repo, lang), name_of(pattern)
-    shown = held.tree.show(pattern, held.own)
+    held, pattern = _open(repo, lang), prompt_name(pattern)
+    shown = held.library.view_template(pattern, held.own_patterns)
     if as_json:
         about = {"name": pattern, "language": held.language, "path": shown.path}
         more = {"steps": list(shown.steps), "params": list(shown.params), "text": shown.text}
-        document({"schema": SCHEMA, **about, **more})
+        print_document({"schema": SCHEMA, **about, **more})
         return 0
-    say(f"{line(_place(shown.path))}:")
-    say()
-    say(clean(shown.text).rstrip())
-    say()
+    print_line(f"{clean_line(_place(shown.path))}:")
+    print_line()
+    print_line(clean_text(shown.text).rstrip())
+    print_line()
     _then(pattern, shown.path, lang, "test")
     return 0
 
@@ -160,18 +176,18 @@ def eject(patterns: tuple[str, ...], lang: str | None, as_json: bool, repo: Path
     A file that stands there already is never overwritten.  With --lang the copies count for that
     language alone.
     """
-    held, patterns = _open(repo, lang), tuple(map(name_of, patterns))
+    held, patterns = _open(repo, lang), tuple(map(prompt_name, patterns))
     target = held.folder / held.language if lang else held.folder
-    written = [str(file) for file in held.tree.eject(target, patterns, held.own)]
+    written = [str(file) for file in held.library.copy_shipped(target, patterns, held.own_patterns)]
     if as_json:
-        document({"schema": SCHEMA, "language": held.language, "written": written})
+        print_document({"schema": SCHEMA, "language": held.language, "written": written})
         return 0
     for file in written:
-        say(f"written: {line(file)}")
+        print_line(f"written: {clean_line(file)}")
     if not written:
-        say("nothing written: every file stands there already")
-    which = line(patterns[0]) if patterns else "test-failed"
-    next_command(f"yaoki prompts test {which}" + (f" --lang {lang}" if lang else ""))
+        print_line("nothing written: every file stands there already")
+    which = clean_line(patterns[0]) if patterns else "test-failed"
+    print_next_command(f"yaoki prompts test {which}" + (f" --lang {lang}" if lang else ""))
     return 0
 
 
@@ -183,33 +199,33 @@ def eject(patterns: tuple[str, ...], lang: str | None, as_json: bool, repo: Path
 @repo_option
 def test(pattern: str, file: Path | None, lang: str | None, as_json: bool, repo: Path) -> int:
     """Show what an agent would read; --params FILE holds values in JSON instead of samples."""
-    from yaoki.formats.prompts import sample
+    from yaoki.formats.prompts import sample_failure
 
-    held, pattern = _open(repo, lang), name_of(pattern)
+    held, pattern = _open(repo, lang), prompt_name(pattern)
     name = "" if pattern == "failed" else pattern
-    failure = sample(name, _given(file, name) if file else None)
-    told = held.tree.trial(pattern, failure, held.own)
+    failure = sample_failure(name, _given(file, name) if file else None)
+    told = held.library.try_template(pattern, failure, held.own_patterns)
     # With values of one's own the file is the same, and so are its defects.
     fault = told.fault or next(iter(held.defects(told.path) if told.path else ()), "")
     if as_json:
         about = {"name": pattern, "language": held.language, "path": told.path or None}
         more = {"steps": list(told.steps), "fault": fault, "text": told.text}
-        document({"schema": SCHEMA, **about, **more})
-        return BROKEN if fault else 0
+        print_document({"schema": SCHEMA, **about, **more})
+        return BROKEN_EXIT if fault else 0
     for step in told.steps:
-        say(line(_place(step)))
+        print_line(clean_line(_place(step)))
     if fault:
-        say(f"broken: {line(fault)}")
-    say()
-    say(clean(told.text))
-    say()
+        print_line(f"broken: {clean_line(fault)}")
+    print_line()
+    print_line(clean_text(told.text))
+    print_line()
     _then(pattern, told.path, lang, "show")
-    return BROKEN if fault else 0
+    return BROKEN_EXIT if fault else 0
 
 
 def _given(file: Path, name: str) -> dict[str, Any]:
     """Values by name; one that the pattern never gives is refused."""
-    from yaoki.core.model import CONTENT
+    from yaoki.core.model import CONTENT_KINDS
     from yaoki.formats.prompts import PARAMS
 
     held = _json(file)
@@ -217,8 +233,8 @@ def _given(file: Path, name: str) -> dict[str, Any]:
         if param not in PARAMS[name]:
             near = did_you_mean(param, PARAMS[name])
             raise click.UsageError(f"{name or 'a failure'} gives no param {param!r}{near}")
-    if held.get("kind") and held["kind"] not in CONTENT:
-        kinds = ", ".join(sorted(CONTENT))
+    if held.get("kind") and held["kind"] not in CONTENT_KINDS:
+        kinds = ", ".join(sorted(CONTENT_KINDS))
         raise click.UsageError(f"kind {held['kind']!r} gets no words; these do: {kinds}")
     return held
 

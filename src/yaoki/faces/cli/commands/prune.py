@@ -7,16 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.faces.cli.context import json_option, opened, repo_option
+from yaoki.faces.cli.context import json_option, open_app, repo_option
 from yaoki.faces.cli.person_only import refuse_agents
-from yaoki.faces.cli.text.render import columns, document, line, next_command, prose
+from yaoki.faces.cli.text.render import (
+    align_columns,
+    clean_line,
+    print_document,
+    print_next_command,
+    print_wrapped,
+)
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
-    from yaoki.app.prune import Archived, Pruned, Pruning
-    from yaoki.core.retention import Fate
+    from yaoki.app.prune import ArchivedRun, PruneResult, RunArchiver
+    from yaoki.core.retention import RetentionDecision
 
-FAILED = 1
+FAILED_EXIT = 1
 SHOWN = 60
 
 
@@ -26,74 +32,87 @@ SHOWN = 60
 @repo_option
 def prune(dry_run: bool, as_json: bool, repo: Path) -> int:
     """Archive finished runs that are old or many; settings: [archive]."""
-    from yaoki.app.prune import Pruned, Pruning
+    from yaoki.app.prune import PruneResult, RunArchiver
 
-    with opened(repo) as app:
+    with open_app(repo) as app:
         refuse_agents(app)
-        pruning = Pruning(app)
-        pruned = Pruned((), {}) if dry_run else pruning.prune()
-        fates = pruning.fates()
+        pruning = RunArchiver(app)
+        pruned = PruneResult((), {}) if dry_run else pruning.prune()
+        fates = pruning.decide_retention()
         if as_json:
-            document(_document(pruning, pruned, fates, dry_run=dry_run))
+            print_document(_document(pruning, pruned, fates, dry_run=dry_run))
         else:
             _show(pruning, pruned, fates)
-        return FAILED if pruned.failed else 0
+        return FAILED_EXIT if pruned.failures else 0
 
 
 def _document(
-    pruning: Pruning, pruned: Pruned, fates: list[Fate], *, dry_run: bool
+    pruning: RunArchiver, pruned: PruneResult, fates: list[RetentionDecision], *, dry_run: bool
 ) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "dry_run": dry_run,
         "folder": str(pruning.folder),
         "archived": [_archived(each) for each in pruned.archived],
-        "due": [_fate(pruning, fate) for fate in fates if fate.due],
-        "stays": [_fate(pruning, fate) for fate in fates if not fate.due],
-        "failed": [{"run": run, "why": why} for run, why in pruned.failed.items()],
+        "due": [_fate(pruning, fate) for fate in fates if fate.is_archived],
+        "stays": [_fate(pruning, fate) for fate in fates if not fate.is_archived],
+        "failed": [{"run": run, "why": why} for run, why in pruned.failures.items()],
     }
 
 
-def _archived(each: Archived) -> dict[str, Any]:
-    told = {"run": each.run, "why": each.why, "file": str(each.file), "bytes": each.bytes}
+def _archived(each: ArchivedRun) -> dict[str, Any]:
+    told = {
+        "run": each.run_id,
+        "why": each.reason,
+        "file": str(each.file),
+        "bytes": each.size_bytes,
+    }
     return {**told, "refs_kept": list(each.refs_kept)}
 
 
-def _fate(pruning: Pruning, fate: Fate) -> dict[str, Any]:
-    life = fate.life
+def _fate(pruning: RunArchiver, fate: RetentionDecision) -> dict[str, Any]:
+    life = fate.lifetime
     return {
         "run": life.run_id,
         "goal": life.goal,
         "finished_at": life.finished_at.isoformat() if life.finished_at else None,
-        "why": fate.why,
-        "bytes": pruning.weight(life.run_id),
+        "why": fate.reason,
+        "bytes": pruning.measure_run_bytes(life.run_id),
     }
 
 
-def _show(pruning: Pruning, pruned: Pruned, fates: list[Fate]) -> None:
-    due = [fate for fate in fates if fate.due and fate.life.run_id not in pruned.failed]
-    stays = [fate for fate in fates if not fate.due]
-    rows = [("archived", a.run, _size(a.bytes), f"{a.why}{_left(a)}") for a in pruned.archived]
-    rows += [("failed", run, "", line(why)) for run, why in pruned.failed.items()]
-    rows += [("due", f.life.run_id, _weight(pruning, f), line(f.why)) for f in due]
-    rows += [("stays", f.life.run_id, _weight(pruning, f), line(f.why)) for f in stays[-SHOWN:]]
-    for text in columns(rows) or ["there is no run here"]:
-        prose(text)
+def _show(pruning: RunArchiver, pruned: PruneResult, fates: list[RetentionDecision]) -> None:
+    due = [
+        fate for fate in fates if fate.is_archived and fate.lifetime.run_id not in pruned.failures
+    ]
+    stays = [fate for fate in fates if not fate.is_archived]
+    rows = [
+        ("archived", a.run_id, _size(a.size_bytes), f"{a.reason}{_left(a)}")
+        for a in pruned.archived
+    ]
+    rows += [("failed", run, "", clean_line(why)) for run, why in pruned.failures.items()]
+    rows += [("due", f.lifetime.run_id, _weight(pruning, f), clean_line(f.reason)) for f in due]
+    rows += [
+        ("stays", f.lifetime.run_id, _weight(pruning, f), clean_line(f.reason))
+        for f in stays[-SHOWN:]
+    ]
+    for text in align_columns(rows) or ["there is no run here"]:
+        print_wrapped(text)
     if len(stays) > SHOWN:
-        prose(f"… {len(stays) - SHOWN} more that stay: yaoki prune --dry-run --json")
+        print_wrapped(f"… {len(stays) - SHOWN} more that stay: yaoki prune --dry-run --json")
     if pruned.archived:
-        prose(f"in {line(str(pruning.folder))}")
-    next_command("yaoki prune" if due else "yaoki status --all")
+        print_wrapped(f"in {clean_line(str(pruning.folder))}")
+    print_next_command("yaoki prune" if due else "yaoki status --all")
 
 
-def _left(each: Archived) -> str:
+def _left(each: ArchivedRun) -> str:
     """The run branch stays where nobody else holds its commits."""
     heads = [ref.removeprefix("refs/heads/") for ref in each.refs_kept]
     return f"; the branch {', '.join(heads)} stays" if heads else ""
 
 
-def _weight(pruning: Pruning, fate: Fate) -> str:
-    return _size(pruning.weight(fate.life.run_id))
+def _weight(pruning: RunArchiver, fate: RetentionDecision) -> str:
+    return _size(pruning.measure_run_bytes(fate.lifetime.run_id))
 
 
 def _size(count: int) -> str:

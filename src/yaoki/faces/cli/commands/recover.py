@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.core.model import State
 from yaoki.errors import NotNow, Unknown
-from yaoki.faces.cli.context import json_option, opened, repo_option, run_option
-from yaoki.faces.cli.lookup import named
-from yaoki.faces.cli.text.render import columns, document, line, next_command, prose, when
+from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
+from yaoki.faces.cli.lookup import find_run_or_task
+from yaoki.faces.cli.text.render import (
+    align_columns,
+    clean_line,
+    local_date_time,
+    print_document,
+    print_next_command,
+    print_wrapped,
+)
 from yaoki.ports import SavedWork
 from yaoki.views import SCHEMA
 
@@ -36,12 +43,12 @@ def recover(
 ) -> int:
     """List the kept work of every attempt, of TASK or of RUN; with --branch, check one out."""
     from yaoki.app import App
-    from yaoki.app.empty_attempts import left_nothing
+    from yaoki.app.empty_attempts import find_empty_attempts
 
     app = App(repo.absolute())
     try:
         works = [work for work in _works(app, what, run_name) if attempt in (None, work.attempt)]
-        empty = left_nothing(app, works)
+        empty = find_empty_attempts(app, works)
         works.sort(key=lambda work: empty.get(work.ref, work.at))
         if branch:
             return _branch(app, works, empty, branch, as_json=as_json)
@@ -53,14 +60,14 @@ def recover(
 
 def _works(app: App, what: str, run_name: str) -> list[SavedWork]:
     """From the refs alone, so that a lost store loses none of it; names need the store."""
-    works = app.workspace.saved()
+    works = app.workspace.list_saved_work()
     if not what and not run_name:
         return works
     if any(work.task_id == what for work in works):
         return [work for work in works if work.task_id == what]
     if not app.has_store:
         raise Unknown(f"there is no kept work of {what!r}", hint="yaoki recover")
-    found = named(app, what, run_name)
+    found = find_run_or_task(app, what, run_name)
     mine = f"{found.run.id}-"
     return [
         w for w in works if (w.task_id == found.task if found.task else w.task_id.startswith(mine))
@@ -78,37 +85,45 @@ def _branch(
     if not works:
         raise Unknown("no kept work matches", hint="yaoki recover")
     chosen = ([work for work in works if work.ref not in empty] or works)[-1]
-    app.workspace.recover(chosen.ref, branch)
+    app.workspace.recover_to_branch(chosen.ref, branch)
     if as_json:
-        document({"schema": SCHEMA, "branch": branch, **_saved(chosen, empty)})
+        print_document({"schema": SCHEMA, "branch": branch, **_saved(chosen, empty)})
     else:
-        prose(f"branch {line(branch)} is at {chosen.commit[:10]}: {line(chosen.subject, 80)}")
-        next_command(f"git switch {line(branch)}")
+        print_wrapped(
+            f"branch {clean_line(branch)} is at {chosen.commit[:10]}: "
+            f"{clean_line(chosen.subject, 80)}"
+        )
+        print_next_command(f"git switch {clean_line(branch)}")
     return 0
 
 
 def _list(works: list[SavedWork], empty: Mapping[str, datetime], *, as_json: bool) -> None:
     if as_json:
         kept = [_saved(work, empty) for work in works]
-        document({"schema": SCHEMA, "kept": kept})
+        print_document({"schema": SCHEMA, "kept": kept})
         return
     rows = [
         (
-            *(w.task_id, f"attempt {w.attempt}", when(empty.get(w.ref, w.at)), w.commit[:10]),
-            "left nothing of its own" if w.ref in empty else line(w.subject, 80),
+            *(
+                w.task_id,
+                f"attempt {w.attempt}",
+                local_date_time(empty.get(w.ref, w.at)),
+                w.commit[:10],
+            ),
+            "left nothing of its own" if w.ref in empty else clean_line(w.subject, 80),
         )
         for w in works[-SHOWN:]
     ]
-    for text in columns(rows) or ["no work is kept yet"]:
-        prose(text)
+    for text in align_columns(rows) or ["no work is kept yet"]:
+        print_wrapped(text)
     if len(works) > SHOWN:
-        prose(f"… {len(works) - SHOWN} older ones: yaoki recover --json")
+        print_wrapped(f"… {len(works) - SHOWN} older ones: yaoki recover --json")
     own = [work for work in works if work.ref not in empty]
     if own:
         last = own[-1]
-        next_command(f"yaoki recover {last.task_id} --attempt {last.attempt} --branch NAME")
+        print_next_command(f"yaoki recover {last.task_id} --attempt {last.attempt} --branch NAME")
     else:
-        next_command("yaoki status")
+        print_next_command("yaoki status")
 
 
 def _saved(work: SavedWork, empty: Mapping[str, datetime]) -> dict[str, object]:
@@ -130,7 +145,7 @@ def snapshots(as_json: bool, repo: Path) -> int:
     """List the snapshots taken before each attempt."""
     from yaoki.app import App
 
-    found = App(repo.absolute()).workspace.snapshots()
+    found = App(repo.absolute()).workspace.list_snapshots()
     if as_json:
         listed = [
             {
@@ -142,12 +157,12 @@ def snapshots(as_json: bool, repo: Path) -> int:
             }
             for s in found
         ]
-        document({"schema": SCHEMA, "snapshots": listed})
+        print_document({"schema": SCHEMA, "snapshots": listed})
         return 0
-    rows = [(s.id, when(s.at), s.commit[:10]) for s in found[-SHOWN:]]
-    for text in columns(rows) or ["there is no snapshot"]:
-        prose(text)
-    next_command(f"yaoki restore {found[-1].id}" if found else "yaoki recover")
+    rows = [(s.id, local_date_time(s.at), s.commit[:10]) for s in found[-SHOWN:]]
+    for text in align_columns(rows) or ["there is no snapshot"]:
+        print_wrapped(text)
+    print_next_command(f"yaoki restore {found[-1].id}" if found else "yaoki recover")
     return 0
 
 
@@ -157,24 +172,24 @@ def snapshots(as_json: bool, repo: Path) -> int:
 @repo_option
 def restore(snapshot: str, as_json: bool, repo: Path) -> int:
     """Put a task's worktree back to SNAPSHOT; what it holds now is kept first."""
-    with opened(repo) as app:
-        found = next((s for s in app.workspace.snapshots() if s.id == snapshot), None)
+    with open_app(repo) as app:
+        found = next((s for s in app.workspace.list_snapshots() if s.id == snapshot), None)
         if found is None:
             raise Unknown(f"there is no snapshot {snapshot!r}", hint="yaoki snapshots")
         task = app.store.task(found.task_id)
         if task.state is State.ACTIVE:
             raise NotNow(f"{task.id} is at work", hint=f"yaoki cancel {task.id}")
-        if task.state.final and not Path(task.work.worktree).is_dir():
+        if task.state.is_final and not Path(task.work.worktree).is_dir():
             words = f"{task.id} is {task.state.value}: it has no worktree any more"
             raise NotNow(words, hint=f"git branch NAME {found.commit[:10]}")
-        made = app.workspace.restore(snapshot, task)
+        made = app.workspace.restore_snapshot(snapshot, task)
         told = {"restored_files": list(made.restored), "deleted_files": list(made.deleted)}
         data = {"snapshot_id": snapshot, **told}
         app.store.note(task.run_id, "SNAPSHOT_RESTORE", data, task.id, task.attempt)
         if as_json:
-            document({"schema": SCHEMA, "task": task.id, **data})
+            print_document({"schema": SCHEMA, "task": task.id, **data})
             return 0
-        counts = f"{count(len(made.restored), 'file')} put back, {len(made.deleted)} deleted"
-        prose(f"{line(task.work.worktree)}: {counts}")
-        next_command(f"yaoki answer {task.id}" if task.question else f"yaoki why {task.id}")
+        counts = f"{format_count(len(made.restored), 'file')} put back, {len(made.deleted)} deleted"
+        print_wrapped(f"{clean_line(task.work.worktree)}: {counts}")
+        print_next_command(f"yaoki answer {task.id}" if task.question else f"yaoki why {task.id}")
     return 0

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.faces.cli.text.render import line, paint, prose
+from yaoki.faces.cli.text.render import clean_line, paint, print_wrapped
 
 if TYPE_CHECKING:
     from yaoki.app import App
-    from yaoki.app.replay import Landing, Replayed
+    from yaoki.app.replay import CommitReplay, LandedCommit
     from yaoki.core.model import Run
 
 SHORT = 12
 
 
-def replayed(app: App, run: Run, *, quiet: bool) -> list[Replayed]:
+def replay_landings(app: App, run: Run, *, quiet: bool) -> list[CommitReplay]:
     """Every landed commit, proven again; a line for each as soon as it is known."""
-    from yaoki.app.replay import replay
+    from yaoki.app.replay import replay_run
 
     found = []
     with _terminable():
-        for one in replay(app, run, _progress):
+        for one in replay_run(app, run, _progress):
             found.append(one)
             if not quiet:
                 _show(one)
@@ -46,35 +46,38 @@ def _terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _progress(n: int, total: int, landing: Landing) -> None:
-    name, commit = line(landing.task.spec.name, 60), landing.proof.landed[:SHORT]
+def _progress(n: int, total: int, landing: LandedCommit) -> None:
+    name, commit = clean_line(landing.task.spec.name, 60), landing.proof.landed_commit[:SHORT]
     click.echo(f"proving {n} of {total} again: {name} {commit}", err=True)
 
 
-def _show(one: Replayed) -> None:
-    from yaoki.app.replay import words_of
+def _show(one: CommitReplay) -> None:
+    from yaoki.app.replay import describe_check_replay
 
-    said = "; ".join(f"{line(check.check, 40)} {line(words_of(check))}" for check in one.checks)
-    words = "; ".join(part for part in (said, line(one.why)) if part)
-    mark = "ok " if one.ok else "BAD"
-    text = f"{mark}  {line(one.name, 60)}  {one.commit[:SHORT]}  {words}"
-    prose(paint(text, "green" if one.ok else "red"))
+    said = "; ".join(
+        f"{clean_line(check.check, 40)} {clean_line(describe_check_replay(check))}"
+        for check in one.checks
+    )
+    words = "; ".join(part for part in (said, clean_line(one.not_run_reason)) if part)
+    mark = "ok " if one.passed else "BAD"
+    text = f"{mark}  {clean_line(one.name, 60)}  {one.commit[:SHORT]}  {words}"
+    print_wrapped(paint(text, "green" if one.passed else "red"))
 
 
-def document_of(one: Replayed) -> dict[str, Any]:
+def replay_document(one: CommitReplay) -> dict[str, Any]:
     return {
-        "task": one.task,
+        "task": one.task_id,
         "name": one.name,
         "commit": one.commit,
-        "ok": one.ok,
-        "why": one.why or None,
+        "ok": one.passed,
+        "why": one.not_run_reason or None,
         "checks": [
             {
                 "check": check.check,
-                "journal": check.told or None,
+                "journal": check.recorded_outcome or None,
                 "outcome": check.outcome.value,
-                "words": check.words or None,
-                "tests": check.tests,
+                "words": check.message or None,
+                "tests": check.test_count,
                 "seconds": check.seconds,
             }
             for check in one.checks

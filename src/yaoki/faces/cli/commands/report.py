@@ -8,34 +8,34 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.core.model import Choice, State
-from yaoki.core.run_status import Status
-from yaoki.errors import NotNow, RowIllegal
-from yaoki.faces.cli.context import json_option, opened, repo_option
+from yaoki.core.run_status import RunStatus
+from yaoki.errors import NotNow, RowInvalid
+from yaoki.faces.cli.context import json_option, open_app, repo_option
 from yaoki.faces.cli.text.render import (
     NAME_CHARS,
     QUESTION_CHARS,
-    agent_words,
-    columns,
-    line,
-    lines_of,
-    names_of,
-    next_command,
+    agent_end_words,
+    align_columns,
+    clean_line,
+    clean_lines,
     paint,
-    prose,
-    say,
+    print_line,
+    print_next_command,
+    print_wrapped,
+    task_names,
 )
-from yaoki.ports import Row
+from yaoki.ports import TaskRow
 from yaoki.views import OFF_BRANCH, UNCHANGED, RunView, TaskView, is_proof
-from yaoki.views.choices import hears
+from yaoki.views.choices import agent_reads_words
 
 if TYPE_CHECKING:
     from yaoki.app import App
 
 STDOUT = "-"
 SHOWN = 30
-NOTICED_SHOWN = 5
+WARNINGS_SHOWN = 5
 FORMATS = {
     ".md": "markdown",
     ".markdown": "markdown",
@@ -68,27 +68,27 @@ def report(
     The form follows from the end of FILE (.md, .html, .json) unless --format says it; markdown
     otherwise.  --receipt writes what `yaoki verify` holds against git.  - is standard output.
     """
-    from yaoki.app.report import made_report, rendered
+    from yaoki.app.report import make_report, render_report
 
     if str(receipt) == STDOUT and (as_json or form or output):
         raise click.UsageError("--receipt - is all that standard output can take")
-    with opened(repo) as app:
-        made = made_report(app, app.naming.run(run))
+    with open_app(repo) as app:
+        made = make_report(app, app.lookup.find_run(run))
     if receipt is not None:
         _write_receipt(made, receipt)
     if str(receipt) == STDOUT:
         return 0
     if receipt is not None and not (form or output or as_json):
-        say(f"receipt of run {made['run']['run']}: {receipt}")
-        next_command(f"yaoki verify {receipt}")
+        print_line(f"receipt of run {made['run']['run']}: {receipt}")
+        print_next_command(f"yaoki verify {receipt}")
         return 0
-    text = rendered(made, "json" if as_json else form or _form_of(output))
+    text = render_report(made, "json" if as_json else form or _form_of(output))
     if output is None or str(output) == STDOUT:
-        say(text.removesuffix("\n"))
+        print_line(text.removesuffix("\n"))
         return 0
     _write(output, text)
-    say(f"report of run {made['run']['run']}: {output}")
-    next_command(made["next"])
+    print_line(f"report of run {made['run']['run']}: {output}")
+    print_next_command(made["next"])
     return 0
 
 
@@ -97,150 +97,163 @@ def _form_of(output: Path | None) -> str:
 
 
 def _write(file: Path, text: str) -> None:
-    from yaoki.adapters.system.files import write_out
+    from yaoki.adapters.system.files import write_output_file
 
     if str(file) == STDOUT:
-        say(text.removesuffix("\n"))
+        print_line(text.removesuffix("\n"))
         return
     if not file.parent.is_dir():
         raise NotNow(f"there is no folder {file.parent}", hint=f"mkdir -p {file.parent}")
-    write_out(file, text.encode())
+    write_output_file(file, text.encode())
 
 
 def _write_receipt(made: dict[str, Any], file: Path) -> None:
-    from yaoki.report import file_text
+    from yaoki.report import receipt_text
 
     if made["receipt"] is None:
         why = made["warnings"][0] if made["warnings"] else "its commits are not here"
         raise NotNow(f"there is no receipt of this run: {why}", hint="git log --all")
-    _write(file, file_text(made["receipt"]))
+    _write(file, receipt_text(made["receipt"]))
 
 
 # ------------------------------------------------------------------ at the end of a run
 
 
-def show(app: App, view: RunView, *, stopped: bool = False) -> None:
+def print_summary(app: App, view: RunView, *, stopped: bool = False) -> None:
     """Nothing is called a success here that has not landed."""
     run = view.run
     told = "stopped; nothing is lost" if stopped else view.status.value
-    tone = {Status.DONE: "green", Status.ESCALATED: "red"}.get(view.status, "yellow")
-    prose(paint(f"run {run.id}: {told}", tone) + f"  {line(run.goal, 120)}")
-    if run.paused:
-        prose(paint(f"  paused: {line(run.paused, QUESTION_CHARS)}", "yellow"))
+    tone = {RunStatus.DONE: "green", RunStatus.ESCALATED: "red"}.get(view.status, "yellow")
+    print_wrapped(paint(f"run {run.id}: {told}", tone) + f"  {clean_line(run.goal, 120)}")
+    if run.pause_reason:
+        print_wrapped(paint(f"  paused: {clean_line(run.pause_reason, QUESTION_CHARS)}", "yellow"))
     _landed(app, view)
-    for task in view.asking[:SHOWN]:
-        ask(app, task)
+    for task in view.tasks_asking[:SHOWN]:
+        print_question(app, task)
     _named("cancelled", [t for t in view.tasks if t.row.state is State.CANCELLED])
     _blocked(view)
-    for note in view.notes[:SHOWN]:
-        prose(f"  note: {_note(note, view)}")
+    for note in view.unlanded_optional_tasks[:SHOWN]:
+        print_wrapped(f"  note: {_note(note, view)}")
     _noticed(app, view)
-    prose(f"  all of it: yaoki report {run.id}")
-    if view.part and not stopped:
-        prose(paint(f"  {view.part}", "yellow"))
-    next_command(f"yaoki resume {run.id}" if stopped else view.next)
+    print_wrapped(f"  all of it: yaoki report {run.id}")
+    if view.partial_merge_note and not stopped:
+        print_wrapped(paint(f"  {view.partial_merge_note}", "yellow"))
+    print_next_command(f"yaoki resume {run.id}" if stopped else view.next_command)
 
 
 def _noticed(app: App, view: RunView) -> None:
     """Warnings scroll by while agents work, and nobody is there."""
-    from yaoki.app.run_view import warnings_of
+    from yaoki.app.run_view import load_warnings
 
-    found, names = list(warnings_of(app, view.run).listed.values()), names_of(view)
-    for one in found[:NOTICED_SHOWN]:
-        name = f"{line(names.get(one.task_id, one.task_id), NAME_CHARS)}: " if one.task_id else ""
-        prose(paint(f"  noticed: {name}{line(one.words, QUESTION_CHARS)}", "yellow"))
-    if len(found) > NOTICED_SHOWN:
-        prose(f"  … {len(found) - NOTICED_SHOWN} more of that kind stand in the report")
+    found, names = list(load_warnings(app, view.run).by_text.values()), task_names(view)
+    for one in found[:WARNINGS_SHOWN]:
+        name = (
+            f"{clean_line(names.get(one.task_id, one.task_id), NAME_CHARS)}: "
+            if one.task_id
+            else ""
+        )
+        print_wrapped(paint(f"  noticed: {name}{clean_line(one.words, QUESTION_CHARS)}", "yellow"))
+    if len(found) > WARNINGS_SHOWN:
+        print_wrapped(f"  … {len(found) - WARNINGS_SHOWN} more of that kind stand in the report")
 
 
 def _note(note: TaskView, view: RunView) -> str:
     """Whoever asks is heard above; of a subtask it is said what that means for its group."""
-    name = line(note.row.name, NAME_CHARS)
+    name = clean_line(note.row.name, NAME_CHARS)
     group = next((t.row for t in view.tasks if t.row.id == note.row.parent), None)
     if group is None:
         return f"optional {name} did not land"
-    if group.landed:
+    if group.landed_commit:
         return f"{name} was left out of its group"
     waits = "waits for" if note.row.state is State.ESCALATED else "did not land without"
-    return f"group {line(group.name, NAME_CHARS)} {waits} {name}"
+    return f"group {clean_line(group.name, NAME_CHARS)} {waits} {name}"
 
 
 def _landed(app: App, view: RunView) -> None:
-    from yaoki.app.run_view import unchanged_in
+    from yaoki.app.run_view import find_unchanged_tasks
 
-    unchanged = unchanged_in(app, view.run)
+    unchanged = find_unchanged_tasks(app, view.run)
     _named(OFF_BRANCH, [task for task in view.tasks if task.on_branch is False])
-    done, tasks, made = view.landed, len(view.planned), view.works_landed
+    done, tasks, made = view.landed_tasks, len(view.counted_tasks), view.landable_tasks_landed
     if done and not made:
         # A plan is an answer: it is kept in the store, and nothing of it stands on the branch.
-        prose(f"  {len(done)} of {count(tasks, 'task')} done; nothing landed on {view.run.branch}")
+        print_wrapped(
+            f"  {len(done)} of {format_count(tasks, 'task')} done; nothing landed on "
+            f"{view.run.branch}"
+        )
         return
     plans = len(done) - len(made)
-    planned = f"; {count(plans, 'plan')} made" if plans else ""
-    tasks = len(view.works)
-    prose(f"  {len(made)} of {count(tasks, 'task')} landed on {view.run.branch}{planned}")
+    planned = f"; {format_count(plans, 'plan')} made" if plans else ""
+    tasks = len(view.landable_tasks)
+    print_wrapped(
+        f"  {len(made)} of {format_count(tasks, 'task')} landed on {view.run.branch}{planned}"
+    )
     rows = [
         (
-            *(line(t.row.name, NAME_CHARS), t.row.landed[:10], f"attempt {t.row.attempt}"),
-            UNCHANGED if t.row.id in unchanged else agent_words(t.row),
+            *(
+                clean_line(t.row.name, NAME_CHARS),
+                t.row.landed_commit[:10],
+                f"attempt {t.row.attempt}",
+            ),
+            UNCHANGED if t.row.id in unchanged else agent_end_words(t.row),
         )
         for t in made[:SHOWN]
     ]
-    for text in columns(rows):
-        prose(f"    {text}")
+    for text in align_columns(rows):
+        print_wrapped(f"    {text}")
     _more(made)
     proofs = [task.row.state for task in view.tasks if is_proof(task)]
-    if view.status is Status.DONE and proofs[-1:] == [State.DONE]:
-        prose("  the whole was then proven once more")
+    if view.status is RunStatus.DONE and proofs[-1:] == [State.DONE]:
+        print_wrapped("  the whole was then proven once more")
 
 
 def _more(tasks: Sequence[TaskView]) -> None:
     if len(tasks) > SHOWN:
-        prose(f"    … {len(tasks) - SHOWN} more: yaoki status --json")
+        print_wrapped(f"    … {len(tasks) - SHOWN} more: yaoki status --json")
 
 
-def ask(app: App, task: TaskView) -> None:
+def print_question(app: App, task: TaskView) -> None:
     """The question, and each answer as the command that gives it."""
     row = task.row
     optional = "" if row.required else " (optional)"
-    prose(paint(f"  needs you: {line(row.name, 60)}{optional}  {task.reason}", "red"))
-    for text in lines_of(row.question):
-        prose(f"    {text}")
+    print_wrapped(paint(f"  needs you: {clean_line(row.name, 60)}{optional}  {task.reason}", "red"))
+    for text in clean_lines(row.question):
+        print_wrapped(f"    {text}")
     try:
         held = app.store.task(row.id)
-    except RowIllegal as illegal:
-        prose(f"    {illegal.sentence}; next: yaoki resume {row.run_id}")
+    except RowInvalid as illegal:
+        print_wrapped(f"    {illegal.sentence}; next: yaoki resume {row.run_id}")
         return
     failing = held.failure.check if held.failure else ""
     for choice in task.choices:
-        prose(f"    {_command(row, choice, held.work.worktree, failing)}")
+        print_wrapped(f"    {_command(row, choice, held.work.worktree, failing)}")
 
 
-def _command(row: Row, choice: str, worktree: str, check: str) -> str:
+def _command(row: TaskRow, choice: str, worktree: str, check: str) -> str:
     base = f"yaoki answer {row.id} {choice}"
     match Choice(choice):
         case Choice.RETRY:
-            return f'{base} "words for the agent"' if hears(row) else base
+            return f'{base} "words for the agent"' if agent_reads_words(row) else base
         case Choice.DONE:
-            return f"{base}      after working in {line(worktree)}" if worktree else base
+            return f"{base}      after working in {clean_line(worktree)}" if worktree else base
         case Choice.WAIVE:
-            return f"{base} --check {line(check)}" if check else f"{base} --check NAME"
+            return f"{base} --check {clean_line(check)}" if check else f"{base} --check NAME"
         case Choice.ABORT:
             return base
 
 
 def _named(what: str, tasks: Sequence[TaskView]) -> None:
     if tasks:
-        names = ", ".join(line(task.row.name, 60) for task in tasks[:SHOWN])
+        names = ", ".join(clean_line(task.row.name, 60) for task in tasks[:SHOWN])
         more = f" and {len(tasks) - SHOWN} more" if len(tasks) > SHOWN else ""
-        prose(f"  {what}: {names}{more}")
+        print_wrapped(f"  {what}: {names}{more}")
 
 
 def _blocked(view: RunView) -> None:
     """One line per cause, however many it blocks."""
-    names, found = names_of(view), dict[str, list[TaskView]]()
+    names, found = task_names(view), dict[str, list[TaskView]]()
     for task in view.tasks:
         if task.blocked:
-            found.setdefault(task.cause, []).append(task)
+            found.setdefault(task.blocked_by, []).append(task)
     for cause, tasks in found.items():
-        _named(f"blocked by {line(names[cause], 60)} (DEPENDENCY_FAILED)", tasks)
+        _named(f"blocked by {clean_line(names[cause], 60)} (DEPENDENCY_FAILED)", tasks)

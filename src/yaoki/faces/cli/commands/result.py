@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from yaoki.faces.cli.context import json_option
-from yaoki.faces.cli.text.render import document, say
+from yaoki.faces.cli.text.render import print_document, print_line
 from yaoki.views import SCHEMA
 
-FOLLOWS = {
+CONSEQUENCES = {
     "failed": "the work does not land as it is",
     "conflict": "a person is asked",
     "question": "a person is asked",
@@ -54,19 +54,21 @@ def result(
     failed: tried again with your words.  conflict: the task and its checks contradict each other;
     a person decides.  question: a person answers.  done: the checks decide.
     """
-    from yaoki.faces.mcp.call_context import Desk
-    from yaoki.faces.mcp.caller import repository_of
-    from yaoki.faces.mcp.results import Said, defect, tell
+    from yaoki.faces.mcp.call_context import CallContext
+    from yaoki.faces.mcp.caller import repository_from_environment
+    from yaoki.faces.mcp.results import ResultClaim, claim_defect, submit_claim
 
-    said = Said(status, summary, question, retry_safe, partial_changes, retry_after)
-    if wrong := defect(said):
+    said = ResultClaim(status, summary, question, retry_safe, partial_changes, retry_after)
+    if wrong := claim_defect(said):
         raise click.UsageError(wrong)
-    desk = Desk(Path(repo or above or repository_of(os.environ) or "."), os.environ)
-    caller = tell(desk, said)
+    desk = CallContext(
+        Path(repo or above or repository_from_environment(os.environ) or "."), os.environ
+    )
+    caller = submit_claim(desk, said)
     if as_json:
         told = {"task": caller.task_id, "attempt": caller.attempt, "epoch": caller.epoch}
-        document({"schema": SCHEMA, **told, "status": status, "noted": True})
+        print_document({"schema": SCHEMA, **told, "status": status, "noted": True})
     else:
-        follows = FOLLOWS[status]
-        say(f"{caller.task_id}: {status} is noted for attempt {caller.attempt}; {follows}")
+        follows = CONSEQUENCES[status]
+        print_line(f"{caller.task_id}: {status} is noted for attempt {caller.attempt}; {follows}")
     return 0

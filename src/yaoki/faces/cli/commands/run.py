@@ -11,25 +11,30 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yaoki.core.model import Continuous
-from yaoki.core.run_status import Status
+from yaoki.core.model import ContinuousMode
+from yaoki.core.run_status import RunStatus
 from yaoki.errors import PlanInvalid, SettingsInvalid
 from yaoki.faces.cli.commands import plans, report
 from yaoki.faces.cli.commands import status as status_screen
 from yaoki.faces.cli.commands.worker import tag_option
-from yaoki.faces.cli.context import json_option, look, opened, repo_option
+from yaoki.faces.cli.context import json_option, load_run_view, open_app, repo_option
 from yaoki.faces.cli.hangup import outlive_terminal
-from yaoki.faces.cli.live.follow import Following, Rest, beside
-from yaoki.faces.cli.live.screens import moves, screen_for
+from yaoki.faces.cli.live.follow import RunEndDetector, RunFollower, follow_in_background
+from yaoki.faces.cli.live.screens import can_move_cursor, choose_screen
 from yaoki.faces.cli.person_only import refuse_agents
-from yaoki.faces.cli.text.render import document, line, next_command, prose
-from yaoki.faces.cli.trust_question import clear, trust_option
-from yaoki.views import PlanView, plan_document, plan_view, status_document
+from yaoki.faces.cli.text.render import (
+    clean_line,
+    print_document,
+    print_next_command,
+    print_wrapped,
+)
+from yaoki.faces.cli.trust_question import require_trust, trust_option
+from yaoki.views import PlanView, build_plan_view, plan_document, status_document
 
 if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import Run
-    from yaoki.engine.loop.pool import Pool, Stop
+    from yaoki.engine.loop.pool import Pool, StopRequest
     from yaoki.formats.plan import Plan
 
 INTERRUPTED = 130
@@ -75,68 +80,70 @@ def run(
     if detach and (parallel or tags):
         word = "--parallel" if parallel else "--tag"
         raise click.UsageError(f"with --detach {word} is the worker's: yaoki up --help")
-    with opened(repo, create=True, patient=True) as app:
+    with open_app(repo, create=True, wait_for_store=True) as app:
         refuse_agents(app)
         held = _read(app, plan, agents, continuous=continuous)
-        view = plans.view_of(app, held)
+        view = plans.view_plan(app, held)
         if dry_run:
             return _shown(view, plan, as_json=as_json)
         if _is_goal(plan):
-            clear(app, trust=trust)
+            require_trust(app, trust=trust)
         else:
-            plans.clear_plan(app, plan, held, trust=trust)
+            plans.require_plan_trust(app, plan, held, trust=trust)
         _refuse_homeless(app)
         started = app.submit(held, base=base, parallel=parallel or 0, approved=yes, tags=tags)
         if not (quiet or as_json):
-            prose(f"run {started.id}: {line(started.goal, 120)}")
+            print_wrapped(f"run {started.id}: {clean_line(started.goal, 120)}")
             many = "" if detach else f"; up to {started.parallel} at the same time"
-            prose(f"{plans.summary(view)}{many}")
+            print_wrapped(f"{plans.bound_summary(view)}{many}")
             _tell_uncommitted(app, plan)
             _tell_unwalled(app, started)
         if detach:
             return _detached(app, started, quiet=quiet, as_json=as_json)
-        return carry(app, started, tags=tags, quiet=quiet, as_json=as_json)
+        return carry_run(app, started, tags=tags, quiet=quiet, as_json=as_json)
 
 
 def _tell_uncommitted(app: App, plan: str) -> None:
     """The run begins at a commit; whoever expects their open changes in it is told."""
-    from yaoki.app.uncommitted import note, uncommitted
+    from yaoki.app.uncommitted_files import describe_uncommitted, find_uncommitted_files
 
     own = [] if _is_goal(plan) else [Path(plan)]
-    if words := note(uncommitted(app, own)):
-        prose(line(words))
+    if words := describe_uncommitted(find_uncommitted_files(app, own)):
+        print_wrapped(clean_line(words))
 
 
 def _tell_unwalled(app: App, run: Run) -> None:
     """Who expects walls around their agents learns what is missing."""
-    if words := app.walls.told(agent.preset for agent in run.catalogue.agents.values()):
-        prose(line(words))
+    if words := app.sandbox_choice.explain_unsandboxed(
+        agent.preset for agent in run.catalogue.agents.values()
+    ):
+        print_wrapped(clean_line(words))
 
 
 def _shown(view: PlanView, plan: str, *, as_json: bool) -> int:
     if as_json:
-        document(plan_document(view))
+        print_document(plan_document(view))
         return 0
-    plans.show(view)
-    next_command(f"yaoki run {line(shlex.quote(plan))}")
+    plans.print_plan(view)
+    print_next_command(f"yaoki run {clean_line(shlex.quote(plan))}")
     return 0
 
 
 def _refuse_homeless(app: App) -> None:
     """No task could begin, and each would ask about the same."""
     try:
-        app.worktrees.mkdir(parents=True, exist_ok=True)
+        app.worktrees_root.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        words = f"no worktree can be made in {app.worktrees}: {fault.strerror}"
+        words = f"no worktree can be made in {app.worktrees_root}: {fault.strerror}"
         raise SettingsInvalid(words, hint="export YAOKI_HOME=DIR") from fault
 
 
 def _read(app: App, plan: str, agents: tuple[str, ...], *, continuous: bool) -> Plan:
     """A plan or a goal, as the options want it."""
-    held = plans.read_goal(app, plan) if _is_goal(plan) else None
+    held = plans.plan_for_goal(app, plan) if _is_goal(plan) else None
     held = held or plans.read_plan(app, Path(plan), agents)
     if continuous and held.continuous is None:
-        held = replace(held, continuous=Continuous())
+        held = replace(held, continuous=ContinuousMode())
     if held.continuous is not None and not held.done_when:
         words = "continuous mode ends when done_when holds, and the plan has none"
         raise PlanInvalid(words, hint="add done_when: [CHECK] to the plan")
@@ -145,16 +152,16 @@ def _read(app: App, plan: str, agents: tuple[str, ...], *, continuous: bool) -> 
 
 def _detached(app: App, run: Run, *, quiet: bool, as_json: bool) -> int:
     """It is stored, so the background worker carries it; one is started if there is none."""
-    from yaoki.faces.cli.commands.up import ensured
+    from yaoki.faces.cli.commands.up import ensure_worker
 
-    worker, fresh = ensured(app)
+    worker, fresh = ensure_worker(app)
     if as_json:
-        document(status_document(look(app, run)))
+        print_document(status_document(load_run_view(app, run)))
     elif not quiet:
         how = "was started and carries" if fresh else "carries"
-        prose(f"the background worker (process {worker.pid}) {how} it")
+        print_wrapped(f"the background worker (process {worker.pid}) {how} it")
     if not as_json:
-        next_command(f"yaoki watch {run.id}")
+        print_next_command(f"yaoki watch {run.id}")
     return 0
 
 
@@ -181,14 +188,14 @@ def resume(
     repo: Path,
 ) -> int:
     """Go on with RUN where it stands; the newest unless named."""
-    with opened(repo, patient=True) as app:
+    with open_app(repo, wait_for_store=True) as app:
         refuse_agents(app)
-        found = app.naming.run(run)
-        clear(app, trust=trust)
-        return carry(app, found, slots=parallel or 0, tags=tags, quiet=quiet, as_json=as_json)
+        found = app.lookup.find_run(run)
+        require_trust(app, trust=trust)
+        return carry_run(app, found, slots=parallel or 0, tags=tags, quiet=quiet, as_json=as_json)
 
 
-def carry(
+def carry_run(
     app: App,
     run: Run,
     *,
@@ -200,8 +207,8 @@ def carry(
     """Work until the run rests or a signal stops it, then report; returns the exit code."""
     outlive_terminal()
     while True:
-        screen = screen_for(app, run, quiet=quiet or as_json)
-        following = Following(app, run, screen, app.store.cursor())
+        screen = choose_screen(app, run, quiet=quiet or as_json)
+        following = RunFollower(app, run, screen, app.store.last_seq())
         pool = _served(app, run, following, slots=slots, tags=tags)
         run = app.store.run(run.id)
         if quiet or as_json or pool.stop.drain or not _approved(app, run):
@@ -210,50 +217,52 @@ def carry(
 
 def _ended(app: App, run: Run, *, drained: bool, as_json: bool) -> int:
     """Report how it stands; the exit code says whether it only stopped."""
-    view = look(app, run)
-    stopped = drained and view.status is Status.ACTIVE
+    view = load_run_view(app, run)
+    stopped = drained and view.status is RunStatus.ACTIVE
     if as_json:
-        document(status_document(view))
+        print_document(status_document(view))
     else:
-        report.show(app, view, stopped=stopped)
+        report.print_summary(app, view, stopped=stopped)
     if not stopped:
-        from yaoki.app.retention import prune_one
+        from yaoki.app.retention import prune_one_run
 
-        prune_one(app, run.id)
+        prune_one_run(app, run.id)
     return INTERRUPTED if stopped else view.exit_code
 
 
-def _served(app: App, run: Run, following: Following, *, slots: int, tags: tuple[str, ...]) -> Pool:
+def _served(
+    app: App, run: Run, following: RunFollower, *, slots: int, tags: tuple[str, ...]
+) -> Pool:
     """Until it rests, and once more as long as somebody answers while the screen is held open."""
 
-    def asked(stop: Stop) -> None:
-        following.leaving = True
+    def asked(stop: StopRequest) -> None:
+        following.stop_requested = True
         later = "agents at work finish first; interrupt again to stop now"
         following.note = "stopping now" if stop.now else later
 
-    app.carrying = run.id
+    app.carried_run_id = run.id
     try:
         while True:
-            with beside(following, app.clock):
-                pool = app.serve(run, slots=slots, tags=tags, asked=asked)
+            with follow_in_background(following, app.clock):
+                pool = app.serve_run(run, slots=slots, tags=tags, on_stop_request=asked)
                 # A stop can come between the last landing and the summing up.
-                app.closing.rests(run.id)
-                before = following.answered
-            if following.answered == before or pool.stop.drain:
+                app.completion.complete(run.id)
+                before = following.answers_sent
+            if following.answers_sent == before or pool.stop.drain:
                 return pool
     finally:
-        app.carrying = ""
+        app.carried_run_id = ""
         following.close()
 
 
 def _approved(app: App, run: Run) -> bool:
     """Show what the planner made and ask, where somebody can answer."""
-    from yaoki.app.costs import costs_before
+    from yaoki.app.costs import load_known_costs
 
-    if not run.paused.startswith("approval"):
+    if not run.pause_reason.startswith("approval"):
         return False
     specs = [app.store.task(row.id).spec for row in app.store.rows(run.id)]
-    plans.show(plan_view(run.goal, specs, run.done_when, costs_before(app)))
+    plans.print_plan(build_plan_view(run.goal, specs, run.done_when, load_known_costs(app)))
     if not sys.stdin.isatty() or not click.confirm("Start it?", default=False):
         return False
     app.control.go(run, "approved at the terminal")
@@ -266,20 +275,22 @@ def _approved(app: App, run: Run) -> bool:
 @repo_option
 def watch(run: str, once: bool, repo: Path) -> int:
     """Follow RUN until it rests; the newest unless named."""
-    with opened(repo) as app:
-        found = app.naming.run(run)
-        view = look(app, found)
+    with open_app(repo) as app:
+        found = app.lookup.find_run(run)
+        view = load_run_view(app, found)
         if not once:
-            after = app.store.cursor()
-            screen = screen_for(app, found, quiet=False, leave=True)
-            following = Following(app, found, screen, after)
-            rest = Rest(app, found.id)
-            if not moves() and not rest():
+            after = app.store.last_seq()
+            screen = choose_screen(app, found, quiet=False, may_leave=True)
+            following = RunFollower(app, found, screen, after)
+            rest = RunEndDetector(app, found.id)
+            if not can_move_cursor() and not rest():
                 # A pipe learns where the run stands before anything more happens.
-                status_screen.head(view)
-            if view.next.startswith("yaoki resume") and not app.workers():
-                following.note = f"nobody is at it, unless a worker waits somewhere: {view.next}"
-            following.until(rest, lambda s: app.clock.sleep(timedelta(seconds=s)))
-            view = look(app, app.store.run(found.id))
-        status_screen.show(app, view)
+                status_screen.print_head(view)
+            if view.next_command.startswith("yaoki resume") and not app.list_live_workers():
+                following.note = (
+                    f"nobody is at it, unless a worker waits somewhere: {view.next_command}"
+                )
+            following.follow_and_close(rest, lambda s: app.clock.sleep(timedelta(seconds=s)))
+            view = load_run_view(app, app.store.run(found.id))
+        status_screen.print_status(app, view)
         return view.exit_code

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yaoki.faces.cli.context import json_option, look, opened, repo_option
+from yaoki.faces.cli.context import json_option, load_run_view, open_app, repo_option
 from yaoki.faces.cli.text.render import (
     QUESTION_CHARS,
-    columns,
-    document,
-    foremost,
-    line,
-    names_of,
-    next_command,
+    align_columns,
+    clean_line,
+    local_date_time,
+    most_important_tasks,
     paint,
-    prose,
+    print_document,
+    print_next_command,
+    print_wrapped,
     task_lines,
-    when,
+    task_names,
 )
 from yaoki.views import RunView, runs_document, status_document, worker_lines, workers_document
 
@@ -42,74 +42,74 @@ def status(
     """Show how RUN stands; the newest unless named.  Without a name the workers are shown, too."""
     if only_workers:
         return _workers(repo, as_json=as_json)
-    with opened(repo) as app:
+    with open_app(repo) as app:
         if all_runs:
             return _list(app, as_json=as_json)
         # A remote is not asked for what its workers tell anyway.
         near = not app.settings.workspace.remote
-        view = look(app, app.naming.run(run), branch=near)
+        view = load_run_view(app, app.lookup.find_run(run), check_branch=near)
         if as_json:
-            document(status_document(view))
+            print_document(status_document(view))
         else:
-            show(app, view, workers=not run)
+            print_status(app, view, workers=not run)
         return view.exit_code if exit_code else 0
 
 
-def show(app: App, view: RunView, *, workers: bool = False) -> None:
+def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
     """A head, the tasks, the workers if asked for, the next command."""
     run = view.run
-    head(view)
-    prose(f"branch {run.branch}, from {line(run.base_branch)} at {run.base[:10]}")
-    if run.paused:
-        prose(paint(f"paused: {line(run.paused, QUESTION_CHARS)}", "yellow"))
-    if view.iterated:
-        prose(line(view.iterated))
-    shown = foremost(view)
-    for text in task_lines(shown, app.clock.now(), names_of(view)):
-        prose(f"  {text}")
+    print_head(view)
+    print_wrapped(f"branch {run.branch}, from {clean_line(run.base_branch)} at {run.base[:10]}")
+    if run.pause_reason:
+        print_wrapped(paint(f"paused: {clean_line(run.pause_reason, QUESTION_CHARS)}", "yellow"))
+    if view.last_iteration_words:
+        print_wrapped(clean_line(view.last_iteration_words))
+    shown = most_important_tasks(view)
+    for text in task_lines(shown, app.clock.now(), task_names(view)):
+        print_wrapped(f"  {text}")
     if len(shown) < len(view.tasks):
-        prose(f"  … {len(view.tasks) - len(shown)} more: yaoki status {run.id} --json")
-    for text in worker_lines(app.workers(), app.clock.now()) if workers else ():
-        prose(text)
-    if view.part:
-        prose(paint(view.part, "yellow"))
-    next_command(view.next)
+        print_wrapped(f"  … {len(view.tasks) - len(shown)} more: yaoki status {run.id} --json")
+    for text in worker_lines(app.list_live_workers(), app.clock.now()) if workers else ():
+        print_wrapped(text)
+    if view.partial_merge_note:
+        print_wrapped(paint(view.partial_merge_note, "yellow"))
+    print_next_command(view.next_command)
 
 
-def head(view: RunView) -> None:
-    prose(f"run {view.run.id}: {view.status.value}  {line(view.run.goal, 120)}")
+def print_head(view: RunView) -> None:
+    print_wrapped(f"run {view.run.id}: {view.status.value}  {clean_line(view.run.goal, 120)}")
 
 
 def _workers(repo: Path, *, as_json: bool) -> int:
     """Who serves the store; with no store there is nobody."""
-    with opened(repo, create=True) as app:
-        live = app.workers() if app.has_store else []
+    with open_app(repo, create=True) as app:
+        live = app.list_live_workers() if app.has_store else []
         if as_json:
-            document(workers_document(live))
+            print_document(workers_document(live))
             return 0
         for text in worker_lines(live, app.clock.now()) or ["no worker serves this store"]:
-            prose(text)
-        next_command("yaoki status" if live else "yaoki up")
+            print_wrapped(text)
+        print_next_command("yaoki status" if live else "yaoki up")
     return 0
 
 
 def _list(app: App, *, as_json: bool) -> int:
-    runs = [look(app, run) for run in app.store.runs()[-RUNS_SHOWN:]]
+    runs = [load_run_view(app, run) for run in app.store.runs()[-RUNS_SHOWN:]]
     if as_json:
-        document(runs_document(runs))
+        print_document(runs_document(runs))
         return 0
     rows = [
         (
-            *(view.run.id, view.status.value, when(view.run.created_at)),
-            *(_counted(view), line(view.run.goal, 80)),
+            *(view.run.id, view.status.value, local_date_time(view.run.created_at)),
+            *(_counted(view), clean_line(view.run.goal, 80)),
         )
         for view in reversed(runs)
     ]
-    for text in columns(rows) or ["no run yet"]:
-        prose(text)
-    next_command(f"yaoki status {runs[-1].run.id}" if runs else "yaoki run PLAN")
+    for text in align_columns(rows) or ["no run yet"]:
+        print_wrapped(text)
+    print_next_command(f"yaoki status {runs[-1].run.id}" if runs else "yaoki run PLAN")
     return 0
 
 
 def _counted(view: RunView) -> str:
-    return f"{len(view.works_landed)}/{len(view.works)} landed"
+    return f"{len(view.landable_tasks_landed)}/{len(view.landable_tasks)} landed"

@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yaoki.faces.cli.context import json_option, opened, repo_option, run_option
-from yaoki.faces.cli.lookup import Named, named
-from yaoki.faces.cli.text.render import clock, document, line, masked, next_command, say
-from yaoki.ports import Entry
-from yaoki.views import SCHEMA, entry_document, told
+from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
+from yaoki.faces.cli.lookup import RunOrTask, find_run_or_task
+from yaoki.faces.cli.text.render import (
+    clean_line,
+    local_time,
+    mask_environment_secrets,
+    print_document,
+    print_line,
+    print_next_command,
+)
+from yaoki.ports import JournalEntry
+from yaoki.views import SCHEMA, describe_entry, entry_document
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -32,12 +39,12 @@ POLL = timedelta(milliseconds=200)
 @repo_option
 def trace(what: str, run_name: str, jsonl: bool, follow: bool, as_json: bool, repo: Path) -> int:
     """Show the journal of TASK or RUN; of the newest run unless named."""
-    with opened(repo) as app:
-        found = named(app, what, run_name)
+    with open_app(repo) as app:
+        found = find_run_or_task(app, what, run_name)
         entries = _entries(app, found, follow=follow)
         if as_json:
             listed = [entry_document(entry) for entry in entries]
-            document(
+            print_document(
                 {
                     "schema": SCHEMA,
                     "run": found.run.id,
@@ -47,19 +54,19 @@ def trace(what: str, run_name: str, jsonl: bool, follow: bool, as_json: bool, re
             )
             return 0
         for entry in entries:
-            say(_json_line(entry) if jsonl else _line(entry))
+            print_line(_json_line(entry) if jsonl else _line(entry))
         if not jsonl:
-            next_command(
+            print_next_command(
                 f"yaoki why {found.task}" if found.task else f"yaoki status {found.run.id}"
             )
     return 0
 
 
-def _entries(app: App, found: Named, *, follow: bool) -> Iterator[Entry]:
+def _entries(app: App, found: RunOrTask, *, follow: bool) -> Iterator[JournalEntry]:
     """By cursor, page after page; the last look comes after the run was seen to rest."""
     after = 0
     while True:
-        rests = not follow or app.store.resting(found.run.id)
+        rests = not follow or app.store.is_idle(found.run.id)
         while page := app.store.journal(
             run_id=found.run.id, task_id=found.task, after=after, limit=PAGE
         ):
@@ -70,12 +77,12 @@ def _entries(app: App, found: Named, *, follow: bool) -> Iterator[Entry]:
         app.clock.sleep(POLL)
 
 
-def _line(entry: Entry) -> str:
-    words = line(told(entry) or json.dumps(dict(entry.data)), 160)
+def _line(entry: JournalEntry) -> str:
+    words = clean_line(describe_entry(entry) or json.dumps(dict(entry.data)), 160)
     who = f"{entry.task_id} " if entry.task_id else ""
     attempt = f"attempt {entry.attempt} " if entry.attempt else ""
-    return f"{entry.seq} {clock(entry.at)} {who}{attempt}{entry.event}  {words}"
+    return f"{entry.seq} {local_time(entry.at)} {who}{attempt}{entry.event}  {words}"
 
 
-def _json_line(entry: Entry) -> str:
-    return json.dumps(masked({"schema": SCHEMA, **entry_document(entry)}))
+def _json_line(entry: JournalEntry) -> str:
+    return json.dumps(mask_environment_secrets({"schema": SCHEMA, **entry_document(entry)}))

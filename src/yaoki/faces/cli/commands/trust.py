@@ -7,16 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.errors import Unknown
 from yaoki.faces.cli.context import json_option
-from yaoki.faces.cli.text.render import document, line, next_command, prose, say
-from yaoki.faces.cli.trust_question import show
+from yaoki.faces.cli.text.render import (
+    clean_line,
+    print_document,
+    print_line,
+    print_next_command,
+    print_wrapped,
+)
+from yaoki.faces.cli.trust_question import print_trust_question
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
-    from yaoki.app.trust import Question
-    from yaoki.core.trust import Content, TrustRecord
+    from yaoki.app.trust import TrustQuestion
+    from yaoki.core.trust import FileCommands, TrustRecord
 
 FOLDER = click.Path(path_type=Path)
 
@@ -68,42 +74,46 @@ def _trusted(where: Path, plan: Path | None, *, dry_run: bool, as_json: bool) ->
 
     app = App(where.absolute())
     try:
-        question = app.trust.pending(*_of_plan(app, plan), whole=True)
+        question = app.trust.find_question(*_of_plan(app, plan), look_into_store=True)
         if question is not None and not dry_run:
             app.trust.accept(question)
-        place = app.trust.place
+        place = app.trust.clone_path
     finally:
         app.close()
     done = question is None or not dry_run
     if as_json:
         lines = [] if question is None else [text.strip() for text in question.lines]
-        document({"schema": SCHEMA, "place": place, "trusted": done, "commands": lines})
+        print_document({"schema": SCHEMA, "place": place, "trusted": done, "commands": lines})
     else:
         _tell(question, place, dry_run=dry_run)
     return 0
 
 
-def _of_plan(app: Any, plan: Path | None) -> tuple[Content, ...]:
+def _of_plan(app: Any, plan: Path | None) -> tuple[FileCommands, ...]:
     if plan is None:
         return ()
-    from yaoki.app.trust import of_plan
+    from yaoki.app.trust import list_plan_contents
     from yaoki.formats.plan import load_plan
 
-    return of_plan(plan, load_plan(plan, app.settings, app.known))
+    return list_plan_contents(plan, load_plan(plan, app.settings, app.known))
 
 
-def _tell(question: Question | None, place: str, *, dry_run: bool) -> None:
+def _tell(question: TrustQuestion | None, place: str, *, dry_run: bool) -> None:
     if question is None:
-        prose(f"{line(place)}: nothing to ask; all that it would run is trusted")
-        next_command("yaoki trust --show")
+        print_wrapped(f"{clean_line(place)}: nothing to ask; all that it would run is trusted")
+        print_next_command("yaoki trust --show")
         return
-    say(f"{line(place)} would run:" if not question.again else f"{line(place)} has changed:")
-    show(question)
+    print_line(
+        f"{clean_line(place)} would run:"
+        if not question.is_repeated
+        else f"{clean_line(place)} has changed:"
+    )
+    print_trust_question(question)
     if dry_run:
-        next_command("yaoki trust")
+        print_next_command("yaoki trust")
         return
-    prose("trusted; when it changes, you are asked again")
-    next_command("yaoki trust --show")
+    print_wrapped("trusted; when it changes, you are asked again")
+    print_next_command("yaoki trust --show")
 
 
 def _listed(record: TrustRecord, defect: str, *, as_json: bool) -> int:
@@ -113,22 +123,26 @@ def _listed(record: TrustRecord, defect: str, *, as_json: bool) -> int:
             for place, parts in record.places.items()
         }
         held = {"places": places, "stores": sorted(set(record.stores.values()))}
-        document({"schema": SCHEMA, **held, "below": list(record.below), "defect": defect or None})
+        print_document(
+            {"schema": SCHEMA, **held, "below": list(record.below), "defect": defect or None}
+        )
         return 0
     if defect:
-        prose(f"{line(defect)}; nothing is trusted")
+        print_wrapped(f"{clean_line(defect)}; nothing is trusted")
     for folder in record.below:
-        say(f"everything below {line(folder)}")
+        print_line(f"everything below {clean_line(folder)}")
     for place, parts in record.places.items():
         commands = {text for texts in parts.values() for text in texts.values()}
-        say(f"{line(place)}: {count(len(commands), 'command')}")
+        print_line(f"{clean_line(place)}: {format_count(len(commands), 'command')}")
         for text in sorted(commands):
-            say(f"  {line(text, 600)}")
+            print_line(f"  {clean_line(text, 600)}")
     for path in sorted(set(record.stores.values())):
-        say(f"store {line(path)}")
+        print_line(f"store {clean_line(path)}")
     if not (record.below or record.places or record.stores):
-        say("nothing is trusted yet")
-    next_command("yaoki trust --forget PATH" if record.places or record.below else "yaoki trust")
+        print_line("nothing is trusted yet")
+    print_next_command(
+        "yaoki trust --forget PATH" if record.places or record.below else "yaoki trust"
+    )
     return 0
 
 
@@ -144,10 +158,10 @@ def _forgotten(file: Any, where: Path, *, as_json: bool) -> int:
     place = max(inside, key=len)
     file.change(lambda held: held.without(place))
     if as_json:
-        document({"schema": SCHEMA, "place": place, "trusted": False})
+        print_document({"schema": SCHEMA, "place": place, "trusted": False})
         return 0
-    say(f"{line(place)} is trusted no longer")
-    next_command("yaoki trust --show")
+    print_line(f"{clean_line(place)} is trusted no longer")
+    print_next_command("yaoki trust --show")
     return 0
 
 
@@ -157,8 +171,8 @@ def _below(file: Any, folder: Path, *, as_json: bool) -> int:
         raise Unknown(f"{place} is no folder that can be trusted", hint="name one that is yours")
     file.change(lambda held: held.with_below(str(place)))
     if as_json:
-        document({"schema": SCHEMA, "below": str(place), "trusted": True})
+        print_document({"schema": SCHEMA, "below": str(place), "trusted": True})
         return 0
-    prose(f"every repository below {line(str(place))} is trusted, whatever it brings")
-    next_command(f"yaoki trust --forget {line(str(place))}")
+    print_wrapped(f"every repository below {clean_line(str(place))} is trusted, whatever it brings")
+    print_next_command(f"yaoki trust --forget {clean_line(str(place))}")
     return 0

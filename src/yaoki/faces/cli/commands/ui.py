@@ -12,11 +12,11 @@ import click
 
 from yaoki.errors import NotNow
 from yaoki.faces.cli.context import repo_option
-from yaoki.faces.cli.text.render import say
+from yaoki.faces.cli.text.render import print_line
 
 if TYPE_CHECKING:
     from yaoki.app import App
-    from yaoki.faces.web.listen_address import Bound
+    from yaoki.faces.web.listen_address import ListeningSocket
 
 
 @click.command()
@@ -32,58 +32,60 @@ def ui(port: int | None, host: str | None, read_only_link: bool, wanted: bool, r
     background worker serves the page already, only the link is printed.
     """
     from yaoki.app import App
-    from yaoki.faces.web.page_process import served_beside
+    from yaoki.faces.web.page_process import served_page_address
 
     app = App(repo.absolute())
-    address = served_beside(app) if port is None and host is None else ""
+    address = served_page_address(app) if port is None and host is None else ""
     if address:
         _tell(app, address, read_only_link=read_only_link, wanted=wanted)
-        say("the background worker serves it until: yaoki down")
+        print_line("the background worker serves it until: yaoki down")
         return 0
     return _serve(app, _bound(port, host), read_only_link=read_only_link, wanted=wanted)
 
 
-def _bound(port: int | None, host: str | None) -> Bound:
-    from yaoki.faces.web.listen_address import HOST, PORT, bind, loopback
+def _bound(port: int | None, host: str | None) -> ListeningSocket:
+    from yaoki.faces.web.listen_address import HOST, PORT, bind, is_loopback
 
     bound = bind(host or HOST, PORT if port is None else port, any_port=port is None)
-    if host is not None and not loopback(host):
-        number = bound.place.port
-        say(f"warning: {host} is reached over the network, and nothing is encrypted on the way;")
-        say("whoever has the link may answer, cancel, and read code, prompts and logs.")
-        say(f"a tunnel is better: ssh -L {number}:localhost:{number} THIS-MACHINE")
+    if host is not None and not is_loopback(host):
+        number = bound.listen_address.port
+        print_line(
+            f"warning: {host} is reached over the network, and nothing is encrypted on the way;"
+        )
+        print_line("whoever has the link may answer, cancel, and read code, prompts and logs.")
+        print_line(f"a tunnel is better: ssh -L {number}:localhost:{number} THIS-MACHINE")
     return bound
 
 
-def _serve(app: App, bound: Bound, *, read_only_link: bool, wanted: bool) -> int:
-    from yaoki.faces.web.access_keys import passes_of
+def _serve(app: App, bound: ListeningSocket, *, read_only_link: bool, wanted: bool) -> int:
+    from yaoki.faces.web.access_tokens import access_tokens_of
     from yaoki.faces.web.server import PageServer
 
-    server = PageServer(app.repository.top, bound, passes_of(app))
+    server = PageServer(app.repository.top, bound, access_tokens_of(app))
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     server.start()
-    _tell(app, bound.address, read_only_link=read_only_link, wanted=wanted)
-    say("stop it with Ctrl-C; runs go on without it")
-    while server.serving and not stopped.wait(1.0):
+    _tell(app, bound.page_address, read_only_link=read_only_link, wanted=wanted)
+    print_line("stop it with Ctrl-C; runs go on without it")
+    while server.is_serving and not stopped.wait(1.0):
         pass
     if not stopped.is_set():
         raise NotNow("the page's server ended by itself", hint="yaoki doctor")
     server.stop()
-    say("the page is no longer served")
+    print_line("the page is no longer served")
     return 0
 
 
 def _tell(app: App, address: str, *, read_only_link: bool, wanted: bool) -> None:
-    from yaoki.faces.web.access_keys import ACT, LOOK, passes_of
+    from yaoki.faces.web.access_tokens import ACT, LOOK, access_tokens_of
 
-    passes, now = passes_of(app), app.clock.now()
-    say(f"the page: {passes.link(address, ACT, now)}")
+    passes, now = access_tokens_of(app), app.clock.now()
+    print_line(f"the page: {passes.link(address, ACT, now)}")
     if read_only_link:
-        say(f"to look only: {passes.link(address, LOOK, now)}")
+        print_line(f"to look only: {passes.link(address, LOOK, now)}")
     if wanted and not webbrowser.open(_leading(app, passes.link(address, ACT, now)).as_uri()):
-        say("no browser could be opened; open the link yourself")
+        print_line("no browser could be opened; open the link yourself")
 
 
 def _leading(app: App, link: str) -> Path:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.errors import NotNow, StoreError
 from yaoki.faces.cli.commands.worker import SLOTS, tag_option
-from yaoki.faces.cli.context import json_option, opened, repo_option
+from yaoki.faces.cli.context import json_option, open_app, repo_option
 from yaoki.faces.cli.person_only import refuse_agents
 from yaoki.faces.cli.text.log_records import log_format_option
-from yaoki.faces.cli.text.render import document, line, next_command, say
-from yaoki.faces.cli.trust_question import clear, trust_option
+from yaoki.faces.cli.text.render import clean_line, print_document, print_line, print_next_command
+from yaoki.faces.cli.trust_question import require_trust, trust_option
 
 if TYPE_CHECKING:
-    from yaoki.adapters.processes.daemon import Daemon, Running
+    from yaoki.adapters.processes.daemon import Daemon, RunningDaemon
     from yaoki.app import App
     from yaoki.core.model import RunId
 
@@ -47,23 +47,23 @@ def up(
     repo: Path,
 ) -> int:
     """Keep a background worker for this repository's store; twice is once."""
-    with opened(repo, create=True) as app:
+    with open_app(repo, create=True) as app:
         refuse_agents(app)
-        clear(app, trust=trust)
-        found, started = ensured(app, slots, tags, log_format)
+        require_trust(app, trust=trust)
+        found, started = ensure_worker(app, slots, tags, log_format)
         if as_json:
-            document(_facts(app, found, started=started))
+            print_document(_facts(app, found, started=started))
         else:
             _tell(app, found, started=started, asked=bool(slots or tags))
     return 0
 
 
-def ensured(
+def ensure_worker(
     app: App, slots: int | None = None, tags: tuple[str, ...] = (), log_format: str = "text"
-) -> tuple[Running, bool]:
+) -> tuple[RunningDaemon, bool]:
     """The background worker, and whether it was started just now."""
     daemon = app.daemon
-    found = daemon.running()
+    found = daemon.find_running()
     if found is not None and not _drained(daemon, found):
         return found, False
     # Opened here first: what is wrong with the store is said here and not in a log.
@@ -76,13 +76,13 @@ def ensured(
     return daemon.start(argv, app.repository.top, READY_WITHIN), True
 
 
-def _drained(daemon: Daemon, found: Running) -> bool:
+def _drained(daemon: Daemon, found: RunningDaemon) -> bool:
     """One that stops begins nothing new: it is waited for, so that the next can follow."""
     if not found.facts.get("stopping"):
         return False
     who = f"the background worker, process {found.pid}, is stopping"
     click.echo(f"{who}; the next one follows", err=True)
-    if not daemon.wait_gone(DRAINED_WITHIN):
+    if not daemon.wait_until_gone(DRAINED_WITHIN):
         raise NotNow(
             f"{who}, and its agents were not done after {DRAINED_WITHIN.total_seconds():g} s",
             hint="stop them now with yaoki down --wait 0, or wait; then: yaoki up",
@@ -90,7 +90,7 @@ def _drained(daemon: Daemon, found: Running) -> bool:
     return True
 
 
-def _facts(app: App, found: Running | None, *, started: bool) -> dict[str, Any]:
+def _facts(app: App, found: RunningDaemon | None, *, started: bool) -> dict[str, Any]:
     facts = found.facts if found else {}
     return {
         "schema": SCHEMA,
@@ -106,24 +106,26 @@ def _facts(app: App, found: Running | None, *, started: bool) -> dict[str, Any]:
 
 def _page(app: App) -> str | None:
     """The address of the page, without a token: `yaoki ui` prints the link."""
-    from yaoki.faces.web.page_process import served_beside
+    from yaoki.faces.web.page_process import served_page_address
 
-    return served_beside(app) or None
+    return served_page_address(app) or None
 
 
-def _tell(app: App, found: Running, *, started: bool, asked: bool) -> None:
+def _tell(app: App, found: RunningDaemon, *, started: bool, asked: bool) -> None:
     slots = found.facts.get("slots", "?")
     if started:
-        say(f"the background worker is up: process {found.pid}, {slots} slots")
-        say("it survives this terminal and serves every run of this store")
+        print_line(f"the background worker is up: process {found.pid}, {slots} slots")
+        print_line("it survives this terminal and serves every run of this store")
     else:
-        say(f"the background worker was up already: process {found.pid}, {slots} slots")
+        print_line(f"the background worker was up already: process {found.pid}, {slots} slots")
         if asked:
-            say("its slots and tags stay as they are; to change them: yaoki down, then yaoki up")
-    say(f"log: {line(str(app.daemon.log))}")
+            print_line(
+                "its slots and tags stay as they are; to change them: yaoki down, then yaoki up"
+            )
+    print_line(f"log: {clean_line(str(app.daemon.log))}")
     if page := _page(app):
-        say(f"page: {page}; its link: yaoki ui")
-    next_command("yaoki status --workers")
+        print_line(f"page: {page}; its link: yaoki ui")
+    print_next_command("yaoki status --workers")
 
 
 @click.command()
@@ -140,29 +142,29 @@ def _tell(app: App, found: Running, *, started: bool, asked: bool) -> None:
 @repo_option
 def down(wait_s: float, as_json: bool, repo: Path) -> int:
     """Stop the background worker: it drains, then stops; nothing is lost."""
-    with opened(repo, create=True) as app:
+    with open_app(repo, create=True) as app:
         refuse_agents(app)
         was = _stopped(app, timedelta(seconds=wait_s))
         left, unknown = _left(app)
         if as_json:
             told = {"schema": SCHEMA, "up": False, "was_up": was, "open_runs": left}
-            document(told)
+            print_document(told)
             return 0
-        say("the background worker is down" if was else "no background worker was up")
+        print_line("the background worker is down" if was else "no background worker was up")
         if unknown:
-            say(f"whether runs are open is not known: {line(unknown)}")
+            print_line(f"whether runs are open is not known: {clean_line(unknown)}")
         if left:
             one, many = "run is not at its end; it goes", "runs are not at their end; they go"
-            say(f"{count(len(left), one, many)} on with any worker")
-        next_command("yaoki doctor" if unknown else "yaoki up" if left else "yaoki status")
+            print_line(f"{format_count(len(left), one, many)} on with any worker")
+        print_next_command("yaoki doctor" if unknown else "yaoki up" if left else "yaoki status")
     return 0
 
 
 def _left(app: App) -> tuple[list[RunId] | None, str]:
     """The runs that are not at their end; why nobody knows while the store does not answer."""
     try:
-        runs = app.open_runs() if app.has_store else ()
-        return [run_id for run_id in runs if not app.store.resting(run_id)], ""
+        runs = app.list_open_run_ids() if app.has_store else ()
+        return [run_id for run_id in runs if not app.store.is_idle(run_id)], ""
     except StoreError as away:
         return None, away.sentence
 
@@ -170,14 +172,14 @@ def _left(app: App) -> tuple[list[RunId] | None, str]:
 def _stopped(app: App, patience: timedelta) -> bool:
     """Asked once to drain, then to stop now; false when nobody was there."""
     daemon = app.daemon
-    if daemon.running() is None:
+    if daemon.find_running() is None:
         return False
-    daemon.signal()
-    if daemon.wait_gone(patience):
+    daemon.send_signal()
+    if daemon.wait_until_gone(patience):
         return True
-    daemon.signal()
-    if not daemon.wait_gone(STOPPED_WITHIN):
-        found = daemon.running()
+    daemon.send_signal()
+    if not daemon.wait_until_gone(STOPPED_WITHIN):
+        found = daemon.find_running()
         pid = found.pid if found else "?"
         raise NotNow(
             f"the background worker, process {pid}, did not stop yet; it was asked twice",

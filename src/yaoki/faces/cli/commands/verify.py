@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.app.check_output import StoredOutputs
-from yaoki.app.git_facts import GitHere, facts_of
-from yaoki.faces.cli.context import json_option, opened, repo_option
-from yaoki.faces.cli.text.render import columns, document, line, next_command, paint, prose
-from yaoki.faces.cli.trust_question import clear, trust_option
-from yaoki.report import Line
-from yaoki.report import verify as verified
+from yaoki.app.git_facts import LocalGitFacts, open_git_facts
+from yaoki.faces.cli.context import json_option, open_app, repo_option
+from yaoki.faces.cli.text.render import (
+    align_columns,
+    clean_line,
+    paint,
+    print_document,
+    print_next_command,
+    print_wrapped,
+)
+from yaoki.faces.cli.trust_question import require_trust, trust_option
+from yaoki.report import VerificationResult
+from yaoki.report import verify_receipt as verified
 from yaoki.report.canonical import BYTES_MAX
 from yaoki.views import SCHEMA
 
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import Run
 
-WRONG = 1
+WRONG_EXIT = 1
 MARKS = {True: "ok ", False: "BAD", None: " - "}
 STDIN = "-"
 
@@ -41,7 +48,7 @@ def verify(what: str, ref: str, replay: bool, trust: bool, as_json: bool, repo: 
     The newest run unless something is named.  Exit code 0 only if all of it is true.  --replay
     runs the checks of every landed commit again, in a fresh clone that is gone afterwards.
     """
-    if is_file(what):
+    if names_receipt(what):
         if replay:
             raise click.UsageError("--replay is for a run of this store")
         return _receipt(what, ref, repo, as_json=as_json)
@@ -50,7 +57,7 @@ def verify(what: str, ref: str, replay: bool, trust: bool, as_json: bool, repo: 
     return _store(what, repo, again=replay, trust=trust, as_json=as_json)
 
 
-def is_file(what: str) -> bool:
+def names_receipt(what: str) -> bool:
     """A receipt, and not the name of a run; one that is missing is said to be so."""
     if what == STDIN or Path(what).is_file():
         return True
@@ -63,53 +70,55 @@ def is_file(what: str) -> bool:
 
 
 def _receipt(name: str, ref: str, repo: Path, *, as_json: bool) -> int:
-    git = facts_of(repo.absolute())
+    git = open_git_facts(repo.absolute())
     stored = StoredOutputs(git.common_dir.parent / ".yaoki")
     lines = verified(_read(name), git, ref=ref, measure=stored.measure)
     true = _told(lines, {}, "git agrees with every line", as_json=as_json)
     if not as_json:
         _hint(lines, git, name)
-    return 0 if true else WRONG
+    return 0 if true else WRONG_EXIT
 
 
-def _hint(lines: Sequence[Line], git: GitHere, name: str) -> None:
+def _hint(lines: Sequence[VerificationResult], git: LocalGitFacts, name: str) -> None:
     if any(held.name == "commits" and held.ok is False for held in lines):
         shallow = (git.common_dir / "shallow").exists()
-        elsewhere = f"git fetch, or: yaoki verify {line(name)} --repo DIR"
-        next_command("git fetch --unshallow" if shallow else elsewhere)
+        elsewhere = f"git fetch, or: yaoki verify {clean_line(name)} --repo DIR"
+        print_next_command("git fetch --unshallow" if shallow else elsewhere)
 
 
 def _store(name: str, repo: Path, *, again: bool, trust: bool, as_json: bool) -> int:
     from yaoki.app.verification import verify_store
 
-    with opened(repo) as app:
-        run = app.naming.run(name)
+    with open_app(repo) as app:
+        run = app.lookup.find_run(name)
         if again:
-            clear(app, trust=trust)
+            require_trust(app, trust=trust)
         lines = verify_store(app, run)
         if again:
             return _replayed(app, run, lines, as_json=as_json)
     agreed = f"journal file and git agree with the store of run {run.id}"
     true = _told(lines, {"run": run.id}, agreed, as_json=as_json)
-    return 0 if true else WRONG
+    return 0 if true else WRONG_EXIT
 
 
-def _replayed(app: App, run: Run, lines: Sequence[Line], *, as_json: bool) -> int:
+def _replayed(app: App, run: Run, lines: Sequence[VerificationResult], *, as_json: bool) -> int:
     """What the store claims first: only what it is right about is worth proving again."""
-    from yaoki.app.replay import summary
-    from yaoki.faces.cli.commands.replay import document_of, replayed
+    from yaoki.app.replay import summarise_replay
+    from yaoki.faces.cli.commands.replay import replay_document, replay_landings
 
     if not as_json:
         _show(lines)
-    found = replayed(app, run, quiet=as_json)
-    good = all(one.ok for one in found)
-    told = summary(found)
+    found = replay_landings(app, run, quiet=as_json)
+    good = all(one.passed for one in found)
+    told = summarise_replay(found)
     if as_json:
-        names = {"run": run.id, "summary": told, "commits": [document_of(one) for one in found]}
-        return 0 if _told(lines, names, "", as_json=True, also=good) else WRONG
+        names = {"run": run.id, "summary": told, "commits": [replay_document(one) for one in found]}
+        return 0 if _told(lines, names, "", as_json=True, also=good) else WRONG_EXIT
     true = good and _true(lines)
-    prose(paint(f"{'verified' if true else 'not verified'}: {told}", "green" if true else "red"))
-    return 0 if true else WRONG
+    print_wrapped(
+        paint(f"{'verified' if true else 'not verified'}: {told}", "green" if true else "red")
+    )
+    return 0 if true else WRONG_EXIT
 
 
 def _read(name: str) -> bytes:
@@ -120,12 +129,12 @@ def _read(name: str) -> bytes:
         return file.read(BYTES_MAX + 1)
 
 
-def _true(lines: Sequence[Line]) -> bool:
+def _true(lines: Sequence[VerificationResult]) -> bool:
     return all(held.ok is not False for held in lines)
 
 
 def _told(
-    lines: Sequence[Line],
+    lines: Sequence[VerificationResult],
     names: Mapping[str, Any],
     agreed: str,
     *,
@@ -135,22 +144,22 @@ def _told(
     true = _true(lines) and also
     if as_json:
         listed = [_document(one) for one in lines]
-        document({"schema": SCHEMA, **names, "verified": true, "lines": listed})
+        print_document({"schema": SCHEMA, **names, "verified": true, "lines": listed})
     else:
         _show(lines)
         told = f"verified: {agreed}" if true else "not verified: see BAD above"
-        prose(paint(told, "green" if true else "red"))
+        print_wrapped(paint(told, "green" if true else "red"))
     return true
 
 
-def _document(held: Line) -> dict[str, object]:
+def _document(held: VerificationResult) -> dict[str, object]:
     return {"name": held.name, "ok": held.ok, "words": held.words, "places": list(held.places)}
 
 
-def _show(lines: Sequence[Line]) -> None:
-    rows = [(MARKS[held.ok], held.name, line(held.words)) for held in lines]
-    for text, held in zip(columns(rows), lines, strict=True):
+def _show(lines: Sequence[VerificationResult]) -> None:
+    rows = [(MARKS[held.ok], held.name, clean_line(held.words)) for held in lines]
+    for text, held in zip(align_columns(rows), lines, strict=True):
         colour = {True: "green", False: "red", None: None}[held.ok]
-        prose(paint(text, colour))
+        print_wrapped(paint(text, colour))
         for place in held.places:
-            prose(f"       {line(place)}")
+            print_wrapped(f"       {clean_line(place)}")

@@ -9,30 +9,30 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yaoki.core.settings.tags import FORM, is_tag
-from yaoki.errors import StoreUnreached, YaokiError
-from yaoki.faces.cli.context import opened, repo_option
+from yaoki.core.settings.tags import TAG_FORM, is_tag
+from yaoki.errors import StoreUnreachable, YaokiError
+from yaoki.faces.cli.context import open_app, repo_option
 from yaoki.faces.cli.hangup import outlive_terminal
-from yaoki.faces.cli.text.log_records import Tell, log_format_option, records
-from yaoki.faces.cli.text.render import say
-from yaoki.faces.cli.trust_question import clear, trust_option
+from yaoki.faces.cli.text.log_records import PrintLine, log_format_option, open_worker_log
+from yaoki.faces.cli.text.render import print_line
+from yaoki.faces.cli.trust_question import require_trust, trust_option
 
 if TYPE_CHECKING:
     from yaoki.adapters.processes.daemon import Daemon
     from yaoki.app import App
-    from yaoki.engine.loop.pool import Stop
-    from yaoki.faces.web.page_process import PageBeside
+    from yaoki.engine.loop.pool import StopRequest
+    from yaoki.faces.web.page_process import PageProcess
 
 SLOTS = click.IntRange(1, 1000)
-AGAIN = timedelta(seconds=2)
+RETRY_STORE_AFTER = timedelta(seconds=2)
 
 
-def tags_of(
+def parse_tags(
     _ctx: click.Context, _param: click.Parameter, given: tuple[str, ...]
 ) -> tuple[str, ...]:
     for tag in given:
         if not is_tag(tag):
-            raise click.BadParameter(f"{tag!r} is no tag; a tag has {FORM}")
+            raise click.BadParameter(f"{tag!r} is no tag; a tag has {TAG_FORM}")
     return given
 
 
@@ -41,7 +41,7 @@ tag_option = click.option(
     "tags",
     metavar="TAG",
     multiple=True,
-    callback=tags_of,
+    callback=parse_tags,
     help="What this worker has that tasks may need; may be repeated.",
 )
 
@@ -69,36 +69,36 @@ def worker(
 
     The first interrupt lets agents at work finish, the second stops them; both lose nothing.
     """
-    with opened(repo, create=True, store=store, patient=True) as app:
-        clear(app, trust=trust)
+    with open_app(repo, create=True, store=store, wait_for_store=True) as app:
+        require_trust(app, trust=trust)
         lock = app.daemon if background else None
-        if lock is not None and not lock.take():
-            say("a background worker serves this store already")
+        if lock is not None and not lock.acquire_lock():
+            print_line("a background worker serves this store already")
             return 0
-        with records(app, log_format) as tell:
+        with open_worker_log(app, log_format) as tell:
             return _serve(app, slots, tags, run_name, lock, store, tell)
 
 
-def _reach(app: App, tell: Tell) -> None:
+def _reach(app: App, tell: PrintLine) -> None:
     """A store that is away is waited for, and said so once; one that refuses us is an error."""
     waited = False
     while True:
         try:
             app.store.version()
-        except StoreUnreached as away:
+        except StoreUnreachable as away:
             if not waited:
                 tell(f"worker: waiting for the store; {away.sentence}")
             waited = True
-            app.clock.sleep(AGAIN)
+            app.clock.sleep(RETRY_STORE_AFTER)
         else:
             return
 
 
-def _page(app: App, store: str, tell: Tell) -> PageBeside:
+def _page(app: App, store: str, tell: PrintLine) -> PageProcess:
     """Served beside the work; what goes wrong with it is told and stops nothing."""
-    from yaoki.faces.web.page_process import PageBeside
+    from yaoki.faces.web.page_process import PageProcess
 
-    page = PageBeside(app, lambda words: tell(f"worker: {words}"), store=store)
+    page = PageProcess(app, lambda words: tell(f"worker: {words}"), store=store)
     page.start()
     return page
 
@@ -110,32 +110,32 @@ def _serve(
     run_name: str,
     lock: Daemon | None,
     store: str,
-    tell: Tell,
+    tell: PrintLine,
 ) -> int:
     slots = slots or app.settings.limits.parallel
     outlive_terminal()
     _reach(app, tell)
-    run = app.naming.run(run_name).id if run_name else ""
-    words = f" and the tags {', '.join(app.tags(tags))}" if app.tags(tags) else ""
+    run = app.lookup.find_run(run_name).id if run_name else ""
+    words = f" and the tags {', '.join(app.worker_tags(tags))}" if app.worker_tags(tags) else ""
     serving = f"worker: serving {run or 'every open run'} with {slots} slots{words}"
 
-    def asked(stop: Stop) -> None:
+    def asked(stop: StopRequest) -> None:
         if lock is not None and not stop.now:
             # Who asks for a background worker from here on gets the next one; on a full disk
             # nobody learns of it, and it stops all the same.
             with suppress(YaokiError):
-                lock.ready(slots=slots, tags=list(app.tags(tags)), stopping=True)
+                lock.mark_ready(slots=slots, tags=list(app.worker_tags(tags)), stopping=True)
         tell("worker: stopping now" if stop.now else "worker: agents at work finish first")
 
     page = _page(app, store, tell) if lock is not None and app.settings.ui.background else None
     try:
-        app.serve_all(
+        app.serve_open_runs(
             slots=slots,
             tags=tags,
             run=run,
             background=lock,
-            asked=asked,
-            begun=lambda: tell(serving),
+            on_stop_request=asked,
+            on_signals_ready=lambda: tell(serving),
         )
     finally:
         if page is not None:

@@ -21,28 +21,30 @@ _PARTS = re.compile(r", |; |: |\? ")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Condition:
     """One condition: how it is, and the command to type when it is bad."""
 
     name: str
     ok: bool
     words: str
-    next: str = ""
+    next_command: str = ""
 
 
-def bad(name: str, error: YaokiError, otherwise: str) -> Line:
+def failed_condition(name: str, error: YaokiError, fallback_command: str) -> Condition:
     """What an error says, with the command that its hint holds, or else another one."""
     words = "; ".join(getattr(error, "defects", ())) or error.sentence
-    command = command_in(error.hint) or otherwise
+    command = command_in(error.hint) or fallback_command
     more = "" if error.hint in {command, "yaoki doctor"} else error.hint
-    return Line(name, False, f"{words}; {more}" if more else words, command)
+    return Condition(name, False, f"{words}; {more}" if more else words, command)
 
 
-def told(name: str, look: Callable[[], Line], otherwise: str) -> Line:
+def examine_condition(
+    name: str, examine: Callable[[], Condition], fallback_command: str
+) -> Condition:
     try:
-        return look()
+        return examine()
     except YaokiError as error:
-        return bad(name, error, otherwise)
+        return failed_condition(name, error, fallback_command)
 
 
 def command_in(hint: str) -> str:
@@ -51,21 +53,21 @@ def command_in(hint: str) -> str:
     return next((part for part in parts if part != "yaoki doctor"), "")
 
 
-def edit(top: Path) -> str:
+def edit_command(top: Path) -> str:
     """Only a person knows what the settings are to say; what is no file only stands in the way."""
     file = top / SETTINGS
     if file.is_dir():
-        return f"mv {typed(file)} {typed(top / 'yaoki.toml.old')}"
-    return f"${{EDITOR:-vi}} {typed(file)}"
+        return f"mv {shell_quote(file)} {shell_quote(top / 'yaoki.toml.old')}"
+    return f"${{EDITOR:-vi}} {shell_quote(file)}"
 
 
-def unwritable(name: str, words: str, place: Path, elsewhere: str) -> Line:
+def unwritable_condition(name: str, words: str, place: Path, elsewhere: str) -> Condition:
     """A place that cannot be written: rights help, but not on a file system that is read-only."""
     if os.statvfs(place).f_flag & os.ST_RDONLY:
-        return Line(name, False, f"{words}: its file system is read-only", elsewhere)
-    return Line(name, False, words, f"chmod u+rwx {typed(place)}")
+        return Condition(name, False, f"{words}: its file system is read-only", elsewhere)
+    return Condition(name, False, words, f"chmod u+rwx {shell_quote(place)}")
 
 
-def typed(path: Path) -> str:
+def shell_quote(path: Path) -> str:
     """As a shell takes it."""
     return shlex.quote(str(path))

@@ -11,7 +11,7 @@ from yaoki.core.model import State
 from yaoki.views import RunView, TaskView
 
 LANDED_KEPT = 1000
-OVER = frozenset({State.DONE, State.CANCELLED, State.REPLACED, State.ESCALATED})
+OVER_STATES = frozenset({State.DONE, State.CANCELLED, State.REPLACED, State.ESCALATED})
 
 
 class Pace:
@@ -21,60 +21,60 @@ class Pace:
         self._begun: dict[str, datetime] = {}
         self._took: list[timedelta] = []
 
-    def claimed(self, task_id: str, at: datetime) -> None:
+    def record_claim(self, task_id: str, at: datetime) -> None:
         self._begun.setdefault(task_id, at)
 
-    def landed(self, task_id: str, at: datetime) -> None:
+    def record_landing(self, task_id: str, at: datetime) -> None:
         begun = self._begun.pop(task_id, None)
         if begun is not None and at >= begun:
             self._took = [*self._took[1 - LANDED_KEPT :], at - begun]
 
-    def working(self, ids: Container[str], now: datetime) -> timedelta:
+    def longest_active(self, ids: Container[str], now: datetime) -> timedelta:
         """How long the one of these that began first has been at it."""
         begun = [at for task_id, at in self._begun.items() if task_id in ids]
         return max((now - at for at in begun), default=timedelta(0))
 
     @property
-    def took(self) -> Sequence[timedelta]:
+    def durations(self) -> Sequence[timedelta]:
         return self._took
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class RemainingWork:
     """What is to come: which tasks, and in how many rounds."""
 
-    ids: frozenset[str]
+    task_ids: frozenset[str]
     rounds: int
 
 
-def ahead(view: RunView, slots: int) -> Ahead:
+def remaining_work(view: RunView, slots: int) -> RemainingWork:
     """As many rounds as the slots need, and at least the longest chain of needs.
 
     What waits for a person, or for somebody who does, is not counted: nobody knows when they
     answer.
     """
-    open_ = [task for task in view.tasks if task.row.state not in OVER and not task.blocked]
-    rounds = max(ceil(len(open_) / max(1, slots)), chain(open_))
-    return Ahead(frozenset(task.row.id for task in open_), rounds)
+    open_ = [task for task in view.tasks if task.row.state not in OVER_STATES and not task.blocked]
+    rounds = max(ceil(len(open_) / max(1, slots)), longest_chain(open_))
+    return RemainingWork(frozenset(task.row.id for task in open_), rounds)
 
 
-def left(coming: Ahead, pace: Pace, now: datetime) -> timedelta | None:
+def time_left(coming: RemainingWork, pace: Pace, now: datetime) -> timedelta | None:
     """Each round takes as long as the usual task did.
 
     Nothing is said while none has landed, nor once that time is used up and the work is not done.
     """
-    if not coming.ids:
+    if not coming.task_ids:
         return timedelta(0)
-    if not pace.took:
+    if not pace.durations:
         return None
-    usual = sorted(pace.took)[len(pace.took) // 2]
-    used = min(usual, pace.working(coming.ids, now))
+    usual = sorted(pace.durations)[len(pace.durations) // 2]
+    used = min(usual, pace.longest_active(coming.task_ids, now))
     return usual * coming.rounds - used or None
 
 
-def chain(tasks: Sequence[TaskView]) -> int:
+def longest_chain(tasks: Sequence[TaskView]) -> int:
     """The longest line of these tasks in which each needs the one before."""
-    unmet: Mapping[str, Sequence[str]] = {task.row.id: task.unmet for task in tasks}
+    unmet: Mapping[str, Sequence[str]] = {task.row.id: task.unmet_needs for task in tasks}
     depth: dict[str, int] = {}
     for first in unmet:
         way = [first]
@@ -89,7 +89,7 @@ def chain(tasks: Sequence[TaskView]) -> int:
     return max(depth.values(), default=0)
 
 
-def span(time: timedelta) -> str:
+def duration_words(time: timedelta) -> str:
     """`40 s`, `12 min`, `3 h 20 min`, `2 days`."""
     seconds = max(0, round(time.total_seconds()))
     if seconds < 100:

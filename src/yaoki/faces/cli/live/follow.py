@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from yaoki.core.run_status import Status, status
+from yaoki.core.run_status import RunStatus, derive_run_status
 from yaoki.faces.cli.live.screens import Screen
-from yaoki.ports import Clock, Entry
+from yaoki.ports import Clock, JournalEntry
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -23,10 +23,10 @@ KEYS_PER_POLL = 4
 PAGE = 1000
 # How long a run may rest before somebody sums it up; past this nobody is there to do it.
 SUMMED_WITHIN = timedelta(seconds=3)
-RESTS = "the run rests, and your answer is awaited: Enter sends it, Escape lets it go"
+ANSWER_AWAITED = "the run rests, and your answer is awaited: Enter sends it, Escape lets it go"
 
 
-class Following:
+class RunFollower:
     """One reader of one run's journal."""
 
     def __init__(self, app: App, run: Run, screen: Screen, after: int) -> None:
@@ -37,31 +37,31 @@ class Following:
         self._seen = -1
         self.note = ""
         # Whoever looks was asked to go: nothing that is open holds the end any more.
-        self.leaving = False
+        self.stop_requested = False
 
-    def until(self, over: Callable[[], bool], wait: Callable[[float], object]) -> None:
+    def follow_and_close(self, over: Callable[[], bool], wait: Callable[[float], object]) -> None:
         """The last look comes after it was over, so the last entries are shown."""
         try:
             self.follow(over, wait)
         finally:
             self.close()
 
-    def follow(self, over: Callable[[], bool], wait: Callable[[float], object]) -> None:
-        while not (self._ended(over()) or self._screen.left):
+    def follow(self, is_over: Callable[[], bool], wait: Callable[[float], object]) -> None:
+        while not (self._ended(is_over()) or self._screen.reader_left):
             self._look()
             self._rest(wait)
         self._look()
 
     def _ended(self, over: bool) -> bool:
         """Somebody who is typing an answer is not cut off."""
-        held = over and self._screen.holds and not self.leaving
-        if held or self.note == RESTS:
-            self.note = RESTS if held else ""
+        held = over and self._screen.has_open_answer and not self.stop_requested
+        if held or self.note == ANSWER_AWAITED:
+            self.note = ANSWER_AWAITED if held else ""
         return over and not held
 
     @property
-    def answered(self) -> int:
-        return self._screen.answered
+    def answers_sent(self) -> int:
+        return self._screen.answers_sent
 
     def close(self) -> None:
         """A terminal that is gone needs nothing back."""
@@ -74,7 +74,7 @@ class Following:
     def _rest(self, wait: Callable[[float], object]) -> None:
         for _ in range(KEYS_PER_POLL):
             wait(POLL_S / KEYS_PER_POLL)
-            if self._screen.pressed():
+            if self._screen.read_keys():
                 self._screen.draw(self.note)
 
     def _look(self) -> None:
@@ -84,15 +84,15 @@ class Following:
             self._seen = version
             while page := self._page():
                 self._after = page[-1].seq
-                self._screen.take(page)
+                self._screen.add_entries(page)
         self._screen.draw(self.note)
 
-    def _page(self) -> list[Entry]:
+    def _page(self) -> list[JournalEntry]:
         return self._app.store.journal(run_id=self._run.id, after=self._after, limit=PAGE)
 
 
 @contextmanager
-def beside(following: Following, clock: Clock) -> Iterator[None]:
+def follow_in_background(following: RunFollower, clock: Clock) -> Iterator[None]:
     """Follow in a thread while the caller carries the run; the screen stays open."""
     over = threading.Event()
     failed: list[BaseException] = []
@@ -123,7 +123,7 @@ def beside(following: Following, clock: Clock) -> Iterator[None]:
         raise failed[0]
 
 
-class Rest:
+class RunEndDetector:
     """Does the run rest for good?  Its last proof may be added a moment after it seems so."""
 
     def __init__(self, app: App, run_id: RunId) -> None:
@@ -132,11 +132,11 @@ class Rest:
 
     def __call__(self) -> bool:
         store, now = self._app.store, self._app.clock.now()
-        if not store.resting(self._run_id):
+        if not store.is_idle(self._run_id):
             self._since = None
             return False
-        stands = status(store.tally(self._run_id), resting=True)
-        if stands is Status.ESCALATED or store.run(self._run_id).summed_at is not None:
+        stands = derive_run_status(store.count_by_state(self._run_id), idle=True)
+        if stands is RunStatus.ESCALATED or store.run(self._run_id).finished_at is not None:
             return True
         self._since = self._since or now
         return now - self._since > SUMMED_WITHIN

@@ -15,7 +15,7 @@ from datetime import timedelta
 from yaoki.ports import Clock
 
 # What a terminal sends for keys without a letter.
-NAMED = {
+KEY_NAMES = {
     "\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down",
     "\x1b[5~": "page-up", "\x1b[6~": "page-down",
     "\x1b[H": "home", "\x1b[1~": "home", "\x1b[F": "end", "\x1b[4~": "end",
@@ -23,7 +23,7 @@ NAMED = {
 }  # fmt: skip
 BYTES_MAX = 4096
 # Whoever pressed a key so shortly ago may be pressing the next one while the screen goes.
-LATELY, SETTLED_WITHIN = timedelta(seconds=2), timedelta(seconds=3)
+RECENTLY_PRESSED, SETTLED_WITHIN = timedelta(seconds=2), timedelta(seconds=3)
 QUIET_S = 0.5
 
 
@@ -34,7 +34,7 @@ class Keys:
         self._descriptor, self._clock = descriptor, clock
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._before = termios.tcgetattr(descriptor)
-        self._pressed = clock.now() - LATELY
+        self._pressed = clock.now() - RECENTLY_PRESSED
         tty.setcbreak(descriptor, termios.TCSADRAIN)
 
     def read(self) -> list[str]:
@@ -46,7 +46,7 @@ class Keys:
         except OSError:  # the terminal is gone; whoever draws on it finds out
             return []
         self._pressed = self._clock.now()
-        return list(keys_in(self._decoder.decode(raw)))
+        return list(split_keys(self._decoder.decode(raw)))
 
     def _comes(self, seconds: float) -> bool:
         return bool(select.select([self._descriptor], [], [], seconds)[0])
@@ -61,13 +61,13 @@ class Keys:
         until = self._clock.now() + SETTLED_WITHIN
         # A terminal that was closed meanwhile cannot be given back.
         with suppress(termios.error):
-            if self.idle < LATELY:
+            if self.idle < RECENTLY_PRESSED:
                 while self._clock.now() < until and self._comes(QUIET_S):
                     termios.tcflush(self._descriptor, termios.TCIFLUSH)
             termios.tcsetattr(self._descriptor, termios.TCSAFLUSH, self._before)
 
 
-def keys_here(clock: Clock) -> Keys | None:
+def terminal_keys(clock: Clock) -> Keys | None:
     """Those of standard input, where it is a terminal."""
     try:
         return Keys(sys.stdin.fileno(), clock) if sys.stdin.isatty() else None
@@ -75,15 +75,15 @@ def keys_here(clock: Clock) -> Keys | None:
         return None
 
 
-def keys_in(text: str) -> Iterator[str]:
+def split_keys(text: str) -> Iterator[str]:
     """One by one; an unknown sequence is left out as a whole."""
     at = 0
     while at < len(text):
         end = _end(text, at)
         piece = text[at:end]
         at = end
-        if piece in NAMED:
-            yield NAMED[piece]
+        if piece in KEY_NAMES:
+            yield KEY_NAMES[piece]
         elif piece.isprintable():
             yield piece
 

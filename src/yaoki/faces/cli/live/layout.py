@@ -9,25 +9,25 @@ from datetime import datetime
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from yaoki.core.counting import count
+from yaoki.core.counting import format_count
 from yaoki.core.model import Spend, Stage, State
-from yaoki.core.run_status import Status
-from yaoki.faces.cli.live.estimate import ahead, left, span
-from yaoki.faces.cli.live.task_table import Board
+from yaoki.core.run_status import RunStatus
+from yaoki.faces.cli.live.estimate import duration_words, remaining_work, time_left
+from yaoki.faces.cli.live.task_table import TaskTable
 from yaoki.faces.cli.text.glyphs import Glyphs
-from yaoki.faces.cli.text.render import COLOURS, line, names_of
-from yaoki.views import RunView, TaskView, waiting_for
+from yaoki.faces.cli.text.render import COLOURS, clean_line, task_names
+from yaoki.views import RunView, TaskView, describe_wait
 
 GROUPS = ("needs you", "at work", "waits", "at rest")
 NARROW, WIDE = 70, 100
 # With fewer lines than this, tasks come before what can be known without.
-LOW = 10
+LOW_HEIGHT = 10
 NAME_CELLS = 28
 BAR_CELLS = 40
 KEYS = "j/k move  w why  l log  d diff  a answer  ? keys"
 FEW_KEYS = "j k  w l d a  ?: keys"
 # The last of them: who carries the run cannot leave it.
-END = {True: ("  q leave", "  q: leave"), False: ("  Ctrl-C stop", "  ^C: stop")}
+END_KEYS = {True: ("  q leave", "  q: leave"), False: ("  Ctrl-C stop", "  ^C: stop")}
 _GROUP = {State.ESCALATED: 0, State.ACTIVE: 1, State.WAITING: 2}
 
 
@@ -35,7 +35,7 @@ def group_of(task: TaskView) -> int:
     return _GROUP.get(task.row.state, 3)
 
 
-def listed(view: RunView) -> list[TaskView]:
+def order_for_screen(view: RunView) -> list[TaskView]:
     """All tasks in the order of the screen: who asks, who works, who waits for a date, the rest."""
 
     def place(task: TaskView) -> tuple[int, bool, bool, int]:
@@ -45,11 +45,11 @@ def listed(view: RunView) -> list[TaskView]:
     return sorted(view.tasks, key=place)
 
 
-def cost(spent: Spend) -> str:
+def cost_words(spent: Spend) -> str:
     """What was reported; runs that reported nothing are unknown, never zero."""
     if spent.unknown >= spent.attempts:
         return "cost unknown" if spent.attempts else "no cost yet"
-    more = f" and {count(spent.unknown, 'run')} of unknown cost" if spent.unknown else ""
+    more = f" and {format_count(spent.unknown, 'run')} of unknown cost" if spent.unknown else ""
     return f"${spent.money:.2f}, {spent.tokens:,} tokens{more}"
 
 
@@ -61,58 +61,58 @@ def _counted(view: RunView) -> str:
     return ", ".join(f"{n} {state.lower()}" for state, n in counts.items() if n)
 
 
-class Listing:
+class TaskListing:
     """What a frame needs of a view; worked out once, for many frames show the same one."""
 
     def __init__(self, view: RunView) -> None:
         self.view = view
-        self.tasks = listed(view)
-        self.names = names_of(view)
-        self.ahead = ahead(view, view.run.parallel)
-        self.counted = _counted(view)
-        self.landed, self.planned = len(view.landed), len(view.planned)
+        self.tasks = order_for_screen(view)
+        self.names = task_names(view)
+        self.remaining = remaining_work(view, view.run.parallel)
+        self.count_words = _counted(view)
+        self.landed_count, self.planned_count = len(view.landed_tasks), len(view.counted_tasks)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """One frame."""
 
-    listing: Listing
-    board: Board
+    listing: TaskListing
+    table: TaskTable
     glyphs: Glyphs
     now: datetime
-    checking: Callable[[TaskView], str]
+    running_check_of: Callable[[TaskView], str]
 
     @property
     def view(self) -> RunView:
         return self.listing.view
 
     def lines(
-        self, width: int, height: int, chosen: str, told: str, *, keys: bool, leave: bool
+        self, width: int, height: int, selected: str, note: str, *, keys: bool, may_leave: bool
     ) -> list[Text]:
         head = [self._title(), self._bar(width)]
-        foot = [Text(self.listing.counted, style="dim")]
-        if self.view.status is Status.PAUSED:
-            words = f"paused: {line(self.view.run.paused)}; {self.view.next}"
+        foot = [Text(self.listing.count_words, style="dim")]
+        if self.view.status is RunStatus.PAUSED:
+            words = f"paused: {clean_line(self.view.run.pause_reason)}; {self.view.next_command}"
             head.append(Text(words, style="red"))
-        if height >= LOW:
+        if height >= LOW_HEIGHT:
             head.insert(2, Text(self._left(), style="dim"))
-        foot += [Text(told, style="yellow")] if told else []
-        if keys and height >= LOW:
-            whole, few = KEYS + END[leave][0], FEW_KEYS + END[leave][1]
+        foot += [Text(note, style="yellow")] if note else []
+        if keys and height >= LOW_HEIGHT:
+            whole, few = KEYS + END_KEYS[may_leave][0], FEW_KEYS + END_KEYS[may_leave][1]
             foot.append(Text(whole if width >= len(whole) else few, style="dim"))
         room = max(1, height - len(head) - len(foot))
-        return [*head, *self._tasks(width, room, chosen), *foot]
+        return [*head, *self._tasks(width, room, selected), *foot]
 
     # -------------------------------------------------------------- head and foot
 
     def _title(self) -> Text:
         head = Text(f"run {self.view.run.id} ", style="bold")
         head.append(f"{self.view.status.value}  ", style="default")
-        return head.append(line(self.view.run.goal, 200), style="default")
+        return head.append(clean_line(self.view.run.goal, 200), style="default")
 
     def _bar(self, width: int) -> Text:
-        done, total = self.listing.landed, self.listing.planned
+        done, total = self.listing.landed_count, self.listing.planned_count
         cells = max(8, min(BAR_CELLS, width // 2 - 4))
         filled = cells * done // total if total else 0
         full, empty = self.glyphs.bar
@@ -124,17 +124,17 @@ class Layout:
 
     def _left(self) -> str:
         """An estimate says what it was made from; without anything to go by it is unknown."""
-        pace = self.board.pace
-        if self.view.status is not Status.ACTIVE:
-            return cost(self.view.spent)
-        time = left(self.listing.ahead, pace, self.now)
+        pace = self.table.pace
+        if self.view.status is not RunStatus.ACTIVE:
+            return cost_words(self.view.spent)
+        time = time_left(self.listing.remaining, pace, self.now)
         if time is None:
             words = "time left unknown"
         else:
-            landed = len(pace.took)
-            words = f"about {span(time)} left, judged by {landed} landed"
-            words += ", without what waits for you" if self.view.asking else ""
-        return self.glyphs.dot.join((words, cost(self.view.spent)))
+            landed = len(pace.durations)
+            words = f"about {duration_words(time)} left, judged by {landed} landed"
+            words += ", without what waits for you" if self.view.tasks_asking else ""
+        return self.glyphs.dot.join((words, cost_words(self.view.spent)))
 
     # -------------------------------------------------------------- tasks
 
@@ -152,7 +152,7 @@ class Layout:
     def _grouped(
         self, tasks: Sequence[TaskView], width: int, chosen: str
     ) -> Iterator[tuple[Text, str]]:
-        cells = max((cell_len(line(task.row.name, 60)) for task in tasks), default=0)
+        cells = max((cell_len(clean_line(task.row.name, 60)) for task in tasks), default=0)
         cells = min(cells, NAME_CELLS, max(8, width // 4))
         before = -1
         for task in tasks:
@@ -165,7 +165,7 @@ class Layout:
     def _task(self, task: TaskView, width: int, cells: int, chosen: str) -> Text:
         row, style = task.row, COLOURS.get(task.row.state, "")
         mark = self.glyphs.mark if row.id == chosen else " "
-        name = self._cut(line(row.name, 60), cells)
+        name = self._cut(clean_line(row.name, 60), cells)
         stands = row.stage if row.state is State.ACTIVE else row.state.value
         if task.blocked:
             stands = "BLOCKED"
@@ -176,7 +176,7 @@ class Layout:
             detail = " ".join(filter(None, parts))
         else:
             # Who reads over a shoulder, or cannot press keys here, answers elsewhere.
-            way = f"{task.next}  " if row.state is State.ESCALATED and width >= WIDE else ""
+            way = f"{task.next_command}  " if row.state is State.ESCALATED and width >= WIDE else ""
             detail = f"{stands:9} {tries:6}  {way}{words}"
         return Text(f"{mark}{row.n:>3} {name} {detail}".rstrip(), style=style)
 
@@ -190,31 +190,31 @@ class Layout:
         row = task.row
         match row.state:
             case State.ESCALATED:
-                return line(f"{task.reason}: {row.question}")
-            case State.ACTIVE if row.cancel_wanted:
+                return clean_line(f"{task.reason}: {row.question}")
+            case State.ACTIVE if row.cancel_requested:
                 return "being cancelled"
             case State.ACTIVE if row.stage == Stage.VERIFY:
-                return f"check {line(self.checking(task), 60)}{self._for(row.id)}"
+                return f"check {clean_line(self.running_check_of(task), 60)}{self._for(row.id)}"
             case State.ACTIVE if row.stage == Stage.WORK:
-                return f"agent {line(row.agent, 60)}{self._for(row.id)}"
+                return f"agent {clean_line(row.agent, 60)}{self._for(row.id)}"
             case State.ACTIVE:
                 return self._for(row.id).lstrip(", ")
             case State.CANCELLED | State.REPLACED:
                 return ""
             case State.WAITING:
-                return line(self._waits(task))
+                return clean_line(self._waits(task))
             case State.DONE:
-                return f"landed {row.landed[:10]}"
+                return f"landed {row.landed_commit[:10]}"
 
     def _waits(self, task: TaskView) -> str:
         """What for, with a countdown; and because of what, if it was at work before."""
-        words, row = waiting_for(task, self.now, self.listing.names), task.row
+        words, row = describe_wait(task, self.now, self.listing.names), task.row
         if row.due_at is not None and row.due_at > self.now:
-            words = f"next try in {span(row.due_at - self.now)}"
-            cause = self.board.cause(row.id)
+            words = f"next try in {duration_words(row.due_at - self.now)}"
+            cause = self.table.return_cause(row.id)
             return f"{words}, after {cause}" if cause else words
         return words
 
     def _for(self, task_id: str) -> str:
-        since = self.board.since(task_id)
-        return f", {span(self.now - since)}" if since is not None else ""
+        since = self.table.last_seen_at(task_id)
+        return f", {duration_words(self.now - since)}" if since is not None else ""

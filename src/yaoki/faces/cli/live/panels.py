@@ -10,10 +10,10 @@ from rich.cells import cell_len, chop_cells
 
 from yaoki.core.model import Choice, TaskId
 from yaoki.errors import YaokiError
-from yaoki.faces.cli.text.render import clean, line
+from yaoki.faces.cli.text.render import clean_line, clean_text
 from yaoki.views import TaskView
-from yaoki.views.agent_output import spoken
-from yaoki.views.choices import hears, meaning
+from yaoki.views.agent_output import format_agent_output
+from yaoki.views.choices import agent_reads_words, choice_meaning
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -31,7 +31,7 @@ HELP = (
     "?              this list",
     "q, Escape      back",
 )
-LEAVING = {
+LEAVE_HELP = {
     True: ("q, Escape      from the table: leave it, and the run goes on",),
     False: ("Ctrl-C         stop the run, which this terminal carries; twice: now",),
 }
@@ -45,8 +45,8 @@ class Panel(Protocol):
     """
 
     title: str
-    over: bool
-    holds: bool
+    is_closed: bool
+    has_open_answer: bool
 
     @property
     def keys(self) -> str: ...
@@ -55,21 +55,21 @@ class Panel(Protocol):
     def unsent(self) -> str: ...
 
     # What the table tells when it is back.
-    said: str
+    outcome: str
 
     def lines(self, width: int, room: int) -> Sequence[str]: ...
 
     def press(self, key: str) -> None: ...
 
 
-class Reading:
+class TextPanel:
     """Text that is scrolled.  With `live` it is loaded again and again, and its end is shown."""
 
     keys = "j/k scroll  g/G ends  q back"
-    holds, unsent = False, ""
+    has_open_answer, unsent = False, ""
 
     def __init__(self, title: str, load: Callable[[], Iterable[str]], *, live: bool = False):
-        self.title, self.over, self.said = title, False, ""
+        self.title, self.is_closed, self.outcome = title, False, ""
         self._load, self._live = load, live
         self._text = _loaded(load)
         self._top, self._room = 0, 1
@@ -78,7 +78,7 @@ class Reading:
     def lines(self, width: int, room: int) -> Sequence[str]:
         if self._live:
             self._text = _loaded(self._load)
-        shown = [piece for text in self._text for piece in chopped(text, width)]
+        shown = [piece for text in self._text for piece in wrap_cells(text, width)]
         last = max(0, len(shown) - room)
         self._room = room
         self._top = last if self._following else max(0, min(self._top, last))
@@ -88,7 +88,7 @@ class Reading:
     def press(self, key: str) -> None:
         match key:
             case "q" | "escape":
-                self.over = True
+                self.is_closed = True
             case "g" | "home":
                 self._top, self._following = 0, False
             case "G" | "end":
@@ -101,14 +101,14 @@ class Reading:
                 self._following = self._following and moved >= 0
 
 
-class Answering:
+class AnswerPanel:
     """A choice, then words for the agent; nothing is sent before Enter."""
 
-    holds = True
+    has_open_answer = True
 
     def __init__(self, app: App, task: TaskView) -> None:
-        self.title = f"answer {line(task.row.name, 60)}"
-        self.over, self.said = False, ""
+        self.title = f"answer {clean_line(task.row.name, 60)}"
+        self.is_closed, self.outcome = False, ""
         self._app, self._task = app, task
         self._choice: Choice | None = None
         self._words = ""
@@ -123,24 +123,26 @@ class Answering:
     def unsent(self) -> str:
         if self._choice is None or not self._words:
             return ""
-        words = shlex.join([*(["--"] if self._words.startswith("-") else []), clean(self._words)])
+        words = shlex.join(
+            [*(["--"] if self._words.startswith("-") else []), clean_text(self._words)]
+        )
         return f"yaoki answer {self._task.row.id} {self._choice.value} {words}"
 
     def lines(self, width: int, room: int) -> Sequence[str]:
-        asked = [f"{self._task.reason}: {line(self._task.row.question, 2000)}", ""]
+        asked = [f"{self._task.reason}: {clean_line(self._task.row.question, 2000)}", ""]
         if self._choice is None:
             asked += [self._way(choice) for choice in self._task.choices]
         else:
-            heard = self._choice is Choice.RETRY and hears(self._task.row)
+            heard = self._choice is Choice.RETRY and agent_reads_words(self._task.row)
             hint = "words for the agent, or none" if heard else "a note, or none"
             asked += [f"{self._choice.value}: {hint}; Enter sends, Escape goes back"]
             asked += ["", f"> {self._words}_"]
         asked += ["", self._refused] if self._refused else []
-        shown = [piece for text in asked for piece in chopped(text, width)]
+        shown = [piece for text in asked for piece in wrap_cells(text, width)]
         return shown[-room:]
 
     def _way(self, choice: str) -> str:
-        return f"  {choice[0]}  {choice:6}  {meaning(Choice(choice), self._task.row)}"
+        return f"  {choice[0]}  {choice:6}  {choice_meaning(Choice(choice), self._task.row)}"
 
     def press(self, key: str) -> None:
         if self._choice is None:
@@ -159,7 +161,7 @@ class Answering:
         if chosen:
             self._choice, self._refused = Choice(chosen[0]), ""
         elif key in {"q", "escape"}:
-            self.over = True
+            self.is_closed = True
 
     def _send(self, choice: Choice) -> None:
         """A waived check is the one that failed."""
@@ -169,15 +171,17 @@ class Answering:
         try:
             failure = self._app.store.task(task_id).failure
             check = failure.check if failure and choice is Choice.WAIVE else ""
-            task = commands.answer(self._app, task_id, choice, self._words, check, how="terminal")
+            task = commands.answer_task(
+                self._app, task_id, choice, self._words, check, how="terminal"
+            )
         except YaokiError as error:
-            self._choice, self._refused = None, line(f"{error.sentence}; {error.hint}")
+            self._choice, self._refused = None, clean_line(f"{error.sentence}; {error.hint}")
             return
-        self.over = True
-        self.said = f"{line(task.spec.name, 60)} is answered: {choice.value}"
+        self.is_closed = True
+        self.outcome = f"{clean_line(task.spec.name, 60)} is answered: {choice.value}"
 
 
-def chopped(text: str, width: int) -> list[str]:
+def wrap_cells(text: str, width: int) -> list[str]:
     """In lines that fit, cut between words where there is a gap, each as far in as the first."""
     if cell_len(text) <= width:
         return [text]
@@ -198,51 +202,54 @@ def _loaded(load: Callable[[], Iterable[str]]) -> list[str]:
     try:
         return [text.expandtabs(4) for text in load()][-LINES_MAX:]
     except YaokiError as error:
-        return [line(error.sentence), *([line(error.hint)] if error.hint else [])]
+        return [clean_line(error.sentence), *([clean_line(error.hint)] if error.hint else [])]
 
 
 # ------------------------------------------------------------------ what is read
 
 
 def help_panel(*, leave: bool) -> Panel:
-    return Reading("keys", lambda: (*HELP, *LEAVING[leave]))
+    return TextPanel("keys", lambda: (*HELP, *LEAVE_HELP[leave]))
 
 
 def why_panel(app: App, task: TaskView) -> Panel:
     from yaoki.faces.cli.commands import why
 
     task_id = TaskId(task.row.id)
-    return Reading(f"why {line(task.row.name, 60)}", lambda: why.lines(why.explained(app, task_id)))
+    return TextPanel(
+        f"why {clean_line(task.row.name, 60)}",
+        lambda: why.explanation_lines(why.load_explanation(app, task_id)),
+    )
 
 
 def log_panel(app: App, task: TaskView) -> Panel:
     """The newest attempt's own words, as they come."""
-    from yaoki.app.run_view import log_file, log_tail
+    from yaoki.app.run_view import find_log_file, read_log_tail
 
     def load() -> list[str]:
         held = app.store.task(task.row.id)
-        file = log_file(app, held, held.attempt, "out")
-        text, size = log_tail(file, 0, BYTES_MAX)
+        file = find_log_file(app, held, held.attempt, "out")
+        text, size = read_log_tail(file, 0, BYTES_MAX)
         cut = [f"[the last {BYTES_MAX} of {size} bytes: {file}]"] if size > BYTES_MAX else []
-        return [*cut, *clean(spoken(text)).splitlines()]
+        return [*cut, *clean_text(format_agent_output(text)).splitlines()]
 
-    return Reading(f"log of {line(task.row.name, 60)}", load, live=True)
+    return TextPanel(f"log of {clean_line(task.row.name, 60)}", load, live=True)
 
 
 def diff_panel(app: App, task: TaskView) -> Panel:
-    from yaoki.app.run_view import diff_ends
+    from yaoki.app.run_view import find_diff_ends
 
     def load() -> list[str]:
-        ends = diff_ends(app.store.task(task.row.id))
+        ends = find_diff_ends(app.store.task(task.row.id))
         text = app.workspace.diff(ends.old, ends.new, stat=False)
-        return clean(text).splitlines() or [f"{task.row.id} changed nothing"]
+        return clean_text(text).splitlines() or [f"{task.row.id} changed nothing"]
 
-    return Reading(f"diff of {line(task.row.name, 60)}", load)
+    return TextPanel(f"diff of {clean_line(task.row.name, 60)}", load)
 
 
 def answer_panel(app: App, task: TaskView) -> Panel:
     if task.choices:
-        return Answering(app, task)
-    words = f"{line(task.row.name, 60)} asks nothing: it is {task.row.state.value}"
-    way = [f"the way out: {task.next}"] if task.next else []
-    return Reading("answer", lambda: [words, *way])
+        return AnswerPanel(app, task)
+    words = f"{clean_line(task.row.name, 60)} asks nothing: it is {task.row.state.value}"
+    way = [f"the way out: {task.next_command}"] if task.next_command else []
+    return TextPanel("answer", lambda: [words, *way])

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from yaoki.faces.cli.text.closed_pipe import ReaderGone
-from yaoki.faces.cli.text.render import paint, prose, story_line
-from yaoki.ports import Entry
+from yaoki.faces.cli.text.render import paint, print_wrapped, story_line
+from yaoki.ports import JournalEntry
 
 if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import Run
 
 NAMES_KEPT = 10_000
-TONES = {
+EVENT_COLOURS = {
     "TASK_LANDED": "green",
     "ESCALATE_DECISION": "red",
     "RETRY_DECISION": "yellow",
@@ -31,44 +31,44 @@ class Screen(Protocol):
     something that the end of the run must not cut off.  `answered` counts their answers.
     """
 
-    left: bool
-    answered: int
+    reader_left: bool
+    answers_sent: int
 
     @property
-    def holds(self) -> bool: ...
+    def has_open_answer(self) -> bool: ...
 
-    def take(self, entries: Sequence[Entry]) -> None: ...
+    def add_entries(self, entries: Sequence[JournalEntry]) -> None: ...
 
     def draw(self, note: str) -> None:
         """`note` is what the reader must know now, e.g. that a stop was asked for."""
 
-    def pressed(self) -> bool:
+    def read_keys(self) -> bool:
         """Was a key pressed, so that it must be drawn again?"""
 
     def close(self) -> None: ...
 
 
-class Silent:
+class SilentScreen:
     """Shows nothing."""
 
-    left = holds = False
-    answered = 0
+    reader_left = has_open_answer = False
+    answers_sent = 0
 
-    def take(self, entries: Sequence[Entry]) -> None: ...
+    def add_entries(self, entries: Sequence[JournalEntry]) -> None: ...
 
     def draw(self, note: str) -> None: ...
 
-    def pressed(self) -> bool:
+    def read_keys(self) -> bool:
         return False
 
     def close(self) -> None: ...
 
 
-class Lines:
+class LineScreen:
     """One line per entry of interest, at once, so that a pipe reads along."""
 
-    left = holds = False
-    answered = 0
+    reader_left = has_open_answer = False
+    answers_sent = 0
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -76,11 +76,11 @@ class Lines:
         self._noted = ""
         self._closed = False
 
-    def take(self, entries: Sequence[Entry]) -> None:
+    def add_entries(self, entries: Sequence[JournalEntry]) -> None:
         for entry in entries:
             text = story_line(entry, self._name(entry.task_id) if entry.task_id else "run")
             if text:
-                self._put(paint(text, TONES.get(entry.event)))
+                self._put(paint(text, EVENT_COLOURS.get(entry.event)))
 
     def _name(self, task_id: str) -> str:
         if task_id not in self._names:
@@ -94,7 +94,7 @@ class Lines:
         if self._closed:
             return
         try:
-            prose(text)
+            print_wrapped(text)
         except ReaderGone:
             self._closed = True
 
@@ -103,26 +103,26 @@ class Lines:
             self._noted = note
             self._put(note)
 
-    def pressed(self) -> bool:
+    def read_keys(self) -> bool:
         return False
 
     def close(self) -> None: ...
 
 
-def screen_for(app: App, run: Run, *, quiet: bool, leave: bool = False) -> Screen:
+def choose_screen(app: App, run: Run, *, quiet: bool, may_leave: bool = False) -> Screen:
     """A live table on a terminal that can move its cursor; plain lines everywhere else.
 
     `leave`: whoever looks may go away while the run goes on.
     """
     if quiet:
-        return Silent()
-    if not moves():
-        return Lines(app)
+        return SilentScreen()
+    if not can_move_cursor():
+        return LineScreen(app)
     from yaoki.faces.cli.live.tui import LiveTable
 
-    return LiveTable(app, run, leave=leave)
+    return LiveTable(app, run, may_leave=may_leave)
 
 
-def moves() -> bool:
+def can_move_cursor() -> bool:
     """Can the cursor of this output be moved?"""
     return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"

@@ -7,21 +7,21 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.store.tables import journal_pages, run_changes
-from yaoki.app.run_view import at_work, questions
+from yaoki.app.run_view import has_live_holder, load_questions
 from yaoki.core.model import TaskId
 from yaoki.faces.cli.live.estimate import Pace
-from yaoki.ports import Entry
-from yaoki.views import RunView, lacking, run_view
+from yaoki.ports import JournalEntry
+from yaoki.views import RunView, build_run_view, why_not_taken
 
 if TYPE_CHECKING:
     from yaoki.app import App
     from yaoki.core.model import Run
 
 # A view of a big run is made anew only after so many times what making it took.
-REST = 10
+REBUILD_PAUSE_FACTOR = 10
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 # What is recalled when the screen opens in the middle of a run.
-RECALLED = (
+RECALLED_EVENTS = (
     "TASK_CLAIMED",
     "ATTEMPT_STARTED",
     "AGENT_FINISHED",
@@ -36,7 +36,7 @@ RECALLED = (
 RECALLED_MAX = 5_000
 
 
-class Board:
+class TaskTable:
     """Reads all rows once; afterwards the tasks that the journal names and what needs them."""
 
     def __init__(self, app: App, run: Run) -> None:
@@ -52,7 +52,7 @@ class Board:
         self._recall()
         self.view = self._look()
 
-    def take(self, entries: Iterable[Entry]) -> None:
+    def add_entries(self, entries: Iterable[JournalEntry]) -> None:
         """Read again what the lines name, and whatever needs those tasks: it may start now."""
         entries = [entry for entry in entries if entry.task_id]
         for entry in entries:
@@ -60,13 +60,13 @@ class Board:
         if not entries:
             return
         named = {TaskId(entry.task_id) for entry in entries}
-        if any(entry.event in run_changes.SHAPING for entry in entries) or not named <= set(
+        if any(entry.event in run_changes.GRAPH_EVENTS for entry in entries) or not named <= set(
             self._rows
         ):
             self._read_all()
         else:
             below = {one for task_id in named for one in self._waiting.get(task_id, ())}
-            again = run_changes.rows_again(self._app.store.database, self._run.id, named | below)
+            again = run_changes.reload_rows(self._app.store.database, self._run.id, named | below)
             self._rows |= {row.id: row for row in again}
         self._stale = True
 
@@ -81,13 +81,13 @@ class Board:
 
     def _recall(self) -> None:
         database = self._app.store.database
-        found = journal_pages.newest(
-            database, run_id=self._run.id, events=RECALLED, limit=RECALLED_MAX
+        found = journal_pages.read_newest(
+            database, run_id=self._run.id, events=RECALLED_EVENTS, limit=RECALLED_MAX
         )
         for entry in reversed(found):
             self._note(entry)
 
-    def _note(self, entry: Entry) -> None:
+    def _note(self, entry: JournalEntry) -> None:
         """What rows do not tell: since when, why it waits, how long tasks take."""
         if entry.seq <= self._noted:
             return
@@ -95,9 +95,9 @@ class Board:
         self._since[entry.task_id] = entry.at
         match entry.event:
             case "TASK_CLAIMED":
-                self.pace.claimed(entry.task_id, entry.at)
+                self.pace.record_claim(entry.task_id, entry.at)
             case "TASK_LANDED":
-                self.pace.landed(entry.task_id, entry.at)
+                self.pace.record_landing(entry.task_id, entry.at)
             case "RETRY_DECISION":
                 failure = entry.data["failure"]
                 words = (failure["kind"], failure.get("pattern", ""))
@@ -107,33 +107,33 @@ class Board:
             case _:
                 self._causes.pop(entry.task_id, None)
 
-    def since(self, task_id: str) -> datetime | None:
+    def last_seen_at(self, task_id: str) -> datetime | None:
         """When something was last heard of it; unknown for what was long ago."""
         return self._since.get(task_id)
 
-    def cause(self, task_id: str) -> str:
+    def return_cause(self, task_id: str) -> str:
         """Why it was sent back or given back, as far as it was."""
         return self._causes.get(task_id, "")
 
-    def current(self, now: datetime) -> RunView:
+    def current_view(self, now: datetime) -> RunView:
         if self._stale and now >= self._not_before:
             self.view = self._look()
             self._stale = False
-            self._not_before = now + REST * (self._app.clock.now() - now)
+            self._not_before = now + REBUILD_PAUSE_FACTOR * (self._app.clock.now() - now)
         return self.view
 
     def _look(self) -> RunView:
         rows = sorted(self._rows.values(), key=lambda row: row.n)
-        store, live = self._app.store, self._app.workers()
-        return run_view(
+        store, live = self._app.store, self._app.list_live_workers()
+        return build_run_view(
             store.run(self._run.id),
             rows,
             self._needs,
-            resting=store.resting(self._run.id),
-            questions=questions(self._app, rows),
+            resting=store.is_idle(self._run.id),
+            questions=load_questions(self._app, rows),
             # Kept rows do not follow the heartbeats, so their leases tell nothing.
-            worker=at_work(rows, BEGINNING),
+            is_carried=has_live_holder(rows, BEGINNING),
             limits={account.name: account.until for account in store.accounts()},
-            lacks=lambda row: lacking(row, live),
-            spent=store.spent(self._run.id),
+            not_taken_because=lambda row: why_not_taken(row, live),
+            spent=store.total_spend(self._run.id),
         )

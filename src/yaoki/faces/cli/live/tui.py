@@ -14,12 +14,12 @@ from rich.live import Live
 from rich.text import Text
 
 from yaoki.faces.cli.live import panels
-from yaoki.faces.cli.live.held_output import Kept
-from yaoki.faces.cli.live.keys import Keys, keys_here
-from yaoki.faces.cli.live.layout import Layout, Listing
-from yaoki.faces.cli.live.task_table import Board
-from yaoki.faces.cli.text.glyphs import Glyphs, glyphs_here
-from yaoki.ports import Entry
+from yaoki.faces.cli.live.deferred_output import DeferredOutput
+from yaoki.faces.cli.live.keys import Keys, terminal_keys
+from yaoki.faces.cli.live.layout import Layout, TaskListing
+from yaoki.faces.cli.live.task_table import TaskTable
+from yaoki.faces.cli.text.glyphs import Glyphs, glyphs_for_locale
+from yaoki.ports import JournalEntry
 from yaoki.views import RunView, TaskView
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from yaoki.core.model import Run
 
 # How long an open answer holds the end of a run after the last key.
-HELD = timedelta(minutes=10)
+ANSWER_IDLE_MAX = timedelta(minutes=10)
 TERMINATED = 128 + signal.SIGTERM
 STEPS = {"j": 1, "down": 1, "k": -1, "up": -1, "page-down": 10, "page-up": -10}
-OPENS: Mapping[str, Callable[[App, TaskView], panels.Panel]] = {
+PANEL_KEYS: Mapping[str, Callable[[App, TaskView], panels.Panel]] = {
     "w": panels.why_panel,
     "enter": panels.why_panel,
     "l": panels.log_panel,
@@ -45,21 +45,21 @@ class LiveTable:
     `leave`: the reader may go away before the run rests.
     """
 
-    def __init__(self, app: App, run: Run, *, leave: bool = False) -> None:
-        self._app, self._leave = app, leave
-        self._board = Board(app, run)
+    def __init__(self, app: App, run: Run, *, may_leave: bool = False) -> None:
+        self._app, self._leave = app, may_leave
+        self._board = TaskTable(app, run)
         self._console = Console(highlight=False)
-        self._glyphs: Glyphs = glyphs_here()
+        self._glyphs: Glyphs = glyphs_for_locale()
         self._panel: panels.Panel | None = None
-        self._listing: Listing | None = None
+        self._listing: TaskListing | None = None
         self._chosen = ""
         self._closed = False
         self._said = ""
-        self.left = False
-        self.answered = 0
+        self.reader_left = False
+        self.answers_sent = 0
         # Until the screen is given back, what is written beside it would be lost in it.
-        self._kept = Kept(sys.stderr)
-        self._keys: Keys | None = keys_here(app.clock)
+        self._kept = DeferredOutput(sys.stderr)
+        self._keys: Keys | None = terminal_keys(app.clock)
         self._live = Live(
             console=self._console,
             auto_refresh=False,
@@ -67,13 +67,13 @@ class LiveTable:
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        if leave:
+        if may_leave:
             signal.signal(signal.SIGTERM, _ended)
         sys.stderr = self._kept
         self._live.start()
 
-    def take(self, entries: Sequence[Entry]) -> None:
-        self._board.take(entries)
+    def add_entries(self, entries: Sequence[JournalEntry]) -> None:
+        self._board.add_entries(entries)
 
     def draw(self, note: str) -> None:
         now = self._app.clock.now()
@@ -83,10 +83,10 @@ class LiveTable:
         self._live.update(Group(*fitted), refresh=True)
 
     @property
-    def holds(self) -> bool:
+    def has_open_answer(self) -> bool:
         """An answer is open, and somebody is there to send it."""
-        here = self._keys is not None and self._keys.idle < HELD
-        return here and self._panel is not None and self._panel.holds
+        here = self._keys is not None and self._keys.idle < ANSWER_IDLE_MAX
+        return here and self._panel is not None and self._panel.has_open_answer
 
     def close(self) -> None:
         """Once or more; what was typed and not sent is given back as a command."""
@@ -96,14 +96,14 @@ class LiveTable:
         self._live.stop()
         if self._keys is not None:
             self._keys.close()
-        sys.stderr = self._kept.under
-        self._kept.told()
+        sys.stderr = self._kept.underlying
+        self._kept.print_lines()
         if self._panel is not None and self._panel.unsent:
             print(f"not sent: {self._panel.unsent}", file=sys.stderr, flush=True)
 
     # -------------------------------------------------------------- keys
 
-    def pressed(self) -> bool:
+    def read_keys(self) -> bool:
         """Was any key pressed that may change the screen?"""
         found = self._keys.read() if self._keys is not None else []
         for key in found:
@@ -114,8 +114,8 @@ class LiveTable:
         self._said = ""
         if self._panel is not None:
             self._panel.press(key)
-            if self._panel.over:
-                self._back(self._panel.said)
+            if self._panel.is_closed:
+                self._back(self._panel.outcome)
         elif key in {"q", "escape"}:
             self._go()
         elif key == "?":
@@ -128,12 +128,12 @@ class LiveTable:
         self._said, self._panel = said, None
         if not said:
             return
-        self.answered += 1
-        if self._leave and not self._app.workers():
+        self.answers_sent += 1
+        if self._leave and not self._app.list_live_workers():
             self._said += f"; nobody is at it: yaoki resume {self._board.view.run.id}"
 
     def _go(self) -> None:
-        self.left = self._leave
+        self.reader_left = self._leave
         if not self._leave:
             self._said = "this terminal carries the run; Ctrl-C stops it, and loses nothing"
 
@@ -143,9 +143,9 @@ class LiveTable:
             return
         ids: list[str] = [task.row.id for task in tasks]
         at = ids.index(self._chosen) if self._chosen in ids else 0
-        if key in OPENS:
+        if key in PANEL_KEYS:
             self._chosen = ids[at]
-            self._panel = OPENS[key](self._app, tasks[at])
+            self._panel = PANEL_KEYS[key](self._app, tasks[at])
             return
         first = self._chosen not in ids and STEPS.get(key, 0) > 0
         at = {"g": 0, "home": 0, "G": len(ids) - 1, "end": len(ids) - 1}.get(
@@ -156,24 +156,24 @@ class LiveTable:
     # -------------------------------------------------------------- what is shown
 
     def frame(self, now: datetime, note: str, width: int, height: int) -> list[Text]:
-        told = " ".join(filter(None, (self._said, note, self._kept.last)))
+        told = " ".join(filter(None, (self._said, note, self._kept.last_line)))
         if self._panel is not None:
             return _over(self._panel, told, width, height)
-        view = self._board.current(now)
+        view = self._board.current_view(now)
         listing = self._listed(view)
         layout = Layout(listing, self._board, self._glyphs, now, self._checking)
         keys = self._keys is not None
         chosen = self._chosen if keys else ""
-        return layout.lines(width, height, chosen, told, keys=keys, leave=self._leave)
+        return layout.lines(width, height, chosen, told, keys=keys, may_leave=self._leave)
 
-    def _listed(self, view: RunView) -> Listing:
+    def _listed(self, view: RunView) -> TaskListing:
         if self._listing is None or self._listing.view is not view:
-            self._listing = Listing(view)
+            self._listing = TaskListing(view)
         return self._listing
 
     def _checking(self, task: TaskView) -> str:
         row = task.row
-        return running_check(self._app.folder / row.run_id / row.id / str(row.attempt))
+        return running_check(self._app.runs_folder / row.run_id / row.id / str(row.attempt))
 
 
 def _ended(*_: object) -> None:
@@ -193,7 +193,7 @@ def _over(panel: panels.Panel, told: str, width: int, height: int) -> list[Text]
 def _fitted(text: Text, width: int, glyphs: Glyphs) -> Text:
     if not glyphs.unicode:
         # A letter becomes a letter, so styles stay where they are.
-        text.plain = glyphs.fit(text.plain)
+        text.plain = glyphs.to_terminal(text.plain)
     text.no_wrap = True
     text.truncate(width, overflow="ellipsis" if glyphs.unicode else "crop")
     return text

@@ -14,35 +14,35 @@ from pathlib import Path
 
 import click
 
-from yaoki.core.display import plain
+from yaoki.core.display import strip_terminal_codes
 from yaoki.core.redact import mask, secret_values
 from yaoki.errors import YaokiError
-from yaoki.faces.cli.text.wrapping import folded, terminal_cells
+from yaoki.faces.cli.text.wrapping import terminal_width, wrap_line
 
-BAD_USAGE = 2
-INTERNAL = 1
+BAD_USAGE_EXIT = 2
+INTERNAL_EXIT = 1
 SCHEMA = 1
 INDENT = " " * 7
 
 
-def refusal(error: YaokiError, *, as_json: bool) -> int:
+def report_refusal(error: YaokiError, *, as_json: bool) -> int:
     defects = getattr(error, "defects", ())
     _tell(error.sentence, error.hint, defects, error.exit_code, as_json=as_json)
     return error.exit_code
 
 
-def usage(error: click.UsageError, *, as_json: bool) -> int:
+def report_usage_error(error: click.UsageError, *, as_json: bool) -> int:
     path = error.ctx.command_path if error.ctx else "yaoki"
-    _tell(error.format_message(), f"{path} --help", (), BAD_USAGE, as_json=as_json)
-    return BAD_USAGE
+    _tell(error.format_message(), f"{path} --help", (), BAD_USAGE_EXIT, as_json=as_json)
+    return BAD_USAGE_EXIT
 
 
-def internal(error: Exception, *, as_json: bool, given: Sequence[str]) -> int:
+def report_internal_error(error: Exception, *, as_json: bool, given: Sequence[str]) -> int:
     """Our own mistake: the story goes to a file, one line to the screen."""
     file = _log(error, given)
     hint = f"what happened is in {file}; yaoki doctor" if file else "yaoki doctor"
-    _tell(f"internal error: {error!r}", hint, (), INTERNAL, as_json=as_json)
-    return INTERNAL
+    _tell(f"internal error: {error!r}", hint, (), INTERNAL_EXIT, as_json=as_json)
+    return INTERNAL_EXIT
 
 
 def _tell(
@@ -62,8 +62,8 @@ def _tell(
 
 
 def _error(line: str) -> None:
-    for whole in plain(line).split("\n"):
-        for part in folded(whole, terminal_cells(sys.stderr)):
+    for whole in strip_terminal_codes(line).split("\n"):
+        for part in wrap_line(whole, terminal_width(sys.stderr)):
             click.echo(part, err=True)
 
 

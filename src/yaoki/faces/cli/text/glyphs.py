@@ -6,7 +6,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-PLAIN = str.maketrans({"…": "~", "━": "=", "─": "-", "·": "|", "▸": ">", "–": "-", "—": "-"})
+ASCII_LIKENESS = str.maketrans(
+    {"…": "~", "━": "=", "─": "-", "·": "|", "▸": ">", "–": "-", "—": "-"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +29,13 @@ class Glyphs:
     def dot(self) -> str:
         return " · " if self.unicode else " | "
 
-    def fit(self, text: str) -> str:
+    def to_terminal(self, text: str) -> str:
         if self.unicode:
             return text
-        return text.translate(PLAIN).encode("ascii", "replace").decode("ascii")
+        return text.translate(ASCII_LIKENESS).encode("ascii", "replace").decode("ascii")
 
 
-def glyphs_here(env: Mapping[str, str] = os.environ) -> Glyphs:
+def glyphs_for_locale(env: Mapping[str, str] = os.environ) -> Glyphs:
     """By what the locale says.
 
     Python turns the C locale into C.UTF-8 for itself, which tells nothing of the terminal.

@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from yaoki.adapters.telemetry.spans import trace_id
+from yaoki.adapters.telemetry.spans import derive_trace_id
 from yaoki.errors import StoreError
-from yaoki.faces.cli.text.render import QUESTION_CHARS, clean, line, say
-from yaoki.ports import Entry
-from yaoki.views import told
+from yaoki.faces.cli.text.render import QUESTION_CHARS, clean_line, clean_text, print_line
+from yaoki.ports import JournalEntry
+from yaoki.views import describe_entry
 
 if TYPE_CHECKING:
     from yaoki.app import App
 
-Tell = Callable[[str], None]
+PrintLine = Callable[[str], None]
 POLL_S = 0.5
 PAGE = 1000
-WARNINGS = frozenset(
+WARNING_LEVEL_EVENTS = frozenset(
     {"ESCALATE_DECISION", "RETRY_DECISION", "LEASE_EXPIRED", "RESULT_REFUSED", "DEAD_LETTERED"}
     | {"WARNING", "BUDGET_WARNING", "CHECKOUT_CHANGED", "RERUN_HELD"}
 )
-OVER = frozenset({"TASK_LANDED", "TASK_CANCELLED", "TASK_REPLACED"})
+OVER_EVENTS = frozenset({"TASK_LANDED", "TASK_CANCELLED", "TASK_REPLACED"})
 log_format_option = click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
@@ -39,15 +39,15 @@ log_format_option = click.option(
 
 
 @contextmanager
-def records(app: App, form: str) -> Iterator[Tell]:
+def open_worker_log(app: App, form: str) -> Iterator[PrintLine]:
     """How the worker speaks; warnings, which go to standard error, take the same form."""
     if form != "json":
-        yield say
+        yield print_line
         return
-    journal = Journalled(app)
-    under, sys.stderr = sys.stderr, AsRecords(app, sys.stderr)
+    journal = JournalRecords(app)
+    under, sys.stderr = sys.stderr, RecordStream(app, sys.stderr)
     try:
-        with journal.beside():
+        with journal.follow_in_background():
             yield lambda words: _put(app, sys.stdout, "info", message=words)
     finally:
         sys.stderr = under
@@ -61,7 +61,7 @@ def _put(app: App, out: TextIO, level: str, **told: Any) -> None:
     out.flush()
 
 
-class AsRecords(io.TextIOBase):
+class RecordStream(io.TextIOBase):
     """Stands in for standard error: each line that is written becomes a record."""
 
     def __init__(self, app: App, under: TextIO) -> None:
@@ -74,24 +74,24 @@ class AsRecords(io.TextIOBase):
     def write(self, text: str) -> int:
         *whole, self._open = (self._open + text).split("\n")
         for words in filter(str.strip, whole):
-            _put(self._app, self._under, "warning", message=clean(words))
+            _put(self._app, self._under, "warning", message=clean_text(words))
         return len(text)
 
 
-class Journalled:
+class JournalRecords:
     """Follows the journal for the tasks that this worker carries, and for runs as a whole."""
 
     def __init__(self, app: App) -> None:
-        from yaoki.adapters.system.machine import holder_name
+        from yaoki.adapters.system.machine import current_holder
 
-        self._app, self._holder = app, holder_name()
+        self._app, self._holder = app, current_holder()
         self._over = threading.Event()
-        self._after = app.store.cursor()
+        self._after = app.store.last_seq()
         self._seen = -1
         self._mine: set[str] = set()
 
     @contextmanager
-    def beside(self) -> Iterator[None]:
+    def follow_in_background(self) -> Iterator[None]:
         thread = threading.Thread(target=self._loop, name="log")
         thread.start()
         try:
@@ -119,7 +119,7 @@ class Journalled:
             for entry in page:
                 self._take(entry)
 
-    def _take(self, entry: Entry) -> None:
+    def _take(self, entry: JournalEntry) -> None:
         if entry.event == "TASK_CLAIMED":
             ours = str(entry.data["holder"]).startswith(self._holder)
             (self._mine.add if ours else self._mine.discard)(entry.task_id)
@@ -128,15 +128,15 @@ class Journalled:
         _put(
             self._app,
             sys.stdout,
-            "warning" if entry.event in WARNINGS else "info",
+            "warning" if entry.event in WARNING_LEVEL_EVENTS else "info",
             event=entry.event,
             seq=entry.seq,
             happened=entry.at.isoformat(),
             run=entry.run_id,
             task=entry.task_id,
             attempt=entry.attempt or None,
-            message=line(told(entry), QUESTION_CHARS),
-            trace_id=trace_id(entry.run_id).hex(),
+            message=clean_line(describe_entry(entry), QUESTION_CHARS),
+            trace_id=derive_trace_id(entry.run_id).hex(),
         )
-        if entry.event in OVER:
+        if entry.event in OVER_EVENTS:
             self._mine.discard(entry.task_id)

@@ -14,14 +14,14 @@ from typing import Any
 import click
 
 from yaoki import views
-from yaoki.core.display import one_line, plain
+from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.model import State
 from yaoki.core.redact import mask, secret_values
 from yaoki.errors import Fault
 from yaoki.faces.cli.text.closed_pipe import ReaderGone
-from yaoki.faces.cli.text.wrapping import cells, folded, terminal_cells
-from yaoki.ports import Entry, Row
-from yaoki.views import OFF_BRANCH, RunView, TaskView, told, waiting_for
+from yaoki.faces.cli.text.wrapping import cell_width, terminal_width, wrap_line
+from yaoki.ports import JournalEntry, TaskRow
+from yaoki.views import OFF_BRANCH, RunView, TaskView, describe_entry, describe_wait
 
 COLOURS = {
     State.DONE: "green",
@@ -40,21 +40,21 @@ def _secrets() -> tuple[str, ...]:
     return secret_values(os.environ)
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Foreign text fit for a terminal: no control characters, no secrets."""
-    return mask(plain(text), _secrets())
+    return mask(strip_terminal_codes(text), _secrets())
 
 
-def line(text: str, limit: int = 300) -> str:
-    return one_line(clean(text), limit)
+def clean_line(text: str, limit: int = 300) -> str:
+    return one_line(clean_text(text), limit)
 
 
-def lines_of(text: str) -> list[str]:
+def clean_lines(text: str) -> list[str]:
     """Foreign text as the lines it has, none of them empty."""
-    return [shown for each in text.split("\n") if (shown := line(each, QUESTION_CHARS))]
+    return [shown for each in text.split("\n") if (shown := clean_line(each, QUESTION_CHARS))]
 
 
-def coloured() -> bool:
+def uses_colour() -> bool:
     """Only on a terminal, and never against NO_COLOR."""
     return (
         sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -62,10 +62,10 @@ def coloured() -> bool:
 
 
 def paint(text: str, colour: str | None) -> str:
-    return click.style(text, fg=colour) if colour and coloured() else text
+    return click.style(text, fg=colour) if colour and uses_colour() else text
 
 
-def say(text: str = "") -> None:
+def print_line(text: str = "") -> None:
     """A line, at once: whoever reads our pipe wants it now."""
     try:
         click.echo(text)
@@ -79,34 +79,34 @@ def say(text: str = "") -> None:
         raise ReaderGone from closed
 
 
-def prose(text: str) -> None:
+def print_wrapped(text: str) -> None:
     """A line for people: broken between words where a terminal would break it anywhere."""
-    for part in folded(text, terminal_cells()):
-        say(part)
+    for part in wrap_line(text, terminal_width()):
+        print_line(part)
 
 
-def document(data: Mapping[str, Any]) -> None:
-    say(json.dumps(masked(data), indent=2))
+def print_document(data: Mapping[str, Any]) -> None:
+    print_line(json.dumps(mask_environment_secrets(data), indent=2))
 
 
-def masked(value: Any) -> Any:
+def mask_environment_secrets(value: Any) -> Any:
     """The same data without secrets in any of its texts."""
-    return views.masked(value, _secrets())
+    return views.mask_document(value, _secrets())
 
 
 # ------------------------------------------------------------------ columns
 
 
-def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows set out in columns; the last column is as long as it is."""
     if not rows:
         return []
-    sizes = [max(cells(row[i]) for row in rows) for i in range(len(rows[0]))]
+    sizes = [max(cell_width(row[i]) for row in rows) for i in range(len(rows[0]))]
     return [_padded(row, sizes).rstrip() for row in rows]
 
 
 def _padded(row: Sequence[str], sizes: Sequence[int]) -> str:
-    padded = [cell + " " * (size - cells(cell)) for cell, size in zip(row, sizes, strict=True)]
+    padded = [cell + " " * (size - cell_width(cell)) for cell, size in zip(row, sizes, strict=True)]
     return "  ".join(padded)
 
 
@@ -117,11 +117,12 @@ def task_lines(views: Iterable[TaskView], now: datetime, names: Mapping[str, str
     """One line per task: number, name, state, attempt, and why it rests."""
     views = list(views)
     rows = [
-        (str(v.row.n), line(v.row.name, NAME_CHARS), *_stands(v), _detail(v, now, names))
+        (str(v.row.n), clean_line(v.row.name, NAME_CHARS), *_stands(v), _detail(v, now, names))
         for v in views
     ]
     return [
-        paint(text, COLOURS.get(v.row.state)) for text, v in zip(columns(rows), views, strict=True)
+        paint(text, COLOURS.get(v.row.state))
+        for text, v in zip(align_columns(rows), views, strict=True)
     ]
 
 
@@ -135,32 +136,32 @@ def _detail(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
     row = view.row
     match row.state:
         case State.ESCALATED:
-            return line(f"{view.reason}: {row.question}")
+            return clean_line(f"{view.reason}: {row.question}")
         case State.DONE:
             lost = f"  {OFF_BRANCH}" if view.on_branch is False else ""
-            ended = f"  {agent_words(row)}" if row.agent_ended else ""
-            return f"{row.landed[:10]}{lost}{ended}"
+            ended = f"  {agent_end_words(row)}" if row.agent_exit else ""
+            return f"{row.landed_commit[:10]}{lost}{ended}"
         case State.WAITING:
             reason = f"{view.reason}: " if view.blocked else ""
-            return line(reason + waiting_for(view, now, names))
+            return clean_line(reason + describe_wait(view, now, names))
         case State.ACTIVE:
-            if row.cancel_wanted:
+            if row.cancel_requested:
                 return "being cancelled"
-            return f"{row.agent}  {view.lacks}" if view.lacks else row.agent
+            return f"{row.agent}  {view.not_taken_because}" if view.not_taken_because else row.agent
         case State.CANCELLED | State.REPLACED:
             return ""
 
 
-def agent_words(row: Row) -> str:
+def agent_end_words(row: TaskRow) -> str:
     """How the agent of landed work ended, where that was not with exit code 0."""
-    return f"its agent: {row.agent_ended}" if row.agent_ended else ""
+    return f"its agent: {row.agent_exit}" if row.agent_exit else ""
 
 
-def names_of(view: RunView) -> dict[str, str]:
+def task_names(view: RunView) -> dict[str, str]:
     return {task.row.id: task.row.name for task in view.tasks}
 
 
-def foremost(view: RunView, limit: int = SHOWN_MAX) -> list[TaskView]:
+def most_important_tasks(view: RunView, limit: int = SHOWN_MAX) -> list[TaskView]:
     """All tasks of a small run; of a big one those that matter most, in their order."""
     if len(view.tasks) <= limit:
         return list(view.tasks)
@@ -173,25 +174,28 @@ def foremost(view: RunView, limit: int = SHOWN_MAX) -> list[TaskView]:
 # ------------------------------------------------------------------ the journal
 
 
-def story_line(entry: Entry, name: str) -> str:
+def story_line(entry: JournalEntry, name: str) -> str:
     """`12:03:04 password  attempt 2  landed 1a2b3c4d5e`; empty for what is of no interest."""
-    words = told(entry)
+    words = describe_entry(entry)
     if not words:
         return ""
     attempt = f"  attempt {entry.attempt}" if entry.attempt else ""
-    return f"{clock(entry.at)} {line(name, NAME_CHARS)}{attempt}  {line(words, QUESTION_CHARS)}"
+    return (
+        f"{local_time(entry.at)} {clean_line(name, NAME_CHARS)}{attempt}  "
+        f"{clean_line(words, QUESTION_CHARS)}"
+    )
 
 
-def clock(moment: datetime) -> str:
+def local_time(moment: datetime) -> str:
     """The time of day where the reader is."""
     return moment.astimezone().strftime("%H:%M:%S")
 
 
-def when(moment: datetime) -> str:
+def local_date_time(moment: datetime) -> str:
     """The day and the time of it."""
     return moment.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def next_command(command: str) -> None:
+def print_next_command(command: str) -> None:
     if command:
-        say(f"next: {command}")
+        print_line(f"next: {command}")

@@ -21,13 +21,13 @@ _LEAD = re.compile(r"(?: |\x1b\[[0-9;]*m)*")
 _GAP = re.compile(r"\S( {2,})(?=\S)")
 
 
-def cells(text: str) -> int:
+def cell_width(text: str) -> int:
     """Columns on a terminal: wide characters take two, colours none."""
     shown = _STYLE.sub("", text)
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in shown)
 
 
-def terminal_cells(stream: TextIO | None = None) -> int:
+def terminal_width(stream: TextIO | None = None) -> int:
     """As wide as the terminal that reads us; 0 for a pipe, and for one that does not tell."""
     stream = stream or sys.stdout
     try:
@@ -36,15 +36,15 @@ def terminal_cells(stream: TextIO | None = None) -> int:
         return 0
 
 
-def folded(text: str, width: int) -> list[str]:
+def wrap_line(text: str, width: int) -> list[str]:
     """The lines of one line: further ones begin below its last column, or a step to the right."""
-    if width < CELLS_MIN or cells(text) <= width:
+    if width < CELLS_MIN or cell_width(text) <= width:
         return [text]
     lines, last = list[str](), _lead(text)
-    begin, hang = cells(last), _hang(text, width)
+    begin, hang = cell_width(last), _hang(text, width)
     words = list(_words(text[len(last) :], width - hang))
     for place, (gap, word) in enumerate(words):
-        size, there = cells(word), cells(last) + len(gap)
+        size, there = cell_width(word), cell_width(last) + len(gap)
         at = next((n for n in (hang, begin + STEP, begin) if n + size <= width), 0)
         # A column that begins far to the right goes on below as a whole.
         needed = _column(words[place:]) if len(gap) > 1 and there > width // 2 else size
@@ -58,11 +58,11 @@ def folded(text: str, width: int) -> list[str]:
 
 def _column(words: Sequence[tuple[str, str]]) -> int:
     """Cells up to the next column."""
-    size = cells(words[0][1])
+    size = cell_width(words[0][1])
     for gap, word in words[1:]:
         if len(gap) > 1:
             break
-        size += len(gap) + cells(word)
+        size += len(gap) + cell_width(word)
     return size
 
 
@@ -76,8 +76,8 @@ def _lead(text: str) -> str:
 def _hang(text: str, width: int) -> int:
     """Below the last column where that leaves at least half of the width."""
     shown = _STYLE.sub("", text)
-    gaps = (cells(shown[: found.end(1)]) for found in _GAP.finditer(shown))
-    return max((at for at in gaps if at <= width // 2), default=cells(_lead(text)) + STEP)
+    gaps = (cell_width(shown[: found.end(1)]) for found in _GAP.finditer(shown))
+    return max((at for at in gaps if at <= width // 2), default=cell_width(_lead(text)) + STEP)
 
 
 def _words(text: str, room: int) -> Iterator[tuple[str, str]]:
@@ -95,7 +95,7 @@ def _parts(text: str, room: int) -> Iterator[str]:
     at = 0
     for found in _WHOLE.finditer(text):
         whole = found.group().rstrip(" ").partition("   ")[0]
-        if cells(whole) > room:
+        if cell_width(whole) > room:
             continue
         yield from _split(text[at : found.start()])
         yield whole

@@ -56,7 +56,7 @@ def _of_statement(node: ast.stmt, around: Sequence[ast.stmt]) -> Iterator[Assert
             yield from () if surely_holds(test) else live_assertions(orelse)
         case ast.For(iter=over, body=body) | ast.AsyncFor(iter=over, body=body):
             if not is_empty(over):
-                yield from rows(over)
+                yield from table_rows(over)
                 yield from live_assertions(body)
         case ast.While(test=test, body=body):
             yield from () if never_holds(test) else live_assertions(body)
@@ -238,7 +238,7 @@ def is_empty(node: ast.expr) -> bool:
             return False
 
 
-def rows(node: ast.expr) -> Iterator[Assertion]:
+def table_rows(node: ast.expr) -> Iterator[Assertion]:
     """The cases of a table that is written out, one by one."""
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
@@ -248,4 +248,4 @@ def rows(node: ast.expr) -> Iterator[Assertion]:
         for one in node.elts:
             yield _assertion(one, "row", one.lineno)
     elif isinstance(node, ast.Call) and node.args:
-        yield from rows(node.args[0])
+        yield from table_rows(node.args[0])

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from yaoki.core.model import Item
+from yaoki.core.model import FindingItem
 from yaoki.formats.quality.definition.assertions import ANY_ERROR, TEXT_CHARS_MAX, Assertion
 from yaoki.formats.quality.definition.equivalence import form_of_text, table_forms
-from yaoki.formats.quality.definition.units import MODULE, Source, Unit
-from yaoki.formats.quality.python import parsed
+from yaoki.formats.quality.definition.units import MODULE, CodeUnit, PythonSource
+from yaoki.formats.quality.python import parse_python
 
 LOOSENED = "an assertion was removed or loosened"
 CASE = "a case or an expected value was removed or changed"
@@ -27,27 +27,27 @@ _SKIPS = re.compile(r"\bskip|xfail|expectedFailure", re.IGNORECASE)
 class Judgement:
     """`items`: surely weaker.  `unsure`: changed in a way whose effect nobody can read off."""
 
-    items: list[Item] = field(default_factory=list)
-    unsure: bool = False
+    items: list[FindingItem] = field(default_factory=list)
+    is_unsure: bool = False
 
 
-def compare_units(old: Unit, new: Unit, path: str, judged: Judgement) -> None:
+def compare_units(old: CodeUnit, new: CodeUnit, path: str, judged: Judgement) -> None:
     if old.text == new.text or old.shape == new.shape:
         return
     name = path if old.name == MODULE else old.name.rpartition(".")[2]
-    if new.unfit and not old.unfit:
-        judged.items.append(Item(name, new.unfit, path))
+    if new.never_runs_because and not old.never_runs_because:
+        judged.items.append(FindingItem(name, new.never_runs_because, path))
         return
     lost, gained = _differences(old.assertions, new.assertions)
     for one in lost:
         verdict = _kept(one, lost, gained, new)
         if verdict == "lost":
             words = CASE if one.kind == "row" else LOOSENED
-            judged.items.append(Item(name, f"{words}: {one.text[:TEXT_CHARS_MAX]}", path))
-        judged.unsure |= verdict == "unsure"
+            judged.items.append(FindingItem(name, f"{words}: {one.text[:TEXT_CHARS_MAX]}", path))
+        judged.is_unsure |= verdict == "unsure"
     if not lost and old.name != MODULE:
-        judged.unsure |= not _only_adds(old, new)
-    judged.unsure |= _decorated(old, new)
+        judged.is_unsure |= not _only_adds(old, new)
+    judged.is_unsure |= _decorated(old, new)
 
 
 def _differences(
@@ -66,7 +66,9 @@ def _left(held: Sequence[Assertion], many: Counter[str]) -> list[Assertion]:
     return found
 
 
-def _kept(one: Assertion, lost: Sequence[Assertion], gained: Sequence[Assertion], new: Unit) -> str:
+def _kept(
+    one: Assertion, lost: Sequence[Assertion], gained: Sequence[Assertion], new: CodeUnit
+) -> str:
     """`kept`, `unsure` or `lost`."""
     if one.kind == "call":
         return "unsure"
@@ -76,7 +78,7 @@ def _kept(one: Assertion, lost: Sequence[Assertion], gained: Sequence[Assertion]
     if any(form_of_text(g.text) == form_of_text(one.text) for g in alike):
         return "kept"
     # The same values may stand in other places, or with another sign.
-    if alike or (one.kind != "row" and in_table(one, new)):
+    if alike or (one.kind != "row" and is_table_case(one, new)):
         return "unsure"
     if any(g.kind in ("call", "truth") and one.constants <= g.constants for g in gained):
         shared = any(one.names & g.names for g in gained if g.kind in ("call", "truth"))
@@ -93,7 +95,7 @@ def _as_strong(new: Assertion, old: Assertion) -> bool:
     return new.kind == old.kind or (new.kind == "eq" and old.kind in ("truth", "other"))
 
 
-def in_table(one: Assertion, unit: Unit) -> bool:
+def is_table_case(one: Assertion, unit: CodeUnit) -> bool:
     """Is it one case of a test that takes its values from a table?"""
     cases = [a for a in unit.assertions if a.kind == "row"]
     bodies = [a for a in unit.assertions if a.kind != "row" and _as_strong(a, one)]
@@ -104,7 +106,7 @@ def in_table(one: Assertion, unit: Unit) -> bool:
     )
 
 
-def covers(old: Unit, new: Unit) -> str:
+def coverage_of(old: CodeUnit, new: CodeUnit) -> str:
     """Does this other test assert everything that one did?  `kept`, `unsure` or `lost`."""
     asked = [a for a in old.assertions if a.kind != "call"]
     if not asked:
@@ -116,9 +118,9 @@ def covers(old: Unit, new: Unit) -> str:
     return "unsure" if all(_asked_alike(one, new) for one in asked) else "lost"
 
 
-def _asked_alike(one: Assertion, new: Unit) -> bool:
+def _asked_alike(one: Assertion, new: CodeUnit) -> bool:
     """With the same values, if perhaps in other places."""
-    return in_table(one, new) or any(
+    return is_table_case(one, new) or any(
         _as_strong(other, one)
         and one.constants <= other.constants
         and (one.names <= other.names or one.text == other.text)
@@ -129,7 +131,7 @@ def _asked_alike(one: Assertion, new: Unit) -> bool:
 # ------------------------------------------------------------------ other statements
 
 
-def _only_adds(old: Unit, new: Unit) -> bool:
+def _only_adds(old: CodeUnit, new: CodeUnit) -> bool:
     """Are all statements still there, in order, and those between them about something else?"""
     rest = iter(new.statements)
     if not all(any(one == other for other in rest) for one in old.statements):
@@ -140,7 +142,7 @@ def _only_adds(old: Unit, new: Unit) -> bool:
 
 
 def _harmless(text: str, used: frozenset[str]) -> bool:
-    tree = parsed(text)
+    tree = parse_python(text)
     if tree is None:
         return False
     for node in ast.walk(tree):
@@ -174,7 +176,7 @@ def _replaces(name: str) -> bool:
     )
 
 
-def _decorated(old: Unit, new: Unit) -> bool:
+def _decorated(old: CodeUnit, new: CodeUnit) -> bool:
     """A new decorator may do anything with its test; marks and tables do not."""
     come = set(new.decorators) - set(old.decorators)
     known = (_HARMLESS_DECORATORS.match(one) or _SKIPS.search(one) for one in come)
@@ -185,7 +187,7 @@ def _decorated(old: Unit, new: Unit) -> bool:
 # ------------------------------------------------------------------ the module
 
 
-def compare_values(old: Source, new: Source, path: str, judged: Judgement) -> None:
+def compare_values(old: PythonSource, new: PythonSource, path: str, judged: Judgement) -> None:
     """Tables and expected values that stand beside the tests under a name."""
     changed = [name for name, held in old.values.items() if new.values.get(name) != held]
     if not changed:
@@ -197,19 +199,19 @@ def compare_values(old: Source, new: Source, path: str, judged: Judgement) -> No
         if not re.search(rf"\b{re.escape(bare)}\b", texts):
             continue
         if name not in new.values:
-            judged.unsure = True
+            judged.is_unsure = True
             continue
         lost, gained = _differences(held, new.values[name])
         gone = [one for one in lost if not any(one.constants <= g.constants for g in gained)]
         gone = [one for one in gone if one.constants or one not in gained]
         table = len(held) != 1 or held[0].text not in held[0].constants
         if gone and (table or bare in asserted):
-            judged.items.append(Item(bare, f"{CASE}: {gone[0].text[:TEXT_CHARS_MAX]}", path))
+            judged.items.append(FindingItem(bare, f"{CASE}: {gone[0].text[:TEXT_CHARS_MAX]}", path))
         elif lost:
-            judged.unsure = True
+            judged.is_unsure = True
 
 
-def compare_modules(old: Source, new: Source, judged: Judgement) -> None:
+def compare_modules(old: PythonSource, new: PythonSource, judged: Judgement) -> None:
     """What the file does when it is loaded, values and assertions apart."""
     before, after = (tuple(_acts(source, old)) for source in (old, new))
     if before == after:
@@ -217,21 +219,21 @@ def compare_modules(old: Source, new: Source, judged: Judgement) -> None:
     used = frozenset(re.findall(r"\w+", "\n".join(u.text for u in old.units.values())))
     gone = Counter(before) - Counter(after)
     come = Counter(after) - Counter(before)
-    judged.unsure |= bool(gone) or not all(_harmless(text, used) for text in come)
+    judged.is_unsure |= bool(gone) or not all(_harmless(text, used) for text in come)
 
 
-def _acts(source: Source, old: Source) -> Iterator[str]:
+def _acts(source: PythonSource, old: PythonSource) -> Iterator[str]:
     """Values that stood before are compared case by case."""
-    for text in source.module:
+    for text in source.module_statements:
         name = re.match(r"(\w+)(?::[^=]+)? = ", text)
         if not (name and name[1] in old.values) and not text.startswith("assert "):
             yield text
 
 
-def swapped(old: Source, new: Source) -> Iterable[tuple[str, str, str]]:
+def find_swapped_imports(old: PythonSource, new: PythonSource) -> Iterable[tuple[str, str, str]]:
     """Names that the tests used and that now come from another module: name, before, after."""
     used = frozenset(re.findall(r"\w+", "\n".join(u.text for u in old.units.values())))
-    for name, module in old.imported.items():
-        now = new.imported.get(name)
+    for name, module in old.imported_names.items():
+        now = new.imported_names.get(name)
         if now is not None and now != module and name in used:
             yield name, module, now

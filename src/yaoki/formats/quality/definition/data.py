@@ -9,7 +9,7 @@ from typing import Any
 EDITED = "what the tests compare with was changed"
 
 
-def only_more(before: str, after: str) -> bool:
+def only_extends(before: str, after: str) -> bool:
     """Is everything that was expected still expected, beside more of it?"""
     old, new = _json_of(before), _json_of(after)
     if old is not None and new is not None:
@@ -18,7 +18,7 @@ def only_more(before: str, after: str) -> bool:
     return not lines[0] - lines[1]
 
 
-def same(before: str, after: str) -> bool:
+def is_same_data(before: str, after: str) -> bool:
     old, new = _json_of(before), _json_of(after)
     return (old is not None and old == new) or before.split() == after.split()
 

@@ -10,7 +10,7 @@ import ast
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 
-from yaoki.formats.quality.definition.units import Function, Unit
+from yaoki.formats.quality.definition.units import CodeUnit, FunctionNode
 from yaoki.formats.quality.python_suites import last_name
 
 ROWS_MAX = 2_000
@@ -39,12 +39,12 @@ def form_of_text(text: str) -> Form:
         return text
 
 
-def table_forms(unit: Unit) -> frozenset[Form]:
+def table_forms(unit: CodeUnit) -> frozenset[Form]:
     """Every question that a test asks of the cases of its tables, with the values put in."""
     return loop_forms(unit) | _parametrized(unit)
 
 
-def loop_forms(unit: Unit) -> frozenset[Form]:
+def loop_forms(unit: CodeUnit) -> frozenset[Form]:
     """Those of loops, whose cases a runner counts as one test."""
     body = unit.node.body if unit.node is not None else ()
     found: set[Form] = set()
@@ -57,7 +57,7 @@ def loop_forms(unit: Unit) -> frozenset[Form]:
     return frozenset(found)
 
 
-def _parametrized(unit: Unit) -> frozenset[Form]:
+def _parametrized(unit: CodeUnit) -> frozenset[Form]:
     node = unit.node
     tables = [d for d in (node.decorator_list if node else ()) if last_name(d) == "parametrize"]
     if node is None or len(tables) != 1:
@@ -65,7 +65,7 @@ def _parametrized(unit: Unit) -> frozenset[Form]:
     return frozenset(_asked(node.body, _of_decorator(tables[0], node)))
 
 
-def _of_decorator(table: ast.expr, node: Function) -> Iterator[Binding]:
+def _of_decorator(table: ast.expr, node: FunctionNode) -> Iterator[Binding]:
     match table:
         case ast.Call(args=[names, ast.List() | ast.Tuple() as rows], keywords=[]):
             match names:

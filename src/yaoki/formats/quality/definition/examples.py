@@ -16,7 +16,7 @@ def is_documented(path: str, commands: Sequence[str]) -> bool:
     return any(named.search(text) for text in commands)
 
 
-def lost_examples(before: str, after: str) -> bool:
+def has_lost_examples(before: str, after: str) -> bool:
     """Is an example gone, or is another result expected?  What cannot be read is lost."""
     try:
         old, new = (_examples(text) for text in (before, after))

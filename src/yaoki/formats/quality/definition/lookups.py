@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from posixpath import basename, dirname, join
 
-from yaoki.formats.quality.definition.files import Files
-from yaoki.formats.quality.definition.references import modules
+from yaoki.formats.quality.definition.file_index import FileIndex
+from yaoki.formats.quality.definition.references import module_paths
 from yaoki.formats.quality.definition.roles import is_script
 from yaoki.formats.quality.definition.tools import SETTINGS_OF
 
@@ -24,42 +24,44 @@ _CODE = re.compile(r"-[a-z]{0,6}[ce]")
 _LOADS = frozenset({"-p", "--require", "-r", "--import", "--loader", "--setupFiles"})
 
 
-def settings_files(name: str, files: Files, places: Sequence[str]) -> Iterator[str]:
+def settings_files(name: str, files: FileIndex, places: Sequence[str]) -> Iterator[str]:
     """The settings that a tool reads in these folders, one level up, and at the root."""
     for place in dict.fromkeys((*places, *map(dirname, places), "")):
         for one in SETTINGS_OF.get(name, ()):
             yield from files.find(join(place, one) if place else one, ("",))
 
 
-def run_parts(words: Sequence[str], files: Files, places: Sequence[str]) -> Iterator[str]:
+def run_parts_scripts(
+    words: Sequence[str], files: FileIndex, places: Sequence[str]
+) -> Iterator[str]:
     """`run-parts checks.d`: every program of the folder is run."""
     for word in words:
-        folder = files.folder(word, places)
-        for path in files.within(folder) if folder is not None else ():
+        folder = files.find_folder(word, places)
+        for path in files.files_in(folder) if folder is not None else ():
             if _RUN_PARTS.fullmatch(basename(path)):
                 yield path
 
 
-def found_scripts(words: Sequence[str], files: Files, places: Sequence[str]) -> Iterator[str]:
+def found_scripts(words: Sequence[str], files: FileIndex, places: Sequence[str]) -> Iterator[str]:
     """`find tests -name '*.sh' -exec sh {} ;`: whatever it finds is run."""
     names = [name for option, name in pairwise(words) if option in ("-name", "-iname", "-path")]
     tops = [word for word in words if not word.startswith("-")][:1] or ["."]
-    folder = files.folder(tops[0], places)
-    for path in files.beneath(folder) if folder is not None else ():
+    folder = files.find_folder(tops[0], places)
+    for path in files.files_below(folder) if folder is not None else ():
         fits = not names or any(fnmatchcase(basename(path), name) for name in names)
         if fits and is_script(path, files.text(path)):
             yield path
 
 
-def module_files(name: str, files: Files, places: Sequence[str]) -> Iterator[str]:
+def module_files(name: str, files: FileIndex, places: Sequence[str]) -> Iterator[str]:
     """`python -m pkg`: the module, when the repository holds it."""
     for place in places:
-        for path in modules(name, join(place, "x"), files):
+        for path in module_paths(name, join(place, "x"), files):
             if path.endswith(("__main__.py", f"{name.rpartition('.')[2]}.py")):
                 yield path
 
 
-def plugin_files(words: Sequence[str], files: Files, places: Sequence[str]) -> Iterator[str]:
+def plugin_files(words: Sequence[str], files: FileIndex, places: Sequence[str]) -> Iterator[str]:
     """`-p name`, `--require file`: loaded by the runner before the tests."""
     for option, value in pairwise(words):
         if option in _LOADS:
@@ -67,7 +69,7 @@ def plugin_files(words: Sequence[str], files: Files, places: Sequence[str]) -> I
             yield from files.find(f"{stem}.py", places) or files.find(value, places)
 
 
-def interpreted(words: Sequence[str]) -> bool:
+def starts_file(words: Sequence[str]) -> bool:
     """Does one of these words start the file that follows?"""
     return any(_INTERPRETER.fullmatch(basename(word)) for word in words)
 

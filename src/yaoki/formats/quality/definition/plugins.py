@@ -8,15 +8,15 @@ import sys
 from collections.abc import Iterable, Iterator
 from posixpath import dirname
 
-from yaoki.core.model import Item
+from yaoki.core.model import FindingItem
 from yaoki.formats.quality.definition.comparison import Judgement
-from yaoki.formats.quality.definition.files import Files
-from yaoki.formats.quality.definition.references import modules
-from yaoki.formats.quality.definition.roles import in_test_folder
-from yaoki.formats.quality.definition.units import Source, Unit, replaced_in
-from yaoki.formats.quality.languages import foreign
+from yaoki.formats.quality.definition.file_index import FileIndex
+from yaoki.formats.quality.definition.references import module_paths
+from yaoki.formats.quality.definition.roles import is_in_test_folder
+from yaoki.formats.quality.definition.units import CodeUnit, PythonSource, find_replaced_names
+from yaoki.formats.quality.languages import is_foreign
 from yaoki.formats.quality.python_suites import last_name
-from yaoki.formats.quality.suites import is_test
+from yaoki.formats.quality.suites import is_test_path
 
 REPLACES = "it replaces what the tests use"
 _DECIDES = re.compile(
@@ -59,21 +59,23 @@ _NODE_RUNNER = re.compile(
 # ------------------------------------------------------------------ replaced names
 
 
-def replaced_names(path: str, old: Source, new: Source, base: Files, judged: Judgement) -> None:
+def judge_replaced_names(
+    path: str, old: PythonSource, new: PythonSource, base: FileIndex, judged: Judgement
+) -> None:
     """Names of the runner, or of the program under test, that the file binds anew."""
-    was = {words for words, _ in old.replaced}
+    was = {words for words, _ in old.replaced_names}
     patches = _runner_patches(new) - _runner_patches(old)
     for words in sorted(patches):
-        judged.items.append(Item(words, "it replaces a part of the test runner", path))
-    if not is_test(path):
+        judged.items.append(FindingItem(words, "it replaces a part of the test runner", path))
+    if not is_test_path(path):
         return
-    for words, line in new.replaced:
+    for words, line in new.replaced_names:
         if words in was or words in patches or _OWN.search(words):
             continue
-        if _of_repository(words, new.imported, path, base):
-            judged.items.append(Item(words, f"{REPLACES} (line {line})", path))
+        if _of_repository(words, new.imported_names, path, base):
+            judged.items.append(FindingItem(words, f"{REPLACES} (line {line})", path))
         else:
-            judged.unsure = True
+            judged.is_unsure = True
 
 
 def may_patch(text: str) -> bool:
@@ -81,7 +83,7 @@ def may_patch(text: str) -> bool:
     return _MAY_PATCH.search(text) is not None
 
 
-def _runner_patches(source: Source) -> set[str]:
+def _runner_patches(source: PythonSource) -> set[str]:
     """Assignments to the runner's own names, in functions too: they may be called at any time."""
     found: set[str] = set()
     for node in ast.walk(source.tree) if source.tree is not None else ():
@@ -90,7 +92,7 @@ def _runner_patches(source: Source) -> set[str]:
             targets = [t for t in node.targets if isinstance(t, (ast.Attribute, ast.Subscript))]
         elif isinstance(node, ast.Call) and last_name(node.func) in ("setattr", "delattr"):
             targets = node.args[:1]
-        found |= {ast.unparse(one) for one in targets if _of_runner(one, source.imported)}
+        found |= {ast.unparse(one) for one in targets if _of_runner(one, source.imported_names)}
     return found
 
 
@@ -103,30 +105,32 @@ def _of_runner(target: ast.expr, imported: dict[str, str]) -> bool:
     return module.lstrip(".").partition(".")[0] in _PATCHED and not _OWN.search(text)
 
 
-def _of_repository(words: str, imported: dict[str, str], path: str, product: Files) -> bool:
+def _of_repository(words: str, imported: dict[str, str], path: str, product: FileIndex) -> bool:
     root = re.split(r"[.\[(,]", words.removeprefix("setattr(").removeprefix("delattr("))[0]
     name = imported.get(root, "").lstrip(".")
     ways = (name, name.rpartition(".")[0])
-    return any(list(modules(way, path, product)) for way in ways if way)
+    return any(list(module_paths(way, path, product)) for way in ways if way)
 
 
 # ------------------------------------------------------------------ conftest and plugins
 
 
-def judge_plugin(path: str, old: Source, new: Source, base: Files, judged: Judgement) -> None:
+def judge_plugin(
+    path: str, old: PythonSource, new: PythonSource, base: FileIndex, judged: Judgement
+) -> None:
     """Hooks, lists of plugins and fixtures of a file that the runner loads by itself."""
     _hooks(path, old, new, judged)
     _assigned(path, old, new, judged)
     for name, unit in new.units.items():
         fixture = any("fixture" in one for one in unit.decorators)
         # In a file of tests only those that no test asks for reach the tests that stood there.
-        own = is_test(path) and not path.endswith("conftest.py")
+        own = is_test_path(path) and not path.endswith("conftest.py")
         asked = own and not any("autouse=True" in one for one in unit.decorators)
         if fixture and name not in old.units and not asked:
-            _fixture(path, unit, new.imported, base, judged)
+            _fixture(path, unit, new.imported_names, base, judged)
 
 
-def _hooks(path: str, old: Source, new: Source, judged: Judgement) -> None:
+def _hooks(path: str, old: PythonSource, new: PythonSource, judged: Judgement) -> None:
     for name, unit in new.units.items():
         marked = any("hookimpl" in one for one in unit.decorators)
         hook = marked or name.startswith("pytest_") or name == "load_tests"
@@ -138,9 +142,9 @@ def _hooks(path: str, old: Source, new: Source, judged: Judgement) -> None:
         if name == "pytest_configure" and _only_marks(unit.node):
             continue
         if _DECIDES.fullmatch(name) or (marked and not name.startswith("pytest_")):
-            judged.items.append(Item(name, "it changes which tests count", path))
+            judged.items.append(FindingItem(name, "it changes which tests count", path))
         else:
-            judged.unsure = True
+            judged.is_unsure = True
 
 
 def _only_marks(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -149,40 +153,44 @@ def _only_marks(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return all(last_name(n.func) == "addinivalue_line" for n in calls) and not any(stores)
 
 
-def _assigned(path: str, old: Source, new: Source, judged: Judgement) -> None:
-    for text in set(new.module) - set(old.module):
+def _assigned(path: str, old: PythonSource, new: PythonSource, judged: Judgement) -> None:
+    for text in set(new.module_statements) - set(old.module_statements):
         if text.startswith("collect_ignore"):
             name = text.partition(" ")[0]
-            judged.items.append(Item(name, "it changes which tests count", path))
+            judged.items.append(FindingItem(name, "it changes which tests count", path))
         elif text.startswith("pytest_plugins"):
-            judged.items.append(Item("pytest_plugins", "it loads a plugin into the runner", path))
+            judged.items.append(
+                FindingItem("pytest_plugins", "it loads a plugin into the runner", path)
+            )
         elif path.endswith("conftest.py") and _ACT.match(text):
-            judged.unsure = True
+            judged.is_unsure = True
 
 
 def _fixture(
-    path: str, unit: Unit, imported: dict[str, str], base: Files, judged: Judgement
+    path: str, unit: CodeUnit, imported: dict[str, str], base: FileIndex, judged: Judgement
 ) -> None:
     """A new fixture is only dangerous when tests that stood there get it without asking."""
     autouse = any("autouse=True" in one for one in unit.decorators)
     patches = re.search(r"\.(?:setattr|setitem|patch)\b|patch\(", unit.shape)
-    replaced = list(replaced_in(unit.node, imported)) if unit.node is not None else []
+    replaced = list(find_replaced_names(unit.node, imported)) if unit.node is not None else []
     if autouse and (patches or replaced):
-        judged.items.append(Item(unit.name, f"{REPLACES}, in every test", path))
+        judged.items.append(FindingItem(unit.name, f"{REPLACES}, in every test", path))
     elif autouse or _asked_for(unit.name, base):
-        judged.unsure = True
+        judged.is_unsure = True
 
 
-def _asked_for(name: str, base: Files) -> bool:
+def _asked_for(name: str, base: FileIndex) -> bool:
     asks = re.compile(rf"def test\w*\([^)]*\b{re.escape(name)}\b")
-    tests = (path for path in sorted(base.paths) if path.endswith(".py") and is_test(path))
+    tests = (path for path in sorted(base.paths) if path.endswith(".py") and is_test_path(path))
     return any(asks.search(base.text(path)) for path in list(tests)[:500])
 
 
 # ------------------------------------------------------------------ modules that take a place
 
 
-def shadows(base: Files, candidate: Files, searched: set[str]) -> Iterator[tuple[str, str]]:
+def find_shadowing_files(
+    base: FileIndex, candidate: FileIndex, searched: set[str]
+) -> Iterator[tuple[str, str]]:
     """New files that are found before the runner or the standard library: path, and the name.
 
     The name is empty where only a second look can tell.
@@ -202,16 +210,18 @@ def shadows(base: Files, candidate: Files, searched: set[str]) -> Iterator[tuple
             yield path, ""
 
 
-def idle_targets(goals: Iterable[str], base: Files, candidate: Files) -> Iterator[str]:
+def find_idle_targets(goals: Iterable[str], base: FileIndex, candidate: FileIndex) -> Iterator[str]:
     """New files named like a target of a check: make finds them there and runs nothing."""
     for goal in dict.fromkeys(goals):
         if goal in candidate.paths and goal not in base.paths:
             yield goal
 
 
-def _covers(path: str, name: str, base: Files) -> bool:
+def _covers(path: str, name: str, base: FileIndex) -> bool:
     """Does it lie among the tests and bear the name of a module of the program?"""
-    tests = in_test_folder(path) or any(is_test(one) for one in base.beneath(dirname(path) or ""))
+    tests = is_in_test_folder(path) or any(
+        is_test_path(one) for one in base.files_below(dirname(path) or "")
+    )
     places = (
         f"{top}{name}{end}" for top in ("", "src/", "lib/") for end in (".py", "/__init__.py")
     )
@@ -221,7 +231,7 @@ def _covers(path: str, name: str, base: Files) -> bool:
 
 def _module_name(path: str, folders: set[str]) -> tuple[str, str | None]:
     """The top-level name of a module, and the folder it is found in."""
-    if not path.endswith((".py", ".pyi", ".so")) or foreign(path):
+    if not path.endswith((".py", ".pyi", ".so")) or is_foreign(path):
         return "", None
     parts = path.split("/")
     for at in reversed(range(len(parts))):
@@ -231,11 +241,11 @@ def _module_name(path: str, folders: set[str]) -> tuple[str, str | None]:
     return parts[-1].partition(".")[0], None
 
 
-def _top_folders(files: Files) -> Iterator[str]:
+def _top_folders(files: FileIndex) -> Iterator[str]:
     """Folders that Python searches for modules: the root, and where packages of tests begin."""
     yield from ("", "src", "lib")
     for path in files.paths:
-        if path.endswith(".py") and is_test(path):
+        if path.endswith(".py") and is_test_path(path):
             folder = dirname(path)
             while folder and f"{folder}/__init__.py" in files.paths:
                 folder = dirname(folder)

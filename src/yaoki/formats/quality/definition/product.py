@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from yaoki.core.scope import covered
+from yaoki.core.scope import is_in_scope
 from yaoki.formats.quality.definition import scripts
-from yaoki.formats.quality.definition.files import Files
-from yaoki.formats.quality.definition.reached_files import Reach, Role
+from yaoki.formats.quality.definition.file_index import FileIndex
+from yaoki.formats.quality.definition.reached_files import FileRole, ReachedFiles
 from yaoki.formats.quality.definition.references import python_imports
-from yaoki.formats.quality.definition.roles import is_data, language, names_a_verdict
-from yaoki.formats.quality.definition.shell import calls
+from yaoki.formats.quality.definition.roles import is_data, names_a_verdict, script_language
+from yaoki.formats.quality.definition.shell import parse_calls
 from yaoki.formats.quality.definition.tools import READERS, program_of
-from yaoki.formats.quality.suites import is_test
+from yaoki.formats.quality.suites import is_test_path
 
 FILES_MAX = 2_000
 _CODE = re.compile(r"\.(?:py|[cm]?[jt]sx?|rb|go|rs|java|kt|php|sh|c|cc|cpp|cs|swift)$")
@@ -27,30 +27,32 @@ _BUILT_IN = frozenset(
 class Product:
     """Asked with the base's tree: what the candidate says of itself proves nothing."""
 
-    base: Files
-    reach: Reach
+    base: FileIndex
+    reach: ReachedFiles
     scope: tuple[str, ...]
     goal: str
 
-    def holds(self, path: str, text: str) -> bool:
+    def is_product(self, path: str, text: str) -> bool:
         """Is it the work itself, which a check only runs?"""
         if names_a_verdict(path):
             return False
-        if self.named(path, literally=True) or self._imported(path):
+        if self.is_named(path, literally=True) or self._imported(path):
             return True
         if scripts.holds_verdict(path, text):
             return False
-        program = self.reach.roles.get(path) is Role.PROGRAM
-        return program or self.named(path) or self._used_by_scripts(path)
+        program = self.reach.roles.get(path) is FileRole.PROGRAM
+        return program or self.is_named(path) or self._used_by_scripts(path)
 
-    def named(self, path: str, *, literally: bool = False) -> bool:
+    def is_named(self, path: str, *, literally: bool = False) -> bool:
         """Does the scope cover it, or the goal name it?"""
-        inside = path in self.scope if literally else bool(self.scope) and covered(path, self.scope)
+        inside = (
+            path in self.scope if literally else bool(self.scope) and is_in_scope(path, self.scope)
+        )
         name = re.escape(path.rsplit("/", 1)[-1])
         return inside or re.search(rf"(?<![\w.]){name}(?![\w/])", self.goal) is not None
 
     def is_tested(self, path: str) -> bool:
-        return self.named(path) or self._imported(path)
+        return self.is_named(path) or self._imported(path)
 
     def _imported(self, path: str) -> bool:
         """Do tests import it?  Then it is the program that they test."""
@@ -60,19 +62,21 @@ class Product:
             rf"|(?:require\(|from\s)\s*['\"][^'\"\n]*\b{stem}(?:\.\w+)?['\"]",
             re.MULTILINE,
         )
-        tests = [one for one in sorted(self.base.paths) if is_test(one) and not is_data(one)]
+        tests = [one for one in sorted(self.base.paths) if is_test_path(one) and not is_data(one)]
         return any(asks.search(self.base.text(one)) for one in tests[:FILES_MAX])
 
     def _used_by_scripts(self, path: str) -> bool:
         """Does a script that makes the verdict import it?  Then it is what the script looks at."""
         if not path.endswith(".py"):
             return False
-        scripts_ = (p for p, role in self.reach.roles.items() if role is Role.SCRIPT and p != path)
+        scripts_ = (
+            p for p, role in self.reach.roles.items() if role is FileRole.SCRIPT and p != path
+        )
         judges = (p for p in scripts_ if p.endswith(".py") and p in self.base.paths)
         return any(path in python_imports(self.base.text(p), p, self.base) for p in judges)
 
-    def holds_data(self, path: str) -> bool:
-        return self.named(path) or self._reads(path) or self._is_subject(path)
+    def is_product_data(self, path: str) -> bool:
+        return self.is_named(path) or self._reads(path) or self._is_subject(path)
 
     def _reads(self, path: str) -> bool:
         """Does the program itself name this file of data?"""
@@ -80,7 +84,7 @@ class Product:
         code = [
             one
             for one in sorted(self.base.paths)
-            if _CODE.search(one) and not is_test(one) and one not in self.reach.roles
+            if _CODE.search(one) and not is_test_path(one) and one not in self.reach.roles
         ]
         return any(name in self.base.text(one) for one in code[:FILES_MAX])
 
@@ -90,7 +94,7 @@ class Product:
         A test that also calls the program compares the two, and the file is what it expects.
         """
         name = path.rsplit("/", 1)[-1]
-        roles = (Role.TEST, Role.SCRIPT, Role.SUPPORT)
+        roles = (FileRole.TEST, FileRole.SCRIPT, FileRole.SUPPORT)
         readers = [
             one
             for one, role in self.reach.roles.items()
@@ -100,11 +104,11 @@ class Product:
 
     def _runs_program(self, path: str) -> bool:
         text = self.base.text(path)
-        spoken = language(path, text)
+        spoken = script_language(path, text)
         if spoken == "py":
-            own = (one for one in python_imports(text, path, self.base) if not is_test(one))
+            own = (one for one in python_imports(text, path, self.base) if not is_test_path(one))
             return any(own) or _STARTS.search(text) is not None
         if spoken == "sh":
-            programs = {program_of(call.words) for call in calls(text)}
+            programs = {program_of(call.words) for call in parse_calls(text)}
             return bool(programs - READERS - _BUILT_IN)
         return True

@@ -7,31 +7,31 @@ from collections.abc import Iterable, Sequence
 from posixpath import basename, dirname, join
 
 from yaoki.core.model import CheckSpec
-from yaoki.core.scope import covered
+from yaoki.core.scope import is_in_scope
 from yaoki.formats.quality.definition import recipes, references
-from yaoki.formats.quality.definition.files import Files
+from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.lookups import (
     code_kind,
     found_scripts,
-    interpreted,
     module_files,
     plugin_files,
-    run_parts,
+    run_parts_scripts,
     settings_files,
+    starts_file,
 )
-from yaoki.formats.quality.definition.reached_files import Reach, Role
+from yaoki.formats.quality.definition.reached_files import FileRole, ReachedFiles
 from yaoki.formats.quality.definition.roles import (
-    in_test_folder,
     is_data,
     is_expected,
+    is_in_test_folder,
     is_product_data,
     is_script,
     is_support,
-    language,
+    script_language,
 )
-from yaoki.formats.quality.definition.shell import Call, calls
+from yaoki.formats.quality.definition.shell import ShellCall, parse_calls
 from yaoki.formats.quality.definition.tools import READERS, RUNNERS, program_of
-from yaoki.formats.quality.suites import is_test
+from yaoki.formats.quality.suites import is_test_path
 
 REACHED_MAX = 3_000
 LIST_LINES_MAX = 1_000
@@ -42,7 +42,9 @@ _NODE_OWN = frozenset(
 )
 
 
-def reach(checks: Sequence[CheckSpec], files: Files, *, tests: bool | None = None) -> Reach:
+def find_reached_files(
+    checks: Sequence[CheckSpec], files: FileIndex, *, tests: bool | None = None
+) -> ReachedFiles:
     """`tests`: follow the test files too; unless said, when a command runs tests."""
     walk = _Walk(files)
     for check in checks:
@@ -55,9 +57,9 @@ def reach(checks: Sequence[CheckSpec], files: Files, *, tests: bool | None = Non
 class _Walk:
     """One walk from the commands to the files; every file is opened once."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: FileIndex) -> None:
         self._files = files
-        self.found = Reach()
+        self.found = ReachedFiles()
         self._todo: list[tuple[str, tuple[str, ...]]] = []
         self._recipes: set[tuple[str, tuple[str, ...]]] = set()
 
@@ -68,31 +70,39 @@ class _Walk:
         for name, value in spec.env.items():
             self._variable(name, value, folder)
         if spec.argv:
-            self._call(Call(spec.argv, folder, judged), (folder,), 0)
-        for call in calls(spec.shell, folder) if spec.shell else ():
-            one = Call(call.words, call.folder, call.observed or judged, call.reads, call.variables)
+            self._call(ShellCall(spec.argv, folder, judged), (folder,), 0)
+        for call in parse_calls(spec.shell, folder) if spec.shell else ():
+            one = ShellCall(
+                call.words,
+                call.folder,
+                call.is_observed or judged,
+                call.input_files,
+                call.variables,
+            )
             self._call(one, (call.folder, folder), 0)
         if spec.definition:
             for path in self._files.paths:
-                if covered(path, spec.definition):
-                    self._add(path, Role.DECLARED)
+                if is_in_scope(path, spec.definition):
+                    self._add(path, FileRole.DECLARED)
         self._drain()
 
     def follow_tests(self) -> None:
         """Tests lead on to their support, to data and to plugins."""
         for path in self._files.paths:
-            if is_test(path):
-                self._add(path, Role.TEST)
+            if is_test_path(path):
+                self._add(path, FileRole.TEST)
         self._drain()
 
     # -------------------------------------------------------------- files
 
-    def _add(self, path: str, role: Role, places: Sequence[str] = ("",)) -> None:
+    def _add(self, path: str, role: FileRole, places: Sequence[str] = ("",)) -> None:
         old = self.found.roles.get(path)
         if old is None and len(self.found.roles) < REACHED_MAX:
-            self.found.roles[path] = Role.TEST if is_test(path) and not is_data(path) else role
+            self.found.roles[path] = (
+                FileRole.TEST if is_test_path(path) and not is_data(path) else role
+            )
             self._todo.append((path, tuple(dict.fromkeys((*places, dirname(path), "")))))
-        elif old is Role.PROGRAM and role is Role.SCRIPT:
+        elif old is FileRole.PROGRAM and role is FileRole.SCRIPT:
             self.found.roles[path] = role
 
     def _drain(self) -> None:
@@ -103,17 +113,23 @@ class _Walk:
     def _open(self, path: str, places: tuple[str, ...]) -> None:
         text = self._files.text(path)
         role = self.found.roles[path]
-        if not text or role is Role.PROGRAM:
+        if not text or role is FileRole.PROGRAM:
             return
-        spoken = language(path, text)
-        if spoken == "sh" or (role is Role.SCRIPT and not spoken):
-            for call in calls(text):
+        spoken = script_language(path, text)
+        if spoken == "sh" or (role is FileRole.SCRIPT and not spoken):
+            for call in parse_calls(text):
                 at = tuple(join(place, call.folder) if call.folder else place for place in places)
                 self._call(call, at, 1)
-        elif role in (Role.SCRIPT, Role.TEST, Role.SUPPORT, Role.DECLARED, Role.SETTINGS):
+        elif role in (
+            FileRole.SCRIPT,
+            FileRole.TEST,
+            FileRole.SUPPORT,
+            FileRole.DECLARED,
+            FileRole.SETTINGS,
+        ):
             self._imports(path, text, spoken)
             self._literals(path, text, spoken, places)
-        elif role is Role.DATA and spoken in (
+        elif role is FileRole.DATA and spoken in (
             "txt",
             "list",
             "lst",
@@ -129,57 +145,57 @@ class _Walk:
         find = {"py": references.python_imports, "rb": references.ruby_imports}.get(spoken)
         find = references.js_imports if spoken in ("js", "ts", "json") else find
         for one in find(text, path, self._files) if find else ():
-            beside = dirname(one) == dirname(path) and is_support(path) and not is_test(path)
-            if is_support(one) or (beside and not in_test_folder(path)):
-                self._add(one, Role.SUPPORT)
+            beside = dirname(one) == dirname(path) and is_support(path) and not is_test_path(path)
+            if is_support(one) or (beside and not is_in_test_folder(path)):
+                self._add(one, FileRole.SUPPORT)
 
     def _literals(self, path: str, text: str, spoken: str, places: tuple[str, ...]) -> None:
         """Strings that name a tracked file: expectations, lists, scripts that are started."""
-        runs = self.found.roles[path] is Role.SCRIPT and spoken != "py"
-        for word in references.literals(text):
+        runs = self.found.roles[path] is FileRole.SCRIPT and spoken != "py"
+        for word in references.string_literals(text):
             plain = "." in word or "/" in word
-            one = self._files.plain(word, (dirname(path), *places)) if plain else ""
+            one = self._files.find_plain(word, (dirname(path), *places)) if plain else ""
             # A test may put the folder before it by other means.
-            if one := one or (self._files.only(word) if plain and is_data(word) else ""):
+            if one := one or (self._files.find_unique(word) if plain and is_data(word) else ""):
                 self._named(one, places)
             if is_expected(f"{word}/"):
                 self._in_folder(word, path)
             if runs and " " in word:
-                for call in calls(word):
+                for call in parse_calls(word):
                     self._call(call, places, 2)
 
     def _in_folder(self, word: str, path: str) -> None:
         """A folder of expectations that a test names."""
-        folder = self._files.folder(word.rstrip("/"), (dirname(path), ""))
+        folder = self._files.find_folder(word.rstrip("/"), (dirname(path), ""))
         if folder and is_expected(f"{folder}/"):
-            for one in self._files.beneath(folder):
-                self._add(one, Role.DATA)
+            for one in self._files.files_below(folder):
+                self._add(one, FileRole.DATA)
 
     def _named(self, path: str, places: Sequence[str]) -> None:
         """A file that a script or test names without saying what for."""
         if is_data(path):
-            if is_expected(path) or in_test_folder(path) or not is_product_data(path):
-                self._add(path, Role.DATA, places)
+            if is_expected(path) or is_in_test_folder(path) or not is_product_data(path):
+                self._add(path, FileRole.DATA, places)
         elif is_script(path, self._files.text(path)) and is_support(path):
-            self._add(path, Role.SCRIPT, places)
+            self._add(path, FileRole.SCRIPT, places)
 
     def _listed(self, text: str, places: tuple[str, ...]) -> None:
         """The files that a list names, one in a line."""
         for line in text.splitlines()[:LIST_LINES_MAX]:
-            if one := self._files.plain(line.strip().strip("\"',"), places):
+            if one := self._files.find_plain(line.strip().strip("\"',"), places):
                 ran = is_script(one, self._files.text(one))
-                self._add(one, Role.SCRIPT if ran else Role.DATA, places)
+                self._add(one, FileRole.SCRIPT if ran else FileRole.DATA, places)
 
     # -------------------------------------------------------------- commands
 
-    def _call(self, call: Call, places: tuple[str, ...], depth: int) -> None:
+    def _call(self, call: ShellCall, places: tuple[str, ...], depth: int) -> None:
         if depth > 6:
             return
         for name, value in call.variables:
             self._variable(name, value, places[0])
-        for one in call.reads:
+        for one in call.input_files:
             for path in self._files.find(one, places):
-                self._add(path, Role.DATA, places)
+                self._add(path, FileRole.DATA, places)
         words = call.words
         program = program_of(words)
         if program in READERS:
@@ -193,9 +209,9 @@ class _Walk:
     def _variable(self, name: str, value: str, folder: str) -> None:
         if name in ("PYTHONPATH", "NODE_PATH", "RUBYLIB", "PERL5LIB"):
             for part in re.split(r"[:;]", value):
-                at = self._files.folder(part or ".", (folder, ""))
+                at = self._files.find_folder(part or ".", (folder, ""))
                 if at is not None:
-                    self.found.searched.add(at)
+                    self.found.searched_folders.add(at)
         for word in value.split():
             for path in self._files.find(word, (folder, "")):
                 self._named(path, (folder,))
@@ -207,7 +223,7 @@ class _Walk:
                 compared = is_expected(path) and program not in ("test", "[", "[[", "ls", "stat")
                 lists = program in ("cat", "sort", "head") and self._is_list(path, places)
                 if compared or lists:
-                    self._add(path, Role.DATA, places)
+                    self._add(path, FileRole.DATA, places)
         self._settings(program, places)
 
     def _is_list(self, path: str, places: tuple[str, ...]) -> bool:
@@ -217,27 +233,27 @@ class _Walk:
     def _code(self, words: Sequence[str], at: int, places: tuple[str, ...], depth: int) -> None:
         kind = code_kind(words, at)
         if kind == "python":
-            for word in references.literals(words[at]):
-                if path := self._files.plain(word, places):
+            for word in references.string_literals(words[at]):
+                if path := self._files.find_plain(word, places):
                     self._named(path, places)
         elif kind == "shell":
-            for call in calls(words[at], places[0]):
+            for call in parse_calls(words[at], places[0]):
                 self._call(call, (call.folder, *places), depth + 1)
 
-    def _words(self, call: Call, places: tuple[str, ...]) -> None:
+    def _words(self, call: ShellCall, places: tuple[str, ...]) -> None:
         """Each word that names a tracked file, whatever stands before it."""
-        role = Role.PROGRAM if call.observed else Role.SCRIPT
+        role = FileRole.PROGRAM if call.is_observed else FileRole.SCRIPT
         for at, word in enumerate(call.words):
             for path in self._files.find(word, places):
                 if is_data(path) or ".coveragerc" in path:
-                    self._add(path, Role.DATA, places)
+                    self._add(path, FileRole.DATA, places)
                 elif (
                     at == 0
                     or is_script(path, self._files.text(path))
-                    or interpreted(call.words[:at])
+                    or starts_file(call.words[:at])
                 ):
                     self._add(path, role, places)
-                    self.found.started |= {path} if at == 0 else set()
+                    self.found.started_files |= {path} if at == 0 else set()
 
     def _tool(self, name: str, words: Sequence[str], places: tuple[str, ...], depth: int) -> None:
         """What a program does that is known to run or read other files."""
@@ -251,37 +267,42 @@ class _Walk:
             self._npm(words[1:], places, depth)
         elif name in _SOURCES and len(words) > 1:
             sourced = list(self._files.find(words[1], places))
-            self.found.sourced.update(sourced)
-            self._all(sourced, Role.SCRIPT, places)
+            self.found.sourced_files.update(sourced)
+            self._all(sourced, FileRole.SCRIPT, places)
         elif name == "run-parts":
-            self._all(run_parts(words[1:], self._files, places), Role.SCRIPT, places, started=True)
+            self._all(
+                run_parts_scripts(words[1:], self._files, places),
+                FileRole.SCRIPT,
+                places,
+                started=True,
+            )
         elif name == "find":
             started = bool({"-executable", "-perm"} & set(words))
             found = found_scripts(words[1:], self._files, places)
-            self._all(found, Role.SCRIPT, places, started=started)
+            self._all(found, FileRole.SCRIPT, places, started=started)
         elif name == "python" and "-m" in words[:-1]:
             module = words[words.index("-m") + 1]
-            self._all(module_files(module, self._files, places), Role.SCRIPT, places)
-        self._all(plugin_files(words, self._files, places), Role.SUPPORT, places)
+            self._all(module_files(module, self._files, places), FileRole.SCRIPT, places)
+        self._all(plugin_files(words, self._files, places), FileRole.SUPPORT, places)
 
     def _settings(self, name: str, places: tuple[str, ...]) -> None:
         self.found.tools.add(name)
-        self._all(settings_files(name, self._files, places), Role.SETTINGS, places)
+        self._all(settings_files(name, self._files, places), FileRole.SETTINGS, places)
 
     def _all(
-        self, paths: Iterable[str], role: Role, places: Sequence[str], *, started: bool = False
+        self, paths: Iterable[str], role: FileRole, places: Sequence[str], *, started: bool = False
     ) -> None:
         for path in paths:
             self._add(path, role, places)
-            self.found.started |= {path} if started else set()
+            self.found.started_files |= {path} if started else set()
 
     # -------------------------------------------------------------- recipes
 
     def _make(
         self, words: Sequence[str], places: tuple[str, ...], names: Sequence[str], depth: int
     ) -> None:
-        given, folder, goals = recipes.make_words(words, self._files, places)
-        path = recipes.makefile_of(self._files, folder, names)
+        given, folder, goals = recipes.parse_make_words(words, self._files, places)
+        path = recipes.find_makefile(self._files, folder, names)
         for word in given:
             path = next(iter(self._files.find(word, (folder, *places))), "")
         if not path or (path, goals) in self._recipes:
@@ -291,12 +312,14 @@ class _Walk:
         key = " ".join((folder or ".", *goals))
         self.found.participants[key] = tuple(made.files)
         for one in made.files:
-            self._add(one, Role.RECIPE, (folder,))
+            self._add(one, FileRole.RECIPE, (folder,))
         self.found.meanings[key] = made.meaning(goals)
         built = set(made.goals(goals)) - set(made.needs.get(".PHONY", ()))
         self.found.targets |= {join(folder, goal) for goal in built}
         for text in made.texts(goals):
-            for call in calls(text.replace("$(MAKE)", "make").replace("${MAKE}", "make"), folder):
+            for call in parse_calls(
+                text.replace("$(MAKE)", "make").replace("${MAKE}", "make"), folder
+            ):
                 self._call(call, (call.folder, folder), depth + 1)
 
     def _npm(self, words: Sequence[str], places: tuple[str, ...], depth: int) -> None:
@@ -311,11 +334,11 @@ class _Walk:
         if not path or not scripts or key in self._recipes:
             return
         self._recipes.add(key)
-        self._add(path, Role.RECIPE, places)
+        self._add(path, FileRole.RECIPE, places)
         self.found.participants[" ".join(key[:1] + key[1])] = (path,)
         self.found.meanings[" ".join(key[:1] + key[1])] = {
             f"script {name}": (text,) for name, text in scripts.items()
         }
         for text in scripts.values():
-            for call in calls(text, dirname(path)):
+            for call in parse_calls(text, dirname(path)):
                 self._call(call, (call.folder, dirname(path)), depth + 1)

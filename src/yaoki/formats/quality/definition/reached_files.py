@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 
-class Role(Enum):
+class FileRole(Enum):
     """How a file serves a check.  A `PROGRAM`'s output is judged by something else."""
 
     SCRIPT = "script"
@@ -20,7 +20,7 @@ class Role(Enum):
 
 
 @dataclass(slots=True)
-class Reach:
+class ReachedFiles:
     """`meanings` of recipes: what each goal runs, by file.  `started`: run by being executable.
     `sourced`: read by another script, into its own shell.
 
@@ -28,12 +28,12 @@ class Reach:
     which runs nothing for one that stands there as a file.
     """
 
-    roles: dict[str, Role] = field(default_factory=dict)
+    roles: dict[str, FileRole] = field(default_factory=dict)
     meanings: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     participants: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    started: set[str] = field(default_factory=set)
-    sourced: set[str] = field(default_factory=set)
-    searched: set[str] = field(default_factory=set)
+    started_files: set[str] = field(default_factory=set)
+    sourced_files: set[str] = field(default_factory=set)
+    searched_folders: set[str] = field(default_factory=set)
     commands: list[str] = field(default_factory=list)
     tools: set[str] = field(default_factory=set)
     targets: set[str] = field(default_factory=set)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from yaoki.core.model import Item
-from yaoki.formats.quality.definition.reached_files import Reach
+from yaoki.core.model import FindingItem
+from yaoki.formats.quality.definition.reached_files import ReachedFiles
 from yaoki.formats.quality.definition.scripts import only_adds
 
 CHANGED = "what the check runs was changed"
@@ -20,10 +20,12 @@ class RecipeChange:
     """`item` is None where the recipe only grew, so that a second look decides."""
 
     where: str
-    item: Item | None = None
+    item: FindingItem | None = None
 
 
-def recipe_changes(before: Reach, after: Reach, changed: set[str]) -> Iterator[RecipeChange]:
+def find_recipe_changes(
+    before: ReachedFiles, after: ReachedFiles, changed: set[str]
+) -> Iterator[RecipeChange]:
     for key, old in before.meanings.items():
         # A recipe that the base does not have is the task's own.
         if not any(lines for name, lines in old.items() if name.startswith(_RUNS)):
@@ -32,7 +34,7 @@ def recipe_changes(before: Reach, after: Reach, changed: set[str]) -> Iterator[R
         where = next((path for path in files if path in changed), "")
         new = after.meanings.get(key)
         if where and new is None:
-            yield RecipeChange(where, Item(key, "the recipe of the check is gone", where))
+            yield RecipeChange(where, FindingItem(key, "the recipe of the check is gone", where))
         elif where and new is not None:
             yield from _parts(old, new, where)
 
@@ -45,4 +47,4 @@ def _parts(old: Meaning, new: Meaning, where: str) -> Iterator[RecipeChange]:
         # A script before or after the old one may do anything, and a line more may be a check more.
         unsure = not name.startswith(_REACHES_ALL) and only_adds(was, now) if was else True
         unsure = unsure and not name.startswith(_REACHES_ALL)
-        yield RecipeChange(where, None if unsure else Item(name, CHANGED, where))
+        yield RecipeChange(where, None if unsure else FindingItem(name, CHANGED, where))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from posixpath import dirname, join
 
-from yaoki.formats.quality.definition.files import Files
+from yaoki.formats.quality.definition.file_index import FileIndex
 
 INCLUDES_MAX = 50
 LINE_CHARS_MAX = 4_000
@@ -56,7 +56,7 @@ class Recipes:
     lines: dict[str, tuple[str, ...]] = field(default_factory=dict)
     origin: dict[str, str] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
-    wanted: list[str] = field(default_factory=list)
+    included_names: list[str] = field(default_factory=list)
 
     def goals(self, asked: Sequence[str]) -> tuple[str, ...]:
         """Every target that making these would make."""
@@ -111,14 +111,14 @@ class Recipes:
         return bare.replace("$$", "$")
 
 
-def read_recipes(files: Files, path: str) -> Recipes:
+def read_recipes(files: FileIndex, path: str) -> Recipes:
     """A makefile or justfile together with everything it includes."""
     made = Recipes()
     _gather(files, path, made)
     return made
 
 
-def _gather(files: Files, path: str, made: Recipes) -> None:
+def _gather(files: FileIndex, path: str, made: Recipes) -> None:
     if path in made.files or len(made.files) >= INCLUDES_MAX:
         return
     made.files.append(path)
@@ -140,11 +140,11 @@ def _add_line(made: Recipes, targets: tuple[str, ...], line: str) -> None:
         made.lines[target] = (*made.lines.get(target, ()), line)
 
 
-def _statement(files: Files, path: str, made: Recipes, line: str) -> tuple[str, ...]:
+def _statement(files: FileIndex, path: str, made: Recipes, line: str) -> tuple[str, ...]:
     """One line that is no recipe; the targets whose recipe follows it."""
     if found := _INCLUDE.match(line):
         for word in (found[1] or found[2] or "").split():
-            made.wanted.append(word)
+            made.included_names.append(word)
             for one in files.find(word, (dirname(path), "")):
                 _gather(files, one, made)
         return ()
@@ -173,13 +173,13 @@ def _rule(path: str, made: Recipes, found: re.Match[str]) -> tuple[str, ...]:
     return targets
 
 
-def makefile_of(files: Files, folder: str, names: Sequence[str]) -> str:
+def find_makefile(files: FileIndex, folder: str, names: Sequence[str]) -> str:
     ways = (join(folder, name) for name in names)
     return next((way for way in ways if way in files.paths), "")
 
 
-def make_words(
-    words: Sequence[str], files: Files, places: Sequence[str]
+def parse_make_words(
+    words: Sequence[str], files: FileIndex, places: Sequence[str]
 ) -> tuple[list[str], str, tuple[str, ...]]:
     """The `-f` files, the folder, and the goals of a call of make."""
     given: list[str] = []
@@ -190,11 +190,11 @@ def make_words(
         if word in ("-f", "--file", "--makefile", "--justfile") and rest:
             given.append(rest.pop(0))
         elif word in ("-C", "--directory", "-d", "--working-directory") and rest:
-            folder = files.folder(rest.pop(0), places) or folder
+            folder = files.find_folder(rest.pop(0), places) or folder
         elif word.startswith("-f") and len(word) > 2:
             given.append(word[2:])
         elif word.startswith("-C") and len(word) > 2:
-            folder = files.folder(word[2:], places) or folder
+            folder = files.find_folder(word[2:], places) or folder
         elif word in ("-j", "-l", "-o", "-W", "-I") and rest and rest[0].isdigit():
             rest.pop(0)
         elif not word.startswith("-") and "=" not in word:

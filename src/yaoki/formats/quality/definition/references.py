@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from posixpath import dirname
 
-from yaoki.formats.quality.definition.files import Files, placed
+from yaoki.formats.quality.definition.file_index import FileIndex, resolve_path
 
 LITERALS_MAX = 3_000
 _JS_IMPORT = re.compile(
@@ -25,22 +25,22 @@ _LITERAL = re.compile(r"""(["'`])((?:(?!\1)[^\\\n]){1,300})\1""")
 _JS_ENDINGS = ("", ".js", ".ts", ".mjs", ".cjs", ".jsx", ".tsx", ".json", "/index.js", "/index.ts")
 
 
-def python_imports(text: str, path: str, files: Files) -> Iterator[str]:
+def python_imports(text: str, path: str, files: FileIndex) -> Iterator[str]:
     """Modules of the repository that a Python file imports, wherever its path may begin."""
     for module, names, plain in IMPORT.findall(text):
         for name in plain.split(","):
-            yield from modules(name.split(" as ")[0].strip(), path, files)
+            yield from module_paths(name.split(" as ")[0].strip(), path, files)
         if module:
             listed = [word.split(" as ")[0].strip(" \n\t()\\") for word in names.split(",")]
             yield from _from(module, listed, path, files)
 
 
-def _from(module: str, names: list[str], path: str, files: Files) -> Iterator[str]:
+def _from(module: str, names: list[str], path: str, files: FileIndex) -> Iterator[str]:
     base = module.lstrip(".")
     level = len(module) - len(base)
     if not level:
-        yield from modules(base, path, files)
-        yield from (p for name in names for p in modules(f"{base}.{name}", path, files))
+        yield from module_paths(base, path, files)
+        yield from (p for name in names for p in module_paths(f"{base}.{name}", path, files))
         return
     folder = dirname(path)
     for _ in range(level - 1):
@@ -50,7 +50,7 @@ def _from(module: str, names: list[str], path: str, files: Files) -> Iterator[st
     yield from (p for name in names for p in _files_of(f"{stem}/{name}".lstrip("/"), files))
 
 
-def modules(name: str, path: str, files: Files) -> Iterator[str]:
+def module_paths(name: str, path: str, files: FileIndex) -> Iterator[str]:
     """The files of a dotted name, below the folders that Python would look in."""
     stem = name.replace(".", "/")
     if not stem:
@@ -69,27 +69,27 @@ def _above(path: str) -> Iterator[str]:
         yield folder
 
 
-def _files_of(stem: str, files: Files) -> Iterator[str]:
+def _files_of(stem: str, files: FileIndex) -> Iterator[str]:
     ways = (f"{stem}.py", f"{stem}/__init__.py", f"{stem}/__main__.py")
     yield from (way for way in ways if way in files.paths)
 
 
-def js_imports(text: str, path: str, files: Files) -> Iterator[str]:
+def js_imports(text: str, path: str, files: FileIndex) -> Iterator[str]:
     for name in _JS_IMPORT.findall(text):
         if name.startswith("."):
-            stem = placed(name, dirname(path))
+            stem = resolve_path(name, dirname(path))
             found = (f"{stem}{end}" for end in _JS_ENDINGS) if stem else ()
             yield from (at for at in list(found) if at in files.paths)
 
 
-def ruby_imports(text: str, path: str, files: Files) -> Iterator[str]:
+def ruby_imports(text: str, path: str, files: FileIndex) -> Iterator[str]:
     for name in _RUBY_IMPORT.findall(text):
         for place in (dirname(path), "", "lib", "spec", "test"):
-            at = placed(name, place)
+            at = resolve_path(name, place)
             yield from (w for w in (at, f"{at}.rb") if w and w in files.paths)
 
 
-def literals(text: str) -> Iterator[str]:
+def string_literals(text: str) -> Iterator[str]:
     """The strings of a source file that could be the name of a file or folder, or a command."""
     for count, hit in enumerate(_LITERAL.finditer(text)):
         if count >= LITERALS_MAX:

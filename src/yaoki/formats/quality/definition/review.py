@@ -12,42 +12,42 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from yaoki.core.model import CheckSpec, Item
+from yaoki.core.model import CheckSpec, FindingItem
 from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
-from yaoki.core.scope import covered
+from yaoki.core.scope import is_in_scope
 from yaoki.formats.quality import integrity, loosened_settings
 from yaoki.formats.quality.definition import plugins, recipes, settings
 from yaoki.formats.quality.definition.comparison import Judgement
 from yaoki.formats.quality.definition.file_changes import FileChanges
-from yaoki.formats.quality.definition.files import Files
+from yaoki.formats.quality.definition.file_index import FileIndex
 from yaoki.formats.quality.definition.product import Product
-from yaoki.formats.quality.definition.reach import reach
-from yaoki.formats.quality.definition.reached_files import Reach, Role
-from yaoki.formats.quality.definition.recipe_changes import recipe_changes
+from yaoki.formats.quality.definition.reach import find_reached_files
+from yaoki.formats.quality.definition.reached_files import FileRole, ReachedFiles
+from yaoki.formats.quality.definition.recipe_changes import find_recipe_changes
 from yaoki.formats.quality.definition.roles import (
-    in_test_folder,
     is_data,
     is_expected,
+    is_in_test_folder,
     is_product_data,
     is_support,
 )
 from yaoki.formats.quality.definition.shapes import compare_shapes, judge_new_file
 from yaoki.formats.quality.definition.suite_changes import SuiteChanges
 from yaoki.formats.quality.definition.tools import CONFIGURED, IGNORES
-from yaoki.formats.quality.definition.units import Source, source_of
+from yaoki.formats.quality.definition.units import PythonSource, parse_source
 from yaoki.formats.quality.strictness import FEWER
-from yaoki.formats.quality.suites import is_collected, is_test
+from yaoki.formats.quality.suites import is_collected_path, is_test_path
 
 ITEMS_MAX = 200
 
 
-def definition_files(check: CheckSpec, tree: TreeView) -> frozenset[str]:
+def find_definition_files(check: CheckSpec, tree: TreeView) -> frozenset[str]:
     """Every tracked file that the command of a check names or reaches, and its `definition`."""
-    return frozenset(reach([check], Files(tree)).roles)
+    return frozenset(find_reached_files([check], FileIndex(tree)).roles)
 
 
-def review(
+def review_definition(
     checks: Sequence[CheckSpec],
     changes: Sequence[Change],
     base: TreeView,
@@ -65,9 +65,11 @@ def review(
 
 
 def _may_serve(path: str) -> bool:
-    if in_test_folder(path) or is_expected(path):
-        return not path.endswith(".py") or not is_collected(path)
-    return not is_product_data(path) and (is_data(path) or (is_support(path) and not is_test(path)))
+    if is_in_test_folder(path) or is_expected(path):
+        return not path.endswith(".py") or not is_collected_path(path)
+    return not is_product_data(path) and (
+        is_data(path) or (is_support(path) and not is_test_path(path))
+    )
 
 
 def _filters(text: str) -> set[str]:
@@ -82,40 +84,42 @@ class _Review:
     candidate_tree: TreeView
     scope: tuple[str, ...]
     goal: str
-    base: Files = field(init=False)
-    candidate: Files = field(init=False)
-    before: Reach = field(init=False)
-    after: Reach = field(init=False)
+    base: FileIndex = field(init=False)
+    candidate: FileIndex = field(init=False)
+    before: ReachedFiles = field(init=False)
+    after: ReachedFiles = field(init=False)
     product: Product = field(init=False)
     files: FileChanges = field(init=False)
-    items: list[Item] = field(default_factory=list)
+    items: list[FindingItem] = field(default_factory=list)
     unsure: dict[str, None] = field(default_factory=dict)
     suites: SuiteChanges = field(default_factory=SuiteChanges)
 
     def __post_init__(self) -> None:
-        self.base, self.candidate = Files(self.base_tree), Files(self.candidate_tree)
-        self.after = reach(self.checks, self.candidate, tests=False)
+        self.base, self.candidate = FileIndex(self.base_tree), FileIndex(self.candidate_tree)
+        self.after = find_reached_files(self.checks, self.candidate, tests=False)
 
     def verdict(self, allowed: tuple[str, ...]) -> DefinitionReview:
         def free(path: str) -> bool:
-            return bool(allowed) and covered(path, allowed)
+            return bool(allowed) and is_in_scope(path, allowed)
 
         weak = tuple(dict.fromkeys(item for item in self.items if not free(item.where)))
         named = {item.where for item in weak}
         unsure = (path for path in self.unsure if path not in named and not free(path))
-        folding = self.suites.folding()
+        folding = self.suites.count_folded_tests()
         return DefinitionReview(weak[:ITEMS_MAX], tuple(sorted(unsure)), folding)
 
     def judge(self, given: Sequence[Change]) -> None:
         # Only data and helpers are found through the tests, which take a while to read.
         changed = {change.path for change in given} | self._differing()
         followed = any(path in self.base.paths and _may_serve(path) for path in changed)
-        self.before = reach(self.checks, self.base, tests=followed)
+        self.before = find_reached_files(self.checks, self.base, tests=followed)
         self.product = Product(self.base, self.before, self.scope, self.goal)
         self.files = FileChanges(self.before, self.after, self.product)
         changes = [*given, *self._unseen(given)]
         self._suites(changes)
-        for one in recipe_changes(self.before, self.after, {change.path for change in changes}):
+        for one in find_recipe_changes(
+            self.before, self.after, {change.path for change in changes}
+        ):
             self.items += [one.item] if one.item is not None else []
             self.unsure[one.where] = None
         for change in changes:
@@ -124,18 +128,18 @@ class _Review:
         self._shadows()
 
     def _differing(self) -> set[str]:
-        old, new = self.base_tree.ids, self.candidate_tree.ids
+        old, new = self.base_tree.blob_ids, self.candidate_tree.blob_ids
         return {path for path in {*old, *new} if old.get(path) != new.get(path)}
 
     def _unseen(self, given: Sequence[Change]) -> Iterator[Change]:
         """Files of the definition that differ and that `given` leaves out, as it has bounds."""
         known = {change.path for change in given}
         for path in sorted(self._differing() - known):
-            if path in self.base.paths and (is_test(path) or path in self.before.roles):
+            if path in self.base.paths and (is_test_path(path) or path in self.before.roles):
                 text = self.candidate.read(path) if path in self.candidate.paths else None
                 if text is None and path in self.candidate.paths:
                     words = "it became a link, binary, or too large to be judged"
-                    self.items.append(Item(path, words, path))
+                    self.items.append(FindingItem(path, words, path))
                     continue
                 yield Change(path, self.base.text(path), text, ())
 
@@ -148,16 +152,16 @@ class _Review:
         for change in changes:
             if self._is_suite(change.path) and change.path.endswith(".py"):
                 suites.add(change)
-            elif is_test(change.path) and not is_data(change.path):
+            elif is_test_path(change.path) and not is_data(change.path):
                 others.append(change)
         for path, judged in suites.judge(self.candidate, self.before.commands).items():
             self._note(path, judged)
-        tests = [c for c in changes if is_test(c.path) and not is_data(c.path)]
-        self.items += integrity.gone_by_shape(changes, others)
-        self.items += integrity.emptied(tests)
-        self.items += integrity.skipped(tests)
-        self.items += integrity.hooked(tests)
-        self.items += integrity.unread(tests)
+        tests = [c for c in changes if is_test_path(c.path) and not is_data(c.path)]
+        self.items += integrity.find_lost_tests(changes, others)
+        self.items += integrity.find_emptied_tests(tests)
+        self.items += integrity.find_skipped_tests(tests)
+        self.items += integrity.find_collection_hooks(tests)
+        self.items += integrity.find_unread_tests(tests)
         for change in others:
             if change.before is not None and change.after is not None:
                 self._shape(change)
@@ -168,19 +172,19 @@ class _Review:
 
     def _is_suite(self, path: str) -> bool:
         roles = (self.before.roles.get(path), self.after.roles.get(path))
-        if is_test(path) or (Role.SUPPORT in roles and is_support(path)):
+        if is_test_path(path) or (FileRole.SUPPORT in roles and is_support(path)):
             return True
         # What lies beside a script and is imported by it may be the program that it tests.
-        return Role.SUPPORT in roles and not self.product.is_tested(path)
+        return FileRole.SUPPORT in roles and not self.product.is_tested(path)
 
     def _shape(self, change: Change) -> None:
         judged = Judgement()
         if change.path.endswith((".sh", ".bash", ".bats")):
-            self.files.script(change, judged)
+            self.files.judge_script(change, judged)
         elif not change.path.endswith(".rs") or "#[test]" in (change.before or ""):
             compare_shapes(change.path, change.before or "", change.after or "", judged)
         # Rust keeps its tests beside the code, so other lines of the file are the work itself.
-        judged.unsure &= not change.path.endswith(".rs")
+        judged.is_unsure &= not change.path.endswith(".rs")
         self._note(change.path, judged)
 
     # -------------------------------------------------------------- one file
@@ -188,10 +192,10 @@ class _Review:
     def _file(self, change: Change, changes: Sequence[Change]) -> None:
         judged, path = Judgement(), change.path
         after = change.after or ""
-        loaded = is_test(path) or self._is_plugin(path)
+        loaded = is_test_path(path) or self._is_plugin(path)
         if path.endswith(".py") and after and (loaded or plugins.may_patch(after)):
             old, new = self._sources(change)
-            plugins.replaced_names(path, old, new, self.base, judged)
+            plugins.judge_replaced_names(path, old, new, self.base, judged)
             if loaded:
                 plugins.judge_plugin(path, old, new, self.base, judged)
         self._settings(change, judged)
@@ -199,10 +203,10 @@ class _Review:
             self.files.judge(change, changes, judged)
         self._note(path, judged)
 
-    def _sources(self, change: Change) -> tuple[Source, Source]:
+    def _sources(self, change: Change) -> tuple[PythonSource, PythonSource]:
         if change.path in self.suites.old:
             return self.suites.old[change.path], self.suites.new[change.path]
-        return source_of(change.before or ""), source_of(change.after or "")
+        return parse_source(change.before or ""), parse_source(change.after or "")
 
     def _is_plugin(self, path: str) -> bool:
         """Is it loaded by the runner, by the name of its module?"""
@@ -217,15 +221,15 @@ class _Review:
     def _settings(self, change: Change, judged: Judgement) -> None:
         path, before, after = change.path, change.before or "", change.after or ""
         makes = path.rsplit("/", 1)[-1] in recipes.MAKEFILES
-        followed = makes and self.before.roles.get(path) is Role.RECIPE
-        words = "" if followed else loosened_settings.loosening_of(change)
+        followed = makes and self.before.roles.get(path) is FileRole.RECIPE
+        words = "" if followed else loosened_settings.find_loosening(change)
         if change.before is None:
-            hidden, surely = settings.displaced(path, after, self.base)
+            hidden, surely = settings.find_displaced_settings(path, after, self.base)
             words = words or (settings.PLACE.format(hidden) if surely else "")
-            judged.unsure |= bool(hidden) or (
-                loosened_settings.judges(path) and settings.loads(after)
+            judged.is_unsure |= bool(hidden) or (
+                loosened_settings.knows_settings(path) and settings.loads_code(after)
             )
-        if settings.leaves_out(path, before, after, self.base):
+        if settings.leaves_tests_out(path, before, after, self.base):
             words = settings.FEWER
         if settings.brings_plugin(path, before, after):
             words = settings.PLUGIN
@@ -234,30 +238,30 @@ class _Review:
         if path.rsplit("/", 1)[-1] == ".gitattributes" and _filters(after) - _filters(before):
             words = "files are changed by a filter when they are checked out"
         if words:
-            judged.items.append(Item(path, words, path))
+            judged.items.append(FindingItem(path, words, path))
         elif CONFIGURED.search(path) and before != after:
-            judged.unsure |= bool(before) or "babel" in path
+            judged.is_unsure |= bool(before) or "babel" in path
 
     # -------------------------------------------------------------- modes and shadows
 
     def _mode(self, change: Change) -> None:
         lost = change.mode_before.endswith("755") and change.mode_after.endswith("644")
         role = self.before.roles.get(change.path)
-        if lost and (change.path in self.before.started or role is Role.SCRIPT):
+        if lost and (change.path in self.before.started_files or role is FileRole.SCRIPT):
             words = "it lost its execute bit, so it is not run"
-            self.items.append(Item(change.path, words, change.path))
+            self.items.append(FindingItem(change.path, words, change.path))
 
     def _shadows(self) -> None:
-        for path in plugins.idle_targets(self.before.targets, self.base, self.candidate):
+        for path in plugins.find_idle_targets(self.before.targets, self.base, self.candidate):
             self.unsure[path] = None
-        searched = {*self.before.searched, *self.after.searched}
-        for path, name in plugins.shadows(self.base, self.candidate, searched):
+        searched = {*self.before.searched_folders, *self.after.searched_folders}
+        for path, name in plugins.find_shadowing_files(self.base, self.candidate, searched):
             if name:
-                self.items.append(Item(path, settings.PLACE.format(name), path))
-            elif not self.product.named(path, literally=True):
+                self.items.append(FindingItem(path, settings.PLACE.format(name), path))
+            elif not self.product.is_named(path, literally=True):
                 self.unsure[path] = None
 
     def _note(self, path: str, judged: Judgement) -> None:
         self.items += judged.items
-        if judged.unsure:
+        if judged.is_unsure:
             self.unsure[path] = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from yaoki.formats.quality.suites import is_test
+from yaoki.formats.quality.suites import is_test_path
 
 _TEST_FOLDER = re.compile(
     r"(?:^|/)(?:tests?|__tests__|specs?|testing|e2e|integration_tests?|unit_tests?|features)/"
@@ -97,14 +97,14 @@ _SHELLS = frozenset({"sh", "bash", "zsh", "ksh", "bats", "dash"})
 _BY_SHEBANG = {"python": "py", "node": "js", "deno": "ts", "bun": "ts", "ruby": "rb", "perl": "pl"}
 
 
-def ending(path: str) -> str:
+def file_ending(path: str) -> str:
     name = path.rsplit("/", 1)[-1]
     return name.rpartition(".")[2].lower() if "." in name.strip(".") else ""
 
 
-def language(path: str, text: str) -> str:
+def script_language(path: str, text: str) -> str:
     """`sh`, `py`, `js`, …: by the ending, else by the first line; empty when nobody knows."""
-    own = ending(path)
+    own = file_ending(path)
     if own in _SHELLS:
         return "sh"
     if own in ("mjs", "cjs", "jsx"):
@@ -126,26 +126,26 @@ def _started_by(text: str) -> str:
 
 
 def is_script(path: str, text: str) -> bool:
-    return ending(path) in SCRIPTS or text.startswith("#!")
+    return file_ending(path) in SCRIPTS or text.startswith("#!")
 
 
 def is_data(path: str) -> bool:
-    return ending(path) in DATA
+    return file_ending(path) in DATA
 
 
 def is_product_data(path: str) -> bool:
     """Prose, and data that lies among the sources, belong to the program and not to its tests."""
-    prose = ending(path) in ("md", "rst", "adoc", "html", "htm")
+    prose = file_ending(path) in ("md", "rst", "adoc", "html", "htm")
     return prose or _PRODUCT_FOLDER.search(path) is not None
 
 
-def in_test_folder(path: str) -> bool:
+def is_in_test_folder(path: str) -> bool:
     return _TEST_FOLDER.search(path) is not None
 
 
 def is_support(path: str) -> bool:
     """May it be a helper of tests or of check scripts rather than the program under test?"""
-    if in_test_folder(path) or is_test(path):
+    if is_in_test_folder(path) or is_test_path(path):
         return True
     if _SUPPORT_FOLDER.search(path):
         return True
@@ -159,7 +159,7 @@ def is_snapshot(path: str) -> bool:
 
 
 def names_a_verdict(path: str) -> bool:
-    return _VERDICT_NAME.search(path.rsplit("/", 1)[-1]) is not None or in_test_folder(path)
+    return _VERDICT_NAME.search(path.rsplit("/", 1)[-1]) is not None or is_in_test_folder(path)
 
 
 def is_expected(path: str) -> bool:

@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from yaoki.formats.quality.definition.roles import language, names_a_verdict
-from yaoki.formats.quality.python import parsed
+from yaoki.formats.quality.definition.roles import names_a_verdict, script_language
+from yaoki.formats.quality.python import parse_python
 from yaoki.formats.quality.python_suites import last_name
 
 SCRIPT = "the check's script was changed"
@@ -49,7 +49,7 @@ def makes_verdict(path: str, text: str) -> bool:
 
 
 def holds_verdict(path: str, text: str) -> bool:
-    spoken = language(path, text)
+    spoken = script_language(path, text)
     if spoken == "py":
         return bool(_python_verdicts(text))
     shape = _SHELL_VERDICT if spoken in ("sh", "") else _OTHER_VERDICT
@@ -58,7 +58,7 @@ def holds_verdict(path: str, text: str) -> bool:
 
 def _python_verdicts(text: str) -> Counter[str]:
     """Assertions and exits that fail."""
-    tree, found = parsed(text), Counter[str]()
+    tree, found = parse_python(text), Counter[str]()
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Assert):
             found[ast.unparse(node.test)] += 1
@@ -80,16 +80,16 @@ def _fails(node: ast.Call) -> bool:
     return name in ("unittest.main", "pytest.main") or last_name(node.func).startswith("assert")
 
 
-def lost_verdict(path: str, before: str, after: str) -> bool:
+def has_lost_verdict(path: str, before: str, after: str) -> bool:
     """Is a statement gone by which the script could fail?"""
-    if language(path, before) == "py":
+    if script_language(path, before) == "py":
         return bool(_python_verdicts(before) - _python_verdicts(after))
     old, new = (Counter(_judging(path, text)) for text in (before, after))
     return bool(old - new)
 
 
 def _judging(path: str, text: str) -> list[str]:
-    shape = _SHELL_VERDICT if language(path, text) in ("sh", "") else _OTHER_VERDICT
+    shape = _SHELL_VERDICT if script_language(path, text) in ("sh", "") else _OTHER_VERDICT
     return [line for line in plain_lines(text) if shape.search(line)]
 
 

@@ -10,8 +10,8 @@ from fnmatch import fnmatchcase
 from posixpath import dirname, join
 from typing import Any
 
-from yaoki.formats.quality.definition.files import Files
-from yaoki.formats.quality.suites import is_collected
+from yaoki.formats.quality.definition.file_index import FileIndex
+from yaoki.formats.quality.suites import is_collected_path
 
 PLACE = "it takes the place of {}"
 FEWER = "it leaves tests out"
@@ -38,7 +38,7 @@ _LOADS = re.compile(
 )
 
 
-def displaced(path: str, text: str, base: Files) -> tuple[str, bool]:
+def find_displaced_settings(path: str, text: str, base: FileIndex) -> tuple[str, bool]:
     """The settings that a new file hides, and whether surely; empty where it hides none."""
     name, folder = path.rsplit("/", 1)[-1], dirname(path)
     for family in _FAMILIES:
@@ -61,22 +61,22 @@ def _belongs(name: str, text: str, one: str) -> bool:
     return fnmatchcase(name, pattern) and (not mark or mark in text)
 
 
-def _held(base: Files, folder: str, pattern: str) -> Iterator[str]:
+def _held(base: FileIndex, folder: str, pattern: str) -> Iterator[str]:
     """In the folder, and in those above it."""
     while True:
-        yield from (p for p in base.within(folder) if fnmatchcase(p.rsplit("/", 1)[-1], pattern))
+        yield from (p for p in base.files_in(folder) if fnmatchcase(p.rsplit("/", 1)[-1], pattern))
         if not folder:
             return
         folder = dirname(folder)
 
 
-def leaves_out(path: str, before: str, after: str, base: Files) -> bool:
+def leaves_tests_out(path: str, before: str, after: str, base: FileIndex) -> bool:
     """Do new `testpaths` pass over tests that were there?"""
     old, new = (_testpaths(path, text) for text in (before, after))
     if new is None or new == old:
         return False
     tops = [join(dirname(path), one).strip("/").removeprefix("./") for one in new]
-    tests = [p for p in base.paths if p.endswith(".py") and is_collected(p)]
+    tests = [p for p in base.paths if p.endswith(".py") and is_collected_path(p)]
     return any(not any(_under(test, top) for top in tops) for test in tests)
 
 
@@ -100,7 +100,7 @@ def _testpaths(path: str, text: str) -> tuple[str, ...] | None:
     return tuple(value.split() if isinstance(value, str) else map(str, value))
 
 
-def loads(text: str) -> bool:
+def loads_code(text: str) -> bool:
     """Does it name code that a runner of node loads, or puts in the place of modules?"""
     return _LOADS.search(text) is not None
 

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from yaoki.core.model import Item
+from yaoki.core.model import FindingItem
 from yaoki.formats.quality.definition.comparison import LOOSENED, Judgement
+from yaoki.formats.quality.language_parts import FILE_CHARS_MAX
 from yaoki.formats.quality.languages import language_of
-from yaoki.formats.quality.lexer import read
-from yaoki.formats.quality.parts import FILE_CHARS_MAX
+from yaoki.formats.quality.lexer import scan_source
 from yaoki.formats.quality.suites import _uncommented
 
 SPAN_CHARS_MAX = 2_000
@@ -63,17 +63,17 @@ _TEST_MAIN = re.compile(r"func TestMain\(")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class AssertionShape:
     text: str
     literals: frozenset[str]
     names: frozenset[str]
-    loose: bool
+    is_loose: bool
 
 
 def compare_shapes(path: str, before: str, after: str, judged: Judgement) -> None:
     """Assertions that went or changed, and what newly keeps the others from failing."""
     if max(len(before), len(after)) > FILE_CHARS_MAX:
-        judged.unsure = True
+        judged.is_unsure = True
         return
     old, new = _bare(path, before), _bare(path, after)
     _mutes(path, old, new, judged)
@@ -81,15 +81,15 @@ def compare_shapes(path: str, before: str, after: str, judged: Judgement) -> Non
     for one in lost:
         verdict = _kept(one, gained)
         if verdict == "lost":
-            judged.items.append(Item(path, f"{LOOSENED}: {one.text[:120]}", path))
-        judged.unsure |= verdict == "unsure"
+            judged.items.append(FindingItem(path, f"{LOOSENED}: {one.text[:120]}", path))
+        judged.is_unsure |= verdict == "unsure"
     if old != new and not lost:
-        judged.unsure |= not _only_adds(old, new)
+        judged.is_unsure |= not _only_adds(old, new)
 
 
 def _bare(path: str, text: str) -> str:
     grammar = language_of(path)
-    return _uncommented(read(text, grammar)) if grammar else text
+    return _uncommented(scan_source(text, grammar)) if grammar else text
 
 
 def judge_new_file(path: str, text: str, judged: Judgement) -> None:
@@ -97,7 +97,7 @@ def judge_new_file(path: str, text: str, judged: Judgement) -> None:
     bare = _bare(path, text)
     for shape, words in _MUTES:
         if "runner" in words and shape.search(bare):
-            judged.items.append(Item(path, f"a test {words}", path))
+            judged.items.append(FindingItem(path, f"a test {words}", path))
     _main(path, "", bare, judged)
 
 
@@ -105,18 +105,18 @@ def _main(path: str, old: str, new: str, judged: Judgement) -> None:
     """`TestMain` of go decides whether any test is run."""
     if len(_TEST_MAIN.findall(new)) > len(_TEST_MAIN.findall(old)):
         if ".Run()" not in new:
-            judged.items.append(Item("TestMain", "it runs no test", path))
-        judged.unsure = True
+            judged.items.append(FindingItem("TestMain", "it runs no test", path))
+        judged.is_unsure = True
 
 
 def _mutes(path: str, old: str, new: str, judged: Judgement) -> None:
     for shape, words in _MUTES:
         if len(shape.findall(new)) > len(shape.findall(old)):
-            judged.items.append(Item(path, f"a test {words}", path))
+            judged.items.append(FindingItem(path, f"a test {words}", path))
     _main(path, old, new, judged)
 
 
-def _shapes(text: str) -> Iterator[Shape]:
+def _shapes(text: str) -> Iterator[AssertionShape]:
     at = 0
     for found in _GO.finditer(text):
         yield _shape(found[1])
@@ -126,11 +126,13 @@ def _shapes(text: str) -> Iterator[Shape]:
         at = max(end, hit.end())
 
 
-def _shape(span: str) -> Shape:
+def _shape(span: str) -> AssertionShape:
     text = re.sub(r"\s+", "", span).rstrip(";,")
     bare = _LITERAL.sub(" ", span)
     names = frozenset(_NAME.findall(bare))
-    return Shape(text, frozenset(_LITERAL.findall(span)), names, _LOOSE.search(span) is not None)
+    return AssertionShape(
+        text, frozenset(_LITERAL.findall(span)), names, _LOOSE.search(span) is not None
+    )
 
 
 def _end(text: str, at: int) -> int:
@@ -157,12 +159,14 @@ def _line_rest(text: str, at: int) -> int:
     return at + len(rest) if re.match(r"\s+[\w:\"'\[{]", rest) else at
 
 
-def _differences(old: list[Shape], new: list[Shape]) -> tuple[list[Shape], list[Shape]]:
+def _differences(
+    old: list[AssertionShape], new: list[AssertionShape]
+) -> tuple[list[AssertionShape], list[AssertionShape]]:
     before, after = Counter(s.text for s in old), Counter(s.text for s in new)
     return _left(old, before - after), _left(new, after - before)
 
 
-def _left(held: list[Shape], many: Counter[str]) -> list[Shape]:
+def _left(held: list[AssertionShape], many: Counter[str]) -> list[AssertionShape]:
     found = []
     for one in held:
         if many[one.text] > 0:
@@ -171,11 +175,11 @@ def _left(held: list[Shape], many: Counter[str]) -> list[Shape]:
     return found
 
 
-def _kept(one: Shape, gained: list[Shape]) -> str:
+def _kept(one: AssertionShape, gained: list[AssertionShape]) -> str:
     """`kept`, `unsure` or `lost`.  The same values may stand in other places, or with a sign."""
     if any(_quoted_alike(one.text) == _quoted_alike(other.text) for other in gained):
         return "kept"
-    alike = (g for g in gained if one.literals <= g.literals and (one.loose or not g.loose))
+    alike = (g for g in gained if one.literals <= g.literals and (one.is_loose or not g.is_loose))
     return "unsure" if any(alike) else "lost"
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from yaoki.formats.quality.definition.files import placed
+from yaoki.formats.quality.definition.file_index import resolve_path
 
 TEXT_CHARS_MAX = 200_000
 DEPTH_MAX = 6
@@ -29,7 +29,7 @@ JUDGES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ShellCall:
     """One simple command.  `observed`: its output is judged by something else.
 
     `reads` are files that it is given by `<`; `folder` is where a `cd` before it has led.
@@ -37,8 +37,8 @@ class Call:
 
     words: tuple[str, ...]
     folder: str
-    observed: bool = False
-    reads: tuple[str, ...] = ()
+    is_observed: bool = False
+    input_files: tuple[str, ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
 
 
@@ -50,11 +50,11 @@ class _Draft:
     written: bool = False
 
 
-def calls(text: str, folder: str = "", depth: int = 0) -> tuple[Call, ...]:
+def parse_calls(text: str, folder: str = "", depth: int = 0) -> tuple[ShellCall, ...]:
     """Every command of the text, those in substitutions after the one that holds them."""
     if depth > DEPTH_MAX:
         return ()
-    found: list[Call] = []
+    found: list[ShellCall] = []
     folders, pipe = [folder], []  # type: list[str], list[int]
     for draft, operator in _drafts(text[:TEXT_CHARS_MAX].replace("\\\n", " ")):
         if len(found) > CALLS_MAX:
@@ -66,7 +66,7 @@ def calls(text: str, folder: str = "", depth: int = 0) -> tuple[Call, ...]:
             found.append(call)
             folders[-1] = _moved(call)
         for inner in draft.inner:
-            nested = calls(inner, folders[-1], depth + 1)
+            nested = parse_calls(inner, folders[-1], depth + 1)
             found += [_observed(one) for one in nested]
         if operator == "(":
             folders.append(folders[-1])
@@ -75,23 +75,25 @@ def calls(text: str, folder: str = "", depth: int = 0) -> tuple[Call, ...]:
     return tuple(found)
 
 
-def _mark_observed(found: list[Call], pipe: list[int], call: Call) -> None:
+def _mark_observed(found: list[ShellCall], pipe: list[int], call: ShellCall) -> None:
     if call.words and call.words[0] in JUDGES:
         for at in pipe:
             found[at] = _observed(found[at])
 
 
-def _observed(call: Call) -> Call:
-    return Call(call.words, call.folder, True, call.reads, call.variables)
+def _observed(call: ShellCall) -> ShellCall:
+    return ShellCall(call.words, call.folder, True, call.input_files, call.variables)
 
 
-def _moved(call: Call) -> str:
+def _moved(call: ShellCall) -> str:
     if len(call.words) > 1 and call.words[0] in ("cd", "pushd"):
-        return placed(call.words[1], call.folder) or ("" if call.words[1] == "." else call.folder)
+        return resolve_path(call.words[1], call.folder) or (
+            "" if call.words[1] == "." else call.folder
+        )
     return call.folder
 
 
-def _call(draft: _Draft, folder: str) -> Call | None:
+def _call(draft: _Draft, folder: str) -> ShellCall | None:
     words = list(draft.words)
     variables = []
     while words:
@@ -104,7 +106,7 @@ def _call(draft: _Draft, folder: str) -> Call | None:
             break
     if not words and not draft.reads and not variables:
         return None
-    return Call(tuple(words), folder, draft.written, tuple(draft.reads), tuple(variables))
+    return ShellCall(tuple(words), folder, draft.written, tuple(draft.reads), tuple(variables))
 
 
 def _drafts(text: str) -> Iterator[tuple[_Draft, str]]:

@@ -7,23 +7,23 @@ import unittest
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from yaoki.core.model import Item
+from yaoki.core.model import FindingItem
 from yaoki.core.model.change import Change
-from yaoki.core.model.check_definition import Folding
+from yaoki.core.model.check_definition import ParametrizedTests
 from yaoki.formats.quality.definition.comparison import (
     Judgement,
     compare_modules,
     compare_units,
     compare_values,
-    covers,
-    swapped,
+    coverage_of,
+    find_swapped_imports,
 )
 from yaoki.formats.quality.definition.equivalence import form_of_text, loop_forms
-from yaoki.formats.quality.definition.files import Files
-from yaoki.formats.quality.definition.references import modules
+from yaoki.formats.quality.definition.file_index import FileIndex
+from yaoki.formats.quality.definition.references import module_paths
 from yaoki.formats.quality.definition.roles import is_support
-from yaoki.formats.quality.definition.units import MODULE, Source, Unit, source_of
-from yaoki.formats.quality.suites import is_collected
+from yaoki.formats.quality.definition.units import MODULE, CodeUnit, PythonSource, parse_source
+from yaoki.formats.quality.suites import is_collected_path
 
 GONE = "the test was deleted, or is never run"
 UNCOLLECTED = "no runner collects it any more"
@@ -39,19 +39,19 @@ _CASE = re.compile(r"(?:^|\.)\w*TestCase$|Tests?$|TestSuite$")
 class SuiteChanges:
     """All changed Python files of the tests together, for a test may move from one to another."""
 
-    old: dict[str, Source] = field(default_factory=dict)
-    new: dict[str, Source] = field(default_factory=dict)
+    old: dict[str, PythonSource] = field(default_factory=dict)
+    new: dict[str, PythonSource] = field(default_factory=dict)
     judged: dict[str, Judgement] = field(default_factory=dict)
-    folded: dict[str, tuple[str, str]] = field(default_factory=dict)
+    folded_tests: dict[str, tuple[str, str]] = field(default_factory=dict)
     _taken: set[tuple[str, str]] = field(default_factory=set)
     _moves: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, change: Change) -> None:
-        self.old[change.path] = source_of(change.before or "")
-        self.new[change.path] = source_of(change.after or "")
+        self.old[change.path] = parse_source(change.before or "")
+        self.new[change.path] = parse_source(change.after or "")
         self.judged[change.path] = Judgement()
 
-    def judge(self, candidate: Files, commands: Sequence[str]) -> Mapping[str, Judgement]:
+    def judge(self, candidate: FileIndex, commands: Sequence[str]) -> Mapping[str, Judgement]:
         for path, source in self.old.items():
             judged, now = self.judged[path], self.new[path]
             for name, unit in source.units.items():
@@ -62,13 +62,13 @@ class SuiteChanges:
             self._classes(path, judged)
         for path, source in self.new.items():
             come = source.units.keys() - self.old[path].units.keys()
-            self.judged[path].unsure |= any(map(_takes_over, come))
+            self.judged[path].is_unsure |= any(map(_takes_over, come))
         for path, place in sorted({*self._moves, *((path, path) for path in self.old)}):
-            for _, before, after in swapped(self.old[path], self.new[place]):
-                self.judged[place].unsure |= not _renamed(before, after, place, candidate)
+            for _, before, after in find_swapped_imports(self.old[path], self.new[place]):
+                self.judged[place].is_unsure |= not _renamed(before, after, place, candidate)
         return self.judged
 
-    def _unit(self, path: str, name: str, unit: Unit, commands: Sequence[str]) -> None:
+    def _unit(self, path: str, name: str, unit: CodeUnit, commands: Sequence[str]) -> None:
         judged, bare = self.judged[path], name.rpartition(".")[2]
         test = bare.startswith("test") and self._collected(self.old, path, name)
         now = self.new[path].units.get(name)
@@ -78,14 +78,14 @@ class SuiteChanges:
         if now is not None:
             found = self._collected(self.new, place, now.name) and _in_reach(path, place, commands)
             if test and not found:
-                judged.items.append(Item(bare, UNCOLLECTED, path))
+                judged.items.append(FindingItem(bare, UNCOLLECTED, path))
             compare_units(unit, now, path, judged)
         elif test:
             self._gone(path, bare, unit)
         elif name != MODULE and not test:
-            judged.unsure |= self._missed(path, bare, unit)
+            judged.is_unsure |= self._missed(path, bare, unit)
 
-    def _moved(self, path: str, name: str, unit: Unit) -> tuple[str, Unit | None]:
+    def _moved(self, path: str, name: str, unit: CodeUnit) -> tuple[str, CodeUnit | None]:
         """The unit of that name that was not there before: in this file first, then elsewhere."""
         bare = name.rpartition(".")[2]
         found = [
@@ -104,25 +104,25 @@ class SuiteChanges:
             return place, other
         return path, None
 
-    def _gone(self, path: str, name: str, unit: Unit) -> None:
+    def _gone(self, path: str, name: str, unit: CodeUnit) -> None:
         """A test of that name is there no more: is all that it asserted asserted by another?"""
-        verdicts = {covers(unit, other): one for one, other in self._grown()}
+        verdicts = {coverage_of(unit, other): one for one, other in self._grown()}
         if "kept" in verdicts:
             self._fold(name, unit)
         elif "unsure" in verdicts:
-            self.judged[path].unsure = True
+            self.judged[path].is_unsure = True
         else:
-            self.judged[path].items.append(Item(name, GONE, path))
+            self.judged[path].items.append(FindingItem(name, GONE, path))
 
-    def _fold(self, name: str, unit: Unit) -> None:
+    def _fold(self, name: str, unit: CodeUnit) -> None:
         """Cases of a loop are one test to a runner, so it counts fewer though all are asked."""
         asked = {form_of_text(a.text) for a in unit.assertions}
         for one, other in self._grown():
             if asked <= loop_forms(other):
-                self.folded[name] = one
+                self.folded_tests[name] = one
                 return
 
-    def _grown(self) -> Iterator[tuple[tuple[str, str], Unit]]:
+    def _grown(self) -> Iterator[tuple[tuple[str, str], CodeUnit]]:
         """The tests that are new or were changed, each with its file and name."""
         for place, source in self.new.items():
             for other in source.units.values():
@@ -132,16 +132,16 @@ class SuiteChanges:
                 if grown and test and self._collected(self.new, place, other.name):
                     yield (place, other.name), other
 
-    def folding(self) -> Folding:
+    def count_folded_tests(self) -> ParametrizedTests:
         """The tests that became cases of a loop, and how many tests hold them that are new."""
         new = {
             (place, name)
-            for place, name in self.folded.values()
+            for place, name in self.folded_tests.values()
             if name not in self.old[place].units
         }
-        return Folding(frozenset(self.folded), len(new))
+        return ParametrizedTests(frozenset(self.folded_tests), len(new))
 
-    def _missed(self, path: str, name: str, unit: Unit) -> bool:
+    def _missed(self, path: str, name: str, unit: CodeUnit) -> bool:
         """Is a helper gone whose name is still used?  Nobody misses one that is not."""
         if not unit.assertions:
             return False
@@ -150,7 +150,7 @@ class SuiteChanges:
 
     # -------------------------------------------------------------- collection
 
-    def _collected(self, held: Mapping[str, Source], path: str, name: str) -> bool:
+    def _collected(self, held: Mapping[str, PythonSource], path: str, name: str) -> bool:
         """Does a runner find it: a function, or a method of what is or serves a test case?"""
         owner, _, _ = name.rpartition(".")
         if not owner:
@@ -158,7 +158,7 @@ class SuiteChanges:
         return any(self._is_case(held, one) for one in _heirs(held, path, owner))
 
     @staticmethod
-    def _is_case(held: Mapping[str, Source], pair: tuple[str, str]) -> bool:
+    def _is_case(held: Mapping[str, PythonSource], pair: tuple[str, str]) -> bool:
         path, name = pair
         bare = name.rpartition(".")[2]
         named = bare.startswith("Test") and f"{name}.__init__" not in held[path].units
@@ -171,7 +171,7 @@ class SuiteChanges:
             bare = name.rpartition(".")[2]
             off = bare in ("__test__", "__unittest_skip__") and value != before.get(name)
             if off and value and value[0].text in ("False", "True"):
-                judged.items.append(Item(name, UNCOLLECTED, path))
+                judged.items.append(FindingItem(name, UNCOLLECTED, path))
 
 
 def _takes_over(name: str) -> bool:
@@ -180,7 +180,7 @@ def _takes_over(name: str) -> bool:
     return bool(owner) and bare in _UNITTEST
 
 
-def _heirs(held: Mapping[str, Source], path: str, name: str) -> Iterator[tuple[str, str]]:
+def _heirs(held: Mapping[str, PythonSource], path: str, name: str) -> Iterator[tuple[str, str]]:
     """The class itself and every class that inherits from it, by the last part of their names."""
     todo, seen = [(path, name)], set()  # type: list[tuple[str, str]], set[tuple[str, str]]
     while todo and len(seen) < 200:
@@ -194,7 +194,7 @@ def _heirs(held: Mapping[str, Source], path: str, name: str) -> Iterator[tuple[s
             todo += [(place, heir) for heir, bases in source.bases.items() if bare in bases]
 
 
-def _ancestors(held: Mapping[str, Source], path: str, name: str) -> Iterator[str]:
+def _ancestors(held: Mapping[str, PythonSource], path: str, name: str) -> Iterator[str]:
     todo, seen = list(held[path].bases.get(name, ())), set()  # type: list[str], set[str]
     while todo and len(seen) < 200:
         base = todo.pop()
@@ -208,18 +208,18 @@ def _in_reach(before: str, after: str, commands: Sequence[str]) -> bool:
     """May a runner that found the one file find the other?"""
     stem = after.removesuffix(".py")
     told = any(after in text or stem.replace("/", ".") in text for text in commands)
-    return before == after or told or is_collected(after) or not is_collected(before)
+    return before == after or told or is_collected_path(after) or not is_collected_path(before)
 
 
-def _renamed(before: str, after: str, path: str, candidate: Files) -> bool:
+def _renamed(before: str, after: str, path: str, candidate: FileIndex) -> bool:
     """Is this the same thing under a new name, rather than something else in its place?"""
     gone = not any(_files_of(before, path, candidate))
     found = list(_files_of(after, path, candidate))
     return gone and bool(found) and not any(is_support(one) for one in found)
 
 
-def _files_of(name: str, path: str, files: Files) -> Iterator[str]:
+def _files_of(name: str, path: str, files: FileIndex) -> Iterator[str]:
     bare = name.lstrip(".")
     for way in (bare, bare.rpartition(".")[0]):
         if way:
-            yield from modules(way, path, files)
+            yield from module_paths(way, path, files)

@@ -11,17 +11,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from yaoki.formats.quality.definition.assertions import Assertion, is_empty, live_assertions, rows
+from yaoki.formats.quality.definition.assertions import (
+    Assertion,
+    is_empty,
+    live_assertions,
+    table_rows,
+)
 from yaoki.formats.quality.definition.references import IMPORT
-from yaoki.formats.quality.python import parsed
+from yaoki.formats.quality.python import parse_python
 from yaoki.formats.quality.python_suites import last_name, never_holds, surely_holds
 
 MODULE = "<module>"
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class Unit:
+class CodeUnit:
     """One function, or what the module does itself.
 
     Most units of a changed file are the same as before, and their `text` says so: everything else
@@ -29,19 +34,19 @@ class Unit:
     """
 
     def __init__(
-        self, name: str, body: Sequence[ast.stmt], text: str, own: Function | None
+        self, name: str, body: Sequence[ast.stmt], text: str, own: FunctionNode | None
     ) -> None:
         self.name, self.text = name, text
         self._body, self.node = body, own
 
     @cached_property
-    def unfit(self) -> str:
+    def never_runs_because(self) -> str:
         """Why nothing in this function is ever run as a test would be."""
         return _unfit(self.node) if self.node is not None else ""
 
     @cached_property
     def assertions(self) -> tuple[Assertion, ...]:
-        if self.unfit:
+        if self.never_runs_because:
             return ()
         cases = _cases(self.node) if self.node is not None else ()
         return (*cases, *live_assertions(self._body))
@@ -68,39 +73,39 @@ class Unit:
 
 
 @dataclass(slots=True)
-class Source:
+class PythonSource:
     """`bases`: of each class, by last name.  `values`: constants that the module names.
 
     `replaced`: statements that put something else under a name that is not the file's own.
     """
 
-    units: dict[str, Unit] = field(default_factory=dict)
+    units: dict[str, CodeUnit] = field(default_factory=dict)
     bases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     values: dict[str, tuple[Assertion, ...]] = field(default_factory=dict)
-    replaced: list[tuple[str, int]] = field(default_factory=list)
-    imported: dict[str, str] = field(default_factory=dict)
-    module: tuple[str, ...] = ()
+    replaced_names: list[tuple[str, int]] = field(default_factory=list)
+    imported_names: dict[str, str] = field(default_factory=dict)
+    module_statements: tuple[str, ...] = ()
     tree: ast.Module | None = None
 
 
-def source_of(text: str) -> Source:
+def parse_source(text: str) -> PythonSource:
     """A text that cannot be parsed holds nothing."""
-    tree = parsed(text)
-    return _read(tree, text.splitlines()) if tree is not None else Source()
+    tree = parse_python(text)
+    return _read(tree, text.splitlines()) if tree is not None else PythonSource()
 
 
-def _read(tree: ast.Module, lines: Sequence[str]) -> Source:
-    made = Source(tree=tree)
+def _read(tree: ast.Module, lines: Sequence[str]) -> PythonSource:
+    made = PythonSource(tree=tree)
     try:
-        made.imported = _imported("\n".join(lines))
+        made.imported_names = _imported("\n".join(lines))
         _block(tree.body, "", made, lines)
         plain = [n for n in tree.body if not isinstance(n, (*_FUNCTION, ast.ClassDef))]
         rest = [n for n in plain if not _is_import(n) and not _is_words(n)]
-        made.module = tuple(ast.unparse(n) for n in rest)
-        made.units[MODULE] = Unit(MODULE, rest, "\n".join(made.module), None)
-        made.replaced += _replaced(rest, made)
+        made.module_statements = tuple(ast.unparse(n) for n in rest)
+        made.units[MODULE] = CodeUnit(MODULE, rest, "\n".join(made.module_statements), None)
+        made.replaced_names += _replaced(rest, made)
     except RecursionError:
-        return Source()
+        return PythonSource()
     return made
 
 
@@ -127,12 +132,12 @@ def _imported(text: str) -> dict[str, str]:
 # ------------------------------------------------------------------ bindings
 
 
-def _block(body: Sequence[ast.stmt], owner: str, made: Source, lines: Sequence[str]) -> None:
+def _block(body: Sequence[ast.stmt], owner: str, made: PythonSource, lines: Sequence[str]) -> None:
     for node in body:
         if isinstance(node, _FUNCTION):
             _forget(made, f"{owner}{node.name}")
             name = f"{owner}{node.name}"
-            made.units[name] = Unit(name, node.body, _segment(node, lines), node)
+            made.units[name] = CodeUnit(name, node.body, _segment(node, lines), node)
         elif isinstance(node, ast.ClassDef):
             _forget(made, f"{owner}{node.name}")
             made.bases[f"{owner}{node.name}"] = tuple(last_name(base) for base in node.bases)
@@ -146,7 +151,7 @@ def _block(body: Sequence[ast.stmt], owner: str, made: Source, lines: Sequence[s
             _bind(node, owner, made)
 
 
-def _bind(node: ast.stmt, owner: str, made: Source) -> None:
+def _bind(node: ast.stmt, owner: str, made: PythonSource) -> None:
     """Assignments and deletions: a name that they hit is no function any more."""
     targets: list[ast.expr] = []
     value: ast.expr | None = None
@@ -167,13 +172,13 @@ def _bind(node: ast.stmt, owner: str, made: Source) -> None:
         _rebind(target, value, owner, made)
 
 
-def _rebind(target: ast.expr, value: ast.expr | None, owner: str, made: Source) -> None:
+def _rebind(target: ast.expr, value: ast.expr | None, owner: str, made: PythonSource) -> None:
     if isinstance(target, ast.Attribute):
         _forget(made, f"{owner}{last_name(target.value)}.{target.attr}")
     elif isinstance(target, ast.Name):
         _forget(made, f"{owner}{target.id}")
         if value is not None:
-            held = tuple(rows(value)) if not is_empty(value) else ()
+            held = tuple(table_rows(value)) if not is_empty(value) else ()
             plain = isinstance(value, ast.Constant)
             made.values[f"{owner}{target.id}"] = held or (_value(value) if plain else ())
 
@@ -183,25 +188,25 @@ def _value(node: ast.expr) -> tuple[Assertion, ...]:
     return (Assertion(text, "row", frozenset({text}), frozenset(), node.lineno),)
 
 
-def _forget(made: Source, name: str) -> None:
+def _forget(made: PythonSource, name: str) -> None:
     for known in [k for k in made.units if k == name or k.startswith(f"{name}.")]:
         del made.units[known]
 
 
-def _segment(node: Function, lines: Sequence[str]) -> str:
+def _segment(node: FunctionNode, lines: Sequence[str]) -> str:
     first = min((one.lineno for one in node.decorator_list), default=node.lineno)
     return "\n".join(lines[first - 1 : node.end_lineno])
 
 
-def _cases(node: Function) -> Iterator[Assertion]:
+def _cases(node: FunctionNode) -> Iterator[Assertion]:
     """The rows of `parametrize`, and what other decorators hold in tables."""
     for decorator in node.decorator_list:
         if isinstance(decorator, ast.Call) and last_name(decorator) in ("parametrize", "expand"):
             for arg in (*decorator.args[-1:], *(k.value for k in decorator.keywords)):
-                yield from rows(arg)
+                yield from table_rows(arg)
 
 
-def _unfit(node: Function) -> str:
+def _unfit(node: FunctionNode) -> str:
     if node.name.startswith("test"):
         own = _own_nodes(node)
         if any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in own):
@@ -212,7 +217,7 @@ def _unfit(node: Function) -> str:
     return ""
 
 
-def _own_nodes(node: Function) -> Iterator[ast.AST]:
+def _own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
     todo: list[ast.AST] = list(node.body)
     while todo:
         one = todo.pop()
@@ -224,7 +229,7 @@ def _own_nodes(node: Function) -> Iterator[ast.AST]:
 # ------------------------------------------------------------------ replaced names
 
 
-def _replaced(body: Sequence[ast.stmt], made: Source) -> Iterator[tuple[str, int]]:
+def _replaced(body: Sequence[ast.stmt], made: PythonSource) -> Iterator[tuple[str, int]]:
     """Names of other modules that the file binds anew when it is loaded."""
     for node in (inner for one in body for inner in ast.walk(one)):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Delete)):
@@ -235,12 +240,12 @@ def _replaced(body: Sequence[ast.stmt], made: Source) -> Iterator[tuple[str, int
         elif isinstance(node, ast.Call) and node.args:
             name = last_name(node.func)
             first = node.args[0]
-            if name in ("setattr", "delattr") and _root(first) in made.imported:
+            if name in ("setattr", "delattr") and _root(first) in made.imported_names:
                 yield ast.unparse(node)[:120], node.lineno
 
 
-def _foreign(target: ast.expr, made: Source) -> str:
-    if isinstance(target, ast.Attribute) and _root(target) in made.imported:
+def _foreign(target: ast.expr, made: PythonSource) -> str:
+    if isinstance(target, ast.Attribute) and _root(target) in made.imported_names:
         return ast.unparse(target)
     if isinstance(target, ast.Subscript):
         text = ast.unparse(target)
@@ -255,8 +260,8 @@ def _root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def replaced_in(node: ast.AST, imported: dict[str, str]) -> Iterator[str]:
+def find_replaced_names(node: ast.AST, imported: dict[str, str]) -> Iterator[str]:
     """The same inside of functions: hooks and fixtures that are run for every test."""
-    held = Source(imported=imported)
+    held = PythonSource(imported_names=imported)
     body = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
     yield from (words for words, _ in _replaced(body, held))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from yaoki.adapters.checks.readers.command_output import Output
+from yaoki.adapters.checks.readers.command_output import OutputLines
 from yaoki.adapters.checks.readers.counts.javascript import (
     count_ava,
     count_bun,
@@ -18,15 +18,20 @@ from yaoki.adapters.checks.readers.counts.javascript import (
 )
 from yaoki.adapters.checks.readers.counts.other_languages import count_cargo, count_go, count_others
 from yaoki.adapters.checks.readers.counts.python import count_doctest, count_pytest, count_unittest
-from yaoki.adapters.checks.readers.tally import Count, Tally, added, whole_names
+from yaoki.adapters.checks.readers.tally import (
+    SuiteTally,
+    TallyReader,
+    add_tallies,
+    names_if_complete,
+)
 
-__all__ = ["Tally", "count", "whole_names"]
+__all__ = ["SuiteTally", "count_tests", "names_if_complete"]
 
-_ALL: tuple[Count, ...] = (
+_ALL: tuple[TallyReader, ...] = (
     *(count_pytest, count_unittest, count_doctest, count_node, count_jest, count_mocha),
     *(count_ava, count_deno, count_bun, count_cargo, count_go, count_others),
 )
-_OWN: Mapping[str, tuple[Count, ...]] = {
+_OWN: Mapping[str, tuple[TallyReader, ...]] = {
     "pytest": (count_pytest,),
     "unittest": (count_unittest,),
     "doctest": (count_doctest,),
@@ -43,11 +48,11 @@ _OWN: Mapping[str, tuple[Count, ...]] = {
 }
 
 
-def count(output: Output, runner: str = "") -> Tally | None:
+def count_tests(output: OutputLines, runner: str = "") -> SuiteTally | None:
     """What the summaries say: those of the runner if there are any, else all together."""
     own = _sum(output, _OWN.get(runner, ()))
     return own if own is not None else _sum(output, _ALL)
 
 
-def _sum(output: Output, counts: Sequence[Count]) -> Tally | None:
-    return added([held for one in counts if (held := one(output)) is not None])
+def _sum(output: OutputLines, counts: Sequence[TallyReader]) -> SuiteTally | None:
+    return add_tallies([held for one in counts if (held := one(output)) is not None])

@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from yaoki.adapters.checks.readers.command_output import Output
-from yaoki.adapters.checks.readers.locations import relative, stands
-from yaoki.adapters.checks.readers.tally import Tally, added, matches, whole_names, worded
-from yaoki.adapters.checks.readers.tap import points
+from yaoki.adapters.checks.readers.command_output import OutputLines
+from yaoki.adapters.checks.readers.locations import is_worktree_file, relative_to_worktree
+from yaoki.adapters.checks.readers.tally import (
+    SuiteTally,
+    add_tallies,
+    match_lines,
+    names_if_complete,
+    parse_worded_summary,
+)
+from yaoki.adapters.checks.readers.tap import parse_tap_points
 
 BLANK_BYTES_MAX = 4096
 _NODE = re.compile(r"(?:#|ℹ) (tests|pass|fail|cancelled|skipped|todo|ok) {1,4}(\d{1,9})$")
@@ -33,10 +39,10 @@ _DENO = re.compile(
 _BUN = re.compile(r" (\d{1,9}) (pass|fail|skip|todo)$")
 
 
-def count_node(output: Output) -> Tally | None:
+def count_node(output: OutputLines) -> SuiteTally | None:
     """By the numbers below, else by prove's, else by the points themselves."""
     sums: dict[str, int] = {}
-    for hit in matches(output, _NODE):
+    for hit in match_lines(output, _NODE):
         sums[hit[1]] = sums.get(hit[1], 0) + int(hit[2])
     if "tests" not in sums:
         return _prove(output) or _tap(output)
@@ -44,63 +50,69 @@ def count_node(output: Output) -> Tally | None:
     passed = max(0, sums.get("pass", 0) - sum(1 for _ in _blank_files(output)))
     failed = sums.get("fail", 0) + sums.get("cancelled", 0)
     skipped = sums.get("skipped", 0) + sums.get("todo", 0)
-    names = [point.name for point in points(output.out) if point.passed and not point.group]
-    return Tally(passed, failed, skipped, whole_names(names, passed))
+    names = [
+        point.name
+        for point in parse_tap_points(output.stdout_lines)
+        if point.passed and not point.is_group
+    ]
+    return SuiteTally(passed, failed, skipped, names_if_complete(names, passed))
 
 
-def _blank_files(output: Output) -> Iterator[str]:
-    for line in output.out:
+def _blank_files(output: OutputLines) -> Iterator[str]:
+    for line in output.stdout_lines:
         ok, name = line.startswith("ok "), line.partition(" - ")[2]
         if not ok and not line.startswith("✔ "):
             continue
-        path = relative(name if ok else _SPAN.sub("", line[2:]), output.seen)
-        if not stands(path, output.seen):
+        path = relative_to_worktree(name if ok else _SPAN.sub("", line[2:]), output.source)
+        if not is_worktree_file(path, output.source):
             continue
-        file = output.seen.worktree / path
+        file = output.source.worktree / path
         if file.stat().st_size <= BLANK_BYTES_MAX and not file.read_bytes().strip():
             yield path
 
 
-def _prove(output: Output) -> Tally | None:
+def _prove(output: OutputLines) -> SuiteTally | None:
     """It counts what ran; what failed it names elsewhere."""
-    return added([Tally(int(hit[1])) for hit in matches(output, _PROVE)])
+    return add_tallies([SuiteTally(int(hit[1])) for hit in match_lines(output, _PROVE)])
 
 
-def _tap(output: Output) -> Tally | None:
+def _tap(output: OutputLines) -> SuiteTally | None:
     """`1..0` is a plan of no tests."""
-    if not any(line.startswith(("TAP version", "1..")) for line in output.out):
+    if not any(line.startswith(("TAP version", "1..")) for line in output.stdout_lines):
         return None
-    found = [point for point in points(output.out) if not point.group]
+    found = [point for point in parse_tap_points(output.stdout_lines) if not point.is_group]
     names = [point.name for point in found if point.passed]
     skipped = sum(1 for point in found if point.skipped)
     failed = len(found) - len(names) - skipped
-    return Tally(len(names), failed, skipped, whole_names(names, len(names)))
+    return SuiteTally(len(names), failed, skipped, names_if_complete(names, len(names)))
 
 
-def count_jest(output: Output) -> Tally | None:
+def count_jest(output: OutputLines) -> SuiteTally | None:
     """jest and vitest; both say in one sentence that there was nothing."""
-    hits = (*matches(output, _JEST), *matches(output, _VITEST))
-    found = [worded(hit[1] or "", _WORDS) for hit in hits]
-    return added([*found, *(Tally() for _ in matches(output, _NO_FILES))])
+    hits = (*match_lines(output, _JEST), *match_lines(output, _VITEST))
+    found = [parse_worded_summary(hit[1] or "", _WORDS) for hit in hits]
+    return add_tallies([*found, *(SuiteTally() for _ in match_lines(output, _NO_FILES))])
 
 
-def count_mocha(output: Output) -> Tally | None:
-    sums = {hit[2]: int(hit[1]) for hit in matches(output, _MOCHA)}
+def count_mocha(output: OutputLines) -> SuiteTally | None:
+    sums = {hit[2]: int(hit[1]) for hit in match_lines(output, _MOCHA)}
     if "passing" not in sums:
         return None
-    return Tally(sums["passing"], sums.get("failing", 0), sums.get("pending", 0))
+    return SuiteTally(sums["passing"], sums.get("failing", 0), sums.get("pending", 0))
 
 
-def count_ava(output: Output) -> Tally | None:
-    return added([worded(f"{hit[1]} {hit[2]}", _WORDS) for hit in matches(output, _AVA)])
+def count_ava(output: OutputLines) -> SuiteTally | None:
+    return add_tallies(
+        [parse_worded_summary(f"{hit[1]} {hit[2]}", _WORDS) for hit in match_lines(output, _AVA)]
+    )
 
 
-def count_deno(output: Output) -> Tally | None:
-    return added([worded(hit[1], _WORDS) for hit in matches(output, _DENO)])
+def count_deno(output: OutputLines) -> SuiteTally | None:
+    return add_tallies([parse_worded_summary(hit[1], _WORDS) for hit in match_lines(output, _DENO)])
 
 
-def count_bun(output: Output) -> Tally | None:
-    sums = {hit[2]: int(hit[1]) for hit in matches(output, _BUN)}
+def count_bun(output: OutputLines) -> SuiteTally | None:
+    sums = {hit[2]: int(hit[1]) for hit in match_lines(output, _BUN)}
     if not {"pass", "fail"} <= sums.keys():
         return None
-    return Tally(sums["pass"], sums["fail"], sums.get("skip", 0) + sums.get("todo", 0))
+    return SuiteTally(sums["pass"], sums["fail"], sums.get("skip", 0) + sums.get("todo", 0))

@@ -5,8 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from yaoki.adapters.checks.readers.command_output import Output
-from yaoki.adapters.checks.readers.tally import Tally, added, matches, whole_names, worded
+from yaoki.adapters.checks.readers.command_output import OutputLines
+from yaoki.adapters.checks.readers.tally import (
+    SuiteTally,
+    add_tallies,
+    match_lines,
+    names_if_complete,
+    parse_worded_summary,
+)
 
 _CARGO = re.compile(
     r"test result: \w{1,10}\. (\d{1,9}) passed; (\d{1,9}) failed; (\d{1,9}) ignored;"
@@ -16,10 +22,10 @@ _NEXTEST = re.compile(r" *Summary \[.{1,20}\] +(?:\d{1,9}/)?\d{1,9} tests? run: 
 _NEXTEST_WORDS = {"passed": "passed", "failed": "failed", "skipped": "skipped"}
 
 
-def count_cargo(output: Output) -> Tally | None:
-    found = [Tally(int(h[1]), int(h[2]), int(h[3])) for h in matches(output, _CARGO)]
-    found += [worded(hit[1], _NEXTEST_WORDS) for hit in matches(output, _NEXTEST)]
-    return added(found, (hit[1] for hit in matches(output, _CARGO_LINE)))
+def count_cargo(output: OutputLines) -> SuiteTally | None:
+    found = [SuiteTally(int(h[1]), int(h[2]), int(h[3])) for h in match_lines(output, _CARGO)]
+    found += [parse_worded_summary(hit[1], _NEXTEST_WORDS) for hit in match_lines(output, _NEXTEST)]
+    return add_tallies(found, (hit[1] for hit in match_lines(output, _CARGO_LINE)))
 
 
 _GO_TEST = re.compile(r" *--- (PASS|FAIL|SKIP): (\S{1,400}) \(")
@@ -29,20 +35,20 @@ _GO_PACKAGE = re.compile(
 _GO_IDLE = ("[no test files]", "[no tests to run]", "coverage: 0.0% of statements")
 
 
-def count_go(output: Output) -> Tally | None:
+def count_go(output: OutputLines) -> SuiteTally | None:
     """By its tests under -v or -json; else a package that is ok counts as one test."""
-    events = [row for row in output.records if isinstance(row.get("Action"), str)]
+    events = [row for row in output.json_records if isinstance(row.get("Action"), str)]
     if events:
         return _go_json(events)
     tests = list(_go_tests(output))
     if tests:
         names = [name for end, name in tests if end == "PASS"]
         failed, skipped = (sum(end == wanted for end, _ in tests) for wanted in ("FAIL", "SKIP"))
-        return Tally(len(names), failed, skipped, whole_names(names, len(names)))
-    return _go_packages([*matches(output, _GO_PACKAGE)])
+        return SuiteTally(len(names), failed, skipped, names_if_complete(names, len(names)))
+    return _go_packages([*match_lines(output, _GO_PACKAGE)])
 
 
-def _go_tests(output: Output) -> Iterator[tuple[str, str]]:
+def _go_tests(output: OutputLines) -> Iterator[tuple[str, str]]:
     """The package of a test is named below it."""
     waiting: list[tuple[str, str]] = []
     for line in output.lines:
@@ -54,20 +60,20 @@ def _go_tests(output: Output) -> Iterator[tuple[str, str]]:
     yield from waiting
 
 
-def _go_packages(hits: Sequence[re.Match[str]]) -> Tally | None:
+def _go_packages(hits: Sequence[re.Match[str]]) -> SuiteTally | None:
     if not hits:
         return None
     busy = [hit for hit in hits if not any(word in hit[3] for word in _GO_IDLE)]
     names = [hit[2] for hit in busy if hit[1] == "ok  "]
     failed = sum(1 for hit in busy if hit[1] == "FAIL")
-    return Tally(len(names), failed, 0, whole_names(names, len(names)))
+    return SuiteTally(len(names), failed, 0, names_if_complete(names, len(names)))
 
 
-def _go_json(events: Sequence[Mapping[str, object]]) -> Tally:
+def _go_json(events: Sequence[Mapping[str, object]]) -> SuiteTally:
     ended = [row for row in events if isinstance(row.get("Test"), str)]
     names = [f"{row.get('Package')}::{row['Test']}" for row in ended if row["Action"] == "pass"]
     failed, skipped = (sum(r["Action"] == end for r in ended) for end in ("fail", "skip"))
-    return Tally(len(names), failed, skipped, whole_names(names, len(names)))
+    return SuiteTally(len(names), failed, skipped, names_if_complete(names, len(names)))
 
 
 # Each with groups of which `ran` counts all tests, `passed` only the good ones.
@@ -103,13 +109,13 @@ _SHAPES = tuple(
 )
 
 
-def count_others(output: Output) -> Tally | None:
+def count_others(output: OutputLines) -> SuiteTally | None:
     hits = (hit for line in output.lines for shape in _SHAPES if (hit := shape.match(line)))
-    return added([_tally(hit.groupdict()) for hit in hits])
+    return add_tallies([_tally(hit.groupdict()) for hit in hits])
 
 
-def _tally(amounts: Mapping[str, str | None]) -> Tally:
+def _tally(amounts: Mapping[str, str | None]) -> SuiteTally:
     ran, passed, failed, errors, skipped = (
         int(amounts.get(key) or 0) for key in ("ran", "passed", "failed", "errors", "skipped")
     )
-    return Tally(passed or max(0, ran - failed - errors - skipped), failed + errors, skipped)
+    return SuiteTally(passed or max(0, ran - failed - errors - skipped), failed + errors, skipped)

@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from yaoki.adapters.checks.readers.command_output import Output
-from yaoki.adapters.checks.readers.tally import Tally, added, matches, worded
+from yaoki.adapters.checks.readers.command_output import OutputLines
+from yaoki.adapters.checks.readers.tally import (
+    SuiteTally,
+    add_tallies,
+    match_lines,
+    parse_worded_summary,
+)
 
 _PYTEST = re.compile(
     r"(?:=+ )?((?:\d{1,9} (?:subtests )?[a-z]{1,20}(?:, )?){1,10}|no tests ran"
@@ -25,39 +30,43 @@ _UNITTEST_LINE = re.compile(r"(\w{1,200}) \(([\w.]{1,400})\)(?: .{0,400})? ?\.\.
 _DOCTEST = re.compile(r"(\d{1,9}) passed(?: and (\d{1,9}) failed)?\.$")
 
 
-def count_pytest(output: Output) -> Tally | None:
+def count_pytest(output: OutputLines) -> SuiteTally | None:
     """`3 tests collected` is a summary as well: of a run that ran none."""
-    found = [worded(hit[1], _PYTEST_WORDS) for hit in matches(output, _PYTEST)]
-    return added(found, (hit[1] for hit in matches(output, _PYTEST_LINE)))
+    found = [parse_worded_summary(hit[1], _PYTEST_WORDS) for hit in match_lines(output, _PYTEST)]
+    return add_tallies(found, (hit[1] for hit in match_lines(output, _PYTEST_LINE)))
 
 
-def count_unittest(output: Output) -> Tally | None:
+def count_unittest(output: OutputLines) -> SuiteTally | None:
     """`Ran 3 tests in 0.1s`, and below it `OK (skipped=1)` or `FAILED (failures=1)`."""
-    found: list[Tally] = []
+    found: list[SuiteTally] = []
     ran: int | None = None
     for line in output.lines:
         if hit := _RAN.match(line):
-            found += [Tally(ran)] if ran is not None else []
+            found += [SuiteTally(ran)] if ran is not None else []
             ran = int(hit[1])
         elif ran is not None and (hit := _ENDED.match(line)):
             found.append(_unittest(ran, dict(_AMOUNT.findall(hit[1] or ""))))
             ran = None
-    found += [Tally(ran)] if ran is not None else []
-    return added(found, (_dotted(hit[1], hit[2]) for hit in matches(output, _UNITTEST_LINE)))
+    found += [SuiteTally(ran)] if ran is not None else []
+    return add_tallies(
+        found, (_dotted(hit[1], hit[2]) for hit in match_lines(output, _UNITTEST_LINE))
+    )
 
 
 def _dotted(test: str, place: str) -> str:
     return place if place.endswith(f".{test}") else f"{place}.{test}"
 
 
-def _unittest(ran: int, amounts: Mapping[str, str]) -> Tally:
+def _unittest(ran: int, amounts: Mapping[str, str]) -> SuiteTally:
     """A test may fail more than once by subtests; then the rest is not known to have passed."""
     bad = ("failures", "errors", "unexpected successes")
     failed = sum(int(amounts.get(key, 0)) for key in bad)
     skipped = sum(int(amounts.get(key, 0)) for key in ("skipped", "expected failures"))
-    return Tally(max(0, ran - failed - skipped), failed, skipped)
+    return SuiteTally(max(0, ran - failed - skipped), failed, skipped)
 
 
-def count_doctest(output: Output) -> Tally | None:
+def count_doctest(output: OutputLines) -> SuiteTally | None:
     """Printed under `-v` alone."""
-    return added([Tally(int(hit[1]), int(hit[2] or 0)) for hit in matches(output, _DOCTEST)])
+    return add_tallies(
+        [SuiteTally(int(hit[1]), int(hit[2] or 0)) for hit in match_lines(output, _DOCTEST)]
+    )

@@ -1,0 +1,324 @@
+"""Row <-> value.  Columns hold what statements look for; the rest of a task is its document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from yaoki.core.machine.codec import fields_from_data, fields_to_data, from_data, to_data
+from yaoki.core.model import (
+    Catalogue,
+    Lease,
+    Reason,
+    Run,
+    RunId,
+    Spend,
+    Stage,
+    State,
+    Task,
+    TaskId,
+    TaskSpec,
+)
+from yaoki.core.model.outcome import describe_exit
+from yaoki.core.settings.tags import join_tags
+from yaoki.ports import JournalEntry, TaskRow
+
+TASK_DOC_FIELDS = (
+    "counts",
+    "forgiven_counts",
+    "work",
+    "failure",
+    "feedback",
+    "failed_work_digest",
+    "same_work_failures",
+    "same_fingerprint_failures",
+    "failure_kinds",
+    "agent_index",
+    "needs_fresh_worktree",
+    "question",
+    "answer_text",
+    "waivers",
+    "taken_over",
+    "session",
+    "first_base",
+    "lineage",
+    "is_rerun",
+    "revert_cause",
+    "decision_due",
+    "revert_failed",
+    "recovery_strategy",
+    "recovered_subtasks",
+    "left_out_subtasks",
+    "spend",
+    "forgiven_spend",
+)
+# Of a run: what is given when it is submitted and no statement looks for.
+RUN_DOC_FIELDS = ("planner", "default_agents", "budget", "continuous", "language", "approved")
+SAME = "same"
+NOTHING_SPENT = Spend()
+# What reading a row or a line that somebody else wrote may raise.
+ROW_READ_ERRORS = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+class SqlRow(Protocol):
+    """A row of whichever database: values by column name."""
+
+    def __getitem__(self, key: str, /) -> Any: ...
+    def keys(self) -> Iterable[str]: ...
+
+
+def to_ms(instant: datetime | None) -> int:
+    return 0 if instant is None else round(instant.timestamp() * 1000)
+
+
+def from_ms(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def dump_json(value: Any) -> str:
+    """Short JSON; what is no text, such as a file name in another encoding, is escaped."""
+    text = _JSON.encode(value)
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"))
+    return text
+
+
+def task_columns(task: Task) -> dict[str, Any]:
+    """The columns that an event can change."""
+    return {
+        "id": task.id,
+        "state": task.state.value,
+        "stage": task.stage.value,
+        "attempt": task.attempt,
+        "epoch": task.epoch,
+        "holder": task.lease.holder if task.lease else "",
+        "lease_ms": to_ms(task.lease.expires_at) if task.lease else 0,
+        "due_ms": to_ms(task.due_at),
+        "agent": task.agent.name if task.agent else "",
+        "account": (task.agent.account or task.agent.name) if task.agent else "",
+        "reason": task.reason.value if task.reason else "",
+        "cancel_wanted": int(task.cancel_requested),
+        "recall_wanted": int(task.recall_requested),
+        "landed": task.landed_commit,
+        "held": int(task.awaiting_rerun),
+        "undo_wanted": int(task.undo_requested),
+        "place": task.work.host if task.taken_over else "",
+        "refused": task.work.landing_refusals,
+        "doc": _doc(task),
+    }
+
+
+def new_task_columns(task: Task, open_needs: int, rank: int) -> dict[str, Any]:
+    return {
+        **task_columns(task),
+        "run_id": task.run_id,
+        "n": task.n,
+        "name": task.spec.name,
+        "kind": task.spec.kind.value,
+        "rank": rank,
+        "priority": task.spec.priority,
+        "required": int(task.spec.required),
+        "open_needs": open_needs,
+        "parent": task.parent,
+        "phase": task.spec.phase,
+        "tags": join_tags(task.spec.tags),
+    }
+
+
+def _doc(task: Task) -> str:
+    data = fields_to_data(task, TASK_DOC_FIELDS)
+    if task.feedback is not None and task.feedback == task.failure:
+        data["feedback"] = SAME
+    return dump_json(data) if data else "{}"
+
+
+def task_from_row(row: SqlRow, spec: TaskSpec) -> Task:
+    data = json.loads(row["doc"])
+    if data.get("feedback") == SAME:
+        data["feedback"] = data["failure"]
+    task_id = TaskId(row["id"])
+    state = State(row["state"])
+    lease = (
+        Lease(task_id, row["holder"], row["epoch"], from_ms(row["lease_ms"]))
+        if row["holder"]
+        else None
+    )
+    return Task(
+        id=task_id,
+        run_id=RunId(row["run_id"]),
+        n=row["n"],
+        spec=spec,
+        state=state,
+        stage=Stage(row["stage"]),
+        attempt=row["attempt"],
+        epoch=row["epoch"],
+        lease=lease,
+        due_at=from_ms(row["due_ms"]) if row["due_ms"] else None,
+        reason=_reason(row["reason"], state),
+        cancel_requested=bool(row["cancel_wanted"]),
+        recall_requested=bool(row["recall_wanted"]),
+        landed_commit=row["landed"],
+        awaiting_rerun=bool(row["held"]),
+        undo_requested=bool(row["undo_wanted"]),
+        parent=row["parent"],
+        **fields_from_data(Task, TASK_DOC_FIELDS, data),
+    )
+
+
+def _reason(stored: str, state: State) -> Reason | None:
+    """An escalated row without a reason we know reads as UNKNOWN."""
+    if stored in Reason.__members__:
+        return Reason(stored)
+    return Reason.UNKNOWN if state is State.ESCALATED else None
+
+
+def as_mappings(found: Sequence[Any]) -> Iterable[SqlRow]:
+    """Rows of which every column is wanted: one of SQLite looks for each name from its first."""
+    if not found or isinstance(found[0], Mapping):
+        return found
+    names = tuple(found[0].keys())
+    return (dict(zip(names, row, strict=True)) for row in found)
+
+
+def tally_from_rows(rows: Iterable[SqlRow]) -> dict[tuple[State, bool], int]:
+    found: dict[tuple[State, bool], int] = {}
+    for row in rows:
+        key = (read_state(row["state"]), bool(row["required"]))
+        found[key] = found.get(key, 0) + row["n"]
+    return found
+
+
+def _known(row: SqlRow) -> bool:
+    return row["state"] in State.__members__ and row["stage"] in Stage.__members__
+
+
+def read_state(stored: str) -> State:
+    """A state that yaoki does not know is a person's business: nothing goes on by itself."""
+    return State(stored) if stored in State.__members__ else State.ESCALATED
+
+
+def _document(stored: str) -> dict[str, Any]:
+    """What a screen needs of it.  One that cannot be read says nothing, and no screen fails."""
+    if stored == "{}":
+        return {}
+    try:
+        data = json.loads(stored)
+        return {
+            "question": (data.get("question") or {}).get("text", ""),
+            "session": data.get("session", ""),
+            "spent": from_data(Spend, data["spent_on"]) if "spent_on" in data else NOTHING_SPENT,
+            "onto": data["work"].get("onto", "") if "work" in data else "",
+            "agent_ended": _agent_ended(data),
+        }
+    except ROW_READ_ERRORS:
+        return {}
+
+
+def to_screen_row(row: SqlRow) -> TaskRow:
+    # Ten thousand at once for a screen, and most of them have no document and no reason.
+    data = _document(row["doc"]) if _known(row) else {}
+    state = read_state(row["state"])
+    asked = row["reason"] or state is State.ESCALATED
+    reason = _reason(row["reason"], state) if asked else None
+    return TaskRow(
+        id=TaskId(row["id"]),
+        run_id=RunId(row["run_id"]),
+        n=row["n"],
+        name=row["name"],
+        kind=row["kind"],
+        state=state,
+        stage=row["stage"],
+        attempt=row["attempt"],
+        epoch=row["epoch"],
+        holder=row["holder"],
+        due_at=from_ms(row["due_ms"]) if row["due_ms"] else None,
+        lease_until=from_ms(row["lease_ms"]) if row["lease_ms"] else None,
+        open_needs=row["open_needs"],
+        required=bool(row["required"]),
+        reason=reason.value if reason else "",
+        agent=row["agent"],
+        cancel_requested=bool(row["cancel_wanted"]),
+        landed_commit=row["landed"],
+        question=data.get("question", ""),
+        undo_requested=bool(row["undo_wanted"]),
+        parent=row["parent"],
+        awaiting_rerun=bool(row["held"]),
+        phase=row["phase"],
+        account=row["account"],
+        tags=row["tags"],
+        worktree_host=row["place"],
+        landing_refusals=row["refused"],
+        session=data.get("session", ""),
+        spend=data.get("spent", NOTHING_SPENT),
+        onto=data.get("onto", ""),
+        agent_exit=data.get("agent_ended", "") if row["landed"] else "",
+    )
+
+
+def _agent_ended(data: Mapping[str, Any]) -> str:
+    exit_ = data.get("work", {}).get("exit") or {}
+    return describe_exit(exit_.get("code"), exit_.get("signal"), exit_.get("ended_by", ""))
+
+
+def run_columns(run: Run) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "goal": run.goal,
+        "repo": run.repo,
+        "base_branch": run.base_branch,
+        "base": run.base,
+        "created_ms": to_ms(run.created_at),
+        "catalogue": dump_json(to_data(run.catalogue)),
+        "done_when": dump_json(list(run.done_when)),
+        "source": run.source,
+        "parallel": run.parallel,
+        "revision": run.revision,
+        "priority": run.priority,
+        "doc": dump_json(fields_to_data(run, RUN_DOC_FIELDS)),
+    }
+
+
+def run_from_row(row: SqlRow) -> Run:
+    return Run(
+        id=RunId(row["id"]),
+        goal=row["goal"],
+        repo=row["repo"],
+        base_branch=row["base_branch"],
+        base=row["base"],
+        created_at=from_ms(row["created_ms"]),
+        catalogue=from_data(Catalogue, json.loads(row["catalogue"])),
+        done_when=tuple(json.loads(row["done_when"])),
+        source=row["source"],
+        parallel=row["parallel"],
+        revision=row["revision"],
+        priority=row["priority"],
+        cancel_requested=bool(row["cancel_wanted"]),
+        merged_commit=row["merged"],
+        finished_at=from_ms(row["summed_ms"]) if row["summed_ms"] else None,
+        pause_reason=row["paused"],
+        iteration=row["iteration"],
+        failures_in_row=row["failures_in_row"],
+        budget_grants=row["grants"],
+        acknowledged_iteration=row["acknowledged"],
+        **fields_from_data(Run, RUN_DOC_FIELDS, json.loads(row["doc"])),
+    )
+
+
+def entry_from_row(row: SqlRow) -> JournalEntry:
+    return JournalEntry(
+        seq=row["seq"],
+        at=from_ms(row["at_ms"]),
+        run_id=row["run_id"],
+        task_id=row["task_id"],
+        attempt=row["attempt"],
+        event=row["event"],
+        data=json.loads(row["data"]),
+        subtask=row["subtask"],
+    )

@@ -1,0 +1,144 @@
+"""A fresh clone in which landed commits are proven once more: nothing of the user's is in it.
+
+The clone is made through git's own transport, so it has only what git holds; the home is empty,
+and what a check leaves is removed before the next one.  Set-up runs again only when its commands,
+or the manifests and lock files of the commit, are not those of the commit before.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from yaoki.adapters.checks import CheckDispatcher
+from yaoki.adapters.git.command import git_environment, run_git
+from yaoki.adapters.system.folders import remove_tree
+from yaoki.core.decide.baseline import KNOWN_FAILURES, weigh
+from yaoki.core.model import CheckSpec, Finding, Outcome
+from yaoki.errors import GitFailed
+from yaoki.ports import Processes
+
+LEASE = timedelta(seconds=60)
+# What set-up commands read; the same files and commands give the same set-up.
+MANIFEST = re.compile(
+    r"(?:package|composer|deno)\.json|.*[.-]lock(?:\..+)?|.*\.lockb?|package-lock\.json"
+    r"|npm-shrinkwrap\.json|requirements.*\.(?:txt|in)|constraints.*\.txt|pyproject\.toml"
+    r"|setup\.(?:py|cfg)|Pipfile|environment\.ya?ml|Cargo\.toml|go\.(?:mod|sum|work)|Gemfile"
+    r"|pom\.xml|.*\.gradle(?:\.kts)?|mix\.exs|.*\.csproj|\.tool-versions|\.(?:node|python)-version"
+)
+
+
+@dataclass(slots=True)
+class ReplayClone:
+    """One clone; `key` says which set-up was done in it, `kept` what that set-up made."""
+
+    clone_folder: Path
+    logs: Path
+    checks: CheckDispatcher
+    setup_key: tuple[str, ...] = ()
+    setup_files: frozenset[str] = frozenset()
+
+    def check_out(self, commit: str, setup: Sequence[Sequence[str]], timeout: timedelta) -> str:
+        """The clone at this commit, set up; returns why the set-up failed, or nothing."""
+        self._git("checkout", "-q", "--force", "--detach", commit)
+        key = self._key(commit, setup)
+        if setup and key == self.setup_key:
+            self._sweep()
+            return ""
+        self.setup_key, self.setup_files = (), frozenset()
+        self._sweep()
+        for argv in setup:
+            spec = CheckSpec("set-up", argv=tuple(argv), timeout=timeout)
+            finding = self._look(spec, {})
+            if finding.outcome is not Outcome.PASSED:
+                return f"set-up {' '.join(argv)!r}: {finding.message}"
+        self._git("reset", "-q", "--hard", commit)
+        self.setup_key, self.setup_files = key, self._untracked()
+        return ""
+
+    def check(self, spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
+        """One check on the commit of `facts`, as when it was proven: a failure is looked at twice,
+        and compared with the commit before if the check lets known failures pass.
+        """
+        finding = self._settled(spec, facts)
+        if finding.outcome is Outcome.FAILED and spec.rerun and spec.type == "command":
+            again = self._settled(spec, facts)
+            if again.outcome is Outcome.PASSED:
+                return replace(finding, outcome=Outcome.FLAKY)
+        if finding.outcome is Outcome.FAILED and spec.baseline == KNOWN_FAILURES:
+            self._git("checkout", "-q", "--force", "--detach", str(facts["onto"]))
+            base = self._settled(spec, facts)
+            self._git("checkout", "-q", "--force", "--detach", str(facts["commit"]))
+            return weigh(finding, base, facts["fixes"])
+        return finding
+
+    def _settled(self, spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
+        finding = self._look(spec, facts)
+        changed = self._git("diff", "--name-only", "HEAD").strip()
+        self._git("reset", "-q", "--hard")
+        self._sweep()
+        if changed and finding.outcome is Outcome.PASSED:
+            words = f"the check itself changed files: {changed.splitlines()[0]}"
+            return replace(finding, outcome=Outcome.BROKEN, message=words)
+        return finding
+
+    def _look(self, spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
+        folder = self.logs / f"{len(list(self.logs.iterdir())) + 1}"
+        return self.checks.check(spec, self.clone_folder, folder, facts=facts, stop=lambda: False)
+
+    def _key(self, commit: str, setup: Sequence[Sequence[str]]) -> tuple[str, ...]:
+        """The commands, and every manifest and lock file of the commit with its content."""
+        listed = self._git("ls-tree", "-r", "-z", commit).split("\0") if setup else []
+        manifests = (
+            line
+            for line in listed
+            if MANIFEST.fullmatch(PurePosixPath(line.rpartition("\t")[2]).name)
+        )
+        return (*("\0".join(argv) for argv in setup), *manifests)
+
+    def _untracked(self) -> frozenset[str]:
+        return frozenset(filter(None, self._git("ls-files", "-o", "-z").split("\0")))
+
+    def _sweep(self) -> None:
+        """Everything that is neither tracked nor made by set-up goes."""
+        if not self.setup_files:
+            self._git("clean", "-ffdxq")
+            return
+        for name in self._untracked() - self.setup_files:
+            path = self.clone_folder / name
+            if path.is_dir() and not path.is_symlink():
+                remove_tree(path)
+            else:
+                path.unlink(missing_ok=True)
+
+    def _git(self, *args: str) -> str:
+        return _git(self.clone_folder, *args)
+
+
+@contextmanager
+def open_replay_clone(source: Path, processes: Processes) -> Iterator[ReplayClone]:
+    """A clone of the repository in a temporary folder, which is gone afterwards, whatever comes."""
+    with tempfile.TemporaryDirectory(prefix="yaoki-replay-", ignore_cleanup_errors=True) as name:
+        folder = Path(name).resolve()
+        place, home, logs = folder / "clone", folder / "home", folder / "logs"
+        home.mkdir()
+        logs.mkdir()
+        args = ("clone", "-q", "--no-local", "--no-checkout", "--template=", str(source))
+        _git(folder, *args, str(place))
+        environ = {**os.environ, "HOME": str(home)}
+        yield ReplayClone(place, logs, CheckDispatcher(processes, LEASE, environ))
+
+
+def _git(cwd: Path, *args: str) -> str:
+    done = run_git(args, cwd=cwd, env=git_environment())
+    if done.code != 0:
+        said = done.err.decode("utf-8", "replace").strip()
+        raise GitFailed(f"git {args[0]} failed in the fresh clone: {said}")
+    return done.out.decode("utf-8", "surrogateescape")

@@ -1,0 +1,40 @@
+"""Files of the user's checkout that no commit holds: a run begins at a commit, so it lacks them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from yaoki.adapters.git.command import Git, GitLocation
+from yaoki.core.counting import format_count
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+
+SHOWN = 5
+
+
+def find_uncommitted_files(app: App, except_paths: Iterable[Path] = ()) -> list[str]:
+    """Staged, changed and untracked files, without those that take part in the run by themselves:
+    the settings, and what is named.
+    """
+    repository, git = app.repository, Git(app.repository.common_dir)
+    at = GitLocation(repository.git_dir, repository.top)
+    staged = git.read_names("diff-index", "--cached", "--name-only", "-z", "HEAD", "--", at=at)
+    others = git.read_names("ls-files", "-m", "-d", "-o", "--exclude-standard", "-z", at=at)
+    used = {
+        path.resolve() for path in (*except_paths, app.loaded_settings.file) if path is not None
+    }
+    names = dict.fromkeys((*staged, *others))
+    return [name for name in names if (repository.top / name).resolve() not in used]
+
+
+def describe_uncommitted(names: list[str]) -> str:
+    """One line for people; nothing when all is committed."""
+    if not names:
+        return ""
+    shown = ", ".join(names[:SHOWN])
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    files = format_count(len(names), "uncommitted file is", "uncommitted files are")
+    return f"note: {files} not part of this run ({shown}{more})"

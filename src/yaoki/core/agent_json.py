@@ -1,0 +1,103 @@
+"""A JSON answer in an agent's output: found at its end, parsed strictly, never guessed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+# Events of a structured agent are longer than words.
+EVENT_CHARS_READ = 1 << 20
+# What may be spent on beginnings that are none, in characters looked at; parsing costs the most.
+VAIN_MAX = 128 << 20
+PARSING = 8
+PIECE = 16 << 10
+_OPENING = re.compile(r'\{(?=[ \t\r\n]*["}])')
+
+
+def last_agent_message(text: str, most: int, key: str) -> str:
+    """The end of a text; of a stream of events the last one in which the agent speaks.
+
+    Only an output that begins with an event is such a stream; an object with `key` is an answer.
+    """
+    opening = _event(text)
+    if not opening or key in opening:
+        return text[-most:]
+    for line in reversed(text[-EVENT_CHARS_READ:].splitlines()):
+        if words := _spoken(_event(line)):
+            return words[-most:]
+    return _spoken(opening)[-most:]
+
+
+def _event(text: str) -> dict[str, Any]:
+    """The object a text begins with, or nothing: one look, however long the text is."""
+    text = text.lstrip()
+    if not text.startswith("{"):
+        return {}
+    try:
+        found: dict[str, Any] = _DECODER.raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        return {}
+    return found
+
+
+def _spoken(event: Mapping[str, Any]) -> str:
+    """The agent's own words in an event of a known agent; what its tools printed never counts."""
+    match event:
+        case {"type": "result", "result": str(words)}:
+            return words
+        case {"type": "item.completed", "item": {"type": "agent_message", "text": str(words)}}:
+            return words
+        case {"type": "text", "part": {"text": str(words)}}:
+            return words
+        case {"type": "message", "role": "assistant", "content": str(words)}:
+            return words
+        case {"session_id": str(), "response": str(words)}:
+            return words
+        case _:
+            return ""
+
+
+def json_objects(text: str) -> Iterator[dict[str, Any]]:
+    """The outermost JSON objects of a text, in order; what does not parse is prose.
+
+    A text of broken beginnings is given up with `ValueError` before it costs more than a moment:
+    an object that was not reached could have been the answer.
+    """
+    spent, at = 0, _next(text, 0)
+    while at >= 0:
+        if at > PIECE:
+            # Errors count the lines before them, so what is behind us is let go.
+            text, at = text[at:], 0
+        try:
+            found, end = _DECODER.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            spent, end = spent + error.pos + PARSING * (error.pos - at), at + 1
+        except (ValueError, RecursionError):
+            spent, end = spent + PARSING * (len(text) - at), at + 1
+        else:
+            yield found
+        if spent > VAIN_MAX:
+            raise ValueError("there is no JSON object that counts: most of the text is broken JSON")
+        at = _next(text, end)
+
+
+def _next(text: str, start: int) -> int:
+    """Where the next object may begin: a brace that a key or the closing brace follows."""
+    hit = _OPENING.search(text, start)
+    return hit.start() if hit else -1
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A key that stands twice says two things; neither is taken."""
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise ValueError("a key stands twice")
+    return dict(pairs)
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)

@@ -1,0 +1,122 @@
+"""Checks that cannot fail: they prove nothing, whatever they say.
+
+Only what is certain counts as idle.  A command that may fail in some way that nobody foresees
+here is taken for a check.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from yaoki.core.commands.exit_codes import (
+    ALWAYS_PRESENT_PATHS,
+    PRINTING_COMMANDS,
+    is_vacuous_git,
+    possible_exits,
+)
+from yaoki.core.commands.program import Program, resolve_program, shell_script
+from yaoki.core.commands.shell import SimpleCommand, parse_shell, simple_commands
+from yaoki.core.model import CheckSpec
+
+# A checkout of one commit is clean, yaoki itself looks at the scope, and what lands is merged.
+_GIT_FACTS = frozenset({"clean", "scope", "merged"})
+
+
+def why_vacuous(spec: CheckSpec) -> str:
+    """Why the check cannot fail, as the end of a sentence about it; nothing when it can."""
+    match spec.type:
+        case "command":
+            return _idle_command(spec.argv, spec.shell, spec.success)
+        case "git":
+            return f"git: {spec.git} holds of any change" if spec.git in _GIT_FACTS else ""
+        case "file":
+            return _idle_file(spec)
+        case _:
+            return ""
+
+
+def why_vacuous_script(shell: str) -> str:
+    """The same for the text of a script or recipe."""
+    return _idle_command((), shell, "exitCode:0")
+
+
+def _idle_file(spec: CheckSpec) -> str:
+    """`exists` of the folder itself."""
+    asked = [name for name, value in spec.file.items() if value]
+    if spec.path in ALWAYS_PRESENT_PATHS and asked == ["exists"]:
+        return f"{spec.path} is always there"
+    return ""
+
+
+def _idle_command(argv: Sequence[str], shell: str, success: str) -> str:
+    ends = possible_exits(argv, shell)
+    name, _, wanted = success.partition(":")
+    if name == "exitCode" and wanted.isdecimal() and int(wanted) > 0:
+        return "" if ends.ends_zero else "its exit code is always the same"
+    if ends.ends_nonzero:
+        return ""
+    said = list(_said(argv, shell))
+    if name == "exitCode" or _certain(name, wanted, said, argv, shell):
+        return _why(argv, shell)
+    return ""
+
+
+def _certain(name: str, wanted: str, said: Sequence[str], argv: Sequence[str], shell: str) -> bool:
+    """Is the output known beforehand, so that looking at it proves nothing either?"""
+    if name == "empty":
+        return _silent(argv, shell)
+    if name == "contains":
+        return any(wanted in text for text in said)
+    if name == "matches":
+        return _matches_nothing(wanted) or any(_literal(wanted) in text for text in said)
+    return False
+
+
+def _silent(argv: Sequence[str], shell: str) -> bool:
+    """Nothing but commands without output, or git on what is committed."""
+    lines = [tuple(argv)] if argv else list(simple_commands(parse_shell(shell)))
+    return bool(lines) and all(_is_silent(resolve_program(words)) for words in lines)
+
+
+def _is_silent(program: Program) -> bool:
+    if program.name == "git":
+        return (
+            bool(program.args) and program.args[0] in {"status", "diff"} and is_vacuous_git(program)
+        )
+    return program.name in {"", "true", ":", "cd", "set", "export", "test", "[", "sleep"}
+
+
+def _matches_nothing(pattern: str) -> bool:
+    """Does the pattern match even an empty output?"""
+    try:
+        return re.search(pattern, "") is not None
+    except (re.error, OverflowError, RecursionError):
+        return False
+
+
+def _literal(pattern: str) -> str:
+    """The pattern as a text where it is one; else a text that nothing contains."""
+    plain = pattern.strip("^$").removeprefix(".*").removesuffix(".*")
+    return plain if plain and re.escape(plain).replace("\\", "") == plain else "\0"
+
+
+def _said(argv: Sequence[str], shell: str) -> Iterator[str]:
+    """What is printed whatever happens: by the first command of each list."""
+    if argv:
+        program = resolve_program(argv)
+        inner = shell_script(program)
+        if inner is not None:
+            yield from _said((), inner)
+        elif program.name in PRINTING_COMMANDS:
+            yield " ".join(program.args)
+        return
+    for item, _ in parse_shell(shell).items:
+        for node in item.first.parts[:1]:
+            if isinstance(node, SimpleCommand):
+                yield from _said(node.words, "")
+
+
+def _why(argv: Sequence[str], shell: str) -> str:
+    words = " ".join(argv) if argv else " ".join(shell.split())
+    return f"`{words if len(words) <= 60 else words[:59] + '…'}` cannot fail"

@@ -1,0 +1,132 @@
+"""What a planner is told, and how the tasks that are not done are told to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from yaoki.core.display import one_line
+from yaoki.core.model import (
+    REPLANS_MAX,
+    CheckSpec,
+    PlanningBrief,
+    Reason,
+    Run,
+    State,
+    Task,
+    TaskKind,
+)
+
+GOAL_CHARS_MAX = 400
+FAILURE_CHARS_MAX = 300
+TOLD_MAX = 60
+
+# A person is needed here: no plan of an agent mends these.
+PERSON_ONLY = frozenset(
+    {
+        Reason.NEEDS_HUMAN,
+        Reason.MANUAL,
+        Reason.SYSTEM_ERROR_PERMANENT,
+        Reason.RESOURCE_EXHAUSTED,
+    }
+)
+
+PLANNER_RULES = """\
+- You plan work for other agents. Read what you need in the current directory; it stands at the head
+  of the run branch. Change nothing: whatever you change here is thrown away.
+- Nobody answers questions while you plan.
+- Each task is done by an agent that sees only its own goal, in a worktree of its own; say in the
+  goal all it has to know. A task is done only when its checks pass.
+- Small tasks that can be proven one by one are better than large ones. Name needs only where one
+  task must see another's work."""
+
+# Deliberately no valid JSON: an agent that repeats its prompt has not answered.
+ANSWER_FORM = """\
+End your standard output with exactly one JSON object and nothing after it:
+
+{"tasks": [{"id": "...", "goal": "...", "kind": "{kinds}", "needs": ["..."], "checks": ["..."],
+            "scope": ["..."], "agent": "...", "required": true|false, "replaces": "..."}, ...],
+ "reason": "..."}
+
+- id: a new short name. goal: what to do, in full. Both are required; all else may be left out.
+- needs: ids of this answer, or names or ids of tasks listed above; never ones you invent.
+- checks, agent: only names listed above. Without checks every check listed above must pass.
+- replaces: the id of a failed task listed above that this one takes the place of; whoever waited
+  for the failed one then waits for this one.
+- at most {most} tasks.
+- If nothing is left to do: {"tasks": [], "done": true, "reason": "why"}.
+- If it cannot be done: {"tasks": [], "impossible": "why"}; a person is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedTask:
+    """A task that is not done, as the planner sees it."""
+
+    id: str
+    name: str
+    state: str
+    acceptance: str
+    last_failure: str = ""
+    replaceable: bool = False
+
+
+def may_be_replaced(task: Task) -> bool:
+    """May a planner put something in its place?  Failed for good, not by what only a person can
+    fix, unless whoever judged it asks for another plan, and not replaced too often.
+    """
+    failed = task.state is State.ESCALATED and task.spec.kind is not TaskKind.PLAN
+    asked = task.failure is not None and task.failure.replan
+    may = asked or task.reason not in PERSON_ONLY
+    return failed and may and task.counts.replans < REPLANS_MAX
+
+
+def answer_form(fill: PlanningBrief) -> str:
+    kinds = "|".join(kind.value for kind in fill.kinds)
+    return ANSWER_FORM.replace("{kinds}", kinds).replace("{most}", str(fill.tasks_max))
+
+
+def planning_context(
+    run: Run, incomplete: Sequence[UnfinishedTask], done: Sequence[tuple[str, str]]
+) -> str:
+    """What the planner may name: checks, agents, and the tasks there are."""
+    parts = [
+        _listed("Checks", [_check(c) for c in run.catalogue.checks.values()]),
+        _listed("Agents", list(run.catalogue.agents)),
+        _listed("Done when these checks pass on the run branch", list(run.done_when)),
+        _listed("Tasks that are not done", [_told(one) for one in incomplete]),
+        _listed("Tasks that are done", [f"{i} ({name})" for i, name in done]),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _check(check: CheckSpec) -> str:
+    words = check.shell or " ".join(check.argv) or check.ask or check.git or check.entry
+    return f"{check.name}: {one_line(words or check.path)[:200]}"
+
+
+def _told(task: UnfinishedTask) -> str:
+    failed = f"; last failure: {one_line(task.last_failure)}" if task.last_failure else ""
+    may = "; may be replaced" if task.replaceable else ""
+    goal = one_line(task.acceptance)[:GOAL_CHARS_MAX]
+    return f"{task.id} ({task.name}, {task.state}{may}): {goal}{failed[:FAILURE_CHARS_MAX]}"
+
+
+def _listed(title: str, lines: Sequence[str]) -> str:
+    if not lines:
+        return ""
+    rest = len(lines) - TOLD_MAX
+    shown = [f"- {line}" for line in lines[:TOLD_MAX]]
+    more = [f"- and {rest} more"] if rest > 0 else []
+    return "\n".join((f"{title}:", *shown, *more))
+
+
+PLANNING_GOALS: Mapping[str, str] = {
+    "goal": "Plan how to reach this goal, as tasks for other agents:\n\n{goal}",
+    "phase": "Plan the tasks of the phase {phase!r} of this run:\n\n{goal}",
+    "replan": "Some of this run is not done. Plan what is still missing:\n\n{goal}",
+    "iteration": "Plan the next iteration towards this goal:\n\n{goal}",
+}
+
+
+def planning_goal(role: str, goal: str, phase: str = "") -> str:
+    return PLANNING_GOALS[role].format(goal=goal, phase=phase)

@@ -1,0 +1,144 @@
+"""`yaoki doctor` on those who work and what proves it: do the agents answer, can the checks run?"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from yaoki.core.counting import format_count
+from yaoki.core.decide.baseline import KNOWN_FAILURES
+from yaoki.errors import Fault
+from yaoki.faces.cli.doctor.condition import Condition, command_in, edit_command, failed_condition
+
+if TYPE_CHECKING:
+    from yaoki.adapters.agents.availability import AgentAvailability
+    from yaoki.app import App
+    from yaoki.core.model import AgentSpec, CheckSpec, Finding
+
+NO_AGENTS = "none in the settings, none known on the PATH; a plan may bring its own command"
+NO_CHECKS = "none in the settings; each plan must bring its own"
+CHECK_TIMEOUT = timedelta(minutes=10)
+
+
+def examine_agents_and_checks(app: App, *, run_checks: bool) -> Iterator[Condition]:
+    """The agents and checks of the settings, each in a line."""
+    from yaoki.formats.plan.settings_parts import read_settings_parts
+
+    held = read_settings_parts(app.settings)
+    yield from _agents(app, held.agents)
+    yield from _checks(app, held.checks, run_checks=run_checks)
+
+
+def _agents(app: App, specs: Sequence[AgentSpec]) -> Iterator[Condition]:
+    from yaoki.adapters.agents.availability import find_presets_on_path, probe_presets
+    from yaoki.adapters.agents.preset import load_preset, shipped_preset_names
+
+    if not specs:
+        here = [one for one in probe_presets(find_presets_on_path()) if one.is_responding]
+        told = ", ".join(f"{one.preset.name} ({one.version_or_reason})" for one in here)
+        yield Condition("agents", True, f"on the PATH: {told}" if told else NO_AGENTS)
+        return
+    # One with a program of its own is another program than the one that is known.
+    asked = {
+        s.preset for s in specs if s.preset in shipped_preset_names() and "program" not in s.options
+    }
+    said = {
+        one.preset.name: one for one in probe_presets(load_preset(name) for name in sorted(asked))
+    }
+    for spec in specs:
+        yield _agent(app, spec, said.get(spec.preset))
+
+
+def _agent(app: App, spec: AgentSpec, said: AgentAvailability | None) -> Condition:
+    name = f"agent {spec.name}"
+    try:
+        app.find_agent(spec.preset).preflight(spec)
+    except Fault as fault:
+        install = command_in(said.preset.install) if said else ""
+        held = failed_condition(name, fault, edit_command(app.repository.top))
+        return replace(held, words=fault.sentence, next_command=install) if install else held
+    if said is None:
+        return Condition(name, True, f"{spec.command[0] if spec.command else spec.preset} is there")
+    if not said.is_responding:
+        return Condition(name, False, said.version_or_reason, f"yaoki agents test {spec.preset}")
+    return Condition(name, True, f"{said.preset.title}: {said.version_or_reason}")
+
+
+def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterator[Condition]:
+    if not specs:
+        yield Condition("checks", True, NO_CHECKS)
+    lines = {spec.name: _check(app, spec) for spec in specs}
+    python = {spec.name for spec in specs if spec.argv[:1] == ("python",)}
+    yield from _python(python)
+    if run_checks:
+        from yaoki.app.try_checks import try_written_checks
+
+        ready = [spec for spec in specs if lines[spec.name].ok]
+        found = try_written_checks(app, ready, CHECK_TIMEOUT)
+        guards = {spec.name for spec in specs if spec.baseline == KNOWN_FAILURES}
+        lines |= {one.check: _finding(app, one, python, guards) for one in found}
+    yield from lines.values()
+
+
+def _check(app: App, spec: CheckSpec) -> Condition:
+    """Is the program there?  Of a shell line, a file or a judge nobody knows before it runs."""
+    from yaoki.app.remedies import choose_local_command
+    from yaoki.formats.discovery import install_command
+
+    name = f"check {spec.name}"
+    if not spec.argv:
+        return Condition(name, True, spec.shell or spec.type)
+    program = spec.argv[0]
+    own = app.repository.top / spec.cwd / program
+    there = os.access(own, os.X_OK) if "/" in program else shutil.which(program)
+    if not there:
+        words = f"{program} is not installed"
+        if remedy := choose_local_command(install_command(program)):
+            return Condition(name, False, words, remedy)
+        words = f"{words}; install it, or drop checks.{spec.name}"
+        return Condition(name, False, words, edit_command(app.repository.top))
+    return Condition(name, True, " ".join(spec.argv))
+
+
+def _python(used: Collection[str]) -> Iterator[Condition]:
+    """Good to know: it may well be meant, where yaoki is installed beside the project."""
+    from yaoki.app.remedies import find_own_python, suggest_project_python
+
+    if used and (own := find_own_python()):
+        words = f"{own} is yaoki's own; if your packages are not there: {suggest_project_python()}"
+        yield Condition("PATH", True, words)
+
+
+def _finding(
+    app: App, finding: Finding, python: Collection[str], guards: Collection[str]
+) -> Condition:
+    """Only a check that ran, and is green or known to be red, can be relied upon."""
+    from yaoki.app.remedies import find_own_python, suggest_path_order, suggest_project_python
+    from yaoki.app.try_checks import NO_TESTS_MESSAGE, ran_no_tests
+    from yaoki.core.decide.integrity import describe_test_count
+    from yaoki.core.model import Outcome
+
+    name, many = f"check {finding.check}", describe_test_count(finding)
+    if ran_no_tests(finding):
+        return Condition(name, False, NO_TESTS_MESSAGE, "write a test and commit it")
+    counted = f"{many}, " if many else ""
+    if finding.outcome is Outcome.PASSED:
+        return Condition(name, True, f"green at the base, {counted}{finding.seconds:.1f} s")
+    if finding.outcome is Outcome.BROKEN:
+        if finding.check in python and find_own_python():
+            return Condition(
+                name, False, f"{finding.message}; {suggest_project_python()}", suggest_path_order()
+            )
+        remedy = str(finding.params.get("remedy", ""))
+        words = finding.message if remedy else f"{finding.message}; fix checks.{finding.check}"
+        return Condition(name, False, words, remedy or edit_command(app.repository.top))
+    if finding.check in guards:
+        known = format_count(int(finding.params.get("failureCount", 0)), "known failure")
+        return Condition(name, True, f"red at the base: {counted}{known}: {finding.message}")
+    return Condition(
+        name, False, f"red at the base: {finding.message}", edit_command(app.repository.top)
+    )

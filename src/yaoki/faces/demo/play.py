@@ -1,0 +1,215 @@
+"""The play: start the run, kill its worker in the middle, go on, and hold the end to its word."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+
+from yaoki.adapters.processes.child import ChildProcess
+from yaoki.adapters.processes.command import run_command
+from yaoki.adapters.system.clock import SystemClock
+from yaoki.errors import NotNow, YaokiError
+from yaoki.faces.cli.text.render import align_columns, print_line
+from yaoki.faces.demo import sample_repository
+from yaoki.faces.demo.story import JournalTail, Narrator, emphasize
+
+EXPECTED_EXIT = 4
+LANDING_TASKS = ("greet", "add", "words", "clock", "price", "teal", "rose", "night")
+ASKING_TASK = "logo"
+BLOCKED_TASK = "poster"
+ACTOR = "scripted"
+
+
+@click.command()
+@click.option("--folder", type=click.Path(path_type=Path), help="Where to play; a new folder.")
+def command(folder: Path | None) -> int:
+    """Rehearse everything that goes wrong, in a throwaway repository."""
+    home = _empty(folder) if folder else Path(tempfile.mkdtemp(prefix="yaoki-demo-"))
+    return DemoPlay(home).play()
+
+
+def _empty(folder: Path) -> Path:
+    """The folder, made if need be; what somebody keeps in one is never played with."""
+    home = folder.absolute()
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        held = next(home.iterdir(), None)
+    except OSError as fault:
+        reason = (fault.strerror or str(fault)).lower()
+        hint = "name a new folder, or none: then one is made"
+        raise YaokiError(f"{home} cannot be played in: {reason}", hint=hint) from fault
+    if held is not None:
+        hint = "name a new folder, or none: then one is made"
+        raise NotNow(f"{home} is not empty: it holds {held.name}", hint=hint)
+    return home
+
+
+class DemoPlay:
+    """Told in lines, as it happens."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._repo = home / "library"
+        self._env = {**os.environ, "YAOKI_HOME": str(home / "state"), "PYTHONUNBUFFERED": "1"}
+        self._journal = JournalTail(self._repo / ".yaoki" / "journal")
+        self._clock = SystemClock()
+        self._began = self._clock.now()
+
+    def play(self) -> int:
+        plan = sample_repository.write_repository(self._home)
+        self._cast()
+        telling = Narrator(self._seconds)
+        self._first_life(plan, telling)
+        code = self._second_life(telling)
+        wrong = self._wrong(code)
+        self._moral(wrong)
+        return 1 if wrong else 0
+
+    def _seconds(self) -> float:
+        return (self._clock.now() - self._began).total_seconds()
+
+    def _first_life(self, plan: Path, telling: Narrator) -> None:
+        """Until the agent of `night` is at work; then its worker gets no last word."""
+        worker = self._yaoki("run", str(plan))
+        try:
+            for _ in self._heard(worker, telling):
+                if telling.has_begun("night"):
+                    break
+        finally:
+            worker.kill()
+            worker.wait()
+        print_line()
+        print_line(
+            emphasize(f"  kill -9 {worker.pid}: the worker is dead. Its agents work on, unwatched.")
+        )
+        print_line(
+            emphasize(
+                "  yaoki resume: they are found again; nothing is lost, nothing is done twice."
+            )
+        )
+        print_line()
+
+    def _second_life(self, telling: Narrator) -> int:
+        worker = self._yaoki("resume")
+        try:
+            for _ in self._heard(worker, telling):
+                pass
+            return worker.wait()
+        finally:
+            worker.kill()
+
+    def _heard(self, worker: ChildProcess, telling: Narrator) -> Iterator[None]:
+        """Whenever the worker says a line, the journal has the entry that it speaks of."""
+        for _ in worker.lines():
+            self._hear(telling)
+            yield
+        self._hear(telling)
+
+    def _hear(self, telling: Narrator) -> None:
+        for entry in self._journal.read_new():
+            telling.add_entry(entry)
+
+    def _yaoki(self, *words: str) -> ChildProcess:
+        # Nothing is imported from the repository, whatever its modules are called.
+        return ChildProcess(
+            (sys.executable, "-P", "-m", "yaoki", *words), cwd=self._repo, env=self._env
+        )
+
+    # -------------------------------------------------------------- held to its word
+
+    def _wrong(self, code: int) -> list[str]:
+        """Everything that is not as the story promised; nothing is taken on trust."""
+        wrong = [] if code == EXPECTED_EXIT else [f"exit code {code}, not {EXPECTED_EXIT}"]
+        status = json.loads(self._ask("status", "--json"))
+        if "tasks" not in status:
+            return [*wrong, status["error"]["sentence"]]
+        tasks = {task["name"]: task for task in status["tasks"]}
+        wrong += [f"{n} did not land" for n in LANDING_TASKS if tasks[n]["state"] != "DONE"]
+        if not tasks[ASKING_TASK]["question"]:
+            wrong.append(f"{ASKING_TASK} asks nothing")
+        if tasks[BLOCKED_TASK]["reason"] != "DEPENDENCY_FAILED":
+            wrong.append(f"{BLOCKED_TASK} is not blocked by {ASKING_TASK}")
+        return [*wrong, *self._twice(status)]
+
+    def _twice(self, status: dict[str, Any]) -> Iterator[str]:
+        """The run branch holds each landing once."""
+        branch = status["run_branch"]
+        argv = ("git", "log", "--first-parent", "--format=%(trailers:key=Yaoki-Task)", branch)
+        log = run_command(argv, cwd=self._repo, env=self._env, timeout=timedelta(seconds=30)).out
+        landed = [line for line in log.decode().splitlines() if line.strip()]
+        for line in {line for line in landed if landed.count(line) > 1}:
+            yield f"landed twice: {line}"
+
+    def _ask(self, *words: str) -> str:
+        child = self._yaoki(*words)
+        said = "\n".join(child.lines())
+        child.wait()
+        return said
+
+    # -------------------------------------------------------------- words
+
+    def _cast(self) -> None:
+        print_line(
+            emphasize(
+                "Ten tasks. Agents are scripted; git, processes, checks and crashes are real."
+            )
+        )
+        print_line(self._walls())
+        for text in align_columns(list(sample_repository.CAST.items())):
+            print_line(f"  {text}")
+        print_line()
+
+    def _walls(self) -> str:
+        """What holds the agents, or what is missing that would."""
+        from yaoki.app import App
+
+        walls = App(self._repo).sandbox_choice
+        if walls.applies_to_agent(ACTOR):
+            return "Agents and checks run in a sandbox: bubblewrap is here, nothing had to be set."
+        return walls.explain_unsandboxed([ACTOR]) or "no sandbox: YAOKI_SANDBOX_MODE is off"
+
+    def _moral(self, wrong: list[str]) -> None:
+        print_line()
+        if wrong:
+            print_line(emphasize("The demo did not end as promised: " + "; ".join(wrong), "red"))
+            print_line(f"Everything is kept in {self._home}; please report it with that folder.")
+            return
+        seconds = f"In {self._seconds():.0f} s"
+        print_line(
+            emphasize(
+                f"{seconds}: {len(LANDING_TASKS)} of 10 landed, each proven, each once; one "
+                f"asks you."
+            )
+        )
+        print_line("Your turn:")
+        home, repo = shlex.quote(str(self._home / "state")), shlex.quote(str(self._repo))
+        print_line(f"  cd {repo}; export YAOKI_HOME={home}{_path()}")
+        for text in align_columns(self._turns()):
+            print_line(f"  {text}")
+        print_line(f"  cd; rm -rf {shlex.quote(str(self._home))}  # leaves nothing behind")
+
+    def _turns(self) -> list[tuple[str, str]]:
+        return [
+            ("yaoki why add", "# which rule sent the liar back, with its numbers"),
+            ("yaoki report", "# what landed, and what proves it"),
+            (f'yaoki answer {ASKING_TASK} retry "A daruma."', "# the one question"),
+            ("yaoki resume", "# goes on: the logo, then the poster that waits for it"),
+            ("yaoki ui", "# all of it on a page; Ctrl-C ends it"),
+        ]
+
+
+def _path() -> str:
+    """What a shell needs to find the program that is telling this; the user's own come first."""
+    if shutil.which("yaoki"):
+        return ""
+    return f' PATH="$PATH:{Path(sys.executable).parent}"'

@@ -1,0 +1,126 @@
+"""The boxes of a markdown text: `- [ ] words`, how deep they stand, and what is written below."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from yaoki.formats.imports.model import ImportedList
+from yaoki.formats.plan.defects import Defects
+from yaoki.formats.playbook.lines import MarkdownLine, split_lines
+
+DEPTH_MAX = 12
+
+_BOX = re.compile(r"[ \t]*(?:[-*+]|\d{1,6}[.)])[ \t]+\[(.)\](?:[ \t]+(.*))?")
+_ALMOST = re.compile(r"[ \t]*(?:[-*+]|\d{1,6}[.)])[ \t]*\[(?:[ \txX]{0,3})\](?!\()[^\n]*")
+
+
+@dataclass(slots=True)
+class Checkbox:
+    """One box; `below` are the lines that belong to it, `heads` the headings it stands under."""
+
+    words: str
+    done: bool
+    line: int
+    indent: int
+    headings: tuple[tuple[int, str], ...]
+    lines_below: list[str] = field(default_factory=list)
+    children: list[Checkbox] = field(default_factory=list)
+
+    @property
+    def details(self) -> str:
+        return "\n".join(self.lines_below).strip()
+
+
+@dataclass(slots=True)
+class ChecklistDocument:
+    """A markdown text: its title, its boxes in order, the prose under each heading."""
+
+    title: str = ""
+    boxes: list[Checkbox] = field(default_factory=list)
+    prose: dict[tuple[tuple[int, str], ...], list[MarkdownLine]] = field(default_factory=dict)
+
+
+def read_checkboxes(text: str, made: ImportedList) -> ChecklistDocument | None:
+    """Every box of the text; what looks like one and is none is told."""
+    defects = Defects(made.name)
+    lines = split_lines(text, defects)
+    if lines is None:
+        for at, words in defects.entries:
+            made.add_unreadable(at[0], words.removeprefix(f"{made.name}:{at[0]}:{at[1]}: "))
+        return None
+    return _Reading(made).read(lines)
+
+
+class _Reading:
+    """Goes through the lines once."""
+
+    def __init__(self, made: ImportedList) -> None:
+        self._made, self._sheet = made, ChecklistDocument()
+        self._heads: tuple[tuple[int, str], ...] = ()
+        self._open: list[Checkbox] = []
+
+    def read(self, lines: Sequence[MarkdownLine]) -> ChecklistDocument:
+        for line in lines:
+            level, words = line.heading
+            if level:
+                self._heading(level, words)
+            elif not line.fence and (found := _BOX.fullmatch(line.text)):
+                self._box(found, line)
+            else:
+                self._other(line)
+        return self._sheet
+
+    def _heading(self, level: int, words: str) -> None:
+        self._open = []
+        self._heads = (*(head for head in self._heads if head[0] < level), (level, words))
+        if not self._sheet.title and level == 1:
+            self._sheet.title = words
+
+    def _box(self, found: re.Match[str], line: MarkdownLine) -> None:
+        mark, words = found[1], (found[2] or "").strip()
+        if mark not in " \txX":
+            self._made.add_unreadable(
+                line.number, f"[{mark}] is neither open nor done: {words[:80]}"
+            )
+        elif not words:
+            self._made.add_unreadable(line.number, "a box without words")
+        else:
+            self._keep(Checkbox(words, mark in "xX", line.number, line.indent, self._heads))
+
+    def _keep(self, box: Checkbox) -> None:
+        while self._open and self._open[-1].indent >= box.indent:
+            self._open.pop()
+        if len(self._open) >= DEPTH_MAX:
+            self._made.add_unreadable(
+                box.line, f"a box more than {DEPTH_MAX} levels deep: {box.words[:80]}"
+            )
+            return
+        held = self._open[-1].children if self._open else self._sheet.boxes
+        held.append(box)
+        self._open.append(box)
+
+    def _other(self, line: MarkdownLine) -> None:
+        if not line.fence and _ALMOST.fullmatch(line.text):
+            self._made.add_unreadable(line.number, f"almost a box: {line.text.strip()[:80]}")
+        elif self._belongs(line):
+            below = self._open[-1].lines_below
+            below.append(line.text.strip() if not line.fence else line.text)
+        elif not line.is_decoration:
+            # Prose on the left margin ends the list.
+            self._open = []
+            self._sheet.prose.setdefault(self._heads, []).append(line)
+
+    def _belongs(self, line: MarkdownLine) -> bool:
+        """Indented below the newest box, or a blank line in between."""
+        if not self._open:
+            return False
+        while len(self._open) > 1 and line.text.strip() and line.indent <= self._open[-1].indent:
+            self._open.pop()
+        return bool(line.fence) or not line.text.strip() or line.indent > self._open[-1].indent
+
+
+def flatten(boxes: Sequence[Checkbox]) -> list[Checkbox]:
+    """All of them, the outer before the inner."""
+    return [one for box in boxes for one in (box, *flatten(box.children))]

@@ -1,0 +1,129 @@
+"""The files of a tree, found by the words that commands, scripts and tests use for them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from functools import cached_property
+from posixpath import dirname, join, normpath
+
+from yaoki.core.model.check_definition import TreeView
+
+MATCHES_MAX = 2_000
+_WILD = re.compile(r"[*?\[]")
+# `$HERE/x.sh`, `${DIR}/x.sh`, `$(dirname "$0")/x.sh`: a folder that only the shell knows.
+_VARIABLE = re.compile(r"^(?:\$\{[^}]{1,200}\}|\$\([^)]{1,200}\)|\$\w{1,80}|`[^`]{1,200}`|~)/")
+
+
+class FileIndex:
+    """A tree view with an index by folder."""
+
+    def __init__(self, tree: TreeView) -> None:
+        self.paths, self.read = tree.paths, tree.read
+        self._globs: dict[str, list[str]] = {}
+
+    @cached_property
+    def _folders(self) -> dict[str, list[str]]:
+        """Every folder with all that is beneath it."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for path in self.paths:
+            above = dirname(path)
+            while above:
+                found[above].append(path)
+                above = dirname(above)
+            found[""].append(path)
+        return {folder: sorted(paths) for folder, paths in found.items()}
+
+    def find_unique(self, word: str) -> str:
+        """The one file of this name, wherever it lies; empty where there are none or several."""
+        found = self._by_name.get(word.rsplit("/", 1)[-1], [])
+        return found[0] if len(found) == 1 else ""
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for path in self.paths:
+            found[path.rsplit("/", 1)[-1]].append(path)
+        return found
+
+    def text(self, path: str) -> str:
+        return (self.read(path) if path in self.paths else None) or ""
+
+    def is_folder(self, path: str) -> bool:
+        return path in self._folders
+
+    def files_below(self, folder: str) -> list[str]:
+        return self._folders.get(folder, [])[:MATCHES_MAX]
+
+    def files_in(self, folder: str) -> list[str]:
+        """The files that are directly in a folder."""
+        return [path for path in self._folders.get(folder, []) if dirname(path) == folder]
+
+    def files_named(self, name: str) -> list[str]:
+        """Every file with this last name, wherever it is."""
+        return self._by_name.get(name, [])
+
+    def find_folder(self, word: str, places: Iterable[str]) -> str | None:
+        for place in places:
+            at = resolve_path(word, place)
+            if at is not None and (at in self._folders or at == ""):
+                return at
+        return None
+
+    def find(self, word: str, places: Iterable[str]) -> list[str]:
+        """The tracked files that a word stands for, seen from these folders; globs included."""
+        for one in _readings(word):
+            wild = _WILD.search(one) is not None
+            for place in places:
+                at = resolve_path(one, place)
+                if at and at in self.paths:
+                    return [at]
+                if at and wild and (found := self._matching(at)):
+                    return found
+        return []
+
+    def find_plain(self, word: str, places: Iterable[str]) -> str:
+        """The one tracked file of that name, without globs and variables; empty when none."""
+        ways = (resolve_path(word, place) for place in places)
+        return next((at for at in ways if at and at in self.paths), "")
+
+    def _matching(self, glob: str) -> list[str]:
+        if glob not in self._globs:
+            self._globs[glob] = list(self._matched(glob))
+        return self._globs[glob]
+
+    def _matched(self, glob: str) -> Iterator[str]:
+        parts = glob.split("/")
+        fixed = "/".join(part for part in parts[: _wild_at(parts)])
+        for path in self.files_below(fixed):
+            names = path.split("/")
+            deep = "**" in parts
+            same = len(names) == len(parts) and all(map(fnmatchcase, names, parts))
+            if same or (deep and fnmatchcase(path, glob.replace("**/", "*"))):
+                yield path
+
+
+def _wild_at(parts: list[str]) -> int:
+    return next(at for at, part in enumerate(parts) if _WILD.search(part))
+
+
+def _readings(word: str) -> Iterator[str]:
+    """A word may carry a path behind an option's `=` or a variable, or before a test's name."""
+    bare = word.strip("\"'")
+    if bare.startswith("-") and "=" in bare:
+        bare = bare.partition("=")[2].strip("\"'")
+    yield bare.partition("::")[0]
+    without = bare
+    while (cut := _VARIABLE.sub("", without)) != without:
+        without = cut
+        yield without
+
+
+def resolve_path(word: str, place: str) -> str | None:
+    """A word as a path of the repository; None where it leads out of it."""
+    if not word or word.startswith(("/", "-", "~")) or "$" in word or len(word) > 400:
+        return None
+    at = normpath(join(place, word))
+    return None if at.startswith("..") else "" if at == "." else at

@@ -1,0 +1,139 @@
+"""The words of a report: the verdict, numbers as people say them, foreign text made fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from yaoki.core.counting import format_count
+from yaoki.core.display import one_line, strip_terminal_codes
+
+Data = Mapping[str, Any]
+UNKNOWN = "unknown"
+# Of a run that has not ended.
+SO_FAR = "so far"
+
+
+def one_line_text(value: object, limit: int = 300) -> str:
+    """Foreign text on one line, without terminal codes."""
+    return one_line(strip_terminal_codes(str(value)), limit)
+
+
+def format_duration(seconds: float) -> str:
+    """`0.4 s`, `12 s`, `3 min 05 s`, `2 h 07 min`, `3 d 4 h`."""
+    whole = round(seconds)
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    if whole < 48 * 3600:
+        return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
+
+
+def format_cost(cost: float | None, untold: int = 0) -> str:
+    """What nobody told is unknown; what some told is a lower bound."""
+    if cost is None:
+        return UNKNOWN
+    shown = f"${cost:,.2f}" if cost >= 0.1 or not cost else f"${cost:.4f}"
+    return f"at least {shown}" if untold else shown
+
+
+def format_tokens(tokens: int | None, untold: int = 0) -> str:
+    if tokens is None:
+        return UNKNOWN
+    return f"at least {tokens:,}" if untold else f"{tokens:,}"
+
+
+def format_instant(instant: str | None) -> str:
+    """To the minute, in UTC: a report is read in other places than it was made in."""
+    if not instant:
+        return "not yet"
+    return datetime.fromisoformat(instant).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def agent_conversations(report: Data) -> list[tuple[Data, Data]]:
+    """Every run of an agent with its task; none at all where no agent told anything of itself."""
+    runs = [
+        (task, one) for task in report["tasks"] for one in task["attempts"] if one["agent_started"]
+    ]
+    told = ("session", "cost", "tokens")
+    return runs if any(one[name] is not None for _, one in runs for name in told) else []
+
+
+def list_some(names: Sequence[str], left_out: int, limit: int = 200) -> str:
+    """Names in a row, and how many are not named."""
+    shown = one_line_text(", ".join(names), limit)
+    return f"{shown} and {left_out:,} more" if left_out else shown
+
+
+def verdict_sentence(status: str, numbers: Data, paused: str) -> str:
+    """One sentence a manager can act on; nothing is called done that is not proven."""
+    done, tasks, lost = numbers["done"], numbers["tasks"], numbers["lost"]
+    so_far = f"{_of(done, tasks)} {_how_far(numbers)}"
+    if status == "DONE" and lost:
+        gone = f"what landed of {format_count(lost, 'task')} is not on its branch any more"
+        return f"The run had ended, but {gone}: {so_far}."
+    if status == "DONE":
+        without = _without(numbers["dropped"])
+        enough = "" if without else ", all that had to be"
+        whole = _all(done) if done == tasks else f"{_of(done, tasks)} done{enough}"
+        return f"The run is done: {whole}, {_how(numbers)}{without}.{_proven(numbers)}"
+    if status == "PAUSED":
+        return f"The run is paused ({one_line_text(paused, 160)}): {so_far}{_rest(numbers)}."
+    if status == "CANCELLED":
+        without = _without(numbers["dropped"])
+        return f"The run has ended without being done: {so_far}{_rest(numbers)}{without}."
+    if status == "ACTIVE":
+        return f"The run is not at its end: {so_far} so far{_rest(numbers)}."
+    return f"The run needs you: {so_far}{_rest(numbers)}."
+
+
+def _without(dropped: int) -> str:
+    """A group may land without the parts that failed; nobody should have to find that out."""
+    parts = format_count(
+        dropped, "part of a group failed and was", "parts of groups failed and were"
+    )
+    return f"; {parts} left out" if dropped else ""
+
+
+def _how(numbers: Data) -> str:
+    waived = numbers["waived"]
+    if waived and waived >= numbers["done"]:
+        return "with checks that a person waived"
+    but = f", but for {waived:,} with checks that a person waived" if waived else ""
+    each = "" if numbers["done"] == 1 else "each "
+    return f"{each}proven by its checks{but}"
+
+
+def _how_far(numbers: Data) -> str:
+    waived = numbers["waived"]
+    return f"done ({waived:,} with checks that a person waived)" if waived else "done and proven"
+
+
+def _all(done: int) -> str:
+    return "its one task is done" if done == 1 else f"all {done:,} tasks are done"
+
+
+def _of(done: int, tasks: int) -> str:
+    return f"{done:,} of {format_count(tasks, 'task')} {'is' if 1 in {done, tasks} else 'are'}"
+
+
+def _proven(numbers: Data) -> str:
+    return " The whole was then proven once more." if numbers["whole_proven"] else ""
+
+
+def _rest(numbers: Data) -> str:
+    parts = []
+    if n := numbers["asking"]:
+        parts.append(f"{n:,} {'waits' if n == 1 else 'wait'} for your answer")
+    if n := numbers["blocked"]:
+        parts.append(f"{n:,} cannot start before that" if numbers["asking"] else f"{n:,} blocked")
+    if n := numbers["cancelled"]:
+        parts.append(f"{n:,} {'was' if n == 1 else 'were'} cancelled")
+    if n := numbers["open"]:
+        parts.append(f"{n:,} {'is' if n == 1 else 'are'} still open")
+    return "".join(f", {part}" for part in parts[:-1]) + (f" and {parts[-1]}" if parts else "")

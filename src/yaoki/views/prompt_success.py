@@ -1,0 +1,99 @@
+"""Which prompt cured which failure, folded from the journal: nothing of it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from yaoki.ports import JournalEntry
+
+# What an attempt came to, after its prompt was sent.
+ENDS = ("RETRY_DECISION", "ESCALATE_DECISION", "TASK_LANDED")
+BUILT_IN_WORDS = "built-in words"
+
+
+@dataclass(slots=True)
+class PromptSuccess:
+    """How often one prompt was sent for one pattern, and what came of it.
+
+    `cured`: the next look no longer showed that pattern.  `open`: nobody has looked yet.
+    """
+
+    prompt: str
+    pattern: str
+    sent: int = 0
+    cured: int = 0
+    failed: int = 0
+
+    @property
+    def undecided(self) -> int:
+        return self.sent - self.cured - self.failed
+
+    @property
+    def cure_rate(self) -> float | None:
+        looked = self.cured + self.failed
+        return self.cured / looked if looked else None
+
+
+@dataclass(slots=True)
+class PromptSuccesses:
+    """Folded entry by entry, so that who follows the journal need not begin again."""
+
+    # The only events that say anything here.
+    EVENTS: ClassVar[tuple[str, ...]] = ("PROMPT_SENT", *ENDS)
+    by_prompt: dict[tuple[str, str], PromptSuccess] = field(default_factory=dict)
+    pending: dict[str, PromptSuccess] = field(default_factory=dict)
+
+    @property
+    def most_used_first(self) -> list[PromptSuccess]:
+        """The most used first."""
+        return sorted(self.by_prompt.values(), key=lambda c: (-c.sent, c.pattern, c.prompt))
+
+    def add(self, entry: JournalEntry) -> None:
+        if entry.event == "PROMPT_SENT" and entry.data.get("kind"):
+            self._sent(entry)
+        elif entry.event in ENDS:
+            self._ended(entry)
+
+    def _sent(self, entry: JournalEntry) -> None:
+        pattern = entry.data["pattern"] or entry.data["kind"]
+        prompt = entry.data["path"] or BUILT_IN_WORDS
+        cure = self.by_prompt.setdefault((prompt, pattern), PromptSuccess(prompt, pattern))
+        cure.sent += 1
+        self.pending[entry.task_id] = cure
+
+    def _ended(self, entry: JournalEntry) -> None:
+        """A failure of ours, or one without a look at the work, says nothing of the prompt."""
+        failure = entry.data.get("failure") or {}
+        repeats = failure.get("kind") in {"TRANSIENT_ERROR", "RATE_LIMIT", "LOST", "FATAL_ERROR"}
+        if failure.get("ours") or repeats:
+            return
+        cure = self.pending.pop(entry.task_id, None)
+        if cure is None:
+            return
+        same = cure.pattern in {failure.get("pattern"), failure.get("kind")}
+        if entry.event != "TASK_LANDED" and same:
+            cure.failed += 1
+        else:
+            cure.cured += 1
+
+
+def fold_prompt_successes(entries: Iterable[JournalEntry]) -> list[PromptSuccess]:
+    """The most used first."""
+    fold = PromptSuccesses()
+    for entry in entries:
+        fold.add(entry)
+    return fold.most_used_first
+
+
+def prompt_success_document(cure: PromptSuccess) -> dict[str, object]:
+    return {
+        "pattern": cure.pattern,
+        "prompt": cure.prompt,
+        "sent": cure.sent,
+        "cured": cure.cured,
+        "not_cured": cure.failed,
+        "open": cure.undecided,
+        "rate": cure.cure_rate,
+    }
