@@ -156,7 +156,7 @@ class NoStages:
     def __init__(self, started: Callable[[Task], None], ended: Callable[[Task], None]) -> None:
         self._started, self._ended = started, ended
 
-    def line(self, run: Run, _task: Task) -> Run:
+    def on_target_branch(self, run: Run, _task: Task) -> Run:
         return run
 
     def prepare(self, _run: Run, task: Task, _hold: ClaimContext) -> StageReport:
@@ -174,7 +174,7 @@ class NoStages:
     def land(self, _run: Run, task: Task, _hold: ClaimContext) -> StageReport:
         return CommitLanded(task.work.verified_commit)
 
-    def release(self, _run: Run, task: Task) -> str:
+    def remove_worktree(self, _run: Run, task: Task) -> str:
         self._ended(task)
         return ""
 

@@ -46,7 +46,7 @@ def test_a_name_that_no_failure_of_the_base_has_is_told(
 def suite(passed: int = 1, outcome: Outcome = Outcome.FAILED, **more: Any) -> Finding:
     """A finding of a test check; `failed` maps names to messages."""
     failed = more.pop("failed", {"t.py::test_old": "assert 1 == 2"})
-    passing = tuple(more.pop("passing", (f"t.py::test_{n}" for n in range(passed))))
+    passing = tuple(more.pop("passing_tests", (f"t.py::test_{n}" for n in range(passed))))
     params = {"testCount": len(failed) + passed, "skippedCount": 0, "passedCount": passed}
     items = tuple(FindingItem(name, message) for name, message in failed.items())
     return a_finding(

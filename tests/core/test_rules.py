@@ -247,7 +247,7 @@ def test_nothing_changed_again_is_a_question_to_a_person() -> None:
     "may",
     [
         {"waivers": ("no-change",)},
-        {"take_over": True},
+        {"taken_over": True},
         {"spec": a_spec(may_change_nothing=True)},
     ],
 )

@@ -26,7 +26,7 @@ class Broken:
         self._depth = depth
         self.work = self.verify = self.land = self.prepare
 
-    def line(self, run: Run, _: Task) -> Run:
+    def on_target_branch(self, run: Run, _: Task) -> Run:
         return run
 
     def prepare(self, run: Run, task: Task, hold: ClaimContext) -> Any:

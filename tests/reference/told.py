@@ -13,9 +13,11 @@ from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "yaoki"
-TELLERS = {"Note", "note", "_note", "_tell", "_tell_of_run", "update_run"}
+TELLERS = {
+    *("JournalNote", "note", "_note", "_append_event", "_update_run_with_event", "update_run"),
+}
 # Functions that take the name as `event=`.
-ADDERS = {"add", "pause"}
+ADDERS = {"add_tasks", "pause"}
 # They write a line of the journal by its row, not through a function.
 ROWS = {
     "RUN_ARCHIVED": "adapters/store/tables/retention.py",

@@ -86,7 +86,7 @@ def live(store: SqlStore, clock: HandClock) -> None:
     store.cancel_task(TaskId(f"{RUN_ID}-4"), "not needed")
     store.update_run(RUN_ID, "FINAL_SUMMARY", {"status": "DONE"}, summed_ms=12)
     store.add_tasks(RUN_ID, plan(more=["early", "last"], most=["more"]))
-    store.update_run(RUN_ID, "RUN_MERGED", {"into": "main"}, merged_commit="abc")
+    store.update_run(RUN_ID, "RUN_MERGED", {"into": "main"}, merged="abc")
     store.note(RUN_ID, "WARNING", {"message": "conflict in \udcff.py\nand more"})
     submit(store, *plan(a=[], b=["a"]), run="run00002", done_when=("tests",), priority=2)
     store.cancel_run(store.run("run00002").id, "enough")

@@ -188,7 +188,7 @@ def test_bytes_that_are_no_text_are_kept(store: SqlStore) -> None:
 def test_a_run_keeps_its_merge(store: SqlStore) -> None:
     submit(store, a_spec("a"))
 
-    store.update_run(RUN_ID, "RUN_MERGED", {"into": "main"}, merged_commit="abc")
+    store.update_run(RUN_ID, "RUN_MERGED", {"into": "main"}, merged="abc")
 
     assert store.run(RUN_ID).merged_commit == "abc"
     assert store.journal()[-1].event == "RUN_MERGED"

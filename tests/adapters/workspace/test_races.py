@@ -73,11 +73,11 @@ def unreadable_head(world: World) -> None:
     "act",
     [
         lambda w, task: w.workspace.land(w.run, task.landed, w.run.base),
-        lambda w, _: w.workspace.refuse_held(w.run),
+        lambda w, _: w.workspace.refuse_checked_out(w.run),
         lambda w, _: w.workspace.merge(w.run, approve=approved),
         lambda w, task: w.workspace.undo(w.run, task.landed, task.id, approved),
     ],
-    ids=["land", "refuse_held", "merge", "undo"],
+    ids=["land", "refuse_checked_out", "merge", "undo"],
 )
 def test_what_git_keeps_and_nobody_can_read_is_a_named_failure(
     world: World, act: Callable[[World, object], object]

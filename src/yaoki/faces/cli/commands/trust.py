@@ -156,7 +156,7 @@ def _forgotten(file: Any, where: Path, *, as_json: bool) -> int:
     if not inside:
         raise Unknown(f"nothing is trusted at {here}", hint="yaoki trust --show")
     place = max(inside, key=len)
-    file.change(lambda held: held.without(place))
+    file.update(lambda held: held.without(place))
     if as_json:
         print_document({"schema": SCHEMA, "place": place, "trusted": False})
         return 0
@@ -169,7 +169,7 @@ def _below(file: Any, folder: Path, *, as_json: bool) -> int:
     place = folder.resolve()
     if not place.is_dir() or place == place.parent:
         raise Unknown(f"{place} is no folder that can be trusted", hint="name one that is yours")
-    file.change(lambda held: held.with_below(str(place)))
+    file.update(lambda held: held.with_below(str(place)))
     if as_json:
         print_document({"schema": SCHEMA, "below": str(place), "trusted": True})
         return 0
