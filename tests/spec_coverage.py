@@ -1,32 +1,38 @@
 """Which rules of the specification have a test: `python -m tests.spec_coverage`.
 
 A test names the rules it proves, `@pytest.mark.spec("4.3")`, on a function, a
-class, a parameter or a whole module (`pytestmark`).  Without `--rules` the
-rules built so far (docs/spec-spine.txt) must all have one.  The files are read,
-not imported, so a test that cannot start still counts where it stands; that it
-passes is pytest's business.
+class, a parameter or a whole module (`pytestmark`).  Without `--rules` every
+rule that docs/rules.md does not list as planned must have one.  The files are
+read, not imported, so a test that cannot start still counts; that it passes is
+pytest's business.
 """
 
 import argparse
 import ast
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-RULES = ROOT / "docs" / "spec-rules.txt"
-SPINE = ROOT / "docs" / "spec-spine.txt"
+RULES = ROOT / "docs" / "rules.md"
+HEADING = re.compile(r"^### (\d+(?:\.\d+)?) (.+)$", re.MULTILINE)
+PLANNED = re.compile(r"^\| (\d+\.\d+) \| (.+) \|$", re.MULTILINE)
 
 
 class SpecInvalid(Exception):
     """A rule is named that does not exist, or not in a form that can be read."""
 
 
+def read_built(file: Path) -> dict[str, str]:
+    """Rules that are built, each with its title, in the order of the page."""
+    return dict(HEADING.findall(file.read_text(encoding="utf-8")))
+
+
 def read_rules(file: Path) -> dict[str, str]:
-    """Rule ids and their titles, in the order of the specification."""
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return dict(line.split("\t", 1) for line in lines if line)
+    """All rules with their titles: the built ones, then the planned ones."""
+    return read_built(file) | dict(PLANNED.findall(file.read_text(encoding="utf-8")))
 
 
 def select(words: Iterable[str], rules: Iterable[str]) -> list[str]:
@@ -120,7 +126,7 @@ def show_unbuilt(unbuilt: Sequence[str], rules: dict[str, str], counts: Counter[
 def report(words: str | None, tests: Path) -> bool:
     """Hold the tests against the chosen rules; true when each has one."""
     rules = read_rules(RULES)
-    chosen = select((SPINE.read_text(encoding="utf-8") if words is None else words).split(), rules)
+    chosen = list(read_built(RULES)) if words is None else select(words.split(), rules)
     if not chosen:
         raise SpecInvalid("no rule chosen: nothing checked is nothing proven")
     counts = count_tests(sorted(tests.rglob("test_*.py")), rules)

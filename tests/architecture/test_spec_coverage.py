@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.spec_coverage import RULES, SPINE, SpecInvalid, count_tests, main, read_rules, select
+from tests.spec_coverage import (
+    RULES,
+    SpecInvalid,
+    count_tests,
+    main,
+    read_built,
+    read_rules,
+    select,
+)
 
 MARKED = """
 import pytest
@@ -61,10 +69,11 @@ def test_a_computed_rule_is_refused(tmp_path: Path) -> None:
         count_tests([file], read_rules(RULES))
 
 
-def test_every_rule_of_the_spine_exists() -> None:
-    lines = SPINE.read_text(encoding="utf-8").split()
+def test_a_rule_is_either_built_or_planned() -> None:
+    built, rules = read_built(RULES), read_rules(RULES)
 
-    assert select(lines, read_rules(RULES)) == lines
+    assert len(rules) > len(built) > 100
+    assert "20.5" not in built
 
 
 @pytest.mark.parametrize(
