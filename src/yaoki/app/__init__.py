@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -11,19 +10,17 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.processes.daemon import Daemon
+from yaoki.adapters.git.repository import resolve_base
 from yaoki.adapters.system.machine import current_holder, is_holder_dead, machine_id, machine_name
-from yaoki.adapters.workspace import resolve_base
 from yaoki.app.plan_preflight import PlanPreflight
-from yaoki.app.planner_answer import PlanAnswerReader
 from yaoki.app.repository import print_warning
 from yaoki.core.model import State
 from yaoki.core.redact import mask, secret_values
-from yaoki.engine.claim_context import ClaimContext
 from yaoki.errors import StoreError, Unknown, WorkspaceError
 from yaoki.ports import PlannerAnswer, WorkerInfo
 
 if TYPE_CHECKING:
+    from yaoki.adapters.processes.daemon import Daemon
     from yaoki.core.model import Run, RunId
     from yaoki.engine.commands.control import Control
     from yaoki.engine.commands.lookup import RunLookup
@@ -36,6 +33,8 @@ BACKUP_EVERY = timedelta(minutes=10)
 
 def new_run_id() -> str:
     """Eight letters and digits that nobody mistakes for each other; the first is a letter."""
+    import secrets
+
     first = secrets.choice(ALPHABET[:24])
     return first + "".join(secrets.choice(ALPHABET) for _ in range(7))
 
@@ -165,6 +164,8 @@ class App(PlanPreflight):
 
     def parse_added_tasks(self, run: Run, text: str, name: str) -> PlannerAnswer:
         """Tasks that somebody wrote for a run on its way."""
+        from yaoki.app.planner_answer import PlanAnswerReader
+
         reading = PlanAnswerReader(self.store, self.settings.limits.task_text_bytes)
         return reading.read_text(run, text, name)
 
@@ -284,6 +285,8 @@ class App(PlanPreflight):
 
     def finish_cancelled(self, run: Run) -> None:
         """Carry what a cancelled run left at work to its end, when no live worker does."""
+        from yaoki.engine.claim_context import ClaimContext
+
         self.store.expire_claims(is_holder_dead, counted=False, runs=[run.id])
         worker = self.build_worker(1)
         while tasks := worker.claim_cancelled([run.id]):

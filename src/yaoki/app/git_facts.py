@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.command import Git, git_environment, run_git
-from yaoki.adapters.git.refs import Refs
+from yaoki.adapters.git.refs import Refs, commits_beyond, target_branch_ref
 from yaoki.errors import RepositoryUnusable
 
 if TYPE_CHECKING:
+    from yaoki.core.model import Run
     from yaoki.report import BranchStep
 
 _TRAILER = "%(trailers:key=Yaoki-{},valueonly,unfold,separator=%x2C)"
@@ -73,6 +74,11 @@ class LocalGitFacts:
         """Do these commits hold anything that the head does not?"""
         given = "".join(f"{name}\n" for name in (*commits, f"^{head}")).encode()
         return bool(self._git.run("rev-list", "-n", "1", "--stdin", stdin=given).out.strip())
+
+    def missing_commits(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
+        """Which of the commits the run branch does not hold; a deleted branch holds none."""
+        head = self._refs.read_commits(target_branch_ref(run))[0]
+        return commits_beyond(self._git, commits, head.sha) if head else tuple(commits)
 
     def refs_containing(self, commit: str, ref: str) -> list[str]:
         if not ref:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.adapters.processes.command import run_command
-from yaoki.adapters.workspace import resolve_base
+from yaoki.adapters.git.repository import resolve_base
 from yaoki.app.services import Services
 from yaoki.core.counting import format_count
-from yaoki.core.decide.baseline import as_displayed_baseline
 from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.errors import Fault, NotNow, PlanInvalid
@@ -50,27 +46,29 @@ class PlanPreflight(Services):
 
     def check_references(self, plan: Plan) -> None:
         """What a plan leans on besides itself: its readers and the project's prompts."""
-        from yaoki.adapters.checks.readers import reader_defect
+        if checks := [check for check in plan.catalogue.checks.values() if check.reader]:
+            from yaoki.adapters.checks.readers import reader_defect
 
-        named = ((c.name, reader_defect(c.reader)) for c in plan.catalogue.checks.values())
-        defects = [f"checks.{name}.reader: {why}" for name, why in named if why]
-        if defects:
-            raise PlanInvalid(defects[0], hint="docs/reference/extractors.md", defects=defects)
+            problems = ((check.name, reader_defect(check.reader)) for check in checks)
+            defects = [f"checks.{name}.reader: {words}" for name, words in problems if words]
+            if defects:
+                raise PlanInvalid(defects[0], hint="docs/reference/extractors.md", defects=defects)
         self.check_prompts(plan)
 
     @property
     def known_names(self) -> PlanEnvironment:
         """What a plan file may name besides what stands in it."""
-        from yaoki.adapters.checks.readers import extractor_names
         from yaoki.formats.plan import PlanEnvironment
 
-        return PlanEnvironment(extractor_names, self._prompt_defects)
+        return PlanEnvironment(_list_extractors, self._prompt_defects)
 
     def _prompt_defects(self, asked: PromptRequirements) -> Sequence[str]:
+        folder, own = self.yaoki_folder / "prompts", self.settings.patterns
+        if not folder.is_dir():
+            return ()  # without a file of the project's own, the template engine is not needed
         from yaoki.core.settings.settings import LANGUAGES
         from yaoki.formats.prompts import check_templates
 
-        folder, own = self.yaoki_folder / "prompts", self.settings.patterns
         return check_templates(folder, LANGUAGES, own, asked.files, asked.params)
 
     def check_prompts(self, plan: Plan) -> None:
@@ -98,8 +96,11 @@ class PlanPreflight(Services):
     def _look_at_base(
         self, commit: str, setup: SetupCommands, checks: Sequence[CheckSpec]
     ) -> dict[str, Finding]:
+        import tempfile
+
         from yaoki.adapters.checks import CheckDispatcher
         from yaoki.app.base_checks import open_base_room
+        from yaoki.core.decide.baseline import as_displayed_baseline
 
         checker = CheckDispatcher(self.processes, timedelta(0))
         opened = open_base_room(
@@ -118,6 +119,8 @@ class PlanPreflight(Services):
 
         A path may be made by set-up or by a task, and a PATH of the check's own is not ours.
         """
+        import shutil
+
         for spec in plan.catalogue.checks.values():
             program = spec.argv[0] if spec.argv and "PATH" not in spec.env else ""
             if program and "/" not in program and shutil.which(program) is None:
@@ -135,6 +138,12 @@ class PlanPreflight(Services):
                 raise PlanInvalid(fault.sentence, hint=fault.hint) from fault
 
 
+def _list_extractors() -> Collection[str]:
+    from yaoki.adapters.checks.readers import extractor_names
+
+    return extractor_names()
+
+
 def _by_setup(plan: Plan, checks: Sequence[CheckSpec]) -> dict[SetupCommands, list[CheckSpec]]:
     """The checks by the set-up they need: that of the first task that asks for the check.
 
@@ -150,6 +159,8 @@ def _by_setup(plan: Plan, checks: Sequence[CheckSpec]) -> dict[SetupCommands, li
 
 def _set_up(commands: SetupCommands, place: Path) -> str:
     """Empty when every command succeeded; else what stopped the set-up."""
+    from yaoki.adapters.processes.command import run_command
+
     for argv in commands:
         words = f"set-up command {' '.join(argv)!r}"
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from yaoki.app.git_facts import LocalGitFacts
 from yaoki.app.replay_clone import ReplayClone, open_replay_clone
 from yaoki.core.counting import format_count
 from yaoki.core.evidence import EVIDENCE_EVENTS, TaskEvidence, fold_evidence
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding, Outcome, State, TaskKind
 
 if TYPE_CHECKING:

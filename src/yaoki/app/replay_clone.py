@@ -12,7 +12,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -21,6 +21,7 @@ from yaoki.adapters.checks import CheckDispatcher
 from yaoki.adapters.git.command import git_environment, run_git
 from yaoki.adapters.system.folders import remove_tree
 from yaoki.core.decide.baseline import KNOWN_FAILURES, weigh
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding, Outcome
 from yaoki.errors import GitFailed
 from yaoki.ports import Processes

@@ -12,26 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.processes.process_trees import ShimProcesses
-from yaoki.adapters.processes.sandbox import Sandbox, SandboxedProcesses
-from yaoki.adapters.store import (
-    SqlStore,
-    StorePaths,
-    is_server_url,
-    is_store_known,
-    make_home,
-    open_store,
-    read_trust_marks,
-)
+from yaoki.adapters.git.repository import GitRepository, open_repository
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import proof_rooms_home, state_home
-from yaoki.adapters.workspace import (
-    GitProofRooms,
-    GitRepository,
-    GitWorkspace,
-    SizeBounds,
-    open_repository,
-)
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.settings.settings import Settings
 from yaoki.ports import AgentDriver, Processes
@@ -44,7 +27,10 @@ KEY_PATHS = (
 )
 
 if TYPE_CHECKING:
+    from yaoki.adapters.store import SqlStore
     from yaoki.adapters.store.tables.outbox import NoticeSelection
+    from yaoki.adapters.workspace import GitProofRooms, GitWorkspace
+    from yaoki.app.git_facts import LocalGitFacts
     from yaoki.app.sandbox_choice import SandboxChoice
     from yaoki.app.trust import Trust
     from yaoki.core.model import RunId
@@ -85,6 +71,8 @@ class RepositoryContext:
 
     @cached_property
     def store(self) -> SqlStore:
+        from yaoki.adapters.store import make_home, open_store, read_trust_marks
+
         limits = self.settings.limits
         for_ever = self._wait_for_store and self.is_store_on_server
         waits: dict[str, Any] = {"outage": FOR_EVER} if for_ever else {}
@@ -118,14 +106,20 @@ class RepositoryContext:
     @property
     def has_store(self) -> bool:
         """Is there a store, or was there one that can be restored?"""
+        from yaoki.adapters.store import is_store_known
+
         return is_store_known(self._store_where)
 
     @property
     def journal_folder(self) -> Path:
+        from yaoki.adapters.store.paths import StorePaths
+
         return StorePaths(self.store_path).journal
 
     def list_quarantined_stores(self) -> list[Path]:
         """Damaged stores that were kept, oldest first."""
+        from yaoki.adapters.store.paths import StorePaths
+
         return sorted(StorePaths(self.store_path).quarantine.glob("*"))
 
     @property
@@ -138,13 +132,12 @@ class RepositoryContext:
 
     @property
     def _store_where(self) -> Path | str:
-        url = self.settings.store.url
-        return url if is_server_url(url) else self.store_path
+        return self.settings.store.url if self.is_store_on_server else self.store_path
 
     @property
     def is_store_on_server(self) -> bool:
         """Then there is no file of it, nor anything beside one."""
-        return is_server_url(self.settings.store.url)
+        return self.settings.store.is_on_server
 
     @property
     def store_path(self) -> Path:
@@ -153,10 +146,20 @@ class RepositoryContext:
         return Path(url.removeprefix("sqlite://")) if url else self.yaoki_folder / "state.db"
 
     @cached_property
+    def git_facts(self) -> LocalGitFacts:
+        """What git says of this clone; with a remote, `workspace` also knows other machines."""
+        from yaoki.app.git_facts import LocalGitFacts
+
+        return LocalGitFacts(self.repository.common_dir)
+
+    @cached_property
     def workspace(self) -> GitWorkspace:
+        from yaoki.adapters.git.size_bounds import SizeBounds
+        from yaoki.adapters.workspace.facade import GitWorkspace
+
         settings, limits = self.settings.workspace, self.settings.limits
         return GitWorkspace(
-            self.repository.top,
+            self.repository,
             self.worktrees_root,
             remote=settings.remote,
             ahead_from_files=settings.ahead_from_files,
@@ -177,6 +180,8 @@ class RepositoryContext:
 
     @cached_property
     def proof_rooms(self) -> GitProofRooms:
+        from yaoki.adapters.workspace.proof_rooms import GitProofRooms
+
         return GitProofRooms(
             self.repository,
             self.proof_rooms_root,
@@ -199,6 +204,8 @@ class RepositoryContext:
 
     @cached_property
     def processes(self) -> Processes:
+        from yaoki.adapters.processes.process_trees import ShimProcesses
+        from yaoki.adapters.processes.sandbox import SandboxedProcesses
         from yaoki.app.trust import TrustedProcesses
 
         shims = ShimProcesses()
@@ -222,6 +229,7 @@ class RepositoryContext:
     @cached_property
     def sandbox_choice(self) -> SandboxChoice:
         """The walls say what of a task runs inside the sandbox."""
+        from yaoki.adapters.processes.sandbox import Sandbox
         from yaoki.app.sandbox_choice import SandboxChoice
 
         asked, repository = self.settings.sandbox, self.repository

@@ -6,7 +6,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from yaoki.adapters.store.tables import journal_pages, run_changes, totals
 from yaoki.adapters.system.files import is_plain_file, open_plain_file
 from yaoki.adapters.system.machine import is_holder_dead, machine_id
-from yaoki.app.git_facts import LocalGitFacts
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.engine.branch_guard import BRANCH_PAUSE, BranchGuard, rows_on_run_branch
 from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
 from yaoki.views import Explanation, RunView, build_run_view, explain, summarize_run, why_not_taken
@@ -56,7 +56,7 @@ def detect_external_merge(app: App, run: Run, rows: Sequence[TaskRow]) -> Run:
         return run
     landed, git = (
         [row.landed_commit for row in rows_on_run_branch(rows)],
-        LocalGitFacts(app.repository.common_dir),
+        app.git_facts,
     )
     try:
         if run.merged_commit:
@@ -122,7 +122,9 @@ def find_landed_on_branch(app: App, run: Run, rows: Sequence[TaskRow]) -> dict[T
     if run.merged_commit or not landed:
         return {}
     try:
-        lost = set(app.workspace.missing_commits(run, [row.landed_commit for row in landed]))
+        # With a remote, only the workspace knows what other machines landed.
+        git = app.workspace if app.settings.workspace.remote else app.git_facts
+        lost = set(git.missing_commits(run, [row.landed_commit for row in landed]))
     except WorkspaceError:
         return {}
     return {row.id: row.landed_commit not in lost for row in landed}
@@ -133,7 +135,7 @@ def suggest_merge_command(app: App, run: Run) -> str:
     moves a branch that is checked out.
     """
     try:
-        git = LocalGitFacts(app.repository.common_dir)
+        git = app.git_facts
         place = git.find_checkout(run.base_branch) if git.has_branch(run.branch) else None
     except GitFailed:
         return ""

@@ -9,16 +9,14 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from yaoki.adapters.processes.daemon import Daemon
 from yaoki.adapters.system.files import free_disk_bytes, free_memory_bytes, state_home
 from yaoki.adapters.system.machine import current_holder, is_holder_dead, machine_id
-from yaoki.adapters.system.port_ranges import PortRangeFiles
-from yaoki.app.planner_answer import PlanAnswerReader
 from yaoki.app.repository import RepositoryContext
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.ports import WorkerSeen
 
 if TYPE_CHECKING:
+    from yaoki.adapters.processes.daemon import Daemon
     from yaoki.engine.commands.extend import ExtendCommand
     from yaoki.engine.completion.completion import RunCompletion
     from yaoki.engine.loop.notifier import Notifier
@@ -41,7 +39,8 @@ class Services(RepositoryContext):
     @cached_property
     def stages(self) -> Stages:
         from yaoki.adapters.checks import CheckDispatcher
-        from yaoki.engine.stage_settings import StageSettings as StageSettings
+        from yaoki.app.planner_answer import PlanAnswerReader
+        from yaoki.engine.stage_settings import StageSettings
         from yaoki.engine.stages.stages import Stages
         from yaoki.formats import quality
         from yaoki.formats.prompts import PromptLibrary
@@ -89,6 +88,7 @@ class Services(RepositoryContext):
 
     @cached_property
     def resources(self) -> TaskResources:
+        from yaoki.adapters.system.port_ranges import PortRangeFiles
         from yaoki.engine.stages.resources import TaskResources
 
         wanted = self.settings.resources
@@ -151,6 +151,8 @@ class Services(RepositoryContext):
     @property
     def daemon(self) -> Daemon:
         """The one background worker of this store and repository on this machine."""
+        from yaoki.adapters.processes.daemon import Daemon
+
         store = self.settings.store.url or str(self.yaoki_folder / "state.db")
         mark = hashlib.sha256(f"{store} {self.repository.common_dir}".encode()).hexdigest()[:12]
         return Daemon(state_home() / "workers" / f"{self.repository.top.name}-{mark}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from yaoki.adapters.store import add_trust_mark, make_trust_mark, read_trust_mar
 from yaoki.adapters.system.trust_file import TrustFile
 from yaoki.app.repository import print_warning
 from yaoki.core.counting import format_count
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.trust import (
     SETTINGS,
     CommandDigest,

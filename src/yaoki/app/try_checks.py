@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ from yaoki.core.decide.classification import TIMED_OUT_PARAM
 from yaoki.core.decide.integrity import describe_test_count
 from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding, Outcome
 from yaoki.core.trust import CommandDigest, digest_check, digest_setup
 from yaoki.errors import Fault

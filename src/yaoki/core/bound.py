@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     CONTENT_KINDS,
     JUDGE_TRIES_MAX,

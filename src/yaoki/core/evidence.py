@@ -8,9 +8,10 @@ the journal file, which nobody changes by editing the database.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import (
     CulpritFound,
     Judged,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 # Comparing is slow: past this many words the hint is not worth the wait.
 KNOWN_MAX = 1_000
@@ -15,6 +14,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
     words = [str(one) for one in known]
     if len(words) > KNOWN_MAX or len(word) > WORD_MAX:
         return ""
+    from difflib import get_close_matches  # only a wrong word needs it
+
     return next(iter(get_close_matches(word, words, n=1)), "")
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from yaoki.core.display import one_line
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     REPLANS_MAX,
     CheckSpec,

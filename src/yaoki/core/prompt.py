@@ -7,11 +7,11 @@ identical.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from yaoki.core import planner_prompt
 from yaoki.core.decide.escalation import retry_hint
 from yaoki.core.excerpt import clip_bytes
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Failure, FailureKind, Task, TaskKind
 
 BUDGETS: Mapping[str, int] = {

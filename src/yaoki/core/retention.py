@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from yaoki.core.counting import format_count
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import RunId
 from yaoki.core.settings.settings import ArchiveSettings
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import unified_diff
 from hashlib import sha256
 from typing import Any
 
 from yaoki.core.display import one_line, strip_terminal_codes
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.codec import to_data
 from yaoki.core.model import AgentSpec, CheckSpec
 from yaoki.core.redact import mask

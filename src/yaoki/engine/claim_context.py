@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import Event
 from yaoki.ports import QueueMembers
 

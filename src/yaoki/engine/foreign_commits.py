@@ -7,8 +7,9 @@ stands in the store before it lands; a branch that holds more was made by somebo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import Judged, LandingReverted, UndoCompleted
 from yaoki.core.model import Run, Stage, State
 from yaoki.errors import BranchMovedExternally, NotNow

@@ -6,9 +6,10 @@ Each task is proven when it lands; a later landing may break what an earlier one
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from yaoki.core.decide.baseline import KNOWN_FAILURES, command_key
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
     CheckSpec,

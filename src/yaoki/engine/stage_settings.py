@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from pathlib import Path
+
+from yaoki.core.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import AgentExit, AgentSpec, Failure, FailureKind, TaskId
 from yaoki.ports.processes import Launch, ProcessState
 

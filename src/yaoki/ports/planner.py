@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Run, Task, TaskSpec
 
 

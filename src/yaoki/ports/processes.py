@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
+
+from yaoki.core.lazy_dataclass import dataclass
 
 OUTBOX = "outbox"
 # Set for an agent in the sandbox: the store is out of its reach.

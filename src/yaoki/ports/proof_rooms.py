@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from yaoki.core.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from yaoki.core.decide.merge_queue import CompetingTask
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import Event
 from yaoki.core.model import Finding, Lease, Run, RunId, Spend, State, Task, TaskId, TaskSpec
 from yaoki.core.run_status import StateCounts

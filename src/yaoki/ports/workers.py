@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import TaskId
 
 # Which tasks a claim may take: all; of those not begun none; or only what starts no agent.

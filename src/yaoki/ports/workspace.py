@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.leaks import Leak, LeakSearch
 from yaoki.core.model import Run, Task, TaskId
 from yaoki.core.model.change import Change

@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from yaoki.core.lazy_dataclass import dataclass
 
 DIGEST, PART_DIGEST = "digest", "sha256"
 BYTES_MAX = 256 << 20

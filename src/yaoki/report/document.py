@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
 from yaoki.core.counting import format_count
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Choice, State
 from yaoki.ports import SavedWork, TaskRow
 from yaoki.report.check_outputs import CheckOutputs

@@ -6,12 +6,13 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
 from yaoki.core.decide.baseline import command_key
 from yaoki.core.decide.rules import PERSON_AGENT
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.codec import from_data
 from yaoki.core.model import Catalogue, CheckSpec
 from yaoki.ports import JournalEntry

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.report.canonical import seal
 
 SCHEMA = 1

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import State
 from yaoki.report.attempts import AttemptRecord, CheckRecord, LandingProof, PersonWait, TaskRecord
 from yaoki.report.check_outputs import CheckOutputs

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from statistics import median
+from dataclasses import field
 from typing import Any
 
 from yaoki.core.bound import worst_case
 from yaoki.core.counting import format_count
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import TaskSpec
 from yaoki.ports import JournalEntry
 
@@ -28,6 +28,8 @@ class AgentCostHistory:
     @property
     def median_cost(self) -> float | None:
         """The median of what a run cost."""
+        from statistics import median  # slow to import, and most commands show no cost
+
         return median(self.costs) if self.costs else None
 
     @property

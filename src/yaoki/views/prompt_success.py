@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.ports import JournalEntry
 
 # What an attempt came to, after its prompt was sent.

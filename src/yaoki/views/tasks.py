@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
 from yaoki.core.counting import format_count
 from yaoki.core.graph import root_causes
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
     Question,

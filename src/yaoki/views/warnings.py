@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.ports import JournalEntry
 
 WARNING_EVENTS = ("WARNING", "CHECKOUT_CHANGED", "BUDGET_WARNING")

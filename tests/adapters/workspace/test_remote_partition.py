@@ -18,11 +18,11 @@ from tests.acceptance.place import a_plan, writes
 from tests.repositories import a_repository, git
 from tests.trusting import trust_below
 from yaoki.app import App
+from yaoki.app.plan_input import read_plan
 from yaoki.core.model import Lease, Run, Stage, State, Task
 from yaoki.core.model.stage_report import CommitLanded
 from yaoki.engine.claim_context import ClaimContext, ClaimSuperseded
 from yaoki.errors import LeaseLost
-from yaoki.faces.cli.commands.plans import read_plan
 
 pytestmark = pytest.mark.spec("13.3", "11.2")
 SETTINGS = """\

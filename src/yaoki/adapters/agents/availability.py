@@ -7,7 +7,6 @@ import shutil
 import tempfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from yaoki.adapters.agents.preset import AgentPreset, load_preset, shipped_prese
 from yaoki.adapters.processes.command import run_command
 from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import Fault
 
 PROBE_TIMEOUT = timedelta(seconds=10)

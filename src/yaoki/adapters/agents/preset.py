@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import Unknown
 
 PRESETS = files("yaoki.adapters.agents") / "presets"

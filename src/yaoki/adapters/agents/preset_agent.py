@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from yaoki.adapters.agents.structured import (
     write_call_record,
 )
 from yaoki.adapters.agents.usage import NO_USAGE, read_earlier_usage
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import AgentSpec
 from yaoki.errors import Fault
 from yaoki.ports import AttemptRequest, Launch

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 from yaoki.adapters.agents.preset_agent import PresetAgent
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import AgentExit, AgentSpec, TaskId
 from yaoki.errors import Fault
 from yaoki.ports import AttemptRequest, Clock, Processes

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.core.display import replace_lone_surrogates
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.ports import outbox
 
 RESULT = "result.json"

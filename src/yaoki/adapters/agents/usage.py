@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -21,6 +20,7 @@ from yaoki.adapters.agents.structured.summary import (
     text_at,
 )
 from yaoki.adapters.system.files import open_plain_file, read_plain_bytes
+from yaoki.core.lazy_dataclass import dataclass
 
 BYTES_MAX = 256 << 20
 LINE_BYTES_MAX = 4 << 20

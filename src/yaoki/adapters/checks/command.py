@@ -6,7 +6,7 @@ import re
 import shutil
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.core.decide.classification import CHECK_UNFIT, TIMED_OUT_PARAM
 from yaoki.core.display import one_line
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.core.redact import mask
 from yaoki.core.settings.settings import PATTERNS

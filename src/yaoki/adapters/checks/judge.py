@@ -6,7 +6,7 @@ Only one strict answer counts.  A broken one is asked for again, twice; then a p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from yaoki.adapters.checks.judge_prompt import compose_judge_prompt
 from yaoki.adapters.checks.output import OUT, read_excerpt
 from yaoki.adapters.checks.runner import CheckProcesses, ProcessResult
 from yaoki.core.display import one_line, strip_terminal_codes
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     JUDGE_TRIES_MAX,
     AgentExit,

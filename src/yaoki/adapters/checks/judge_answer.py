@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from yaoki.adapters.checks.output import read_channel
 from yaoki.core.agent_json import json_objects, last_agent_message
+from yaoki.core.lazy_dataclass import dataclass
 
 # The answer stands at the end.
 TEXT_CHARS_READ = 64 * 1024

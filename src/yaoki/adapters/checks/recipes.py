@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from yaoki.core.commands.program import Program, find_programs
 from yaoki.core.commands.vacuous_checks import why_vacuous_script
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec
 
 TEXT_BYTES_MAX = 1 << 20

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from yaoki.adapters.checks.findings import TRANSIENT_ERRNOS
 from yaoki.adapters.processes.sandbox import refuse_links
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.environment import filter_environment
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.redact import secret_values
 from yaoki.errors import Fault
 from yaoki.ports import Launch, Processes, ProcessState

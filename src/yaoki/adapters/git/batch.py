@@ -7,16 +7,16 @@ What a kept one cannot do is asked of a git of its own, whose words tell why.
 from __future__ import annotations
 
 import os
-import secrets
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
 from yaoki.adapters.processes.conversation import Conversation, ProcessReply
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import Fault
 
 ValueT = TypeVar("ValueT")
@@ -83,7 +83,7 @@ class GitBatch:
 
     def diff_trees(self, old: str, new: str) -> bytes | None:
         """In what two trees differ, in git's raw format; None when it could not be told."""
-        end = f"end-{secrets.token_hex(8)}"
+        end = f"end-{os.urandom(8).hex()}"
         try:
             said = self._trees.ask(_line(f"{old} {new}\n{end}"), lambda a: _until(a, end))
         except Fault:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +16,7 @@ from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import free_disk_bytes, read_plain_bytes
 from yaoki.core.display import short_path
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment, rooted
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import DiskFull, Fault, GitFailed, GitMissing, RepositoryUnusable, WorkspaceError
 
 # An agent can write the repository's config, and config is code: nothing in it may start a
@@ -66,6 +66,8 @@ NEEDED = (
 TIMEOUT = timedelta(minutes=10)
 # Of a kept git: everybody else waits meanwhile.
 ANSWER = timedelta(seconds=30)
+# Commands that write neither commits nor reflogs: git needs no name of an author for them.
+READ_COMMANDS = frozenset(("for-each-ref", "log", "ls-tree", "merge-base", "rev-list", "show-ref"))
 LOCK_PAUSES_S = (0.02, 0.05, 0.1, 0.25)
 STALE_S = 10.0
 DEFAULT_IDENTITY = ("yaoki", "yaoki@localhost")
@@ -171,7 +173,9 @@ class Git:
         ok: Sequence[int] = (0,),
     ) -> CommandResult:
         """Run a command; a lock that somebody holds is waited for, a little."""
-        cwd, env = (at.work_tree if at else None) or self.common_dir, self._variables(at)
+        cwd = (at.work_tree if at else None) or self.common_dir
+        reads_only = args[0] in READ_COMMANDS or args[:2] == ("worktree", "list")
+        env = self._variables(at, with_author=not reads_only)
         for pause in (*LOCK_PAUSES_S, None):
             done = run_git(args, cwd=cwd, env=env, stdin=stdin)
             if done.code in ok:
@@ -251,7 +255,7 @@ class Git:
             f"GIT_{role}_EMAIL": email for role in roles
         }
 
-    def _variables(self, at: GitLocation | None) -> dict[str, str]:
+    def _variables(self, at: GitLocation | None, *, with_author: bool) -> dict[str, str]:
         site = at or GitLocation(self.common_dir)
         variables = {"GIT_DIR": str(site.git_dir)}
         if site.git_dir != self.common_dir:
@@ -260,7 +264,7 @@ class Git:
             variables["GIT_WORK_TREE"] = str(site.work_tree)
         if site.index:
             variables["GIT_INDEX_FILE"] = str(site.index)
-        variables |= self._environment | self._roles
+        variables |= self._environment | (self._roles if with_author else {})
         return (
             variables | self._held_off(site.work_tree, variables) if site.work_tree else variables
         )

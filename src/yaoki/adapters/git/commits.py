@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from yaoki.adapters.git.command import DEFAULT_IDENTITY, Git
 from yaoki.adapters.git.refs import GitCommit
 from yaoki.adapters.git.trees import TreeChange, printable_path
 from yaoki.adapters.system.clock import SystemClock
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Task
 from yaoki.errors import NotNow
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.commits import MARKERS
 from yaoki.adapters.git.trees import TreeBuilder
+from yaoki.core.lazy_dataclass import dataclass
 
 OURS, THEIRS = "2", "3"
 SIDES = {OURS: ".conflict-task", THEIRS: ".conflict-run-branch"}

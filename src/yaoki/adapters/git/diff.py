@@ -7,10 +7,10 @@ beyond the bound come as unread, so that whoever judges can say so instead of pa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.trees import read_raw_diff
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model.change import CHANGED_BYTES_MAX, CHANGED_FILES_MAX, Change
 from yaoki.errors import GitFailed
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from yaoki.adapters.processes.command import CommandResult
 from yaoki.adapters.processes.sandbox import Sandbox
+from yaoki.core.lazy_dataclass import dataclass
 
 ASKED = ("config", "-z", "--show-scope", "--get-regexp", r"^filter\.")
 PAIR = ("KEY", "VALUE")

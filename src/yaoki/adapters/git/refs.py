@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Run, task_branch
 from yaoki.errors import GitFailed, Unknown
 
@@ -277,6 +277,19 @@ class Refs:
             for file in (common / name, *common.glob(f"worktrees/*/{name}")):
                 if _read(file).strip() == ref.encode():
                     yield file.parents[1]
+
+
+def commits_beyond(git: Git, commits: Sequence[str], head: str) -> tuple[str, ...]:
+    """Which of the commits cannot be reached from the head.
+
+    Git walks only what the head lacks, never the whole history behind it.
+    """
+    existing = [one.name for one in git.look_up(*(f"{c}^{{commit}}" for c in commits)) if one]
+    if not existing:
+        return tuple(commits)
+    given = "".join(f"{line}\n" for line in (*existing, f"^{head}")).encode()
+    reachable = set(existing) - set(git.read_text("rev-list", "--stdin", stdin=given).split())
+    return tuple(commit for commit in commits if commit not in reachable)
 
 
 def _read(file: Path) -> bytes:

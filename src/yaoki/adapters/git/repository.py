@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git, GitLocation, explain_failure, git_environment, run_git
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import GitMissing, RepositoryUnusable
 
 OLDEST = (2, 38)
@@ -30,8 +30,8 @@ def open_repository(path: Path, environ: Mapping[str, str] | None = None) -> Git
         hint = f"cd into a repository, or --repo; or a new one: git init {shlex.quote(str(path))}"
         raise RepositoryUnusable(f"there is no folder {path}", hint=hint)
     check_version(run_git(["version"], cwd=path, env=env).out.decode("ascii", "replace"))
-    repository = _discover(path, env)
-    if not _has_commits(path, env):
+    repository, has_head = _discover(path, env)
+    if not has_head and not _has_refs(path, env):
         raise RepositoryUnusable(
             f"{repository.top} has no commits",
             hint='git commit --allow-empty -m "Begin", then again',
@@ -39,10 +39,8 @@ def open_repository(path: Path, environ: Mapping[str, str] | None = None) -> Git
     return repository
 
 
-def _has_commits(path: Path, env: Mapping[str, str]) -> bool:
-    """Nothing that looks at all worktrees is asked: git fails on one that is just being added."""
-    if run_git(["rev-parse", "-q", "--verify", "HEAD^{commit}"], cwd=path, env=env).code == 0:
-        return True
+def _has_refs(path: Path, env: Mapping[str, str]) -> bool:
+    """No command that reads all worktrees: git fails on one that is just being added."""
     args = ["for-each-ref", "--count=1", "--format=%(objectname)"]
     done = run_git(args, cwd=path, env=env)
     if done.code != 0:
@@ -60,11 +58,13 @@ def check_version(said: str) -> None:
         )
 
 
-def _discover(path: Path, env: Mapping[str, str]) -> GitRepository:
-    asked = ["--show-toplevel", "--git-common-dir", "--absolute-git-dir"]
-    args = ["rev-parse", "--path-format=absolute", *asked]
+def _discover(path: Path, env: Mapping[str, str]) -> tuple[GitRepository, bool]:
+    """The repository, and whether its HEAD is a commit: one process says both."""
+    folders = ["--show-toplevel", "--git-common-dir", "--absolute-git-dir"]
+    args = ["rev-parse", "--path-format=absolute", *folders, "HEAD^{commit}"]
     done = run_git(args, cwd=path, env=env)
     said = done.err.decode("utf-8", "replace")
+    lines = done.out.decode("utf-8", "surrogateescape").splitlines()
     if "not a git repository" in said:
         raise RepositoryUnusable(f"{path} is not in a git repository", hint="git init, or --repo")
     if "cannot use bare repository" in said or "must be run in a work tree" in said:
@@ -72,10 +72,10 @@ def _discover(path: Path, env: Mapping[str, str]) -> GitRepository:
     if "dubious ownership" in said:
         hint = f"git config --global --add safe.directory {shlex.quote(str(path))}"
         raise RepositoryUnusable(f"git does not trust the owner of {path}", hint=hint)
-    if done.code != 0:
+    if len(lines) < len(folders):
         raise explain_failure(args, done)
-    top, common, own = done.out.decode("utf-8", "surrogateescape").splitlines()
-    return GitRepository(Path(top), Path(common).resolve(), Path(own))
+    top, common, own = lines[: len(folders)]
+    return GitRepository(Path(top), Path(common).resolve(), Path(own)), done.code == 0
 
 
 def _bare(path: Path) -> RepositoryUnusable:

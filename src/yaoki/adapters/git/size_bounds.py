@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.system.folders import FolderEntry, walk_tree
 from yaoki.core.display import short_path
+from yaoki.core.lazy_dataclass import dataclass
 
 LISTING = ("ls-files", "-z", "-t", "-c", "-o", "--exclude-standard", "--directory")
 OTHER = "?"

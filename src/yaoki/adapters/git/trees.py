@@ -8,7 +8,6 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.size_bounds import DEFAULT_BOUNDS, SizeBounds, SizeSurveyor, Survey
 from yaoki.adapters.git.submodule_objects import SubmoduleObjects
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import GitFailed, WorkspaceError
 
 LINK = "120000"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from yaoki.adapters.notify.message import take_output_tail
 from yaoki.adapters.processes.command import CommandResult, run_command
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.redact import secret_values
 from yaoki.errors import Fault, NoticeFailed
 

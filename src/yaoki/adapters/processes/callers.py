@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from yaoki.core.lazy_dataclass import dataclass
 
 CALLERS_MAX = 64
 # It is started by its path, whatever Python and whichever installation.

@@ -11,11 +11,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import IO
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import Fault
 
 OUTPUT_BYTES_MAX = 64 << 20

@@ -14,13 +14,13 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from yaoki.adapters.system.files import is_locked, make_file_fault, write_atomically
 from yaoki.adapters.system.machine import boot_id, is_process_alive, process_start_time
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import Fault
 
 SCRIPT = Path(__file__).with_name("detach.py")

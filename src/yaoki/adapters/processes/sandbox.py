@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +21,7 @@ import yaoki
 from yaoki.adapters.processes.command import CommandResult, run_command
 from yaoki.adapters.processes.keyrings import calls_file
 from yaoki.adapters.processes.package_caches import build_cache_variables
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import Fault
 from yaoki.ports import SANDBOX_FOLDERS_NAME, Launch, Processes, ProcessState, outbox
 

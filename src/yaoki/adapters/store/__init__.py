@@ -17,6 +17,7 @@ from yaoki.adapters.store.sqlite.foreign_file import refuse_foreign
 from yaoki.adapters.store.trust_marks import add_trust_mark, make_trust_mark, read_trust_marks
 from yaoki.adapters.system.files import make_private_folder
 from yaoki.adapters.system.machine import pip_install_command
+from yaoki.core.settings.settings import SERVER_URLS
 from yaoki.errors import StoreError
 from yaoki.ports import Clock
 
@@ -29,9 +30,6 @@ IGNORE_ALL = """\
 !prompts/
 !prompts/**
 """
-
-
-SERVERS = ("postgresql://", "postgres://")
 
 
 def open_store(
@@ -57,7 +55,7 @@ def open_store(
 
 
 def is_server_url(url: str) -> bool:
-    return url.startswith(SERVERS)
+    return url.startswith(SERVER_URLS)
 
 
 def _path(where: Path | str) -> Path:

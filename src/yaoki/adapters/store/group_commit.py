@@ -8,10 +8,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Generic
 
 from yaoki.adapters.store.database import ResultT, Transaction
+from yaoki.core.lazy_dataclass import dataclass
 
 BATCH_MAX = 512
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Protocol
 
@@ -19,9 +18,8 @@ CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)
 
 def load_migrations() -> list[tuple[int, str]]:
     """All of them in order, as (number, SQL)."""
-    folder = resources.files("yaoki.adapters.store") / "schema"
-    names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
-    return [(int(name.split("_")[0]), (folder / name).read_text()) for name in names]
+    files = sorted(Path(__file__).with_name("schema").glob("*.sql"))
+    return [(int(file.name.split("_")[0]), file.read_text()) for file in files]
 
 
 def newest_version() -> int:

@@ -6,8 +6,9 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from yaoki.core.lazy_dataclass import dataclass
 
 USUAL = "state.db"
 

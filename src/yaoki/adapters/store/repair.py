@@ -9,7 +9,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from yaoki.adapters.store.sqlite.database import (
 from yaoki.adapters.store.sqlite.examination import find_damage, last_seq_of_backup, list_backups
 from yaoki.adapters.store.trust_marks import delete_trust_marks
 from yaoki.core.counting import format_count
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import StoreCorrupt
 from yaoki.ports import Clock
 

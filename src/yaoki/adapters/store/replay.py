@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from typing import Any
 
@@ -19,6 +19,7 @@ from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.apply_events import MUTABLE_RUN_COLUMNS
 from yaoki.adapters.store.tables.outbox import enqueue_notices
 from yaoki.adapters.store.tables.retention import RUN_ARCHIVED, delete_run_rows
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.codec import event_from_data, from_data
 from yaoki.core.machine.events import Submitted
 from yaoki.core.model import Run

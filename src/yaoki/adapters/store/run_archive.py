@@ -11,13 +11,14 @@ import shutil
 import tarfile
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import IO, Any
 
 from yaoki.adapters.store.rows import dump_json
 from yaoki.adapters.store.sqlite.database import sync_to_disk
 from yaoki.adapters.system.folders import iter_paths_below
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import StoreError
 
 MANIFEST, JOURNAL, ROWS, BUNDLE = "manifest.json", "journal.jsonl", "rows.jsonl", "refs.bundle"

@@ -5,7 +5,7 @@ Read without opening the store, for opening one that came from elsewhere repairs
 
 from __future__ import annotations
 
-import secrets
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -21,7 +21,7 @@ FORGET = "DELETE FROM trust_marks"
 
 def make_trust_mark() -> str:
     """Nobody guesses it, so a store that holds it was in our hands."""
-    return secrets.token_hex(MARK_BYTES)
+    return os.urandom(MARK_BYTES).hex()
 
 
 def read_trust_marks(path: Path) -> frozenset[str] | None:

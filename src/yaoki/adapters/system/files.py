@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import shutil
 import stat
 import threading
 from collections.abc import Iterator
@@ -80,7 +79,8 @@ def _sync_folder(folder: Path) -> None:
 def free_disk_bytes(path: Path) -> int:
     """Bytes we may still write where `path` is, or will be once it is made."""
     there = next(place for place in (path, *path.absolute().parents) if place.exists())
-    return shutil.disk_usage(there).free
+    disk = os.statvfs(there)
+    return disk.f_bavail * disk.f_frsize
 
 
 def free_memory_bytes() -> int:

@@ -7,8 +7,9 @@ import shutil
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from yaoki.core.lazy_dataclass import dataclass
 
 # Deeper folders than these are in nobody's project, and no path names the deepest.
 DEPTH_MAX = 400

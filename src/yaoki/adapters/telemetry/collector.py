@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from http.client import HTTPException
 from urllib.error import HTTPError
 from urllib.parse import unquote, urlsplit
@@ -14,6 +14,7 @@ from yaoki import __version__
 from yaoki.adapters.telemetry.attribute_names import SERVICE
 from yaoki.adapters.telemetry.otlp import encode_json, encode_protobuf
 from yaoki.adapters.telemetry.spans import AttributeValue, Span
+from yaoki.core.lazy_dataclass import dataclass
 
 PREFIX = "OTEL_EXPORTER_OTLP_"
 TIMEOUT_S, TIMEOUT_S_MAX = 10.0, 60.0

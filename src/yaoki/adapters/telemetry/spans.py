@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
+
+from yaoki.core.lazy_dataclass import dataclass
 
 AttributeValue = str | int | float | bool
 

@@ -16,7 +16,7 @@ from yaoki.adapters.git.filters import Filters
 from yaoki.adapters.git.history import LandingHistory
 from yaoki.adapters.git.new_content import contains_text, read_new_content
 from yaoki.adapters.git.refs import SAVED_WORK, SNAPSHOTS, Refs, candidate_ref
-from yaoki.adapters.git.repository import open_repository
+from yaoki.adapters.git.repository import GitRepository, open_repository
 from yaoki.adapters.git.size_bounds import DEFAULT_BOUNDS, SizeBounds
 from yaoki.adapters.git.tree_view import read_tree_view
 from yaoki.adapters.git.trees import TreeBuilder, printable_path
@@ -72,7 +72,7 @@ class GitWorkspace:
 
     def __init__(
         self,
-        repo: Path,
+        repo: Path | GitRepository,
         root: Path,
         *,
         include: bool = True,
@@ -83,7 +83,7 @@ class GitWorkspace:
         bounds: SizeBounds = DEFAULT_BOUNDS,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.repository = open_repository(repo)
+        self.repository = open_repository(repo) if isinstance(repo, Path) else repo
         self.root = root.resolve()
         self.filters = Filters(sandbox)
         self._git = Git(self.repository.common_dir, filters=self.filters)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from yaoki.core.commands.program import Program, resolve_program, shell_script
 from yaoki.core.commands.shell import (
@@ -20,6 +19,7 @@ from yaoki.core.commands.shell import (
     parse_shell,
 )
 from yaoki.core.commands.shell import CommandList as Lines
+from yaoki.core.lazy_dataclass import dataclass
 
 # Commands that end with zero whatever they find.
 _ZERO = frozenset(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from yaoki.core.commands.shell import parse_shell, simple_commands
+from yaoki.core.lazy_dataclass import dataclass
 
 STEPS_MAX = 12
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")

@@ -7,7 +7,8 @@ that.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from yaoki.core.lazy_dataclass import dataclass
 
 CHARS_MAX = 20_000
 DEPTH_MAX = 20

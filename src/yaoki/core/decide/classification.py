@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from yaoki.core.decide.fingerprint import fingerprint
 from yaoki.core.excerpt import clip_bytes
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     NO_CHANGE_CHECK,
     AgentExit,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +10,7 @@ from yaoki.core.counting import format_count
 from yaoki.core.decide.classification import AGENT_FAILED_PATTERN, ELSEWHERE_PARAM, FATAL_CATALOGUE
 from yaoki.core.decide.integrity import WEAKENED_PATTERN as WEAKENED
 from yaoki.core.decide.retry import BUDGET_RULE, RetryDecision
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     BUILT_IN_CHECKS,
     GIT_CONFIG_CHECK,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from yaoki.core.lazy_dataclass import dataclass
 
 # How often failing tests are run again, on the candidate and on what it is merged onto.
 CANDIDATE_RERUNS_MAX = 5

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum, unique
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import ContinuousMode
 
 

@@ -8,8 +8,8 @@ candidate is built on that of the task before it, proven at the same time, and l
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Stage, Task, TaskId
 
 # A proof that is on its way, or about to be landed.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 
 from yaoki.core.counting import format_count
 from yaoki.core.graph import downstream
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import RecoveryStrategy, Task, TaskId
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import RERUNS_PER_ROUND, FailureKind, Task
 
 # Work that was begun and not ended goes before work that was ended and refused.

@@ -7,10 +7,11 @@ nothing in a task; all others have a case in `machine.evolve`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, ClassVar
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     AgentExit,
     Choice,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import TaskKind
 
 # Of one change so much is read; the criteria fail, by name, on what is beyond.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import Any
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model.enums import (
     BUILT_IN_CHECKS,
     FailureKind,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import AgentExit, FaultSource, TaskId, TaskSpec, Verdict
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model.enums import (
     CONTENT_KINDS,
     Choice,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.settings.keys import SECONDS_MAX, setting
 
 MONEY_MAX = 1_000_000

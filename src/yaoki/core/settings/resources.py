@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from yaoki.core.lazy_dataclass import dataclass
 
 PORT_LOW, PORT_HIGH = 1024, 65_535
 _RANGE = re.compile(r"(\d{1,5})\s*-\s*(\d{1,5})")

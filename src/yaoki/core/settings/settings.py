@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CONTENT_KINDS, Backoff, FailureKind, RetryPolicy, RetryRule
 from yaoki.core.settings.budget import BudgetSettings
 from yaoki.core.settings.keys import BYTES_MAX, RETRIES_MAX, SECONDS_MAX, seconds_setting, setting
@@ -254,6 +255,9 @@ ORDERED_TIMES: Mapping[str, tuple[float, float]] = MappingProxyType(
 )
 
 
+SERVER_URLS = ("postgresql://", "postgres://")
+
+
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
     """Where runs are kept."""
@@ -264,6 +268,10 @@ class StoreSettings:
         secret=True,
     )
     backups: int = setting(5, "backups kept", high=1_000)
+
+    @property
+    def is_on_server(self) -> bool:
+        return self.url.startswith(SERVER_URLS)
 
 
 @dataclass(frozen=True, slots=True)

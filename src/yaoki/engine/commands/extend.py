@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from yaoki.core.counting import format_count
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import Event, JournalNote, Planned
 from yaoki.core.model import REPLANS_MAX, Run, State, Task, TaskId, TaskKind, TaskSpec
 from yaoki.core.run_status import RunStatus, current_run_status

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Catalogue, ContinuousMode, Run, RunId, TaskSpec
 from yaoki.errors import RemoteUnreachable, RepositoryUnusable, WorkspaceError
 from yaoki.ports import Clock, Store, Workspace

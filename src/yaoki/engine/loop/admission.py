@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.engine.stage_settings import FreeCapacity
 from yaoki.errors import Fault
 from yaoki.ports import ALL, BEGUN, NOTHING_NEW

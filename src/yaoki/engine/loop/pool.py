@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 
 from yaoki.core.bounded_cache import BoundedCache
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Lease, RunId, Task, TaskId
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.loop.admission import AdmissionDecision

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding, Outcome, Run, Task
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.own_findings import check_changed_files_finding

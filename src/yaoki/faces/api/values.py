@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+
+from yaoki.core.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry

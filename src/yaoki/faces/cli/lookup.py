@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import Unknown
 
 if TYPE_CHECKING:

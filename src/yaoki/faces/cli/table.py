@@ -26,7 +26,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
     },
     "Plan and run": {
         "validate": CommandEntry(
-            "yaoki.faces.cli.commands.plans:validate", "say everything that is wrong with a plan"
+            "yaoki.faces.cli.commands.validate:validate", "say everything that is wrong with a plan"
         ),
         "plan": CommandEntry(
             "yaoki.faces.cli.commands.plans:plan", "show a plan and its worst number of agent runs"

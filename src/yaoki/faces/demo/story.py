@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.faces.cli.text.render import clean_line, print_line, uses_colour
 
 _QUALITY = re.compile(r"Q\d+")

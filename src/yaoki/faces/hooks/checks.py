@@ -6,13 +6,14 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.decide.classification import classify_verdict
 from yaoki.core.excerpt import clip_bytes
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.codec import from_data
 from yaoki.core.model import CONTENT_KINDS, CheckSpec, Failure, Finding, Outcome, Verdict
 from yaoki.core.prompt import BUDGETS, describe_failure

@@ -12,11 +12,11 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from yaoki.adapters.system.files import write_atomically
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import NotNow, YaokiError
 from yaoki.faces.hooks import json_text
 from yaoki.faces.hooks.supported_agents import HookedAgent

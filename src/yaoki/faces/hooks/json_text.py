@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from yaoki.core.lazy_dataclass import dataclass
 
 # Some editors put it before the first byte; it is no part of the JSON, and stays.
 BYTE_ORDER_MARK = "\ufeff"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from yaoki.adapters.store.tables.sessions import (
     read_session_lines,
     record_session,
 )
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.codec import to_data
 from yaoki.errors import Unknown
 from yaoki.faces.hooks.checks import settings_checks

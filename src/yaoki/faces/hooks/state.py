@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
+
+from yaoki.core.lazy_dataclass import dataclass
 
 PHASE_BEGUN = "PHASE_BEGUN"
 STOP_REFUSED = "STOP_REFUSED"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.nearest import did_you_mean
 from yaoki.errors import Unknown
 

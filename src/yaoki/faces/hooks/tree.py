@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from yaoki.adapters.git.command import explain_failure, git_environment, run_git
 from yaoki.adapters.git.repository import GitRepository
+from yaoki.core.lazy_dataclass import dataclass
 
 NAMED_MAX = 3
 DIFF_BYTES_MAX = 200_000

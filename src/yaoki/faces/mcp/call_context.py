@@ -6,11 +6,11 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.counting import format_count
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import NotNow, PlanInvalid
 from yaoki.faces.cli.context import open_app
 from yaoki.faces.mcp.caller import CallingAttempt, calling_attempt, require_current

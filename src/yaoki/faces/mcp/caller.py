@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.core.display import one_line
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import AttemptStarted, Claimed, Event, JournalNote
 from yaoki.core.model import Stage, State, Task, TaskId
 from yaoki.errors import Refused, Unknown

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.agents.result_file import BYTES_MAX, RESULT, STATUSES, TEXT_MAX, WAIT_MAX_S
 from yaoki.adapters.system.files import read_plain_bytes, write_atomically
 from yaoki.core.display import replace_lone_surrogates
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import Event, JournalNote
 from yaoki.core.redact import mask, secret_values
 from yaoki.errors import OverLimit, Unknown

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from yaoki.app.plan_input import read_plan
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.redact import mask_values
 from yaoki.errors import PlanInvalid
-from yaoki.faces.cli.commands.plans import read_plan
 from yaoki.faces.cli.commands.why import TRIES_SHOWN, load_explanation
 from yaoki.faces.cli.context import load_run_view
 from yaoki.faces.cli.text.render import most_important_tasks

@@ -10,11 +10,11 @@ import hashlib
 import hmac
 import os
 import secrets
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import Fault
 
 if TYPE_CHECKING:

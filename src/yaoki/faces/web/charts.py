@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import FINAL_CHECK_NAME
 from yaoki.ports import JournalEntry
 

@@ -13,7 +13,6 @@ import traceback
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,6 +20,7 @@ from anyio import to_thread
 
 from yaoki.adapters.store.tables import journal_pages
 from yaoki.core.display import replace_lone_surrogates
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import StoreCorrupt, YaokiError
 from yaoki.faces.web.errors import RequestRejected
 from yaoki.faces.web.journal import entry_with_words

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
-from dataclasses import dataclass
 from pathlib import Path
 
 from starlette.responses import Response
+
+from yaoki.core.lazy_dataclass import dataclass
 
 INDEX = "index.html"
 REVALIDATE = "no-cache"

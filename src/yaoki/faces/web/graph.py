@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from yaoki.core.display import replace_lone_surrogates
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import State, TaskId
 from yaoki.faces.web.parameters import PageRequest
 from yaoki.faces.web.request_context import RequestContext

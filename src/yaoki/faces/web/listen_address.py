@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from dataclasses import dataclass
 
 from yaoki.adapters.system.machine import machine_name
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import NotNow
 
 PORT = 7878

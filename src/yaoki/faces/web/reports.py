@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from yaoki.app.report import make_report, render_report
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.faces.web.parameters import PageRequest
 from yaoki.faces.web.request_context import RequestContext
 

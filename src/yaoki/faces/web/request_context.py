@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from yaoki.adapters.store.tables import journal_pages
 from yaoki.app import App
 from yaoki.app.run_watch import RunWatch
 from yaoki.app.telemetry import Metrics
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Run, RunId, Task, TaskId
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.run_status import RunStatus

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Choice
 from yaoki.faces.web import actions, graph, journal, overview, reports, runs, tasks
 from yaoki.faces.web.graph import EncodedDocument

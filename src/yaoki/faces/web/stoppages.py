@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, ClassVar
 
 from yaoki.adapters.store.tables.accounts import DEFAULT_LIMIT_WAIT, LIMITS_WITHOUT_ANSWER
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.ports import JournalEntry
 
 

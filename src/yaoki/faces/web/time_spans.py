@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any
 
 from yaoki.core.display import one_line
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.faces.web.stoppages import Stoppage
 
 WORDS_MAX = 200

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
 from yaoki.core.display import one_line
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.faces.web.stoppages import Stoppage
 from yaoki.faces.web.time_spans import (
     SHORTEST,

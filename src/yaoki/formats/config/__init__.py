@@ -9,11 +9,12 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from yaoki.core.counting import format_count
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.settings.settings import Settings
 from yaoki.errors import SettingsInvalid
 from yaoki.formats.config.defects import SettingsDefects

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Backoff, FailureKind
 from yaoki.core.nearest import did_you_mean
 from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, setting

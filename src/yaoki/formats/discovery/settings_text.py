@@ -6,10 +6,10 @@ import json
 import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from yaoki.core.display import one_line, strip_terminal_codes
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.discovery.detection import FoundCheck
 
 WORDS_CHARS_MAX = 160

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
+
+from yaoki.core.lazy_dataclass import dataclass
 
 LANGUAGES = files("yaoki.formats.discovery") / "languages"
 # The kinds of checks, and the pattern that a failure of each is told as.

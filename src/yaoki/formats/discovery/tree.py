@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import PurePosixPath
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.discovery.manifests import MANIFESTS, UnreadableManifest, read_facts
 from yaoki.formats.discovery.table import Language, load_languages
 

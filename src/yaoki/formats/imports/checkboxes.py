@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.imports.model import ImportedList
 from yaoki.formats.plan.defects import Defects
 from yaoki.formats.playbook.lines import MarkdownLine, split_lines

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from yaoki.core.lazy_dataclass import dataclass
 
 _BLANKS = " \t\r\n"
 _DECODER = json.JSONDecoder()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from yaoki.core.lazy_dataclass import dataclass
 
 ITEMS_MAX = 10_000
 BYTES_MAX = 8 << 20

@@ -6,9 +6,10 @@ of them, and they wait for what it depends on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.imports.located_json import LocatedValue, NotJson, parse_json
 from yaoki.formats.imports.model import ImportedList, ImportedTask, ImportOptions, join_paragraphs
 

@@ -6,14 +6,20 @@ The reader and its models are imported when a plan is read, so that other comman
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, BinaryIO
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from yaoki.core.settings.settings import Settings
 from yaoki.errors import PlanInvalid, SettingsInvalid
 from yaoki.formats.plan.plan import Plan, PlanEnvironment, PromptRequirements
+
+if TYPE_CHECKING:
+    from yaoki.formats.plan.defects import Defects
+    from yaoki.formats.plan.draft import JudgedDraft
+
+    DraftReader = Callable[[Any, Settings, Defects, PlanEnvironment], JudgedDraft]
 
 __all__ = [
     "Plan",
@@ -80,20 +86,13 @@ def parse_plan(
     before each defect.
     """
     from yaoki.formats.plan.build import build_plan
-    from yaoki.formats.plan.native import read_native
-    from yaoki.formats.plan.source import read_plan_data
-    from yaoki.formats.playbook import is_markdown, read_markdown, read_playbook
-    from yaoki.formats.registry import is_registry, read_registry
 
-    markdown = is_markdown(name)
-    raw, defects = read_markdown(text, name) if markdown else read_plan_data(text, name)
+    raw, defects = _read(text, name)
     if raw is None and not defects.entries:
         defects.add_at((), "the plan is empty", (1, 1))
     if raw is None:
         raise _refused(name, defects.lines(), len(defects.entries))
-    foreign = read_playbook if markdown else read_registry
-    form = foreign if markdown or is_registry(raw) else read_native
-    made = form(raw, settings, defects, environment)
+    made = _choose_reader(raw, name)(raw, settings, defects, environment)
     prompts = environment.prompt_defects(made.prompt_requirements)
     below = made.draft.settings_defects
     if number := len(defects.entries) + len(below.entries) + len(prompts):
@@ -101,6 +100,37 @@ def parse_plan(
     return made.finish(
         replace(build_plan(made.draft, text), prompt_requirements=made.prompt_requirements)
     )
+
+
+def _is_markdown(name: str) -> bool:
+    """Only playbooks are written in Markdown."""
+    return PurePath(name).suffix.lower() in (".md", ".markdown")
+
+
+def _read(text: str, name: str) -> tuple[Any, Defects]:
+    if _is_markdown(name):
+        from yaoki.formats.playbook import read_markdown
+
+        return read_markdown(text, name)
+    from yaoki.formats.plan.source import read_plan_data
+
+    return read_plan_data(text, name)
+
+
+def _choose_reader(raw: Any, name: str) -> DraftReader:
+    """The models of the other two forms are slow to import, and most plans are native."""
+    from yaoki.formats.plan.model import PlanModel
+    from yaoki.formats.plan.native import read_native
+
+    if _is_markdown(name):
+        from yaoki.formats.playbook import read_playbook
+
+        return read_playbook
+    if isinstance(raw, dict) and not all(key in PlanModel.model_fields for key in raw):
+        from yaoki.formats.registry import is_registry, read_registry
+
+        return read_registry if is_registry(raw) else read_native
+    return read_native
 
 
 def _refused(name: str, lines: Sequence[str], number: int = 1) -> PlanInvalid:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.nearest import nearest
 from yaoki.core.settings.settings import Settings
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.planner_prompt import planning_goal
 from yaoki.core.settings.settings import Settings
 from yaoki.formats.plan.defects import Defects, KeyPath

@@ -6,7 +6,6 @@ Nothing is optional in the sense of null: a key is given, or it is left out.
 from __future__ import annotations
 
 from datetime import timedelta
-from importlib.metadata import entry_points
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -71,6 +70,8 @@ def check_preset(value: Any) -> Any:
     """Built in, described, or brought by an installed package."""
     if not isinstance(value, str) or value in PRESETS:
         return value
+    from importlib.metadata import entry_points  # slow to import, and known names do not need it
+
     installed = {entry.name for entry in entry_points(group="yaoki.agents")}
     if value in installed:
         return value
@@ -83,7 +84,7 @@ def check_preset(value: Any) -> Any:
 class StrictModel(BaseModel):
     """Unknown keys are refused; nothing is converted silently."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 
     def is_given(self, name: str) -> bool:
         return name in self.model_fields_set

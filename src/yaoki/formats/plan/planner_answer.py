@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from yaoki.core.agent_json import json_objects, last_agent_message
 from yaoki.core.counting import format_count
 from yaoki.core.graph import find_cycle
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import REPLANS_MAX, PlanningBrief, RetryPolicy, Run, TaskKind, TaskSpec
 from yaoki.core.nearest import did_you_mean
 from yaoki.formats.plan.rules import NAME

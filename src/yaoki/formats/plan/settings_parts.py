@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import AgentSpec, CheckSpec
 from yaoki.core.settings.settings import Settings
 from yaoki.formats.plan import check_settings

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.plan.defects import Defects, KeyPath, Position
 
 BYTES_MAX = 8 << 20

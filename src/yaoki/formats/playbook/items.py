@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.plan.defects import Defects, KeyPath, Position
 from yaoki.formats.playbook.lines import MarkdownLine
 

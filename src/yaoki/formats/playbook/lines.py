@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.plan.defects import Defects
 
 BYTES_MAX = 1 << 20

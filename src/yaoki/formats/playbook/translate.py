@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.settings.settings import Settings
 from yaoki.formats.plan.defects import Defects, KeyPath
 from yaoki.formats.plan.draft import JudgedDraft, PlacedTask, draft_from_model

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from minijinja import Environment, Markup, TemplateError, safe
 
 from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.excerpt import clip_bytes
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.prompt import fence
 from yaoki.errors import TemplateInvalid
 from yaoki.formats.prompts.location import TemplateFile

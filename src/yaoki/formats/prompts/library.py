@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CONTENT_KINDS, Failure, FailureKind, PromptFiles
 from yaoki.core.nearest import did_you_mean
 from yaoki.core.prompt import describe_failure

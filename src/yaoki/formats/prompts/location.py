@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from yaoki.core.lazy_dataclass import dataclass
 
 SHIPPED_FOLDER = Path(__file__).parent / "shipped"
 STEM = ("steps", "retry", "issue")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import yaml
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import TemplateInvalid
 from yaoki.formats.prompts.location import TemplateFile
 

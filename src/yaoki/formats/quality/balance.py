@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.quality.languages import Grammar
 from yaoki.formats.quality.lexer import ScannedSource
 

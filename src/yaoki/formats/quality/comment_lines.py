@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.quality.lexer import ScannedSource
 
 _MARKS = "/*#;!<>-–— \t\r"

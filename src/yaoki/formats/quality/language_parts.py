@@ -7,8 +7,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.quality.languages import GRAMMARS, Grammar, ending_of, language_of
 from yaoki.formats.quality.model import Change
 

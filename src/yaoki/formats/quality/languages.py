@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from yaoki.core.lazy_dataclass import dataclass
 
 Delimiters = tuple[str, str]
 

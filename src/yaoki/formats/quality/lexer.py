@@ -6,9 +6,9 @@ Linear in the text and never raises: what it does not understand stays code.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.quality.languages import Grammar, Quote
 
 _NOT_NEWLINE = re.compile(r"[^\n]")

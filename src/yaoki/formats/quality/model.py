@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model.change import Change, ChangeContext
 
 

@@ -8,9 +8,9 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.quality.balance import SyntaxProblem
 
 _ENDLESS = ("was never closed", "unterminated triple-quoted", "unexpected EOF")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from yaoki.core.lazy_dataclass import dataclass
 
 SuiteFunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)

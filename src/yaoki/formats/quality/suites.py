@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.quality.language_parts import FILE_CHARS_MAX
 from yaoki.formats.quality.languages import language_of
 from yaoki.formats.quality.lexer import ScannedSource, scan_source

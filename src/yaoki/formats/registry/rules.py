@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pydantic_core import PydanticCustomError
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.plan.defects import Defects, KeyPath
 from yaoki.formats.plan.fields import check_inside, check_success
 from yaoki.formats.plan.plan import PlanEnvironment

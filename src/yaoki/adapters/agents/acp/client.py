@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from yaoki.adapters.agents.acp.rpc import (
 )
 from yaoki.adapters.agents.structured.summary import text_at, value_at
 from yaoki.adapters.processes.pipe import SignalReceived
+from yaoki.core.lazy_dataclass import dataclass
 
 VERSION = 1
 # Real programs start in seconds; the bound is for one that does not speak the protocol at all.

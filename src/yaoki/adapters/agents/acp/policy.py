@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from yaoki.adapters.agents.structured.summary import text_at, value_at
+from yaoki.core.lazy_dataclass import dataclass
 
 KINDS = (
     *("read", "edit", "delete", "move", "search", "execute", "think", "fetch"),

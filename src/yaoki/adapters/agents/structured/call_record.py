@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 
 from yaoki.adapters.agents.structured.summary import number_at, text_at
 from yaoki.adapters.system.files import read_plain_bytes
+from yaoki.core.lazy_dataclass import dataclass
 
 CALL_RECORD_FILE, CALL_RECORD_BYTES_MAX = "agent.json", 4096
 ARGUMENTS_READ = 6

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any
 
 from yaoki.core.display import replace_lone_surrogates
+from yaoki.core.lazy_dataclass import dataclass
 
 MESSAGE_CHARS_MAX = 1000
 

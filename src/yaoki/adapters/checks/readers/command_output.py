@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from yaoki.core.display import strip_terminal_codes
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.redact import mask
 
 CHANNEL_CHARS_MAX = 4 << 20

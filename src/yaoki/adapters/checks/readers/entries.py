@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from yaoki.adapters.checks.readers.command_output import OutputLines
 from yaoki.adapters.checks.readers.tally import SuiteTally
 from yaoki.core.display import one_line
+from yaoki.core.lazy_dataclass import dataclass
 
 TEST_FAILED, TYPE_ERROR, LINT_ERROR, FORMAT_ERROR = (
     "test-failed",

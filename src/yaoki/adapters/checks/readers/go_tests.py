@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from yaoki.adapters.checks.readers.command_output import CommandOutput, OutputLines
 from yaoki.adapters.checks.readers.entries import (
@@ -16,6 +16,7 @@ from yaoki.adapters.checks.readers.entries import (
     text_or_empty,
 )
 from yaoki.adapters.checks.readers.locations import is_worktree_file
+from yaoki.core.lazy_dataclass import dataclass
 
 _END = re.compile(r" *--- (FAIL|PASS|SKIP): (\S{1,400}) \(")
 _RUN = re.compile(r"=== (?:RUN|CONT|NAME)\s{1,4}(\S{1,400})")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from xml.parsers import expat
 
@@ -25,6 +25,7 @@ from yaoki.adapters.checks.readers.entries import (
 from yaoki.adapters.checks.readers.locations import is_worktree_file, relative_to_worktree
 from yaoki.adapters.checks.readers.tally import NAMES_MAX, SuiteTally, names_if_complete
 from yaoki.core.display import strip_terminal_codes
+from yaoki.core.lazy_dataclass import dataclass
 
 REPORT_BYTES_MAX = 32 << 20
 PIECE = 64 << 10

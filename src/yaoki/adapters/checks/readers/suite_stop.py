@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from yaoki.adapters.checks.readers.command_output import CommandOutput
+from yaoki.core.lazy_dataclass import dataclass
 
 MODULES_MAX = 20
 TEXT_BYTES_MAX = 1 << 20

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from yaoki.adapters.checks.readers.command_output import OutputLines
+from yaoki.core.lazy_dataclass import dataclass
 
 NAMES_MAX = 20_000
 NAMES_CHARS_MAX = 1 << 20

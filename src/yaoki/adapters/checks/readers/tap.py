@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from yaoki.adapters.checks.readers.command_output import OutputLines, parse_json_value
 from yaoki.adapters.checks.readers.entries import (
@@ -16,6 +15,7 @@ from yaoki.adapters.checks.readers.entries import (
     table_or_empty,
     text_or_empty,
 )
+from yaoki.core.lazy_dataclass import dataclass
 
 DEPTH_MAX = 40
 BLOCK_LINES_MAX = 60

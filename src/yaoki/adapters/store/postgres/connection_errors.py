@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import psycopg
+
+from yaoki.core.lazy_dataclass import dataclass
 
 SETTING = "[store] url in yaoki.toml"
 

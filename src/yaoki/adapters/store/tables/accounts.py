@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
 from yaoki.adapters.store.write_buffer import Params
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import (
     AgentFinished,
     Claimed,

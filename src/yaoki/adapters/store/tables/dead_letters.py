@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from yaoki.adapters.store.database import Database, Transaction
 from yaoki.adapters.store.rows import SqlRow, from_ms
 from yaoki.core.decide.classification import UNDELIVERED
+from yaoki.core.lazy_dataclass import dataclass
 
 ASKING = """
 SELECT t.id, t.run_id, t.name, t.n, t.doc FROM tasks t JOIN runs r ON r.id = t.run_id

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from yaoki.adapters.store.database import Database
 from yaoki.adapters.store.rows import entry_from_row
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.ports import JournalEntry
 
 

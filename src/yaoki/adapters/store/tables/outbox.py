@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
 from yaoki.core.counting import format_count
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.ports import Notice
 
 # The line of the journal that a notice tells of, and the sort of notice it is.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from yaoki.adapters.store.database import Database, Transaction
 from yaoki.adapters.store.rows import as_mappings, to_screen_row
 from yaoki.adapters.store.tables.dependencies import DEPENDENCY_EVENTS
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import Submitted
 from yaoki.core.model import RunId, TaskId
 from yaoki.ports import TaskRow

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from yaoki.adapters.store.database import Database, Transaction
 from yaoki.adapters.store.rows import SqlRow, dump_json, from_ms, to_ms
+from yaoki.core.lazy_dataclass import dataclass
 
 # A session that was quiet for so long is over, whatever it last said.
 RETENTION = timedelta(days=30)

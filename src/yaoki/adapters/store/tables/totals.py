@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.rows import SqlRow, to_ms
 from yaoki.adapters.store.write_buffer import Params
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import AgentFinished, Event, PromptSent
 from yaoki.core.model import Run, Spend, Task
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.refs import (
     GitCommit,
     RefMove,
     Refs,
+    commits_beyond,
     recorded_head_ref,
     target_branch_ref,
     work_ref,
 )
 from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.counting import format_count
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Run
 from yaoki.errors import BranchMovedExternally
 
@@ -67,17 +68,8 @@ class DriftDetector:
         return bool(known) and not self._refs.is_ancestor(known, head)
 
     def not_reachable_from(self, commits: Sequence[str], head: GitCommit) -> tuple[str, ...]:
-        """Which of the commits cannot be reached from the head.
-
-        Git walks only what the head lacks, never the whole history behind it.
-        """
-        here = [one.name for one in self._git.look_up(*(f"{c}^{{commit}}" for c in commits)) if one]
-        asked = "".join(f"{line}\n" for line in (*here, f"^{head.sha}")).encode()
-        lacked = (
-            set(self._git.read_text("rev-list", "--stdin", stdin=asked).split()) if here else set()
-        )
-        held = set(here) - lacked
-        return tuple(commit for commit in commits if commit not in held)
+        """Which of the commits cannot be reached from the head."""
+        return commits_beyond(self._git, commits, head.sha)
 
     # -------------------------------------------------------------- looking
 

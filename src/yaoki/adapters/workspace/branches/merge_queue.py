@@ -7,11 +7,11 @@ build on the same; whose task is at its proof no longer has fallen out, and all 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from itertools import takewhile
 
 from yaoki.adapters.git.refs import GitCommit, RefMove, Refs, merge_queue_ref, target_branch_ref
 from yaoki.adapters.workspace.branches.run_branch import RACES_MAX, RunBranch
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Run, TaskId
 from yaoki.errors import GitFailed, RemoteUnreachable
 from yaoki.ports import QueueMembers

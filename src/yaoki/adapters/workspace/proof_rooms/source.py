@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.repository import GitRepository
+from yaoki.core.lazy_dataclass import dataclass
 
 # Settings of the repository that a clone needs to read its content or to reach its submodules.
 SETTINGS = r"^(filter|lfs|remote|user)\."

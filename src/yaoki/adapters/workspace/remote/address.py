@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from uuid import uuid4
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.repository import GitRepository
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.redact import MARK
 from yaoki.errors import GitFailed, RepositoryUnusable
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from yaoki.adapters.processes.command import CommandResult
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.workspace.remote.address import RemoteAddress
 from yaoki.core.display import one_line, strip_terminal_codes
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import GitFailed, RemoteUnreachable
 
 PAUSES_S = (0.1, 0.3, 0.6)

@@ -14,7 +14,6 @@ import re
 import shutil
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +31,7 @@ from yaoki.adapters.workspace.worktrees.agent_hooks import (
     write_hooks,
 )
 from yaoki.adapters.workspace.worktrees.worktree import Worktree, delete_path
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import task_branch
 from yaoki.errors import Fault, WorkspaceError
 from yaoki.ports import SANDBOX_FOLDERS_NAME, SandboxFolders

@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git, GitLocation
@@ -18,6 +17,7 @@ from yaoki.adapters.git.trees import printable_path
 from yaoki.adapters.system.files import write_atomically
 from yaoki.adapters.workspace.worktrees.leftover_files import LeftoverFiles
 from yaoki.adapters.workspace.worktrees.worktree import Worktree, delete_path
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.scope import matches_glob
 
 LISTED_MAX = 1_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from yaoki.adapters.git.commits import Commits, add_trailers
@@ -28,6 +28,7 @@ from yaoki.adapters.workspace.worktrees.ignored_files import IgnoredFileStore
 from yaoki.adapters.workspace.worktrees.work_elsewhere import list_commits_made
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
 from yaoki.core.counting import format_count
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Run, Task
 from yaoki.core.scope import paths_outside_scope
 from yaoki.errors import GitFailed, NotNow, Unknown

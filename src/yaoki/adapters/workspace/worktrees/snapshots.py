@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
 
 from yaoki.adapters.git.command import Git
@@ -13,6 +12,7 @@ from yaoki.adapters.git.trees import TreeBuilder, printable_path
 from yaoki.adapters.workspace.worktrees.allocation import Worktrees
 from yaoki.adapters.workspace.worktrees.saved_work import WorkSaver
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Task
 from yaoki.errors import NotNow, Unknown
 

@@ -6,13 +6,13 @@ import os
 import re
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from yaoki.adapters.git.command import GitLocation
 from yaoki.adapters.git.refs import task_branch_ref
 from yaoki.adapters.system.folders import iter_paths_below, remove_tree, walk_tree
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import WorkspaceError
 
 # What git writes into `locked` while it makes a worktree.

@@ -66,7 +66,7 @@ def submit(file: Path, phase: str, run_name: str, as_json: bool, repo: Path) -> 
 
 
 def _submit_run(file: Path, repo: Path, *, as_json: bool) -> int:
-    from yaoki.faces.cli.commands.plans import read_plan, require_plan_trust
+    from yaoki.faces.cli.plan_arguments import read_plan, require_plan_trust
 
     with open_app(repo, create=True) as app:
         held = read_plan(app, file)
@@ -143,7 +143,7 @@ def complete(run_name: str, as_json: bool, repo: Path) -> int:
 
 def _answer(app: App, run: Run, file: Path) -> PlannerAnswer:
     """Tasks in a file, held against the run like a planner's answer."""
-    from yaoki.faces.cli.commands.plans import read_plan_text
+    from yaoki.app.plan_input import read_plan_text
     from yaoki.faces.mcp.secrets import caller_secrets, mask_answer
 
     text, name = read_plan_text(file)

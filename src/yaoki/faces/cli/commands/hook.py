@@ -220,7 +220,7 @@ def begin(
 
     with open_app(repo, create=True) as app:
         if plan:
-            from yaoki.faces.cli.commands.plans import read_plan, require_plan_trust
+            from yaoki.faces.cli.plan_arguments import read_plan, require_plan_trust
 
             require_plan_trust(app, plan, read_plan(app, Path(plan)))
         made = begun(app, phase, subtask, max_iterations or 0, checks, Path(plan) if plan else None)

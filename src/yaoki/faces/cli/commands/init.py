@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import YaokiError
 from yaoki.faces.cli.context import json_option, repo_option
 from yaoki.faces.cli.text.render import (

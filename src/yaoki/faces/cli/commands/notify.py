@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import NoticeFailed, SettingsInvalid
 from yaoki.faces.cli.context import json_option, repo_option
 from yaoki.faces.cli.text.render import (

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -16,10 +12,9 @@ import click
 
 from yaoki.core.counting import format_count
 from yaoki.core.model import Finding, Outcome
-from yaoki.core.nearest import did_you_mean
-from yaoki.errors import PlanInvalid
 from yaoki.faces.cli.commands import extend, imports
-from yaoki.faces.cli.context import CommandFunction, json_option, repo_option
+from yaoki.faces.cli.context import json_option, repo_option
+from yaoki.faces.cli.plan_arguments import FILE, agent_option, open_plan, require_plan_trust
 from yaoki.faces.cli.text.render import (
     align_columns,
     clean_line,
@@ -27,74 +22,15 @@ from yaoki.faces.cli.text.render import (
     print_next_command,
     print_wrapped,
 )
-from yaoki.faces.cli.trust_question import require_trust, trust_option
-from yaoki.views import SCHEMA, PlanView, TaskBound, build_plan_view, plan_document, status_schema
+from yaoki.faces.cli.trust_question import trust_option
+from yaoki.views import PlanView, TaskBound, build_plan_view, plan_document, status_schema
 from yaoki.views.costs import cost_lines
 
 if TYPE_CHECKING:
     from yaoki.app import App
-    from yaoki.core.settings.settings import Settings
     from yaoki.formats.plan import Plan
 
-STDIN = "-"
-FILE = click.Path(path_type=Path)
 WIDTH = 74
-# What settings would bring, and a plan without any lacks.
-MISSING_PART = re.compile(r"no agent: |no required check: ")
-
-
-def agent_option(function: CommandFunction) -> CommandFunction:
-    return click.option(
-        "--agent",
-        "agents",
-        metavar="NAME",
-        multiple=True,
-        help="Instead of the settings' agent; once more for each next one of a chain.",
-    )(function)
-
-
-def read_plan(app: App, file: Path, agents: Sequence[str] = ()) -> Plan:
-    """The plan, or every defect at once; nothing is made or written."""
-    try:
-        return _loaded(app, file, agents)
-    except PlanInvalid as refused:
-        if str(file) == STDIN:
-            refused.hint = "mend what comes through standard input, then once more"
-        if any(MISSING_PART.search(words) for words in refused.defects):
-            held = app.loaded_settings.file
-            found = f"yaoki init --dry-run shows what {held} could hold"
-            refused.hint = found if held else "yaoki init"
-        raise
-
-
-def _loaded(app: App, file: Path, agents: Sequence[str]) -> Plan:
-    if not agents:
-        return _parsed(app, file, app.settings)
-    for name in agents:
-        if name not in app.settings.agents:
-            near = did_you_mean(name, app.settings.agents)
-            raise click.UsageError(f"--agent: the settings have no agent {name!r}{near}")
-    plan = _parsed(app, file, replace(app.settings, agent=tuple(agents)))
-    if not any(agent.name in agents for spec in plan.specs for agent in spec.agents):
-        raise click.UsageError(f"--agent: {file} names its agents itself; nothing would use it")
-    return plan
-
-
-def _parsed(app: App, file: Path, settings: Settings) -> Plan:
-    from yaoki.formats.plan import parse_plan
-
-    text, name = read_plan_text(file)
-    return parse_plan(text, name, settings, app.known_names)
-
-
-def read_plan_text(file: Path) -> tuple[str, str]:
-    """The text and its name for people; `-` is standard input, as it is everywhere."""
-    from yaoki.formats.plan import read_plan_file, read_plan_stream
-
-    if str(file) != STDIN:
-        return read_plan_file(file), str(file)
-    name = "standard input"
-    return read_plan_stream(sys.stdin.buffer, name), name
 
 
 def plan_for_goal(app: App, goal: str) -> Plan:
@@ -104,51 +40,10 @@ def plan_for_goal(app: App, goal: str) -> Plan:
     return make_goal_plan(goal, app.settings, app.known_names)
 
 
-def require_plan_trust(app: App, name: str, plan: Plan, *, trust: bool = False) -> None:
-    """A plan that somebody committed is not the caller's own words, whoever names it."""
-    from yaoki.app.trust import list_plan_contents
-
-    brought = list_plan_contents(Path(name), plan) if name != STDIN else ()
-    hint = f"yaoki trust --plan {shlex.quote(name)}" if brought else ""
-    require_trust(app, *brought, trust=trust, hint=hint)
-
-
 def view_plan(app: App, plan: Plan) -> PlanView:
     from yaoki.app.costs import load_known_costs
 
     return build_plan_view(plan.goal, plan.specs, plan.done_when, load_known_costs(app))
-
-
-def _open(file: Path, repo: Path, agents: Sequence[str]) -> tuple[App, Plan]:
-    from yaoki.app import App
-
-    app = App(repo.absolute())
-    held = read_plan(app, file, agents)
-    app.check_references(held)
-    return app, held
-
-
-@click.command()
-@click.argument("plan", metavar="PLAN", type=FILE)
-@agent_option
-@json_option
-@repo_option
-def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> int:
-    """Say everything that is wrong with PLAN, a file or - for standard input; exit code 2 if
-    anything is.
-    """
-    try:
-        tasks = len(_open(plan, repo, agents)[1].specs)
-    except PlanInvalid as refused:
-        if refused.hint == f"yaoki validate {plan}":
-            refused.hint = f"mend them in {plan}, then once more"
-        raise
-    if as_json:
-        print_document({"schema": SCHEMA, "plan": str(plan), "valid": True, "tasks": tasks})
-    else:
-        print_wrapped(f"{clean_line(str(plan))}: {format_count(tasks, 'task')}, no defects")
-        print_next_command(f"yaoki run {clean_line(str(plan))}")
-    return 0
 
 
 class PlanGroup(click.Group):
@@ -187,7 +82,7 @@ def show_plan(
 
     PLAN is a file, or - for standard input.
     """
-    app, held = _open(plan, repo, agents)
+    app, held = open_plan(plan, repo, agents)
     try:
         view = view_plan(app, held)
         if baseline:

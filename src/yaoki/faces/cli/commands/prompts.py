@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.nearest import did_you_mean
 from yaoki.core.settings.settings import LANGUAGES
 from yaoki.errors import TemplateInvalid, Unknown

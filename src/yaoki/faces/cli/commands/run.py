@@ -22,6 +22,7 @@ from yaoki.faces.cli.hangup import outlive_terminal
 from yaoki.faces.cli.live.follow import RunEndDetector, RunFollower, follow_in_background
 from yaoki.faces.cli.live.screens import can_move_cursor, choose_screen
 from yaoki.faces.cli.person_only import refuse_agents
+from yaoki.faces.cli.plan_arguments import agent_option, read_plan, require_plan_trust
 from yaoki.faces.cli.text.render import (
     clean_line,
     print_document,
@@ -44,7 +45,7 @@ SLOTS = click.IntRange(1, 1000)
 @click.command()
 @click.argument("plan", metavar="PLAN|GOAL")
 @click.option("--base", metavar="BRANCH", default="", help="Start from this branch.")
-@plans.agent_option
+@agent_option
 @click.option("--parallel", type=SLOTS, default=None, help="Tasks at the same time.")
 @click.option("--quiet", is_flag=True, help="Show only the report at the end.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and stop; nothing is stored.")
@@ -89,7 +90,7 @@ def run(
         if _is_goal(plan):
             require_trust(app, trust=trust)
         else:
-            plans.require_plan_trust(app, plan, held, trust=trust)
+            require_plan_trust(app, plan, held, trust=trust)
         _refuse_homeless(app)
         started = app.submit(held, base=base, parallel=parallel or 0, approved=yes, tags=tags)
         if not (quiet or as_json):
@@ -141,7 +142,7 @@ def _refuse_homeless(app: App) -> None:
 def _read(app: App, plan: str, agents: tuple[str, ...], *, continuous: bool) -> Plan:
     """A plan or a goal, as the options want it."""
     held = plans.plan_for_goal(app, plan) if _is_goal(plan) else None
-    held = held or plans.read_plan(app, Path(plan), agents)
+    held = held or read_plan(app, Path(plan), agents)
     if continuous and held.continuous is None:
         held = replace(held, continuous=ContinuousMode())
     if held.continuous is not None and not held.done_when:

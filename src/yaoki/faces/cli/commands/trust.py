@@ -21,6 +21,7 @@ from yaoki.faces.cli.trust_question import print_trust_question
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
+    from yaoki.adapters.system.trust_file import TrustFile
     from yaoki.app.trust import TrustQuestion
     from yaoki.core.trust import FileCommands, TrustRecord
 
@@ -146,7 +147,7 @@ def _listed(record: TrustRecord, defect: str, *, as_json: bool) -> int:
     return 0
 
 
-def _forgotten(file: Any, where: Path, *, as_json: bool) -> int:
+def _forgotten(file: TrustFile, where: Path, *, as_json: bool) -> int:
     """By the path of a repository, of anything in it, or of a folder as it was trusted."""
     record, _ = file.read()
     here = str(where.resolve())
@@ -165,7 +166,7 @@ def _forgotten(file: Any, where: Path, *, as_json: bool) -> int:
     return 0
 
 
-def _below(file: Any, folder: Path, *, as_json: bool) -> int:
+def _below(file: TrustFile, folder: Path, *, as_json: bool) -> int:
     place = folder.resolve()
     if not place.is_dir() or place == place.parent:
         raise Unknown(f"{place} is no folder that can be trusted", hint="name one that is yours")

@@ -6,9 +6,9 @@ import os
 import re
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import YaokiError
 
 SETTINGS = "yaoki.toml"

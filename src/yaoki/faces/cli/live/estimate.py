@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import State
 from yaoki.views import RunView, TaskView
 

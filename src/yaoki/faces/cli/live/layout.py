@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from yaoki.core.counting import format_count
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Spend, Stage, State
 from yaoki.core.run_status import RunStatus
 from yaoki.faces.cli.live.estimate import duration_words, remaining_work, time_left

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from yaoki.core.lazy_dataclass import dataclass
 
 ASCII_LIKENESS = str.maketrans(
     {"…": "~", "━": "=", "─": "-", "·": "|", "▸": ">", "–": "-", "—": "-"}

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.quality.python_suites import last_name, never_holds, surely_holds
 
 TEXT_CHARS_MAX = 120

@@ -6,8 +6,9 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import FindingItem
 from yaoki.formats.quality.definition.assertions import ANY_ERROR, TEXT_CHARS_MAX, Assertion
 from yaoki.formats.quality.definition.equivalence import form_of_text, table_forms

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.scope import is_in_scope
 from yaoki.formats.quality.definition import scripts
 from yaoki.formats.quality.definition.file_index import FileIndex

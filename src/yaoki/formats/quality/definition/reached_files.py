@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
+
+from yaoki.core.lazy_dataclass import dataclass
 
 
 class FileRole(Enum):

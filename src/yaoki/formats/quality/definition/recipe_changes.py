@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import FindingItem
 from yaoki.formats.quality.definition.reached_files import ReachedFiles
 from yaoki.formats.quality.definition.scripts import only_adds

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from posixpath import dirname, join
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.quality.definition.file_index import FileIndex
 
 INCLUDES_MAX = 50

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, FindingItem
 from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import DefinitionReview, TreeView

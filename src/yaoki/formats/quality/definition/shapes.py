@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import FindingItem
 from yaoki.formats.quality.definition.comparison import LOOSENED, Judgement
 from yaoki.formats.quality.language_parts import FILE_CHARS_MAX

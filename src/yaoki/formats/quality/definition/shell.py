@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.quality.definition.file_index import resolve_path
 
 TEXT_CHARS_MAX = 200_000

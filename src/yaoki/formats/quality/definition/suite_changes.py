@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import unittest
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import FindingItem
 from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import ParametrizedTests

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
+from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.quality.definition.assertions import (
     Assertion,
     is_empty,

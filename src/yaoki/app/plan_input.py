@@ -1,0 +1,49 @@
+"""Reads the plan that a person or a program names: a file, standard input, or a goal."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from yaoki.errors import PlanInvalid
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.core.settings.settings import Settings
+    from yaoki.formats.plan import Plan
+
+STDIN = "-"
+# Defects of a plan that settings would repair.
+MISSING_SETTING = re.compile(r"no agent: |no required check: ")
+
+
+def read_plan(app: App, file: Path, settings: Settings | None = None) -> Plan:
+    """The plan, or every defect at once; nothing is created or written.
+
+    `settings` replace those of the repository.
+    """
+    from yaoki.formats.plan import parse_plan
+
+    try:
+        text, name = read_plan_text(file)
+        return parse_plan(text, name, settings or app.settings, app.known_names)
+    except PlanInvalid as error:
+        if str(file) == STDIN:
+            error.hint = "fix what comes through standard input and run this again"
+        if any(MISSING_SETTING.search(words) for words in error.defects):
+            config = app.loaded_settings.file
+            dry_run = f"yaoki init --dry-run shows what {config} could hold"
+            error.hint = dry_run if config else "yaoki init"
+        raise
+
+
+def read_plan_text(file: Path) -> tuple[str, str]:
+    """The text and its name for people; `-` is standard input."""
+    from yaoki.formats.plan import read_plan_file, read_plan_stream
+
+    if str(file) != STDIN:
+        return read_plan_file(file), str(file)
+    name = "standard input"
+    return read_plan_stream(sys.stdin.buffer, name), name

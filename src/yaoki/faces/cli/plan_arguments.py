@@ -1,0 +1,65 @@
+"""The arguments PLAN and --agent, and the plan that they name."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from yaoki.app import plan_input
+from yaoki.core.nearest import did_you_mean
+from yaoki.faces.cli.context import CommandFunction
+
+if TYPE_CHECKING:
+    from yaoki.app import App
+    from yaoki.formats.plan import Plan
+
+FILE = click.Path(path_type=Path)
+
+
+def agent_option(function: CommandFunction) -> CommandFunction:
+    return click.option(
+        "--agent",
+        "agents",
+        metavar="NAME",
+        multiple=True,
+        help="Use this agent instead of the settings' one; repeat it to name a chain.",
+    )(function)
+
+
+def read_plan(app: App, file: Path, agents: Sequence[str] = ()) -> Plan:
+    """The plan, or every defect at once; nothing is created or written."""
+    if not agents:
+        return plan_input.read_plan(app, file)
+    for name in agents:
+        if name not in app.settings.agents:
+            near = did_you_mean(name, app.settings.agents)
+            raise click.UsageError(f"--agent: the settings have no agent {name!r}{near}")
+    plan = plan_input.read_plan(app, file, replace(app.settings, agent=tuple(agents)))
+    if not any(agent.name in agents for spec in plan.specs for agent in spec.agents):
+        raise click.UsageError(f"--agent: {file} names its agents itself; nothing would use it")
+    return plan
+
+
+def open_plan(file: Path, repo: Path, agents: Sequence[str]) -> tuple[App, Plan]:
+    """The repository and the plan, whose readers and prompts exist."""
+    from yaoki.app import App
+
+    app = App(repo.absolute())
+    plan = read_plan(app, file, agents)
+    app.check_references(plan)
+    return app, plan
+
+
+def require_plan_trust(app: App, name: str, plan: Plan, *, trust: bool = False) -> None:
+    """A committed plan may come from anybody, whoever names it here: its commands need trust."""
+    from yaoki.app.trust import list_plan_contents
+    from yaoki.faces.cli.trust_question import require_trust
+
+    contents = list_plan_contents(Path(name), plan) if name != plan_input.STDIN else ()
+    hint = f"yaoki trust --plan {shlex.quote(name)}" if contents else ""
+    require_trust(app, *contents, trust=trust, hint=hint)
