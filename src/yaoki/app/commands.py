@@ -17,7 +17,7 @@ from yaoki.errors import NotNow
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run, Task
 
 POLL = timedelta(milliseconds=100)
@@ -91,12 +91,14 @@ def cancel_work(
     app: App, run: Run, task_id: str = "", *, timeout: timedelta, how: str = ""
 ) -> list[TaskId]:
     """End a run, or one task of it; returns who is still being ended after that time."""
+    from yaoki.app.serve import finish_cancelled  # the engine, which few commands need
+
     at_work = _wish(app, run, task_id, f"cancelled by a person{f' ({how})' if how else ''}")
     if at_work:
-        app.finish_cancelled(run)
+        finish_cancelled(app, run)
     left = _ended(app, at_work, timeout)
     if not left:
-        app.completion.complete(run.id)
+        app.services.completion.complete(run.id)
     app.control.sweep(app.store.run(run.id))
     return left
 

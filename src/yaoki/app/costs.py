@@ -9,7 +9,7 @@ from yaoki.errors import StoreError
 from yaoki.views.costs import COST_EVENTS, AgentCostHistory, fold_agent_costs
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 # How far is looked back, and how many lines are taken.
 LINES_BACK, LINES_MAX = 200_000, 5_000

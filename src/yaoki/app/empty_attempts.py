@@ -10,7 +10,7 @@ from yaoki.adapters.store.tables import journal_pages
 from yaoki.errors import YaokiError
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run
     from yaoki.ports import JournalEntry, SavedWork
 

@@ -9,7 +9,7 @@ from yaoki.core.counting import format_count
 from yaoki.errors import Unknown, WorkspaceError
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 SHOWN = 3
 

@@ -14,7 +14,7 @@ from yaoki.core.model import Task, TaskId
 from yaoki.errors import NotNow, Unknown
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 
 def find_calling_task(app: App) -> Task | None:

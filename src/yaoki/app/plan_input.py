@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from yaoki.errors import PlanInvalid
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.settings.settings import Settings
     from yaoki.formats.plan import Plan
 
@@ -28,12 +28,12 @@ def read_plan(app: App, file: Path, settings: Settings | None = None) -> Plan:
 
     try:
         text, name = read_plan_text(file)
-        return parse_plan(text, name, settings or app.settings, app.known_names)
+        return parse_plan(text, name, settings or app.settings, app.preflight.known_names)
     except PlanInvalid as error:
         if str(file) == STDIN:
             error.hint = "fix what comes through standard input and run this again"
         if any(MISSING_SETTING.search(words) for words in error.defects):
-            config = app.loaded_settings.file
+            config = app.context.loaded_settings.file
             dry_run = f"yaoki init --dry-run shows what {config} could hold"
             error.hint = dry_run if config else "yaoki init"
         raise

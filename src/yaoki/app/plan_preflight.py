@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.repository import resolve_base
-from yaoki.app.services import Services
 from yaoki.core.counting import format_count
 from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.errors import Fault, NotNow, PlanInvalid
 
 if TYPE_CHECKING:
+    from yaoki.app.repository import RepositoryContext
+    from yaoki.app.services import Services
     from yaoki.core.model import CheckSpec, Finding, TaskSpec
     from yaoki.formats.plan import Plan, PlanEnvironment, PromptRequirements
 
@@ -24,8 +25,11 @@ WORDS_CHARS_MAX = 200
 SetupCommands = tuple[tuple[str, ...], ...]
 
 
-class PlanPreflight(Services):
-    """Refuses by name what could not run here."""
+class PlanPreflight:
+    """Refuses, by name, each part of a plan that could not run here."""
+
+    def __init__(self, context: RepositoryContext, services: Services) -> None:
+        self._context, self._services = context, services
 
     def check_tags(self, specs: Iterable[TaskSpec], more: Sequence[str] = ()) -> None:
         """A task that needs what nobody declares would wait for ever, so it is refused by name."""
@@ -33,8 +37,8 @@ class PlanPreflight(Services):
         if not wanted:
             return
         declared = [
-            self.worker_tags(more),
-            *(seen.worker.tags for seen in self.list_live_workers()),
+            self._services.worker_tags(more),
+            *(seen.worker.tags for seen in self._services.list_live_workers()),
         ]
         for spec in wanted:
             if not any(set(spec.tags) <= set(tags) for tags in declared):
@@ -63,7 +67,7 @@ class PlanPreflight(Services):
         return PlanEnvironment(_list_extractors, self._prompt_defects)
 
     def _prompt_defects(self, asked: PromptRequirements) -> Sequence[str]:
-        folder, own = self.yaoki_folder / "prompts", self.settings.patterns
+        folder, own = self._context.yaoki_folder / "prompts", self._context.settings.patterns
         if not folder.is_dir():
             return ()  # without a file of the project's own, the template engine is not needed
         from yaoki.core.settings.settings import LANGUAGES
@@ -76,7 +80,9 @@ class PlanPreflight(Services):
         defects = self._prompt_defects(plan.prompt_requirements)
         if defects:
             found = format_count(len(defects), "defect")
-            words = f"{self.yaoki_folder / 'prompts'}: {found} in the project's own prompts"
+            words = (
+                f"{self._context.yaoki_folder / 'prompts'}: {found} in the project's own prompts"
+            )
             raise PlanInvalid(words, hint="yaoki prompts test PATTERN", defects=defects)
 
     def run_base_checks(self, plan: Plan, base: str = "") -> dict[str, Finding]:
@@ -85,8 +91,8 @@ class PlanPreflight(Services):
         Judges cost money and git checks need a task, so neither is asked.  Each check is run after
         the set-up of the task that asks for it, in a worktree for that set-up alone.
         """
-        self.trust.require_trusted()
-        _, commit = resolve_base(self.repository, base or plan.base)
+        self._context.trust.require_trusted()
+        _, commit = resolve_base(self._context.repository, base or plan.base)
         looked = [c for c in plan.catalogue.checks.values() if c.type in {"command", "file"}]
         found: dict[str, Finding] = {}
         for setup, checks in _by_setup(plan, looked).items():
@@ -102,9 +108,9 @@ class PlanPreflight(Services):
         from yaoki.app.base_checks import open_base_room
         from yaoki.core.decide.baseline import as_displayed_baseline
 
-        checker = CheckDispatcher(self.processes, timedelta(0))
+        checker = CheckDispatcher(self._context.processes, timedelta(0))
         opened = open_base_room(
-            self.proof_rooms, checker, commit, setup, lambda at: _set_up(setup, at)
+            self._context.proof_rooms, checker, commit, setup, lambda at: _set_up(setup, at)
         )
         with opened as (room, words), tempfile.TemporaryDirectory() as logs:
             if words:
@@ -133,7 +139,7 @@ class PlanPreflight(Services):
         """Before anything is stored: can every agent of the plan run here at all?"""
         for spec in plan.catalogue.agents.values():
             try:
-                self.find_agent(spec.preset).preflight(spec)
+                self._context.find_agent(spec.preset).preflight(spec)
             except Fault as fault:
                 raise PlanInvalid(fault.sentence, hint=fault.hint) from fault
 

@@ -26,7 +26,7 @@ from yaoki.core.retention import RetentionDecision, RunLifetime, decide_retentio
 from yaoki.errors import NotNow, YaokiError
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 PAGE = 1000
 NAMES_MAX = 1000
@@ -91,7 +91,7 @@ class RunArchiver:
         done: list[ArchivedRun] = []
         failed: dict[str, str] = {}
         unused = timedelta(days=self._app.settings.archive.after_days)
-        self._app.proof_rooms.remove_unused(self._app.clock.now() - unused)
+        self._app.context.proof_rooms.remove_unused(self._app.clock.now() - unused)
         with self._alone():
             for path in self._cut_off():
                 with _told_of(_run_of(path), failed):

@@ -14,7 +14,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding, Outcome, State, TaskKind
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run, Task
 
 NEEDS_AGENT = frozenset({"judge"})
@@ -90,7 +90,7 @@ def replay_run(
     landings = find_landed_commits(app, run)
     git = LocalGitFacts(app.repository.common_dir)
     here = git.trees([one.proof.landed_commit for one in landings])
-    with open_replay_clone(app.repository.common_dir, app.processes) as room:
+    with open_replay_clone(app.repository.common_dir, app.context.processes) as room:
         for n, one in enumerate(landings, start=1):
             tell(n, len(landings), one)
             if one.proof.landed_commit in here:

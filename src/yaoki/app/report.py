@@ -30,7 +30,7 @@ from yaoki.report import (
 from yaoki.report import read_run_branch as look_at
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run
     from yaoki.ports import JournalEntry, SavedWork
     from yaoki.views import RunView

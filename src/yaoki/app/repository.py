@@ -1,10 +1,9 @@
-"""What everything stands on: one repository with its settings, store and workspace."""
+"""One repository with its settings, store, workspace and sandbox."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -15,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from yaoki.adapters.git.repository import GitRepository, open_repository
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import proof_rooms_home, state_home
-from yaoki.core.redact import mask, secret_values
+from yaoki.app.warning_output import print_warning
+from yaoki.core.redact import mask
 from yaoki.core.settings.settings import Settings
 from yaoki.ports import AgentDriver, Processes
 
@@ -40,7 +40,7 @@ FOR_EVER = timedelta(days=10_000)
 
 
 class RepositoryContext:
-    """Built when it is first asked for."""
+    """Each part is built when it is first used."""
 
     def __init__(
         self, where: Path, *, create: bool = False, store: str = "", wait_for_store: bool = False
@@ -53,7 +53,6 @@ class RepositoryContext:
         self.clock = SystemClock()
         self.yaoki_folder = self.repository.top / ".yaoki"
         self.runs_folder = self.yaoki_folder / "runs"
-        self._backup_warning = self._behind_warning = ""
 
     @cached_property
     def loaded_settings(self) -> LoadedSettings:
@@ -293,12 +292,6 @@ class RepositoryContext:
     def close(self) -> None:
         if "store" in self.__dict__:
             self.store.close()
-
-
-def print_warning(words: str) -> None:
-    """What nobody may miss and what is no failure: a line beside the answer of any command."""
-    known = secret_values(os.environ)
-    print(f"yaoki: {mask(words, known)}", file=sys.stderr, flush=True)
 
 
 def _at_home(place: str) -> Path:

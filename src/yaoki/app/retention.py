@@ -1,4 +1,4 @@
-"""What others ask of retention: one run in passing, and where a run that left is found."""
+"""Archive one old run at the end of another."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 from yaoki.errors import NotNow, YaokiError
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import RunId
-
-ID_CHARS_MIN = 4
 
 
 def prune_one_run(app: App, ended: RunId) -> None:
@@ -38,21 +36,3 @@ def _interruptible() -> None:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def find_archive_hint(app: App, text: str) -> str:
-    """The remedy for somebody who names an archived run or task; empty when there is none.
-
-    A few characters could as well be the name of a task.
-    """
-    from yaoki.adapters.store.tables.retention import find_archive_files
-
-    run_id = text.removeprefix("yaoki/").partition("-")[0]
-    if len(run_id) < ID_CHARS_MIN:
-        return ""
-    found = find_archive_files(app.store.database, run_id)
-    stored = {run.id for run in app.store.runs()} if found else set()
-    files = [name for gone, name in found.items() if gone not in stored]
-    if len(files) != 1:
-        return ""
-    return f"it was archived: tar -tzf {app.yaoki_folder / 'archive' / files[0]}"

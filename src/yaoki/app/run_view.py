@@ -22,7 +22,7 @@ from yaoki.views.warnings import WARNING_EVENTS, RunWarnings, collect_warnings
 
 if TYPE_CHECKING:
     from yaoki.adapters.store.tables.totals import BudgetUse
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Question, Run, Task, TaskId
     from yaoki.ports import JournalEntry, TaskRow, WorkerSeen
 
@@ -56,7 +56,7 @@ def detect_external_merge(app: App, run: Run, rows: Sequence[TaskRow]) -> Run:
         return run
     landed, git = (
         [row.landed_commit for row in rows_on_run_branch(rows)],
-        app.git_facts,
+        app.context.git_facts,
     )
     try:
         if run.merged_commit:
@@ -82,7 +82,7 @@ def assemble_run_view(
     """The run with these rows, and with what stands beside them in the store; `there` says of what
     landed whether the branch holds it.
     """
-    live, now = app.list_live_workers(), app.store.clock.now()
+    live, now = app.services.list_live_workers(), app.store.clock.now()
     return build_run_view(
         run,
         rows,
@@ -109,7 +109,9 @@ def _last_iteration(app: App, run: Run) -> Mapping[str, Any]:
 def is_served(app: App, run: Run) -> bool:
     """Is anybody at it?  Only what is at work is read, however many tasks there are."""
     rows = run_changes.reload_rows(app.store.database, run.id, ())
-    return has_live_holder(rows, app.store.clock.now()) or _served(run, app.list_live_workers())
+    return has_live_holder(rows, app.store.clock.now()) or _served(
+        run, app.services.list_live_workers()
+    )
 
 
 def _served(run: Run, live: Sequence[WorkerSeen]) -> bool:
@@ -123,7 +125,7 @@ def find_landed_on_branch(app: App, run: Run, rows: Sequence[TaskRow]) -> dict[T
         return {}
     try:
         # With a remote, only the workspace knows what other machines landed.
-        git = app.workspace if app.settings.workspace.remote else app.git_facts
+        git = app.workspace if app.settings.workspace.remote else app.context.git_facts
         lost = set(git.missing_commits(run, [row.landed_commit for row in landed]))
     except WorkspaceError:
         return {}
@@ -135,7 +137,7 @@ def suggest_merge_command(app: App, run: Run) -> str:
     moves a branch that is checked out.
     """
     try:
-        git = app.git_facts
+        git = app.context.git_facts
         place = git.find_checkout(run.base_branch) if git.has_branch(run.branch) else None
     except GitFailed:
         return ""

@@ -20,7 +20,7 @@ from yaoki.views.dependency_graph import DependencyGraph
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Question, Run, RunId, TaskId
     from yaoki.ports import TaskRow
     from yaoki.views import RunView

@@ -11,7 +11,7 @@ from yaoki.errors import RemoteUnreachable, WorkspaceError, YaokiError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import RunId
 
 PRUNING_S_MAX = 30.0

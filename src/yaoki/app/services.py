@@ -1,4 +1,4 @@
-"""The parts of the engine, each wired to the others and built when it is first asked for."""
+"""The parts of the engine, wired to one repository."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING
 
 from yaoki.adapters.system.files import free_disk_bytes, free_memory_bytes, state_home
 from yaoki.adapters.system.machine import current_holder, is_holder_dead, machine_id
-from yaoki.app.repository import RepositoryContext
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
+from yaoki.core.redact import mask, secret_values
 from yaoki.ports import WorkerSeen
 
 if TYPE_CHECKING:
     from yaoki.adapters.processes.daemon import Daemon
+    from yaoki.app.planner_answer import PlanAnswerReader
+    from yaoki.app.repository import RepositoryContext
+    from yaoki.engine.commands.control import Control
     from yaoki.engine.commands.extend import ExtendCommand
+    from yaoki.engine.commands.lookup import RunLookup
     from yaoki.engine.completion.completion import RunCompletion
     from yaoki.engine.loop.notifier import Notifier
     from yaoki.engine.loop.worker import Worker
@@ -27,40 +31,106 @@ if TYPE_CHECKING:
     from yaoki.engine.stages.stages import Stages
 
 
-class Services(RepositoryContext):
-    """What carries runs."""
+ID_CHARS_MIN = 4
+ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
+
+
+def new_run_id() -> str:
+    """Eight letters and digits that are not mistaken for each other; the first is a letter."""
+    import secrets
+
+    first = secrets.choice(ALPHABET[:24])
+    return first + "".join(secrets.choice(ALPHABET) for _ in range(7))
+
+
+class Services:
+    """Each part is built when it is first used."""
+
+    def __init__(self, context: RepositoryContext) -> None:
+        self._context = context
+
+    @cached_property
+    def control(self) -> Control:
+        from yaoki.engine.commands.control import Control
+
+        secrets = secret_values(os.environ)
+        return Control(
+            self._context.store,
+            self._context.workspace,
+            self._context.store.clock,
+            is_dead=is_holder_dead,
+            new_id=new_run_id,
+            verify_commit=lambda *given: self.stages.verify_commit(*given),
+            complete=self.completion.complete,
+            mask=lambda text: mask(text, secrets),
+            archived_hint=self._archive_hint,
+            on_release=self.resources.release,
+            host=self._context.workspace.worktree_host(machine_id()),
+            end_processes=lambda task: self.stages.end_leftovers(task),
+        )
+
+    @cached_property
+    def lookup(self) -> RunLookup:
+        from yaoki.engine.commands.lookup import RunLookup
+
+        return RunLookup(self._context.store, self._archive_hint)
+
+    def _archive_hint(self, text: str) -> str:
+        """The remedy for the name of an archived run or task; empty when there is none.
+
+        A shorter text could as well be the name of a task.
+        """
+        from yaoki.adapters.store.tables.retention import find_archive_files
+
+        run_id = text.removeprefix("yaoki/").partition("-")[0]
+        if len(run_id) < ID_CHARS_MIN:
+            return ""
+        archives = find_archive_files(self._context.store.database, run_id)
+        stored = {run.id for run in self._context.store.runs()} if archives else set()
+        files = [name for archived, name in archives.items() if archived not in stored]
+        if len(files) != 1:
+            return ""
+        return f"it was archived: tar -tzf {self._context.yaoki_folder / 'archive' / files[0]}"
 
     @cached_property
     def extend_command(self) -> ExtendCommand:
         from yaoki.engine.commands.extend import ExtendCommand
 
-        return ExtendCommand(self.store)
+        return ExtendCommand(self._context.store)
+
+    @cached_property
+    def plan_answers(self) -> PlanAnswerReader:
+        """Reads the tasks that a planner, a person or an agent adds to a run."""
+        from yaoki.app.planner_answer import PlanAnswerReader
+
+        limit = self._context.settings.limits.task_text_bytes
+        return PlanAnswerReader(self._context.store, limit)
 
     @cached_property
     def stages(self) -> Stages:
         from yaoki.adapters.checks import CheckDispatcher
-        from yaoki.app.planner_answer import PlanAnswerReader
         from yaoki.engine.stage_settings import StageSettings
         from yaoki.engine.stages.stages import Stages
         from yaoki.formats import quality
         from yaoki.formats.prompts import PromptLibrary
 
-        limits = self.settings.limits
+        limits = self._context.settings.limits
         lease = timedelta(seconds=limits.lease_s)
+        prompts = self._context.yaoki_folder / "prompts"
         return Stages(
-            self.workspace,
-            self.processes,
-            self.proof_rooms,
-            CheckDispatcher(self.processes, lease, find_agent=self.find_agent),
-            self.find_agent,
-            self.clock,
-            lambda spec: PromptLibrary(self.yaoki_folder / "prompts", spec.language, spec.prompts),
+            self._context.workspace,
+            self._context.processes,
+            self._context.proof_rooms,
+            CheckDispatcher(self._context.processes, lease, find_agent=self._context.find_agent),
+            self._context.find_agent,
+            self._context.clock,
+            lambda spec: PromptLibrary(prompts, spec.language, spec.prompts),
             StageSettings(
-                folder=self.runs_folder,
-                host=self.workspace.worktree_host(machine_id()),
+                folder=self._context.runs_folder,
+                host=self._context.workspace.worktree_host(machine_id()),
                 lease=lease,
                 adopt=limits.adopt == "adopt",
-                snapshots=self.settings.recovery.enable_snapshots,
+                snapshots=self._context.settings.recovery.enable_snapshots,
                 disk_free_min=limits.disk_free_bytes,
                 memory_free_min=limits.memory_free_bytes,
                 output_bytes_max=limits.output_bytes,
@@ -69,13 +139,13 @@ class Services(RepositoryContext):
                 hang_warning=timedelta(seconds=limits.hang_warning_s),
                 environment=filter_environment(os.environ, BASIC_VARIABLES),
                 worker_environment=os.environ,
-                agent_environment=self.agent_variables,
+                agent_environment=self._context.agent_variables,
             ),
-            self.store,
+            self._context.store,
             quality,
             self.measure_free_capacity,
-            PlanAnswerReader(self.store, limits.task_text_bytes),
-            self.store.task,
+            self.plan_answers,
+            self._context.store.task,
             self.resources,
         )
 
@@ -83,7 +153,7 @@ class Services(RepositoryContext):
         """What is left on the fuller one of two disks: the store's, and that of the worktrees."""
         from yaoki.engine.stage_settings import FreeCapacity
 
-        place = min((self.yaoki_folder, self.worktrees_root), key=free_disk_bytes)
+        place = min((self._context.yaoki_folder, self._context.worktrees_root), key=free_disk_bytes)
         return FreeCapacity(free_disk_bytes(place), free_memory_bytes(), str(place))
 
     @cached_property
@@ -91,33 +161,33 @@ class Services(RepositoryContext):
         from yaoki.adapters.system.port_ranges import PortRangeFiles
         from yaoki.engine.stages.resources import TaskResources
 
-        wanted = self.settings.resources
+        wanted = self._context.settings.resources
         return TaskResources(
-            self.store,
+            self._context.store,
             PortRangeFiles(state_home() / "ports"),
-            self.store.clock,
+            self._context.store.clock,
             host=machine_id(),
             ports=wanted.port_ranges,
             prefix=wanted.database_prefix,
-            worktree=lambda task: str(self.worktrees_root / task.id),
+            worktree=lambda task: str(self._context.worktrees_root / task.id),
         )
 
     @cached_property
     def row_guard(self) -> RowGuard:
         from yaoki.engine.row_check import RowGuard
 
-        return RowGuard(self.store, self.store.clock)
+        return RowGuard(self._context.store, self._context.store.clock)
 
     @cached_property
     def completion(self) -> RunCompletion:
         from yaoki.engine.completion.completion import RunCompletion
 
-        limits = self.settings.limits
+        limits = self._context.settings.limits
         return RunCompletion(
-            self.store,
-            self.workspace,
-            self.store.clock,
-            lambda *asked: self.stages.verify_commit(*asked),
+            self._context.store,
+            self._context.workspace,
+            self._context.store.clock,
+            lambda *given: self.stages.verify_commit(*given),
             timeout=timedelta(seconds=limits.deadline_s),
             hang=timedelta(seconds=limits.hang_s),
         )
@@ -127,43 +197,49 @@ class Services(RepositoryContext):
         from yaoki.engine.loop.worker import Worker
 
         return Worker(
-            self.store,
+            self._context.store,
             self.stages,
-            BranchGuard(self.store, self.workspace),
-            self.store.clock,
+            BranchGuard(self._context.store, self._context.workspace),
+            self._context.store.clock,
             holder=current_holder(),
             host=machine_id(),
-            lease=timedelta(seconds=self.settings.limits.lease_s),
+            lease=timedelta(seconds=self._context.settings.limits.lease_s),
             parallel=slots,
             is_alive=_alive_here,
             tags=tags,
-            place=self.workspace.worktree_host(machine_id()),
+            place=self._context.workspace.worktree_host(machine_id()),
         )
 
     def worker_tags(self, more: Sequence[str] = ()) -> tuple[str, ...]:
         """What a worker here declares."""
-        return tuple(sorted({*self.settings.worker.tags, *more}))
+        return tuple(sorted({*self._context.settings.worker.tags, *more}))
 
     def list_live_workers(self) -> list[WorkerSeen]:
         """Those that live as far as anybody knows."""
-        return [seen for seen in self.store.workers() if not is_holder_dead(seen.worker.holder)]
+        return [
+            seen for seen in self._context.store.workers() if not is_holder_dead(seen.worker.holder)
+        ]
 
     @property
     def daemon(self) -> Daemon:
         """The one background worker of this store and repository on this machine."""
         from yaoki.adapters.processes.daemon import Daemon
 
-        store = self.settings.store.url or str(self.yaoki_folder / "state.db")
-        mark = hashlib.sha256(f"{store} {self.repository.common_dir}".encode()).hexdigest()[:12]
-        return Daemon(state_home() / "workers" / f"{self.repository.top.name}-{mark}")
+        store = self._context.settings.store.url or str(self._context.yaoki_folder / "state.db")
+        mark = hashlib.sha256(
+            f"{store} {self._context.repository.common_dir}".encode()
+        ).hexdigest()[:12]
+        return Daemon(state_home() / "workers" / f"{self._context.repository.top.name}-{mark}")
 
     @property
     def notifier(self) -> Notifier:
         from yaoki.adapters.notify import open_channels
         from yaoki.engine.loop.notifier import Notifier
 
-        channels = open_channels(self.settings.notify, self.repository.top, clock=self.clock)
-        return Notifier(self.store, channels, self.store.clock)
+        channels = open_channels(
+            self._context.settings.notify, self._context.repository.top, clock=self._context.clock
+        )
+        return Notifier(self._context.store, channels, self._context.store.clock)
 
 
 def _alive_here(holder: str) -> bool:

@@ -22,7 +22,7 @@ from yaoki.errors import Fault
 
 if TYPE_CHECKING:
     from yaoki.adapters.telemetry.trace_export import TraceExporter
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 PAGE = 2_000
 # About a second of work on a small machine; the next scrape goes on from there.
@@ -126,7 +126,7 @@ class Metrics:
             yield _gauge("yaoki_tasks", tasks[state.value], state=state.value)
         for status in ("open", "paused", "finished"):
             yield _gauge("yaoki_runs", runs[status], status=status)
-        live = self._app.list_live_workers()
+        live = self._app.services.list_live_workers()
         yield _gauge("yaoki_workers", len(live))
         yield _gauge("yaoki_slots", sum(seen.worker.slots for seen in live))
         now = self._app.clock.now()

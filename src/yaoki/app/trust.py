@@ -11,12 +11,12 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from yaoki.adapters.processes.sandbox import GuardedProcesses
 from yaoki.adapters.store import add_trust_mark, make_trust_mark, read_trust_marks
 from yaoki.adapters.system.trust_file import TrustFile
-from yaoki.app.repository import print_warning
+from yaoki.app.warning_output import print_warning
 from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.trust import (
@@ -34,7 +34,8 @@ from yaoki.errors import Fault, NotNow, PlanInvalid, SettingsInvalid, Untrusted
 from yaoki.ports import SANDBOX_VARIABLE, Launch, Processes
 
 if TYPE_CHECKING:
-    from yaoki.app.repository import RepositoryContext
+    from yaoki.adapters.git.repository import GitRepository
+    from yaoki.adapters.store import SqlStore
     from yaoki.core.model import AgentSpec, CheckSpec, TaskSpec
     from yaoki.core.settings.settings import Settings
     from yaoki.formats.plan import Plan
@@ -90,18 +91,35 @@ class TrustQuestion:
         return [*self.lines[:LINES_MAX], *said]
 
 
+class TrustContext(Protocol):
+    """What `Trust` needs of a repository."""
+
+    @property
+    def repository(self) -> GitRepository: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def store(self) -> SqlStore: ...
+    @property
+    def store_path(self) -> Path: ...
+    @property
+    def store_override(self) -> str: ...
+    @property
+    def is_store_on_server(self) -> bool: ...
+
+
 class Trust:
     """The trust in one repository, for as long as it is open."""
 
-    def __init__(self, ground: RepositoryContext) -> None:
-        self._ground = ground
+    def __init__(self, context: TrustContext) -> None:
+        self._context = context
         self._file = TrustFile()
         self._clear = False
 
     @cached_property
     def clone_path(self) -> str:
         """The clone: its worktrees are one place."""
-        common = self._ground.repository.common_dir
+        common = self._context.repository.common_dir
         return str(common.parent if common.name == ".git" else common)
 
     @property
@@ -136,14 +154,14 @@ class Trust:
         )
         store = self._foreign(record)
         if store:
-            lines.append(f"  {self._ground.store_path}: a store that was not made here")
+            lines.append(f"  {self._context.store_path}: a store that was not made here")
             lines += self._of_store() if look_into_store else ()
         if not lines:
             return None
         if defect:
             print_warning(f"{defect}; nothing is trusted until: yaoki trust")
         again = bool(trusted) and not store
-        top = str(self._ground.repository.top)
+        top = str(self._context.repository.top)
         return TrustQuestion(
             top, self.clone_path, tuple(lines), contents, is_repeated=again, has_foreign_store=store
         )
@@ -154,9 +172,9 @@ class Trust:
         place, contents = question.clone_path, question.contents
         self._file.update(lambda record: record.with_content(place, contents))
         if question.has_foreign_store:
-            mark, path = make_trust_mark(), str(self._ground.store_path.resolve())
+            mark, path = make_trust_mark(), str(self._context.store_path.resolve())
             self._file.update(lambda record: record.with_store(mark, path))
-            add_trust_mark(self._ground.store.database, mark)
+            add_trust_mark(self._context.store.database, mark)
         self._clear = True
 
     def accept_settings(self) -> None:
@@ -173,7 +191,7 @@ class Trust:
 
         Where nothing can be kept, the next one asks; a run says by itself what is wrong there.
         """
-        mark, path = make_trust_mark(), str(self._ground.store_path.resolve())
+        mark, path = make_trust_mark(), str(self._context.store_path.resolve())
         try:
             self._file.update(lambda record: record.with_store(mark, path))
         except Fault:
@@ -182,14 +200,14 @@ class Trust:
 
     def _foreign(self, record: TrustRecord) -> bool:
         """The address of a server stands in the settings: a repository can bring only files."""
-        if self._ground.is_store_on_server:
+        if self._context.is_store_on_server:
             return False
-        marks = read_trust_marks(self._ground.store_path)
+        marks = read_trust_marks(self._context.store_path)
         return marks is not None and not marks & record.stores.keys()
 
     def _of_store(self) -> Iterator[str]:
         """The lines say what the store's open runs would go on with."""
-        store = self._ground.store
+        store = self._context.store
         runs = [run for run in store.runs() if run.finished_at is None]
         yield f"    it holds {format_count(len(runs), 'open run')}"
         for run in runs[:OPEN_RUNS_SHOWN]:
@@ -202,8 +220,8 @@ class Trust:
 
     @property
     def _settings(self) -> FileCommands:
-        settings = self._ground.settings
-        found = (*_tables(settings), *_sections(settings, self._ground.store_override))
+        settings = self._context.settings
+        found = (*_tables(settings), *_sections(settings, self._context.store_override))
         return FileCommands(SETTINGS, tuple(dict.fromkeys(found)))
 
 

@@ -42,7 +42,7 @@ from yaoki.formats.discovery import (
 from yaoki.formats.discovery.tree import TEXT_BYTES_MAX
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 # All checks and set-up commands together; what comes later is told as not tried.
 # The room of `init` and `doctor`, made anew each time.
@@ -116,9 +116,9 @@ def _bench(app: App, timeout: timedelta) -> Iterator[TrialRoom]:
 
     app.trust.require_trusted()
     commit, until = read_head_commit(app), app.clock.now() + TOTAL_TIMEOUT
-    checks = CheckDispatcher(app.processes, timedelta(0))
+    checks = CheckDispatcher(app.context.processes, timedelta(0))
     with (
-        app.proof_rooms.acquire(ROOM_NAME, fresh=True) as room,
+        app.context.proof_rooms.acquire(ROOM_NAME, fresh=True) as room,
         tempfile.TemporaryDirectory(prefix="base-") as logs,
     ):
         room.check_out(commit)

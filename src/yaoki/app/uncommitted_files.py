@@ -10,7 +10,7 @@ from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.core.counting import format_count
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 SHOWN = 5
 
@@ -24,7 +24,9 @@ def find_uncommitted_files(app: App, except_paths: Iterable[Path] = ()) -> list[
     staged = git.read_names("diff-index", "--cached", "--name-only", "-z", "HEAD", "--", at=at)
     others = git.read_names("ls-files", "-m", "-d", "-o", "--exclude-standard", "-z", at=at)
     used = {
-        path.resolve() for path in (*except_paths, app.loaded_settings.file) if path is not None
+        path.resolve()
+        for path in (*except_paths, app.context.loaded_settings.file)
+        if path is not None
     }
     names = dict.fromkeys((*staged, *others))
     return [name for name in names if (repository.top / name).resolve() not in used]

@@ -23,7 +23,7 @@ from yaoki.report import VerificationResult, verification_result
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run
     from yaoki.ports import TaskRow
 
@@ -47,7 +47,7 @@ def verify_store(app: App, run: Run) -> list[VerificationResult]:
 
 
 def _journal_file(app: App, run: Run) -> VerificationResult:
-    if app.is_store_on_server:
+    if app.context.is_store_on_server:
         words = "a store on a server has none; the journal in the database is read instead"
         return VerificationResult("journal file", None, words)
     found = app.store.journal_file_differences(run.id)

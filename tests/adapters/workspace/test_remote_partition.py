@@ -17,8 +17,9 @@ import pytest
 from tests.acceptance.place import a_plan, writes
 from tests.repositories import a_repository, git
 from tests.trusting import trust_below
-from yaoki.app import App
+from yaoki.app.build import App
 from yaoki.app.plan_input import read_plan
+from yaoki.app.submit import submit_plan
 from yaoki.core.model import Lease, Run, Stage, State, Task
 from yaoki.core.model.stage_report import CommitLanded
 from yaoki.engine.claim_context import ClaimContext, ClaimSuperseded
@@ -55,7 +56,7 @@ class Machines:
             {"ok": {"run": ["test", "-s", "f"]}},
         )
         plan.write_text(json.dumps(held))
-        self.run: Run = self.one.submit(read_plan(self.one, plan))
+        self.run: Run = submit_plan(self.one, read_plan(self.one, plan))
 
     def _app(self, folder: Path, name: str) -> App:
         home = folder / name
@@ -69,8 +70,8 @@ class Machines:
         return self.one.store.task(f"{self.run.id}-1")
 
     def carry(self, app: App, why: Callable[[], str]) -> Task | None:
-        (task,) = app.build_worker(1).claim(1, [self.run.id])
-        return app.build_worker(1).carry(task, ClaimContext(why))
+        (task,) = app.services.build_worker(1).claim(1, [self.run.id])
+        return app.services.build_worker(1).carry(task, ClaimContext(why))
 
     def landing(self) -> Task:
         """The task, proven on the first machine, whose carrier is gone before it lands."""
@@ -87,7 +88,7 @@ class Machines:
     def taken_over(self) -> Task:
         """The lease ran out, and the second machine has the task now."""
         self.one.store.expire_claims(lambda _: True, counted=True)
-        (task,) = self.other.build_worker(1).claim(1, [self.run.id])
+        (task,) = self.other.services.build_worker(1).claim(1, [self.run.id])
         return task
 
     def steps(self) -> list[str]:
@@ -131,7 +132,7 @@ def test_a_worker_whose_lease_ran_out_unnoticed_does_not_land(machines: Machines
     assert machines.steps() == []
     assert machines.task.epoch == lease_of(successors[0]).epoch
     assert machines.refused() == [(held[0].holder, held[0].epoch)]
-    done = machines.other.build_worker(1).carry(successors[0], ClaimContext(lambda: ""))
+    done = machines.other.services.build_worker(1).carry(successors[0], ClaimContext(lambda: ""))
     assert done is not None
     assert done.state is State.DONE
     assert machines.steps() == [done.id]
@@ -142,7 +143,7 @@ def test_a_lease_that_ran_out_and_that_nobody_took_is_renewed_and_lands(machines
     machines.one.store.heartbeat([lease_of(task)], timedelta(0))
     before = lease_of(machines.task).expires_at
 
-    done = machines.one.build_worker(1).carry(task, ClaimContext(lambda: ""))
+    done = machines.one.services.build_worker(1).carry(task, ClaimContext(lambda: ""))
 
     assert done is not None
     assert done.state is State.DONE
@@ -159,10 +160,10 @@ def test_a_landing_pushed_after_the_claim_was_lost_counts_once(machines: Machine
     def between() -> None:
         successors.append(machines.taken_over())
 
-    pushed = machines.one.stages.land(
+    pushed = machines.one.services.stages.land(
         machines.run, task, ClaimContext(lambda: "", confirm_claim=between)
     )
-    done = machines.other.build_worker(1).carry(successors[0], ClaimContext(lambda: ""))
+    done = machines.other.services.build_worker(1).carry(successors[0], ClaimContext(lambda: ""))
 
     assert isinstance(pushed, CommitLanded)
     assert done is not None
@@ -182,9 +183,13 @@ def test_a_push_that_comes_after_the_successors_is_refused(machines: Machines) -
     task = machines.landing()
 
     def between() -> None:
-        machines.other.build_worker(1).carry(machines.taken_over(), ClaimContext(lambda: ""))
+        machines.other.services.build_worker(1).carry(
+            machines.taken_over(), ClaimContext(lambda: "")
+        )
 
-    machines.one.stages.land(machines.run, task, ClaimContext(lambda: "", confirm_claim=between))
+    machines.one.services.stages.land(
+        machines.run, task, ClaimContext(lambda: "", confirm_claim=between)
+    )
 
     assert machines.task.state is State.DONE
     assert machines.steps() == [task.id]
@@ -195,6 +200,6 @@ def test_without_a_store_behind_the_claim_nothing_lands(machines: Machines) -> N
     task = machines.landing()
 
     with pytest.raises(ClaimSuperseded):
-        machines.one.stages.land(machines.run, task, ClaimContext(lambda: ""))
+        machines.one.services.stages.land(machines.run, task, ClaimContext(lambda: ""))
 
     assert machines.steps() == []

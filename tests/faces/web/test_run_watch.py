@@ -16,7 +16,7 @@ from tests.faces.web.browser.crowds import specs
 from tests.store.acts import escalate, finish, lease_of
 from yaoki.adapters.store import SqlStore
 from yaoki.adapters.store.tables import run_changes
-from yaoki.app import App
+from yaoki.app.build import App
 from yaoki.app.run_view import view_run
 from yaoki.app.run_watch import RunWatch
 from yaoki.core.machine.events import Answered, UndoRequested

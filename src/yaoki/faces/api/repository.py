@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from yaoki.app import App
+from yaoki.app.build import App
 from yaoki.errors import PlanInvalid, Unknown
 from yaoki.faces.api.run import Run
 
@@ -42,11 +42,12 @@ class Repository:
         parallel: int = 0,
     ) -> Run:
         """Store a plan, given as a file or as plain data, as a run; nobody carries it yet."""
+        from yaoki.app.submit import submit_plan
         from yaoki.app.trust import list_plan_contents
 
         held = self._plan(plan, agents)
         self._clear(*(list_plan_contents(Path(plan), held) if isinstance(plan, str | Path) else ()))
-        return Run(self._app, self._app.submit(held, base=base, parallel=parallel))
+        return Run(self._app, submit_plan(self._app, held, base=base, parallel=parallel))
 
     def run(
         self,
@@ -68,7 +69,7 @@ class Repository:
 
     def runs(self) -> list[Run]:
         """All of them, oldest first."""
-        return [Run(self._app, run) for run in self._app.store.runs()]
+        return [Run(self._app, run) for run in self._app.reads.runs()]
 
     def close(self) -> None:
         """Runs carried here stop when their agents at work have finished; nothing is lost."""
@@ -105,9 +106,9 @@ class Repository:
         if agents:
             settings = replace(settings, agent=tuple(agents))
         if isinstance(plan, str | Path):
-            return load_plan(Path(plan), settings, self._app.known_names)
+            return load_plan(Path(plan), settings, self._app.preflight.known_names)
         try:
-            return parse_plan(_text(plan), "the plan", settings, self._app.known_names)
+            return parse_plan(_text(plan), "the plan", settings, self._app.preflight.known_names)
         except PlanInvalid as refused:
             if refused.defects:
                 refused.hint = "mend the mapping that was given"

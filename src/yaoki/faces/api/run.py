@@ -16,7 +16,7 @@ from yaoki.faces.api.values import Event, Question, Task, event_of, question_of,
 from yaoki.views import RunView, status_document
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core import model
     from yaoki.engine.loop.pool import StopRequest
 
@@ -71,9 +71,11 @@ class Run:
         return self.status
 
     def _carry(self, slots: int) -> None:
+        from yaoki.app.serve import serve_run
+
         try:
-            self._app.serve_run(self._now(), slots=slots, receive_stop=self._handed)
-            self._app.completion.complete(self._now().id)
+            serve_run(self._app, self._now(), slots=slots, receive_stop=self._handed)
+            self._app.services.completion.complete(self._now().id)
         except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
             self._failed = error
 
@@ -117,7 +119,7 @@ class Run:
         """
         while True:
             over = not follow or self._over()
-            while page := self._app.store.journal(run_id=self.id, after=after, limit=PAGE):
+            while page := self._app.reads.journal(run_id=self.id, after=after, limit=PAGE):
                 after = page[-1].seq
                 yield from map(event_of, page)
             if over:

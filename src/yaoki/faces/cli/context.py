@@ -13,7 +13,7 @@ import click
 from yaoki.errors import NotNow, Unknown
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run
     from yaoki.views import RunView
 
@@ -47,7 +47,7 @@ def open_app(
     where: Path, *, create: bool = False, store: str = "", wait_for_store: bool = False
 ) -> Iterator[App]:
     """The repository with its store; without `create` nothing is made where nothing was."""
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.faces.cli.worktree_context import is_in_own_worktree, store_from_worker
 
     if create and is_in_own_worktree(where):

@@ -8,7 +8,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import Unknown
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run, TaskId
 
 
@@ -24,11 +24,11 @@ def find_run_or_task(app: App, text: str, run_name: str = "") -> RunOrTask:
     """A whole run id, else a task, else the beginning of a run id; nothing: the newest run."""
     if not text:
         return RunOrTask(app.lookup.find_run(run_name))
-    runs = {run.id: run for run in app.store.runs()}
+    runs = {run.id: run for run in app.reads.runs()}
     if (whole := runs.get(text.removeprefix("yaoki/"))) is not None:  # type: ignore[call-overload]
         return RunOrTask(whole)
     try:
-        task = app.store.task(app.lookup.find_task(text, run_name))
+        task = app.reads.task(app.lookup.find_task(text, run_name))
     except Unknown as no_task:
         try:
             return RunOrTask(app.lookup.find_run(text))

@@ -15,7 +15,7 @@ from yaoki.core.nearest import did_you_mean
 from yaoki.faces.cli.context import CommandFunction
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.formats.plan import Plan
 
 FILE = click.Path(path_type=Path)
@@ -47,11 +47,11 @@ def read_plan(app: App, file: Path, agents: Sequence[str] = ()) -> Plan:
 
 def open_plan(file: Path, repo: Path, agents: Sequence[str]) -> tuple[App, Plan]:
     """The repository and the plan, whose readers and prompts exist."""
-    from yaoki.app import App
+    from yaoki.app.build import App
 
     app = App(repo.absolute())
     plan = read_plan(app, file, agents)
-    app.check_references(plan)
+    app.preflight.check_references(plan)
     return app, plan
 
 

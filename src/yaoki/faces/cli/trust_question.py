@@ -11,7 +11,7 @@ from yaoki.errors import Untrusted
 from yaoki.faces.cli.text.render import clean_line
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.app.trust import TrustQuestion
     from yaoki.core.trust import FileCommands
     from yaoki.faces.cli.context import CommandFunction

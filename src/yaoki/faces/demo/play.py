@@ -171,9 +171,9 @@ class DemoPlay:
 
     def _walls(self) -> str:
         """What holds the agents, or what is missing that would."""
-        from yaoki.app import App
+        from yaoki.app.build import App
 
-        walls = App(self._repo).sandbox_choice
+        walls = App(self._repo).context.sandbox_choice
         if walls.applies_to_agent(ACTOR):
             return "Agents and checks run in a sandbox: bubblewrap is here, nothing had to be set."
         return walls.explain_unsandboxed([ACTOR]) or "no sandbox: YAOKI_SANDBOX_MODE is off"

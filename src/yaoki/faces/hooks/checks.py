@@ -23,7 +23,7 @@ from yaoki.faces.hooks.state import SessionPhase, UnprovenStop
 from yaoki.faces.hooks.tree import WorkingTree, describe_differences, read_working_tree
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 LOGS_KEPT = 20
 LEASE_MAX = timedelta(seconds=15)
@@ -86,7 +86,7 @@ def settings_checks(app: App, names: Sequence[str] = ()) -> tuple[CheckSpec, ...
         return ()
     task = {**SESSION_TASK, **({"checks": list(names)} if names else {})}
     text = json.dumps({"goal": "session", "tasks": [task]})
-    plan = parse_plan(text, app.settings.source, app.settings, app.known_names)
+    plan = parse_plan(text, app.settings.source, app.settings, app.preflight.known_names)
     return plan.specs[0].checks
 
 
@@ -123,7 +123,10 @@ def _checker(
 
     app = look.app
     lease = min(timedelta(seconds=app.settings.limits.lease_s), LEASE_MAX)
-    checks, folder = CheckDispatcher(app.processes, lease, find_agent=app.find_agent), _folder(app)
+    checks, folder = (
+        CheckDispatcher(app.context.processes, lease, find_agent=app.context.find_agent),
+        _folder(app),
+    )
     facts = _facts(look, tree)
 
     def check(spec: CheckSpec, name: str, seen: tuple[Finding, ...]) -> Finding:

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.app import App
+from yaoki.app.build import App
 from yaoki.faces.hooks.messages import CHOICE_CONSEQUENCES
 from yaoki.faces.hooks.responses import HookResponse, add_context, allow, consume_prompt
 from yaoki.faces.hooks.session_store import SessionStore

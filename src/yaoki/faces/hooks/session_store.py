@@ -18,7 +18,7 @@ from yaoki.faces.hooks.state import HookSession, SessionPhase, current_phase, fo
 from yaoki.faces.hooks.supported_agents import HOOKED_AGENTS
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 NewSessionEvent = tuple[str, Mapping[str, Any]]
 LOCKS_KEPT = 200

@@ -28,7 +28,7 @@ from yaoki.faces.hooks.state import (
 )
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import CheckSpec
 
 
@@ -86,7 +86,11 @@ def _of_plan(app: App, file: Path, phase: str, subtask: str) -> tuple[tuple[Chec
     """The checks of a phase's tasks, each once, and the tries that its tasks have."""
     from yaoki.formats.plan import load_plan
 
-    specs = [s for s in load_plan(file, app.settings, app.known_names).specs if s.phase == phase]
+    specs = [
+        s
+        for s in load_plan(file, app.settings, app.preflight.known_names).specs
+        if s.phase == phase
+    ]
     found = [s for s in specs if s.name == subtask] if subtask else specs
     if not found:
         known = ", ".join(dict.fromkeys(s.name for s in specs))

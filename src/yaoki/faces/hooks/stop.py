@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.app import App
+from yaoki.app.build import App
 from yaoki.errors import RepositoryUnusable, SettingsInvalid, StoreError, Untrusted
 from yaoki.faces.hooks.checks import StopInspection, inspect_stop
 from yaoki.faces.hooks.messages import question_message, retry_message
@@ -67,7 +67,7 @@ def _app(call: HookCall) -> App | None:
             return None
         raise
     try:
-        return None if call.only_if_configured and app.loaded_settings.file is None else app
+        return None if call.only_if_configured and app.context.loaded_settings.file is None else app
     except SettingsInvalid:
         return app  # there are some; whoever reads them says what is wrong
 

@@ -16,7 +16,7 @@ from yaoki.faces.cli.context import open_app
 from yaoki.faces.mcp.caller import CallingAttempt, calling_attempt, require_current
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run
     from yaoki.ports import PlannerAnswer
 
@@ -60,7 +60,7 @@ class CallContext:
         caller = self.caller
         if caller is None:
             return app.lookup.find_run(named or self.environ.get("YAOKI_RUN", ""))
-        own = app.store.run(app.store.task(caller.task_id).run_id)
+        own = app.reads.run(app.reads.task(caller.task_id).run_id)
         if named and app.lookup.find_run(named).id != own.id:
             raise NotNow(f"{named} is not the run you work for", hint=f"leave it out, or {own.id}")
         return own
@@ -82,7 +82,7 @@ def write_temporary_file(document: Mapping[str, Any], name: str) -> Iterator[Pat
 
 def read_tasks(app: App, run: Run, tasks: list[dict[str, Any]]) -> PlannerAnswer:
     """Tasks held against the run like a planner's answer."""
-    answer = app.parse_added_tasks(run, json.dumps({"tasks": tasks}), "tasks.json")
+    answer = app.services.plan_answers.read_text(run, json.dumps({"tasks": tasks}), "tasks.json")
     if answer.defects:
         words = f"{format_count(len(answer.defects), 'defect')}, nothing was stored"
         raise PlanInvalid(words, hint="mend it and call again", defects=answer.defects)

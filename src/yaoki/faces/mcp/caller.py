@@ -15,7 +15,7 @@ from yaoki.core.model import Stage, State, Task, TaskId
 from yaoki.errors import Refused, Unknown
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.ports import JournalEntry
 
 TASK_ID = re.compile(r"[a-z0-9]{8}-[0-9]{1,9}")
@@ -124,7 +124,7 @@ def refusal_of(caller: CallingAttempt, task: Task, claims: range) -> Refused | N
 def require_current(app: App, caller: CallingAttempt, call: str) -> None:
     """Refuse a caller that no longer counts, by name and in the journal."""
     try:
-        task = app.store.task(caller.task_id)
+        task = app.reads.task(caller.task_id)
     except Unknown:
         task = None
     if task is None or refusal_of(
@@ -168,7 +168,7 @@ def task_journal(app: App, caller: CallingAttempt) -> list[JournalEntry]:
     entries: list[JournalEntry] = []
     while len(entries) < ENTRIES_MAX:
         after = entries[-1].seq if entries else 0
-        page = app.store.journal(task_id=caller.task_id, after=after, limit=PAGE)
+        page = app.reads.journal(task_id=caller.task_id, after=after, limit=PAGE)
         entries += page
         if len(page) < PAGE:
             break
@@ -209,11 +209,11 @@ def _unknown_here(app: App, caller: CallingAttempt, call: str) -> Refused:
     """Told in the journal of the run, if at least that is known."""
     why = _unknown(caller.task_id)
     told = _told(caller, call, why, None)
-    for run in app.store.runs():
+    for run in app.reads.runs():
         if run.id == caller.run_id and not _known(_of_the_run(app, run.id), told):
             app.store.note(run.id, RESULT_REFUSED, told)
     return why
 
 
 def _of_the_run(app: App, run_id: str) -> list[JournalEntry]:
-    return [e for e in app.store.journal(run_id=run_id, limit=ENTRIES_MAX) if not e.task_id]
+    return [e for e in app.reads.journal(run_id=run_id, limit=ENTRIES_MAX) if not e.task_id]

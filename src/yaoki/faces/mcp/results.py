@@ -24,7 +24,7 @@ from yaoki.faces.mcp.secrets import agent_secrets
 from yaoki.ports import OUTBOX, SANDBOX_VARIABLE
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Task
     from yaoki.faces.mcp.call_context import CallContext
     from yaoki.ports import JournalEntry
@@ -106,10 +106,10 @@ def submit_claim(desk: CallContext, said: ResultClaim) -> CallingAttempt:
 
 def _secrets(app: App, caller: CallingAttempt, environ: Mapping[str, str]) -> tuple[str, ...]:
     try:
-        task = app.store.task(caller.task_id)
+        task = app.reads.task(caller.task_id)
     except Unknown:  # refused by name, in the journal, where it is amended
         return secret_values(environ)
-    return agent_secrets(app.store.run(task.run_id), task, environ)
+    return agent_secrets(app.reads.run(task.run_id), task, environ)
 
 
 def _told(caller: CallingAttempt, said: ResultClaim, secrets: tuple[str, ...]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from yaoki.engine.stages.secrets import passed_variables
 from yaoki.errors import PlanInvalid
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run, Task
     from yaoki.ports import PlannerAnswer
 
@@ -37,8 +37,8 @@ def caller_secrets(app: App, environ: Mapping[str, str]) -> tuple[str, ...]:
     caller = calling_attempt(environ)
     if caller is None:
         return ()
-    task = app.store.task(caller.task_id)
-    return agent_secrets(app.store.run(task.run_id), task, environ)
+    task = app.reads.task(caller.task_id)
+    return agent_secrets(app.reads.run(task.run_id), task, environ)
 
 
 def mask_answer(answer: PlannerAnswer, secrets: tuple[str, ...]) -> PlannerAnswer:

@@ -19,7 +19,7 @@ from yaoki.faces.mcp.secrets import caller_secrets, mask_answer, refuse_secrets_
 from yaoki.views import SCHEMA, explanation_document, status_document
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run
     from yaoki.engine.commands.extend import PlanExtension
 
@@ -87,14 +87,18 @@ def submit(desk: CallContext, given: of.SubmitArguments) -> Document:
     with desk.open_app("submit") as app:
         run = desk.find_run(app, given.run)
         answer = mask_answer(read_tasks(app, run, given.tasks), caller_secrets(app, desk.environ))
-        return _grown(app, run, app.extend_command.fill_phase(run, given.phase, answer.specs))
+        return _grown(
+            app, run, app.services.extend_command.fill_phase(run, given.phase, answer.specs)
+        )
 
 
 def _submitted(desk: CallContext, plan: Mapping[str, Any]) -> Document:
+    from yaoki.app.submit import submit_plan
+
     with desk.open_app("submit", create=True) as app:
         safe = refuse_secrets_in_plan(plan, caller_secrets(app, desk.environ))
         with write_temporary_file(safe, "plan.json") as file:
-            run = app.submit(read_plan(app, file), approved=False)
+            run = submit_plan(app, read_plan(app, file), approved=False)
         # Its commands are an agent's: a person reads them before any of them runs.
         app.store.pause(run.id, APPROVAL)
     return {
@@ -114,7 +118,9 @@ def extend(desk: CallContext, given: of.ExtendArguments) -> Document:
         return _grown(
             app,
             run,
-            app.extend_command.extend(run, answer.specs, answer.replaces, by_agent=by_agent),
+            app.services.extend_command.extend(
+                run, answer.specs, answer.replaces, by_agent=by_agent
+            ),
         )
 
 
@@ -122,11 +128,11 @@ def add_retry_task(desk: CallContext, given: of.AddRetryTaskArguments) -> Docume
     """Put another task in the place of a failed one; whoever waited for it is revived."""
     with desk.open_app("add_retry_task") as app:
         run = desk.find_run(app, given.run)
-        task = app.store.task(app.lookup.find_task(given.task, run.id))
+        task = app.reads.task(app.lookup.find_task(given.task, run.id))
         desk.find_run(app, task.run_id)
         goal = mask_values(given.goal, caller_secrets(app, desk.environ))
-        made = app.extend_command.add_retry(task, goal, by_agent=desk.caller is not None)
-        return _grown(app, app.store.run(task.run_id), made)
+        made = app.services.extend_command.add_retry(task, goal, by_agent=desk.caller is not None)
+        return _grown(app, app.reads.run(task.run_id), made)
 
 
 def complete(desk: CallContext, given: of.CompleteArguments) -> Document:
@@ -134,14 +140,14 @@ def complete(desk: CallContext, given: of.CompleteArguments) -> Document:
     status is derived, never given."""
     with desk.open_app("complete") as app:
         run = desk.find_run(app, given.run)
-        app.extend_command.complete(run)
-        app.completion.complete(run.id)
-        view = load_run_view(app, app.store.run(run.id))
+        app.services.extend_command.complete(run)
+        app.services.completion.complete(run.id)
+        view = load_run_view(app, app.reads.run(run.id))
     return {"schema": SCHEMA, "run": run.id, "status": view.status.value, "next": view.next_command}
 
 
 def _grown(app: App, run: Run, made: PlanExtension) -> Document:
-    view = load_run_view(app, app.store.run(run.id))
+    view = load_run_view(app, app.reads.run(run.id))
     told = {"run": run.id, "revision": made.revision, "tasks": list(made.tasks)}
     return {"schema": SCHEMA, **told, "next": view.next_command}
 

@@ -18,7 +18,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import Fault
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 ACT, LOOK = "act", "look"
 LINK, COOKIE, SCRAPE = "link", "cookie", "scrape"
@@ -95,7 +95,7 @@ def access_tokens_of(app: App) -> AccessTokens:
 
 
 def signing_key_file(app: App) -> Path:
-    return app.daemon.folder / "page.key"
+    return app.services.daemon.folder / "page.key"
 
 
 def open_access_tokens(file: Path) -> AccessTokens:

@@ -46,7 +46,7 @@ def post_undo(desk: RequestContext, asked: PageRequest) -> Document:
 
 def post_cancel_task(desk: RequestContext, asked: PageRequest) -> Document:
     task = desk.task(asked.task)
-    run = desk.app.store.run(task.run_id)
+    run = desk.app.reads.run(task.run_id)
     left = commands.cancel_work(desk.app, run, task.id, timeout=CANCEL_WITHIN, how=asked.channel)
     return commands.cancel_document(desk.app, run, task.id, left)
 

@@ -35,7 +35,7 @@ def get_session(desk: RequestContext, asked: PageRequest) -> Document:
         "folder": str(app.repository.top),
         # What nobody set is left to the browser, which knows what its person reads.
         "language": ""
-        if app.loaded_settings.origin["language"] == "default"
+        if app.context.loaded_settings.origin["language"] == "default"
         else app.settings.language,
         "now": desk.now.isoformat(),
         "cursor": desk.cursor,
@@ -50,7 +50,7 @@ def get_session(desk: RequestContext, asked: PageRequest) -> Document:
 def get_needs_you(desk: RequestContext, _: PageRequest) -> Document:
     """Only runs with something escalated are looked at whole."""
     cursor = desk.cursor
-    runs = desk.app.store.runs() if desk.has_store else []
+    runs = desk.app.reads.runs() if desk.has_store else []
     views = [desk.view(run.id) for run in runs if _escalated(desk, run)]
     asking = [(view, task) for view in views for task in view.tasks_asking]
     paused = [run for run in runs if run.pause_reason and not run.cancel_requested]
@@ -66,14 +66,14 @@ def get_needs_you(desk: RequestContext, _: PageRequest) -> Document:
 
 def _escalated(desk: RequestContext, run: Run) -> bool:
     tally = Counter[str]()
-    for (state, _), n in desk.app.store.count_by_state(run.id).items():
+    for (state, _), n in desk.app.reads.count_by_state(run.id).items():
         tally[state.value] += n
     return bool(tally["ESCALATED"])
 
 
 def _question(desk: RequestContext, view: RunView, shown: TaskView) -> Document:
-    task = desk.app.store.task(shown.row.id)
-    told = desk.app.store.journal(task_id=task.id, limit=5000)
+    task = desk.app.reads.task(shown.row.id)
+    told = desk.app.reads.journal(task_id=task.id, limit=5000)
     since = [e.at for e in told if e.event in {"ESCALATE_DECISION", "TASK_UNDONE"}]
     words = [e.data["user_message"] for e in told if e.event == "ESCALATE_EXECUTED"]
     below = desk.cached(
@@ -108,13 +108,13 @@ def _paused(run: Run) -> Document:
 
 
 def get_workers(desk: RequestContext, _: PageRequest) -> Document:
-    live = desk.app.list_live_workers() if desk.has_store else []
+    live = desk.app.services.list_live_workers() if desk.has_store else []
     return {**workers_document(live), "cursor": desk.cursor, "now": desk.now.isoformat()}
 
 
 def get_limits(desk: RequestContext, _: PageRequest) -> Document:
     settings = desk.app_without_store.settings
-    accounts = desk.app.store.accounts() if desk.has_store else []
+    accounts = desk.app.reads.accounts() if desk.has_store else []
     room = {
         "disk_free_bytes": free_disk_bytes(desk.app_without_store.repository.top),
         "memory_free_bytes": free_memory_bytes(),
@@ -137,8 +137,8 @@ def _account(held: LimitedAccount) -> Document:
 
 def _budgets(desk: RequestContext) -> Iterable[Document]:
     app = desk.app
-    for run_id, _, _ in app.store.unfinished_runs()[:SHOWN_MAX]:
-        run = app.store.run(RunId(run_id))
+    for run_id, _, _ in app.reads.unfinished_runs()[:SHOWN_MAX]:
+        run = app.reads.run(RunId(run_id))
         for held in load_budget_usage(app, run):
             yield {
                 "whose": held.scope,
@@ -182,7 +182,7 @@ def get_reliability(desk: RequestContext, _: PageRequest) -> Document:
 
 
 def get_config(desk: RequestContext, _: PageRequest) -> Document:
-    loaded = desk.app_without_store.loaded_settings
+    loaded = desk.app_without_store.context.loaded_settings
     values = {
         key: {"value": to_data(held), "origin": loaded.origin[key]}
         for key, held in loaded.values.items()

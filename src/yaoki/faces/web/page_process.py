@@ -22,7 +22,7 @@ from yaoki.faces.web.access_tokens import access_tokens_of, signing_key_file
 from yaoki.faces.web.listen_address import ListeningSocket, bind
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 FACTS_FILE = "page.json"
 LOOK_S = 1.0
@@ -42,7 +42,9 @@ class PageProcess:
             bound = bind(any_port=True)
             access_tokens_of(self._app)  # its key, made before anybody else may need it
             facts = {"pid": os.getpid(), "address": bound.page_address}
-            write_atomically(self._app.daemon.folder / FACTS_FILE, json.dumps(facts).encode())
+            write_atomically(
+                self._app.services.daemon.folder / FACTS_FILE, json.dumps(facts).encode()
+            )
         except YaokiError as error:
             self._warn(f"the page is not served: {error.sentence}")
             return
@@ -88,10 +90,10 @@ class PageProcess:
 
 def served_page_address(app: App) -> str:
     """The address of the page that the background worker serves; empty when it does not."""
-    running = app.daemon.find_running()
+    running = app.services.daemon.find_running()
     if running is None or not running.pid:
         return ""
     with suppress(OSError, ValueError, TypeError, KeyError):
-        facts = json.loads((app.daemon.folder / FACTS_FILE).read_bytes())
+        facts = json.loads((app.services.daemon.folder / FACTS_FILE).read_bytes())
         return str(facts["address"]) if facts["pid"] == running.pid else ""
     return ""

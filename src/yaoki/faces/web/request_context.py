@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from yaoki.adapters.store.tables import journal_pages
-from yaoki.app import App
+from yaoki.app.build import App
 from yaoki.app.run_watch import RunWatch
 from yaoki.app.telemetry import Metrics
 from yaoki.core.lazy_dataclass import dataclass
@@ -120,26 +120,26 @@ class RequestContext:
 
     @property
     def cursor(self) -> int:
-        return self._app.store.last_seq() if self.has_store else 0
+        return self._app.reads.last_seq() if self.has_store else 0
 
     @property
     def newest_run_id(self) -> str | None:
         """The run that began last: a page that has just come most often wants to see that."""
-        runs = self._app.store.runs() if self.has_store else []
+        runs = self._app.reads.runs() if self.has_store else []
         return runs[-1].id if runs else None
 
     def run(self, named: str) -> Run:
         """By its whole id at once; the beginning of one, or what was archived, is looked for."""
         try:
-            return self.app.store.run(named)
+            return self.app.reads.run(named)
         except Unknown:
             return self.app.lookup.find_run(named)
 
     def task(self, named: str) -> Task:
         try:
-            return self.app.store.task(named)
+            return self.app.reads.task(named)
         except Unknown:
-            return self.app.store.task(self.app.lookup.find_task(named))
+            return self.app.reads.task(self.app.lookup.find_task(named))
 
     def view(self, run: str) -> RunView:
         """The run as it stands; looked at once however many ask, until somebody commits."""
@@ -175,7 +175,7 @@ class RequestContext:
         return len(self._watched) > WATCHED_MAX or tasks > WATCHED_TASKS_MAX
 
     def _looked(self, held: _Watched) -> RunView:
-        version, began = self.app.store.version(), self.now
+        version, began = self.app.reads.version(), self.now
         if held.view and held.until and held.version == version and began < held.until:
             return held.view
         view = held.watch.refresh()
@@ -196,7 +196,7 @@ class RequestContext:
         known = self._names.get(task_id)
         if known is None:
             try:
-                known = self.app.store.task(task_id).spec.name
+                known = self.app.reads.task(task_id).spec.name
             except Unknown:
                 known = ""
             self._keep(self._names, task_id, known, NAMES_KEPT)
@@ -221,7 +221,7 @@ class RequestContext:
         known = self._accounts.get(key)
         if known is None:
             try:
-                agents = self.app.store.task(TaskId(entry.task_id)).spec.agents
+                agents = self.app.reads.task(TaskId(entry.task_id)).spec.agents
             except Unknown:
                 agents = ()
             known = next((one.account for one in agents if one.name == agent), "") or agent

@@ -37,7 +37,7 @@ def get_runs(desk: RequestContext, asked: PageRequest) -> Document:
     if not desk.has_store:
         return {"schema": SCHEMA, "cursor": 0, "runs": [], "next_cursor": None}
     cursor, skip, limit = desk.cursor, asked.cursor_number("cursor"), asked.query["limit"]
-    runs = desk.app.store.runs()[::-1]
+    runs = desk.app.reads.runs()[::-1]
     page = [view_run_head(desk.app, run) for run in runs[skip : skip + limit]]
     more = str(skip + limit) if len(runs) > skip + limit else None
     told = runs_document(page)

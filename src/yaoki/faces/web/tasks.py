@@ -88,7 +88,7 @@ def _own(task: Task) -> bool:
 
 def _lineage(desk: RequestContext, view: RunView, task: Task) -> Document:
     by = {one.row.id: one.needs for one in view.tasks}
-    entries = desk.app.store.journal(task_id=task.id, limit=IDS_MAX)
+    entries = desk.app.reads.journal(task_id=task.id, limit=IDS_MAX)
     replaced = [e.data["by"] for e in entries if e.event == "TASK_REPLACED"]
     earlier = task.lineage if task.lineage and task.lineage != task.id else ""
     return {

@@ -24,7 +24,7 @@ from yaoki.faces.cli.trust_question import require_trust
 from yaoki.views import SCHEMA, RunView, TaskView
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Task, TaskId
 
 
@@ -86,7 +86,7 @@ def retry(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo:
     with open_app(repo) as app:
         refuse_agents(app)
         task_id = app.lookup.find_task(task, run_name)
-        if app.store.task(task_id).state is State.DONE:
+        if app.reads.task(task_id).state is State.DONE:
             return _retry_done(app, task_id, " ".join(words), as_json=as_json)
         return _answer(app, task_id, Choice.RETRY, " ".join(words), "", as_json=as_json)
 
@@ -107,7 +107,7 @@ def _retry_done(app: App, task_id: TaskId, words: str, *, as_json: bool) -> int:
 
 
 def _paused(app: App, name: str) -> bool:
-    return any(run.pause_reason and name in {run.id, run.branch} for run in app.store.runs())
+    return any(run.pause_reason and name in {run.id, run.branch} for run in app.reads.runs())
 
 
 def _answer_run(
@@ -118,7 +118,7 @@ def _answer_run(
     run = app.lookup.find_run(name)
     if choice == Choice.ABORT:
         app.control.cancel(run)
-        app.completion.complete(run.id)
+        app.services.completion.complete(run.id)
     elif choice == GO:
         commands.continue_run(app, run, words, accepted, how=answer_channel())
     elif choice is not None:
@@ -138,13 +138,13 @@ def _answer_run(
 
 
 def _ask(app: App, task_id: TaskId, *, as_json: bool) -> int:
-    task = app.store.task(task_id)
+    task = app.reads.task(task_id)
     if task.state is not State.ESCALATED:
         from yaoki.engine.commands.extend import suggest_next
 
         words = f"{task.id} asks nothing: it is {task.state.value}"
-        raise NotNow(words, hint=suggest_next(task, app.store.run(task.run_id)))
-    view = _view(load_run_view(app, app.store.run(task.run_id)), task_id)
+        raise NotNow(words, hint=suggest_next(task, app.reads.run(task.run_id)))
+    view = _view(load_run_view(app, app.reads.run(task.run_id)), task_id)
     if as_json:
         asked = {"question": view.row.question, "choices": list(view.choices)}
         print_document({"schema": SCHEMA, "task": task.id, "reason": view.reason, **asked})

@@ -21,7 +21,7 @@ from yaoki.faces.cli.text.render import (
 )
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import TaskId
 
 CANCEL_WITHIN = timedelta(seconds=10)
@@ -39,7 +39,7 @@ def cancel(what: str, run_name: str, as_json: bool, repo: Path) -> int:
     with open_app(repo) as app:
         refuse_agents(app)
         found = find_run_or_task(app, what, run_name)
-        before = {row.id for row in app.store.rows(found.run.id) if row.state is State.CANCELLED}
+        before = {row.id for row in app.reads.rows(found.run.id) if row.state is State.CANCELLED}
         left = commands.cancel_work(app, found.run, found.task, timeout=CANCEL_WITHIN)
         told = commands.cancel_document(app, found.run, found.task, left)
         if as_json:
@@ -50,7 +50,7 @@ def cancel(what: str, run_name: str, as_json: bool, repo: Path) -> int:
 
 
 def _tell(app: App, found: RunOrTask, told: dict[str, Any], before: set[TaskId]) -> None:
-    run = app.store.run(found.run.id)
+    run = app.reads.run(found.run.id)
     view = load_run_view(app, run)
     mine, left, kept = told["cancelled"], told["ending"], told["kept"]
     fresh = [one for one in mine if one not in before]

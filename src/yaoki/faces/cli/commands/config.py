@@ -31,9 +31,9 @@ def config() -> None:
 @repo_option
 def show(origin: bool, as_json: bool, repo: Path) -> int:
     """List every setting by its key."""
-    from yaoki.app import App
+    from yaoki.app.build import App
 
-    loaded = App(repo.absolute()).loaded_settings
+    loaded = App(repo.absolute()).context.loaded_settings
     if as_json:
         values = {
             key: {"value": to_data(held), "origin": loaded.origin[key]}

@@ -21,7 +21,7 @@ from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
     from yaoki.adapters.store.tables.dead_letters import DeadLetter
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import TaskId
 
 
@@ -58,7 +58,7 @@ def revive(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo
         task_id = app.lookup.find_task(task, run_name)
         _refuse_living(app, task_id)
         revived = app.control.answer(task_id, Choice.RETRY, " ".join(words), how=answer_channel())
-        after = load_run_view(app, app.store.run(revived.run_id)).next_command
+        after = load_run_view(app, app.reads.run(revived.run_id)).next_command
         if as_json:
             told = {"task": revived.id, "state": revived.state.value, "next": after}
             print_document({"schema": SCHEMA, **told})
@@ -78,7 +78,7 @@ def _letters(app: App) -> list[DeadLetter]:
 
 def _refuse_living(app: App, task_id: TaskId) -> None:
     if all(letter.task_id != task_id for letter in _letters(app)):
-        state = app.store.task(task_id).state.value
+        state = app.reads.task(task_id).state.value
         raise NotNow(f"{task_id} is no dead letter: it is {state}", hint=f"yaoki why {task_id}")
 
 

@@ -25,9 +25,9 @@ def diff(task: str, stat: bool, run_name: str, as_json: bool, repo: Path) -> int
     from yaoki.engine.stages.secrets import passed_variables
 
     with open_app(repo) as app:
-        found = app.store.task(app.lookup.find_task(task, run_name))
+        found = app.reads.task(app.lookup.find_task(task, run_name))
         ends = find_diff_ends(found)
-        secrets = secret_values(os.environ, passed_variables(app.store.run(found.run_id), found))
+        secrets = secret_values(os.environ, passed_variables(app.reads.run(found.run_id), found))
         text = mask_values(app.workspace.diff(ends.old, ends.new, stat=stat), secrets)
         if as_json:
             told = {"task": found.id, "old": ends.old, "new": ends.new, "landed": ends.is_landed}

@@ -37,7 +37,7 @@ from yaoki.faces.cli.trust_question import require_trust, trust_option
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 PYTHON_MIN = (3, 11)
 # No git holds this lock for longer than it takes to write a file.
@@ -83,7 +83,7 @@ def _show(lines: list[Condition]) -> None:
 
 
 def _examined(where: Path, *, run_checks: bool, trust: bool) -> Iterator[Condition]:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
     yield _python()
     yield _sqlite()
@@ -205,12 +205,12 @@ def _settings(app: App) -> Condition:
     from yaoki.formats.discovery import commented_out_checks
     from yaoki.formats.plan import check_settings
 
-    if app.loaded_settings.file is None:
+    if app.context.loaded_settings.file is None:
         return Condition("settings", True, "defaults; no yaoki.toml (yaoki init makes one)")
     check_settings(app.settings)
-    aside = commented_out_checks(app.loaded_settings.file.read_text(encoding="utf-8"))
+    aside = commented_out_checks(app.context.loaded_settings.file.read_text(encoding="utf-8"))
     more = f"; in comments: {', '.join(aside)} (yaoki init --again)" if aside else ""
-    return Condition("settings", True, f"{app.loaded_settings.file}{more}")
+    return Condition("settings", True, f"{app.context.loaded_settings.file}{more}")
 
 
 def _trust(app: App) -> Condition:
@@ -220,7 +220,7 @@ def _trust(app: App) -> Condition:
 
 
 def _worktrees(app: App) -> Condition:
-    root = app.worktrees_root
+    root = app.context.worktrees_root
     if root.resolve().is_relative_to(app.repository.top.resolve()):
         words = f"{root} is inside the repository; [workspace] root must lead out of it"
         return Condition("worktrees", False, words, edit_command(app.repository.top))
@@ -243,7 +243,7 @@ def _disk(app: App) -> Condition:
     floor = app.settings.limits.disk_free_bytes
     places = {
         app.yaoki_folder: free_disk_bytes(app.yaoki_folder),
-        app.worktrees_root: free_disk_bytes(app.worktrees_root),
+        app.context.worktrees_root: free_disk_bytes(app.context.worktrees_root),
     }
     place, free = min(places.items(), key=lambda item: item[1])
     words = f"{free >> 20} MiB free at {place}; {floor >> 20} MiB are needed"
@@ -255,7 +255,7 @@ def _disk(app: App) -> Condition:
 
 
 def _sandbox(app: App) -> Condition:
-    walls = app.sandbox_choice
+    walls = app.context.sandbox_choice
     if walls.mode == "off":
         return Condition("sandbox", True, 'off: sandbox.mode = "auto" walls agents and checks in')
     if walls.mode == "auto" and walls.unavailable_reason:

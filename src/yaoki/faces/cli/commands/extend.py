@@ -28,7 +28,7 @@ from yaoki.faces.cli.text.render import (
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run
     from yaoki.engine.commands.extend import PlanExtension
     from yaoki.ports import PlannerAnswer
@@ -59,19 +59,20 @@ def submit(file: Path, phase: str, run_name: str, as_json: bool, repo: Path) -> 
         return _submit_run(file, repo, as_json=as_json)
     with open_app(repo) as app:
         run = app.lookup.find_run(run_name)
-        app.completion.expire(run.id)
+        app.services.completion.expire(run.id)
         answer = _answer(app, run, file)
-        made = app.extend_command.fill_phase(run, phase, answer.specs)
+        made = app.services.extend_command.fill_phase(run, phase, answer.specs)
         return _told(app, run, made, f"phase {clean_line(phase)} is filled", as_json=as_json)
 
 
 def _submit_run(file: Path, repo: Path, *, as_json: bool) -> int:
+    from yaoki.app.submit import submit_plan
     from yaoki.faces.cli.plan_arguments import read_plan, require_plan_trust
 
     with open_app(repo, create=True) as app:
         held = read_plan(app, file)
         require_plan_trust(app, str(file), held)
-        run = app.submit(held)
+        run = submit_plan(app, held)
         if as_json:
             print_document({"schema": SCHEMA, "run": run.id, "next": f"yaoki resume {run.id}"})
             return 0
@@ -90,7 +91,7 @@ def extend(file: Path, run_name: str, as_json: bool, repo: Path) -> int:
     with open_app(repo) as app:
         run = app.lookup.find_run(run_name)
         answer = _answer(app, run, file)
-        made = app.extend_command.extend(
+        made = app.services.extend_command.extend(
             run, answer.specs, answer.replaces, by_agent=find_calling_task(app) is not None
         )
         words = f"revision {made.revision}, {format_count(len(made.tasks), 'task')} added"
@@ -113,10 +114,12 @@ def add_retry_task(
     from yaoki.faces.mcp.secrets import caller_secrets
 
     with open_app(repo) as app:
-        task = app.store.task(app.lookup.find_task(retry_of, run_name))
-        run = app.store.run(task.run_id)
+        task = app.reads.task(app.lookup.find_task(retry_of, run_name))
+        run = app.reads.run(task.run_id)
         told = mask_values(" ".join(goal), caller_secrets(app, os.environ))
-        made = app.extend_command.add_retry(task, told, by_agent=find_calling_task(app) is not None)
+        made = app.services.extend_command.add_retry(
+            task, told, by_agent=find_calling_task(app) is not None
+        )
         words = f"{task.id} is replaced by {made.tasks[0]}"
         return _told(app, run, made, words, as_json=as_json)
 
@@ -129,9 +132,9 @@ def complete(run_name: str, as_json: bool, repo: Path) -> int:
     """Say that a run is complete; refused with the list while anything required is open."""
     with open_app(repo) as app:
         run = app.lookup.find_run(run_name)
-        app.extend_command.complete(run)
-        app.completion.complete(run.id)
-        view = load_run_view(app, app.store.run(run.id))
+        app.services.extend_command.complete(run)
+        app.services.completion.complete(run.id)
+        view = load_run_view(app, app.reads.run(run.id))
         if as_json:
             told = {"run": run.id, "status": view.status.value, "next": view.next_command}
             print_document({"schema": SCHEMA, **told})
@@ -147,7 +150,7 @@ def _answer(app: App, run: Run, file: Path) -> PlannerAnswer:
     from yaoki.faces.mcp.secrets import caller_secrets, mask_answer
 
     text, name = read_plan_text(file)
-    answer = app.parse_added_tasks(run, text, name)
+    answer = app.services.plan_answers.read_text(run, text, name)
     if answer.defects:
         words = f"{name}: {format_count(len(answer.defects), 'defect')}, nothing was stored"
         raise PlanInvalid(words, hint=_mend(run), defects=answer.defects)
@@ -159,7 +162,7 @@ def _mend(run: Run) -> str:
 
 
 def _told(app: App, run: Run, made: PlanExtension, words: str, *, as_json: bool) -> int:
-    view = load_run_view(app, app.store.run(run.id))
+    view = load_run_view(app, app.reads.run(run.id))
     if as_json:
         told = {"run": run.id, "revision": made.revision, "tasks": list(made.tasks)}
         print_document({"schema": SCHEMA, **told, "next": view.next_command})

@@ -23,7 +23,7 @@ from yaoki.faces.hooks.state import SessionChoice
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.faces.hooks.installation import HookTarget
     from yaoki.faces.hooks.sessions import SessionStatus
 
@@ -90,7 +90,7 @@ def install(agent: str, timeout: int, local: bool, user: bool, as_json: bool, re
 @repo_option
 def uninstall(agent: str, local: bool, user: bool, as_json: bool, repo: Path) -> int:
     """Take the hook out of AGENT's settings file again."""
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.faces.hooks.installation import uninstall as take
 
     target = _target(App(repo.absolute()), agent, local=local, user=user)
@@ -112,7 +112,7 @@ def uninstall(agent: str, local: bool, user: bool, as_json: bool, repo: Path) ->
 @repo_option
 def status(agent: str | None, as_json: bool, repo: Path) -> int:
     """Where the hook is installed, the phase, and how each session stands."""
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.faces.hooks.sessions import list_sessions
     from yaoki.faces.hooks.supported_agents import HOOKED_AGENTS, find_hooked_agent
 

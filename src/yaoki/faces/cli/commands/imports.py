@@ -50,7 +50,7 @@ def import_list(
 
     Without -o the plan is printed.  FILE may be - for standard input.
     """
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.formats.imports import ImportOptions, plan_text, read_list
 
     app = App(repo.absolute())
@@ -74,7 +74,7 @@ def import_list(
         )
         # Without settings nobody would do its tasks, and nothing prove them.
         validate = f"yaoki validate {clean_line(str(output))}"
-        print_next_command(validate if app.loaded_settings.file else "yaoki init")
+        print_next_command(validate if app.context.loaded_settings.file else "yaoki init")
     return 0
 
 

@@ -38,7 +38,7 @@ from yaoki.formats.discovery import (
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 UNUSABLE_STATES = (TrialState.MISSING, TrialState.BROKEN, TrialState.EMPTY)
 COLOURS = {
@@ -95,11 +95,11 @@ def init(
     repo: Path,
 ) -> int:
     """Find agents and checks, try them, and write a yaoki.toml unless there is one."""
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.app.try_checks import read_head_commit
 
     app = App(repo.absolute())
-    file = app.loaded_settings.file
+    file = app.context.loaded_settings.file
     if file is not None and not dry_run and not again:
         return _unchanged(file, as_json=as_json)
     read_head_commit(app)
@@ -161,7 +161,7 @@ def _again(app: App, found: ProjectSurvey, file: Path, *, dry_run: bool, as_json
 
 def _trust_written(app: App) -> None:
     """They said yes to what was tried, and to what was made of it."""
-    from yaoki.app import App as Opened
+    from yaoki.app.build import App as Opened
 
     Opened(app.repository.top).trust.accept_settings()
 

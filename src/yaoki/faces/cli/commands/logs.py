@@ -16,7 +16,7 @@ from yaoki.views import SCHEMA
 from yaoki.views.agent_output import format_agent_output
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Task
 
 POLL = timedelta(milliseconds=200)
@@ -49,7 +49,7 @@ def logs(
     from yaoki.app.run_view import BYTES_SHOWN, find_log_file, read_log_tail
 
     with open_app(repo) as app:
-        found = app.store.task(app.lookup.find_task(task, run_name))
+        found = app.reads.task(app.lookup.find_task(task, run_name))
         number = attempt or found.attempt
         if attempt and attempt > found.attempt:
             raise _never(found, attempt)
@@ -97,7 +97,7 @@ def _follow(
     from yaoki.app.run_view import read_log_tail
 
     while True:
-        now = app.store.task(task.id)
+        now = app.reads.task(task.id)
         over = now.attempt != attempt or now.lease is None or now.stage.value != "WORK"
         text, end = read_log_tail(file, size)
         whole = text if over else text[: text.rfind("\n") + 1]

@@ -22,7 +22,7 @@ from yaoki.faces.cli.trust_question import require_trust
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import RunId
 
 MERGE_WORDS = {
@@ -85,8 +85,8 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
         refuse_agents(app)
         task_id = app.lookup.find_task(task, run_name)
         require_trust(app)
-        landed = app.store.task(task_id).landed_commit
-        done = _done(app, app.store.task(task_id).run_id)
+        landed = app.reads.task(task_id).landed_commit
+        done = _done(app, app.reads.task(task_id).run_id)
         undone = commands.undo_task(app, task_id, cascade=cascade, how=answer_channel())
         told = commands.undo_document(undone)
         if as_json:
@@ -109,7 +109,7 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
 
 def _done(app: App, run_id: RunId) -> dict[str, str]:
     """The names of what has landed, by id."""
-    return {row.id: row.name for row in app.store.rows(run_id) if row.state is State.DONE}
+    return {row.id: row.name for row in app.reads.rows(run_id) if row.state is State.DONE}
 
 
 def _tell_merged(app: App, run_id: RunId, landed: str) -> None:
@@ -117,7 +117,7 @@ def _tell_merged(app: App, run_id: RunId, landed: str) -> None:
     from yaoki.app.git_facts import LocalGitFacts
     from yaoki.app.run_view import suggest_merge_command
 
-    run = app.store.run(run_id)
+    run = app.reads.run(run_id)
     try:
         held = LocalGitFacts(app.repository.common_dir).find_head_with_all(
             run.base_branch, [landed], run.base

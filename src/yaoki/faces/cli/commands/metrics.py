@@ -11,7 +11,7 @@ from yaoki.faces.cli.context import repo_option
 from yaoki.faces.cli.text.render import print_line
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 
 @click.command()
@@ -22,7 +22,7 @@ def metrics(token: bool, repo: Path) -> int:
 
     The page's server answers the same at /metrics to whoever has a token.
     """
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.app.telemetry import Metrics
 
     app = App(repo.absolute())

@@ -22,7 +22,7 @@ from yaoki.faces.cli.trust_question import require_trust
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.ports import Channel, Notice
 
 UNDELIVERED = 1
@@ -49,7 +49,7 @@ def notify() -> None:
 def test(as_json: bool, repo: Path) -> int:
     """Send one test notice through every channel; exit code 0 when all delivered it."""
     from yaoki.adapters.notify import open_channels
-    from yaoki.app import App
+    from yaoki.app.build import App
 
     app = App(repo.absolute())
     channels = open_channels(app.settings.notify, app.repository.top)

@@ -27,7 +27,7 @@ from yaoki.views import PlanView, TaskBound, build_plan_view, plan_document, sta
 from yaoki.views.costs import cost_lines
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.formats.plan import Plan
 
 WIDTH = 74
@@ -37,7 +37,7 @@ def plan_for_goal(app: App, goal: str) -> Plan:
     """A sentence as a plan with one task: to make the plan."""
     from yaoki.app.goal_plan import make_goal_plan
 
-    return make_goal_plan(goal, app.settings, app.known_names)
+    return make_goal_plan(goal, app.settings, app.preflight.known_names)
 
 
 def view_plan(app: App, plan: Plan) -> PlanView:
@@ -87,7 +87,7 @@ def show_plan(
         view = view_plan(app, held)
         if baseline:
             require_plan_trust(app, str(plan), held, trust=trust)
-        findings = app.run_base_checks(held) if baseline else None
+        findings = app.preflight.run_base_checks(held) if baseline else None
     finally:
         app.close()
     if as_json:

@@ -67,7 +67,7 @@ def _of_a_plan(defect: str) -> bool:
 
 
 def _open(repo: Path, lang: str | None) -> PromptSettings:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.formats.prompts import PromptLibrary
 
     app = App(repo.absolute())

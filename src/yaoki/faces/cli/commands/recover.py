@@ -26,7 +26,7 @@ from yaoki.ports import SavedWork
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 SHOWN = 100
 
@@ -42,7 +42,7 @@ def recover(
     what: str, attempt: int | None, branch: str, run_name: str, as_json: bool, repo: Path
 ) -> int:
     """List the kept work of every attempt, of TASK or of RUN; with --branch, check one out."""
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.app.empty_attempts import find_empty_attempts
 
     app = App(repo.absolute())
@@ -143,7 +143,7 @@ def _saved(work: SavedWork, empty: Mapping[str, datetime]) -> dict[str, object]:
 @repo_option
 def snapshots(as_json: bool, repo: Path) -> int:
     """List the snapshots taken before each attempt."""
-    from yaoki.app import App
+    from yaoki.app.build import App
 
     found = App(repo.absolute()).workspace.list_snapshots()
     if as_json:
@@ -176,7 +176,7 @@ def restore(snapshot: str, as_json: bool, repo: Path) -> int:
         found = next((s for s in app.workspace.list_snapshots() if s.id == snapshot), None)
         if found is None:
             raise Unknown(f"there is no snapshot {snapshot!r}", hint="yaoki snapshots")
-        task = app.store.task(found.task_id)
+        task = app.reads.task(found.task_id)
         if task.state is State.ACTIVE:
             raise NotNow(f"{task.id} is at work", hint=f"yaoki cancel {task.id}")
         if task.state.is_final and not Path(task.work.worktree).is_dir():

@@ -12,7 +12,7 @@ import click
 from yaoki.faces.cli.text.render import clean_line, paint, print_wrapped
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.app.replay import CommitReplay, LandedCommit
     from yaoki.core.model import Run
 

@@ -31,7 +31,7 @@ from yaoki.views import OFF_BRANCH, UNCHANGED, RunView, TaskView, is_proof
 from yaoki.views.choices import agent_reads_words
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 STDOUT = "-"
 SHOWN = 30
@@ -220,7 +220,7 @@ def print_question(app: App, task: TaskView) -> None:
     for text in clean_lines(row.question):
         print_wrapped(f"    {text}")
     try:
-        held = app.store.task(row.id)
+        held = app.reads.task(row.id)
     except RowInvalid as illegal:
         print_wrapped(f"    {illegal.sentence}; next: yaoki resume {row.run_id}")
         return

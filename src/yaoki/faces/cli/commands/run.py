@@ -33,7 +33,7 @@ from yaoki.faces.cli.trust_question import require_trust, trust_option
 from yaoki.views import PlanView, build_plan_view, plan_document, status_document
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run
     from yaoki.engine.loop.pool import Pool, StopRequest
     from yaoki.formats.plan import Plan
@@ -76,6 +76,8 @@ def run(
     PLAN is a file, or - for standard input.  A sentence instead of a file is a GOAL: the planner
     of the settings makes the plan, which is shown before it starts.
     """
+    from yaoki.app.submit import submit_plan
+
     if not plan.strip():
         raise click.UsageError("PLAN|GOAL is empty")
     if detach and (parallel or tags):
@@ -92,7 +94,7 @@ def run(
         else:
             require_plan_trust(app, plan, held, trust=trust)
         _refuse_homeless(app)
-        started = app.submit(held, base=base, parallel=parallel or 0, approved=yes, tags=tags)
+        started = submit_plan(app, held, base=base, parallel=parallel or 0, approved=yes, tags=tags)
         if not (quiet or as_json):
             print_wrapped(f"run {started.id}: {clean_line(started.goal, 120)}")
             many = "" if detach else f"; up to {started.parallel} at the same time"
@@ -115,7 +117,7 @@ def _tell_uncommitted(app: App, plan: str) -> None:
 
 def _tell_unwalled(app: App, run: Run) -> None:
     """Who expects walls around their agents learns what is missing."""
-    if words := app.sandbox_choice.explain_unsandboxed(
+    if words := app.context.sandbox_choice.explain_unsandboxed(
         agent.preset for agent in run.catalogue.agents.values()
     ):
         print_wrapped(clean_line(words))
@@ -133,9 +135,9 @@ def _shown(view: PlanView, plan: str, *, as_json: bool) -> int:
 def _refuse_homeless(app: App) -> None:
     """No task could begin, and each would ask about the same."""
     try:
-        app.worktrees_root.mkdir(parents=True, exist_ok=True)
+        app.context.worktrees_root.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        words = f"no worktree can be made in {app.worktrees_root}: {fault.strerror}"
+        words = f"no worktree can be made in {app.context.worktrees_root}: {fault.strerror}"
         raise SettingsInvalid(words, hint="export YAOKI_HOME=DIR") from fault
 
 
@@ -209,9 +211,9 @@ def carry_run(
     outlive_terminal()
     while True:
         screen = choose_screen(app, run, quiet=quiet or as_json)
-        following = RunFollower(app, run, screen, app.store.last_seq())
+        following = RunFollower(app, run, screen, app.reads.last_seq())
         pool = _served(app, run, following, slots=slots, tags=tags)
-        run = app.store.run(run.id)
+        run = app.reads.run(run.id)
         if quiet or as_json or pool.stop.drain or not _approved(app, run):
             return _ended(app, run, drained=pool.stop.drain, as_json=as_json)
 
@@ -234,9 +236,10 @@ def _ended(app: App, run: Run, *, drained: bool, as_json: bool) -> int:
 def _served(
     app: App, run: Run, following: RunFollower, *, slots: int, tags: tuple[str, ...]
 ) -> Pool:
-    """Until it rests, and once more as long as somebody answers while the screen is held open."""
+    """Run the tasks, and again as long as a person answers while the screen is kept open."""
+    from yaoki.app.serve import serve_run
 
-    def asked(stop: StopRequest) -> None:
+    def on_stop_request(stop: StopRequest) -> None:
         following.stop_requested = True
         later = "agents at work finish first; interrupt again to stop now"
         following.note = "stopping now" if stop.now else later
@@ -245,9 +248,9 @@ def _served(
     try:
         while True:
             with follow_in_background(following, app.clock):
-                pool = app.serve_run(run, slots=slots, tags=tags, on_stop_request=asked)
+                pool = serve_run(app, run, slots=slots, tags=tags, on_stop_request=on_stop_request)
                 # A stop can come between the last landing and the summing up.
-                app.completion.complete(run.id)
+                app.services.completion.complete(run.id)
                 before = following.answers_sent
             if following.answers_sent == before or pool.stop.drain:
                 return pool
@@ -262,7 +265,7 @@ def _approved(app: App, run: Run) -> bool:
 
     if not run.pause_reason.startswith("approval"):
         return False
-    specs = [app.store.task(row.id).spec for row in app.store.rows(run.id)]
+    specs = [app.reads.task(row.id).spec for row in app.reads.rows(run.id)]
     plans.print_plan(build_plan_view(run.goal, specs, run.done_when, load_known_costs(app)))
     if not sys.stdin.isatty() or not click.confirm("Start it?", default=False):
         return False
@@ -280,18 +283,21 @@ def watch(run: str, once: bool, repo: Path) -> int:
         found = app.lookup.find_run(run)
         view = load_run_view(app, found)
         if not once:
-            after = app.store.last_seq()
+            after = app.reads.last_seq()
             screen = choose_screen(app, found, quiet=False, may_leave=True)
             following = RunFollower(app, found, screen, after)
             rest = RunEndDetector(app, found.id)
             if not can_move_cursor() and not rest():
                 # A pipe learns where the run stands before anything more happens.
                 status_screen.print_head(view)
-            if view.next_command.startswith("yaoki resume") and not app.list_live_workers():
+            if (
+                view.next_command.startswith("yaoki resume")
+                and not app.services.list_live_workers()
+            ):
                 following.note = (
                     f"nobody is at it, unless a worker waits somewhere: {view.next_command}"
                 )
             following.follow_and_close(rest, lambda s: app.clock.sleep(timedelta(seconds=s)))
-            view = load_run_view(app, app.store.run(found.id))
+            view = load_run_view(app, app.reads.run(found.id))
         status_screen.print_status(app, view)
         return view.exit_code

@@ -21,7 +21,7 @@ from yaoki.views import SCHEMA
 from yaoki.views.prompt_success import PromptSuccess, fold_prompt_successes, prompt_success_document
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 PAGE = 5000
 
@@ -68,7 +68,7 @@ def _names(app: App) -> set[str]:
 
 def _journal(app: App) -> Iterator[JournalEntry]:
     after = 0
-    while page := app.store.journal(after=after, limit=PAGE):
+    while page := app.reads.journal(after=after, limit=PAGE):
         yield from page
         after = page[-1].seq
 

@@ -24,7 +24,7 @@ from yaoki.faces.cli.text.render import (
 from yaoki.views import RunView, runs_document, status_document, worker_lines, workers_document
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 RUNS_SHOWN = 50
 
@@ -69,7 +69,7 @@ def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
         print_wrapped(f"  {text}")
     if len(shown) < len(view.tasks):
         print_wrapped(f"  … {len(view.tasks) - len(shown)} more: yaoki status {run.id} --json")
-    for text in worker_lines(app.list_live_workers(), app.clock.now()) if workers else ():
+    for text in worker_lines(app.services.list_live_workers(), app.clock.now()) if workers else ():
         print_wrapped(text)
     if view.partial_merge_note:
         print_wrapped(paint(view.partial_merge_note, "yellow"))
@@ -83,7 +83,7 @@ def print_head(view: RunView) -> None:
 def _workers(repo: Path, *, as_json: bool) -> int:
     """Who serves the store; with no store there is nobody."""
     with open_app(repo, create=True) as app:
-        live = app.list_live_workers() if app.has_store else []
+        live = app.services.list_live_workers() if app.has_store else []
         if as_json:
             print_document(workers_document(live))
             return 0
@@ -94,7 +94,7 @@ def _workers(repo: Path, *, as_json: bool) -> int:
 
 
 def _list(app: App, *, as_json: bool) -> int:
-    runs = [load_run_view(app, run) for run in app.store.runs()[-RUNS_SHOWN:]]
+    runs = [load_run_view(app, run) for run in app.reads.runs()[-RUNS_SHOWN:]]
     if as_json:
         print_document(runs_document(runs))
         return 0

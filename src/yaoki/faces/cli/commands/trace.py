@@ -24,7 +24,7 @@ from yaoki.ports import JournalEntry
 from yaoki.views import SCHEMA, describe_entry, entry_document
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 PAGE = 1000
 POLL = timedelta(milliseconds=200)
@@ -66,8 +66,8 @@ def _entries(app: App, found: RunOrTask, *, follow: bool) -> Iterator[JournalEnt
     """By cursor, page after page; the last look comes after the run was seen to rest."""
     after = 0
     while True:
-        rests = not follow or app.store.is_idle(found.run.id)
-        while page := app.store.journal(
+        rests = not follow or app.reads.is_idle(found.run.id)
+        while page := app.reads.journal(
             run_id=found.run.id, task_id=found.task, after=after, limit=PAGE
         ):
             yield from page

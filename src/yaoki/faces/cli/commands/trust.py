@@ -71,7 +71,7 @@ def trust(
 
 
 def _trusted(where: Path, plan: Path | None, *, dry_run: bool, as_json: bool) -> int:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
     app = App(where.absolute())
     try:

@@ -15,7 +15,7 @@ from yaoki.faces.cli.context import repo_option
 from yaoki.faces.cli.text.render import print_line
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.faces.web.listen_address import ListeningSocket
 
 
@@ -31,7 +31,7 @@ def ui(port: int | None, host: str | None, read_only_link: bool, wanted: bool, r
     The link that is printed holds a token: whoever has it may answer and cancel.  Where the
     background worker serves the page already, only the link is printed.
     """
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.faces.web.page_process import served_page_address
 
     app = App(repo.absolute())
@@ -92,7 +92,7 @@ def _leading(app: App, link: str) -> Path:
     """A file that leads to the link: what a browser is started with, every user here can see."""
     from yaoki.adapters.system.files import write_atomically
 
-    file = app.daemon.folder / "page.html"
+    file = app.services.daemon.folder / "page.html"
     words = f'<!doctype html><meta http-equiv="refresh" content="0;url={link}">'
     write_atomically(file, words.encode())
     return file

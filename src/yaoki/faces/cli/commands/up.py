@@ -20,7 +20,7 @@ from yaoki.faces.cli.trust_question import require_trust, trust_option
 
 if TYPE_CHECKING:
     from yaoki.adapters.processes.daemon import Daemon, RunningDaemon
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import RunId
 
 SCHEMA = 1
@@ -62,12 +62,12 @@ def ensure_worker(
     app: App, slots: int | None = None, tags: tuple[str, ...] = (), log_format: str = "text"
 ) -> tuple[RunningDaemon, bool]:
     """The background worker, and whether it was started just now."""
-    daemon = app.daemon
+    daemon = app.services.daemon
     found = daemon.find_running()
     if found is not None and not _drained(daemon, found):
         return found, False
     # Opened here first: what is wrong with the store is said here and not in a log.
-    app.store.version()
+    app.reads.version()
     more = [word for tag in tags for word in ("--tag", tag)]
     more += ["--slots", str(slots)] if slots else []
     more += ["--log-format", log_format] if log_format != "text" else []
@@ -99,7 +99,7 @@ def _facts(app: App, found: RunningDaemon | None, *, started: bool) -> dict[str,
         "pid": found.pid if found else None,
         "slots": facts.get("slots"),
         "tags": facts.get("tags", []),
-        "log": str(app.daemon.log),
+        "log": str(app.services.daemon.log),
         "page": _page(app),
     }
 
@@ -122,7 +122,7 @@ def _tell(app: App, found: RunningDaemon, *, started: bool, asked: bool) -> None
             print_line(
                 "its slots and tags stay as they are; to change them: yaoki down, then yaoki up"
             )
-    print_line(f"log: {clean_line(str(app.daemon.log))}")
+    print_line(f"log: {clean_line(str(app.services.daemon.log))}")
     if page := _page(app):
         print_line(f"page: {page}; its link: yaoki ui")
     print_next_command("yaoki status --workers")
@@ -163,15 +163,15 @@ def down(wait_s: float, as_json: bool, repo: Path) -> int:
 def _left(app: App) -> tuple[list[RunId] | None, str]:
     """The runs that are not at their end; why nobody knows while the store does not answer."""
     try:
-        runs = app.list_open_run_ids() if app.has_store else ()
-        return [run_id for run_id in runs if not app.store.is_idle(run_id)], ""
+        runs = app.context.list_open_run_ids() if app.has_store else ()
+        return [run_id for run_id in runs if not app.reads.is_idle(run_id)], ""
     except StoreError as away:
         return None, away.sentence
 
 
 def _stopped(app: App, patience: timedelta) -> bool:
     """Asked once to drain, then to stop now; false when nobody was there."""
-    daemon = app.daemon
+    daemon = app.services.daemon
     if daemon.find_running() is None:
         return False
     daemon.send_signal()

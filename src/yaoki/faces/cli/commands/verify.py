@@ -27,7 +27,7 @@ from yaoki.report.canonical import BYTES_MAX
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run
 
 WRONG_EXIT = 1

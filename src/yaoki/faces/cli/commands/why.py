@@ -23,7 +23,7 @@ from yaoki.faces.cli.text.render import (
 from yaoki.views import AttemptSummary, ExplainedDecision, Explanation, explanation_document
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import TaskId
 
 TRIES_SHOWN = 20
@@ -48,8 +48,8 @@ def why(task: str, run_name: str, as_json: bool, repo: Path) -> int:
 def load_explanation(app: App, task_id: TaskId) -> Explanation:
     from yaoki.app import run_view
 
-    found = app.store.task(task_id)
-    return run_view.load_explanation(app, load_run_view(app, app.store.run(found.run_id)), task_id)
+    found = app.reads.task(task_id)
+    return run_view.load_explanation(app, load_run_view(app, app.reads.run(found.run_id)), task_id)
 
 
 def _show(held: Explanation) -> None:

@@ -19,7 +19,7 @@ from yaoki.faces.cli.trust_question import require_trust, trust_option
 
 if TYPE_CHECKING:
     from yaoki.adapters.processes.daemon import Daemon
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.engine.loop.pool import StopRequest
     from yaoki.faces.web.page_process import PageProcess
 
@@ -71,7 +71,7 @@ def worker(
     """
     with open_app(repo, create=True, store=store, wait_for_store=True) as app:
         require_trust(app, trust=trust)
-        lock = app.daemon if background else None
+        lock = app.services.daemon if background else None
         if lock is not None and not lock.acquire_lock():
             print_line("a background worker serves this store already")
             return 0
@@ -84,7 +84,7 @@ def _reach(app: App, tell: PrintLine) -> None:
     waited = False
     while True:
         try:
-            app.store.version()
+            app.reads.version()
         except StoreUnreachable as away:
             if not waited:
                 tell(f"worker: waiting for the store; {away.sentence}")
@@ -112,29 +112,33 @@ def _serve(
     store: str,
     tell: PrintLine,
 ) -> int:
+    from yaoki.app.serve import serve_open_runs
+
     slots = slots or app.settings.limits.parallel
     outlive_terminal()
     _reach(app, tell)
     run = app.lookup.find_run(run_name).id if run_name else ""
-    words = f" and the tags {', '.join(app.worker_tags(tags))}" if app.worker_tags(tags) else ""
+    all_tags = app.services.worker_tags(tags)
+    words = f" and the tags {', '.join(all_tags)}" if all_tags else ""
     serving = f"worker: serving {run or 'every open run'} with {slots} slots{words}"
 
-    def asked(stop: StopRequest) -> None:
+    def on_stop_request(stop: StopRequest) -> None:
         if lock is not None and not stop.now:
             # Who asks for a background worker from here on gets the next one; on a full disk
             # nobody learns of it, and it stops all the same.
             with suppress(YaokiError):
-                lock.mark_ready(slots=slots, tags=list(app.worker_tags(tags)), stopping=True)
+                lock.mark_ready(slots=slots, tags=list(all_tags), stopping=True)
         tell("worker: stopping now" if stop.now else "worker: agents at work finish first")
 
     page = _page(app, store, tell) if lock is not None and app.settings.ui.background else None
     try:
-        app.serve_open_runs(
+        serve_open_runs(
+            app,
             slots=slots,
             tags=tags,
             run=run,
             background=lock,
-            on_stop_request=asked,
+            on_stop_request=on_stop_request,
             on_signals_ready=lambda: tell(serving),
         )
     finally:

@@ -16,7 +16,7 @@ from yaoki.faces.cli.doctor.condition import Condition, command_in, edit_command
 
 if TYPE_CHECKING:
     from yaoki.adapters.agents.availability import AgentAvailability
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import AgentSpec, CheckSpec, Finding
 
 NO_AGENTS = "none in the settings, none known on the PATH; a plan may bring its own command"
@@ -56,7 +56,7 @@ def _agents(app: App, specs: Sequence[AgentSpec]) -> Iterator[Condition]:
 def _agent(app: App, spec: AgentSpec, said: AgentAvailability | None) -> Condition:
     name = f"agent {spec.name}"
     try:
-        app.find_agent(spec.preset).preflight(spec)
+        app.context.find_agent(spec.preset).preflight(spec)
     except Fault as fault:
         install = command_in(said.preset.install) if said else ""
         held = failed_condition(name, fault, edit_command(app.repository.top))

@@ -23,7 +23,7 @@ from yaoki.faces.cli.doctor.condition import (
 )
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run
 
 RUNS_AUDITED = 5
@@ -32,7 +32,7 @@ REOPEN_COMMAND = "yaoki status"
 
 def examine_storage(app: App) -> Iterator[Condition]:
     """The store, its journal and its journal file, each in a line."""
-    if app.is_store_on_server:
+    if app.context.is_store_on_server:
         yield from _server(app)
         return
     if app.yaoki_folder.exists() and not app.yaoki_folder.is_dir():
@@ -66,7 +66,7 @@ def _stored(app: App, look: Callable[[], Condition]) -> Condition:
     except StoreNewer as newer:
         return failed_condition("store", newer, "pip install --upgrade yaoki")
     except StoreCorrupt as broken:
-        elsewhere = app.is_store_on_server or SETTINGS in broken.hint
+        elsewhere = app.context.is_store_on_server or SETTINGS in broken.hint
         return failed_condition(
             "store",
             broken,
@@ -75,7 +75,9 @@ def _stored(app: App, look: Callable[[], Condition]) -> Condition:
     except YaokiError as error:
         local = _unwritable("", app.yaoki_folder, app.repository.top).next_command
         return failed_condition(
-            "store", error, edit_command(app.repository.top) if app.is_store_on_server else local
+            "store",
+            error,
+            edit_command(app.repository.top) if app.context.is_store_on_server else local,
         )
 
 
@@ -105,14 +107,14 @@ def _reached(app: App) -> Condition:
 
 
 def _whole(app: App) -> Condition:
-    path = app.store_path
+    path = app.context.store_path
     if path.exists() and not os.access(path, os.W_OK):
         return _unwritable(f"{path} is read-only", path, app.repository.top)
     wrong = app.store.check_integrity()
     if wrong:
         remedy = "any command sets it aside and restores it from its backups and its journal file"
         return Condition("store", False, f"{path} is damaged: {wrong[0]}; {remedy}", REOPEN_COMMAND)
-    aside = app.list_quarantined_stores()
+    aside = app.context.list_quarantined_stores()
     damaged = format_count(len(aside), "damaged one is", "damaged ones are")
     kept = f"; {damaged} kept, the newest in {aside[-1]}" if aside else ""
     return Condition("store", True, f"{path}, whole{kept}")
@@ -120,7 +122,7 @@ def _whole(app: App) -> Condition:
 
 def _witness(app: App) -> Condition:
     """What the store would be made again from, line by line."""
-    folder, missing = app.journal_folder, app.store.lines_missing_in_journal_file()
+    folder, missing = app.context.journal_folder, app.store.lines_missing_in_journal_file()
     if missing:
         lacks = f"{folder} lacks {format_count(len(missing), 'line')}, the first is {missing[0]}"
         words = f"{lacks}; once it is moved away the next command writes it anew"
@@ -130,7 +132,7 @@ def _witness(app: App) -> Condition:
 
 def _journal(app: App) -> Condition:
     """The journal must fold to the rows."""
-    runs = app.store.runs()[-RUNS_AUDITED:]
+    runs = app.reads.runs()[-RUNS_AUDITED:]
     wrong = [words for run in runs for words in app.store.audit(run.id)]
     strayed, unseen = _strayed(app, runs)
     wrong += strayed
@@ -146,7 +148,7 @@ def _journal(app: App) -> Condition:
 def _copied(app: App) -> str:
     """Beside the repository: within it git would see the copy."""
     top = app.repository.top
-    if app.is_store_on_server:
+    if app.context.is_store_on_server:
         file = shell_quote(top.with_name(f"{top.name}-yaoki.sql"))
         return f"pg_dump --file={file} {shlex.quote(app.store.database.location)}"
     return (
@@ -160,7 +162,7 @@ def _bent(app: App, run: Run) -> str:
 
     words = app.workspace.describe_drift(run)
     return words and app.workspace.describe_drift(
-        detect_external_merge(app, run, app.store.rows(run.id))
+        detect_external_merge(app, run, app.reads.rows(run.id))
     )
 
 

@@ -14,7 +14,7 @@ from yaoki.faces.cli.live.screens import Screen
 from yaoki.ports import Clock, JournalEntry
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run, RunId
 
 POLL_S = 0.2
@@ -79,7 +79,7 @@ class RunFollower:
 
     def _look(self) -> None:
         """The journal is read only when somebody committed since."""
-        version = self._app.store.version()
+        version = self._app.reads.version()
         if version != self._seen:
             self._seen = version
             while page := self._page():
@@ -88,7 +88,7 @@ class RunFollower:
         self._screen.draw(self.note)
 
     def _page(self) -> list[JournalEntry]:
-        return self._app.store.journal(run_id=self._run.id, after=self._after, limit=PAGE)
+        return self._app.reads.journal(run_id=self._run.id, after=self._after, limit=PAGE)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from yaoki.views.agent_output import format_agent_output
 from yaoki.views.choices import agent_reads_words, choice_meaning
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 LINES_MAX = 20_000
 BYTES_MAX = 64 * 1024
@@ -169,7 +169,7 @@ class AnswerPanel:
 
         task_id = TaskId(self._task.row.id)
         try:
-            failure = self._app.store.task(task_id).failure
+            failure = self._app.reads.task(task_id).failure
             check = failure.check if failure and choice is Choice.WAIVE else ""
             task = commands.answer_task(
                 self._app, task_id, choice, self._words, check, how="terminal"
@@ -227,7 +227,7 @@ def log_panel(app: App, task: TaskView) -> Panel:
     from yaoki.app.run_view import find_log_file, read_log_tail
 
     def load() -> list[str]:
-        held = app.store.task(task.row.id)
+        held = app.reads.task(task.row.id)
         file = find_log_file(app, held, held.attempt, "out")
         text, size = read_log_tail(file, 0, BYTES_MAX)
         cut = [f"[the last {BYTES_MAX} of {size} bytes: {file}]"] if size > BYTES_MAX else []
@@ -240,7 +240,7 @@ def diff_panel(app: App, task: TaskView) -> Panel:
     from yaoki.app.run_view import find_diff_ends
 
     def load() -> list[str]:
-        ends = find_diff_ends(app.store.task(task.row.id))
+        ends = find_diff_ends(app.reads.task(task.row.id))
         text = app.workspace.diff(ends.old, ends.new, stat=False)
         return clean_text(text).splitlines() or [f"{task.row.id} changed nothing"]
 

@@ -12,7 +12,7 @@ from yaoki.faces.cli.text.render import paint, print_wrapped, story_line
 from yaoki.ports import JournalEntry
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run
 
 NAMES_KEPT = 10_000
@@ -86,7 +86,7 @@ class LineScreen:
         if task_id not in self._names:
             if len(self._names) >= NAMES_KEPT:
                 self._names.clear()
-            self._names[task_id] = self._app.store.task(task_id).spec.name
+            self._names[task_id] = self._app.reads.task(task_id).spec.name
         return self._names[task_id]
 
     def _put(self, text: str) -> None:

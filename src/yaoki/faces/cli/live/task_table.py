@@ -14,7 +14,7 @@ from yaoki.ports import JournalEntry
 from yaoki.views import RunView, build_run_view, why_not_taken
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run
 
 # A view of a big run is made anew only after so many times what making it took.
@@ -124,7 +124,7 @@ class TaskTable:
 
     def _look(self) -> RunView:
         rows = sorted(self._rows.values(), key=lambda row: row.n)
-        store, live = self._app.store, self._app.list_live_workers()
+        store, live = self._app.store, self._app.services.list_live_workers()
         return build_run_view(
             store.run(self._run.id),
             rows,

@@ -23,7 +23,7 @@ from yaoki.ports import JournalEntry
 from yaoki.views import RunView, TaskView
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
     from yaoki.core.model import Run
 
 # How long an open answer holds the end of a run after the last key.
@@ -129,7 +129,7 @@ class LiveTable:
         if not said:
             return
         self.answers_sent += 1
-        if self._leave and not self._app.list_live_workers():
+        if self._leave and not self._app.services.list_live_workers():
             self._said += f"; nobody is at it: yaoki resume {self._board.view.run.id}"
 
     def _go(self) -> None:

@@ -19,7 +19,7 @@ from yaoki.ports import JournalEntry
 from yaoki.views import describe_entry
 
 if TYPE_CHECKING:
-    from yaoki.app import App
+    from yaoki.app.build import App
 
 PrintLine = Callable[[str], None]
 POLL_S = 0.5
@@ -86,7 +86,7 @@ class JournalRecords:
 
         self._app, self._holder = app, current_holder()
         self._over = threading.Event()
-        self._after = app.store.last_seq()
+        self._after = app.reads.last_seq()
         self._seen = -1
         self._mine: set[str] = set()
 
@@ -110,11 +110,11 @@ class JournalRecords:
             return
 
     def _look(self) -> None:
-        version = self._app.store.version()
+        version = self._app.reads.version()
         if version == self._seen:
             return
         self._seen = version
-        while page := self._app.store.journal(after=self._after, limit=PAGE):
+        while page := self._app.reads.journal(after=self._after, limit=PAGE):
             self._after = page[-1].seq
             for entry in page:
                 self._take(entry)

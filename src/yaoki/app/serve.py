@@ -1,0 +1,176 @@
+"""Run the tasks of one run in the foreground, or of all open runs as a worker."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from yaoki.adapters.system.machine import current_holder, is_holder_dead, machine_id, machine_name
+from yaoki.app.served_runs import ServedRuns
+from yaoki.app.upkeep import Upkeep
+from yaoki.app.warning_output import print_warning
+from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.loop.admission import Admission
+from yaoki.engine.loop.pool import Pool, StopRequest
+from yaoki.engine.loop.presence import Presence
+from yaoki.ports import WorkerInfo
+
+if TYPE_CHECKING:
+    from yaoki.adapters.processes.daemon import Daemon
+    from yaoki.app.build import App
+    from yaoki.core.model import Run
+
+
+def serve_run(
+    app: App,
+    run: Run,
+    *,
+    slots: int = 0,
+    tags: Sequence[str] = (),
+    on_stop_request: Callable[[StopRequest], None] = lambda _: None,
+    receive_stop: Callable[[StopRequest], None] | None = None,
+) -> Pool:
+    """Run the tasks until each is finished or needs a person; signals ask it to stop.
+
+    `on_stop_request` is called for each signal, inside its handler.  With `receive_stop` the
+    caller gets the request that stops the pool, and signals keep their handlers.
+    """
+    app.trust.require_trusted()
+    upkeep, row_guard = Upkeep(app), app.services.row_guard
+    upkeep.back_up_if_due()
+    row_guard.run_guarded(lambda: app.control.resume(run))
+    row_guard.run_guarded(lambda: app.control.sweep(run))
+    upkeep.expire_snapshots()
+    pool = _build_pool(app, upkeep, slots or run.parallel, tags=tags, run=run.id)
+    if receive_stop is not None:
+        receive_stop(pool.stop)
+    else:
+        _handle_signals(pool.stop, on_stop_request, app.store.database.stop_waiting)
+    with (
+        app.services.notifier.in_background(),
+        _export_traces(app),
+        upkeep.drop_prepared_on_exit(),
+    ):
+        pool.serve([run.id])
+        app.services.completion.complete(run.id)
+    upkeep.run_when_idle()
+    return pool
+
+
+def serve_open_runs(
+    app: App,
+    *,
+    slots: int,
+    tags: Sequence[str] = (),
+    run: str = "",
+    background: Daemon | None = None,
+    on_stop_request: Callable[[StopRequest], None] = lambda _: None,
+    on_signals_ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve every open run, and new ones, until a signal asks to stop.
+
+    From `on_signals_ready` on, a signal asks the worker to stop instead of ending the process.
+    """
+    app.trust.require_trusted()
+    upkeep = Upkeep(app)
+    pool = _build_pool(app, upkeep, slots, tags=tags, run=run, background=background)
+    _handle_signals(pool.stop, on_stop_request, app.store.database.stop_waiting)
+    on_signals_ready()
+    upkeep.back_up_if_due()
+    upkeep.expire_snapshots()
+    runs = ServedRuns(app, run, print_warning)
+    if background is not None:
+        pool.announce()
+        background.mark_ready(slots=slots, tags=list(app.services.worker_tags(tags)))
+    try:
+        with (
+            app.services.notifier.in_background(),
+            _export_traces(app),
+            upkeep.drop_prepared_on_exit(),
+        ):
+            pool.serve_all(runs)
+    finally:
+        runs.close()
+
+
+def finish_cancelled(app: App, run: Run) -> None:
+    """End the active tasks of a cancelled run, when no live worker does."""
+    app.store.expire_claims(is_holder_dead, counted=False, runs=[run.id])
+    worker = app.services.build_worker(1)
+    while tasks := worker.claim_cancelled([run.id]):
+        for task in tasks:
+            worker.carry(task, ClaimContext(lambda: "cancel"))
+
+
+def _build_pool(
+    app: App,
+    upkeep: Upkeep,
+    slots: int,
+    *,
+    tags: Sequence[str] = (),
+    run: str = "",
+    background: Daemon | None = None,
+) -> Pool:
+    """`tags` are added to those of the settings; with `run` the pool serves that run only."""
+    services, limits = app.services, app.settings.limits
+    tags, lease = services.worker_tags(tags), timedelta(seconds=limits.lease_s)
+    admission = Admission(
+        services.measure_free_capacity,
+        disk_min=limits.disk_free_bytes,
+        memory_min=limits.memory_free_bytes,
+        ports_exhausted=lambda: services.resources.exhausted_reason,
+        remote_unreachable=app.workspace.remote_problem,
+    )
+    worker = WorkerInfo(
+        current_holder(),
+        machine_id(),
+        machine_name(),
+        slots,
+        tags,
+        (run,) if run else (),
+        background=bool(background),
+    )
+    return Pool(
+        app.store,
+        services.build_worker(slots, tags),
+        app.store.clock,
+        slots=slots,
+        lease=lease,
+        heartbeat=timedelta(seconds=limits.heartbeat_s),
+        park_after=timedelta(seconds=app.settings.retry.rate_limit_wait_max_s),
+        complete=services.completion.complete,
+        scan=lambda: upkeep.run_at_heartbeat(background),
+        admission=admission.decide,
+        presence=Presence(app.store, worker, lease),
+        idle_task=upkeep.run_when_idle,
+        prepare_ahead=upkeep.prepare_worktrees_ahead,
+    )
+
+
+def _export_traces(app: App) -> AbstractContextManager[None]:
+    """Send traces in the background, where the environment names a collector."""
+    if not any(name.startswith("OTEL_EXPORTER_OTLP_") for name in os.environ):
+        return nullcontext()
+    from yaoki.app.telemetry import open_trace_exporter
+
+    exporter = open_trace_exporter(app, print_warning)
+    return exporter.in_background() if exporter else nullcontext()
+
+
+def _handle_signals(
+    stop: StopRequest, on_stop_request: Callable[[StopRequest], None], hurry: Callable[[], None]
+) -> None:
+    """A second signal also ends the wait for an unreachable store."""
+
+    def handle(*_: object) -> None:
+        stop.escalate()
+        if stop.now:
+            hurry()
+        on_stop_request(stop)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handle)
