@@ -16,7 +16,7 @@ import pytest
 
 from tests.acceptance.place import BOUND_S, Place, a_plan, holds, waits_for, writes
 from yaoki.faces.cli.table import COMMANDS
-from yaoki.faces.cli.text import errors
+from yaoki.faces.text import errors
 
 pytestmark = pytest.mark.acceptance
 DOCS = Path(__file__).parents[2] / "docs" / "reference"

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from yaoki.core.run_status import EXIT_CODES
 from yaoki.errors import YaokiError
 from yaoki.faces.cli.main import INTERRUPTED, PIPE_CLOSED
-from yaoki.faces.cli.text.errors import BAD_USAGE_EXIT, INTERNAL_EXIT
 from yaoki.faces.mcp.caller import CallRefusal
+from yaoki.faces.text.errors import BAD_USAGE_EXIT, INTERNAL_EXIT
 
 # What each means to whoever called, and what to do about it.
 MEANING: Mapping[int, tuple[str, str]] = {

@@ -12,7 +12,7 @@ import pytest
 from tests.builders import NOW
 from yaoki.core.model import Choice, Question, Run, RunId, State, TaskId
 from yaoki.core.run_status import RunStatus
-from yaoki.faces.cli.text.render import story_line
+from yaoki.faces.text.render import story_line
 from yaoki.ports import JournalEntry, TaskRow
 from yaoki.views import build_run_view, describe_entry, describe_wait, failure_words
 

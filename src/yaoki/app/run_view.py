@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from yaoki.ports import JournalEntry, TaskRow, WorkerSeen
 
 QUESTIONS_MAX = 1000
+ATTEMPTS_SHOWN = 20
 PAGE = 1000
 ENTRIES_MAX = 50_000
 BYTES_SHOWN = 1 << 20
@@ -185,8 +186,14 @@ def _keeps_s(app: App, holder: str) -> float:
     return app.settings.limits.max_in_progress_s if lives else 0.0
 
 
+def explain_task(app: App, task_id: TaskId) -> Explanation:
+    """The state of a task and the decisions that led to it."""
+    run = app.store.run(app.store.task(task_id).run_id)
+    return load_explanation(app, view_run(app, run), task_id)
+
+
 def load_explanation(app: App, view: RunView, task_id: str) -> Explanation:
-    """Where a task of this run stands, and why."""
+    """The state of a task of this run and the decisions that led to it."""
     mine = next((task for task in view.tasks if task.row.id == task_id), None)
     if mine is None:
         raise Unknown(f"there is no task {task_id}", hint="yaoki status")

@@ -21,7 +21,7 @@ from yaoki.faces.cli.live.estimate import Pace, duration_words, remaining_work, 
 from yaoki.faces.cli.live.keys import split_keys
 from yaoki.faces.cli.live.layout import TaskListing, cost_words
 from yaoki.faces.cli.live.panels import wrap_cells
-from yaoki.faces.cli.text.glyphs import glyphs_for_locale
+from yaoki.faces.text.glyphs import glyphs_for_locale
 from yaoki.views import build_run_view
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("12.4")]

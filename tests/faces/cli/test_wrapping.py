@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from yaoki.faces.cli.text.wrapping import cell_width, wrap_line
+from yaoki.faces.text.wrapping import cell_width, wrap_line
 
 pytestmark = pytest.mark.spec("12.4")
 

@@ -63,7 +63,7 @@ def _unknown(name: str) -> str:
 @click.pass_context
 def group(ctx: click.Context, repo: str | None) -> None:
     """Carry the work of coding agents to a proven end."""
-    from yaoki.faces.cli.worktree_context import calling_repository, refuse_deleted_folder
+    from yaoki.app.worktree_context import calling_repository, refuse_deleted_folder
 
     refuse_deleted_folder()
     ctx.obj = repo or calling_repository(ctx.invoked_subcommand or "")

@@ -61,7 +61,7 @@ def _command(given: Sequence[str]) -> int:
     import click
 
     from yaoki.faces.cli.group import group
-    from yaoki.faces.cli.text.closed_pipe import ReaderGone
+    from yaoki.faces.text.closed_pipe import ReaderGone
 
     as_json = "--json" in (given[: given.index("--")] if "--" in given else given)
     try:
@@ -86,7 +86,7 @@ def _told(error: Exception, *, as_json: bool, given: Sequence[str]) -> int:
     from click.exceptions import NoArgsIsHelpError
 
     from yaoki.errors import YaokiError
-    from yaoki.faces.cli.text import errors
+    from yaoki.faces.text import errors
 
     try:
         if isinstance(error, NoArgsIsHelpError):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.errors import Untrusted
-from yaoki.faces.cli.text.render import clean_line
+from yaoki.faces.text.render import clean_line
 
 if TYPE_CHECKING:
     from yaoki.app.build import App

@@ -19,9 +19,9 @@ from yaoki.adapters.processes.child import ChildProcess
 from yaoki.adapters.processes.command import run_command
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.errors import NotNow, YaokiError
-from yaoki.faces.cli.text.render import align_columns, print_line
 from yaoki.faces.demo import sample_repository
 from yaoki.faces.demo.story import JournalTail, Narrator, emphasize
+from yaoki.faces.text.render import align_columns, print_line
 
 EXPECTED_EXIT = 4
 LANDING_TASKS = ("greet", "add", "words", "clock", "price", "teal", "rose", "night")

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.faces.cli.text.render import clean_line, print_line, uses_colour
+from yaoki.faces.text.render import clean_line, print_line, uses_colour
 
 _QUALITY = re.compile(r"Q\d+")
 NAME_CHARS = 7

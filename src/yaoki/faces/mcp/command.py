@@ -50,8 +50,8 @@ def _own_output() -> int:
 
 def _called(work: Callable[[], Mapping[str, Any]], name: str) -> dict[str, Any]:
     """What came of a call, as the protocol wants it; no error of ours ends the server."""
-    from yaoki.faces.cli.text import errors
-    from yaoki.faces.cli.text.render import mask_environment_secrets
+    from yaoki.faces.text import errors
+    from yaoki.faces.text.render import mask_environment_secrets
 
     try:
         document = mask_environment_secrets(work())

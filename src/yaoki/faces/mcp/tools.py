@@ -6,16 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from yaoki.app.plan_input import read_plan
+from yaoki.app.run_view import ATTEMPTS_SHOWN, explain_task, view_run
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.redact import mask_values
 from yaoki.errors import PlanInvalid
-from yaoki.faces.cli.commands.why import TRIES_SHOWN, load_explanation
-from yaoki.faces.cli.context import load_run_view
-from yaoki.faces.cli.text.render import most_important_tasks
 from yaoki.faces.mcp import arguments as of
 from yaoki.faces.mcp.call_context import CallContext, read_tasks, write_temporary_file
 from yaoki.faces.mcp.results import ResultClaim, claim_defect, submit_claim
 from yaoki.faces.mcp.secrets import caller_secrets, mask_answer, refuse_secrets_in_plan
+from yaoki.faces.text.render import most_important_tasks
 from yaoki.views import SCHEMA, explanation_document, status_document
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def _noted(desk: CallContext, said: ResultClaim) -> Document:
 def status(desk: CallContext, given: of.StatusArguments) -> Document:
     """How the run stands: its status, and each task with its state, attempt and question."""
     with desk.open_app("status") as app:
-        view = load_run_view(app, desk.find_run(app, given.run))
+        view = view_run(app, desk.find_run(app, given.run))
     document = status_document(view)
     shown = {task.row.id for task in most_important_tasks(view)}
     tasks = [task for task in document["tasks"] if task["id"] in shown]
@@ -72,9 +71,9 @@ def why(desk: CallContext, given: of.WhyArguments) -> Document:
     """Why a task stands where it stands: the newest decisions with their rule, and each attempt."""
     with desk.open_app("why") as app:
         task_id = app.lookup.find_task(given.task, desk.find_run(app, given.run).id)
-        document = explanation_document(load_explanation(app, task_id))
-    newest = {"decisions": document["decisions"][:TRIES_SHOWN]}
-    return {**document, **newest, "attempts": document["attempts"][-TRIES_SHOWN:]}
+        document = explanation_document(explain_task(app, task_id))
+    newest = {"decisions": document["decisions"][:ATTEMPTS_SHOWN]}
+    return {**document, **newest, "attempts": document["attempts"][-ATTEMPTS_SHOWN:]}
 
 
 def submit(desk: CallContext, given: of.SubmitArguments) -> Document:
@@ -142,12 +141,12 @@ def complete(desk: CallContext, given: of.CompleteArguments) -> Document:
         run = desk.find_run(app, given.run)
         app.services.extend_command.complete(run)
         app.services.completion.complete(run.id)
-        view = load_run_view(app, app.reads.run(run.id))
+        view = view_run(app, app.reads.run(run.id))
     return {"schema": SCHEMA, "run": run.id, "status": view.status.value, "next": view.next_command}
 
 
 def _grown(app: App, run: Run, made: PlanExtension) -> Document:
-    view = load_run_view(app, app.reads.run(run.id))
+    view = view_run(app, app.reads.run(run.id))
     told = {"run": run.id, "revision": made.revision, "tasks": list(made.tasks)}
     return {"schema": SCHEMA, **told, "next": view.next_command}
 

@@ -13,7 +13,7 @@ import click
 
 from yaoki.errors import Unknown
 from yaoki.faces.cli.context import json_option
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.text.render import (
     align_columns,
     clean_line,
     paint,

@@ -13,14 +13,14 @@ from yaoki.errors import NotNow
 from yaoki.faces.cli.commands import report
 from yaoki.faces.cli.context import json_option, load_run_view, open_app, repo_option, run_option
 from yaoki.faces.cli.person_only import answer_channel, refuse_agents
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.cli.trust_question import require_trust
+from yaoki.faces.text.render import (
     QUESTION_CHARS,
     clean_line,
     print_document,
     print_next_command,
     print_wrapped,
 )
-from yaoki.faces.cli.trust_question import require_trust
 from yaoki.views import SCHEMA, RunView, TaskView
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from yaoki.core.model import State
 from yaoki.faces.cli.context import json_option, load_run_view, open_app, repo_option, run_option
 from yaoki.faces.cli.lookup import RunOrTask, find_run_or_task
 from yaoki.faces.cli.person_only import refuse_agents
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.text.render import (
     clean_line,
     print_document,
     print_next_command,

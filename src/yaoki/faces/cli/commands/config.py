@@ -10,7 +10,7 @@ import click
 
 from yaoki.core.machine.codec import to_data
 from yaoki.faces.cli.context import json_option, repo_option
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.text.render import (
     align_columns,
     clean_line,
     print_document,

@@ -9,7 +9,7 @@ import click
 
 from yaoki.core.redact import mask_values, secret_values
 from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
-from yaoki.faces.cli.text.render import clean_text, print_document, print_line
+from yaoki.faces.text.render import clean_text, print_document, print_line
 from yaoki.views import SCHEMA
 
 

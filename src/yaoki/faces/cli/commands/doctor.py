@@ -24,7 +24,8 @@ from yaoki.faces.cli.doctor.condition import (
     unwritable_condition,
 )
 from yaoki.faces.cli.doctor.storage import examine_storage
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.cli.trust_question import require_trust, trust_option
+from yaoki.faces.text.render import (
     align_columns,
     clean_line,
     paint,
@@ -33,7 +34,6 @@ from yaoki.faces.cli.text.render import (
     print_next_command,
     print_wrapped,
 )
-from yaoki.faces.cli.trust_question import require_trust, trust_option
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:

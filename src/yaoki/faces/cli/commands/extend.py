@@ -19,7 +19,7 @@ from yaoki.faces.cli.context import (
     repo_option,
 )
 from yaoki.faces.cli.person_only import find_calling_task
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.text.render import (
     clean_line,
     print_document,
     print_next_command,

@@ -12,14 +12,14 @@ from yaoki.core.counting import format_count
 from yaoki.errors import NotNow, Unknown, YaokiError
 from yaoki.faces.cli.context import json_option, open_app, repo_option
 from yaoki.faces.cli.person_only import refuse_agents
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.hooks.state import SessionChoice
+from yaoki.faces.text.render import (
     align_columns,
     clean_line,
     print_document,
     print_line,
     print_next_command,
 )
-from yaoki.faces.hooks.state import SessionChoice
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import click
 
 from yaoki.errors import NotNow, PlanInvalid, YaokiError
 from yaoki.faces.cli.context import json_option, repo_option
-from yaoki.faces.cli.text.render import clean_line, print_document, print_line, print_next_command
+from yaoki.faces.text.render import clean_line, print_document, print_line, print_next_command
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:

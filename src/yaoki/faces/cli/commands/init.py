@@ -14,7 +14,8 @@ import click
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import YaokiError
 from yaoki.faces.cli.context import json_option, repo_option
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.cli.trust_question import require_trust, trust_option
+from yaoki.faces.text.render import (
     align_columns,
     clean_line,
     paint,
@@ -23,7 +24,6 @@ from yaoki.faces.cli.text.render import (
     print_next_command,
     print_wrapped,
 )
-from yaoki.faces.cli.trust_question import require_trust, trust_option
 from yaoki.formats.discovery import (
     Discovery,
     FoundAgent,

@@ -11,7 +11,7 @@ import click
 
 from yaoki.errors import Unknown
 from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
-from yaoki.faces.cli.text.render import clean_text, print_document, print_line
+from yaoki.faces.text.render import clean_text, print_document, print_line
 from yaoki.views import SCHEMA
 from yaoki.views.agent_output import format_agent_output
 

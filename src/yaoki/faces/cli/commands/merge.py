@@ -11,14 +11,14 @@ from yaoki.core.model import State
 from yaoki.errors import GitFailed
 from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
 from yaoki.faces.cli.person_only import answer_channel, refuse_agents
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.cli.trust_question import require_trust
+from yaoki.faces.text.render import (
     NAME_CHARS,
     clean_line,
     print_document,
     print_next_command,
     print_wrapped,
 )
-from yaoki.faces.cli.trust_question import require_trust
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import click
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import NoticeFailed, SettingsInvalid
 from yaoki.faces.cli.context import json_option, repo_option
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.cli.trust_question import require_trust
+from yaoki.faces.text.render import (
     align_columns,
     clean_line,
     paint,
@@ -18,7 +19,6 @@ from yaoki.faces.cli.text.render import (
     print_line,
     print_next_command,
 )
-from yaoki.faces.cli.trust_question import require_trust
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:

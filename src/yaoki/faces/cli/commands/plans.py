@@ -15,14 +15,14 @@ from yaoki.core.model import Finding, Outcome
 from yaoki.faces.cli.commands import extend, imports
 from yaoki.faces.cli.context import json_option, repo_option
 from yaoki.faces.cli.plan_arguments import FILE, agent_option, open_plan, require_plan_trust
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.cli.trust_question import trust_option
+from yaoki.faces.text.render import (
     align_columns,
     clean_line,
     print_document,
     print_next_command,
     print_wrapped,
 )
-from yaoki.faces.cli.trust_question import trust_option
 from yaoki.views import PlanView, TaskBound, build_plan_view, plan_document, status_schema
 from yaoki.views.costs import cost_lines
 

@@ -13,7 +13,7 @@ from yaoki.core.nearest import did_you_mean
 from yaoki.core.settings.settings import LANGUAGES
 from yaoki.errors import TemplateInvalid, Unknown
 from yaoki.faces.cli.context import CommandFunction, json_option, repo_option
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.text.render import (
     align_columns,
     clean_line,
     clean_text,

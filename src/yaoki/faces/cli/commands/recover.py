@@ -14,7 +14,7 @@ from yaoki.core.model import State
 from yaoki.errors import NotNow, Unknown
 from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
 from yaoki.faces.cli.lookup import find_run_or_task
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.text.render import (
     align_columns,
     clean_line,
     local_date_time,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.faces.cli.text.render import clean_line, paint, print_wrapped
+from yaoki.faces.text.render import clean_line, paint, print_wrapped
 
 if TYPE_CHECKING:
     from yaoki.app.build import App

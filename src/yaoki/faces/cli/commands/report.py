@@ -13,7 +13,7 @@ from yaoki.core.model import Choice, State
 from yaoki.core.run_status import RunStatus
 from yaoki.errors import NotNow, RowInvalid
 from yaoki.faces.cli.context import json_option, open_app, repo_option
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.text.render import (
     NAME_CHARS,
     QUESTION_CHARS,
     agent_end_words,

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from yaoki.faces.cli.context import json_option
-from yaoki.faces.cli.text.render import print_document, print_line
+from yaoki.faces.text.render import print_document, print_line
 from yaoki.views import SCHEMA
 
 CONSEQUENCES = {

@@ -23,13 +23,13 @@ from yaoki.faces.cli.live.follow import RunEndDetector, RunFollower, follow_in_b
 from yaoki.faces.cli.live.screens import can_move_cursor, choose_screen
 from yaoki.faces.cli.person_only import refuse_agents
 from yaoki.faces.cli.plan_arguments import agent_option, read_plan, require_plan_trust
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.cli.trust_question import require_trust, trust_option
+from yaoki.faces.text.render import (
     clean_line,
     print_document,
     print_next_command,
     print_wrapped,
 )
-from yaoki.faces.cli.trust_question import require_trust, trust_option
 from yaoki.views import PlanView, build_plan_view, plan_document, status_document
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.faces.cli.context import json_option, open_app, repo_option
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.text.render import (
     align_columns,
     clean_line,
     print_document,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.faces.cli.context import json_option, load_run_view, open_app, repo_option
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.text.render import (
     QUESTION_CHARS,
     align_columns,
     clean_line,

@@ -12,7 +12,7 @@ import click
 
 from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
 from yaoki.faces.cli.lookup import RunOrTask, find_run_or_task
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.text.render import (
     clean_line,
     local_time,
     mask_environment_secrets,

@@ -10,14 +10,14 @@ import click
 from yaoki.core.counting import format_count
 from yaoki.errors import Unknown
 from yaoki.faces.cli.context import json_option
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.cli.trust_question import print_trust_question
+from yaoki.faces.text.render import (
     clean_line,
     print_document,
     print_line,
     print_next_command,
     print_wrapped,
 )
-from yaoki.faces.cli.trust_question import print_trust_question
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import click
 
 from yaoki.errors import NotNow
 from yaoki.faces.cli.context import repo_option
-from yaoki.faces.cli.text.render import print_line
+from yaoki.faces.text.render import print_line
 
 if TYPE_CHECKING:
     from yaoki.app.build import App

@@ -14,9 +14,9 @@ from yaoki.errors import NotNow, StoreError
 from yaoki.faces.cli.commands.worker import SLOTS, tag_option
 from yaoki.faces.cli.context import json_option, open_app, repo_option
 from yaoki.faces.cli.person_only import refuse_agents
-from yaoki.faces.cli.text.log_records import log_format_option
-from yaoki.faces.cli.text.render import clean_line, print_document, print_line, print_next_command
 from yaoki.faces.cli.trust_question import require_trust, trust_option
+from yaoki.faces.text.log_records import log_format_option
+from yaoki.faces.text.render import clean_line, print_document, print_line, print_next_command
 
 if TYPE_CHECKING:
     from yaoki.adapters.processes.daemon import Daemon, RunningDaemon

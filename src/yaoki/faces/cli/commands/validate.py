@@ -10,7 +10,7 @@ from yaoki.core.counting import format_count
 from yaoki.errors import PlanInvalid
 from yaoki.faces.cli.context import json_option, repo_option
 from yaoki.faces.cli.plan_arguments import FILE, agent_option, open_plan
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.text.render import (
     clean_line,
     print_document,
     print_next_command,

@@ -12,7 +12,8 @@ import click
 from yaoki.app.check_output import StoredOutputs
 from yaoki.app.git_facts import LocalGitFacts, open_git_facts
 from yaoki.faces.cli.context import json_option, open_app, repo_option
-from yaoki.faces.cli.text.render import (
+from yaoki.faces.cli.trust_question import require_trust, trust_option
+from yaoki.faces.text.render import (
     align_columns,
     clean_line,
     paint,
@@ -20,7 +21,6 @@ from yaoki.faces.cli.text.render import (
     print_next_command,
     print_wrapped,
 )
-from yaoki.faces.cli.trust_question import require_trust, trust_option
 from yaoki.report import VerificationResult
 from yaoki.report import verify_receipt as verified
 from yaoki.report.canonical import BYTES_MAX

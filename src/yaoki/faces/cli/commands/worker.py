@@ -13,9 +13,9 @@ from yaoki.core.settings.tags import TAG_FORM, is_tag
 from yaoki.errors import StoreUnreachable, YaokiError
 from yaoki.faces.cli.context import open_app, repo_option
 from yaoki.faces.cli.hangup import outlive_terminal
-from yaoki.faces.cli.text.log_records import PrintLine, log_format_option, open_worker_log
-from yaoki.faces.cli.text.render import print_line
 from yaoki.faces.cli.trust_question import require_trust, trust_option
+from yaoki.faces.text.log_records import PrintLine, log_format_option, open_worker_log
+from yaoki.faces.text.render import print_line
 
 if TYPE_CHECKING:
     from yaoki.adapters.processes.daemon import Daemon

@@ -14,8 +14,8 @@ from yaoki.core.model import Spend, Stage, State
 from yaoki.core.run_status import RunStatus
 from yaoki.faces.cli.live.estimate import duration_words, remaining_work, time_left
 from yaoki.faces.cli.live.task_table import TaskTable
-from yaoki.faces.cli.text.glyphs import Glyphs
-from yaoki.faces.cli.text.render import COLOURS, clean_line, task_names
+from yaoki.faces.text.glyphs import Glyphs
+from yaoki.faces.text.render import COLOURS, clean_line, task_names
 from yaoki.views import RunView, TaskView, describe_wait
 
 GROUPS = ("needs you", "at work", "waits", "at rest")

@@ -10,7 +10,7 @@ from rich.cells import cell_len, chop_cells
 
 from yaoki.core.model import Choice, TaskId
 from yaoki.errors import YaokiError
-from yaoki.faces.cli.text.render import clean_line, clean_text
+from yaoki.faces.text.render import clean_line, clean_text
 from yaoki.views import TaskView
 from yaoki.views.agent_output import format_agent_output
 from yaoki.views.choices import agent_reads_words, choice_meaning
@@ -213,12 +213,13 @@ def help_panel(*, leave: bool) -> Panel:
 
 
 def why_panel(app: App, task: TaskView) -> Panel:
-    from yaoki.faces.cli.commands import why
+    from yaoki.app.run_view import explain_task
+    from yaoki.faces.text.explanation import explanation_lines
 
     task_id = TaskId(task.row.id)
     return TextPanel(
         f"why {clean_line(task.row.name, 60)}",
-        lambda: why.explanation_lines(why.load_explanation(app, task_id)),
+        lambda: explanation_lines(explain_task(app, task_id)),
     )
 
 

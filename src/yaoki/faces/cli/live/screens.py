@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from yaoki.faces.cli.text.closed_pipe import ReaderGone
-from yaoki.faces.cli.text.render import paint, print_wrapped, story_line
+from yaoki.faces.text.closed_pipe import ReaderGone
+from yaoki.faces.text.render import paint, print_wrapped, story_line
 from yaoki.ports import JournalEntry
 
 if TYPE_CHECKING:

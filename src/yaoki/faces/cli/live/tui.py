@@ -18,7 +18,7 @@ from yaoki.faces.cli.live.deferred_output import DeferredOutput
 from yaoki.faces.cli.live.keys import Keys, terminal_keys
 from yaoki.faces.cli.live.layout import Layout, TaskListing
 from yaoki.faces.cli.live.task_table import TaskTable
-from yaoki.faces.cli.text.glyphs import Glyphs, glyphs_for_locale
+from yaoki.faces.text.glyphs import Glyphs, glyphs_for_locale
 from yaoki.ports import JournalEntry
 from yaoki.views import RunView, TaskView
 

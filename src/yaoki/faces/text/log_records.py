@@ -14,7 +14,7 @@ import click
 
 from yaoki.adapters.telemetry.spans import derive_trace_id
 from yaoki.errors import StoreError
-from yaoki.faces.cli.text.render import QUESTION_CHARS, clean_line, clean_text, print_line
+from yaoki.faces.text.render import QUESTION_CHARS, clean_line, clean_text, print_line
 from yaoki.ports import JournalEntry
 from yaoki.views import describe_entry
 

@@ -18,8 +18,8 @@ from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.model import State
 from yaoki.core.redact import mask, secret_values
 from yaoki.errors import Fault
-from yaoki.faces.cli.text.closed_pipe import ReaderGone
-from yaoki.faces.cli.text.wrapping import cell_width, terminal_width, wrap_line
+from yaoki.faces.text.closed_pipe import ReaderGone
+from yaoki.faces.text.wrapping import cell_width, terminal_width, wrap_line
 from yaoki.ports import JournalEntry, TaskRow
 from yaoki.views import OFF_BRANCH, RunView, TaskView, describe_entry, describe_wait
 

@@ -1,0 +1,74 @@
+"""Where a task is and why, as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from yaoki.app.run_view import ATTEMPTS_SHOWN
+from yaoki.faces.text.render import (
+    clean_line,
+    clean_lines,
+    clean_text,
+    local_date_time,
+    local_time,
+)
+from yaoki.views import AttemptSummary, ExplainedDecision, Explanation
+
+
+def explanation_lines(explanation: Explanation) -> Iterator[str]:
+    """The explanation of a task, without the next command."""
+    row = explanation.view.row
+    yield f"{clean_line(row.name, 80)} ({row.id})"
+    at = f", on {local_date_time(explanation.ended_at)}" if explanation.ended_at else ""
+    yield f"  {clean_line(explanation.headline)}{at}"
+    if row.question:
+        first, *more = clean_lines(row.question) or [""]
+        yield f"  question: {first}"
+        yield from (f"    {text}" for text in more)
+        yield f"  choices: {', '.join(explanation.view.choices)}"
+    if explanation.proof:
+        checks = ", ".join(f"{name} {outcome}" for name, outcome in explanation.proof_words.items())
+        yield f"  verified on that commit: {clean_line(checks)}"
+    for words in explanation.warnings:
+        yield f"  warning: {clean_line(words)}"
+    if explanation.decisions:
+        yield from _decision_lines(explanation.decisions[0])
+        yield from _decision_before(explanation.decisions)
+    if explanation.attempts:
+        yield "attempts, newest first:"
+    for attempt in list(reversed(explanation.attempts))[:ATTEMPTS_SHOWN]:
+        yield _attempt_line(attempt)
+
+
+def _decision_before(decisions: Sequence[ExplainedDecision]) -> Iterator[str]:
+    """The decision before an escalation without a re-run: it ended the retries."""
+    if [one.decision for one in decisions[:2]] == ["ESCALATE", "HOLD"]:
+        last = decisions[1]
+        yield "what ended the retries:"
+        yield f"  rule      {last.rule}: {clean_line(last.rule_words)}"
+        yield f"  reasoning {clean_line(last.reasoning)}"
+
+
+def _decision_lines(decision: ExplainedDecision) -> Iterator[str]:
+    after = f" after attempt {decision.attempt}" if decision.attempt else ""
+    yield f"last decision, at {local_time(decision.at)}{after}: {decision.decision}"
+    if decision.failure:
+        yield f"  because   {clean_line(decision.failure)}"
+    yield f"  rule      {decision.rule}: {clean_line(decision.rule_words)}"
+    yield f"  reasoning {clean_line(decision.reasoning)}"
+    numbers = ", ".join(f"{k}={v}" for k, v in decision.inputs.items() if _is_shown(k, v))
+    yield f"  inputs    {clean_line(numbers, 600)}"
+    for words in decision.alternatives:
+        yield f"  otherwise {clean_line(clean_text(words))}"
+
+
+def _is_shown(name: str, value: object) -> bool:
+    return name != "reasoning" and value not in (None, "")
+
+
+def _attempt_line(attempt: AttemptSummary) -> str:
+    checks = ", ".join(f"{name} {outcome}" for name, outcome in attempt.check_words.items())
+    ended = attempt.ended or "not ended"
+    agent = f" {clean_line(attempt.agent, 40)}" if attempt.agent else ""
+    results = f"  [{clean_line(checks)}]" if checks else ""
+    return f"  {attempt.attempt}  {local_time(attempt.at)}{agent}  {clean_line(ended)}{results}"
