@@ -134,7 +134,7 @@ def test_two_interrupts_stop_now_and_resume_goes_on(place: Place) -> None:
     gone_on = place.yaoki("resume")
 
     assert worker.returncode == 130
-    assert "stopped; nothing is lost" in rest
+    assert "stopped; finished work is saved" in rest
     assert rest.splitlines()[-1] == f"next: yaoki resume {stopped['run']}"
     assert stopped["status"] == "ACTIVE"
     assert gone_on.code == 0, gone_on.out + gone_on.err

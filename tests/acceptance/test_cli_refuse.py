@@ -172,7 +172,7 @@ def test_a_home_that_takes_nothing_is_told_before_anything_starts(place: Place) 
     refused = place.yaoki("run", place.plan(plan), env=env)
     doctor = place.yaoki("doctor", env=env)
 
-    assert (refused.code, "no worktree can be made in " in refused.err) == (2, True), refused.err
+    assert (refused.code, "no worktree can be created in " in refused.err) == (2, True), refused.err
     assert "BAD  worktrees" in doctor.out
     assert "there is no run here yet" in place.yaoki("status").err
 

@@ -42,11 +42,11 @@ def test_a_plan_is_carried_to_its_end(place: Place) -> None:
     assert place.git("merge-base", "--is-ancestor", landed, stands["run_branch"]) == ""
     assert place.show(stands["run_branch"], "two.txt") == "good"
     assert place.git("status", "--porcelain") == ""
-    assert "at worst 38 agent runs" in done.out
+    assert "At most 38 agent runs" in done.out
     # One count everywhere: the run's own last proof is no task of the plan.
     report = place.yaoki("report").out
     assert "2 of 2 tasks landed" in done.out
-    assert "the whole was then proven once more" in done.out
+    assert "the whole run branch was then verified once more" in done.out
     assert "all 2 tasks are done" in report
     assert "2/2 landed" in place.yaoki("status", "--all").out
     # `yaoki merge` would be refused where the base branch is checked out: what is printed works.
@@ -93,7 +93,7 @@ def test_a_lie_is_answered_with_the_failing_test(place: Place) -> None:
     assert "rule      5.1" in why.out
     assert "count=0, maximum=3" in why.out
     assert "otherwise " in why.out
-    assert "proven on that very commit: tests PASSED" in why.out
+    assert "verified on that commit: tests PASSED" in why.out
 
 
 @pytest.mark.acceptance

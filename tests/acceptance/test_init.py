@@ -429,7 +429,11 @@ def test_a_check_that_runs_no_test_is_set_aside_and_one_test_is_one(place: Place
     text = (place.repo / "yaoki.toml").read_text()
     assert "no tests" in done.out
     assert "it ran no tests, and so it proves nothing" in done.out
-    assert "made, with checks: none that can run here; in comments: 1" in done.out
+    assert "with no check." in done.out
+    assert (
+        "1 check is commented out; after installing the tools run yaoki init --again"
+        in " ".join(done.out.split())
+    )
     assert "# [checks.tests]" in text
     assert "checks" not in tomllib.loads(text)
 

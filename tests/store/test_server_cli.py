@@ -54,7 +54,7 @@ def test_nothing_of_a_file_stands_beside_it_and_the_doctor_says_so(place: Place,
 
     assert doctor.code == 0, doctor.out
     assert "its operator makes them" in doctor.out
-    assert "folds to the rows" in doctor.out
+    assert "agrees with the database" in doctor.out
     home = place.repo / ".yaoki"
     assert not [name for name in ("state.db", "journal", "backups") if (home / name).exists()]
     assert place.git("status", "--porcelain") == "M yaoki.toml"

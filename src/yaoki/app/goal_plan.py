@@ -20,18 +20,18 @@ def make_goal_plan(goal: str, settings: Settings, known: PlanEnvironment) -> Pla
 
     if not settings.planner:
         raise PlanInvalid(
-            "nobody plans: the settings name no planner",
+            "no planner is configured",
             hint='add to yaoki.toml: planner = "NAME", with NAME one of its [agents.NAME]',
         )
     if not settings.agent:
         raise PlanInvalid(
-            "nobody works: the settings name no agent",
+            "no agent is configured",
             hint='add to yaoki.toml: agent = "NAME", with NAME one of its [agents.NAME]',
         )
     proofs = [name for name, check in settings.checks.items() if check.get("required", True)]
     if not proofs:
         raise PlanInvalid(
-            "nothing would prove the goal: the settings name no check",
+            "no check is configured, so nothing would prove the goal",
             hint="yaoki init, or add [checks.NAME] to yaoki.toml",
         )
     task = {"id": "plan", "goal": planning_goal("goal", goal), "kind": "plan"}

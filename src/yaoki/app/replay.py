@@ -152,7 +152,10 @@ def _again(room: ReplayClone, spec: CheckSpec, facts: Mapping[str, Any], told: s
         return CheckReplay(spec.name, told, ReplayOutcome.NOT_REPLAYED, "it needs an agent")
     if spec.type == "git" and spec.git in REMOTE_STATE_CHECKS:
         return CheckReplay(
-            spec.name, told, ReplayOutcome.NOT_REPLAYED, "it looked at the remote of then"
+            spec.name,
+            told,
+            ReplayOutcome.NOT_REPLAYED,
+            "it needs the remote as it was then",
         )
     finding = room.check(spec, facts)
     tests, outcome = _tests(finding), ReplayOutcome(finding.outcome.value)

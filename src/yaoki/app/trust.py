@@ -72,7 +72,7 @@ class TrustQuestion:
         if self.is_repeated:
             return f"what {self.repository_folder} would run has changed since it was trusted"
         brought = (
-            "brings a store that was not made here"
+            "brings a store that was not created here"
             if self.has_foreign_store
             else "would run commands"
         )
@@ -154,7 +154,7 @@ class Trust:
         )
         store = self._foreign(record)
         if store:
-            lines.append(f"  {self._context.store_path}: a store that was not made here")
+            lines.append(f"  {self._context.store_path}: a store that was not created here")
             lines += self._of_store() if look_into_store else ()
         if not lines:
             return None

@@ -65,7 +65,7 @@ def _proven(
         strange = _foreign(app, run, evidence)
     except GitFailed as failed:
         yield _done(app, rows, evidence, ())
-        yield VerificationResult("branch", None, f"not looked at: {failed.sentence}")
+        yield VerificationResult("branch", None, f"not checked: {failed.sentence}")
         return
     yield _done(app, rows, evidence, lacking)
     if strange is None:

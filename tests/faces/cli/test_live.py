@@ -99,7 +99,7 @@ def test_a_run_is_followed_and_answered_from_the_terminal(place: Place) -> None:
 def _look_around(terminal: Terminal) -> None:
     """`asks` stands first, `slow` below it."""
     terminal.press("?")
-    terminal.shows("why it stands where it stands")
+    terminal.shows("explain its state")
     terminal.press("q")
     terminal.shows("needs you")
     terminal.press("jj")

@@ -129,7 +129,7 @@ def make_home(folder: Path) -> None:
             ignore.write_text(IGNORE_ALL)
     except FileExistsError as error:
         raise StoreError(
-            f"{folder} cannot be made: a file stands in its place",
+            f"{folder} cannot be created: a file of that name exists",
             hint=f"move it away: mv {folder} {folder}.old",
         ) from error
     except OSError as error:

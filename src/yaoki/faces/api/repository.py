@@ -111,7 +111,7 @@ class Repository:
             return parse_plan(_text(plan), "the plan", settings, self._app.preflight.known_names)
         except PlanInvalid as refused:
             if refused.defects:
-                refused.hint = "mend the mapping that was given"
+                refused.hint = "fix the mapping"
             raise
 
 

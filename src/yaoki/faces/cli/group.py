@@ -58,7 +58,7 @@ def _unknown(name: str) -> str:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="First steps: yaoki demo, then yaoki init.",
 )
-@click.option("--repo", metavar="DIR", help="The repository; where you stand unless named.")
+@click.option("--repo", metavar="DIR", help="The repository; by default the current folder.")
 @click.version_option(__version__, message="yaoki %(version)s")
 @click.pass_context
 def group(ctx: click.Context, repo: str | None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from yaoki.faces.cli.table import COMMANDS, SECTIONS
 
 OPTIONS = {
-    "--repo DIR": "The repository; where you stand unless named.",
+    "--repo DIR": "The repository; by default the current folder.",
     "--version": "Show the version and exit.",
     "-h, --help": "Show this message and exit.",
 }

@@ -20,23 +20,25 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
             "yaoki.faces.cli.commands.doctor:doctor", "check git, the store, the disk and the runs"
         ),
         "trust": CommandEntry(
-            "yaoki.faces.cli.commands.trust:trust", "say yes to what a repository would run"
+            "yaoki.faces.cli.commands.trust:trust", "trust the commands that a repository brings"
         ),
         "demo": CommandEntry("yaoki.faces.demo:command", "watch a rehearsal: no key, no network"),
     },
     "Plan and run": {
         "validate": CommandEntry(
-            "yaoki.faces.cli.commands.validate:validate", "say everything that is wrong with a plan"
+            "yaoki.faces.cli.commands.validate:validate", "report every defect of a plan"
         ),
         "plan": CommandEntry(
             "yaoki.faces.cli.commands.plans:plan", "show a plan and its worst number of agent runs"
         ),
-        "run": CommandEntry("yaoki.faces.cli.commands.run:run", "carry a plan to a proven end"),
+        "run": CommandEntry(
+            "yaoki.faces.cli.commands.run:run", "run a plan until everything is proven"
+        ),
         "resume": CommandEntry(
-            "yaoki.faces.cli.commands.run:resume", "go on with a run that was stopped"
+            "yaoki.faces.cli.commands.run:resume", "continue a run that was stopped"
         ),
         "cancel": CommandEntry(
-            "yaoki.faces.cli.commands.cancel:cancel", "end a run or a task; its work is kept"
+            "yaoki.faces.cli.commands.cancel:cancel", "end a run or a task; its work is saved"
         ),
     },
     "Workers": {
@@ -51,11 +53,13 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         ),
     },
     "Look": {
-        "status": CommandEntry("yaoki.faces.cli.commands.status:status", "show how a run stands"),
-        "watch": CommandEntry("yaoki.faces.cli.commands.run:watch", "follow a run until it rests"),
+        "status": CommandEntry("yaoki.faces.cli.commands.status:status", "show the state of a run"),
+        "watch": CommandEntry(
+            "yaoki.faces.cli.commands.run:watch", "follow a run until it is finished or needs you"
+        ),
         "ui": CommandEntry("yaoki.faces.cli.commands.ui:ui", "serve the page on this machine"),
         "why": CommandEntry(
-            "yaoki.faces.cli.commands.why:why", "explain where a task stands, rule by rule"
+            "yaoki.faces.cli.commands.why:why", "explain the state of a task, rule by rule"
         ),
         "trace": CommandEntry(
             "yaoki.faces.cli.commands.trace:trace", "show the journal of a task or a run"
@@ -65,27 +69,27 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         ),
         "diff": CommandEntry("yaoki.faces.cli.commands.diff:diff", "show what a task changed"),
         "report": CommandEntry(
-            "yaoki.faces.cli.commands.report:report", "tell what became of a run, with its proof"
+            "yaoki.faces.cli.commands.report:report", "report the outcome of a run, with its proof"
         ),
         "metrics": CommandEntry(
             "yaoki.faces.cli.commands.metrics:metrics", "print what Prometheus scrapes"
         ),
         "verify": CommandEntry(
-            "yaoki.faces.cli.commands.verify:verify", "hold a run's receipt against git alone"
+            "yaoki.faces.cli.commands.verify:verify", "check a run's receipt against git alone"
         ),
     },
     "Decide": {
         "answer": CommandEntry(
-            "yaoki.faces.cli.commands.answer:answer", "answer a task that asks a person"
+            "yaoki.faces.cli.commands.answer:answer", "answer the question of a task"
         ),
         "retry": CommandEntry(
-            "yaoki.faces.cli.commands.answer:retry", "let a task that asks try again"
+            "yaoki.faces.cli.commands.answer:retry", "let a task with a question try again"
         ),
         "merge": CommandEntry(
             "yaoki.faces.cli.commands.merge:merge", "move the base branch to a run's work"
         ),
         "undo": CommandEntry(
-            "yaoki.faces.cli.commands.merge:undo", "take a landed task back off the run branch"
+            "yaoki.faces.cli.commands.merge:undo", "revert a landed task on the run branch"
         ),
     },
     "Recover": {
@@ -99,7 +103,8 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
             "yaoki.faces.cli.commands.recover:restore", "put a worktree back to a snapshot"
         ),
         "dead": CommandEntry(
-            "yaoki.faces.cli.commands.dead:dead", "list tasks that no worker brought back; revive"
+            "yaoki.faces.cli.commands.dead:dead",
+            "list tasks whose workers died; revive them",
         ),
         "prune": CommandEntry(
             "yaoki.faces.cli.commands.prune:prune", "archive finished runs that are old or many"
@@ -107,13 +112,14 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
     },
     "For agents": {
         "result": CommandEntry(
-            "yaoki.faces.cli.commands.result:result", "say how an attempt ended; never a proof"
+            "yaoki.faces.cli.commands.result:result", "report how an attempt ended; never a proof"
         ),
         "mcp": CommandEntry("yaoki.faces.mcp.command:mcp", "serve the tools for agents over MCP"),
     },
     "Reference": {
         "hook": CommandEntry(
-            "yaoki.faces.cli.commands.hook:hook", "check an agent of your own session when it stops"
+            "yaoki.faces.cli.commands.hook:hook",
+            "check the agent of your session when it stops",
         ),
         "agents": CommandEntry(
             "yaoki.faces.cli.commands.agents:agents", "show the known agents and try one"
@@ -125,10 +131,10 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
             "yaoki.faces.cli.commands.config:config", "show every setting and where it comes from"
         ),
         "prompts": CommandEntry(
-            "yaoki.faces.cli.commands.prompts:prompts", "show, copy and try the words for agents"
+            "yaoki.faces.cli.commands.prompts:prompts", "show, copy and try the prompts for agents"
         ),
         "stats": CommandEntry(
-            "yaoki.faces.cli.commands.stats:stats", "show which prompt cured which failure"
+            "yaoki.faces.cli.commands.stats:stats", "show which prompt fixed which failure"
         ),
         "schema": CommandEntry(
             "yaoki.faces.cli.commands.plans:schema", "print a JSON Schema: plan or status"

@@ -46,10 +46,10 @@ def _empty(folder: Path) -> Path:
         held = next(home.iterdir(), None)
     except OSError as fault:
         reason = (fault.strerror or str(fault)).lower()
-        hint = "name a new folder, or none: then one is made"
+        hint = "name a new folder, or none to create one"
         raise YaokiError(f"{home} cannot be played in: {reason}", hint=hint) from fault
     if held is not None:
-        hint = "name a new folder, or none: then one is made"
+        hint = "name a new folder, or none to create one"
         raise NotNow(f"{home} is not empty: it holds {held.name}", hint=hint)
     return home
 
@@ -182,7 +182,7 @@ class DemoPlay:
         print_line()
         if wrong:
             print_line(emphasize("The demo did not end as promised: " + "; ".join(wrong), "red"))
-            print_line(f"Everything is kept in {self._home}; please report it with that folder.")
+            print_line(f"All files are in {self._home}; please report it with that folder.")
             return
         seconds = f"In {self._seconds():.0f} s"
         print_line(

@@ -103,7 +103,7 @@ class Narrator:
         print_line()
         self._line(part.name, "LIES", f'its agent says "{claim}"', "red", bold=True)
         self._line("", "", f"yaoki runs {check}: {_short(seen)}", "red", bold=True)
-        self._line("", "", "nothing lands; the agent is told exactly that, and tries again")
+        self._line("", "", "nothing lands; the agent gets exactly that as feedback and tries again")
         print_line()
 
     def _landed(self, part: _TaskStory, attempt: int, commit: str) -> None:

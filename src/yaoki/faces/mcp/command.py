@@ -18,9 +18,7 @@ ANSWER_BYTES_MAX = 512 * 1024
 
 
 @click.command()
-@click.option(
-    "--repo", metavar="DIR", help="The repository; that of the calling task unless named."
-)
+@click.option("--repo", metavar="DIR", help="The repository; by default that of the calling task.")
 @click.pass_obj
 def mcp(above: str | None, repo: str | None) -> int:
     """Serve the tools for agents over MCP, on standard input and output."""

@@ -136,14 +136,13 @@ def _detail(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
     row = view.row
     match row.state:
         case State.ESCALATED:
-            return clean_line(f"{view.reason}: {row.question}")
+            return clean_line(row.question)
         case State.DONE:
             lost = f"  {OFF_BRANCH}" if view.on_branch is False else ""
             ended = f"  {agent_end_words(row)}" if row.agent_exit else ""
             return f"{row.landed_commit[:10]}{lost}{ended}"
         case State.WAITING:
-            reason = f"{view.reason}: " if view.blocked else ""
-            return clean_line(reason + describe_wait(view, now, names))
+            return clean_line(describe_wait(view, now, names))
         case State.ACTIVE:
             if row.cancel_requested:
                 return "being cancelled"

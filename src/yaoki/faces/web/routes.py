@@ -86,7 +86,7 @@ ANSWER = (
 IDS = Parameter("ids", "Only these tasks.", default=(), is_list=True)
 POINTS = Parameter("points", "How many points at most.", "integer", 200, 2, 1000)
 FORMAT = Parameter("format", "Which file.", default="html", allowed=("html", "markdown", "json"))
-CASCADE = Parameter("cascade", "Take back what stands on it as well.", "boolean", False)
+CASCADE = Parameter("cascade", "Also revert the tasks that need it.", "boolean", False)
 REPORTS = ("text/html", "text/markdown", "application/json")
 
 _RUN, _TASK, _TRY = "/runs/{run}", "/tasks/{task}", "/tasks/{task}/attempts/{attempt}"

@@ -1,4 +1,4 @@
-"""Answers about one task: why it stands where it stands, and what each attempt left behind."""
+"""Answers about one task: explain its state, and what each attempt left behind."""
 
 from __future__ import annotations
 

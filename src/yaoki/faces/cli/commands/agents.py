@@ -180,7 +180,7 @@ def _version(held: AgentPreset) -> str:
 @click.argument("name")
 @click.option("--model", default="", metavar="MODEL", help="The model to ask for.")
 @click.option("--base-url", default="", metavar="URL", help="Another service than its own.")
-@click.option("--program", default="", metavar="FILE", help="Where the program stands.")
+@click.option("--program", default="", metavar="FILE", help="The path of the program.")
 @click.option("--seconds", default=60, show_default=True, type=click.IntRange(1, 3600))
 @json_option
 def test(name: str, model: str, base_url: str, program: str, seconds: int, as_json: bool) -> int:

@@ -181,7 +181,7 @@ def _not_kept(app: App, task: Task, names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     most = app.settings.limits.saved_bytes
     return (
-        f"not kept: {shown}{more}: git ignores it, and limits.saved_bytes is {most}; "
+        f"not saved: {shown}{more}: git ignores it, and limits.saved_bytes is {most}; "
         f"copy it from {clean_line(task.work.worktree)} before the run goes on"
     )
 
@@ -194,10 +194,10 @@ def _follows(task: Task, choice: Choice) -> str:
             return f"waiting; attempt {task.attempt + 1} starts when a worker is free"
         case Choice.DONE:
             return (
-                f"waiting; what stands in {clean_line(task.work.worktree)} is verified "
+                f"waiting; the content of {clean_line(task.work.worktree)} is verified "
                 f"like any work"
             )
         case Choice.WAIVE:
             return f"waiting; {clean_line(', '.join(task.waivers))} is waived, the rest is verified"
         case Choice.ABORT:
-            return "cancelled; what its attempts made is kept: yaoki recover " + task.id
+            return "cancelled; the work of its attempts is saved: yaoki recover " + task.id

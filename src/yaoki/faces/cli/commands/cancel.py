@@ -64,7 +64,7 @@ def _tell(app: App, found: RunOrTask, told: dict[str, Any], before: set[TaskId])
     if left:
         print_wrapped(f"{len(left)} still being ended by their worker: yaoki watch {run.id}")
     if kept:
-        print_wrapped(f"the work of {len(kept)} is kept")
+        print_wrapped(f"the work of {len(kept)} is saved")
         print_next_command(f"yaoki recover {found.task or run.id}")
     else:
         print_next_command(view.next_command)

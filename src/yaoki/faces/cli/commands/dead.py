@@ -34,7 +34,7 @@ def dead(ctx: click.Context, as_json: bool, repo: Path) -> int:
     ctx.obj = str(repo)
     if ctx.invoked_subcommand is not None:
         if as_json:
-            raise click.UsageError("--json stands after revive", ctx)
+            raise click.UsageError("--json goes after revive", ctx)
         return 0
     with open_app(repo) as app:
         found = _letters(app)

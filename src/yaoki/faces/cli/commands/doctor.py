@@ -155,9 +155,9 @@ def _sqlite() -> Condition:
     import sqlite3
 
     fixed = _has_wal_fix(sqlite3.sqlite_version_info)
-    said = "with" if fixed else "without"
-    cover = "" if fixed else "; the store's own writer lock keeps that race apart"
-    return Condition("sqlite", True, f"{sqlite3.sqlite_version} {said} the WAL-reset fix{cover}")
+    # The writer lock of the store prevents the race that the fix is about.
+    workaround = "" if fixed else " (lacks a WAL fix; yaoki works around it)"
+    return Condition("sqlite", True, f"{sqlite3.sqlite_version}{workaround}")
 
 
 def _has_wal_fix(version: tuple[int, ...]) -> bool:
@@ -232,7 +232,7 @@ def _worktrees(app: App) -> Condition:
         # Some places say that they can be written, and yet take nothing.
         TemporaryDirectory(dir=there, prefix=".yaoki-").cleanup()
     except OSError as fault:
-        words = f"{root} cannot be made: {fault.strerror}"
+        words = f"{root} cannot be created: {fault.strerror}"
         return Condition("worktrees", False, words, "export YAOKI_HOME=DIR")
     return Condition("worktrees", True, str(root))
 
@@ -257,15 +257,19 @@ def _disk(app: App) -> Condition:
 def _sandbox(app: App) -> Condition:
     walls = app.context.sandbox_choice
     if walls.mode == "off":
-        return Condition("sandbox", True, 'off: sandbox.mode = "auto" walls agents and checks in')
+        return Condition(
+            "sandbox",
+            True,
+            'off; agents can write anywhere you can.  To confine them: sandbox.mode = "on"',
+        )
     if walls.mode == "auto" and walls.unavailable_reason:
-        words = f"none: {walls.unavailable_reason}; to have one: {_walled('yaoki doctor')}"
+        words = f"none: {walls.unavailable_reason}; to get one: {_walled('yaoki doctor')}"
         return Condition("sandbox", True, words)
     if walls.sandbox is not None:
         walls.sandbox.check_available()
     network = "open" if app.settings.sandbox.network else "closed"
     whom = "every agent" if walls.mode == "on" else "known agents"
-    inside = f"bubblewrap around {whom} and their checks: they write in their worktree alone"
+    inside = f"bubblewrap around {whom} and their checks: they can write only in their worktree"
     return Condition("sandbox", True, f"{inside}; the network is {network}")
 
 

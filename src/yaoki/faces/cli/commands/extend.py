@@ -43,7 +43,7 @@ def planned_run_option(function: CommandFunction) -> CommandFunction:
         metavar="RUN",
         default="",
         envvar="YAOKI_RUN",
-        help="The run; the newest unless named.",
+        help="The run; by default the newest.",
     )(function)
 
 
@@ -158,7 +158,7 @@ def _answer(app: App, run: Run, file: Path) -> PlannerAnswer:
 
 
 def _mend(run: Run) -> str:
-    return f"mend it and give it again; the tasks of the run: yaoki status {run.id}"
+    return f"fix it and send it again; the tasks of the run: yaoki status {run.id}"
 
 
 def _told(app: App, run: Run, made: PlanExtension, words: str, *, as_json: bool) -> int:

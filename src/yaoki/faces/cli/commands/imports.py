@@ -104,7 +104,7 @@ def _refuse(made: ImportedList, *, skip_unreadable: bool) -> None:
         words = (
             f"{made.name}: {_counted(len(defects), 'piece')} not understood, nothing was written"
         )
-        hint = "mend the list, or --skip-unreadable goes on without them"
+        hint = "fix the list, or leave them out: --skip-unreadable"
         raise PlanInvalid(words, hint=hint, defects=defects)
     if not made.items:
         done = f"; {len(made.skipped)} left out: done, closed or set aside" if made.skipped else ""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import YaokiError
 from yaoki.faces.cli.context import json_option, repo_option
@@ -119,7 +120,7 @@ def init(
         print_line(clean_line(f"# {place} would hold:"))
         print_line(found.text)
     else:
-        _tell(found, place)
+        _print_result(found, place)
     return 0
 
 
@@ -280,15 +281,17 @@ def _warn(tried: Sequence[TrialResult]) -> None:
         print_wrapped(f"  {clean_line(suggest_project_python())}")
 
 
-def _tell(found: ProjectSurvey, place: Path) -> None:
-    usable = [one.check.name for one in found.trials if one.state.is_usable]
-    others = len(found.trials) - len(usable)
-    none = "none that can run here" if others else "none found"
-    aside = f"; in comments: {others}, and yaoki init --again looks at them again" if others else ""
-    print_wrapped(
-        f"{clean_line(str(place))}: made, with checks: "
-        f"{clean_line(', '.join(usable)) or none}{aside}"
-    )
+def _print_result(survey: ProjectSurvey, place: Path) -> None:
+    usable = [trial.check.name for trial in survey.trials if trial.state.is_usable]
+    others = len(survey.trials) - len(usable)
+    names = f"{format_count(len(usable), 'check')} ({clean_line(', '.join(usable))})"
+    print_wrapped(f"Wrote {clean_line(str(place))} with {names if usable else 'no check'}.")
+    if others:
+        verb = "is" if others == 1 else "are"
+        more = f"{others} more" if usable else format_count(others, "check")
+        print_wrapped(
+            f"{more} {verb} commented out; after installing the tools run yaoki init --again."
+        )
     print_next_command("yaoki doctor")
 
 

@@ -73,7 +73,7 @@ def merge(
 
 @click.command()
 @click.argument("task")
-@click.option("--cascade", is_flag=True, help="Take back what stands on it as well.")
+@click.option("--cascade", is_flag=True, help="Also revert the tasks that need it.")
 @run_option
 @json_option
 @repo_option
@@ -97,7 +97,7 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
         names = ", ".join(
             clean_line(name, NAME_CHARS) for id_, name in done.items() if id_ in others
         )
-        also = f", and what stands on it: {names}" if names else ""
+        also = f", and the tasks that need it: {names}" if names else ""
         print_wrapped(
             f"{clean_line(undone.spec.name, 60)} ({undone.id}): {how} on "
             f"yaoki/{undone.run_id}{also}"

@@ -110,7 +110,7 @@ def _touched(view: PlanView, check: str) -> list[str]:
 
 def _show_base(view: PlanView, findings: Mapping[str, Finding] | None) -> None:
     if findings is None:
-        print_wrapped("the base was not looked at; --baseline runs the checks on it once")
+        print_wrapped("the base was not checked; add --baseline to run the checks on it")
         return
     red = [finding for finding in findings.values() if finding.outcome is not Outcome.PASSED]
     looked = format_count(len(findings), "check passes", "checks pass")
@@ -152,13 +152,13 @@ def print_plan(view: PlanView) -> None:
         )
 
 
-def bound_summary(view: PlanView) -> str:
-    """The bound of rule 0.4 in one line."""
+def bound_summary(view: PlanView, parallel: int = 0) -> str:
+    """The bound of rule 0.4 in one line; `parallel` is how many tasks run at a time."""
+    at_a_time = f", {parallel} at a time" if parallel else ""
     return (
-        f"{format_count(len(view.tasks), 'task')}; at worst "
-        f"{format_count(view.runs_max, 'agent run')} "
-        f"({view.content_runs_max} for the work itself), each answer of a person grants as "
-        f"many again"
+        f"{format_count(len(view.tasks), 'task')}{at_a_time}.  At most "
+        f"{format_count(view.runs_max, 'agent run')} (normally up to {view.content_runs_max}); "
+        f"each answer you give resets that limit."
     )
 
 

@@ -33,7 +33,9 @@ BROKEN_EXIT = 2
 
 def lang_option(function: CommandFunction) -> CommandFunction:
     return click.option(
-        "--lang", type=click.Choice(LANGUAGES), help="The language; the settings' unless named."
+        "--lang",
+        type=click.Choice(LANGUAGES),
+        help="The language; by default the settings'.",
     )(function)
 
 
@@ -185,7 +187,7 @@ def eject(patterns: tuple[str, ...], lang: str | None, as_json: bool, repo: Path
     for file in written:
         print_line(f"written: {clean_line(file)}")
     if not written:
-        print_line("nothing written: every file stands there already")
+        print_line("nothing written: every file exists already")
     which = clean_line(patterns[0]) if patterns else "test-failed"
     print_next_command(f"yaoki prompts test {which}" + (f" --lang {lang}" if lang else ""))
     return 0

@@ -66,7 +66,7 @@ def _works(app: App, what: str, run_name: str) -> list[SavedWork]:
     if any(work.task_id == what for work in works):
         return [work for work in works if work.task_id == what]
     if not app.has_store:
-        raise Unknown(f"there is no kept work of {what!r}", hint="yaoki recover")
+        raise Unknown(f"there is no saved work of {what!r}", hint="yaoki recover")
     found = find_run_or_task(app, what, run_name)
     mine = f"{found.run.id}-"
     return [
@@ -83,7 +83,7 @@ def _branch(
     as_json: bool,
 ) -> int:
     if not works:
-        raise Unknown("no kept work matches", hint="yaoki recover")
+        raise Unknown("no saved work matches", hint="yaoki recover")
     chosen = ([work for work in works if work.ref not in empty] or works)[-1]
     app.workspace.recover_to_branch(chosen.ref, branch)
     if as_json:
@@ -114,7 +114,7 @@ def _list(works: list[SavedWork], empty: Mapping[str, datetime], *, as_json: boo
         )
         for w in works[-SHOWN:]
     ]
-    for text in align_columns(rows) or ["no work is kept yet"]:
+    for text in align_columns(rows) or ["no work is saved yet"]:
         print_wrapped(text)
     if len(works) > SHOWN:
         print_wrapped(f"… {len(works) - SHOWN} older ones: yaoki recover --json")
@@ -189,7 +189,7 @@ def restore(snapshot: str, as_json: bool, repo: Path) -> int:
         if as_json:
             print_document({"schema": SCHEMA, "task": task.id, **data})
             return 0
-        counts = f"{format_count(len(made.restored), 'file')} put back, {len(made.deleted)} deleted"
+        counts = f"{format_count(len(made.restored), 'file')} restored, {len(made.deleted)} deleted"
         print_wrapped(f"{clean_line(task.work.worktree)}: {counts}")
         print_next_command(f"yaoki answer {task.id}" if task.question else f"yaoki why {task.id}")
     return 0

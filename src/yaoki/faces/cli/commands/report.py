@@ -122,7 +122,7 @@ def _write_receipt(made: dict[str, Any], file: Path) -> None:
 def print_summary(app: App, view: RunView, *, stopped: bool = False) -> None:
     """Nothing is called a success here that has not landed."""
     run = view.run
-    told = "stopped; nothing is lost" if stopped else view.status.value
+    told = "stopped; finished work is saved" if stopped else view.status.value
     tone = {RunStatus.DONE: "green", RunStatus.ESCALATED: "red"}.get(view.status, "yellow")
     print_wrapped(paint(f"run {run.id}: {told}", tone) + f"  {clean_line(run.goal, 120)}")
     if run.pause_reason:
@@ -135,7 +135,7 @@ def print_summary(app: App, view: RunView, *, stopped: bool = False) -> None:
     for note in view.unlanded_optional_tasks[:SHOWN]:
         print_wrapped(f"  note: {_note(note, view)}")
     _noticed(app, view)
-    print_wrapped(f"  all of it: yaoki report {run.id}")
+    print_wrapped(f"  full report: yaoki report {run.id}")
     if view.partial_merge_note and not stopped:
         print_wrapped(paint(f"  {view.partial_merge_note}", "yellow"))
     print_next_command(f"yaoki resume {run.id}" if stopped else view.next_command)
@@ -152,9 +152,9 @@ def _noticed(app: App, view: RunView) -> None:
             if one.task_id
             else ""
         )
-        print_wrapped(paint(f"  noticed: {name}{clean_line(one.words, QUESTION_CHARS)}", "yellow"))
+        print_wrapped(paint(f"  warning: {name}{clean_line(one.words, QUESTION_CHARS)}", "yellow"))
     if len(found) > WARNINGS_SHOWN:
-        print_wrapped(f"  … {len(found) - WARNINGS_SHOWN} more of that kind stand in the report")
+        print_wrapped(f"  … {len(found) - WARNINGS_SHOWN} more warnings are in the report")
 
 
 def _note(note: TaskView, view: RunView) -> str:
@@ -183,7 +183,7 @@ def _landed(app: App, view: RunView) -> None:
         )
         return
     plans = len(done) - len(made)
-    planned = f"; {format_count(plans, 'plan')} made" if plans else ""
+    planned = f"; {format_count(plans, 'plan')} written" if plans else ""
     tasks = len(view.landable_tasks)
     print_wrapped(
         f"  {len(made)} of {format_count(tasks, 'task')} landed on {view.run.branch}{planned}"
@@ -204,7 +204,7 @@ def _landed(app: App, view: RunView) -> None:
     _more(made)
     proofs = [task.row.state for task in view.tasks if is_proof(task)]
     if view.status is RunStatus.DONE and proofs[-1:] == [State.DONE]:
-        print_wrapped("  the whole was then proven once more")
+        print_wrapped("  the whole run branch was then verified once more")
 
 
 def _more(tasks: Sequence[TaskView]) -> None:

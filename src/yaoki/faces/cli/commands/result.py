@@ -34,9 +34,7 @@ CONSEQUENCES = {
 @click.option("--partial-changes", is_flag=True, help="Something outside may be half changed.")
 @click.option("--retry-after", metavar="S", type=float, default=None, help="Seconds to wait first.")
 @json_option
-@click.option(
-    "--repo", metavar="DIR", help="The repository; that of the calling task unless named."
-)
+@click.option("--repo", metavar="DIR", help="The repository; by default that of the calling task.")
 @click.pass_obj
 def result(
     above: str | None,

@@ -51,7 +51,7 @@ SLOTS = click.IntRange(1, 1000)
 @click.option("--dry-run", is_flag=True, help="Show the plan and stop; nothing is stored.")
 @click.option("--yes", is_flag=True, help="Start a planned GOAL without asking.")
 @click.option("--continuous", is_flag=True, help="Iterate until done_when holds, within bounds.")
-@click.option("--detach", is_flag=True, help="Let the background worker carry it; return at once.")
+@click.option("--detach", is_flag=True, help="Leave it to the background worker; return at once.")
 @tag_option
 @trust_option
 @json_option
@@ -97,8 +97,7 @@ def run(
         started = submit_plan(app, held, base=base, parallel=parallel or 0, approved=yes, tags=tags)
         if not (quiet or as_json):
             print_wrapped(f"run {started.id}: {clean_line(started.goal, 120)}")
-            many = "" if detach else f"; up to {started.parallel} at the same time"
-            print_wrapped(f"{plans.bound_summary(view)}{many}")
+            print_wrapped(plans.bound_summary(view, 0 if detach else started.parallel))
             _tell_uncommitted(app, plan)
             _tell_unwalled(app, started)
         if detach:
@@ -137,7 +136,7 @@ def _refuse_homeless(app: App) -> None:
     try:
         app.context.worktrees_root.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        words = f"no worktree can be made in {app.context.worktrees_root}: {fault.strerror}"
+        words = f"no worktree can be created in {app.context.worktrees_root}: {fault.strerror}"
         raise SettingsInvalid(words, hint="export YAOKI_HOME=DIR") from fault
 
 
@@ -161,7 +160,7 @@ def _detached(app: App, run: Run, *, quiet: bool, as_json: bool) -> int:
     if as_json:
         print_document(status_document(load_run_view(app, run)))
     elif not quiet:
-        how = "was started and carries" if fresh else "carries"
+        how = "was started and runs" if fresh else "runs"
         print_wrapped(f"the background worker (process {worker.pid}) {how} it")
     if not as_json:
         print_next_command(f"yaoki watch {run.id}")
@@ -295,7 +294,7 @@ def watch(run: str, once: bool, repo: Path) -> int:
                 and not app.services.list_live_workers()
             ):
                 following.note = (
-                    f"nobody is at it, unless a worker waits somewhere: {view.next_command}"
+                    f"no worker is running this, unless one waits elsewhere: {view.next_command}"
                 )
             following.follow_and_close(rest, lambda s: app.clock.sleep(timedelta(seconds=s)))
             view = load_run_view(app, app.reads.run(found.id))

@@ -34,7 +34,7 @@ POLL = timedelta(milliseconds=200)
 @click.argument("what", metavar="[TASK|RUN]", default="")
 @run_option
 @click.option("--jsonl", is_flag=True, help="One JSON object a line, for export.")
-@click.option("-f", "--follow", is_flag=True, help="Go on until the run rests.")
+@click.option("-f", "--follow", is_flag=True, help="Follow until the run is finished or needs you.")
 @json_option
 @repo_option
 def trace(what: str, run_name: str, jsonl: bool, follow: bool, as_json: bool, repo: Path) -> int:

@@ -1,4 +1,4 @@
-"""`yaoki trust`: say yes to what a repository would run, list what was trusted, or forget it."""
+"""`yaoki trust`: trust the commands that a repository brings, list them, or forget them."""
 
 from __future__ import annotations
 

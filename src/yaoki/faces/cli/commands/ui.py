@@ -52,7 +52,7 @@ def _bound(port: int | None, host: str | None) -> ListeningSocket:
         print_line(
             f"warning: {host} is reached over the network, and nothing is encrypted on the way;"
         )
-        print_line("whoever has the link may answer, cancel, and read code, prompts and logs.")
+        print_line("anyone with the link may answer, cancel, and read code, prompts and logs.")
         print_line(f"a tunnel is better: ssh -L {number}:localhost:{number} THIS-MACHINE")
     return bound
 

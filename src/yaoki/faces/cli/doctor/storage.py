@@ -36,7 +36,7 @@ def examine_storage(app: App) -> Iterator[Condition]:
         yield from _server(app)
         return
     if app.yaoki_folder.exists() and not app.yaoki_folder.is_dir():
-        words = f"{app.yaoki_folder} cannot be made: a file stands in its place"
+        words = f"{app.yaoki_folder} cannot be created: a file of that name exists"
         yield Condition("store", False, words, _moved_away(app.yaoki_folder))
         return
     if not app.has_store:
@@ -96,7 +96,7 @@ def _server(app: App) -> Iterator[Condition]:
     yield there
     if there.ok and app.has_store:
         yield examine_condition("journal", lambda: _journal(app), REOPEN_COMMAND)
-        words = "none of a server: its operator makes them, with pg_dump or as the server is kept"
+        words = "none: the server's operator makes them, for example with pg_dump"
         yield Condition("backups", True, words)
 
 
@@ -112,12 +112,12 @@ def _whole(app: App) -> Condition:
         return _unwritable(f"{path} is read-only", path, app.repository.top)
     wrong = app.store.check_integrity()
     if wrong:
-        remedy = "any command sets it aside and restores it from its backups and its journal file"
+        remedy = "the next command moves it aside and restores it from backups and journal file"
         return Condition("store", False, f"{path} is damaged: {wrong[0]}; {remedy}", REOPEN_COMMAND)
     aside = app.context.list_quarantined_stores()
     damaged = format_count(len(aside), "damaged one is", "damaged ones are")
     kept = f"; {damaged} kept, the newest in {aside[-1]}" if aside else ""
-    return Condition("store", True, f"{path}, whole{kept}")
+    return Condition("store", True, f"{path}, intact{kept}")
 
 
 def _witness(app: App) -> Condition:
@@ -125,9 +125,9 @@ def _witness(app: App) -> Condition:
     folder, missing = app.context.journal_folder, app.store.lines_missing_in_journal_file()
     if missing:
         lacks = f"{folder} lacks {format_count(len(missing), 'line')}, the first is {missing[0]}"
-        words = f"{lacks}; once it is moved away the next command writes it anew"
+        words = f"{lacks}; move it away and the next command writes it again"
         return Condition("journal file", False, words, _moved_away(folder))
-    return Condition("journal file", True, f"{folder}, holds every line of the journal")
+    return Condition("journal file", True, f"{folder}, has every entry of the journal")
 
 
 def _journal(app: App) -> Condition:
@@ -138,11 +138,10 @@ def _journal(app: App) -> Condition:
     wrong += strayed
     if wrong:
         found = format_count(len(wrong), "mismatch", "mismatches")
-        words = f"{found}: {wrong[0]}; keep a copy, and do not go on with that run"
+        words = f"{found}: {wrong[0]}; keep a copy, and do not continue that run"
         return Condition("journal", False, words, _copied(app))
-    return Condition(
-        "journal", True, f"folds to the rows of the last {format_count(len(runs), 'run')}{unseen}"
-    )
+    checked = f"{format_count(len(runs), 'run')} checked"
+    return Condition("journal", True, f"agrees with the database ({checked}){unseen}")
 
 
 def _copied(app: App) -> str:
@@ -168,7 +167,7 @@ def _bent(app: App, run: Run) -> str:
 
 def _strayed(app: App, runs: Sequence[Run]) -> tuple[list[str], str]:
     """Run branches that somebody else moved, and a word when a remote that is away has them."""
-    unseen = "; their branches are at the remote, which does not answer"
+    unseen = "; their branches are at a remote that does not answer"
     if app.settings.workspace.remote and app.workspace.remote_problem():
         return [], unseen
     try:

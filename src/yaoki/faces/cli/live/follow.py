@@ -23,7 +23,7 @@ KEYS_PER_POLL = 4
 PAGE = 1000
 # How long a run may rest before somebody sums it up; past this nobody is there to do it.
 SUMMED_WITHIN = timedelta(seconds=3)
-ANSWER_AWAITED = "the run rests, and your answer is awaited: Enter sends it, Escape lets it go"
+ANSWER_AWAITED = "the run waits for your answer: Enter sends it, Escape discards it"
 
 
 class RunFollower:

@@ -24,7 +24,7 @@ WORDS_MAX = 4_000
 HELP = (
     "j, k, arrows   along the tasks",
     "g, G           the first, the last",
-    "w, Enter       why it stands where it stands",
+    "w, Enter       explain its state",
     "l              what its agent wrote",
     "d              what it changed",
     "a              answer what it asks",
@@ -33,7 +33,7 @@ HELP = (
 )
 LEAVE_HELP = {
     True: ("q, Escape      from the table: leave it, and the run goes on",),
-    False: ("Ctrl-C         stop the run, which this terminal carries; twice: now",),
+    False: ("Ctrl-C         stop the run of this terminal; twice: now",),
 }
 
 

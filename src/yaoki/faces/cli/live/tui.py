@@ -130,12 +130,12 @@ class LiveTable:
             return
         self.answers_sent += 1
         if self._leave and not self._app.services.list_live_workers():
-            self._said += f"; nobody is at it: yaoki resume {self._board.view.run.id}"
+            self._said += f"; no worker is running this: yaoki resume {self._board.view.run.id}"
 
     def _go(self) -> None:
         self.reader_left = self._leave
         if not self._leave:
-            self._said = "this terminal carries the run; Ctrl-C stops it, and loses nothing"
+            self._said = "this terminal runs the tasks; Ctrl-C stops the run and loses nothing"
 
     def _on_a_task(self, key: str) -> None:
         tasks = self._listed(self._board.view).tasks
