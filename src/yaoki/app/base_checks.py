@@ -1,4 +1,4 @@
-"""Checks tried on one commit outside any run: in a proof room, as a run would look at it."""
+"""Checks tried on one commit outside any run, in a proof room as a run would use."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ PROCESS_CHECK_TYPES = frozenset({"command", "python"})
 
 @dataclass(frozen=True, slots=True)
 class BaseRoom:
-    """A room that is held, and the commit that is tried in it."""
+    """A locked proof room and the commit that is checked out in it."""
 
     room: ProofRoom
     checker: Checker
     commit: str
 
     def run_check(self, spec: CheckSpec, logs: Path) -> Finding:
-        """One check; what it does to tracked files is the caller's business."""
+        """Run one check; the caller decides about tracked files that it changes."""
         self.room.check_out(self.commit)
         facts: dict[str, Any] = {"changed": (), "scope": ()}
         facts |= dict.fromkeys(("commit", "base", "onto"), self.commit)
@@ -44,7 +44,7 @@ def open_base_room(
     setup: Sequence[Sequence[str]],
     prepare: Callable[[Path], str],
 ) -> Iterator[tuple[BaseRoom, str]]:
-    """The room and, where set-up failed, why: `prepare` runs it, and says what stopped it."""
+    """The room, and why set-up failed: `prepare` runs it and returns the reason."""
     with rooms.acquire(rooms.key(commit, setup, ())) as room:
         words = ""
         if not room.is_ready:

@@ -15,7 +15,7 @@ PIECE = 1 << 20
 HEAD_BYTES = 8192
 VERSIONS_MAX = 8
 
-# Tools that say in their first lines who they are: `pytest-9.2.0`, `Python 3.12.1`, `RUN v3.2.4`.
+# Tools that name themselves in their first lines: `pytest-9.2.0`, `Python 3.12.1`, `RUN v3.2.4`.
 _TOLD = re.compile(
     r"\b(pytest|python|ruff|mypy|pyright|eslint|jest|vitest|node|deno|go|cargo|rustc|phpunit|junit"
     r"|pluggy|tap)(?:[ /-]|(?: version )|(?:@))v?(\d{1,6}(?:\.\d{1,6}){1,3})\b",
@@ -30,7 +30,7 @@ class StoredOutputs:
         self._home = home
 
     def outputs(self, log: str) -> list[dict[str, Any]]:
-        """Both channels of the look that `log` belongs to; nothing where none is stored here."""
+        """Both channels of the check run that `log` belongs to; empty if neither is stored."""
         place = self.place(log)
         if place is None:
             return []
@@ -39,7 +39,7 @@ class StoredOutputs:
         return [{"file": file, **held} for file, held in found if held is not None]
 
     def versions(self, log: str) -> dict[str, str]:
-        """Which versions the tool itself named; what it did not name is unknown."""
+        """The versions that the tool itself named."""
         place = self.place(log)
         if place is None:
             return {}
@@ -49,12 +49,12 @@ class StoredOutputs:
 
     @staticmethod
     def place(log: str) -> PurePosixPath | None:
-        """Where it stands below the folder, wherever the folder stood when it was written."""
+        """The path below the folder, wherever the folder was when it was written."""
         inside = log.replace("\\", "/").rpartition("/.yaoki/")[2]
         return PurePosixPath(inside) if is_place(inside) else None
 
     def measure(self, file: str) -> Mapping[str, Any] | None:
-        """Size and digest of a stored file; None when it is not there, or is none of ours."""
+        """Size and digest of a stored file; None when it is missing or not ours."""
         path = self._file(file)
         if path is None:
             return None

@@ -1,4 +1,4 @@
-"""What a person asks of a run or a task, whole, whichever face it came through.
+"""Requests of a person about a run or a task, for every face.
 
 Each returns the document that the command of its name prints with `--json`.
 """
@@ -27,9 +27,9 @@ Document = dict[str, Any]
 def answer_task(
     app: App, task_id: TaskId, choice: Choice, words: str = "", check: str = "", *, how: str
 ) -> Task:
-    """Answer an escalation; what an aborted task left in the way is removed, its work kept.
+    """Answer an escalation; an aborted task's leftovers are removed and its work is saved.
 
-    A worktree with files that are too large to be kept stays until the run goes on.
+    A worktree with files that are too large to save stays until the run continues.
     """
     task = app.control.answer(task_id, choice, words, check, how)
     if choice is Choice.ABORT and not app.workspace.ignored_files_too_large(task):
@@ -54,9 +54,9 @@ def run_answer_document(app: App, run: Run) -> Document:
 
 
 def undo_task(app: App, task_id: TaskId, *, cascade: bool = False, how: str) -> Task:
-    """Take landed work back; said plainly when later work stands in the way.
+    """Revert landed work; the refusal says so when later work depends on it.
 
-    What is left is proven, so who may not run its checks begins nothing.
+    The remaining work is verified again, so a caller that may not run its checks is refused first.
     """
     app.trust.require_trusted()
     undone = app.control.undo(task_id, cascade=cascade, how=how)
@@ -67,13 +67,13 @@ def undo_task(app: App, task_id: TaskId, *, cascade: bool = False, how: str) -> 
 
 
 def _refusal(app: App, task: Task) -> str:
-    """Why an undo was dropped, as the journal has it."""
+    """The reason why an undo was dropped, from the journal."""
     told = app.store.journal(run_id=task.run_id, task_id=task.id)
     return next((str(e.data["why"]) for e in reversed(told) if e.event == UndoDropped.NAME), "")
 
 
 def retry_landed_task(app: App, task_id: TaskId, words: str, *, how: str) -> Task:
-    """Take a landed task back and let it try again."""
+    """Revert a landed task and let it try again."""
     undone = undo_task(app, task_id, how=how)
     if undone.undo_requested:
         return undone
@@ -90,7 +90,7 @@ def undo_document(task: Task) -> Document:
 def cancel_work(
     app: App, run: Run, task_id: str = "", *, timeout: timedelta, how: str = ""
 ) -> list[TaskId]:
-    """End a run, or one task of it; returns who is still being ended after that time."""
+    """End a run or one task of it; returns the tasks that are still active after `timeout`."""
     from yaoki.app.serve import finish_cancelled  # the engine, which few commands need
 
     at_work = _wish(app, run, task_id, f"cancelled by a person{f' ({how})' if how else ''}")
@@ -115,7 +115,7 @@ def cancel_document(app: App, run: Run, task_id: str, left: Sequence[TaskId]) ->
 
 
 def _wish(app: App, run: Run, task_id: str, why: str) -> list[TaskId]:
-    """Durable before anything acts on it.  Twice is once."""
+    """Stored before anything acts on it, so repeating it changes nothing."""
     if not task_id:
         return app.control.cancel(run, why)
     if app.store.task(task_id).state is State.CANCELLED:
@@ -124,7 +124,7 @@ def _wish(app: App, run: Run, task_id: str, why: str) -> list[TaskId]:
 
 
 def _ended(app: App, at_work: Sequence[TaskId], within: timedelta) -> list[TaskId]:
-    """Wait a bounded time for the workers that hold these tasks; returns who is still at it."""
+    """Wait a bounded time for the workers of these tasks; returns the tasks that are still active."""
     until = app.clock.now() + within
     left = list(at_work)
     while left:

@@ -1,4 +1,4 @@
-"""What agents cost before, read from the newest part of the journal."""
+"""Costs of agents so far, read from the newest part of the journal."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from yaoki.views.costs import COST_EVENTS, AgentCostHistory, fold_agent_costs
 if TYPE_CHECKING:
     from yaoki.app.build import App
 
-# How far is looked back, and how many lines are taken.
+# How far back the journal is read, and how many entries.
 LINES_BACK, LINES_MAX = 200_000, 5_000
 
 
 def load_known_costs(app: App) -> dict[str, AgentCostHistory]:
-    """Of each agent by name; a store that is not there, or away, knows nothing."""
+    """By the name of the agent; empty when the store is missing or unreachable."""
     if not app.has_store:
         return {}
     try:

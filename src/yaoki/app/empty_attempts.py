@@ -1,4 +1,4 @@
-"""Kept work that is none: attempts that stand where they began, or at what another task landed."""
+"""Saved work without changes: attempts at the commit they began at, or at another task's commit."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ STARTED, LANDED = "ATTEMPT_STARTED", "TASK_LANDED"
 
 
 def find_empty_attempts(app: App, works: Sequence[SavedWork]) -> Mapping[str, datetime]:
-    """Their refs, with the time at which each began.  Without a store nobody knows."""
+    """The refs, with the time at which each attempt began; empty without a store."""
     mine = {work.task_id.rpartition("-")[0] for work in works}
     try:
         runs = [run for run in app.store.runs() if run.id in mine] if app.has_store else []
         return {ref: at for run in runs for ref, at in _of_run(app, run, works)}
     except YaokiError:
-        # What is kept is listed whatever became of the store.
+        # Saved work is listed whatever happened to the store.
         return {}
 
 
@@ -39,14 +39,14 @@ def _of_run(app: App, run: Run, works: Sequence[SavedWork]) -> Iterable[tuple[st
             continue
         start = began.get((work.task_id, work.attempt))
         at_base = work.commit == (start.data.get("base") if start else run.base)
-        # What a group held before it was rolled back is that of its parts.
+        # The content of a group before it was rolled back is that of its subtasks.
         others = landed.get(work.commit) if work.attempt else None
         if at_base or (others is not None and not _made(work, others)):
             yield work.ref, start.at if start else work.at
 
 
 def _landed(told: Sequence[JournalEntry], names: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Who landed which commit, by id and name, also if it was taken back since."""
+    """The tasks that landed each commit, by id and name, also if it was reverted since."""
     found: dict[str, dict[str, str]] = {}
     for entry in told:
         if entry.event == LANDED:
@@ -56,8 +56,9 @@ def _landed(told: Sequence[JournalEntry], names: Mapping[str, str]) -> dict[str,
 
 
 def _made(work: SavedWork, landed: Mapping[str, str]) -> bool:
-    """Is the commit the task's own?  Where several landed it, most of them had nothing to change,
-    and its subject names the one that made it.
+    """Is the commit the task's own?
+
+    Of several tasks that landed it, most had nothing to change; its subject names its author.
     """
     name = landed.get(work.task_id)
     return name is not None and (len(landed) == 1 or work.subject.startswith(f"{name}: "))

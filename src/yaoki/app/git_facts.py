@@ -1,4 +1,4 @@
-"""What git says in one repository, bare or not: all that a receipt is held against."""
+"""Facts of one git repository, bare or not, that receipts and views are compared with."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REFS = ("refs/heads", "refs/remotes", "refs/tags")
 
 
 class LocalGitFacts:
-    """Fills `views.report.GitFacts`."""
+    """Implements `report.GitFacts`."""
 
     def __init__(self, common_dir: Path) -> None:
         self.common_dir = common_dir
@@ -30,7 +30,7 @@ class LocalGitFacts:
 
     @property
     def version(self) -> str:
-        """Of the git that is asked here; empty where it says something else."""
+        """The version of git; empty where its output is not understood."""
         found = re.search(r"\d+(?:\.\d+)+", self._git.read_text("version"))
         return found[0] if found else ""
 
@@ -49,7 +49,7 @@ class LocalGitFacts:
         ]
 
     def order_commits(self, base: str, commits: Sequence[str]) -> list[str]:
-        """The base and all that these commits add to it, each after its parents."""
+        """The base and the commits that these add to it, each after its parents."""
         given = "".join(f"{name}\n" for name in (*commits, f"^{base}")).encode()
         args = ("rev-list", "--topo-order", "--reverse", "--stdin")
         return [base, *self._git.read_text(*args, stdin=given).split()]
@@ -61,11 +61,11 @@ class LocalGitFacts:
         return self._refs.read_commits(f"refs/heads/{branch}")[0] is not None
 
     def find_checkout(self, branch: str) -> Path | None:
-        """Where somebody works on the branch: nobody else may move it."""
+        """The worktree that has the branch checked out: nothing else may move it."""
         return next(iter(self._refs.checkouts_of(f"refs/heads/{branch}")), None)
 
     def find_head_with_all(self, branch: str, commits: Sequence[str], base: str) -> str:
-        """The head of the branch when it holds all of these and they are more than the base."""
+        """The head of the branch when it holds all of the commits and they add to the base."""
         head = self._refs.read_commits(f"refs/heads/{branch}")[0]
         more = bool(commits) and self.has_commits_beyond(commits, base)
         return head.sha if head and more and not self.has_commits_beyond(commits, head.sha) else ""
@@ -88,7 +88,7 @@ class LocalGitFacts:
 
 
 def open_git_facts(where: Path) -> LocalGitFacts:
-    """Of the repository around `where`; a bare one serves as well."""
+    """For the repository around `where`, which may be bare."""
     args = ["rev-parse", "--path-format=absolute", "--git-common-dir"]
     done = run_git(args, cwd=where, env=git_environment()) if where.is_dir() else None
     if done is None or done.code != 0:

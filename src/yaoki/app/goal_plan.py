@@ -1,4 +1,4 @@
-"""A sentence becomes a plan with one task: to make the plan."""
+"""A goal in one sentence becomes a plan with one task: to write the plan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def make_goal_plan(goal: str, settings: Settings, known: PlanEnvironment) -> Plan:
-    """Refused without a planner, or without a check that could prove anything."""
+    """Refused without a planner, an agent, or a check that could prove the goal."""
     from yaoki.formats.plan import parse_plan
 
     if not settings.planner:

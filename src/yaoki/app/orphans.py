@@ -1,4 +1,4 @@
-"""Runs whose branch is here while no store knows them: somebody deleted `.yaoki`."""
+"""Runs whose branch is here but in no store: their `.yaoki` was deleted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOWN = 3
 
 
 def find_orphan_branches(app: App) -> tuple[str, ...]:
-    """The branches; none where git cannot say."""
+    """The branches; none where git cannot answer."""
     try:
         found = app.workspace.list_run_branches()
     except WorkspaceError:
@@ -31,7 +31,7 @@ def _archived(app: App) -> set[str]:
 
 
 def make_no_run_error(app: App) -> Unknown:
-    """What to say where nothing is stored."""
+    """The error for a repository without a store."""
     left = find_orphan_branches(app)
     if not left:
         return Unknown("there is no run here yet", hint="yaoki run PLAN")
@@ -52,7 +52,7 @@ def describe_branches(left: tuple[str, ...]) -> str:
 
 
 def suggest_recovery(branch: str) -> str:
-    """Look, take it, go on."""
+    """The commands that show the work, merge it, or continue."""
     name = shlex.quote(branch)
     return (
         f"look: git log {name}; take it: git merge {name}; go on from it: yaoki run PLAN --base "

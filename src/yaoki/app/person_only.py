@@ -1,6 +1,6 @@
-"""What is a person's to say: whoever calls from the tree of a task is refused.
+"""Requests that only a person may make: a caller from the process tree of a task is refused.
 
-Without a sandbox an agent may leave its tree, and is not known any more.
+Without a sandbox an agent may leave its process tree and is not recognised any more.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def find_calling_task(app: App) -> Task | None:
-    """The task whose agent calls; an agent that tests yaoki is a person to its own runs."""
+    """The task whose agent calls; an agent that tests yaoki counts as a person for its own runs."""
     own = _named(app, os.environ.get("YAOKI_TASK", ""))
     return own or _of_tree(app, iter_callers(os.getppid()))
 
@@ -28,7 +28,7 @@ def refuse_agents(app: App) -> None:
 
 
 def refuse_agents_at_peer(app: App, ours: tuple[str, int], theirs: tuple[str, int]) -> bool:
-    """The same for whoever is at the other end of a connection; false when nobody can tell."""
+    """The same for the other end of a connection; false when its process cannot be found."""
     pid = find_peer_process(ours, theirs)
     known = list(iter_callers(pid)) if pid is not None else []
     _refuse(_of_tree(app, known))
@@ -44,7 +44,7 @@ def _refuse(task: Task | None) -> None:
 
 
 def _of_tree(app: App, above: Iterable[CallingProcess]) -> Task | None:
-    """By what a process was given, or by the shim that started it: its folder is the attempt's."""
+    """By the environment of a process, or by the shim that started it: its folder is the attempt's."""
     runs = app.yaoki_folder / "runs"
     for caller in above:
         inside = caller.shim_folder

@@ -1,4 +1,4 @@
-"""What a plan must pass before anything of it is stored."""
+"""Requirements that a plan must meet before it is stored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PlanPreflight:
         self._context, self._services = context, services
 
     def check_tags(self, specs: Iterable[TaskSpec], more: Sequence[str] = ()) -> None:
-        """A task that needs what nobody declares would wait for ever, so it is refused by name."""
+        """Refuse a task whose tags no worker declares: it would wait for ever."""
         wanted = [spec for spec in specs if spec.tags]
         if not wanted:
             return
@@ -49,7 +49,7 @@ class PlanPreflight:
                 )
 
     def check_references(self, plan: Plan) -> None:
-        """What a plan leans on besides itself: its readers and the project's prompts."""
+        """Refuse readers and project prompts that do not exist."""
         if checks := [check for check in plan.catalogue.checks.values() if check.reader]:
             from yaoki.adapters.checks.readers import reader_defect
 
@@ -61,7 +61,7 @@ class PlanPreflight:
 
     @property
     def known_names(self) -> PlanEnvironment:
-        """What a plan file may name besides what stands in it."""
+        """Names that a plan file may use besides its own."""
         from yaoki.formats.plan import PlanEnvironment
 
         return PlanEnvironment(_list_extractors, self._prompt_defects)
@@ -69,14 +69,14 @@ class PlanPreflight:
     def _prompt_defects(self, asked: PromptRequirements) -> Sequence[str]:
         folder, own = self._context.yaoki_folder / "prompts", self._context.settings.patterns
         if not folder.is_dir():
-            return ()  # without a file of the project's own, the template engine is not needed
+            return ()  # without prompt files of the project the template engine is not needed
         from yaoki.core.settings.settings import LANGUAGES
         from yaoki.formats.prompts import check_templates
 
         return check_templates(folder, LANGUAGES, own, asked.files, asked.params)
 
     def check_prompts(self, plan: Plan) -> None:
-        """The project's own prompt files, before an agent would get them."""
+        """Refuse defective prompt files of the project before an agent gets them."""
         defects = self._prompt_defects(plan.prompt_requirements)
         if defects:
             found = format_count(len(defects), "defect")
@@ -86,10 +86,10 @@ class PlanPreflight:
             raise PlanInvalid(words, hint="yaoki prompts test PATTERN", defects=defects)
 
     def run_base_checks(self, plan: Plan, base: str = "") -> dict[str, Finding]:
-        """What the plan's commands and files say of the base, before anybody has worked on it.
+        """Run the plan's command and file checks on the base.
 
-        Judges cost money and git checks need a task, so neither is asked.  Each check is run after
-        the set-up of the task that asks for it, in a worktree for that set-up alone.
+        Judges cost money and git checks need a task, so both are left out.  Each check runs after
+        the set-up of the task that uses it, in a worktree for that set-up alone.
         """
         self._context.trust.require_trusted()
         _, commit = resolve_base(self._context.repository, base or plan.base)
@@ -121,9 +121,9 @@ class PlanPreflight:
             }
 
     def check_programs(self, plan: Plan) -> None:
-        """Before an agent costs anything: is the program of every check there?
+        """Refuse checks whose program is missing, before an agent costs anything.
 
-        A path may be made by set-up or by a task, and a PATH of the check's own is not ours.
+        Set-up or a task may create a path, and a PATH of the check's own is not ours.
         """
         import shutil
 
@@ -136,7 +136,7 @@ class PlanPreflight:
                 )
 
     def check_agents(self, plan: Plan) -> None:
-        """Before anything is stored: can every agent of the plan run here at all?"""
+        """Refuse agents that cannot run here."""
         for spec in plan.catalogue.agents.values():
             try:
                 self._context.find_agent(spec.preset).preflight(spec)
@@ -151,9 +151,9 @@ def _list_extractors() -> Collection[str]:
 
 
 def _by_setup(plan: Plan, checks: Sequence[CheckSpec]) -> dict[SetupCommands, list[CheckSpec]]:
-    """The checks by the set-up they need: that of the first task that asks for the check.
+    """The checks by the set-up of the first task that uses them.
 
-    What only `done_when` asks is run after all of them, for it is about the work of all tasks.
+    A check of `done_when` alone runs after all set-ups, because it is about the work of all tasks.
     """
     every = tuple(dict.fromkeys(argv for spec in plan.specs for argv in spec.setup))
     found: dict[SetupCommands, list[CheckSpec]] = {}
@@ -164,7 +164,7 @@ def _by_setup(plan: Plan, checks: Sequence[CheckSpec]) -> dict[SetupCommands, li
 
 
 def _set_up(commands: SetupCommands, place: Path) -> str:
-    """Empty when every command succeeded; else what stopped the set-up."""
+    """Empty when every command succeeded; else the reason why the set-up stopped."""
     from yaoki.adapters.processes.command import run_command
 
     for argv in commands:

@@ -1,4 +1,4 @@
-"""A planner's answer, read from its log and held against the run as it stands."""
+"""A planner's answer, read from its log and checked against the run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ADDED_MAX = 10_000
 
 
 class PlanAnswerReader:
-    """`ports.Planning` over the plan reader and the store."""
+    """`ports.PlanReader` over the plan reader and the store."""
 
     def __init__(self, store: Store, text_bytes_max: int) -> None:
         self._store, self._text_bytes_max = store, text_bytes_max
@@ -33,7 +33,7 @@ class PlanAnswerReader:
         return read_answer(read_channel(folder / OUT), ground)
 
     def read_text(self, run: Run, text: str, name: str) -> PlannerAnswer:
-        """What a person or an agent wrote down, in YAML or JSON; `name` stands before defects."""
+        """Tasks that a person or an agent wrote in YAML or JSON; `name` precedes each defect."""
         from yaoki.formats.plan import read_document
         from yaoki.formats.plan.planner_answer import check_answer, default_spec
 
@@ -45,7 +45,7 @@ class PlanAnswerReader:
         rows = self._store.rows(run.id)
         usual = self._store.task(rows[0].id).spec if rows else TaskSpec("", "")
         ground = self._ground(run, PlanningBrief(tasks_max=ADDED_MAX), default_spec(usual, run))
-        # A person may replace whatever failed, as often as they like.
+        # A person may replace a failed task any number of times.
         ground = replace(ground, tasks=[_by_hand(one, rows) for one in ground.tasks])
         return check_answer(given, ground)
 

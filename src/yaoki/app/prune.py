@@ -1,7 +1,7 @@
-"""Finished runs leave the store for an archive: made, read back, and only then let go.
+"""Finished runs move from the store to an archive, which is written and read back first.
 
-Order: the archive stands whole, the rows go in one transaction, then logs and refs, last comes the
-line of the index.  Killed anywhere, the next pruning goes on there.
+Order: the complete archive, the rows in one transaction, then logs and refs, last the line of the
+index.  After a crash at any point the next pruning continues there.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NAME = re.compile(r"[a-z0-9]{8}(-\d+)?\.tar\.gz")
 
 @dataclass(frozen=True, slots=True)
 class ArchivedRun:
-    """A run that left, with its file and the refs that stay in the repository."""
+    """An archived run, with its file and the refs that stay in the repository."""
 
     run_id: str
     reason: str
@@ -47,14 +47,14 @@ class ArchivedRun:
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """What one pruning did: `failed` are runs that stay because of an error, in words."""
+    """The result of one pruning; `failures` are runs that stay because of an error."""
 
     archived: tuple[ArchivedRun, ...]
     failures: Mapping[str, str]
 
 
 class RunArchiver:
-    """Of one repository; one process at a time."""
+    """For one repository; one process at a time."""
 
     def __init__(self, app: App) -> None:
         self._app, self._store, self._database = app, app.store, app.store.database
@@ -65,19 +65,19 @@ class RunArchiver:
     # -------------------------------------------------------------- looking
 
     def decide_retention(self) -> list[RetentionDecision]:
-        """Every run of the store, oldest first: is it archived, and why?"""
+        """Every run of the store, oldest first, with the decision whether to archive it."""
         left = self._worktrees()
         lives = [_with_worktree(life, left) for life in retention.read_lifetimes(self._database)]
         return decide_retention(lives, self._app.settings.archive, self._app.clock.now())
 
     def _worktrees(self) -> frozenset[str]:
-        """The runs that have one on this machine."""
+        """The runs that have a worktree on this machine."""
         return frozenset(
             name.partition("-")[0] for name in self._app.workspace.tasks_with_worktree()
         )
 
     def measure_run_bytes(self, run_id: str) -> int:
-        """Bytes that a run takes now, its git objects aside."""
+        """Bytes that a run takes now, without its git objects."""
         logs = sum(run_archive.files_below(self._logs(run_id)).values())
         return logs + retention.journal_bytes(self._database, run_id)
 
@@ -87,7 +87,7 @@ class RunArchiver:
     # -------------------------------------------------------------- doing
 
     def prune(self, *, limit: int = 0, except_runs: Collection[str] = ()) -> PruneResult:
-        """Finish what was cut off, then archive what is due: at most `limit`, unless that is 0."""
+        """Finish interrupted archives, then archive at most `limit` runs; 0 means all that are due."""
         done: list[ArchivedRun] = []
         failed: dict[str, str] = {}
         unused = timedelta(days=self._app.settings.archive.after_days)
@@ -122,7 +122,7 @@ class RunArchiver:
                 shutil.rmtree(self._making, ignore_errors=True)
 
     def _swept(self) -> list[RetentionDecision]:
-        """A worktree of a run that is due is only in the way: its work is kept, and it goes."""
+        """Save the work of the worktrees of a run that is due, and remove them."""
         lives, left = retention.read_lifetimes(self._database), self._worktrees()
         for fate in decide_retention(lives, self._app.settings.archive, self._app.clock.now()):
             if fate.is_archived and fate.lifetime.run_id in left:
@@ -130,7 +130,7 @@ class RunArchiver:
         return self.decide_retention()
 
     def _cut_off(self) -> list[Path]:
-        """Archives whose rows are gone already and that the index does not tell of."""
+        """Archives whose rows are deleted already and that the index lacks."""
         known = run_archive.read_index(self.folder)
         stored = {str(run.id) for run in self._store.runs()}
         found = sorted(self.folder.glob(f"*{ARCHIVE_SUFFIX}"))
@@ -155,9 +155,11 @@ class RunArchiver:
         return self._clear(path, manifest)
 
     def _made_before(self, run_id: str, refs: Mapping[str, str]) -> Path | None:
-        """An archive that a kill left before the rows went, if it still holds all of the run."""
+        """An archive that a crash left before the rows were deleted, if it still holds the whole
+        run.
+        """
         for path in sorted(self.folder.glob(f"{run_id}*{ARCHIVE_SUFFIX}")):
-            with suppress(YaokiError):  # one that cannot be read back is left alone
+            with suppress(YaokiError):  # an archive that cannot be read back is left alone
                 manifest = run_archive.read_manifest(path)
                 whole = all(manifest.refs.get(name) == commit for name, commit in refs.items())
                 if manifest.run == run_id and manifest.last == self._last(run_id) and whole:
@@ -172,7 +174,7 @@ class RunArchiver:
     # -------------------------------------------------------------- making
 
     def _make(self, fate: RetentionDecision, refs: Mapping[str, str]) -> Path:
-        """Written beside, read back, and only then given its name."""
+        """Written to a temporary file, read back, and only then renamed."""
         run_id = fate.lifetime.run_id
         parts = self._making / run_id
         parts.mkdir()
@@ -217,7 +219,7 @@ class RunArchiver:
         )
 
     def _journal(self, run_id: str, last: int) -> Iterator[dict[str, Any]]:
-        """The very documents of `yaoki trace --jsonl`."""
+        """The same documents as `yaoki trace --jsonl`."""
         from yaoki.views import SCHEMA, entry_document
 
         after = 0
@@ -234,7 +236,7 @@ class RunArchiver:
         bundle.unlink(missing_ok=True)
 
     def _free(self, run_id: str) -> Path:
-        """No archive is ever written over."""
+        """An archive is never overwritten."""
         names = (run_id, *(f"{run_id}-{n}" for n in range(2, NAMES_MAX)))
         paths = (self.folder / f"{name}{ARCHIVE_SUFFIX}" for name in names)
         return next(path for path in paths if not path.exists())
@@ -242,7 +244,7 @@ class RunArchiver:
     # -------------------------------------------------------------- clearing
 
     def _clear(self, path: Path, manifest: Manifest) -> ArchivedRun:
-        """Logs and refs go, the archive holds them; the index says that all of it is done."""
+        """Delete logs and refs, which the archive holds; the index records that this is done."""
         logs = self._logs(manifest.run)
         if logs.is_dir():
             remove_tree(logs)
@@ -255,7 +257,7 @@ class RunArchiver:
 
 @contextmanager
 def _told_of(run_id: str, failed: dict[str, str]) -> Iterator[None]:
-    """The trouble of one run is told, and keeps no other from its end."""
+    """An error of one run is recorded and does not stop the others."""
     try:
         yield
     except (YaokiError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Commands that help, as they can be typed on this machine."""
+"""Commands that fix a problem, as they can be typed on this machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
-# Programs that stand in for a toolchain, and how they say that there is none behind them.
+# Stand-ins for a toolchain, and the output by which they say that it is missing.
 _SHIMS = (
     (
         re.compile(r"rustup could not choose a version|no default toolchain|rustup default stable"),
@@ -26,7 +26,7 @@ _COMPONENTS = {"fmt": "rustfmt"}
 
 
 def choose_local_command(ways: str) -> str:
-    """Of `apt install go, or brew install go` the one whose program is there, else the first."""
+    """Of `apt install go, or brew install go` the one whose program exists here, else the first."""
     each = ways.split(", or ")
     one = next((way for way in each if shutil.which(way.split()[0])), each[0]) if ways else ""
     of_system = one.startswith(("apt ", "dnf ", "zypper "))
@@ -35,7 +35,7 @@ def choose_local_command(ways: str) -> str:
 
 
 def find_toolchain_remedy(said: str) -> str:
-    """The command that brings what a stand-in lacks; empty when this is no such stand-in."""
+    """The command that installs what a stand-in lacks; empty when this is no such stand-in."""
     for pattern, command in _SHIMS:
         if found := pattern.search(said):
             words = [_COMPONENTS.get(word, word) for word in found.groups()]
@@ -44,9 +44,9 @@ def find_toolchain_remedy(said: str) -> str:
 
 
 def find_own_python() -> str:
-    """The `python` of the PATH, when it is the one yaoki itself lives in; else nothing.
+    """The `python` of the PATH when yaoki itself is installed in it; else empty.
 
-    A check that calls it sees yaoki's packages, and not those of the project.
+    A check that calls it sees yaoki's packages instead of those of the project.
     """
     found = shutil.which("python")
     if not found or sys.prefix == sys.base_prefix:
@@ -55,7 +55,9 @@ def find_own_python() -> str:
 
 
 def find_inactive_environment(top: Path) -> str:
-    """How the repository's own environment is activated; empty where none is, or it is active."""
+    """The command that activates the repository's environment; empty if there is none or it is
+    active.
+    """
     for name in (".venv", "venv", "env"):
         folder = top / name
         if (folder / "bin" / "python").exists() and (folder / "pyvenv.cfg").is_file():
@@ -66,14 +68,14 @@ def find_inactive_environment(top: Path) -> str:
 
 
 def suggest_project_python() -> str:
-    """How the project's own comes first again, with `yaoki` still on the PATH."""
+    """How the project's own python gets precedence again, with `yaoki` still on the PATH."""
     if os.environ.get("VIRTUAL_ENV") == sys.prefix:
         return f'deactivate; export PATH="$PATH:{_bin()}"'
     return f"activate your project's environment: its python must come before {_bin()} on the PATH"
 
 
 def suggest_path_order() -> str:
-    """The same as one command for a shell, whether or not an environment is active."""
+    """The same as one shell command, whether or not an environment is active."""
     folder = _bin()
     if os.environ.get("VIRTUAL_ENV") == sys.prefix:
         return suggest_project_python()

@@ -1,4 +1,4 @@
-"""`yaoki verify --replay RUN`: every landed commit proven again in a fresh clone, in order."""
+"""`yaoki verify --replay RUN`: verify every landed commit again in a fresh clone, in order."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from yaoki.core.model import Run, Task
 
 NEEDS_AGENT = frozenset({"judge"})
-# These ask where a branch was at that time, which nothing can tell later.
+# These depend on where a branch was at that time, which is not recorded.
 REMOTE_STATE_CHECKS = frozenset({"pushed", "merged"})
 
 
 @unique
 class ReplayOutcome(StrEnum):
-    """What one check said this time; WAIVED and NOT_REPLAYED were not run."""
+    """The result of one check this time; WAIVED and NOT_REPLAYED were not run."""
 
     PASSED = "PASSED"
     FLAKY = "FLAKY"
@@ -41,7 +41,7 @@ FAILED_OUTCOMES = frozenset({ReplayOutcome.FAILED, ReplayOutcome.BROKEN})
 
 @dataclass(frozen=True, slots=True)
 class CheckReplay:
-    """One check of a landed commit; `told` is what the journal says of it."""
+    """One check of a landed commit; `told` is its result in the journal."""
 
     check: str
     recorded_outcome: str
@@ -53,7 +53,7 @@ class CheckReplay:
 
 @dataclass(frozen=True, slots=True)
 class CommitReplay:
-    """One landed commit.  `why` is set where nothing could be run at all."""
+    """One landed commit; `why` is set where no check could run."""
 
     task_id: str
     name: str
@@ -63,7 +63,7 @@ class CommitReplay:
 
     @property
     def passed(self) -> bool:
-        """Something passed again and nothing failed: what was not run proves nothing."""
+        """At least one check passed again and none failed: a check that was not run proves nothing."""
         outcomes = [one.outcome for one in self.checks]
         return (
             not self.not_run_reason
@@ -74,7 +74,7 @@ class CommitReplay:
 
 @dataclass(frozen=True, slots=True)
 class LandedCommit:
-    """A commit that a task landed, and what the journal file says of it."""
+    """A commit that a task landed, with its entry in the journal file."""
 
     task: Task
     proof: TaskEvidence
@@ -86,7 +86,7 @@ ReplayProgress = Callable[[int, int, "LandedCommit"], None]
 def replay_run(
     app: App, run: Run, tell: ReplayProgress = lambda *_: None
 ) -> Iterator[CommitReplay]:
-    """One after the other, oldest first; `tell` hears of each before it begins."""
+    """Replay the commits, oldest first; `tell` is called for each before it begins."""
     landings = find_landed_commits(app, run)
     git = LocalGitFacts(app.repository.common_dir)
     here = git.trees([one.proof.landed_commit for one in landings])
@@ -100,9 +100,9 @@ def replay_run(
 
 
 def find_landed_commits(app: App, run: Run) -> list[LandedCommit]:
-    """What the journal file says has landed, in the order of the branch.
+    """The landed commits of the journal file, in the order of the branch.
 
-    A plan has no commit of its own; nor has a report that changed nothing and has no checks.
+    A plan has no commit of its own; neither has a report without changes and checks.
     """
     evidence = fold_evidence(app.store.read_journal_source(run.id, EVIDENCE_EVENTS))
     found = [
@@ -199,7 +199,7 @@ def _not_run(one: LandedCommit, why: str) -> CommitReplay:
 
 
 def describe_check_replay(one: CheckReplay) -> str:
-    """`PASSED again, 12 tests`; a failure says what the journal told."""
+    """`PASSED again, 12 tests`; a failure also says what the journal recorded."""
     tests = f", {format_count(one.test_count, 'test')}" if one.test_count is not None else ""
     match one.outcome:
         case ReplayOutcome.PASSED | ReplayOutcome.FLAKY | ReplayOutcome.SKIPPED:

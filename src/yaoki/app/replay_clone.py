@@ -1,8 +1,8 @@
-"""A fresh clone in which landed commits are proven once more: nothing of the user's is in it.
+"""A fresh clone in which landed commits are verified again, without files of the user.
 
-The clone is made through git's own transport, so it has only what git holds; the home is empty,
-and what a check leaves is removed before the next one.  Set-up runs again only when its commands,
-or the manifests and lock files of the commit, are not those of the commit before.
+The clone is made through git's own transport, so it has only what git holds; the home is empty, and
+files that a check leaves are removed before the next one.  Set-up runs again only when its
+commands, or the manifests and lock files of the commit, differ from those of the commit before.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from yaoki.errors import GitFailed
 from yaoki.ports import Processes
 
 LEASE = timedelta(seconds=60)
-# What set-up commands read; the same files and commands give the same set-up.
+# Files that set-up commands read; the same files and commands give the same set-up.
 MANIFEST = re.compile(
     r"(?:package|composer|deno)\.json|.*[.-]lock(?:\..+)?|.*\.lockb?|package-lock\.json"
     r"|npm-shrinkwrap\.json|requirements.*\.(?:txt|in)|constraints.*\.txt|pyproject\.toml"
@@ -38,7 +38,7 @@ MANIFEST = re.compile(
 
 @dataclass(slots=True)
 class ReplayClone:
-    """One clone; `key` says which set-up was done in it, `kept` what that set-up made."""
+    """One clone; `key` identifies the set-up that was done in it, `kept` the files it made."""
 
     clone_folder: Path
     logs: Path
@@ -47,7 +47,7 @@ class ReplayClone:
     setup_files: frozenset[str] = frozenset()
 
     def check_out(self, commit: str, setup: Sequence[Sequence[str]], timeout: timedelta) -> str:
-        """The clone at this commit, set up; returns why the set-up failed, or nothing."""
+        """Check out this commit and set it up; returns why the set-up failed, or nothing."""
         self._git("checkout", "-q", "--force", "--detach", commit)
         key = self._key(commit, setup)
         if setup and key == self.setup_key:
@@ -65,8 +65,8 @@ class ReplayClone:
         return ""
 
     def check(self, spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
-        """One check on the commit of `facts`, as when it was proven: a failure is looked at twice,
-        and compared with the commit before if the check lets known failures pass.
+        """One check on the commit of `facts`, as when it was verified: a failure is repeated, and
+        compared with the commit before if the check ignores known failures.
         """
         finding = self._settled(spec, facts)
         if finding.outcome is Outcome.FAILED and spec.rerun and spec.type == "command":
@@ -108,7 +108,7 @@ class ReplayClone:
         return frozenset(filter(None, self._git("ls-files", "-o", "-z").split("\0")))
 
     def _sweep(self) -> None:
-        """Everything that is neither tracked nor made by set-up goes."""
+        """Remove everything that is neither tracked nor made by set-up."""
         if not self.setup_files:
             self._git("clean", "-ffdxq")
             return
@@ -125,7 +125,7 @@ class ReplayClone:
 
 @contextmanager
 def open_replay_clone(source: Path, processes: Processes) -> Iterator[ReplayClone]:
-    """A clone of the repository in a temporary folder, which is gone afterwards, whatever comes."""
+    """A clone of the repository in a temporary folder that is always removed."""
     with tempfile.TemporaryDirectory(prefix="yaoki-replay-", ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
         place, home, logs = folder / "clone", folder / "home", folder / "logs"

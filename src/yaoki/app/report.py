@@ -1,4 +1,4 @@
-"""The report of a run, gathered from the store, the journal, git and the stored outputs."""
+"""The report of a run, collected from the store, the journal, git and the stored outputs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ReportData = dict[str, Any]
 
 
 def make_report(app: App, run: Run) -> ReportData:
-    """The whole document; everything foreign in it is masked before anybody sees it."""
+    """The whole document; foreign text in it is masked."""
     view = view_run(app, run)
     branch = _branch(app, view)
     secrets = secret_values(os.environ)
@@ -54,7 +54,7 @@ def make_report(app: App, run: Run) -> ReportData:
         made_with=_tools(LocalGitFacts(app.repository.common_dir)),
         saved_work=_kept(app, run),
         escalation_of=lambda task_id: _held(app, task_id),
-        # Names and commands come again and again.
+        # Names and commands repeat often.
         clean=cache(lambda text: _shown(text, secrets)),
         warnings=_warned(app, view.run),
     )
@@ -71,14 +71,14 @@ def _kept(app: App, run: Run) -> list[SavedWork]:
 
 
 def _tools(git: LocalGitFacts) -> dict[str, str]:
-    """What this report is made with; what the machines of the run had, nobody kept."""
+    """The tools of this machine; those of the run's machines are not recorded."""
     python = ".".join(map(str, sys.version_info[:3]))
     known = {"yaoki": __version__, "git": git.version, "Python": python}
     return {name: version for name, version in known.items() if version}
 
 
 def _shown(text: str, secrets: Sequence[str]) -> str:
-    """Without secrets and control characters; half of a character pair could not be written."""
+    """Without secrets, control characters and lone surrogates, which cannot be written."""
     return (
         mask(strip_terminal_codes(text), secrets)
         .encode("utf-8", "backslashreplace")
@@ -87,7 +87,7 @@ def _shown(text: str, secrets: Sequence[str]) -> str:
 
 
 def render_report(made: ReportData, form: str) -> str:
-    """As `render_markdown`, `html` or `json`."""
+    """As Markdown, `html` or `json`."""
     match form:
         case "json":
             return json.dumps(made, indent=2) + "\n"
@@ -98,7 +98,7 @@ def render_report(made: ReportData, form: str) -> str:
 
 
 def _journal(app: App, run: Run) -> Iterator[JournalEntry]:
-    """Page by page: a long journal is never held as a whole."""
+    """Page by page: a long journal does not fit into memory."""
     after = 0
     while entries := app.store.journal(run_id=run.id, after=after, limit=PAGE):
         yield from entries
@@ -106,7 +106,7 @@ def _journal(app: App, run: Run) -> Iterator[JournalEntry]:
 
 
 def _branch(app: App, view: RunView) -> RunBranchState:
-    """The run branch as git has it; one that is gone is told, and the report goes on."""
+    """The run branch as git has it; a missing one is a warning, and the report continues."""
     run, git = view.run, LocalGitFacts(app.repository.common_dir)
     landed = [task.row.landed_commit for task in view.tasks if task.row.landed_commit]
     try:
@@ -118,7 +118,9 @@ def _branch(app: App, view: RunView) -> RunBranchState:
 
 
 def _warned(app: App, run: Run) -> list[str]:
-    """That somebody else moved the branch; of a remote that is away the branch itself tells."""
+    """A warning that the branch was moved externally; an unreachable remote is reported by the
+    branch itself.
+    """
     try:
         words = app.workspace.describe_drift(run)
     except RemoteUnreachable:
@@ -127,7 +129,7 @@ def _warned(app: App, run: Run) -> list[str]:
 
 
 def _provable(made: ReportData, branch: RunBranchState) -> bool:
-    """A receipt names only commits that are there."""
+    """A receipt names only commits that exist here."""
     proofs = [task["proof"] for task in made["tasks"] if task["proof"]]
     ends = branch.head and branch.trees.get(made["run"]["base"]) and not made["numbers"]["lost"]
     return bool(ends) and all(p["tree"] and p["commit"] in branch.commits for p in proofs)

@@ -19,7 +19,7 @@ from yaoki.core.redact import mask
 from yaoki.core.settings.settings import Settings
 from yaoki.ports import AgentDriver, Processes
 
-# Below the home: what opens the store, and what pushes, signs and publishes in the user's name.
+# Below the home: files that open the store, and that push, sign and publish as the user.
 KEY_PATHS = (
     *(".pgpass", ".pg_service.conf"),
     *(".ssh", ".gnupg", ".git-credentials", ".config/git/credentials", ".cache/git", ".netrc"),
@@ -45,7 +45,7 @@ class RepositoryContext:
     def __init__(
         self, where: Path, *, create: bool = False, store: str = "", wait_for_store: bool = False
     ) -> None:
-        """`wait_for_store`: a worker waits for an unreachable store as long as it takes."""
+        """`wait_for_store`: wait for an unreachable store without limit, as a worker does."""
         self.repository: GitRepository = open_repository(where)
         self._wait_for_store = wait_for_store
         self._create = create
@@ -62,7 +62,7 @@ class RepositoryContext:
 
     @property
     def settings(self) -> Settings:
-        """What the file says; a store that was named when we were opened wins."""
+        """The settings of the file; a store that the caller named wins."""
         settings = self.loaded_settings.settings
         if not self._store_url:
             return settings
@@ -98,7 +98,7 @@ class RepositoryContext:
             **waits,
         )
         if self.settings.store.url and (self._create or os.access(self.repository.top, os.W_OK)):
-            # Logs are of this clone all the same, wherever the store is and whoever made it.
+            # Logs belong to this clone, wherever the store is.
             make_home(self.yaoki_folder)
         return opened
 
@@ -116,7 +116,7 @@ class RepositoryContext:
         return StorePaths(self.store_path).journal
 
     def list_quarantined_stores(self) -> list[Path]:
-        """Damaged stores that were kept, oldest first."""
+        """Damaged stores that were moved aside, oldest first."""
         from yaoki.adapters.store.paths import StorePaths
 
         return sorted(StorePaths(self.store_path).quarantine.glob("*"))
@@ -135,12 +135,12 @@ class RepositoryContext:
 
     @property
     def is_store_on_server(self) -> bool:
-        """Then there is no file of it, nor anything beside one."""
+        """A store on a server has no file."""
         return self.settings.store.is_on_server
 
     @property
     def store_path(self) -> Path:
-        """The file of the store; on a server it has none."""
+        """The file of the store, unless it is on a server."""
         url = self.settings.store.url
         return Path(url.removeprefix("sqlite://")) if url else self.yaoki_folder / "state.db"
 
@@ -190,8 +190,8 @@ class RepositoryContext:
 
     @property
     def proof_rooms_root(self) -> Path:
-        """Outside every worktree, in a path that does not say whose it is: code under test must
-        not be able to tell that it is being checked.
+        """Outside every worktree, in a path that names no repository: code under test must not be
+        able to find out that it is being checked.
         """
         root = self.settings.workspace.root
         home = Path(root).expanduser() if root else proof_rooms_home()
@@ -222,12 +222,12 @@ class RepositoryContext:
 
     @property
     def store_override(self) -> str:
-        """The store that was named when we were opened, and not by the settings."""
+        """The store that the caller named instead of the settings."""
         return self._store_url
 
     @cached_property
     def sandbox_choice(self) -> SandboxChoice:
-        """The walls say what of a task runs inside the sandbox."""
+        """Which commands of a task run inside the sandbox."""
         from yaoki.adapters.processes.sandbox import Sandbox
         from yaoki.app.sandbox_choice import SandboxChoice
 
@@ -250,7 +250,7 @@ class RepositoryContext:
 
     @property
     def _control_plane(self) -> tuple[Path, ...]:
-        """The places that nobody in the sandbox reads: the store, keys, rooms, other worktrees."""
+        """Paths that are hidden in the sandbox: the store, keys, proof rooms, other worktrees."""
         own = (
             state_home(),
             self.worktrees_root,
@@ -274,9 +274,10 @@ class RepositoryContext:
 
     @property
     def agent_variables(self) -> dict[str, str]:
-        """How `yaoki`, called by an agent, finds this repository with the same settings and store.
+        """The variables by which `yaoki`, called by an agent, finds this repository, settings and
+        store.
 
-        A password is not handed to agents; where the URL holds one, they find no store.
+        Agents get no password; where the URL holds one, they find no store.
         """
         file, url = self.loaded_settings.file, self._store_url
         told = {"YAOKI_REPO": str(self.repository.top)}

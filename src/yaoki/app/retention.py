@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def prune_one_run(app: App, ended: RunId) -> None:
-    """At the end of a run: at most one other run, and never a reason for this one to fail."""
+    """Archive at most one other run; an error never makes this run fail."""
     from yaoki.app.prune import RunArchiver
 
     failed: Mapping[str, str] = {}
@@ -23,7 +23,7 @@ def prune_one_run(app: App, ended: RunId) -> None:
     try:
         failed = RunArchiver(app).prune(limit=1, except_runs=[ended]).failures
     except (NotNow, KeyboardInterrupt):
-        return  # somebody else is at it, or nobody wants to wait: the next pruning goes on
+        return  # another process prunes, or the user does not wait: the next pruning continues
     except (YaokiError, OSError) as error:
         failed = {"": str(error)}
     for run_id, words in failed.items():
@@ -32,7 +32,7 @@ def prune_one_run(app: App, ended: RunId) -> None:
 
 
 def _interruptible() -> None:
-    """The run is over, so a signal no longer asks it to stop: it ends this, which harms nothing."""
+    """The run is finished, so a signal ends the process instead of asking the run to stop."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

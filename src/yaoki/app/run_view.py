@@ -1,4 +1,4 @@
-"""What faces look at: a run as it stands now, a task explained, what an attempt left behind."""
+"""Views for faces: the current state of a run, the explanation of a task, the files of an attempt."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ LOG_FILES: Mapping[str, str] = {"prompt": "prompt.md", "out": "out.log", "err": 
 
 
 def view_run(app: App, run: Run, *, check_branch: bool = False) -> RunView:
-    """The run as it stands now; `branch` also looks whether its branch holds what landed."""
+    """The current state of a run; `check_branch` also asks git whether the branch holds what
+    landed.
+    """
     rows = app.store.rows(run.id)
     run = detect_external_merge(app, run, rows)
     there = (
@@ -49,9 +51,9 @@ def view_run(app: App, run: Run, *, check_branch: bool = False) -> RunView:
 
 
 def detect_external_merge(app: App, run: Run, rows: Sequence[TaskRow]) -> Run:
-    """Merged is also what a person merged by git itself: the base then holds all that landed.
+    """A run is also merged when a person merged it with git: the base then holds all that landed.
 
-    What landed after a merge, in the place of work that was undone, is not merged yet.
+    Work that landed after a merge, in place of reverted work, is not merged yet.
     """
     if run.finished_at is None:
         return run
@@ -80,9 +82,7 @@ def assemble_run_view(
     asked: Mapping[TaskId, Question],
     there: Mapping[TaskId, bool],
 ) -> RunView:
-    """The run with these rows, and with what stands beside them in the store; `there` says of what
-    landed whether the branch holds it.
-    """
+    """The view of a run with these rows; `there` says which landed tasks the branch holds."""
     live, now = app.services.list_live_workers(), app.store.clock.now()
     return build_run_view(
         run,
@@ -108,7 +108,7 @@ def _last_iteration(app: App, run: Run) -> Mapping[str, Any]:
 
 
 def is_served(app: App, run: Run) -> bool:
-    """Is anybody at it?  Only what is at work is read, however many tasks there are."""
+    """Is a worker running it?  Reads only active tasks, however many tasks there are."""
     rows = run_changes.reload_rows(app.store.database, run.id, ())
     return has_live_holder(rows, app.store.clock.now()) or _served(
         run, app.services.list_live_workers()
@@ -120,7 +120,7 @@ def _served(run: Run, live: Sequence[WorkerSeen]) -> bool:
 
 
 def find_landed_on_branch(app: App, run: Run, rows: Sequence[TaskRow]) -> dict[TaskId, bool]:
-    """Nothing where git cannot say; a merged run's branch is its user's to do as they like."""
+    """Empty where git cannot answer; the branch of a merged run is the user's to change."""
     landed = rows_on_run_branch(rows)
     if run.merged_commit or not landed:
         return {}
@@ -134,8 +134,8 @@ def find_landed_on_branch(app: App, run: Run, rows: Sequence[TaskRow]) -> dict[T
 
 
 def suggest_merge_command(app: App, run: Run) -> str:
-    """What brings the work into the base branch here; empty where `yaoki merge` does, which never
-    moves a branch that is checked out.
+    """The git command that merges the work here; empty where `yaoki merge` does it, which never
+    moves a checked-out branch.
     """
     try:
         git = app.context.git_facts
@@ -149,7 +149,7 @@ def suggest_merge_command(app: App, run: Run) -> str:
 
 
 def _sound(app: App, run: Run) -> bool:
-    """A run that was cancelled asks nothing about its branch, and git merges whatever is there."""
+    """For a cancelled run no command checks its branch, and git merges whatever is there."""
     try:
         BranchGuard(app.store, app.workspace).refuse_drift(run)
     except (NotNow, WorkspaceError):
@@ -158,7 +158,7 @@ def _sound(app: App, run: Run) -> bool:
 
 
 def view_run_head(app: App, run: Run) -> RunView:
-    """The run without its tasks: how it stands, counted by the store."""
+    """The run without its tasks, counted by the store."""
     store = app.store
     tally = Counter(store.count_by_state(run.id))
     unsettled = bool(store.tasks_awaiting_rerun(run.id) or store.tasks_to_undo(run.id))
@@ -167,21 +167,21 @@ def view_run_head(app: App, run: Run) -> RunView:
 
 
 def load_questions(app: App, rows: Sequence[TaskRow]) -> dict[TaskId, Question]:
-    """What the escalated tasks ask; a screen never shows more than so many."""
+    """The questions of escalated tasks, up to a limit."""
     asking = [row.id for row in rows if row.question][:QUESTIONS_MAX]
     found = ((task_id, app.store.task(task_id).question) for task_id in asking)
     return {task_id: question for task_id, question in found if question is not None}
 
 
 def has_live_holder(rows: Sequence[TaskRow], now: datetime) -> bool:
-    """Does anybody who may be alive hold a task of these?  Of other machines only leases tell."""
+    """May a live worker hold one of these tasks?  For other machines only the lease is known."""
     held = [row for row in rows if row.holder and not is_holder_dead(row.holder)]
     here = f"{machine_id()}:"
     return any(row.holder.startswith(here) or (row.lease_until or now) > now for row in held)
 
 
 def _keeps_s(app: App, holder: str) -> float:
-    """As the store does when it takes claims back: who is known to live may only be slow."""
+    """The same rule by which the store releases claims: a worker known to be alive may be slow."""
     lives = holder.startswith(f"{machine_id()}:") and not is_holder_dead(holder)
     return app.settings.limits.max_in_progress_s if lives else 0.0
 
@@ -202,7 +202,7 @@ def load_explanation(app: App, view: RunView, task_id: str) -> Explanation:
 
 
 def load_task_journal(app: App, task_id: str) -> list[JournalEntry]:
-    """Everything that happened to a task, oldest first, within a bound."""
+    """The journal of a task, oldest first, up to a limit."""
     entries: list[JournalEntry] = []
     while len(entries) < ENTRIES_MAX:
         after = entries[-1].seq if entries else 0
@@ -217,7 +217,7 @@ def load_task_journal(app: App, task_id: str) -> list[JournalEntry]:
 
 
 def find_log_folder(app: App, task: Task, attempt: int, check: str = "") -> Path:
-    """Where the agent of an attempt wrote, or the newest run of one of its checks."""
+    """The folder of an attempt's agent, or of the newest run of one of its checks."""
     home = app.runs_folder / task.run_id / task.id / str(attempt)
     if not check:
         return home
@@ -235,8 +235,8 @@ def find_log_folder(app: App, task: Task, attempt: int, check: str = "") -> Path
 def find_check_folders(home: Path, task: Task) -> dict[str, Path]:
     """The newest folder of each of the task's checks that ran in an attempt.
 
-    A check that is repeated, on the same commit or after a retry of the stage, gets another folder
-    with more words behind its name.  Looks at the base say nothing of the attempt.
+    A repeated check, on the same commit or after a retry of the stage, gets another folder with a
+    suffix.  Runs on the base are not about the attempt.
     """
     names = sorted((check.name for check in task.spec.checks), key=len)
     found: dict[str, Path] = {}
@@ -250,7 +250,7 @@ def find_check_folders(home: Path, task: Task) -> dict[str, Path]:
 
 
 def _age(place: Path) -> tuple[int, int, str]:
-    """Oldest first; of the same instant the one that was numbered later is newer."""
+    """Oldest first; of the same instant the higher number is newer."""
     return place.stat().st_mtime_ns, len(place.name), place.name
 
 
@@ -266,9 +266,9 @@ def find_log_file(app: App, task: Task, attempt: int, name: str, check: str = ""
 
 
 def read_log_tail(file: Path, start: int, most: int = BYTES_SHOWN) -> tuple[str, int]:
-    """What stands after `start`, at most the last `most` bytes of it, and where the file ends."""
+    """The text after `start`, at most its last `most` bytes, and the size of the file."""
     with open_plain_file(file) as stream:
-        if stream is None:  # somebody put a link, a pipe or nothing in its place
+        if stream is None:  # a link or a pipe is in its place, or it is gone
             return "", start
         size = stream.seek(0, os.SEEK_END)
         stream.seek(max(start, size - most))
@@ -285,7 +285,7 @@ class DiffEnds:
 
 
 def find_diff_ends(task: Task) -> DiffEnds:
-    """What a task landed; before it landed, what its last attempt left."""
+    """The change that a task landed, or else the one its last attempt left."""
     work = task.work
     if task.landed_commit:
         return DiffEnds(work.onto, task.landed_commit, True)
@@ -298,21 +298,21 @@ def find_diff_ends(task: Task) -> DiffEnds:
 
 
 def load_budget_usage(app: App, run: Run) -> list[BudgetUse]:
-    """Every budget that holds for a run and for the day, and how much of it is used."""
+    """Every budget of the run and of the day, with its use."""
     day = app.settings.budget.day
     with app.store.database.read() as link:
         return [weight for _, weight in totals.read_budget_uses(link, run, day, app.clock.now())]
 
 
 def find_unchanged_tasks(app: App, run: Run) -> frozenset[str]:
-    """The tasks that were done before anybody worked on them, by their last proof."""
+    """Tasks whose last verification found nothing to change."""
     proofs = _lines_of(app, run, ("QUALITY_JUDGMENT",))
     last = {proof.task_id: bool(proof.data.get("unchanged")) for proof in proofs}
     return frozenset(task_id for task_id, unchanged in last.items() if unchanged)
 
 
 def load_warnings(app: App, run: Run) -> RunWarnings:
-    """What was noticed while the run went on, and nobody was asked about."""
+    """Warnings of the run that asked nobody a question."""
     return collect_warnings(_lines_of(app, run, WARNING_EVENTS))
 
 

@@ -1,4 +1,4 @@
-"""One run looked at again and again: after the first look only what changed is read."""
+"""Repeated views of one run: after the first, only changes are read."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from yaoki.ports import TaskRow
     from yaoki.views import RunView
 
-# With more lines than this, reading everything again is less work.
+# With more entries than this, reading everything again is less work.
 LINES_MAX = 2_000
-# Whoever rewrites the run branch is found out after so long.
+# A rewritten run branch is noticed after this time.
 BRANCH_HOLDS = timedelta(seconds=15)
-# What no line of the journal tells, such as a repair by hand, is seen after so long.
+# Changes without a journal entry, such as a manual repair, are noticed after this time.
 WHOLE_AGAIN = timedelta(minutes=10)
 
 
 class RunWatch:
-    """Not for two threads at once."""
+    """Not thread-safe."""
 
     def __init__(self, app: App, run_id: RunId) -> None:
         self._app, self._run_id = app, run_id
@@ -51,7 +51,7 @@ class RunWatch:
         return len(self._rows)
 
     def refresh(self) -> RunView:
-        """The run as it stands now; the same as `looking.look` would say."""
+        """The current state of the run, the same as `view_run` returns."""
         run = self._app.store.run(self._run_id)
         self._catch_up()
         rows = list(self._rows.values())
@@ -60,7 +60,7 @@ class RunWatch:
         return assemble_run_view(self._app, run, rows, self.dependency_graph.needs, asked, there)
 
     def _branch(self, run: Run, rows: list[TaskRow]) -> tuple[Run, dict[TaskId, bool]]:
-        """Git is asked now and then: it is no store, and has much to look through."""
+        """Git is asked only now and then, because it is slower than the store."""
         now, remote = self._app.clock.now(), self._app.settings.workspace.remote
         late = self._there_at is None or now - self._there_at > BRANCH_HOLDS
         if not remote and (late or run.merged_commit != self._stored_merged):
@@ -94,7 +94,7 @@ class RunWatch:
         self._seq = found.seq
 
     def _take(self, ids: Collection[TaskId]) -> list[TaskId]:
-        """Which of them became done, or are so no longer: whoever needs those changes as well."""
+        """The tasks that became done, or no longer are: their dependents change as well."""
         moved = []
         for row in run_changes.reload_rows(self._app.store.database, self._run_id, ids):
             before = self._rows[row.id]
@@ -105,7 +105,7 @@ class RunWatch:
 
     def _read_all(self, now: datetime) -> None:
         store = self._app.store
-        # What is written while it is read is read again the next time.
+        # An entry that is written meanwhile is read the next time.
         self._seq, self._whole_at = store.last_seq(), now
         rows, needs = store.rows(self._run_id), store.needs(self._run_id)
         self._rows = {row.id: row for row in rows}
@@ -113,7 +113,7 @@ class RunWatch:
             self.dependency_graph = DependencyGraph(needs)
 
     def _questions(self, rows: list[TaskRow]) -> dict[TaskId, Question]:
-        """A question stands only in its task, which is read once for as long as its row stands."""
+        """A question is only in its task, which is read once for as long as its row is the same."""
         asking = [row for row in rows if row.question][:QUESTIONS_MAX]
         known = self._asked
         self._asked = {

@@ -1,4 +1,4 @@
-"""Which commands of a task run inside the sandbox: what the settings ask, and what can be had."""
+"""Which commands of a task run inside the sandbox, by the settings and by what is available."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from yaoki.core.model import Run, Task
 from yaoki.core.settings.settings import SandboxSettings
 from yaoki.errors import Fault, SettingsInvalid, Unknown
 
-# For a machine as a whole, where the settings leave it open.
+# The default of the whole machine, where the settings leave it open.
 MODE_VARIABLE = "YAOKI_SANDBOX_MODE"
 MODES = ("auto", "off", "on")
 AUTO, OFF, ON = MODES
@@ -21,8 +21,8 @@ HAVE = 'to have one: sandbox.mode = "on" in yaoki.toml'
 
 
 class SandboxChoice:
-    """With `auto` a task is walled in, its checks and set-up as well, where a sandbox can be had
-    and its agent is known to work there.
+    """With `auto` a task runs in the sandbox, with its checks and set-up, where a sandbox is
+    available and its agent is known to work in it.
 
     `folder` holds a folder for each run, and in it one for each task; `task` and `run` find them.
     """
@@ -41,7 +41,7 @@ class SandboxChoice:
 
     @property
     def sandbox(self) -> Sandbox | None:
-        """None where nothing is ever walled in."""
+        """None where the sandbox is never used."""
         return (
             None
             if self.mode == OFF or (self.mode == AUTO and self.unavailable_reason)
@@ -50,7 +50,7 @@ class SandboxChoice:
 
     @cached_property
     def unavailable_reason(self) -> str:
-        """Why no sandbox can be had here; empty when one can."""
+        """Why no sandbox is available here; empty when one is."""
         try:
             self._sandbox.check_available()
         except Fault as fault:
@@ -61,7 +61,7 @@ class SandboxChoice:
         return self.mode == ON or (self.sandbox is not None and works_in_sandbox(preset))
 
     def applies_to_folder(self, folder: Path) -> bool:
-        """Is what is started in this folder walled in?  What belongs to no task is as its run."""
+        """Does a process of this folder run in the sandbox?  One without a task follows its run."""
         if self.mode == ON:
             return True
         if self.sandbox is None or not folder.is_relative_to(self._folder):
@@ -71,7 +71,7 @@ class SandboxChoice:
         return bool(presets) and all(works_in_sandbox(preset) for preset in presets)
 
     def _presets(self, run_id: str, task_id: str) -> list[str]:
-        """Of the task's agent; of all agents of the run where it has none."""
+        """The preset of the task's agent; those of all agents of the run where it has none."""
         try:
             agent = self._task(task_id).agent
         except Unknown:
@@ -84,7 +84,7 @@ class SandboxChoice:
             return []
 
     def explain_unsandboxed(self, presets: Iterable[str]) -> str:
-        """One line for whoever starts a run of these agents; empty when all of them are inside."""
+        """One line about agents that run outside the sandbox; empty when there is none."""
         if self.mode != AUTO:
             return ""
         if self.unavailable_reason:
@@ -96,7 +96,7 @@ class SandboxChoice:
 
 
 def _asked(environ: Mapping[str, str]) -> str:
-    """The machine's own word; one that is none would leave agents outside unseen."""
+    """The setting of the machine; an unknown value would silently leave agents outside."""
     word = environ.get(MODE_VARIABLE) or AUTO
     if word not in MODES:
         sentence = f"{MODE_VARIABLE} is {word!r}, which is none of {', '.join(MODES)}"

@@ -1,4 +1,4 @@
-"""Which runs a worker serves: all that are open and that this repository can carry."""
+"""The runs that a worker serves: all open runs that this repository can run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PRUNING_S_MAX = 30.0
 
 
 class ServedRuns:
-    """Asked several times a second; the store is looked at only after somebody committed."""
+    """Called several times a second; the store is read only after a commit."""
 
     def __init__(self, app: App, only: str, warn: Callable[[str], None]) -> None:
         self._app, self._only, self._warn = app, only, warn
@@ -48,10 +48,10 @@ class ServedRuns:
         ]
 
     def _is_ours(self, run_id: RunId, repo: str, base: str) -> bool:
-        """A store may be shared: a run of another repository is not for us.
+        """A store may be shared, so a run may belong to another repository.
 
-        Where code goes through a remote, any clone that has the base or gets it can carry it.
-        While the remote is away nobody knows.
+        With a remote, any clone that has the base or can fetch it can run it.  While the remote is
+        unreachable this is unknown.
         """
         if repo == str(self._app.repository.top):
             return True
@@ -66,7 +66,7 @@ class ServedRuns:
         return self._ours[run_id]
 
     def _reaches(self, run_id: RunId, base: str) -> bool:
-        """A clone that is behind gets the run's branch from the remote."""
+        """A clone that is behind fetches the run's branch from the remote."""
         if not self._app.settings.workspace.remote:
             return False
         workspace = self._app.workspace
@@ -89,7 +89,9 @@ class ServedRuns:
             self._warn(words)
 
     def _begun(self, run_id: RunId) -> None:
-        """Its branch and what finished tasks left behind, once per run; a failure only warns."""
+        """Open its branch and remove leftovers of finished tasks, once per run; a failure only
+        warns.
+        """
         try:
             run = self._app.store.run(run_id)
             self._app.control.check_run_branch(run)
@@ -98,7 +100,7 @@ class ServedRuns:
             self._app.store.note(run_id, "WARNING", {"message": failed.sentence})
 
     def _ended(self, run_id: RunId) -> None:
-        """Beside the work: another run may be old enough to leave the store."""
+        """In the background, another run may be old enough to be archived."""
         if self._pruning is None or not self._pruning.is_alive():
             self._pruning = threading.Thread(target=self._prune, args=(run_id,), name="prune")
             self._pruning.start()

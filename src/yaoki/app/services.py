@@ -150,7 +150,7 @@ class Services:
         )
 
     def measure_free_capacity(self) -> FreeCapacity:
-        """What is left on the fuller one of two disks: the store's, and that of the worktrees."""
+        """Free space of the fuller of two disks: the store's and that of the worktrees."""
         from yaoki.engine.stage_settings import FreeCapacity
 
         place = min((self._context.yaoki_folder, self._context.worktrees_root), key=free_disk_bytes)
@@ -211,11 +211,11 @@ class Services:
         )
 
     def worker_tags(self, more: Sequence[str] = ()) -> tuple[str, ...]:
-        """What a worker here declares."""
+        """The tags of a worker here."""
         return tuple(sorted({*self._context.settings.worker.tags, *more}))
 
     def list_live_workers(self) -> list[WorkerSeen]:
-        """Those that live as far as anybody knows."""
+        """Workers that are not known to be dead."""
         return [
             seen for seen in self._context.store.workers() if not is_holder_dead(seen.worker.holder)
         ]
@@ -243,5 +243,5 @@ class Services:
 
 
 def _alive_here(holder: str) -> bool:
-    """Known to be alive: of this machine and not dead.  Other machines are not known."""
+    """Is the holder known to be alive?  Only workers of this machine can be."""
     return holder.startswith(f"{machine_id()}:") and not is_holder_dead(holder)

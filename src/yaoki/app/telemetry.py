@@ -1,4 +1,4 @@
-"""What machines watch of a repository: its metrics now, and its trace as it goes on."""
+"""Metrics and traces of a repository."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from yaoki.app.build import App
 
 PAGE = 2_000
-# About a second of work on a small machine; the next scrape goes on from there.
+# About a second of work on a small machine; the next scrape continues from there.
 ENTRIES_PER_SCRAPE = 40_000
 FILE = "metrics.json"
 BYTES_MAX = 16 << 20
 
 
 class Metrics:
-    """Counters follow the journal by its cursor; how things stand is asked when it is asked.
+    """Counters follow the journal by its cursor; the current state is read at each scrape.
 
-    What was counted is kept in a file, so that neither a restart nor the archiving of old runs
-    takes anything back, and nobody reads a long journal twice.
+    The counters are stored in a file, so that neither a restart nor the archiving of old runs
+    decreases them, and a long journal is read only once.
     """
 
     def __init__(self, app: App) -> None:
@@ -64,7 +64,7 @@ class Metrics:
     # -------------------------------------------------------------- the journal
 
     def _followed(self, end: int) -> bool:
-        """A journal that ends before where we were is another one: it is counted anew."""
+        """A journal that ends before our cursor is another journal: counting starts again."""
         self._load()
         if end < self._after:
             self._counters, self._after = Counters(), 0
@@ -98,7 +98,9 @@ class Metrics:
         return hashlib.sha256(url.encode()).hexdigest()[:16]
 
     def _load(self) -> None:
-        """What cannot be read is counted anew: the journal is the truth, this only saves time."""
+        """An unreadable file means counting again: the journal is the truth, the file only saves
+        time.
+        """
         if self._loaded:
             return
         self._loaded = True

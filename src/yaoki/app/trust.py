@@ -1,7 +1,7 @@
-"""Trust on first use: nothing that a repository brings is started before a person said yes to it.
+"""Trust on first use: no command that a repository brings is started before a person accepts it.
 
-What it brings are the commands in its settings, those of a plan that is committed somewhere, and a
-store that was not made here.  A person's yes is kept in the user's own state, by content.
+It may bring commands in its settings, those of a committed plan, and a store that was not created
+here.  The acceptance is stored in the user's own state, by content.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from yaoki.core.settings.settings import Settings
     from yaoki.formats.plan import Plan
 
-# Sections that only count, wait, name or show: nothing in them starts a program or lets one out.
-# One that is new asks until it stands here.
+# Sections with only counts, times, names or display options: none of them starts a program or
+# opens the sandbox.  A new section needs trust until it is listed here.
 HARMLESS = frozenset(
     ("retry", "recovery", "escalate", "budget", "archive", "limits", "worker", "resources", "ui")
 )
@@ -58,7 +58,9 @@ OPEN_RUNS_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class TrustQuestion:
-    """What a person is asked: lines that say what would run, or what changed since their yes."""
+    """The question to a person: lines with the commands, or with what changed since the last
+    answer.
+    """
 
     repository_folder: str
     clone_path: str
@@ -85,7 +87,7 @@ class TrustQuestion:
 
     @property
     def shown_lines(self) -> list[str]:
-        """A bound: who brings more is told by their number."""
+        """Bounded; the rest is counted."""
         more = len(self.lines) - LINES_MAX
         said = [f"  … and {format_count(more, 'line')} more"] if more > 0 else []
         return [*self.lines[:LINES_MAX], *said]
@@ -118,20 +120,21 @@ class Trust:
 
     @cached_property
     def clone_path(self) -> str:
-        """The clone: its worktrees are one place."""
+        """The path of the clone, which all its worktrees share."""
         common = self._context.repository.common_dir
         return str(common.parent if common.name == ".git" else common)
 
     @property
     def is_known(self) -> bool:
-        """Has anybody ever trusted anything here?"""
+        """Was anything ever trusted here?"""
         record, _ = self._file.read()
         return self.clone_path in record.places or record.covers(self.clone_path)
 
     def require_trusted(self) -> None:
-        """`Untrusted` unless all that the repository brings is trusted; asked once per process.
+        """Raise `Untrusted` unless everything the repository brings is trusted; checked once per
+        process.
 
-        A worker goes on with what it began, whoever edits the files meanwhile.
+        A worker continues with what it began, even if the files are edited meanwhile.
         """
         if not self._clear and (question := self.find_question()) is not None:
             raise make_untrusted_error(question)
@@ -140,9 +143,9 @@ class Trust:
     def find_question(
         self, *more: FileCommands, look_into_store: bool = False
     ) -> TrustQuestion | None:
-        """What a person has to be asked before anything of it, and of `more`, is started.
+        """The question to ask before any of it, or of `more`, is started; None when all is trusted.
 
-        `whole` also looks into a store that was not made here, which opens it.
+        `look_into_store` also opens a store that was not created here and lists its commands.
         """
         record, defect = self._file.read()
         if record.covers(self.clone_path):
@@ -167,7 +170,7 @@ class Trust:
         )
 
     def accept(self, question: TrustQuestion) -> None:
-        """The answer is yes; it is kept before anything is started."""
+        """Store the acceptance before anything is started."""
         refuse_attempts()
         place, contents = question.clone_path, question.contents
         self._file.update(lambda record: record.with_content(place, contents))
@@ -178,7 +181,7 @@ class Trust:
         self._clear = True
 
     def accept_settings(self) -> None:
-        """Trust settings that yaoki wrote just now, for a person who was asked."""
+        """Trust settings that yaoki has just written for a person who was asked."""
         record, _ = self._file.read()
         content = self._settings
         if content.commands and not record.covers(self.clone_path) and not is_called_by_attempt():
@@ -187,9 +190,9 @@ class Trust:
     # -------------------------------------------------------------- the store
 
     def register_new_store(self) -> str:
-        """Kept before the store is there: whoever finds it, finds its mark known.
+        """Register the mark before the store exists, so that the store is known when it is found.
 
-        Where nothing can be kept, the next one asks; a run says by itself what is wrong there.
+        Where the mark cannot be stored, the next command asks; a run reports the cause by itself.
         """
         mark, path = make_trust_mark(), str(self._context.store_path.resolve())
         try:
@@ -199,14 +202,14 @@ class Trust:
         return mark
 
     def _foreign(self, record: TrustRecord) -> bool:
-        """The address of a server stands in the settings: a repository can bring only files."""
+        """The address of a server is in the settings: a repository can only bring files."""
         if self._context.is_store_on_server:
             return False
         marks = read_trust_marks(self._context.store_path)
         return marks is not None and not marks & record.stores.keys()
 
     def _of_store(self) -> Iterator[str]:
-        """The lines say what the store's open runs would go on with."""
+        """Lines with the commands of the store's open runs."""
         store = self._context.store
         runs = [run for run in store.runs() if run.finished_at is None]
         yield f"    it holds {format_count(len(runs), 'open run')}"
@@ -234,19 +237,19 @@ def make_untrusted_error(question: TrustQuestion) -> Untrusted:
 
 
 def is_called_by_attempt() -> bool:
-    """By what its worker told it.  In the sandbox the file of trust is out of reach besides."""
+    """By the environment of its worker; in the sandbox the trust file is hidden as well."""
     return bool(os.environ.get("YAOKI_TASK") or os.environ.get(SANDBOX_VARIABLE))
 
 
 def refuse_attempts() -> None:
-    """An agent at work does not trust on a person's behalf."""
+    """An agent cannot trust on a person's behalf."""
     if is_called_by_attempt():
         hint = "ask one: yaoki result --status question --question TEXT"
         raise NotNow("to trust a repository is for people, and an agent at work calls", hint=hint)
 
 
 def _tables(settings: Settings) -> list[CommandDigest]:
-    """The agents and checks as any plan would get them; unsound ones as they were written."""
+    """The agents and checks as a plan gets them; defective ones as they were written."""
     if not (settings.agents or settings.checks):
         return []
     from yaoki.formats.plan.settings_parts import read_settings_parts
@@ -265,7 +268,7 @@ def _tables(settings: Settings) -> list[CommandDigest]:
 
 
 def _sections(settings: Settings, named_store: str) -> list[CommandDigest]:
-    """Every other setting that was changed and is not known to be harmless."""
+    """Every other changed setting that is not known to be harmless."""
     from yaoki.formats.config.flat_settings import flatten_settings
 
     shown, usual = flatten_settings(settings), flatten_settings(type(settings)())
@@ -277,7 +280,7 @@ def _sections(settings: Settings, named_store: str) -> list[CommandDigest]:
         if section in ("agents", "checks") or value == usual.get(key):
             continue
         if key == "store.url" and named_store:
-            continue  # a person named it when they called
+            continue  # the caller named it
         whole = getattr(getattr(settings, section), name)
         found.append(digest_setting(key, whole, value, wall=section == SANDBOX_SECTION))
     return found
@@ -291,7 +294,7 @@ def list_commands(
     checks: Mapping[str, CheckSpec],
     agents: Mapping[str, AgentSpec],
 ) -> tuple[CommandDigest, ...]:
-    """Everything that these tasks would start, each once."""
+    """Every command that these tasks would start, once."""
     found: list[CommandDigest | None] = [
         digest_setup(argv) for spec in specs for argv in spec.setup
     ]
@@ -303,7 +306,7 @@ def list_commands(
 
 
 def list_plan_contents(file: Path, plan: Plan) -> tuple[FileCommands, ...]:
-    """What a plan brings that somebody committed; one that nobody did is the caller's own words."""
+    """The commands of a committed plan; an uncommitted plan is the caller's own."""
     if not is_committed(file):
         return ()
     commands = list_commands(plan.specs, plan.catalogue.checks, plan.catalogue.agents)
@@ -311,7 +314,7 @@ def list_plan_contents(file: Path, plan: Plan) -> tuple[FileCommands, ...]:
 
 
 def is_committed(file: Path) -> bool:
-    """Does git track it, by its name or by what a link leads to?  In doubt it does."""
+    """Does git track it, by its name or by the target of a link?  True in doubt."""
     return any(_tracked(one) for one in {file.absolute(), file.resolve()})
 
 
@@ -330,7 +333,7 @@ def _tracked(file: Path) -> bool:
 
 
 class TrustedProcesses(GuardedProcesses):
-    """Whoever forgot to ask starts nothing."""
+    """Refuses to start processes of an untrusted repository, whichever caller forgot to ask."""
 
     def __init__(self, processes: Processes, trust: Trust) -> None:
         super().__init__(processes)

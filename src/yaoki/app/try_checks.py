@@ -1,4 +1,4 @@
-"""Checks tried once on the base, in a worktree of their own that is gone afterwards."""
+"""Checks tried once on the base, in a worktree of their own that is removed afterwards."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ from yaoki.formats.discovery.tree import TEXT_BYTES_MAX
 if TYPE_CHECKING:
     from yaoki.app.build import App
 
-# All checks and set-up commands together; what comes later is told as not tried.
-# The room of `init` and `doctor`, made anew each time.
+# All checks and set-up commands together; the rest is reported as not tried.
+# The proof room of `init` and `doctor`, created each time.
 ROOM_NAME = "init"
 TOTAL_TIMEOUT = timedelta(minutes=10)
 WORDS_CHARS_MAX = 200
 NO_TESTS_MESSAGE = "it ran no tests, and so it proves nothing"
 NOT_TRIED_MESSAGE = "not tried: the time for all of them was over"
-# The options by which a tool only looks, for those that change files in some repositories.
+# Options that keep a tool from changing files, for tools that do so in some repositories.
 _LOOKS = {"ruff": "--no-fix", "eslint": "--no-fix", "black": "--check", "prettier": "--check"}
 PYTEST = ("python", "-m", "pytest", "-q", "--junit-xml", "{report}")
 
 
 def read_checkout(app: App) -> RepositoryFiles:
-    """The files of the user's checkout that git knows or would not ignore."""
+    """The files of the user's checkout that git tracks or would not ignore."""
     repository = app.repository
     at = GitLocation(repository.git_dir, repository.top)
     listed = Git(repository.common_dir).read_names(
@@ -69,7 +69,7 @@ def read_checkout(app: App) -> RepositoryFiles:
 
 
 def _text(file: Path) -> str:
-    """A link may lead anywhere, and a file that git knows may be gone."""
+    """A link may lead anywhere, and a tracked file may be missing."""
     if file.is_symlink() or not file.is_file():
         return ""
     with file.open("rb") as stream:
@@ -77,7 +77,7 @@ def _text(file: Path) -> str:
 
 
 def read_head_commit(app: App) -> str:
-    """The commit that the user's checkout stands on."""
+    """The commit of the user's checkout."""
     at = GitLocation(app.repository.git_dir)
     return Git(app.repository.common_dir).read_text("rev-parse", "--verify", "HEAD^{commit}", at=at)
 
@@ -85,7 +85,7 @@ def read_head_commit(app: App) -> str:
 def try_detected_checks(
     app: App, found: Iterable[FoundCheck], timeout: timedelta, tell: Callable[[TrialResult], None]
 ) -> list[TrialResult]:
-    """Each check once on the base; the user's checkout stays as it is."""
+    """Each check once on the base; the user's checkout does not change."""
     made = []
     with _bench(app, timeout) as bench:
         for one in found:
@@ -96,13 +96,13 @@ def try_detected_checks(
 
 
 def try_written_checks(app: App, specs: Iterable[CheckSpec], timeout: timedelta) -> list[Finding]:
-    """The same for checks that somebody wrote; those that need a task or an agent are left out."""
+    """The same for configured checks; those that need a task or an agent are left out."""
     with _bench(app, timeout) as bench:
         return [bench.run_check(spec) for spec in specs if spec.type in {"command", "file"}]
 
 
 def list_detected_commands(found: Iterable[FoundCheck]) -> tuple[CommandDigest, ...]:
-    """Everything that trying these would start."""
+    """Every command that trying these checks would start."""
     made: list[CommandDigest | None] = []
     for one in found:
         made += [digest_setup(one.setup, one.setup_cwd)] if one.setup else []
@@ -128,14 +128,14 @@ def _bench(app: App, timeout: timedelta) -> Iterator[TrialRoom]:
 
 @dataclass(frozen=True, slots=True)
 class TrialRoom:
-    """A checkout of the base, and what was done in it so far."""
+    """A checkout of the base, and the set-up done in it so far."""
 
     app: App
     base_room: BaseRoom
     logs: Path
     timeout: timedelta
     give_up_at: datetime
-    # How each set-up command did: nothing, or why it failed and what helps.
+    # For each set-up command: empty, or why it failed and what fixes it.
     setup_results: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
 
     def try_check(self, found: FoundCheck) -> TrialResult:
@@ -163,21 +163,21 @@ class TrialRoom:
         return tried if tried.state.is_usable else self._with_environment(tried)
 
     def _by_pytest(self, tried: TrialResult) -> TrialResult:
-        """Functions named test_* are no tests for unittest, and are for pytest."""
+        """pytest runs functions named test_*, unittest does not."""
         run = (*tried.check.run[: tried.check.run.index("python")], *PYTEST)
         remedy = "python -m pip install pytest"
         other = self.try_check(replace(tried.check, tool="pytest", run=run, remedy=remedy))
         return tried if other.state is TrialState.EMPTY else other
 
     def _with_environment(self, tried: TrialResult) -> TrialResult:
-        """An environment in the repository that is not active may hold what is missing."""
+        """An inactive environment in the repository may hold what is missing."""
         hint = find_inactive_environment(self.app.repository.top)
         if not hint or tried.check.program != "python" or tried.state is TrialState.EMPTY:
             return tried
         return replace(tried, next_command=f"{hint} && yaoki init --again")
 
     def run_check(self, spec: CheckSpec) -> Finding:
-        """What the check says of the base, which it must leave as it is."""
+        """The result of the check on the base, which it must not change."""
         bounded = replace(spec, timeout=min(spec.timeout, self.timeout))
         found = self.base_room.run_check(bounded, self.logs / f"{len(list(self.logs.iterdir()))}")
         changed = list(self.base_room.changed_files())
@@ -195,7 +195,7 @@ class TrialRoom:
         return shutil.which(found.program) is not None
 
     def _prepared(self, found: FoundCheck) -> tuple[str, str]:
-        """What the folder's manager must do first, once for all checks of it."""
+        """Run the set-up of the folder's package manager, once for all its checks."""
         key = (found.setup_cwd, *found.setup)
         if found.setup and key not in self.setup_results:
             self.setup_results[key] = self._prepare(found)
@@ -212,7 +212,7 @@ class TrialRoom:
         except Fault as fault:
             return fault.sentence, command
         if done.code == 0:
-            # What the manager made is there for every check that follows.
+            # Files that the package manager made are there for every following check.
             self.base_room.room.record_setup_output()
             return "", ""
         said = strip_terminal_codes((done.err or done.out).decode("utf-8", errors="replace")).split(
@@ -223,7 +223,7 @@ class TrialRoom:
 
 
 def _unfit(finding: Finding, spec: CheckSpec, changed: list[str]) -> Finding:
-    """A run refuses such a check as well, after an agent has worked for it."""
+    """A run refuses such a check as well, but only after an agent has worked."""
     words = spec.argv or tuple(spec.shell.split())
     option = next((option for tool, option in _LOOKS.items() if tool in words), "")
     remedy = f"; add {option}" if option else "; let it only look"
@@ -283,14 +283,14 @@ def _counted(number: int, word: str) -> str:
 
 
 def ran_no_tests(finding: Finding) -> bool:
-    """By its own count, or because the script behind its name runs nothing."""
+    """By its own count, or because the script of that name runs nothing."""
     ran = finding.params.get("testCount", 0) - finding.params.get("skippedCount", 0)
     none = finding.params.get("passedCount") == 0 and ran == 0
     return bool(finding.params.get("idle")) or (none and "loadError" not in finding.params)
 
 
 def _remedy(found: FoundCheck) -> str:
-    """Nothing is installed into the environment that yaoki itself lives in."""
+    """Nothing is installed into yaoki's own environment."""
     if found.program == "python" and find_own_python():
         return suggest_project_python()
     return choose_local_command(found.remedy)

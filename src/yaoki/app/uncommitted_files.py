@@ -1,4 +1,4 @@
-"""Files of the user's checkout that no commit holds: a run begins at a commit, so it lacks them."""
+"""Files of the user's checkout that are in no commit: a run begins at a commit and lacks them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SHOWN = 5
 
 
 def find_uncommitted_files(app: App, except_paths: Iterable[Path] = ()) -> list[str]:
-    """Staged, changed and untracked files, without those that take part in the run by themselves:
-    the settings, and what is named.
+    """Staged, changed and untracked files, without the settings and the named files, which the run
+    reads anyway.
     """
     repository, git = app.repository, Git(app.repository.common_dir)
     at = GitLocation(repository.git_dir, repository.top)
@@ -33,7 +33,7 @@ def find_uncommitted_files(app: App, except_paths: Iterable[Path] = ()) -> list[
 
 
 def describe_uncommitted(names: list[str]) -> str:
-    """One line for people; nothing when all is committed."""
+    """One line for people; empty when everything is committed."""
     if not names:
         return ""
     shown = ", ".join(names[:SHOWN])

@@ -1,4 +1,4 @@
-"""`yaoki verify RUN`: the store of a run against its journal file and git, one line a thing."""
+"""`yaoki verify RUN`: compare the store of a run with its journal file and git."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def verify_store(app: App, run: Run) -> list[VerificationResult]:
-    """Everything that can be looked at; nothing is changed."""
+    """Every comparison that is possible; nothing is changed."""
     rows = app.store.rows(run.id)
     evidence = fold_evidence(app.store.read_journal_source(run.id, EVIDENCE_EVENTS))
     run = detect_external_merge(app, run, rows)
@@ -59,7 +59,7 @@ def _journal_file(app: App, run: Run) -> VerificationResult:
 def _proven(
     app: App, run: Run, rows: Sequence[TaskRow], evidence: RunEvidence
 ) -> Iterator[VerificationResult]:
-    """Each DONE by its lines, its commit on the branch, and the branch by its landings."""
+    """Each DONE by its journal entries, its commit on the branch, and the branch by its landings."""
     try:
         lacking = _lacking(app, run, expected_commits(evidence, rows))
         strange = _foreign(app, run, evidence)
@@ -95,7 +95,7 @@ def _lacking(app: App, run: Run, commits: Sequence[str]) -> Sequence[str]:
 
 
 def _foreign(app: App, run: Run, evidence: RunEvidence) -> list[str] | None:
-    """None where there is no branch to look at any more."""
+    """None where the branch does not exist any more."""
     if run.merged_commit and not LocalGitFacts(app.repository.common_dir).has_branch(run.branch):
         return None
     return find_foreign_commits(evidence, app.workspace.list_landings(run))

@@ -156,7 +156,7 @@ def bound_summary(view: PlanView, parallel: int = 0) -> str:
     """The bound of rule 0.4 in one line; `parallel` is how many tasks run at a time."""
     at_a_time = f", {parallel} at a time" if parallel else ""
     return (
-        f"{format_count(len(view.tasks), 'task')}{at_a_time}.  At most "
+        f"{format_count(len(view.tasks), 'task')}{at_a_time}. At most "
         f"{format_count(view.runs_max, 'agent run')} (normally up to {view.content_runs_max}); "
         f"each answer you give resets that limit."
     )
