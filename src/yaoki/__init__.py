@@ -1,4 +1,4 @@
-"""yaoki carries the work of coding agents to a proven end."""
+"""yaoki runs coding agents until their work is proven."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Event", "Question", "Repository", "Run", "Task", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    """The API is imported when it is asked for: the command line starts without it."""
+    """The API is imported when it is used: the command line starts without it."""
     if name not in __all__:
         raise AttributeError(f"module 'yaoki' has no attribute {name!r}")
     from yaoki.faces import api

@@ -63,7 +63,8 @@ class CommitReplay:
 
     @property
     def passed(self) -> bool:
-        """At least one check passed again and none failed: a check that was not run proves nothing."""
+        """At least one check passed again and none failed: a check that was not run proves nothing.
+        """
         outcomes = [one.outcome for one in self.checks]
         return (
             not self.not_run_reason

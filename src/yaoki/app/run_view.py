@@ -1,4 +1,5 @@
-"""Views for faces: the current state of a run, the explanation of a task, the files of an attempt."""
+"""Views for faces: the current state of a run, the explanation of a task, the files of an attempt.
+"""
 
 from __future__ import annotations
 

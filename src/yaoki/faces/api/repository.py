@@ -24,8 +24,8 @@ class Repository:
     def __init__(self, where: str | Path = ".", *, store: str = "", trust: bool = False) -> None:
         """`store` is a file or a postgresql:// address instead of the one in yaoki.toml.
 
-        Nobody is asked here: what would run and is not trusted is `Untrusted`, unless `trust` says
-        yes to it, which is remembered.
+        The API asks no questions: untrusted commands raise `Untrusted`, unless `trust` accepts
+        them, which is remembered.
         """
         self._app = App(Path(where).absolute(), create=True, store=store)
         self._trust = trust
@@ -41,7 +41,7 @@ class Repository:
         agents: Sequence[str] = (),
         parallel: int = 0,
     ) -> Run:
-        """Store a plan, given as a file or as plain data, as a run; nobody carries it yet."""
+        """Store a plan, given as a file or as plain data, as a run; no worker runs it yet."""
         from yaoki.app.submit import submit_plan
         from yaoki.app.trust import list_plan_contents
 
@@ -57,22 +57,23 @@ class Repository:
         agents: Sequence[str] = (),
         parallel: int = 0,
     ) -> Run:
-        """The same, and carry it in the background of this process: see `Run.wait`."""
+        """The same, and run it in the background of this process: see `Run.wait`."""
         begun = self.submit(plan, base=base, agents=agents, parallel=parallel)
         begun.start()
         self._carried.append(begun)
         return begun
 
     def find(self, run: str = "") -> Run:
-        """A run by its id; the newest when none is given."""
+        """A run by its id; by default the newest."""
         return Run(self._app, self._app.lookup.find_run(run))
 
     def runs(self) -> list[Run]:
-        """All of them, oldest first."""
+        """All runs, oldest first."""
         return [Run(self._app, run) for run in self._app.reads.runs()]
 
     def close(self) -> None:
-        """Runs carried here stop when their agents at work have finished; nothing is lost."""
+        """Runs of this process stop when their active agents have finished; finished work is saved.
+        """
         for run in self._carried:
             run.leave()
         self._app.close()

@@ -1,4 +1,4 @@
-"""One run: carried here or elsewhere, followed by the journal, answered like any other."""
+"""One run: run here or elsewhere, followed by the journal, answered like any other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CANCEL_WITHIN = timedelta(seconds=10)
 
 
 class Run:
-    """Made by `Repository`.  Every look is a fresh one."""
+    """Made by `Repository`.  Every property is read afresh."""
 
     def __init__(self, app: App, run: model.Run) -> None:
         self._app = app
@@ -41,26 +41,29 @@ class Run:
     # -------------------------------------------------------------- carrying
 
     def start(self, slots: int = 0) -> None:
-        """Carry it in the background of this process until it rests.  Twice is once."""
+        """Run it in the background of this process until it is finished or needs a person;
+        idempotent.
+        """
         if self._carrier is None or not self._carrier.is_alive():
             self._failed, self._stopping = None, False
             self._carrier = threading.Thread(target=self._carry, args=(slots,), name="yaoki")
             self._carrier.start()
 
     def stop(self) -> None:
-        """Let the agents at work finish and carry nothing more; `start` goes on with it."""
+        """Let the active agents finish and start no more tasks; `start` continues."""
         self._stopping = True
         if self._stop is not None:
             self._stop.drain = True
 
     def leave(self) -> None:
-        """Stop, and come back when nothing of this process is at it any more."""
+        """Stop, and return when no thread of this process works on it any more."""
         self.stop()
         if self._carrier is not None:
             self._carrier.join()
 
     def wait(self) -> str:
-        """Until it rests, or until this process carries it no more; returns the status."""
+        """Wait until it is finished, needs a person, or this process stops it; returns the status.
+        """
         if self._carrier is not None:
             self._carrier.join()
             if self._failed is not None:
@@ -81,7 +84,7 @@ class Run:
 
     def _handed(self, stop: StopRequest) -> None:
         self._stop = stop
-        # Asked before there was anything to stop.
+        # The stop was requested before there was a pool to stop.
         stop.drain = self._stopping
 
     # -------------------------------------------------------------- looking
@@ -93,29 +96,29 @@ class Run:
 
     @property
     def exit_code(self) -> int:
-        """What `yaoki run` would return for it as it stands."""
+        """The exit code of `yaoki run` for its current state."""
         return self._look().exit_code
 
     def tasks(self) -> list[Task]:
         return [task_of(view) for view in self._look().tasks]
 
     def questions(self) -> list[Question]:
-        """What needs a person, in the order of the plan."""
+        """The tasks that need a person, in the order of the plan."""
         return [question_of(view) for view in self._look().tasks_asking]
 
     def document(self) -> dict[str, Any]:
-        """What `yaoki status --json` prints."""
+        """The document of `yaoki status --json`."""
         return status_document(self._look())
 
     def report(self) -> dict[str, Any]:
-        """What `yaoki report --format json` prints: what landed, with its proof."""
+        """The document of `yaoki report --format json`: what landed, with its proof."""
         from yaoki.app.report import make_report
 
         return make_report(self._app, self._now())
 
     def events(self, after: int = 0, *, follow: bool = True) -> Iterator[Event]:
-        """Every line of its journal after that one; with `follow` also those to come, until it
-        rests.
+        """Every journal entry after `after`; with `follow` also new ones, until the run is finished
+        or needs a person.
         """
         while True:
             over = not follow or self._over()
@@ -127,7 +130,7 @@ class Run:
             self._app.clock.sleep(POLL)
 
     def _over(self) -> bool:
-        """Looked at before the last page is read, so nothing that came before is missed."""
+        """Checked before the last page is read, so that no earlier entry is missed."""
         if self._carrier is not None:
             return not self._carrier.is_alive()
         return self.status != RunStatus.ACTIVE
@@ -143,11 +146,11 @@ class Run:
         commands.answer_task(self._app, task_id, Choice(choice), words, check, how="python")
 
     def go(self, words: str = "") -> None:
-        """Let a paused run go on."""
+        """Let a paused run continue."""
         commands.continue_run(self._app, self._now(), words, how="python")
 
     def cancel(self, task: str = "") -> None:
-        """End it, or one of its tasks; what landed stays landed."""
+        """End it, or one of its tasks; landed work stays landed."""
         task_id = self._app.lookup.find_task(task, self.id) if task else ""
         commands.cancel_work(self._app, self._now(), task_id, timeout=CANCEL_WITHIN)
 

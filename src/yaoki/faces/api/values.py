@@ -1,4 +1,4 @@
-"""What a caller sees of a run: plain values that stay as they are while the run goes on."""
+"""Values that a caller sees of a run; they do not change while the run continues."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of the journal.  `seq` is the cursor: `events(after=event.seq)` goes on there."""
+    """One journal entry.  `seq` is the cursor: `events(after=event.seq)` continues there."""
 
     seq: int
     at: datetime
@@ -27,7 +27,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task as it stands.  `commit` is what it landed, empty before."""
+    """The current state of a task.  `commit` is what it landed, empty before."""
 
     id: str
     name: str
@@ -42,7 +42,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a task asks a person, and the answers it takes."""
+    """The question of a task, and the answers it accepts."""
 
     task: str
     name: str

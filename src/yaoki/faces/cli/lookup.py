@@ -1,4 +1,4 @@
-"""What a person named: a task by id, number or name, or a run by id or its beginning."""
+"""What a person names: a task by id, number or name, or a run by id or its beginning."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RunOrTask:
 
 
 def find_run_or_task(app: App, text: str, run_name: str = "") -> RunOrTask:
-    """A whole run id, else a task, else the beginning of a run id; nothing: the newest run."""
+    """A whole run id, else a task, else the beginning of a run id; by default the newest run."""
     if not text:
         return RunOrTask(app.lookup.find_run(run_name))
     runs = {run.id: run for run in app.reads.runs()}

@@ -1,4 +1,4 @@
-"""`yaoki`: the installed program.  Help comes without click; errors are told in one form."""
+"""`yaoki`: the installed program.  Help needs no click; all errors have one form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     _open_closed()
     for stream in (sys.stdout, sys.stderr):
-        # What an agent wrote must never break a screen that cannot show it.
+        # Output of an agent must never break a screen that cannot show it.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     if given in ([], ["--help"], ["-h"]):
         from yaoki.faces.cli import help
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _open_closed() -> None:
-    """Whoever closed our output wants none; the next file we open must not become it."""
+    """A closed output stays closed: the next file we open must not get its number."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             mode = "w" if number else "r"
@@ -103,7 +103,7 @@ def _told(error: Exception, *, as_json: bool, given: Sequence[str]) -> int:
 
 
 def _forget_stdout() -> None:
-    """Nobody reads any more; the flush at exit must not complain."""
+    """The reader is gone; the flush at exit must not fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

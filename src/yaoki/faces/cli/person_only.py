@@ -1,4 +1,4 @@
-"""The fence around what is a person's to say, and how a person says it here."""
+"""Commands that only a person may call, and how an answer was given."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ __all__ = ["answer_channel", "find_calling_task", "refuse_agents"]
 
 
 def answer_channel() -> str:
-    """How an answer was given: by a person at a terminal, or by a program that calls us."""
+    """How an answer was given: by a person at a terminal, or by a calling program."""
     return "terminal" if sys.stdin.isatty() else "command line"

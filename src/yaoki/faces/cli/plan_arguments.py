@@ -56,7 +56,7 @@ def open_plan(file: Path, repo: Path, agents: Sequence[str]) -> tuple[App, Plan]
 
 
 def require_plan_trust(app: App, name: str, plan: Plan, *, trust: bool = False) -> None:
-    """A committed plan may come from anybody, whoever names it here: its commands need trust."""
+    """A committed plan may come from anybody, so its commands need trust."""
     from yaoki.app.trust import list_plan_contents
     from yaoki.faces.cli.trust_question import require_trust
 

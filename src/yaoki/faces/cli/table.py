@@ -1,4 +1,4 @@
-"""Every command by name, with its one-line help: all that `yaoki --help` needs to know."""
+"""Every command by name, with its one-line help: all that `yaoki --help` needs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class CommandEntry(NamedTuple):
-    """Where a command stands, and what it is for."""
+    """The module of a command, and its one-line help."""
 
     target: str
     help: str

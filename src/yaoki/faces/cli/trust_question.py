@@ -1,4 +1,4 @@
-"""The question of trust, asked at a terminal once; a build server answers it with `--trust`."""
+"""The question of trust, asked once at a terminal; a build server answers it with `--trust`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def trust_option(function: CommandFunction) -> CommandFunction:
 
 
 def require_trust(app: App, *more: FileCommands, trust: bool = False, hint: str = "") -> None:
-    """Nothing to ask, or a yes; `Untrusted` otherwise.  Called before anything is started."""
+    """Return when everything is trusted or accepted, else raise `Untrusted`.  Call it before any
+    start.
+    """
     from yaoki.app.trust import make_untrusted_error
 
     if (question := app.trust.find_question(*more)) is None:
@@ -45,7 +47,7 @@ def require_trust(app: App, *more: FileCommands, trust: bool = False, hint: str 
 
 
 def _can_ask() -> bool:
-    """A person sits there: no pipe, and no agent at work that was given a terminal."""
+    """A person is at the terminal: no pipe, and no agent that got a terminal."""
     from yaoki.app.trust import is_called_by_attempt
 
     return sys.stdin.isatty() and sys.stderr.isatty() and not is_called_by_attempt()
@@ -61,7 +63,7 @@ def _asked(question: TrustQuestion) -> bool:
 
 
 def print_trust_question(question: TrustQuestion, *, err: bool = False) -> None:
-    """As they stand: a cut line says how long it was."""
+    """The lines as they are: a cut line says how long it was."""
     for text in question.shown_lines:
         indent = text[: len(text) - len(text.lstrip())]
         click.echo(f"{indent}{clean_line(text, LINE_CHARS_MAX)}", err=err)

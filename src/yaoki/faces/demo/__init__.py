@@ -1,4 +1,4 @@
-"""`yaoki demo`: eight agents fall in eight ways, and yaoki raises them.  No key, no network."""
+"""`yaoki demo`: eight agents fail in eight ways, and yaoki recovers.  No key, no network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The play: start the run, kill its worker in the middle, go on, and hold the end to its word."""
+"""The demo: start the run, kill its worker in the middle, continue, and check the result."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def command(folder: Path | None) -> int:
 
 
 def _empty(folder: Path) -> Path:
-    """The folder, made if need be; what somebody keeps in one is never played with."""
+    """The folder, created if needed; a folder with files is refused."""
     home = folder.absolute()
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ def _empty(folder: Path) -> Path:
 
 
 class DemoPlay:
-    """Told in lines, as it happens."""
+    """Printed in lines as it happens."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -79,7 +79,7 @@ class DemoPlay:
         return (self._clock.now() - self._began).total_seconds()
 
     def _first_life(self, plan: Path, telling: Narrator) -> None:
-        """Until the agent of `night` is at work; then its worker gets no last word."""
+        """Until the agent of `night` is active; then its worker is killed."""
         worker = self._yaoki("run", str(plan))
         try:
             for _ in self._heard(worker, telling):
@@ -109,7 +109,7 @@ class DemoPlay:
             worker.kill()
 
     def _heard(self, worker: ChildProcess, telling: Narrator) -> Iterator[None]:
-        """Whenever the worker says a line, the journal has the entry that it speaks of."""
+        """When the worker prints a line, the journal already has its entry."""
         for _ in worker.lines():
             self._hear(telling)
             yield
@@ -128,7 +128,7 @@ class DemoPlay:
     # -------------------------------------------------------------- held to its word
 
     def _wrong(self, code: int) -> list[str]:
-        """Everything that is not as the story promised; nothing is taken on trust."""
+        """Every difference from what the demo promises; nothing is assumed."""
         wrong = [] if code == EXPECTED_EXIT else [f"exit code {code}, not {EXPECTED_EXIT}"]
         status = json.loads(self._ask("status", "--json"))
         if "tasks" not in status:
@@ -170,7 +170,7 @@ class DemoPlay:
         print_line()
 
     def _walls(self) -> str:
-        """What holds the agents, or what is missing that would."""
+        """The sandbox of the agents, or why there is none."""
         from yaoki.app.build import App
 
         walls = App(self._repo).context.sandbox_choice
@@ -209,7 +209,7 @@ class DemoPlay:
 
 
 def _path() -> str:
-    """What a shell needs to find the program that is telling this; the user's own come first."""
+    """The PATH by which a shell finds this program; the user's own entries come first."""
     if shutil.which("yaoki"):
         return ""
     return f' PATH="$PATH:{Path(sys.executable).parent}"'

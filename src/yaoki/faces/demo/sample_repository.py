@@ -43,7 +43,7 @@ class Test{title}(unittest.TestCase):
         self.assertEqual({module}.{call}, {expected!r})
 """
 
-# module -> (a call, what it must give, the code that does it)
+# module -> (a call, its expected result, the code that gives it)
 MODULES: dict[str, tuple[str, Any, str]] = {
     "greet": ("greet('Ada')", "Hello, Ada!", "def greet(name):\n    return f'Hello, {name}!'\n"),
     "add": ("add(2, 3)", 5, "def add(a, b):\n    return a + b\n"),
@@ -53,7 +53,7 @@ MODULES: dict[str, tuple[str, Any, str]] = {
     "night": ("night(22)", True, "def night(hour):\n    return hour >= 22 or hour < 6\n"),
 }
 
-# Who plays, and how they fall.
+# The tasks, and how their agents fail.
 CAST = {
     "greet": "simply does it",
     "add": 'does nothing, and says "All tests pass."',
@@ -74,7 +74,7 @@ DARUMA = '  .-""-.\n /  oo  \\\n|   __   |\n \\______/\n'
 
 
 def write_repository(folder: Path) -> Path:
-    """Make the repository and the plan beside it; returns the plan's path."""
+    """Write the repository and the plan beside it; returns the plan's path."""
     repo = folder / "library"
     repo.mkdir()
     (repo / "theme.py").write_text(ORIGINAL)
@@ -121,7 +121,7 @@ def make_plan() -> dict[str, Any]:
 
 
 def make_script() -> dict[str, list[Any]]:
-    """One entry per attempt: what the agent does, not what it should."""
+    """One entry per attempt: what the agent does, not what it should do."""
 
     def good(module: str) -> dict[str, Any]:
         return {"write": {f"{module}.py": MODULES[module][2]}}

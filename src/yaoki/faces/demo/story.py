@@ -1,4 +1,4 @@
-"""The story as a person can follow it: one line a fall, one line a landing, the lie in full."""
+"""The demo's output: one line for each failure and landing, the false claim in full."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ COMMIT_CHARS = 10
 
 
 def emphasize(text: str, colour: str | None = None) -> str:
-    """In bold where the terminal can and the reader wants it."""
+    """In bold where the terminal supports it and the reader allows it."""
     return click.style(text, fg=colour, bold=True) if uses_colour() else text
 
 
 @dataclass(slots=True)
 class JournalTail:
-    """The lines that were added to a journal file since the last look."""
+    """The lines added to a journal file since the last read."""
 
     folder: Path
     _read: dict[Path, int] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class JournalTail:
 
 @dataclass(slots=True)
 class _TaskStory:
-    """What was heard of one task."""
+    """The facts of one task so far."""
 
     name: str
     begun: bool = False
@@ -54,7 +54,7 @@ class _TaskStory:
 
 @dataclass(slots=True)
 class Narrator:
-    """Hears the journal of a run and tells the entries that carry the story."""
+    """Reads the journal of a run and prints the entries that matter."""
 
     seconds: Callable[[], float]
     _parts: dict[str, _TaskStory] = field(default_factory=dict)

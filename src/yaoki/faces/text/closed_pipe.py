@@ -1,4 +1,4 @@
-"""Whoever read our output went away."""
+"""The error for a reader of our output that went away."""
 
 from __future__ import annotations
 

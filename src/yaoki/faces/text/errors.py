@@ -1,4 +1,4 @@
-"""How errors are told: a sentence and what to do next, on a screen or as a document."""
+"""Errors for people: a sentence and the next command, on a screen or as a document."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def report_usage_error(error: click.UsageError, *, as_json: bool) -> int:
 
 
 def report_internal_error(error: Exception, *, as_json: bool, given: Sequence[str]) -> int:
-    """Our own mistake: the story goes to a file, one line to the screen."""
+    """A bug of yaoki: the traceback goes to a file, one line to the screen."""
     file = _log(error, given)
     hint = f"what happened is in {file}; yaoki doctor" if file else "yaoki doctor"
     _tell(f"internal error: {error!r}", hint, (), INTERNAL_EXIT, as_json=as_json)
@@ -68,7 +68,7 @@ def _error(line: str) -> None:
 
 
 def _log(error: Exception, given: Sequence[str]) -> Path | None:
-    """Into the repository's own `.yaoki`; where there is none, nothing is made there."""
+    """Into the `.yaoki` of the repository; where there is none, into the user's state."""
     from yaoki.adapters.system.files import state_home
 
     story = "".join(traceback.format_exception(error))
@@ -88,6 +88,6 @@ def _log(error: Exception, given: Sequence[str]) -> Path | None:
 def _places(given: Sequence[str]) -> list[Path]:
     named = [Path(value) for name, value in pairwise(given) if name == "--repo"]
     with suppress(FileNotFoundError):
-        # The folder one stands in may be gone.
+        # The current folder may be deleted.
         return [place.absolute() for place in (*named, Path.cwd())]
     return [place for place in named if place.is_absolute()]

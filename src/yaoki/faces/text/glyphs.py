@@ -14,7 +14,9 @@ ASCII_LIKENESS = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Glyphs:
-    """`unicode` false: everything is ASCII, and what has no likeness becomes a question mark."""
+    """`unicode` false: everything is ASCII; characters without an equivalent become a question
+    mark.
+    """
 
     unicode: bool
 
@@ -37,9 +39,9 @@ class Glyphs:
 
 
 def glyphs_for_locale(env: Mapping[str, str] = os.environ) -> Glyphs:
-    """By what the locale says.
+    """By the locale.
 
-    Python turns the C locale into C.UTF-8 for itself, which tells nothing of the terminal.
+    Python turns the C locale into C.UTF-8 for itself, which says nothing about the terminal.
     """
     said = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or "C"
     plain_lang = env.get("LANG", "") in {"", "C", "POSIX"}

@@ -1,4 +1,4 @@
-"""What a worker says: words for people, or one JSON object a line for whoever collects logs."""
+"""The log of a worker: text for people, or one JSON object per line for log collectors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ log_format_option = click.option(
 
 @contextmanager
 def open_worker_log(app: App, form: str) -> Iterator[PrintLine]:
-    """How the worker speaks; warnings, which go to standard error, take the same form."""
+    """The form of the worker's log; warnings on standard error have the same form."""
     if form != "json":
         yield print_line
         return
@@ -54,7 +54,7 @@ def open_worker_log(app: App, form: str) -> Iterator[PrintLine]:
 
 
 def _put(app: App, out: TextIO, level: str, **told: Any) -> None:
-    """Exactly one line, whatever the words are."""
+    """Exactly one line, whatever the text is."""
     known = {name: value for name, value in told.items() if value not in ("", None)}
     record = {"at": app.clock.now().isoformat(), "level": level, **known}
     out.write(json.dumps(record) + "\n")
@@ -62,7 +62,7 @@ def _put(app: App, out: TextIO, level: str, **told: Any) -> None:
 
 
 class RecordStream(io.TextIOBase):
-    """Stands in for standard error: each line that is written becomes a record."""
+    """Replaces standard error: each line that is written becomes a record."""
 
     def __init__(self, app: App, under: TextIO) -> None:
         self._app, self._under = app, under
@@ -79,7 +79,7 @@ class RecordStream(io.TextIOBase):
 
 
 class JournalRecords:
-    """Follows the journal for the tasks that this worker carries, and for runs as a whole."""
+    """Follows the journal for the tasks that this worker runs, and for runs as a whole."""
 
     def __init__(self, app: App) -> None:
         from yaoki.adapters.system.machine import current_holder
@@ -101,7 +101,7 @@ class JournalRecords:
             thread.join()
 
     def _loop(self) -> None:
-        """The last look comes after the end; the store's trouble is told by who works with it."""
+        """The last read follows the end; errors of the store are reported by the worker itself."""
         try:
             while not self._over.wait(POLL_S):
                 self._look()

@@ -41,7 +41,7 @@ def _secrets() -> tuple[str, ...]:
 
 
 def clean_text(text: str) -> str:
-    """Foreign text fit for a terminal: no control characters, no secrets."""
+    """Foreign text made safe for a terminal: no control characters, no secrets."""
     return mask(strip_terminal_codes(text), _secrets())
 
 
@@ -50,7 +50,7 @@ def clean_line(text: str, limit: int = 300) -> str:
 
 
 def clean_lines(text: str) -> list[str]:
-    """Foreign text as the lines it has, none of them empty."""
+    """The non-empty lines of a foreign text."""
     return [shown for each in text.split("\n") if (shown := clean_line(each, QUESTION_CHARS))]
 
 
@@ -66,12 +66,12 @@ def paint(text: str, colour: str | None) -> str:
 
 
 def print_line(text: str = "") -> None:
-    """A line, at once: whoever reads our pipe wants it now."""
+    """A line, flushed at once for readers of a pipe."""
     try:
         click.echo(text)
         sys.stdout.flush()
     except OSError as closed:
-        # A pipe that nobody reads, or a terminal that was closed.
+        # A pipe without a reader, or a closed terminal.
         if closed.errno not in {errno.EPIPE, errno.EIO}:
             raise Fault(
                 f"standard output cannot be written: {closed.strerror}", transient=True
@@ -98,7 +98,7 @@ def mask_environment_secrets(value: Any) -> Any:
 
 
 def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows set out in columns; the last column is as long as it is."""
+    """Rows aligned in columns; the last column is not padded."""
     if not rows:
         return []
     sizes = [max(cell_width(row[i]) for row in rows) for i in range(len(rows[0]))]
@@ -114,7 +114,7 @@ def _padded(row: Sequence[str], sizes: Sequence[int]) -> str:
 
 
 def task_lines(views: Iterable[TaskView], now: datetime, names: Mapping[str, str]) -> list[str]:
-    """One line per task: number, name, state, attempt, and why it rests."""
+    """One line per task: number, name, state, attempt, and the reason of its state."""
     views = list(views)
     rows = [
         (str(v.row.n), clean_line(v.row.name, NAME_CHARS), *_stands(v), _detail(v, now, names))
@@ -152,7 +152,7 @@ def _detail(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
 
 
 def agent_end_words(row: TaskRow) -> str:
-    """How the agent of landed work ended, where that was not with exit code 0."""
+    """How the agent of landed work ended, if not with exit code 0."""
     return f"its agent: {row.agent_exit}" if row.agent_exit else ""
 
 
@@ -161,7 +161,7 @@ def task_names(view: RunView) -> dict[str, str]:
 
 
 def most_important_tasks(view: RunView, limit: int = SHOWN_MAX) -> list[TaskView]:
-    """All tasks of a small run; of a big one those that matter most, in their order."""
+    """All tasks of a small run; of a big one the most important, in their order."""
     if len(view.tasks) <= limit:
         return list(view.tasks)
     order = [State.ESCALATED, State.ACTIVE, State.CANCELLED, State.WAITING, State.DONE]
@@ -174,7 +174,7 @@ def most_important_tasks(view: RunView, limit: int = SHOWN_MAX) -> list[TaskView
 
 
 def story_line(entry: JournalEntry, name: str) -> str:
-    """`12:03:04 password  attempt 2  landed 1a2b3c4d5e`; empty for what is of no interest."""
+    """`12:03:04 password  attempt 2  landed 1a2b3c4d5e`; empty for entries of no interest."""
     words = describe_entry(entry)
     if not words:
         return ""
@@ -186,12 +186,12 @@ def story_line(entry: JournalEntry, name: str) -> str:
 
 
 def local_time(moment: datetime) -> str:
-    """The time of day where the reader is."""
+    """The time of day in the reader's time zone."""
     return moment.astimezone().strftime("%H:%M:%S")
 
 
 def local_date_time(moment: datetime) -> str:
-    """The day and the time of it."""
+    """The date and the time of day in the reader's time zone."""
     return moment.astimezone().strftime("%Y-%m-%d %H:%M")
 
 

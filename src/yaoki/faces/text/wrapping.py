@@ -9,11 +9,11 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-# Narrower than this nothing is gained by breaking lines.
+# On narrower terminals breaking lines gains nothing.
 CELLS_MIN = 20
 STEP = 4
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
-# What is typed again as it stands: in backticks, or a command up to the end of its clause.
+# Text that is typed again: in backticks, or a command up to the end of its clause.
 _WHOLE = re.compile(
     r"`[^`]*`|\b(?:(?:yaoki|git) (?:-C |[a-z]{2,})|(?:npm|pip|uv|brew|apt) install )[^;,()]*"
 )
@@ -28,7 +28,7 @@ def cell_width(text: str) -> int:
 
 
 def terminal_width(stream: TextIO | None = None) -> int:
-    """As wide as the terminal that reads us; 0 for a pipe, and for one that does not tell."""
+    """The width of the terminal; 0 for a pipe, and for a terminal that does not report it."""
     stream = stream or sys.stdout
     try:
         return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
@@ -37,7 +37,7 @@ def terminal_width(stream: TextIO | None = None) -> int:
 
 
 def wrap_line(text: str, width: int) -> list[str]:
-    """The lines of one line: further ones begin below its last column, or a step to the right."""
+    """The lines of one line: further ones are indented to its last column, or by one step."""
     if width < CELLS_MIN or cell_width(text) <= width:
         return [text]
     lines, last = list[str](), _lead(text)
@@ -46,9 +46,9 @@ def wrap_line(text: str, width: int) -> list[str]:
     for place, (gap, word) in enumerate(words):
         size, there = cell_width(word), cell_width(last) + len(gap)
         at = next((n for n in (hang, begin + STEP, begin) if n + size <= width), 0)
-        # A column that begins far to the right goes on below as a whole.
+        # A column that begins far to the right continues below as a whole.
         needed = _column(words[place:]) if len(gap) > 1 and there > width // 2 else size
-        # What fits on no line is cut by the terminal, wherever it begins.
+        # A word that fits on no line is cut by the terminal, wherever it begins.
         if gap and there + needed > width >= at + size:
             lines.append(last)
             last, gap = " " * at, ""
@@ -81,7 +81,7 @@ def _hang(text: str, width: int) -> int:
 
 
 def _words(text: str, room: int) -> Iterator[tuple[str, str]]:
-    """Each word with the blanks before it; what fits one line and must be whole is one word."""
+    """Each word with the blanks before it; a command that fits on one line is one word."""
     gap = ""
     for part in _parts(text, room):
         if part.strip(" "):

@@ -1,4 +1,4 @@
-"""`yaoki agents`: the agents that are known here, how each is called, and whether it works."""
+"""`yaoki agents`: the known agents, how each is called, and whether it works."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _summary(held: AgentPreset) -> dict[str, Any]:
 @click.argument("name")
 @json_option
 def show(name: str, as_json: bool) -> int:
-    """How one agent is called: its command lines, variables and peculiarities."""
+    """Show how one agent is called: its command lines, variables and peculiarities."""
     held = _described(name)
     if as_json:
         print_document({"schema": SCHEMA, **_summary(held), **_details(held)})
@@ -155,7 +155,7 @@ def _endpoint(held: AgentPreset) -> str:
 
 
 def _version(held: AgentPreset) -> str:
-    """What the program says of itself; a program that does not answer is told as such."""
+    """The version that the program reports; a program that does not answer is reported as such."""
     from yaoki.adapters.processes.command import run_command
     from yaoki.core.display import one_line
     from yaoki.errors import Fault

@@ -1,4 +1,4 @@
-"""`yaoki answer` and `yaoki retry`: what a person says to a task that asks."""
+"""`yaoki answer` and `yaoki retry`: a person's answer to the question of a task."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def answer(
     as_json: bool,
     repo: Path,
 ) -> int:
-    """Answer TASK with retry, done, waive or abort; without a choice, show what it asks.
+    """Answer TASK with retry, done, waive or abort; without a choice, show its question.
 
-    WORDS go to the agent of the next attempt.  `done` verifies what you did in its worktree
-    like any other work.  A paused RUN is answered with go, or ended with abort.
+    WORDS go to the agent of the next attempt.  `done` verifies your own work in its worktree like
+    any other.  A paused RUN is answered with go, or ended with abort.
     """
     with open_app(repo) as app:
         if choice is not None:
@@ -81,7 +81,7 @@ def answer(
 def retry(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo: Path) -> int:
     """Let TASK try again with a fresh budget; WORDS go to its agent.
 
-    What a task that is done has landed is reverted first.
+    The landed work of a finished task is reverted first.
     """
     with open_app(repo) as app:
         refuse_agents(app)
@@ -92,7 +92,7 @@ def retry(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo:
 
 
 def _retry_done(app: App, task_id: TaskId, words: str, *, as_json: bool) -> int:
-    """Landed work is taken back first, and that is proven like a landing."""
+    """Landed work is reverted first, and the result is verified like a landing."""
     from yaoki.app import commands
 
     require_trust(app)
@@ -176,7 +176,7 @@ def _answer(
 
 
 def _not_kept(app: App, task: Task, names: Sequence[str]) -> str:
-    """Files that go with the worktree; they are still there, and a copy saves them."""
+    """Ignored files that are deleted with the worktree; they still exist, so a copy saves them."""
     shown = clean_line(", ".join(names[:NAMES_SHOWN]))
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     most = app.settings.limits.saved_bytes

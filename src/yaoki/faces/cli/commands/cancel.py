@@ -1,4 +1,4 @@
-"""`yaoki cancel`: a wish that cannot be taken back; the work done so far is kept."""
+"""`yaoki cancel`: a request that cannot be withdrawn; the work done so far is saved."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CANCEL_WITHIN = timedelta(seconds=10)
 @json_option
 @repo_option
 def cancel(what: str, run_name: str, as_json: bool, repo: Path) -> int:
-    """End RUN or TASK; the newest run unless named.  What landed stays landed."""
+    """End RUN or TASK; by default the newest run.  Landed work stays landed."""
     from yaoki.app import commands
 
     with open_app(repo) as app:

@@ -22,7 +22,7 @@ from yaoki.views import SCHEMA
 
 @click.group()
 def config() -> None:
-    """Show the settings that runs obey."""
+    """Show the settings of runs."""
 
 
 @config.command("show")

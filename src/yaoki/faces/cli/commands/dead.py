@@ -1,4 +1,4 @@
-"""`yaoki dead`: tasks that no worker brought back, and the way to give them out again."""
+"""`yaoki dead`: tasks whose workers died too often, and the way to start them again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @repo_option
 @click.pass_context
 def dead(ctx: click.Context, as_json: bool, repo: Path) -> int:
-    """List the dead letters of all runs: tasks given to workers that never came back."""
+    """List the dead letters of all runs: tasks whose workers died too often."""
     ctx.obj = str(repo)
     if ctx.invoked_subcommand is not None:
         if as_json:
@@ -52,7 +52,7 @@ def dead(ctx: click.Context, as_json: bool, repo: Path) -> int:
 @json_option
 @repo_option
 def revive(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo: Path) -> int:
-    """Give the dead letter TASK out again, with a fresh budget; WORDS go to its agent."""
+    """Start the dead letter TASK again, with a fresh budget; WORDS go to its agent."""
     with open_app(repo) as app:
         refuse_agents(app)
         task_id = app.lookup.find_task(task, run_name)

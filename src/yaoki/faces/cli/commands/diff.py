@@ -1,4 +1,4 @@
-"""`yaoki diff`: what a task changed."""
+"""`yaoki diff`: the change of a task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`yaoki doctor`: every condition yaoki depends on, one line each; a bad one names the remedy."""
+"""`yaoki doctor`: every condition that yaoki depends on, one line each, with a remedy."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from yaoki.app.build import App
 
 PYTHON_MIN = (3, 11)
-# No git holds this lock for longer than it takes to write a file.
+# git never holds this lock for longer than it takes to write a file.
 LOCK_S_MAX = 60.0
 GIT_FSCK = "git fsck"
 UNTRUSTED = "not given yet, so nothing of this repository is run (yaoki trust)"
-# SQLite versions from which on a reset of the log cannot lose pages, per line of releases.
+# SQLite versions in which a reset of the WAL cannot lose pages, per release line.
 WAL_FIX = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
 
 
@@ -179,7 +179,7 @@ def _git(where: Path) -> Condition:
 
 
 def _locks(app: App) -> Iterator[Condition]:
-    """What a git that was killed left behind: no branch can be deleted or packed any more."""
+    """Locks of a killed git: until they are removed no branch can be deleted or packed."""
     file = app.repository.common_dir / "packed-refs.lock"
     try:
         age_s = app.clock.now().timestamp() - file.lstat().st_mtime
@@ -191,7 +191,7 @@ def _locks(app: App) -> Iterator[Condition]:
 
 
 def _base(app: App) -> Condition:
-    """Runs start from a commit; one that cannot be read helps nobody."""
+    """Runs start from a commit that can be read."""
     from yaoki.app.try_checks import read_head_commit
 
     try:
@@ -214,7 +214,7 @@ def _settings(app: App) -> Condition:
 
 
 def _trust(app: App) -> Condition:
-    """Good to know: what it would run is asked about before it runs."""
+    """For information: untrusted commands are asked about before they run."""
     asks = app.trust.find_question() is not None
     return Condition("trust", True, UNTRUSTED if asks else "all that this repository would run")
 
@@ -229,7 +229,7 @@ def _worktrees(app: App) -> Condition:
         words = f"{there} is not writable"
         return unwritable_condition("worktrees", words, there, "export YAOKI_HOME=DIR")
     try:
-        # Some places say that they can be written, and yet take nothing.
+        # Some file systems report that they are writable and still refuse to write.
         TemporaryDirectory(dir=there, prefix=".yaoki-").cleanup()
     except OSError as fault:
         words = f"{root} cannot be created: {fault.strerror}"
@@ -274,5 +274,5 @@ def _sandbox(app: App) -> Condition:
 
 
 def _remote(app: App) -> Condition:
-    """Where machines meet.  What is owed to it is not lost: it is pushed when it answers."""
+    """The remote that machines share; pending pushes are repeated when it answers."""
     return Condition("remote", True, f"{app.workspace.check_remote()}, answers")

@@ -1,4 +1,4 @@
-"""`yaoki plan submit | extend | add-retry-task | complete`: the planner's commands, for all."""
+"""`yaoki plan submit | extend | add-retry-task | complete`: commands of planners, for everybody."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def planned_run_option(function: CommandFunction) -> CommandFunction:
 @json_option
 @repo_option
 def submit(file: Path, phase: str, run_name: str, as_json: bool, repo: Path) -> int:
-    """Submit a plan as a new run without carrying it; with --phase, fill a phase of a run."""
+    """Submit a plan as a new run without running it; with --phase, fill a phase of a run."""
     if not phase:
         return _submit_run(file, repo, as_json=as_json)
     with open_app(repo) as app:
@@ -87,7 +87,7 @@ def _submit_run(file: Path, repo: Path, *, as_json: bool) -> int:
 @json_option
 @repo_option
 def extend(file: Path, run_name: str, as_json: bool, repo: Path) -> int:
-    """Add the tasks of FILE to a run; some may replace failed ones."""
+    """Add the tasks of FILE to a run; some may replace failed tasks."""
     with open_app(repo) as app:
         run = app.lookup.find_run(run_name)
         answer = _answer(app, run, file)
@@ -107,9 +107,9 @@ def extend(file: Path, run_name: str, as_json: bool, repo: Path) -> int:
 def add_retry_task(
     retry_of: str, goal: tuple[str, ...], run_name: str, as_json: bool, repo: Path
 ) -> int:
-    """Put another task in the place of a failed one; whoever waited for it is revived.
+    """Replace a failed task by another one; tasks that need it can run again.
 
-    GOAL are the words for the new one; without any it gets those of the failed one.
+    GOAL is the goal of the new task; by default that of the failed one.
     """
     from yaoki.faces.mcp.secrets import caller_secrets
 
@@ -129,7 +129,7 @@ def add_retry_task(
 @json_option
 @repo_option
 def complete(run_name: str, as_json: bool, repo: Path) -> int:
-    """Say that a run is complete; refused with the list while anything required is open."""
+    """Declare a run complete; refused with a list while anything required is open."""
     with open_app(repo) as app:
         run = app.lookup.find_run(run_name)
         app.services.extend_command.complete(run)
@@ -145,7 +145,7 @@ def complete(run_name: str, as_json: bool, repo: Path) -> int:
 
 
 def _answer(app: App, run: Run, file: Path) -> PlannerAnswer:
-    """Tasks in a file, held against the run like a planner's answer."""
+    """Tasks of a file, checked against the run like a planner's answer."""
     from yaoki.app.plan_input import read_plan_text
     from yaoki.faces.mcp.secrets import caller_secrets, mask_answer
 

@@ -1,4 +1,4 @@
-"""`yaoki hook`: put yaoki into the sessions of an agent that a person drives, and answer it."""
+"""`yaoki hook`: add yaoki to the sessions of an agent that a person drives, and answer it."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def _where(function: Any) -> Any:
 @json_option
 @repo_option
 def install(agent: str, timeout: int, local: bool, user: bool, as_json: bool, repo: Path) -> int:
-    """Put the hook into AGENT's settings file; twice is once."""
+    """Add the hook to AGENT's settings file; idempotent."""
     from yaoki.faces.hooks.installation import install as put
     from yaoki.faces.hooks.sessions import list_sessions
 
     with open_app(repo, create=True) as app:
         target = _target(app, agent, local=local, user=user)
-        list_sessions(app)  # the store is made now, so that no stop has to
+        list_sessions(app)  # create the store now, so that no stop of an agent has to
         changed = put(target, timeout, only_if_configured=user)
         if as_json:
             told = {"agent": agent, "file": str(target.file), "changed": changed}
@@ -89,7 +89,7 @@ def install(agent: str, timeout: int, local: bool, user: bool, as_json: bool, re
 @json_option
 @repo_option
 def uninstall(agent: str, local: bool, user: bool, as_json: bool, repo: Path) -> int:
-    """Take the hook out of AGENT's settings file again."""
+    """Remove the hook from AGENT's settings file."""
     from yaoki.app.build import App
     from yaoki.faces.hooks.installation import uninstall as take
 
@@ -111,7 +111,7 @@ def uninstall(agent: str, local: bool, user: bool, as_json: bool, repo: Path) ->
 @json_option
 @repo_option
 def status(agent: str | None, as_json: bool, repo: Path) -> int:
-    """Where the hook is installed, the phase, and how each session stands."""
+    """Show where the hook is installed, the phase, and the state of each session."""
     from yaoki.app.build import App
     from yaoki.faces.hooks.sessions import list_sessions
     from yaoki.faces.hooks.supported_agents import HOOKED_AGENTS, find_hooked_agent
@@ -153,7 +153,7 @@ _THERE = {True: "installed", False: "-", None: "?"}
 
 
 def _looked(place: HookTarget) -> tuple[bool | None, str]:
-    """Whether the hook is in this file; of one that cannot be read nobody knows, and it is said."""
+    """Whether the hook is in this file; an unreadable file is reported as unknown."""
     from yaoki.faces.hooks.installation import installed_entries
 
     try:
@@ -215,7 +215,7 @@ def begin(
     as_json: bool,
     repo: Path,
 ) -> int:
-    """Begin a phase: the count of tries starts anew, and its checks are frozen."""
+    """Begin a phase: the attempts are counted from zero, and its checks are frozen."""
     from yaoki.faces.hooks.sessions import begin_phase as begun
 
     with open_app(repo, create=True) as app:
@@ -244,7 +244,7 @@ def begin(
 @json_option
 @repo_option
 def answer(choice: str, words: tuple[str, ...], session: str, as_json: bool, repo: Path) -> int:
-    """Answer a session whose tries are used up; abort and take-over hold at any time."""
+    """Answer a session whose attempts are used up; abort and take-over work at any time."""
     from yaoki.faces.hooks.messages import CHOICE_CONSEQUENCES
     from yaoki.faces.hooks.sessions import answer_session as answered
     from yaoki.faces.hooks.sessions import list_sessions
@@ -271,7 +271,7 @@ def answer(choice: str, words: tuple[str, ...], session: str, as_json: bool, rep
 def _answerable(
     known: list[SessionStatus], choice: SessionChoice, named: str
 ) -> list[SessionStatus]:
-    """Who asks, or is held back; one that is named may leave at any time."""
+    """The sessions with a question, or the named one, which may be left at any time."""
     found = [one for one in known if one.key and one.key.startswith(named)]
     if choice is SessionChoice.GO_ON:
         return [one for one in found if one.session.person_asked]
@@ -281,7 +281,7 @@ def _answerable(
 @hook.command("event", context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def event(words: tuple[str, ...]) -> int:
-    """What the agent itself calls, with JSON on its input."""
+    """Called by the agent itself, with JSON on its input."""
     from yaoki.faces.hooks.event import main
 
     return main(words)

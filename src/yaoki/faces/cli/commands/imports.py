@@ -1,4 +1,4 @@
-"""`yaoki plan import`: a list of another tool becomes a plan; nothing is lost silently."""
+"""`yaoki plan import`: a list of another tool becomes a plan; nothing is dropped silently."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def import_list(
     as_json: bool,
     repo: Path,
 ) -> int:
-    """Make a plan of FILE: spec-kit's tasks.md, Task Master's tasks.json, issues, a checklist.
+    """Make a plan from FILE: spec-kit's tasks.md, Task Master's tasks.json, issues, a checklist.
 
     Without -o the plan is printed.  FILE may be - for standard input.
     """
@@ -72,7 +72,7 @@ def import_list(
             f"{clean_line(str(output))}: {_counted(len(made.items), 'task')} from "
             f"{clean_line(name)}"
         )
-        # Without settings nobody would do its tasks, and nothing prove them.
+        # Without settings there is no agent for its tasks and no check.
         validate = f"yaoki validate {clean_line(str(output))}"
         print_next_command(validate if app.context.loaded_settings.file else "yaoki init")
     return 0
@@ -127,7 +127,7 @@ def _write(output: Path, text: str) -> None:
 
 
 def _tell(made: ImportedList, *, aside: bool) -> None:
-    """What is not in the plan; beside a plan that is printed, on the other channel."""
+    """The items that are not in the plan; on standard error when the plan is printed."""
     told = [f"left out, {one.reason}: {one.name}" for one in made.skipped]
     told += [f"not understood: {words}" for words in made.format_lines(made.unreadable)]
     for words in told[:SHOWN_MAX]:

@@ -1,4 +1,4 @@
-"""`yaoki init`: what proves work here, how it does on the base, and a first `yaoki.toml` of it."""
+"""`yaoki init`: find the checks of a project, try them on the base, write a first `yaoki.toml`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SHOWN = {
 
 @dataclass(frozen=True, slots=True)
 class ProjectSurvey:
-    """Everything that was found here."""
+    """The agents and checks that were found."""
 
     agents: tuple[FoundAgent, ...]
     discovery: Discovery
@@ -68,7 +68,7 @@ class ProjectSurvey:
 
     @property
     def ran_checks(self) -> bool:
-        """Did anything run, so that a person was asked before?"""
+        """Did a check run, so that a person was asked before?"""
         return any(one.state is not TrialState.NOT_RUN for one in self.trials)
 
 
@@ -137,7 +137,7 @@ def _unchanged(file: Path, *, as_json: bool) -> int:
 
 
 def _again(app: App, found: ProjectSurvey, file: Path, *, dry_run: bool, as_json: bool) -> int:
-    """What can run now and stands in comments, or not at all, is added; the rest stays."""
+    """Add checks that can run now and are commented out or missing; the rest stays."""
     text = file.read_text(encoding="utf-8")
     made, added = add_usable_checks(text, found.trials, app.settings.checks)
     if not (app.settings.agents or app.settings.agent):
@@ -161,7 +161,7 @@ def _again(app: App, found: ProjectSurvey, file: Path, *, dry_run: bool, as_json
 
 
 def _trust_written(app: App) -> None:
-    """They said yes to what was tried, and to what was made of it."""
+    """The person accepted the commands that were tried and written."""
     from yaoki.app.build import App as Opened
 
     Opened(app.repository.top).trust.accept_settings()
@@ -270,7 +270,7 @@ def _show(one: TrialResult, discovery: Discovery) -> None:
 
 
 def _warn(tried: Sequence[TrialResult]) -> None:
-    """Whoever stands in yaoki's own environment hides the packages of the project."""
+    """In yaoki's own environment the packages of the project are hidden."""
     from yaoki.app.remedies import find_own_python, suggest_project_python
 
     here = find_own_python()
@@ -334,7 +334,7 @@ def _baseline(tried: Sequence[TrialResult]) -> list[dict[str, Any]]:
 
 
 def _written(file: Path, text: str) -> bool:
-    """Never over a file that came meanwhile, and never half of it."""
+    """Never overwrites a file that was created meanwhile, and never writes half of it."""
     try:
         with file.open("x", encoding="utf-8") as stream:
             try:
@@ -351,7 +351,7 @@ def _written(file: Path, text: str) -> bool:
 
 
 def _replaced(file: Path, text: str) -> None:
-    """The whole of it or nothing."""
+    """Replaced as a whole or not at all."""
     fresh = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         fresh.write_text(text, encoding="utf-8")

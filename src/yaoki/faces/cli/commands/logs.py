@@ -1,4 +1,4 @@
-"""`yaoki logs`: what an agent or a check wrote, secrets masked."""
+"""`yaoki logs`: the output of an agent or a check, with secrets masked."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def logs(
     as_json: bool,
     repo: Path,
 ) -> int:
-    """Show what the agent of TASK wrote, was told, or what a check said of its work."""
+    """Show the output or the prompt of TASK's agent, or the output of a check."""
     from yaoki.app.run_view import BYTES_SHOWN, find_log_file, read_log_tail
 
     with open_app(repo) as app:
@@ -67,13 +67,13 @@ def logs(
         if follow:
             _follow(app, found, number, file, size, read)
         elif not size:
-            # Beside the log, which may be going into a file.
+            # On standard error, because the log may go into a file.
             click.echo(f"attempt {number} of {found.id} wrote nothing: {file}", err=True)
     return 0
 
 
 def _never(task: Task, attempt: int) -> Unknown:
-    """Not the log is missing, the attempt is."""
+    """The attempt does not exist, and so neither does its log."""
     if not task.attempt:
         words = f"{task.id} has had no attempt yet"
         return Unknown(words, hint=f"yaoki why {task.id}")
@@ -93,7 +93,7 @@ def _put(text: str) -> None:
 def _follow(
     app: App, task: Task, attempt: int, file: Path, size: int, read: Callable[[str], str]
 ) -> None:
-    """Whole lines as they come; the last look comes after the attempt ended."""
+    """Whole lines as they come; the last read follows the end of the attempt."""
     from yaoki.app.run_view import read_log_tail
 
     while True:

@@ -1,4 +1,4 @@
-"""`yaoki merge` and `yaoki undo`: move the base branch to a run, take landed work back."""
+"""`yaoki merge` and `yaoki undo`: move the base branch to a run, revert landed work."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def merge(
 ) -> int:
     """Move the base branch to the work of RUN; never with conflicts, never in a checkout.
 
-    If the base has moved, the merge commit is proven first.
+    If the base has moved, the merge commit is verified first.
     """
     with open_app(repo) as app:
         refuse_agents(app)
@@ -78,7 +78,7 @@ def merge(
 @json_option
 @repo_option
 def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> int:
-    """Revert what TASK landed on the run branch, and ask what shall become of it."""
+    """Revert what TASK landed on the run branch, and ask how to continue."""
     from yaoki.app import commands
 
     with open_app(repo) as app:
@@ -108,12 +108,12 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
 
 
 def _done(app: App, run_id: RunId) -> dict[str, str]:
-    """The names of what has landed, by id."""
+    """The names of landed tasks, by id."""
     return {row.id: row.name for row in app.reads.rows(run_id) if row.state is State.DONE}
 
 
 def _tell_merged(app: App, run_id: RunId, landed: str) -> None:
-    """Undoing moves the run branch alone; what was merged before stays in the base branch."""
+    """Undoing moves only the run branch; work that was merged before stays in the base branch."""
     from yaoki.app.git_facts import LocalGitFacts
     from yaoki.app.run_view import suggest_merge_command
 

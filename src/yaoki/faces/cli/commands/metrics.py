@@ -1,4 +1,4 @@
-"""`yaoki metrics`: what the server answers to a scraper, printed once; and the scraper's token."""
+"""`yaoki metrics`: print the metrics for a scraper once; and the scraper's token."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def metrics(token: bool, repo: Path) -> int:
     """Print the metrics of this repository's store in Prometheus' text format.
 
-    The page's server answers the same at /metrics to whoever has a token.
+    The page's server answers the same at /metrics to callers with a token.
     """
     from yaoki.app.build import App
     from yaoki.app.telemetry import Metrics

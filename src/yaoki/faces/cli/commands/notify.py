@@ -1,4 +1,4 @@
-"""`yaoki notify test`: does a notice reach anybody?"""
+"""`yaoki notify test`: test the notification channels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNDELIVERED = 1
 
 @dataclass(frozen=True, slots=True)
 class DeliveryResult:
-    """What became of the test notice in one channel."""
+    """The result of the test notice in one channel."""
 
     name: str
     delivered: bool
@@ -40,7 +40,7 @@ class DeliveryResult:
 
 @click.group()
 def notify() -> None:
-    """Try the channels that notices go through."""
+    """Test the channels of notices."""
 
 
 @notify.command("test")
@@ -67,7 +67,7 @@ def test(as_json: bool, repo: Path) -> int:
 
 
 def _notice(app: App, name: str) -> Notice:
-    """Its id is the time: a receiver that drops repeats must take every test."""
+    """Its id is the time: a receiver that drops repetitions must accept every test."""
     from yaoki.ports import Notice
 
     now = app.clock.now()

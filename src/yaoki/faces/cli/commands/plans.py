@@ -1,4 +1,4 @@
-"""`yaoki validate`, `yaoki plan` and `yaoki schema`: plans before they run."""
+"""`yaoki plan` and `yaoki schema`: plans before they run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WIDTH = 74
 
 
 def plan_for_goal(app: App, goal: str) -> Plan:
-    """A sentence as a plan with one task: to make the plan."""
+    """A goal as a plan with one task: to write the plan."""
     from yaoki.app.goal_plan import make_goal_plan
 
     return make_goal_plan(goal, app.settings, app.preflight.known_names)
@@ -47,7 +47,7 @@ def view_plan(app: App, plan: Plan) -> PlanView:
 
 
 class PlanGroup(click.Group):
-    """`yaoki plan PLAN` shows a plan; the planner's commands have names of their own."""
+    """`yaoki plan PLAN` shows a plan; the planner's commands are subcommands."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -57,7 +57,7 @@ class PlanGroup(click.Group):
         return "show", self.commands["show"], args
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        # Options before PLAN belong to showing it; only help is the group's own.
+        # Options before PLAN belong to `show`; only help is the group's own.
         if args and args[0] not in {*self.commands, "-h", "--help"}:
             args = ["show", *args]
         return super().parse_args(ctx, args)
@@ -78,7 +78,7 @@ def plan() -> None:
 def show_plan(
     plan: Path, agents: tuple[str, ...], baseline: bool, trust: bool, as_json: bool, repo: Path
 ) -> int:
-    """Show the tasks of PLAN, how often agents can run at worst, and what it may cost.
+    """Show the tasks of PLAN, the most agent runs it can take, and its expected cost.
 
     PLAN is a file, or - for standard input.
     """
@@ -177,7 +177,7 @@ def _row(task: TaskBound) -> tuple[str, ...]:
 
 
 def _parts(view: PlanView) -> Iterator[str]:
-    """What the bounds are made of, alike ones together."""
+    """The parts of the bounds; tasks with the same parts are counted together."""
     alike = Counter((task.bound.total, task.bound_words) for task in view.tasks)
     for (total, made_of), n in alike.items():
         if not total:

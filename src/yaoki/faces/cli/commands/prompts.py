@@ -1,4 +1,4 @@
-"""`yaoki prompts`: see, copy and try exactly the words that agents get about a failure."""
+"""`yaoki prompts`: show, copy and try the prompts that agents get about a failure."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PromptSettings:
     own_patterns: tuple[str, ...]
 
     def defects(self, path: str = "") -> list[str]:
-        """What `yaoki validate` would refuse: of one file, or of all."""
+        """The defects that `yaoki validate` would refuse: of one file, or of all."""
         from yaoki.formats.prompts import PROJECT_FOLDER, check_templates
 
         file = f"{self.folder}{path.removeprefix(PROJECT_FOLDER)}:" if path else str(self.folder)
@@ -63,7 +63,7 @@ class PromptSettings:
 
 
 def _of_a_plan(defect: str) -> bool:
-    """A file of an edition that only a plan could name."""
+    """A file of an edition that only a plan can name."""
     name = defect.partition(":")[0].rpartition("/")[2]
     return name.startswith("f_") and "is never looked for" in defect
 
@@ -81,7 +81,7 @@ def _open(repo: Path, lang: str | None) -> PromptSettings:
 
 
 def prompt_name(pattern: str) -> str:
-    """A kind as the journal writes it has a file of its own name: `TIMEOUT` is `timeout`."""
+    """A kind of the journal has a file of its own name: `TIMEOUT` is `timeout`."""
     from yaoki.formats.prompts import KINDS
 
     return next((name for name, kind in KINDS.items() if kind.value == pattern), pattern)
@@ -98,13 +98,13 @@ def _then(name: str, path: str, lang: str | None, other: str) -> None:
 
 
 def _place(label: str) -> str:
-    """A label as a person finds the file."""
+    """The path by which a person finds the file."""
     return label or "built-in words"
 
 
 @click.group()
 def prompts() -> None:
-    """See, copy and try the words that agents get about a failure."""
+    """Show, copy and try the prompts that agents get about a failure."""
 
 
 @prompts.command("list")

@@ -1,4 +1,4 @@
-"""Following a run by the journal's cursor, several times a second, until it is over."""
+"""Follow a run by the journal's cursor, several times a second, until it is finished."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from yaoki.core.model import Run, RunId
 
 POLL_S = 0.2
-# Keys are answered sooner than the journal is looked at.
+# Keys are read more often than the journal.
 KEYS_PER_POLL = 4
 PAGE = 1000
-# How long a run may rest before somebody sums it up; past this nobody is there to do it.
+# How long an idle run may lack its summary; after this no worker is there to write it.
 SUMMED_WITHIN = timedelta(seconds=3)
 ANSWER_AWAITED = "the run waits for your answer: Enter sends it, Escape discards it"
 
@@ -36,11 +36,11 @@ class RunFollower:
         self._after = after
         self._seen = -1
         self.note = ""
-        # Whoever looks was asked to go: nothing that is open holds the end any more.
+        # The reader was asked to leave: an open dialog no longer delays the end.
         self.stop_requested = False
 
     def follow_and_close(self, over: Callable[[], bool], wait: Callable[[float], object]) -> None:
-        """The last look comes after it was over, so the last entries are shown."""
+        """The last read follows the end, so the last entries are shown."""
         try:
             self.follow(over, wait)
         finally:
@@ -53,7 +53,7 @@ class RunFollower:
         self._look()
 
     def _ended(self, over: bool) -> bool:
-        """Somebody who is typing an answer is not cut off."""
+        """A person who is typing an answer is not cut off."""
         held = over and self._screen.has_open_answer and not self.stop_requested
         if held or self.note == ANSWER_AWAITED:
             self.note = ANSWER_AWAITED if held else ""
@@ -64,7 +64,7 @@ class RunFollower:
         return self._screen.answers_sent
 
     def close(self) -> None:
-        """A terminal that is gone needs nothing back."""
+        """A closed terminal needs no reset."""
         try:
             self._screen.close()
         except OSError as error:
@@ -78,7 +78,7 @@ class RunFollower:
                 self._screen.draw(self.note)
 
     def _look(self) -> None:
-        """The journal is read only when somebody committed since."""
+        """The journal is read only after a commit."""
         version = self._app.reads.version()
         if version != self._seen:
             self._seen = version
@@ -93,7 +93,7 @@ class RunFollower:
 
 @contextmanager
 def follow_in_background(following: RunFollower, clock: Clock) -> Iterator[None]:
-    """Follow in a thread while the caller carries the run; the screen stays open."""
+    """Follow in a thread while the caller runs the tasks; the screen stays open."""
     over = threading.Event()
     failed: list[BaseException] = []
 
@@ -106,7 +106,7 @@ def follow_in_background(following: RunFollower, clock: Clock) -> Iterator[None]
         try:
             following.follow(over.is_set, wait)
         except OSError as error:
-            # A terminal that was closed is no failure of the run; its signal comes as well.
+            # A closed terminal is no failure of the run; its signal comes as well.
             if error.errno != errno.EIO:
                 failed.append(error)
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
@@ -124,7 +124,7 @@ def follow_in_background(following: RunFollower, clock: Clock) -> Iterator[None]
 
 
 class RunEndDetector:
-    """Does the run rest for good?  Its last proof may be added a moment after it seems so."""
+    """Is the run idle for good?  Its last verification may be added a moment after it seems so."""
 
     def __init__(self, app: App, run_id: RunId) -> None:
         self._app, self._run_id = app, run_id

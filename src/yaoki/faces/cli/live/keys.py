@@ -1,4 +1,4 @@
-"""Single keys from a terminal, as they are pressed; the terminal is given back as it was."""
+"""Single keys from a terminal as they are pressed; afterwards the terminal is reset."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from datetime import timedelta
 
 from yaoki.ports import Clock
 
-# What a terminal sends for keys without a letter.
+# Sequences that a terminal sends for keys without a letter.
 KEY_NAMES = {
     "\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down",
     "\x1b[5~": "page-up", "\x1b[6~": "page-down",
@@ -22,13 +22,13 @@ KEY_NAMES = {
     "\r": "enter", "\n": "enter", "\x7f": "back", "\x08": "back", "\x1b": "escape",
 }  # fmt: skip
 BYTES_MAX = 4096
-# Whoever pressed a key so shortly ago may be pressing the next one while the screen goes.
+# After a key press this recent, the next one may come while the screen closes.
 RECENTLY_PRESSED, SETTLED_WITHIN = timedelta(seconds=2), timedelta(seconds=3)
 QUIET_S = 0.5
 
 
 class Keys:
-    """Keys of one terminal.  Ctrl-C and its like stay signals."""
+    """The keys of one terminal.  Ctrl-C and similar keys stay signals."""
 
     def __init__(self, descriptor: int, clock: Clock) -> None:
         self._descriptor, self._clock = descriptor, clock
@@ -38,12 +38,12 @@ class Keys:
         tty.setcbreak(descriptor, termios.TCSADRAIN)
 
     def read(self) -> list[str]:
-        """What was pressed since the last look: characters, and names such as `up`."""
+        """The keys since the last call: characters, and names such as `up`."""
         if not self._comes(0):
             return []
         try:
             raw = os.read(self._descriptor, BYTES_MAX)
-        except OSError:  # the terminal is gone; whoever draws on it finds out
+        except OSError:  # the terminal is gone; the next drawing finds out
             return []
         self._pressed = self._clock.now()
         return list(split_keys(self._decoder.decode(raw)))
@@ -53,13 +53,13 @@ class Keys:
 
     @property
     def idle(self) -> timedelta:
-        """How long nothing was pressed."""
+        """The time since the last key."""
         return self._clock.now() - self._pressed
 
     def close(self) -> None:
-        """What was pressed for us and came too late goes nowhere, least of all to a shell."""
+        """Keys that were pressed too late are discarded, so that no shell gets them."""
         until = self._clock.now() + SETTLED_WITHIN
-        # A terminal that was closed meanwhile cannot be given back.
+        # A terminal that was closed meanwhile cannot be reset.
         with suppress(termios.error):
             if self.idle < RECENTLY_PRESSED:
                 while self._clock.now() < until and self._comes(QUIET_S):
@@ -68,7 +68,7 @@ class Keys:
 
 
 def terminal_keys(clock: Clock) -> Keys | None:
-    """Those of standard input, where it is a terminal."""
+    """The keys of standard input, where it is a terminal."""
     try:
         return Keys(sys.stdin.fileno(), clock) if sys.stdin.isatty() else None
     except (OSError, ValueError, termios.error):
@@ -89,7 +89,7 @@ def split_keys(text: str) -> Iterator[str]:
 
 
 def _end(text: str, at: int) -> int:
-    """Where the key that begins here ends: ESC [ or ESC O, up to a letter or a tilde."""
+    """The end of the key that begins here: ESC [ or ESC O, up to a letter or a tilde."""
     if text[at] != "\x1b" or text[at + 1 : at + 2] not in {"[", "O"}:
         return at + 1
     end = at + 2

@@ -20,13 +20,13 @@ from yaoki.views import RunView, TaskView, describe_wait
 
 GROUPS = ("needs you", "at work", "waits", "at rest")
 NARROW, WIDE = 70, 100
-# With fewer lines than this, tasks come before what can be known without.
+# With fewer lines than this, tasks have precedence over the summary.
 LOW_HEIGHT = 10
 NAME_CELLS = 28
 BAR_CELLS = 40
 KEYS = "j/k move  w why  l log  d diff  a answer  ? keys"
 FEW_KEYS = "j k  w l d a  ?: keys"
-# The last of them: who carries the run cannot leave it.
+# The last key: a terminal that runs the tasks cannot leave.
 END_KEYS = {True: ("  q leave", "  q: leave"), False: ("  Ctrl-C stop", "  ^C: stop")}
 _GROUP = {State.ESCALATED: 0, State.ACTIVE: 1, State.WAITING: 2}
 
@@ -36,7 +36,8 @@ def group_of(task: TaskView) -> int:
 
 
 def order_for_screen(view: RunView) -> list[TaskView]:
-    """All tasks in the order of the screen: who asks, who works, who waits for a date, the rest."""
+    """All tasks in the order of the screen: with questions, active, waiting for a date, the rest.
+    """
 
     def place(task: TaskView) -> tuple[int, bool, bool, int]:
         row = task.row
@@ -46,7 +47,7 @@ def order_for_screen(view: RunView) -> list[TaskView]:
 
 
 def cost_words(spent: Spend) -> str:
-    """What was reported; runs that reported nothing are unknown, never zero."""
+    """The reported cost; agent runs without a report are unknown, never zero."""
     if spent.unknown >= spent.attempts:
         return "cost unknown" if spent.attempts else "no cost yet"
     more = f" and {format_count(spent.unknown, 'run')} of unknown cost" if spent.unknown else ""
@@ -54,7 +55,7 @@ def cost_words(spent: Spend) -> str:
 
 
 def _counted(view: RunView) -> str:
-    """Each task once: who is blocked is not told among those that wait."""
+    """Each task once: a blocked task is not counted as waiting."""
     blocked = sum(task.blocked for task in view.tasks if task.row.state is State.WAITING)
     counts = {**view.counts, "blocked": blocked}
     counts[State.WAITING.value] -= blocked
@@ -62,7 +63,7 @@ def _counted(view: RunView) -> str:
 
 
 class TaskListing:
-    """What a frame needs of a view; worked out once, for many frames show the same one."""
+    """The parts of a view that a frame needs, computed once for many frames."""
 
     def __init__(self, view: RunView) -> None:
         self.view = view
@@ -123,7 +124,7 @@ class Layout:
         return bar.append(f"  {done}/{total} landed{share}", style="default")
 
     def _left(self) -> str:
-        """An estimate says what it was made from; without anything to go by it is unknown."""
+        """The estimate names its basis; without one it is unknown."""
         pace = self.table.pace
         if self.view.status is not RunStatus.ACTIVE:
             return cost_words(self.view.spent)
@@ -139,10 +140,10 @@ class Layout:
     # -------------------------------------------------------------- tasks
 
     def _tasks(self, width: int, room: int, chosen: str) -> list[Text]:
-        """As many lines as there is room for, the chosen one among them."""
+        """As many lines as fit, with the chosen one among them."""
         tasks = self.listing.tasks
         at = next((n for n, task in enumerate(tasks) if task.row.id == chosen), 0)
-        # Each group has a head; so many tasks are looked at that the window is certainly full.
+        # Each group has a head; enough tasks are listed to fill the window.
         first = max(0, at - room)
         lines = list(self._grouped(tasks[first : at + room + 1], width, chosen))
         here = next((n for n, (_, id_) in enumerate(lines) if id_ == chosen and chosen), 0)
@@ -175,13 +176,13 @@ class Layout:
             parts = [stands.lower() if group_of(task) in {1, 3} else "", tries, words]
             detail = " ".join(filter(None, parts))
         else:
-            # Who reads over a shoulder, or cannot press keys here, answers elsewhere.
+            # A reader without keys answers elsewhere.
             way = f"{task.next_command}  " if row.state is State.ESCALATED and width >= WIDE else ""
             detail = f"{stands:9} {tries:6}  {way}{words}"
         return Text(f"{mark}{row.n:>3} {name} {detail}".rstrip(), style=style)
 
     def _cut(self, name: str, cells: int) -> str:
-        """As wide as its column; a sign tells that there is more of it."""
+        """Cut to the width of its column, with a sign for the rest."""
         if cell_len(name) <= cells:
             return set_cell_size(name, cells)
         return set_cell_size(name, cells - 1) + "…"
@@ -207,7 +208,7 @@ class Layout:
                 return f"landed {row.landed_commit[:10]}"
 
     def _waits(self, task: TaskView) -> str:
-        """What for, with a countdown; and because of what, if it was at work before."""
+        """The reason of the wait, with a countdown, and its cause if the task was active before."""
         words, row = describe_wait(task, self.now, self.listing.names), task.row
         if row.due_at is not None and row.due_at > self.now:
             words = f"next try in {duration_words(row.due_at - self.now)}"

@@ -1,4 +1,4 @@
-"""What opens over the live table: text to read, and the dialog that answers a task."""
+"""Panels over the live table: text to read, and the dialog that answers a task."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ LEAVE_HELP = {
 
 
 class Panel(Protocol):
-    """Takes the whole screen until it is over.
+    """Takes the whole screen until it is closed.
 
-    `holds`: the screen may not go while it is open.  `unsent` is what would be lost with it, as a
-    command.
+    `holds`: the screen stays while the panel is open.  `unsent` is the input that would be lost, as
+    a command.
     """
 
     title: str
@@ -54,7 +54,7 @@ class Panel(Protocol):
     @property
     def unsent(self) -> str: ...
 
-    # What the table tells when it is back.
+    # The message that the table shows afterwards.
     outcome: str
 
     def lines(self, width: int, room: int) -> Sequence[str]: ...
@@ -63,7 +63,7 @@ class Panel(Protocol):
 
 
 class TextPanel:
-    """Text that is scrolled.  With `live` it is loaded again and again, and its end is shown."""
+    """Text that can be scrolled.  With `live` it is reloaded, and its end is shown."""
 
     keys = "j/k scroll  g/G ends  q back"
     has_open_answer, unsent = False, ""
@@ -182,13 +182,13 @@ class AnswerPanel:
 
 
 def wrap_cells(text: str, width: int) -> list[str]:
-    """In lines that fit, cut between words where there is a gap, each as far in as the first."""
+    """In lines that fit, cut between words, each indented like the first."""
     if cell_len(text) <= width:
         return [text]
     inset = " " * min(len(text) - len(text.lstrip(" ")), width // 4)
     pieces, rest = list[str](), text
     while cell_len(rest) > width and len(rest) > len(inset) + 1:
-        # At least one letter goes, however narrow it is.
+        # At least one letter per line, however narrow it is.
         most = max(len(chop_cells(rest, width)[0]), len(inset) + 1)
         gap = rest.rfind(" ", len(inset) + 1, most + 1)
         cut = gap if gap > 0 else most
@@ -198,7 +198,7 @@ def wrap_cells(text: str, width: int) -> list[str]:
 
 
 def _loaded(load: Callable[[], Iterable[str]]) -> list[str]:
-    """What cannot be shown is said in its place."""
+    """An error is shown in the place of the text."""
     try:
         return [text.expandtabs(4) for text in load()][-LINES_MAX:]
     except YaokiError as error:
@@ -224,7 +224,7 @@ def why_panel(app: App, task: TaskView) -> Panel:
 
 
 def log_panel(app: App, task: TaskView) -> Panel:
-    """The newest attempt's own words, as they come."""
+    """The output of the newest attempt, as it comes."""
     from yaoki.app.run_view import find_log_file, read_log_tail
 
     def load() -> list[str]:

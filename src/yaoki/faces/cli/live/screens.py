@@ -1,4 +1,4 @@
-"""Where the story of a run goes while it happens: plain lines, a live table, or nowhere."""
+"""The output of a run while it runs: plain lines, a live table, or nothing."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ EVENT_COLOURS = {
 
 
 class Screen(Protocol):
-    """Is given every new entry of the journal, and drawn several times a second.
+    """Gets every new journal entry and is drawn several times a second.
 
-    `left`: the reader wants to see no more of it.  `holds`: the reader is in the middle of
-    something that the end of the run must not cut off.  `answered` counts their answers.
+    `reader_left`: the reader wants to see no more of it.  `has_open_answer`: the end of the run
+    must not cut off an answer.  `answers_sent` counts the answers.
     """
 
     reader_left: bool
@@ -40,10 +40,10 @@ class Screen(Protocol):
     def add_entries(self, entries: Sequence[JournalEntry]) -> None: ...
 
     def draw(self, note: str) -> None:
-        """`note` is what the reader must know now, e.g. that a stop was asked for."""
+        """`note` is a message for the reader, for example that a stop was requested."""
 
     def read_keys(self) -> bool:
-        """Was a key pressed, so that it must be drawn again?"""
+        """Was a key pressed, so that the screen must be drawn again?"""
 
     def close(self) -> None: ...
 
@@ -65,7 +65,7 @@ class SilentScreen:
 
 
 class LineScreen:
-    """One line per entry of interest, at once, so that a pipe reads along."""
+    """One line per interesting entry, flushed for pipes."""
 
     reader_left = has_open_answer = False
     answers_sent = 0
@@ -90,7 +90,7 @@ class LineScreen:
         return self._names[task_id]
 
     def _put(self, text: str) -> None:
-        """A reader who went away must not end the run."""
+        """A reader that went away must not end the run."""
         if self._closed:
             return
         try:
@@ -110,9 +110,9 @@ class LineScreen:
 
 
 def choose_screen(app: App, run: Run, *, quiet: bool, may_leave: bool = False) -> Screen:
-    """A live table on a terminal that can move its cursor; plain lines everywhere else.
+    """A live table on a terminal that can move its cursor; plain lines elsewhere.
 
-    `leave`: whoever looks may go away while the run goes on.
+    `leave`: the reader may leave while the run continues.
     """
     if quiet:
         return SilentScreen()

@@ -1,4 +1,4 @@
-"""The tasks of a run, kept current by the journal: only what changed is read again."""
+"""The tasks of a run, kept current by the journal: only changed tasks are read again."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.core.model import Run
 
-# A view of a big run is made anew only after so many times what making it took.
+# The view of a big run is rebuilt only after this multiple of the time it takes.
 REBUILD_PAUSE_FACTOR = 10
 BEGINNING = datetime.min.replace(tzinfo=UTC)
-# What is recalled when the screen opens in the middle of a run.
+# How much is read when the screen opens in the middle of a run.
 RECALLED_EVENTS = (
     "TASK_CLAIMED",
     "ATTEMPT_STARTED",
@@ -37,7 +37,7 @@ RECALLED_MAX = 5_000
 
 
 class TaskTable:
-    """Reads all rows once; afterwards the tasks that the journal names and what needs them."""
+    """Reads all rows once; afterwards the tasks that the journal names, and their dependents."""
 
     def __init__(self, app: App, run: Run) -> None:
         self._app = app
@@ -53,7 +53,7 @@ class TaskTable:
         self.view = self._look()
 
     def add_entries(self, entries: Iterable[JournalEntry]) -> None:
-        """Read again what the lines name, and whatever needs those tasks: it may start now."""
+        """Reload the tasks that the entries name, and their dependents, which may start now."""
         entries = [entry for entry in entries if entry.task_id]
         for entry in entries:
             self._note(entry)
@@ -88,7 +88,7 @@ class TaskTable:
             self._note(entry)
 
     def _note(self, entry: JournalEntry) -> None:
-        """What rows do not tell: since when, why it waits, how long tasks take."""
+        """Facts that rows lack: since when a task is active, why it waits, how long tasks take."""
         if entry.seq <= self._noted:
             return
         self._noted = entry.seq
@@ -108,11 +108,11 @@ class TaskTable:
                 self._causes.pop(entry.task_id, None)
 
     def last_seen_at(self, task_id: str) -> datetime | None:
-        """When something was last heard of it; unknown for what was long ago."""
+        """The time of its last entry; unknown for old ones."""
         return self._since.get(task_id)
 
     def return_cause(self, task_id: str) -> str:
-        """Why it was sent back or given back, as far as it was."""
+        """Why the task was sent back or released, if it was."""
         return self._causes.get(task_id, "")
 
     def current_view(self, now: datetime) -> RunView:
@@ -131,7 +131,7 @@ class TaskTable:
             self._needs,
             resting=store.is_idle(self._run.id),
             questions=load_questions(self._app, rows),
-            # Kept rows do not follow the heartbeats, so their leases tell nothing.
+            # Cached rows lack heartbeats, so their leases are out of date.
             is_carried=has_live_holder(rows, BEGINNING),
             limits={account.name: account.until for account in store.accounts()},
             not_taken_because=lambda row: why_not_taken(row, live),

@@ -1,4 +1,4 @@
-"""The live table on a terminal: questions first, then what is at work, then what waits."""
+"""The live table on a terminal: questions first, then active tasks, then waiting ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.core.model import Run
 
-# How long an open answer holds the end of a run after the last key.
+# How long an open answer delays the end of a run after the last key.
 ANSWER_IDLE_MAX = timedelta(minutes=10)
 TERMINATED = 128 + signal.SIGTERM
 STEPS = {"j": 1, "down": 1, "k": -1, "up": -1, "page-down": 10, "page-up": -10}
@@ -40,9 +40,9 @@ PANEL_KEYS: Mapping[str, Callable[[App, TaskView], panels.Panel]] = {
 
 
 class LiveTable:
-    """Takes the screen until it is closed, and gives it back as it was.
+    """Takes the screen until it is closed, and then restores it.
 
-    `leave`: the reader may go away before the run rests.
+    `leave`: the reader may leave before the run is finished.
     """
 
     def __init__(self, app: App, run: Run, *, may_leave: bool = False) -> None:
@@ -57,7 +57,7 @@ class LiveTable:
         self._said = ""
         self.reader_left = False
         self.answers_sent = 0
-        # Until the screen is given back, what is written beside it would be lost in it.
+        # Until the screen is restored, other output would be lost in it.
         self._kept = DeferredOutput(sys.stderr)
         self._keys: Keys | None = terminal_keys(app.clock)
         self._live = Live(
@@ -84,12 +84,12 @@ class LiveTable:
 
     @property
     def has_open_answer(self) -> bool:
-        """An answer is open, and somebody is there to send it."""
+        """An answer is open, and a person is typing it."""
         here = self._keys is not None and self._keys.idle < ANSWER_IDLE_MAX
         return here and self._panel is not None and self._panel.has_open_answer
 
     def close(self) -> None:
-        """Once or more; what was typed and not sent is given back as a command."""
+        """Idempotent; typed and unsent input is printed as a command."""
         if self._closed:
             return
         self._closed = True
@@ -124,7 +124,7 @@ class LiveTable:
             self._on_a_task(key)
 
     def _back(self, said: str) -> None:
-        """To the table; an answer that nobody hears needs somebody to carry it."""
+        """Back to the table; an answer needs a worker that continues the run."""
         self._said, self._panel = said, None
         if not said:
             return
@@ -177,12 +177,12 @@ class LiveTable:
 
 
 def _ended(*_: object) -> None:
-    """So that the screen is given back."""
+    """Close, so that the screen is restored."""
     raise SystemExit(TERMINATED)
 
 
 def _over(panel: panels.Panel, told: str, width: int, height: int) -> list[Text]:
-    """A head, the text, and the keys at the very bottom."""
+    """A head, the text, and the keys in the last line."""
     room = max(1, height - (3 if told else 2))
     shown = list(panel.lines(width, room))
     body = [Text(text) for text in [*shown, *[""] * (room - len(shown))]]
@@ -192,7 +192,7 @@ def _over(panel: panels.Panel, told: str, width: int, height: int) -> list[Text]
 
 def _fitted(text: Text, width: int, glyphs: Glyphs) -> Text:
     if not glyphs.unicode:
-        # A letter becomes a letter, so styles stay where they are.
+        # Each letter is replaced by one letter, so styles keep their place.
         text.plain = glyphs.to_terminal(text.plain)
     text.no_wrap = True
     text.truncate(width, overflow="ellipsis" if glyphs.unicode else "crop")
