@@ -124,8 +124,7 @@ def _wish(app: App, run: Run, task_id: str, why: str) -> list[TaskId]:
 
 
 def _ended(app: App, at_work: Sequence[TaskId], within: timedelta) -> list[TaskId]:
-    """Wait a bounded time for the workers of these tasks; returns the tasks that are still active.
-    """
+    """Wait a bounded time for the workers of these tasks; returns those still active."""
     until = app.clock.now() + within
     left = list(at_work)
     while left:

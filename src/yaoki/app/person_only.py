@@ -44,8 +44,7 @@ def _refuse(task: Task | None) -> None:
 
 
 def _of_tree(app: App, above: Iterable[CallingProcess]) -> Task | None:
-    """By the environment of a process, or by the shim that started it: its folder is the attempt's.
-    """
+    """By the environment of a process, or by the shim that started it."""
     runs = app.yaoki_folder / "runs"
     for caller in above:
         inside = caller.shim_folder

@@ -87,8 +87,7 @@ class RunArchiver:
     # -------------------------------------------------------------- doing
 
     def prune(self, *, limit: int = 0, except_runs: Collection[str] = ()) -> PruneResult:
-        """Finish interrupted archives, then archive at most `limit` runs; 0 means all that are due.
-        """
+        """Finish interrupted archives, then archive at most `limit` runs; 0 means all due."""
         done: list[ArchivedRun] = []
         failed: dict[str, str] = {}
         unused = timedelta(days=self._app.settings.archive.after_days)

@@ -63,8 +63,7 @@ class CommitReplay:
 
     @property
     def passed(self) -> bool:
-        """At least one check passed again and none failed: a check that was not run proves nothing.
-        """
+        """At least one check passed again and none failed."""
         outcomes = [one.outcome for one in self.checks]
         return (
             not self.not_run_reason

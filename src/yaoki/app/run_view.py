@@ -1,5 +1,4 @@
-"""Views for faces: the current state of a run, the explanation of a task, the files of an attempt.
-"""
+"""Views for faces: the current state of a run, a task explained, the files of an attempt."""
 
 from __future__ import annotations
 

@@ -59,8 +59,7 @@ def _journal_file(app: App, run: Run) -> VerificationResult:
 def _proven(
     app: App, run: Run, rows: Sequence[TaskRow], evidence: RunEvidence
 ) -> Iterator[VerificationResult]:
-    """Each DONE by its journal entries, its commit on the branch, and the branch by its landings.
-    """
+    """Each DONE by its journal entries and its commit, the branch by its landings."""
     try:
         lacking = _lacking(app, run, expected_commits(evidence, rows))
         strange = _foreign(app, run, evidence)

@@ -37,8 +37,7 @@ def refuse_deleted_folder() -> None:
 
 
 def is_in_own_worktree(where: Path, environ: Mapping[str, str] = os.environ) -> bool:
-    """Settings in a worktree may name the store of all runs, but do not allow acting as a person.
-    """
+    """Settings in a worktree may name the store of all runs; they give no right to act there."""
     worktree = environ.get("YAOKI_WORKTREE", "")
     return bool(worktree) and _top(where) == Path(worktree).resolve()
 

@@ -72,8 +72,7 @@ class Repository:
         return [Run(self._app, run) for run in self._app.reads.runs()]
 
     def close(self) -> None:
-        """Runs of this process stop when their active agents have finished; finished work is saved.
-        """
+        """Runs of this process stop when their active agents have finished."""
         for run in self._carried:
             run.leave()
         self._app.close()

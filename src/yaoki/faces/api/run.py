@@ -62,8 +62,7 @@ class Run:
             self._carrier.join()
 
     def wait(self) -> str:
-        """Wait until it is finished, needs a person, or this process stops it; returns the status.
-        """
+        """Wait until it is finished, needs a person, or stops; returns the status."""
         if self._carrier is not None:
             self._carrier.join()
             if self._failed is not None:

@@ -62,7 +62,7 @@ def _unknown(name: str) -> str:
 @click.version_option(__version__, message="yaoki %(version)s")
 @click.pass_context
 def group(ctx: click.Context, repo: str | None) -> None:
-    """Carry the work of coding agents to a proven end."""
+    """Run coding agents until their work is proven."""
     from yaoki.app.worktree_context import calling_repository, refuse_deleted_folder
 
     refuse_deleted_folder()

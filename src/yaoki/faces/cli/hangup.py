@@ -1,4 +1,4 @@
-"""A terminal that is closed: what runs in it is asked to stop, as by SIGTERM, and loses nothing."""
+"""A closed terminal: its run is asked to stop, as by SIGTERM, and finished work is saved."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ OUTPUTS = (1, 2)
 
 
 def outlive_terminal() -> None:
-    """Whoever asked that hanging up be ignored, as `nohup` does, is not stopped by it either."""
+    """A process that ignores the hang-up, as with `nohup`, is not stopped by it."""
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL:
         return
     terminals = [output for output in OUTPUTS if os.isatty(output)]
     heard: list[int] = []
 
     def hung_up(number: int, _: object) -> None:
-        """The shell may say it once more; only a person's second wish means at once."""
+        """The shell may repeat the signal; only a person's second request means at once."""
         if not heard:
             heard.append(number)
             _mute(terminals)
@@ -26,7 +26,7 @@ def outlive_terminal() -> None:
 
 
 def _mute(terminals: list[int]) -> None:
-    """Writing to a terminal that is gone is an error, and nobody is there to read."""
+    """Writing to a closed terminal is an error, and nobody reads it."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for output in terminals:
         os.dup2(nowhere, output)

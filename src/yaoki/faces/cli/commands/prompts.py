@@ -173,10 +173,9 @@ def show(pattern: str, lang: str | None, as_json: bool, repo: Path) -> int:
 @json_option
 @repo_option
 def eject(patterns: tuple[str, ...], lang: str | None, as_json: bool, repo: Path) -> int:
-    """Copy shipped templates into .yaoki/prompts to edit them; all unless named.
+    """Copy shipped templates into .yaoki/prompts to edit them; by default all.
 
-    A file that stands there already is never overwritten.  With --lang the copies count for that
-    language alone.
+    An existing file is never overwritten.  With --lang the copies count for that language alone.
     """
     held, patterns = _open(repo, lang), tuple(map(prompt_name, patterns))
     target = held.folder / held.language if lang else held.folder
@@ -207,7 +206,7 @@ def test(pattern: str, file: Path | None, lang: str | None, as_json: bool, repo:
     name = "" if pattern == "failed" else pattern
     failure = sample_failure(name, _given(file, name) if file else None)
     told = held.library.try_template(pattern, failure, held.own_patterns)
-    # With values of one's own the file is the same, and so are its defects.
+    # With other values the file is the same, and so are its defects.
     fault = told.fault or next(iter(held.defects(told.path) if told.path else ()), "")
     if as_json:
         about = {"name": pattern, "language": held.language, "path": told.path or None}
@@ -226,7 +225,7 @@ def test(pattern: str, file: Path | None, lang: str | None, as_json: bool, repo:
 
 
 def _given(file: Path, name: str) -> dict[str, Any]:
-    """Values by name; one that the pattern never gives is refused."""
+    """Values by name; a value that the pattern never has is refused."""
     from yaoki.core.model import CONTENT_KINDS
     from yaoki.formats.prompts import PARAMS
 

@@ -1,4 +1,4 @@
-"""`yaoki prune`: finished runs leave the store for an archive, and why the others stay."""
+"""`yaoki prune`: move finished runs from the store to an archive, and why the others stay."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _show(pruning: RunArchiver, pruned: PruneResult, fates: list[RetentionDecisi
 
 
 def _left(each: ArchivedRun) -> str:
-    """The run branch stays where nobody else holds its commits."""
+    """The run branch stays where no other branch holds its commits."""
     heads = [ref.removeprefix("refs/heads/") for ref in each.refs_kept]
     return f"; the branch {', '.join(heads)} stays" if heads else ""
 

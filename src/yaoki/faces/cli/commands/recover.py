@@ -1,4 +1,4 @@
-"""`yaoki recover`, `yaoki snapshots`, `yaoki restore`: nothing an attempt made is lost."""
+"""`yaoki recover`, `yaoki snapshots`, `yaoki restore`: the saved work of attempts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SHOWN = 100
 def recover(
     what: str, attempt: int | None, branch: str, run_name: str, as_json: bool, repo: Path
 ) -> int:
-    """List the kept work of every attempt, of TASK or of RUN; with --branch, check one out."""
+    """List the saved work of every attempt, of TASK or of RUN; with --branch, check one out."""
     from yaoki.app.build import App
     from yaoki.app.empty_attempts import find_empty_attempts
 
@@ -171,7 +171,7 @@ def snapshots(as_json: bool, repo: Path) -> int:
 @json_option
 @repo_option
 def restore(snapshot: str, as_json: bool, repo: Path) -> int:
-    """Put a task's worktree back to SNAPSHOT; what it holds now is kept first."""
+    """Restore a task's worktree to SNAPSHOT; its current content is saved first."""
     with open_app(repo) as app:
         found = next((s for s in app.workspace.list_snapshots() if s.id == snapshot), None)
         if found is None:

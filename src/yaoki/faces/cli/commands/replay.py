@@ -1,4 +1,4 @@
-"""`yaoki verify --replay`: what is said while commits are proven again, and at the end."""
+"""`yaoki verify --replay`: the output while commits are verified again, and at the end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHORT = 12
 
 
 def replay_landings(app: App, run: Run, *, quiet: bool) -> list[CommitReplay]:
-    """Every landed commit, proven again; a line for each as soon as it is known."""
+    """Verify every landed commit again; one line for each as soon as it is known."""
     from yaoki.app.replay import replay_run
 
     found = []
@@ -34,7 +34,7 @@ def replay_landings(app: App, run: Run, *, quiet: bool) -> list[CommitReplay]:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """A polite end is as good as Ctrl-C: the clone goes, and no check stays behind."""
+    """SIGTERM works like Ctrl-C: the clone is removed, and no check keeps running."""
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt

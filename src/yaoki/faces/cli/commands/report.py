@@ -1,4 +1,4 @@
-"""`yaoki report`, and the short one at the end of a run: what landed, who needs a person."""
+"""`yaoki report`, and the summary at the end of a run: what landed, which tasks need a person."""
 
 from __future__ import annotations
 
@@ -63,10 +63,11 @@ def report(
     as_json: bool,
     repo: Path,
 ) -> int:
-    """Tell what became of RUN, and what proves it; the newest unless named.
+    """Report the outcome of RUN, with its proof; by default the newest run.
 
-    The form follows from the end of FILE (.md, .html, .json) unless --format says it; markdown
-    otherwise.  --receipt writes what `yaoki verify` holds against git.  - is standard output.
+    The format follows from the extension of FILE (.md, .html, .json) unless --format names it; the
+    default is markdown.  --receipt writes what `yaoki verify` checks against git.  - is standard
+    output.
     """
     from yaoki.app.report import make_report, render_report
 
@@ -120,7 +121,7 @@ def _write_receipt(made: dict[str, Any], file: Path) -> None:
 
 
 def print_summary(app: App, view: RunView, *, stopped: bool = False) -> None:
-    """Nothing is called a success here that has not landed."""
+    """Only landed work is called a success here."""
     run = view.run
     told = "stopped; finished work is saved" if stopped else view.status.value
     tone = {RunStatus.DONE: "green", RunStatus.ESCALATED: "red"}.get(view.status, "yellow")
@@ -142,7 +143,7 @@ def print_summary(app: App, view: RunView, *, stopped: bool = False) -> None:
 
 
 def _noticed(app: App, view: RunView) -> None:
-    """Warnings scroll by while agents work, and nobody is there."""
+    """Warnings scroll by while agents work, so they are repeated at the end."""
     from yaoki.app.run_view import load_warnings
 
     found, names = list(load_warnings(app, view.run).by_text.values()), task_names(view)
@@ -158,7 +159,7 @@ def _noticed(app: App, view: RunView) -> None:
 
 
 def _note(note: TaskView, view: RunView) -> str:
-    """Whoever asks is heard above; of a subtask it is said what that means for its group."""
+    """A task with a question is shown above; for a subtask the line names its group."""
     name = clean_line(note.row.name, NAME_CHARS)
     group = next((t.row for t in view.tasks if t.row.id == note.row.parent), None)
     if group is None:
@@ -176,7 +177,7 @@ def _landed(app: App, view: RunView) -> None:
     _named(OFF_BRANCH, [task for task in view.tasks if task.on_branch is False])
     done, tasks, made = view.landed_tasks, len(view.counted_tasks), view.landable_tasks_landed
     if done and not made:
-        # A plan is an answer: it is kept in the store, and nothing of it stands on the branch.
+        # A plan is stored in the store, and no part of it is on the branch.
         print_wrapped(
             f"  {len(done)} of {format_count(tasks, 'task')} done; nothing landed on "
             f"{view.run.branch}"
@@ -250,7 +251,7 @@ def _named(what: str, tasks: Sequence[TaskView]) -> None:
 
 
 def _blocked(view: RunView) -> None:
-    """One line per cause, however many it blocks."""
+    """One line per cause, however many tasks it blocks."""
     names, found = task_names(view), dict[str, list[TaskView]]()
     for task in view.tasks:
         if task.blocked:

@@ -1,4 +1,4 @@
-"""`yaoki result`: what an agent says of its own attempt; who it is stands in its environment."""
+"""`yaoki result`: the claim of an agent about its own attempt, which its environment names."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def result(
     as_json: bool,
     repo: str | None,
 ) -> int:
-    """Say how your attempt at a task ended; for agents.  A claim, never a proof.
+    """Report how your attempt at a task ended; for agents.  A claim, never a proof.
 
-    failed: tried again with your words.  conflict: the task and its checks contradict each other;
-    a person decides.  question: a person answers.  done: the checks decide.
+    failed: tried again with your words.  conflict: the task and its checks contradict each other; a
+    person decides.  question: a person answers.  done: the checks decide.
     """
     from yaoki.faces.mcp.call_context import CallContext
     from yaoki.faces.mcp.caller import repository_from_environment

@@ -1,4 +1,4 @@
-"""`yaoki run`, `yaoki resume` and `yaoki watch`: carry a run, go on with it, follow it."""
+"""`yaoki run`, `yaoki resume` and `yaoki watch`: run a plan, continue a run, follow one."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ def run(
     as_json: bool,
     repo: Path,
 ) -> int:
-    """Carry PLAN to a proven end; returns when everything rests.
+    """Run PLAN until every task is proven or waits for you.
 
-    PLAN is a file, or - for standard input.  A sentence instead of a file is a GOAL: the planner
-    of the settings makes the plan, which is shown before it starts.
+    PLAN is a file, or - for standard input.  A sentence instead of a file is a GOAL: the planner of
+    the settings writes the plan, which is shown before it starts.
     """
     from yaoki.app.submit import submit_plan
 
@@ -106,7 +106,7 @@ def run(
 
 
 def _tell_uncommitted(app: App, plan: str) -> None:
-    """The run begins at a commit; whoever expects their open changes in it is told."""
+    """The run begins at a commit, so uncommitted changes are left out: say so."""
     from yaoki.app.uncommitted_files import describe_uncommitted, find_uncommitted_files
 
     own = [] if _is_goal(plan) else [Path(plan)]
@@ -115,7 +115,7 @@ def _tell_uncommitted(app: App, plan: str) -> None:
 
 
 def _tell_unwalled(app: App, run: Run) -> None:
-    """Who expects walls around their agents learns what is missing."""
+    """Report which agents run outside the sandbox, and why."""
     if words := app.context.sandbox_choice.explain_unsandboxed(
         agent.preset for agent in run.catalogue.agents.values()
     ):
@@ -132,7 +132,7 @@ def _shown(view: PlanView, plan: str, *, as_json: bool) -> int:
 
 
 def _refuse_homeless(app: App) -> None:
-    """No task could begin, and each would ask about the same."""
+    """Without a folder for worktrees no task could begin, and each would ask the same question."""
     try:
         app.context.worktrees_root.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
@@ -141,7 +141,7 @@ def _refuse_homeless(app: App) -> None:
 
 
 def _read(app: App, plan: str, agents: tuple[str, ...], *, continuous: bool) -> Plan:
-    """A plan or a goal, as the options want it."""
+    """A plan or a goal, with the options applied."""
     held = plans.plan_for_goal(app, plan) if _is_goal(plan) else None
     held = held or read_plan(app, Path(plan), agents)
     if continuous and held.continuous is None:
@@ -153,7 +153,7 @@ def _read(app: App, plan: str, agents: tuple[str, ...], *, continuous: bool) -> 
 
 
 def _detached(app: App, run: Run, *, quiet: bool, as_json: bool) -> int:
-    """It is stored, so the background worker carries it; one is started if there is none."""
+    """The run is stored, so the background worker runs it; one is started if there is none."""
     from yaoki.faces.cli.commands.up import ensure_worker
 
     worker, fresh = ensure_worker(app)
@@ -168,7 +168,7 @@ def _detached(app: App, run: Run, *, quiet: bool, as_json: bool) -> int:
 
 
 def _is_goal(given: str) -> bool:
-    """A sentence has blanks in it and is no file that is there."""
+    """A sentence has blanks in it and is no existing file."""
     return len(given.split()) > 1 and not Path(given).exists()
 
 
@@ -189,7 +189,7 @@ def resume(
     as_json: bool,
     repo: Path,
 ) -> int:
-    """Go on with RUN where it stands; the newest unless named."""
+    """Continue RUN where it stopped; by default the newest."""
     with open_app(repo, wait_for_store=True) as app:
         refuse_agents(app)
         found = app.lookup.find_run(run)
@@ -206,7 +206,7 @@ def carry_run(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Work until the run rests or a signal stops it, then report; returns the exit code."""
+    """Run the tasks until the run is finished, needs a person or stops; returns the exit code."""
     outlive_terminal()
     while True:
         screen = choose_screen(app, run, quiet=quiet or as_json)
@@ -218,7 +218,7 @@ def carry_run(
 
 
 def _ended(app: App, run: Run, *, drained: bool, as_json: bool) -> int:
-    """Report how it stands; the exit code says whether it only stopped."""
+    """Report the state of the run; the exit code says whether it was only stopped."""
     view = load_run_view(app, run)
     stopped = drained and view.status is RunStatus.ACTIVE
     if as_json:
@@ -248,7 +248,7 @@ def _served(
         while True:
             with follow_in_background(following, app.clock):
                 pool = serve_run(app, run, slots=slots, tags=tags, on_stop_request=on_stop_request)
-                # A stop can come between the last landing and the summing up.
+                # A stop can come between the last landing and the summary.
                 app.services.completion.complete(run.id)
                 before = following.answers_sent
             if following.answers_sent == before or pool.stop.drain:
@@ -259,7 +259,7 @@ def _served(
 
 
 def _approved(app: App, run: Run) -> bool:
-    """Show what the planner made and ask, where somebody can answer."""
+    """Show the planner's plan and ask, where a person can answer."""
     from yaoki.app.costs import load_known_costs
 
     if not run.pause_reason.startswith("approval"):
@@ -277,7 +277,7 @@ def _approved(app: App, run: Run) -> bool:
 @click.option("--once", is_flag=True, help="Show it once and return.")
 @repo_option
 def watch(run: str, once: bool, repo: Path) -> int:
-    """Follow RUN until it rests; the newest unless named."""
+    """Follow RUN until it is finished or needs you; by default the newest."""
     with open_app(repo) as app:
         found = app.lookup.find_run(run)
         view = load_run_view(app, found)
@@ -287,7 +287,7 @@ def watch(run: str, once: bool, repo: Path) -> int:
             following = RunFollower(app, found, screen, after)
             rest = RunEndDetector(app, found.id)
             if not can_move_cursor() and not rest():
-                # A pipe learns where the run stands before anything more happens.
+                # A pipe gets the state of the run before anything more happens.
                 status_screen.print_head(view)
             if (
                 view.next_command.startswith("yaoki resume")

@@ -1,4 +1,4 @@
-"""`yaoki stats`: what the journal of all runs teaches."""
+"""`yaoki stats`: statistics of the journal of all runs."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ PAGE = 5000
 
 @click.group()
 def stats() -> None:
-    """Show what the journal of all runs teaches."""
+    """Show statistics of the journal of all runs."""
 
 
 @stats.command()
 @json_option
 @repo_option
 def prompts(as_json: bool, repo: Path) -> int:
-    """Which prompt cured which failure, and how often."""
+    """Show which prompt fixed which failure, and how often."""
     from yaoki.faces.cli.commands.prompts import prompt_name
 
     with open_app(repo) as app:
@@ -59,7 +59,7 @@ def prompts(as_json: bool, repo: Path) -> int:
 
 
 def _names(app: App) -> set[str]:
-    """What has words now; a pattern of old runs may have been taken out of the settings."""
+    """The names with a template now; a pattern of old runs may be gone from the settings."""
     from yaoki.formats.prompts import PromptLibrary
 
     tree = PromptLibrary(app.yaoki_folder / "prompts", app.settings.language)

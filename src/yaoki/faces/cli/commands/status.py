@@ -1,4 +1,4 @@
-"""`yaoki status`: how a run stands."""
+"""`yaoki status`: the state of a run."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ RUNS_SHOWN = 50
 def status(
     run: str, all_runs: bool, only_workers: bool, exit_code: bool, as_json: bool, repo: Path
 ) -> int:
-    """Show how RUN stands; the newest unless named.  Without a name the workers are shown, too."""
+    """Show the state of RUN; by default the newest.  Without a name the workers are shown, too."""
     if only_workers:
         return _workers(repo, as_json=as_json)
     with open_app(repo) as app:
         if all_runs:
             return _list(app, as_json=as_json)
-        # A remote is not asked for what its workers tell anyway.
+        # With a remote, the workers report what is on its branches.
         near = not app.settings.workspace.remote
         view = load_run_view(app, app.lookup.find_run(run), check_branch=near)
         if as_json:
@@ -56,7 +56,7 @@ def status(
 
 
 def print_status(app: App, view: RunView, *, workers: bool = False) -> None:
-    """A head, the tasks, the workers if asked for, the next command."""
+    """A head, the tasks, the workers if wanted, the next command."""
     run = view.run
     print_head(view)
     print_wrapped(f"branch {run.branch}, from {clean_line(run.base_branch)} at {run.base[:10]}")
@@ -81,7 +81,7 @@ def print_head(view: RunView) -> None:
 
 
 def _workers(repo: Path, *, as_json: bool) -> int:
-    """Who serves the store; with no store there is nobody."""
+    """The workers of the store; without a store there are none."""
     with open_app(repo, create=True) as app:
         live = app.services.list_live_workers() if app.has_store else []
         if as_json:

@@ -38,7 +38,7 @@ POLL = timedelta(milliseconds=200)
 @json_option
 @repo_option
 def trace(what: str, run_name: str, jsonl: bool, follow: bool, as_json: bool, repo: Path) -> int:
-    """Show the journal of TASK or RUN; of the newest run unless named."""
+    """Show the journal of TASK or RUN; by default of the newest run."""
     with open_app(repo) as app:
         found = find_run_or_task(app, what, run_name)
         entries = _entries(app, found, follow=follow)
@@ -63,7 +63,7 @@ def trace(what: str, run_name: str, jsonl: bool, follow: bool, as_json: bool, re
 
 
 def _entries(app: App, found: RunOrTask, *, follow: bool) -> Iterator[JournalEntry]:
-    """By cursor, page after page; the last look comes after the run was seen to rest."""
+    """By cursor, page after page; the last page is read after the run was seen to be idle."""
     after = 0
     while True:
         rests = not follow or app.reads.is_idle(found.run.id)

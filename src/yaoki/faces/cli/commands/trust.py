@@ -52,7 +52,7 @@ def trust(
     below: Path | None,
     as_json: bool,
 ) -> int:
-    """Show what the repository at PATH would run, and trust it; where you stand unless named."""
+    """Show what the repository at PATH would run, and trust it; by default the current folder."""
     from yaoki.adapters.system.trust_file import TrustFile
     from yaoki.app.trust import refuse_attempts
 
@@ -148,7 +148,7 @@ def _listed(record: TrustRecord, defect: str, *, as_json: bool) -> int:
 
 
 def _forgotten(file: TrustFile, where: Path, *, as_json: bool) -> int:
-    """By the path of a repository, of anything in it, or of a folder as it was trusted."""
+    """By the path of a repository, of a file in it, or of a folder as it was trusted."""
     record, _ = file.read()
     here = str(where.resolve())
     stored = {str(Path(at).parents[1]) for at in record.stores.values()}

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def ui(port: int | None, host: str | None, read_only_link: bool, wanted: bool, repo: Path) -> int:
     """Serve the page of this repository's runs, on this machine alone, until interrupted.
 
-    The link that is printed holds a token: whoever has it may answer and cancel.  Where the
-    background worker serves the page already, only the link is printed.
+    The printed link holds a token: anyone who has it may answer and cancel.  Where the background
+    worker serves the page already, only the link is printed.
     """
     from yaoki.app.build import App
     from yaoki.faces.web.page_process import served_page_address
@@ -89,7 +89,7 @@ def _tell(app: App, address: str, *, read_only_link: bool, wanted: bool) -> None
 
 
 def _leading(app: App, link: str) -> Path:
-    """A file that leads to the link: what a browser is started with, every user here can see."""
+    """A file that redirects to the link: every local user can see a browser's arguments."""
     from yaoki.adapters.system.files import write_atomically
 
     file = app.services.daemon.folder / "page.html"

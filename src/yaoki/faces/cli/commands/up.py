@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 READY_WITHIN = timedelta(seconds=30)
-# After it was asked to stop now: agents are ended, their work is kept, leases go back.
+# After a request to stop now: agents are ended, their work is saved, leases are released.
 STOPPED_WITHIN = timedelta(seconds=60)
-# Longer than `down` takes unless it was told to wait longer.
+# Longer than `down` takes by default.
 DRAINED_WITHIN = timedelta(seconds=120)
 
 
@@ -46,7 +46,7 @@ def up(
     as_json: bool,
     repo: Path,
 ) -> int:
-    """Keep a background worker for this repository's store; twice is once."""
+    """Keep a background worker for this repository's store; idempotent."""
     with open_app(repo, create=True) as app:
         refuse_agents(app)
         require_trust(app, trust=trust)
@@ -66,7 +66,7 @@ def ensure_worker(
     found = daemon.find_running()
     if found is not None and not _drained(daemon, found):
         return found, False
-    # Opened here first: what is wrong with the store is said here and not in a log.
+    # Opened here first, so that errors of the store are printed here and not in a log.
     app.reads.version()
     more = [word for tag in tags for word in ("--tag", tag)]
     more += ["--slots", str(slots)] if slots else []
@@ -77,7 +77,7 @@ def ensure_worker(
 
 
 def _drained(daemon: Daemon, found: RunningDaemon) -> bool:
-    """One that stops begins nothing new: it is waited for, so that the next can follow."""
+    """A stopping worker starts nothing new: wait for it, so that the next can follow."""
     if not found.facts.get("stopping"):
         return False
     who = f"the background worker, process {found.pid}, is stopping"
@@ -141,7 +141,7 @@ def _tell(app: App, found: RunningDaemon, *, started: bool, asked: bool) -> None
 @json_option
 @repo_option
 def down(wait_s: float, as_json: bool, repo: Path) -> int:
-    """Stop the background worker: it drains, then stops; nothing is lost."""
+    """Stop the background worker: active agents get time to finish; finished work is saved."""
     with open_app(repo, create=True) as app:
         refuse_agents(app)
         was = _stopped(app, timedelta(seconds=wait_s))
@@ -161,7 +161,7 @@ def down(wait_s: float, as_json: bool, repo: Path) -> int:
 
 
 def _left(app: App) -> tuple[list[RunId] | None, str]:
-    """The runs that are not at their end; why nobody knows while the store does not answer."""
+    """The unfinished runs; why they are unknown while the store does not answer."""
     try:
         runs = app.context.list_open_run_ids() if app.has_store else ()
         return [run_id for run_id in runs if not app.reads.is_idle(run_id)], ""
@@ -170,7 +170,7 @@ def _left(app: App) -> tuple[list[RunId] | None, str]:
 
 
 def _stopped(app: App, patience: timedelta) -> bool:
-    """Asked once to drain, then to stop now; false when nobody was there."""
+    """Request a drain, then a stop; false when no worker was there."""
     daemon = app.services.daemon
     if daemon.find_running() is None:
         return False

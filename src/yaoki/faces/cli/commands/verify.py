@@ -1,4 +1,4 @@
-"""`yaoki verify`: a receipt against git alone, or a store against its journal file and git."""
+"""`yaoki verify`: check a receipt against git, or a store against its journal file and git."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ STDIN = "-"
 @json_option
 @repo_option
 def verify(what: str, ref: str, replay: bool, trust: bool, as_json: bool, repo: Path) -> int:
-    """Hold RECEIPT (- is standard input) against git, or RUN's store against journal file and git.
+    """Check RECEIPT (- is standard input) against git, or RUN's store against journal file and git.
 
-    The newest run unless something is named.  Exit code 0 only if all of it is true.  --replay
-    runs the checks of every landed commit again, in a fresh clone that is gone afterwards.
+    By default the newest run.  Exit code 0 only if all of it is true.  --replay runs the checks of
+    every landed commit again, in a fresh clone that is removed afterwards.
     """
     if names_receipt(what):
         if replay:
@@ -58,7 +58,7 @@ def verify(what: str, ref: str, replay: bool, trust: bool, as_json: bool, repo: 
 
 
 def names_receipt(what: str) -> bool:
-    """A receipt, and not the name of a run; one that is missing is said to be so."""
+    """Is it a receipt and not the name of a run?  A missing file is an error."""
     if what == STDIN or Path(what).is_file():
         return True
     if what and Path(what).exists() and Path(what).name != what:
@@ -102,7 +102,7 @@ def _store(name: str, repo: Path, *, again: bool, trust: bool, as_json: bool) ->
 
 
 def _replayed(app: App, run: Run, lines: Sequence[VerificationResult], *, as_json: bool) -> int:
-    """What the store claims first: only what it is right about is worth proving again."""
+    """First the claims of the store: only true ones are worth verifying again."""
     from yaoki.app.replay import summarise_replay
     from yaoki.faces.cli.commands.replay import replay_document, replay_landings
 
@@ -122,7 +122,7 @@ def _replayed(app: App, run: Run, lines: Sequence[VerificationResult], *, as_jso
 
 
 def _read(name: str) -> bytes:
-    """No more than a receipt can have, and one byte to notice that there is more."""
+    """At most the size of a receipt, and one byte to notice that there is more."""
     if name == STDIN:
         return sys.stdin.buffer.read(BYTES_MAX + 1)
     with Path(name).open("rb") as file:

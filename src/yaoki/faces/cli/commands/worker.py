@@ -1,4 +1,4 @@
-"""`yaoki worker`: serve every open run of a store, in the foreground, until asked to stop."""
+"""`yaoki worker`: serve every open run of a store in the foreground until stopped."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def worker(
     background: bool,
     repo: Path,
 ) -> int:
-    """Serve every open run of the store, and those that come, until stopped.
+    """Serve every open run of the store, and new ones, until stopped.
 
-    The first interrupt lets agents at work finish, the second stops them; both lose nothing.
+    The first interrupt lets active agents finish, the second stops them; both save their work.
     """
     with open_app(repo, create=True, store=store, wait_for_store=True) as app:
         require_trust(app, trust=trust)
@@ -80,7 +80,7 @@ def worker(
 
 
 def _reach(app: App, tell: PrintLine) -> None:
-    """A store that is away is waited for, and said so once; one that refuses us is an error."""
+    """Wait for an unreachable store and say so once; a store that refuses us is an error."""
     waited = False
     while True:
         try:
@@ -95,7 +95,7 @@ def _reach(app: App, tell: PrintLine) -> None:
 
 
 def _page(app: App, store: str, tell: PrintLine) -> PageProcess:
-    """Served beside the work; what goes wrong with it is told and stops nothing."""
+    """Served beside the work; its errors are reported and stop nothing."""
     from yaoki.faces.web.page_process import PageProcess
 
     page = PageProcess(app, lambda words: tell(f"worker: {words}"), store=store)
@@ -124,8 +124,9 @@ def _serve(
 
     def on_stop_request(stop: StopRequest) -> None:
         if lock is not None and not stop.now:
-            # Who asks for a background worker from here on gets the next one; on a full disk
-            # nobody learns of it, and it stops all the same.
+            # A command that needs a background worker from here on starts the next one; on a full
+            # disk
+            # this is not recorded, and the worker stops all the same.
             with suppress(YaokiError):
                 lock.mark_ready(slots=slots, tags=list(all_tags), stopping=True)
         tell("worker: stopping now" if stop.now else "worker: agents at work finish first")

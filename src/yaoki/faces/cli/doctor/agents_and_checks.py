@@ -1,4 +1,4 @@
-"""`yaoki doctor` on those who work and what proves it: do the agents answer, can the checks run?"""
+"""`yaoki doctor` on agents and checks: do the agents answer, can the checks run?"""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _agents(app: App, specs: Sequence[AgentSpec]) -> Iterator[Condition]:
         told = ", ".join(f"{one.preset.name} ({one.version_or_reason})" for one in here)
         yield Condition("agents", True, f"on the PATH: {told}" if told else NO_AGENTS)
         return
-    # One with a program of its own is another program than the one that is known.
+    # An agent with its own program is not the known one.
     asked = {
         s.preset for s in specs if s.preset in shipped_preset_names() and "program" not in s.options
     }
@@ -85,7 +85,7 @@ def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterat
 
 
 def _check(app: App, spec: CheckSpec) -> Condition:
-    """Is the program there?  Of a shell line, a file or a judge nobody knows before it runs."""
+    """Does its program exist?  For a shell line, a file or a judge this is unknown."""
     from yaoki.app.remedies import choose_local_command
     from yaoki.formats.discovery import install_command
 
@@ -105,7 +105,7 @@ def _check(app: App, spec: CheckSpec) -> Condition:
 
 
 def _python(used: Collection[str]) -> Iterator[Condition]:
-    """Good to know: it may well be meant, where yaoki is installed beside the project."""
+    """For information: it may be intended, where yaoki is installed beside the project."""
     from yaoki.app.remedies import find_own_python, suggest_project_python
 
     if used and (own := find_own_python()):
@@ -116,7 +116,7 @@ def _python(used: Collection[str]) -> Iterator[Condition]:
 def _finding(
     app: App, finding: Finding, python: Collection[str], guards: Collection[str]
 ) -> Condition:
-    """Only a check that ran, and is green or known to be red, can be relied upon."""
+    """Only a check that ran, and passed or is known to fail, can be relied upon."""
     from yaoki.app.remedies import find_own_python, suggest_path_order, suggest_project_python
     from yaoki.app.try_checks import NO_TESTS_MESSAGE, ran_no_tests
     from yaoki.core.decide.integrity import describe_test_count

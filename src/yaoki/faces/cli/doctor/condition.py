@@ -1,4 +1,4 @@
-"""One line of `yaoki doctor`, and the command that it ends with when it is bad."""
+"""One line of `yaoki doctor`, with a command that fixes a bad condition."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import YaokiError
 
 SETTINGS = "yaoki.toml"
-# With these begin the commands that hints of errors hold; what else stands there is words.
+# The commands in hints of errors begin with these words; other hints are only text.
 PROGRAMS = (
     *("git", "yaoki", "apt", "brew", "sudo", "pip", "npm", "cargo", "rustup"),
     *("chmod", "ls", "mv", "rm", "createdb", "createuser", "psql"),
@@ -22,7 +22,7 @@ _PARTS = re.compile(r", |; |: |\? ")
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition: how it is, and the command to type when it is bad."""
+    """One condition, and the command to type when it is bad."""
 
     name: str
     ok: bool
@@ -31,7 +31,7 @@ class Condition:
 
 
 def failed_condition(name: str, error: YaokiError, fallback_command: str) -> Condition:
-    """What an error says, with the command that its hint holds, or else another one."""
+    """The sentence of an error, with the command in its hint, or else another one."""
     words = "; ".join(getattr(error, "defects", ())) or error.sentence
     command = command_in(error.hint) or fallback_command
     more = "" if error.hint in {command, "yaoki doctor"} else error.hint
@@ -48,13 +48,13 @@ def examine_condition(
 
 
 def command_in(hint: str) -> str:
-    """The first command of a hint; empty when it holds none, or only leads back to us."""
+    """The first command of a hint; empty when it has none, or only names yaoki doctor."""
     parts = (part for part in _PARTS.split(hint) if part.split(" ")[0] in PROGRAMS)
     return next((part for part in parts if part != "yaoki doctor"), "")
 
 
 def edit_command(top: Path) -> str:
-    """Only a person knows what the settings are to say; what is no file only stands in the way."""
+    """Only a person knows what the settings should be; what is no file is in the way."""
     file = top / SETTINGS
     if file.is_dir():
         return f"mv {shell_quote(file)} {shell_quote(top / 'yaoki.toml.old')}"
@@ -62,12 +62,12 @@ def edit_command(top: Path) -> str:
 
 
 def unwritable_condition(name: str, words: str, place: Path, elsewhere: str) -> Condition:
-    """A place that cannot be written: rights help, but not on a file system that is read-only."""
+    """A path that cannot be written: permissions help, but not on a read-only file system."""
     if os.statvfs(place).f_flag & os.ST_RDONLY:
         return Condition(name, False, f"{words}: its file system is read-only", elsewhere)
     return Condition(name, False, words, f"chmod u+rwx {shell_quote(place)}")
 
 
 def shell_quote(path: Path) -> str:
-    """As a shell takes it."""
+    """Quoted for a shell."""
     return shlex.quote(str(path))

@@ -1,4 +1,4 @@
-"""`yaoki doctor` on what is kept: is the store whole, and does its journal fold to the rows?"""
+"""`yaoki doctor` on the store: is it intact, and does its journal agree with its rows?"""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _stored(app: App, look: Callable[[], Condition]) -> Condition:
 
 
 def _unwritable(words: str, place: Path, top: Path) -> Condition:
-    """The store stands in the repository, so a clone on another disk is the way out."""
+    """The store is in the repository, so a clone on another disk helps."""
     return unwritable_condition("store", words, place, f"git clone {shell_quote(top)} DIR")
 
 
@@ -91,7 +91,7 @@ def _moved_away(path: Path) -> str:
 
 
 def _server(app: App) -> Iterator[Condition]:
-    """Its pages and its copies are its operator's; what stands in it is ours."""
+    """Pages and backups of a server are its operator's; its content is ours."""
     there = _stored(app, lambda: _reached(app))
     yield there
     if there.ok and app.has_store:
@@ -121,7 +121,7 @@ def _whole(app: App) -> Condition:
 
 
 def _witness(app: App) -> Condition:
-    """What the store would be made again from, line by line."""
+    """The file from which the store can be rebuilt, line by line."""
     folder, missing = app.context.journal_folder, app.store.lines_missing_in_journal_file()
     if missing:
         lacks = f"{folder} lacks {format_count(len(missing), 'line')}, the first is {missing[0]}"
@@ -131,7 +131,7 @@ def _witness(app: App) -> Condition:
 
 
 def _journal(app: App) -> Condition:
-    """The journal must fold to the rows."""
+    """The journal must give the same rows."""
     runs = app.reads.runs()[-RUNS_AUDITED:]
     wrong = [words for run in runs for words in app.store.audit(run.id)]
     strayed, unseen = _strayed(app, runs)
@@ -145,7 +145,7 @@ def _journal(app: App) -> Condition:
 
 
 def _copied(app: App) -> str:
-    """Beside the repository: within it git would see the copy."""
+    """Beside the repository: inside it git would see the copy."""
     top = app.repository.top
     if app.context.is_store_on_server:
         file = shell_quote(top.with_name(f"{top.name}-yaoki.sql"))
@@ -166,7 +166,7 @@ def _bent(app: App, run: Run) -> str:
 
 
 def _strayed(app: App, runs: Sequence[Run]) -> tuple[list[str], str]:
-    """Run branches that somebody else moved, and a word when a remote that is away has them."""
+    """Run branches that were moved externally, and a note when an unreachable remote has them."""
     unseen = "; their branches are at a remote that does not answer"
     if app.settings.workspace.remote and app.workspace.remote_problem():
         return [], unseen

@@ -1,4 +1,4 @@
-"""What is written beside a screen that is taken: kept, and told when the screen is given back."""
+"""Output beside a live screen: kept, and printed when the screen is restored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LINES_KEPT = 200
 
 
 class DeferredOutput(io.TextIOBase):
-    """Stands in for standard error; only the newest lines are kept."""
+    """Replaces standard error; only the newest lines are kept."""
 
     def __init__(self, under: TextIO) -> None:
         self.underlying = under

@@ -1,4 +1,4 @@
-"""How long a run may still take, guessed from what it has done; nothing to go by is unknown."""
+"""The estimated remaining time of a run; unknown without landed tasks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Pace:
             self._took = [*self._took[1 - LANDED_KEPT :], at - begun]
 
     def longest_active(self, ids: Container[str], now: datetime) -> timedelta:
-        """How long the one of these that began first has been at it."""
+        """How long the longest of these tasks has been active."""
         begun = [at for task_id, at in self._begun.items() if task_id in ids]
         return max((now - at for at in begun), default=timedelta(0))
 
@@ -41,7 +41,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class RemainingWork:
-    """What is to come: which tasks, and in how many rounds."""
+    """The remaining tasks, and in how many rounds they run."""
 
     task_ids: frozenset[str]
     rounds: int

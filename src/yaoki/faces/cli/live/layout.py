@@ -36,8 +36,7 @@ def group_of(task: TaskView) -> int:
 
 
 def order_for_screen(view: RunView) -> list[TaskView]:
-    """All tasks in the order of the screen: with questions, active, waiting for a date, the rest.
-    """
+    """All tasks in the order of the screen: questions, active, waiting for a date, the rest."""
 
     def place(task: TaskView) -> tuple[int, bool, bool, int]:
         row = task.row
