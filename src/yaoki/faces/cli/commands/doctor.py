@@ -260,7 +260,7 @@ def _sandbox(app: App) -> Condition:
         return Condition(
             "sandbox",
             True,
-            'off; agents can write anywhere you can. To confine them: sandbox.mode = "on"',
+            'off; agents can write anywhere you can. To confine them: sandbox.mode = "auto"',
         )
     if walls.mode == "auto" and walls.unavailable_reason:
         words = f"none: {walls.unavailable_reason}; to get one: {_walled('yaoki doctor')}"
