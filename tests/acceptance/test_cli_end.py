@@ -239,7 +239,7 @@ def test_undo_of_merged_work_says_what_is_left_of_it_and_where(place: Place) -> 
     kept = place.yaoki("recover", "--json").document["kept"]
     place.git("merge", "-q", branch)
 
-    assert "on it: two" in undone.out
+    assert "the tasks that need it: two" in undone.out
     assert f"main still holds it; to take it back there as well: git merge {branch}" in undone.out
     idle = {(one["task"], one["attempt"]) for one in kept if one["left_nothing"]}
     assert idle == {(place.task("two")["id"], 1)}

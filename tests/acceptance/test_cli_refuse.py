@@ -139,7 +139,7 @@ def test_a_place_that_takes_no_store_is_told(place: Place) -> None:
     done = place.yaoki("run", place.plan(good_plan()))
 
     assert done.code == 1
-    assert "cannot be made" in done.err
+    assert "cannot be created" in done.err
     assert "Traceback" not in done.err
     assert (place.repo / ".yaoki").read_text() == "in the way\n"
 

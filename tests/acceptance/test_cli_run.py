@@ -167,7 +167,7 @@ def test_the_worst_case_is_printed_before_anything_runs(place: Place) -> None:
     assert tasks["once"]["content"] == 1
     assert tasks["prove"]["total"] == 0
     assert shown.document["worst_case"]["total"] == sum(t["total"] for t in tasks.values())
-    assert f"at worst {shown.document['worst_case']['total']} agent runs" in dry.out
+    assert f"At most {shown.document['worst_case']['total']} agent runs" in dry.out
     assert not (place.repo / ".yaoki").exists()
 
 

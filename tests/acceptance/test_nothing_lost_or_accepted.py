@@ -95,7 +95,7 @@ def test_an_ignored_file_too_large_to_save_is_not_called_kept(place: Place) -> N
     place.yaoki("resume", "--quiet")
 
     assert told.code == 0, told.err
-    assert "not kept: big.bin" in told.out
+    assert "not saved: big.bin" in told.out
     assert "small.bin" not in told.out
     assert f"copy it from {place.home}" in told.out
     assert "ignored files; 1 is too large to save" in place.yaoki("recover").out

@@ -220,7 +220,7 @@ def test_after_the_yes_the_same_works_and_nobody_is_asked_again(clone: Clone) ->
     assert shown.code == 0, shown
     for text in ("agent worker: sh -c", "check own: touch", "set-up: touch", "check good:"):
         assert text in shown.out
-    assert "a store that was not made here" in shown.out
+    assert "a store that was not created here" in shown.out
     assert clone.marks == set()
     for words in (("resume",), ("run", "plan.json"), ("plan", "plan.json", "--baseline")):
         assert clone.yaoki(*words).code == 0, words
@@ -389,7 +389,7 @@ def test_a_store_that_a_pull_brings_is_not_the_one_that_was_trusted(clone: Clone
     done = clone.yaoki("up")
 
     assert done.code == REFUSED
-    assert "a store that was not made here" in done.err
+    assert "a store that was not created here" in done.err
     assert clone.marks == before
 
 

@@ -211,7 +211,7 @@ def test_a_store_from_elsewhere_asks_once(own: Clone) -> None:
     yes = own.yaoki("trust")
 
     assert refused.code == REFUSED, refused
-    assert "a store that was not made here" in yes.out
+    assert "a store that was not created here" in yes.out
     assert own.yaoki(*a_run(own)).code == 0
 
 

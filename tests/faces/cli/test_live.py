@@ -117,7 +117,7 @@ def _look_around(terminal: Terminal) -> None:
     terminal.shows("diff of asks", "changed nothing")
     terminal.press("q")
     terminal.press("q")
-    terminal.shows("this terminal carries the run; Ctrl-C stops it")
+    terminal.shows("this terminal runs the tasks; Ctrl-C stops")
 
 
 def _answer(terminal: Terminal) -> None:
@@ -140,7 +140,7 @@ def test_an_open_answer_holds_the_end_and_what_it_says_is_carried(place: Place) 
         _open_answer(terminal, "A dar")
         (place.folder / "work").touch()
         (place.folder / "check").touch()
-        shown = terminal.shows("> A dar_", "the run rests, and your answer is awaited")
+        shown = terminal.shows("> A dar_", "the run waits for your answer")
         assert "Enter sends  Escape back" in shown
         assert terminal.grid.second
 
@@ -161,7 +161,7 @@ def test_an_answer_that_is_let_go_ends_the_view_and_comes_back_as_a_command(
         _open_answer(terminal, "It's a daruma")
         (place.folder / "work").touch()
         (place.folder / "check").touch()
-        terminal.shows("the run rests, and your answer is awaited")
+        terminal.shows("the run waits for your answer")
 
         for key in keys:
             terminal.press(key)
@@ -193,11 +193,11 @@ def test_a_watcher_may_answer_after_the_end_and_hears_that_nobody_is_at_it(place
         (place.folder / "work").touch()
         (place.folder / "check").touch()
         assert carrier.wait(BOUND_S) == 4
-        terminal.shows("> A daruma._", "the run rests, and your answer is awaited")
+        terminal.shows("> A daruma._", "the run waits for your answer")
 
         terminal.press("\r")
 
-        terminal.shows("asks is answered: retry", "nobody is at it: yaoki resume")
+        terminal.shows("asks is answered: retry", "no worker is running this: yaoki resume")
         terminal.press("q")
         assert terminal.ended() == 5
     assert carrier.stdout is not None
@@ -251,7 +251,7 @@ def still(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Place:
 
 def test_any_size_is_filled_and_never_overrun(still: Place) -> None:
     with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
-        terminal.shows("nobody is at it", "4 waiting", "q leave")
+        terminal.shows("no worker is running this", "4 waiting", "q leave")
 
         for rows, cols in ((12, 40), (6, 40), (24, 72), (40, 200)):
             terminal.resize(rows, cols)

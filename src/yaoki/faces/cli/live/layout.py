@@ -190,7 +190,7 @@ class Layout:
         row = task.row
         match row.state:
             case State.ESCALATED:
-                return clean_line(f"{task.reason}: {row.question}")
+                return clean_line(row.question)
             case State.ACTIVE if row.cancel_requested:
                 return "being cancelled"
             case State.ACTIVE if row.stage == Stage.VERIFY:

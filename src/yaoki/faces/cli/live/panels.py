@@ -129,7 +129,7 @@ class AnswerPanel:
         return f"yaoki answer {self._task.row.id} {self._choice.value} {words}"
 
     def lines(self, width: int, room: int) -> Sequence[str]:
-        asked = [f"{self._task.reason}: {clean_line(self._task.row.question, 2000)}", ""]
+        asked = [clean_line(self._task.row.question, 2000), ""]
         if self._choice is None:
             asked += [self._way(choice) for choice in self._task.choices]
         else:
