@@ -61,12 +61,12 @@ def undo_task(app: App, task_id: TaskId, *, cascade: bool = False, how: str) -> 
     app.trust.require_trusted()
     undone = app.control.undo(task_id, cascade=cascade, how=how)
     if undone.state is State.DONE and not undone.undo_requested:
-        why = _refusal(app, undone)
+        why = _undo_refusal(app, undone)
         raise NotNow(f"{undone.id} is not taken back: {why}", hint=f"yaoki trace {undone.id}")
     return undone
 
 
-def _refusal(app: App, task: Task) -> str:
+def _undo_refusal(app: App, task: Task) -> str:
     """The reason why an undo was dropped, from the journal."""
     told = app.store.journal(run_id=task.run_id, task_id=task.id)
     return next((str(e.data["why"]) for e in reversed(told) if e.event == UndoDropped.NAME), "")
@@ -93,10 +93,12 @@ def cancel_work(
     """End a run or one task of it; returns the tasks that are still active after `timeout`."""
     from yaoki.app.serve import finish_cancelled  # the engine, which few commands need
 
-    at_work = _wish(app, run, task_id, f"cancelled by a person{f' ({how})' if how else ''}")
+    at_work = _request_cancel(
+        app, run, task_id, f"cancelled by a person{f' ({how})' if how else ''}"
+    )
     if at_work:
         finish_cancelled(app, run)
-    left = _ended(app, at_work, timeout)
+    left = _wait_until_ended(app, at_work, timeout)
     if not left:
         app.services.completion.complete(run.id)
     app.control.sweep(app.store.run(run.id))
@@ -114,7 +116,7 @@ def cancel_document(app: App, run: Run, task_id: str, left: Sequence[TaskId]) ->
     return {"schema": SCHEMA, "run": run.id, "status": view.status.value, **told}
 
 
-def _wish(app: App, run: Run, task_id: str, why: str) -> list[TaskId]:
+def _request_cancel(app: App, run: Run, task_id: str, why: str) -> list[TaskId]:
     """Stored before anything acts on it, so repeating it changes nothing."""
     if not task_id:
         return app.control.cancel(run, why)
@@ -123,7 +125,7 @@ def _wish(app: App, run: Run, task_id: str, why: str) -> list[TaskId]:
     return app.control.cancel_task(TaskId(task_id), why)
 
 
-def _ended(app: App, at_work: Sequence[TaskId], within: timedelta) -> list[TaskId]:
+def _wait_until_ended(app: App, at_work: Sequence[TaskId], within: timedelta) -> list[TaskId]:
     """Wait a bounded time for the workers of these tasks; returns those still active."""
     until = app.clock.now() + within
     left = list(at_work)

@@ -23,17 +23,19 @@ def find_empty_attempts(app: App, works: Sequence[SavedWork]) -> Mapping[str, da
     mine = {work.task_id.rpartition("-")[0] for work in works}
     try:
         runs = [run for run in app.store.runs() if run.id in mine] if app.has_store else []
-        return {ref: at for run in runs for ref, at in _of_run(app, run, works)}
+        return {ref: at for run in runs for ref, at in _empty_attempts_of_run(app, run, works)}
     except YaokiError:
         # Saved work is listed whatever happened to the store.
         return {}
 
 
-def _of_run(app: App, run: Run, works: Sequence[SavedWork]) -> Iterable[tuple[str, datetime]]:
+def _empty_attempts_of_run(
+    app: App, run: Run, works: Sequence[SavedWork]
+) -> Iterable[tuple[str, datetime]]:
     database, events = app.store.database, (STARTED, LANDED)
     told = journal_pages.read_forward(database, run_id=run.id, events=events, limit=LINES_MAX)
     began = {(entry.task_id, entry.attempt): entry for entry in told if entry.event == STARTED}
-    landed = _landed(told, {row.id: row.name for row in app.store.rows(run.id)})
+    landed = _landed_commits(told, {row.id: row.name for row in app.store.rows(run.id)})
     for work in works:
         if not work.task_id.startswith(f"{run.id}-"):
             continue
@@ -41,11 +43,13 @@ def _of_run(app: App, run: Run, works: Sequence[SavedWork]) -> Iterable[tuple[st
         at_base = work.commit == (start.data.get("base") if start else run.base)
         # The content of a group before it was rolled back is that of its subtasks.
         others = landed.get(work.commit) if work.attempt else None
-        if at_base or (others is not None and not _made(work, others)):
+        if at_base or (others is not None and not _is_author(work, others)):
             yield work.ref, start.at if start else work.at
 
 
-def _landed(told: Sequence[JournalEntry], names: Mapping[str, str]) -> dict[str, dict[str, str]]:
+def _landed_commits(
+    told: Sequence[JournalEntry], names: Mapping[str, str]
+) -> dict[str, dict[str, str]]:
     """The tasks that landed each commit, by id and name, also if it was reverted since."""
     found: dict[str, dict[str, str]] = {}
     for entry in told:
@@ -55,7 +59,7 @@ def _landed(told: Sequence[JournalEntry], names: Mapping[str, str]) -> dict[str,
     return found
 
 
-def _made(work: SavedWork, landed: Mapping[str, str]) -> bool:
+def _is_author(work: SavedWork, landed: Mapping[str, str]) -> bool:
     """Is the commit the task's own?
 
     Of several tasks that landed it, most had nothing to change; its subject names its author.

@@ -21,11 +21,11 @@ def find_orphan_branches(app: App) -> tuple[str, ...]:
     except WorkspaceError:
         return ()
     known = {run.branch for run in app.store.runs()} if app.has_store else set[str]()
-    archived = {f"yaoki/{name}" for name in _archived(app)}
+    archived = {f"yaoki/{name}" for name in _archived_run_ids(app)}
     return tuple(name for name in found if name not in known | archived)
 
 
-def _archived(app: App) -> set[str]:
+def _archived_run_ids(app: App) -> set[str]:
     folder = app.yaoki_folder / "archive"
     return {file.name.partition(".")[0] for file in folder.iterdir()} if folder.is_dir() else set()
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 def find_calling_task(app: App) -> Task | None:
     """The task whose agent calls; an agent that tests yaoki counts as a person for its own runs."""
-    own = _named(app, os.environ.get("YAOKI_TASK", ""))
-    return own or _of_tree(app, iter_callers(os.getppid()))
+    own = _find_task(app, os.environ.get("YAOKI_TASK", ""))
+    return own or _find_task_of_process(app, iter_callers(os.getppid()))
 
 
 def refuse_agents(app: App) -> None:
@@ -31,7 +31,7 @@ def refuse_agents_at_peer(app: App, ours: tuple[str, int], theirs: tuple[str, in
     """The same for the other end of a connection; false when its process cannot be found."""
     pid = find_peer_process(ours, theirs)
     known = list(iter_callers(pid)) if pid is not None else []
-    _refuse(_of_tree(app, known))
+    _refuse(_find_task_of_process(app, known))
     return bool(known)
 
 
@@ -43,19 +43,19 @@ def _refuse(task: Task | None) -> None:
         )
 
 
-def _of_tree(app: App, above: Iterable[CallingProcess]) -> Task | None:
+def _find_task_of_process(app: App, above: Iterable[CallingProcess]) -> Task | None:
     """By the environment of a process, or by the shim that started it."""
     runs = app.yaoki_folder / "runs"
     for caller in above:
         inside = caller.shim_folder
         parts = inside.relative_to(runs).parts if inside and inside.is_relative_to(runs) else ()
         for name in (caller.environ.get("YAOKI_TASK", ""), *parts[1:2]):
-            if (task := _named(app, name)) is not None:
+            if (task := _find_task(app, name)) is not None:
                 return task
     return None
 
 
-def _named(app: App, task_id: str) -> Task | None:
+def _find_task(app: App, task_id: str) -> Task | None:
     try:
         return app.store.task(TaskId(task_id)) if task_id else None
     except Unknown:

@@ -45,7 +45,7 @@ class PlanPreflight:
                 names = ", ".join(spec.tags)
                 raise NotNow(
                     f"task {spec.name!r} needs a worker with the tags {names}, and none is there",
-                    hint=f"start one first: yaoki worker {_tag_words(spec.tags)}",
+                    hint=f"start one first: yaoki worker {_format_tags(spec.tags)}",
                 )
 
     def check_references(self, plan: Plan) -> None:
@@ -64,9 +64,9 @@ class PlanPreflight:
         """Names that a plan file may use besides its own."""
         from yaoki.formats.plan import PlanEnvironment
 
-        return PlanEnvironment(_list_extractors, self._prompt_defects)
+        return PlanEnvironment(_list_extractors, self._find_prompt_defects)
 
-    def _prompt_defects(self, asked: PromptRequirements) -> Sequence[str]:
+    def _find_prompt_defects(self, asked: PromptRequirements) -> Sequence[str]:
         folder, own = self._context.yaoki_folder / "prompts", self._context.settings.patterns
         if not folder.is_dir():
             return ()  # without prompt files of the project the template engine is not needed
@@ -77,7 +77,7 @@ class PlanPreflight:
 
     def check_prompts(self, plan: Plan) -> None:
         """Refuse defective prompt files of the project before an agent gets them."""
-        defects = self._prompt_defects(plan.prompt_requirements)
+        defects = self._find_prompt_defects(plan.prompt_requirements)
         if defects:
             found = format_count(len(defects), "defect")
             words = (
@@ -95,11 +95,11 @@ class PlanPreflight:
         _, commit = resolve_base(self._context.repository, base or plan.base)
         looked = [c for c in plan.catalogue.checks.values() if c.type in {"command", "file"}]
         found: dict[str, Finding] = {}
-        for setup, checks in _by_setup(plan, looked).items():
-            found |= self._look_at_base(commit, setup, checks)
+        for setup, checks in _group_by_setup(plan, looked).items():
+            found |= self._run_checks_on_base(commit, setup, checks)
         return {spec.name: found[spec.name] for spec in looked}
 
-    def _look_at_base(
+    def _run_checks_on_base(
         self, commit: str, setup: SetupCommands, checks: Sequence[CheckSpec]
     ) -> dict[str, Finding]:
         import tempfile
@@ -110,11 +110,11 @@ class PlanPreflight:
 
         checker = CheckDispatcher(self._context.processes, timedelta(0))
         opened = open_base_room(
-            self._context.proof_rooms, checker, commit, setup, lambda at: _set_up(setup, at)
+            self._context.proof_rooms, checker, commit, setup, lambda at: _run_setup(setup, at)
         )
         with opened as (room, words), tempfile.TemporaryDirectory() as logs:
             if words:
-                return {spec.name: _unproven(spec, words) for spec in checks}
+                return {spec.name: _make_broken_finding(spec, words) for spec in checks}
             return {
                 spec.name: as_displayed_baseline(room.run_check(spec, Path(logs) / spec.name))
                 for spec in checks
@@ -150,7 +150,9 @@ def _list_extractors() -> Collection[str]:
     return extractor_names()
 
 
-def _by_setup(plan: Plan, checks: Sequence[CheckSpec]) -> dict[SetupCommands, list[CheckSpec]]:
+def _group_by_setup(
+    plan: Plan, checks: Sequence[CheckSpec]
+) -> dict[SetupCommands, list[CheckSpec]]:
     """The checks by the set-up of the first task that uses them.
 
     A check of `done_when` alone runs after all set-ups, because it is about the work of all tasks.
@@ -163,7 +165,7 @@ def _by_setup(plan: Plan, checks: Sequence[CheckSpec]) -> dict[SetupCommands, li
     return found
 
 
-def _set_up(commands: SetupCommands, place: Path) -> str:
+def _run_setup(commands: SetupCommands, place: Path) -> str:
     """Empty when every command succeeded; else the reason why the set-up stopped."""
     from yaoki.adapters.processes.command import run_command
 
@@ -185,11 +187,11 @@ def _set_up(commands: SetupCommands, place: Path) -> str:
     return ""
 
 
-def _unproven(spec: CheckSpec, words: str) -> Finding:
+def _make_broken_finding(spec: CheckSpec, words: str) -> Finding:
     from yaoki.core.model import Finding, Outcome
 
     return Finding(spec.name, Outcome.BROKEN, message=f"was not run: {words}")
 
 
-def _tag_words(tags: Iterable[str]) -> str:
+def _format_tags(tags: Iterable[str]) -> str:
     return " ".join(f"--tag {tag}" for tag in tags)

@@ -27,7 +27,7 @@ class PlanAnswerReader:
         from yaoki.adapters.checks.output import read_channel
         from yaoki.formats.plan.planner_answer import default_spec, read_answer
 
-        ground = self._ground(
+        ground = self._answer_context(
             run, task.spec.planning_brief or PlanningBrief(), default_spec(task.spec, run)
         )
         return read_answer(read_channel(folder / OUT), ground)
@@ -44,12 +44,16 @@ class PlanAnswerReader:
             return PlannerAnswer(defects=(f"{name}: a document with tasks: is needed",))
         rows = self._store.rows(run.id)
         usual = self._store.task(rows[0].id).spec if rows else TaskSpec("", "")
-        ground = self._ground(run, PlanningBrief(tasks_max=ADDED_MAX), default_spec(usual, run))
+        ground = self._answer_context(
+            run, PlanningBrief(tasks_max=ADDED_MAX), default_spec(usual, run)
+        )
         # A person may replace a failed task any number of times.
-        ground = replace(ground, tasks=[_by_hand(one, rows) for one in ground.tasks])
+        ground = replace(
+            ground, tasks=[_allow_manual_replacement(one, rows) for one in ground.tasks]
+        )
         return check_answer(given, ground)
 
-    def _ground(self, run: Run, fill: PlanningBrief, defaults: TaskSpec) -> AnswerContext:
+    def _answer_context(self, run: Run, fill: PlanningBrief, defaults: TaskSpec) -> AnswerContext:
         from yaoki.formats.plan.planner_answer import AnswerContext
 
         rows = self._store.rows(run.id)
@@ -58,7 +62,7 @@ class PlanAnswerReader:
         return AnswerContext(
             run=run,
             planning_brief=fill,
-            tasks=[self._standing(row) for row in rows],
+            tasks=[self._existing_task(row) for row in rows],
             text_bytes_max=self._text_bytes_max,
             defaults=defaults,
             needs={names[one]: [names[need] for need in held] for one, held in needs.items()},
@@ -68,7 +72,7 @@ class PlanAnswerReader:
         from yaoki.core.planner_prompt import UnfinishedTask, planning_context
 
         rows = self._store.rows(run.id)
-        open_ = [self._standing(row) for row in rows if not row.state.is_final]
+        open_ = [self._existing_task(row) for row in rows if not row.state.is_final]
         states = {row.id: row.state.value for row in rows}
         told = [
             UnfinishedTask(
@@ -84,7 +88,7 @@ class PlanAnswerReader:
         done = [(str(row.id), row.name) for row in rows if row.state is State.DONE]
         return planning_context(run, told, done)
 
-    def _standing(self, row: TaskRow) -> ExistingTask:
+    def _existing_task(self, row: TaskRow) -> ExistingTask:
         from yaoki.formats.plan.planner_answer import ExistingTask
 
         if row.state.is_final:
@@ -95,7 +99,7 @@ class PlanAnswerReader:
         return ExistingTask(row.id, row.n, row.name, may, replans, task.spec, words)
 
 
-def _by_hand(one: ExistingTask, rows: list[TaskRow]) -> ExistingTask:
+def _allow_manual_replacement(one: ExistingTask, rows: list[TaskRow]) -> ExistingTask:
     failed = any(
         row.id == one.id and (row.state is State.ESCALATED or row.awaiting_rerun) for row in rows
     )

@@ -66,11 +66,11 @@ class RunArchiver:
 
     def decide_retention(self) -> list[RetentionDecision]:
         """Every run of the store, oldest first, with the decision whether to archive it."""
-        left = self._worktrees()
+        left = self._runs_with_worktree()
         lives = [_with_worktree(life, left) for life in retention.read_lifetimes(self._database)]
         return decide_retention(lives, self._app.settings.archive, self._app.clock.now())
 
-    def _worktrees(self) -> frozenset[str]:
+    def _runs_with_worktree(self) -> frozenset[str]:
         """The runs that have a worktree on this machine."""
         return frozenset(
             name.partition("-")[0] for name in self._app.workspace.tasks_with_worktree()
@@ -92,22 +92,22 @@ class RunArchiver:
         failed: dict[str, str] = {}
         unused = timedelta(days=self._app.settings.archive.after_days)
         self._app.context.proof_rooms.remove_unused(self._app.clock.now() - unused)
-        with self._alone():
-            for path in self._cut_off():
-                with _told_of(_run_of(path), failed):
-                    done.append(self._clear(path, run_archive.read_manifest(path)))
+        with self._lock():
+            for path in self._interrupted_archives():
+                with _record_errors(_run_of(path), failed):
+                    done.append(self._delete_logs_and_refs(path, run_archive.read_manifest(path)))
             due = [
                 fate
-                for fate in self._swept()
+                for fate in self._sweep_worktrees()
                 if fate.is_archived and fate.lifetime.run_id not in except_runs
             ]
             for fate in due[: limit or len(due)]:
-                with _told_of(fate.lifetime.run_id, failed):
+                with _record_errors(fate.lifetime.run_id, failed):
                     done.append(self._archive(fate))
         return PruneResult(tuple(done), failed)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".lock").open("ab") as file:
             try:
@@ -121,15 +121,15 @@ class RunArchiver:
             finally:
                 shutil.rmtree(self._making, ignore_errors=True)
 
-    def _swept(self) -> list[RetentionDecision]:
+    def _sweep_worktrees(self) -> list[RetentionDecision]:
         """Save the work of the worktrees of a run that is due, and remove them."""
-        lives, left = retention.read_lifetimes(self._database), self._worktrees()
+        lives, left = retention.read_lifetimes(self._database), self._runs_with_worktree()
         for fate in decide_retention(lives, self._app.settings.archive, self._app.clock.now()):
             if fate.is_archived and fate.lifetime.run_id in left:
                 self._app.control.sweep(self._store.run(fate.lifetime.run_id))
         return self.decide_retention()
 
-    def _cut_off(self) -> list[Path]:
+    def _interrupted_archives(self) -> list[Path]:
         """Archives whose rows are deleted already and that the index lacks."""
         known = run_archive.read_index(self.folder)
         stored = {str(run.id) for run in self._store.runs()}
@@ -140,11 +140,11 @@ class RunArchiver:
     def _archive(self, fate: RetentionDecision) -> ArchivedRun:
         run_id = fate.lifetime.run_id
         refs = self._git.list_refs(run_id)
-        path = self._made_before(run_id, refs)
+        path = self._earlier_archive(run_id, refs)
         fresh = path is None
         path = path or self._make(fate, refs)
         manifest = run_archive.read_manifest(path)
-        told = {**_told(manifest, path), "why": fate.reason}
+        told = {**_index_entry(manifest, path), "why": fate.reason}
         now = self._app.clock.now()
         if not retention.delete_archived_run(
             self._database, run_id, now, last_seq=manifest.last, data=told
@@ -152,9 +152,9 @@ class RunArchiver:
             if fresh:
                 path.unlink()
             raise NotNow(f"run {run_id} went on meanwhile", hint="yaoki prune")
-        return self._clear(path, manifest)
+        return self._delete_logs_and_refs(path, manifest)
 
-    def _made_before(self, run_id: str, refs: Mapping[str, str]) -> Path | None:
+    def _earlier_archive(self, run_id: str, refs: Mapping[str, str]) -> Path | None:
         """An archive that a crash left before the rows were deleted, if it still holds the whole
         run.
         """
@@ -163,7 +163,7 @@ class RunArchiver:
                 manifest = run_archive.read_manifest(path)
                 whole = all(manifest.refs.get(name) == commit for name, commit in refs.items())
                 if manifest.run == run_id and manifest.last == self._last(run_id) and whole:
-                    self._prove(path)
+                    self._read_back(path)
                     return path
         return None
 
@@ -181,8 +181,8 @@ class RunArchiver:
         manifest = self._gather(fate, refs, parts)
         made = self._making / f"{run_id}{PART}"
         run_archive.write_archive(made, parts, self._logs(run_id), manifest)
-        self._prove(made)
-        path = self._free(run_id)
+        self._read_back(made)
+        path = self._free_path(run_id)
         made.rename(path)
         sync_to_disk(self.folder)
         return path
@@ -229,13 +229,13 @@ class RunArchiver:
                     yield {"schema": SCHEMA, **entry_document(entry)}
             after = page[-1].seq
 
-    def _prove(self, path: Path) -> None:
+    def _read_back(self, path: Path) -> None:
         bundle = self._making / f"{path.name}.bundle"
         manifest = run_archive.read_back(path, bundle)
         self._git.verify_bundle(manifest.run, manifest.refs, bundle if bundle.exists() else None)
         bundle.unlink(missing_ok=True)
 
-    def _free(self, run_id: str) -> Path:
+    def _free_path(self, run_id: str) -> Path:
         """An archive is never overwritten."""
         names = (run_id, *(f"{run_id}-{n}" for n in range(2, NAMES_MAX)))
         paths = (self.folder / f"{name}{ARCHIVE_SUFFIX}" for name in names)
@@ -243,20 +243,24 @@ class RunArchiver:
 
     # -------------------------------------------------------------- clearing
 
-    def _clear(self, path: Path, manifest: Manifest) -> ArchivedRun:
+    def _delete_logs_and_refs(self, path: Path, manifest: Manifest) -> ArchivedRun:
         """Delete logs and refs, which the archive holds; the index records that this is done."""
         logs = self._logs(manifest.run)
         if logs.is_dir():
             remove_tree(logs)
         kept = tuple(self._git.delete_refs(manifest.run, manifest.refs))
         self._git.forget_missing_worktrees(manifest.run)
-        line = {"event": retention.RUN_ARCHIVED, **_told(manifest, path), "refs_kept": list(kept)}
+        line = {
+            "event": retention.RUN_ARCHIVED,
+            **_index_entry(manifest, path),
+            "refs_kept": list(kept),
+        }
         run_archive.add_to_index(self.folder, line)
         return ArchivedRun(manifest.run, manifest.why, path, path.stat().st_size, kept)
 
 
 @contextmanager
-def _told_of(run_id: str, failed: dict[str, str]) -> Iterator[None]:
+def _record_errors(run_id: str, failed: dict[str, str]) -> Iterator[None]:
     """An error of one run is recorded and does not stop the others."""
     try:
         yield
@@ -274,7 +278,7 @@ def _run_of(path: Path) -> str:
     return path.name.removesuffix(ARCHIVE_SUFFIX).partition("-")[0]
 
 
-def _told(manifest: Manifest, path: Path) -> dict[str, Any]:
+def _index_entry(manifest: Manifest, path: Path) -> dict[str, Any]:
     return {
         "run": manifest.run,
         "goal": manifest.goal,

@@ -94,9 +94,9 @@ def replay_run(
         for n, one in enumerate(landings, start=1):
             tell(n, len(landings), one)
             if one.proof.landed_commit in here:
-                yield _proven(app, run, room, one)
+                yield _replay_landing(app, run, room, one)
             else:
-                yield _not_run(one, "the commit is not in this repository")
+                yield _unreplayable(one, "the commit is not in this repository")
 
 
 def find_landed_commits(app: App, run: Run) -> list[LandedCommit]:
@@ -123,14 +123,14 @@ def _has_proof(one: LandedCommit) -> bool:
     )
 
 
-def _proven(app: App, run: Run, room: ReplayClone, one: LandedCommit) -> CommitReplay:
+def _replay_landing(app: App, run: Run, room: ReplayClone, one: LandedCommit) -> CommitReplay:
     spec, proof = one.task.spec, one.proof
     if why := room.check_out(proof.landed_commit, spec.setup, spec.timeout):
-        return _not_run(one, why)
-    facts = _facts(app, run, one)
+        return _unreplayable(one, why)
+    facts = _check_facts(app, run, one)
     wanted = [check for check in spec.checks if check.required]
     told = {check.check: check.outcome for check in proof.checks}
-    checks = tuple(_again(room, check, facts, told.get(check.name, "")) for check in wanted)
+    checks = tuple(_replay_check(room, check, facts, told.get(check.name, "")) for check in wanted)
     waived = [c.check for c in proof.checks if c.outcome == ReplayOutcome.WAIVED]
     built_in = tuple(
         CheckReplay(name, ReplayOutcome.WAIVED, ReplayOutcome.WAIVED, "waived by a person")
@@ -145,7 +145,9 @@ def _proven(app: App, run: Run, room: ReplayClone, one: LandedCommit) -> CommitR
     return CommitReplay(one.task.id, spec.name, proof.landed_commit, (*checks, *built_in), why)
 
 
-def _again(room: ReplayClone, spec: CheckSpec, facts: Mapping[str, Any], told: str) -> CheckReplay:
+def _replay_check(
+    room: ReplayClone, spec: CheckSpec, facts: Mapping[str, Any], told: str
+) -> CheckReplay:
     if told == ReplayOutcome.WAIVED:
         return CheckReplay(spec.name, told, ReplayOutcome.WAIVED, "waived by a person")
     if spec.type in NEEDS_AGENT:
@@ -170,7 +172,7 @@ def _tests(finding: Finding) -> int | None:
     )
 
 
-def _facts(app: App, run: Run, one: LandedCommit) -> dict[str, Any]:
+def _check_facts(app: App, run: Run, one: LandedCommit) -> dict[str, Any]:
     task, proof = one.task, one.proof
     changed = (
         app.workspace.files_between(proof.onto, proof.landed_commit)
@@ -194,7 +196,7 @@ def _facts(app: App, run: Run, one: LandedCommit) -> dict[str, Any]:
     }
 
 
-def _not_run(one: LandedCommit, why: str) -> CommitReplay:
+def _unreplayable(one: LandedCommit, why: str) -> CommitReplay:
     return CommitReplay(one.task.id, one.task.spec.name, one.proof.landed_commit, (), why)
 
 
@@ -206,17 +208,17 @@ def describe_check_replay(one: CheckReplay) -> str:
             return (
                 f"{one.outcome} again{tests}"
                 if one.recorded_outcome == one.outcome
-                else _other(one, tests)
+                else _difference_words(one, tests)
             )
         case ReplayOutcome.FAILED | ReplayOutcome.BROKEN:
-            return f"{_other(one, tests)}: {one.message}"
+            return f"{_difference_words(one, tests)}: {one.message}"
         case ReplayOutcome.WAIVED:
             return "waived by a person, not run"
         case ReplayOutcome.NOT_REPLAYED:
             return f"not replayed: {one.message}"
 
 
-def _other(one: CheckReplay, tests: str) -> str:
+def _difference_words(one: CheckReplay, tests: str) -> str:
     return f"{one.outcome}{tests} (the journal says {one.recorded_outcome or 'nothing'})"
 
 

@@ -57,7 +57,7 @@ class ReplayClone:
         self._sweep()
         for argv in setup:
             spec = CheckSpec("set-up", argv=tuple(argv), timeout=timeout)
-            finding = self._look(spec, {})
+            finding = self._run_check(spec, {})
             if finding.outcome is not Outcome.PASSED:
                 return f"set-up {' '.join(argv)!r}: {finding.message}"
         self._git("reset", "-q", "--hard", commit)
@@ -68,20 +68,20 @@ class ReplayClone:
         """One check on the commit of `facts`, as when it was verified: a failure is repeated, and
         compared with the commit before if the check ignores known failures.
         """
-        finding = self._settled(spec, facts)
+        finding = self._settle(spec, facts)
         if finding.outcome is Outcome.FAILED and spec.rerun and spec.type == "command":
-            again = self._settled(spec, facts)
+            again = self._settle(spec, facts)
             if again.outcome is Outcome.PASSED:
                 return replace(finding, outcome=Outcome.FLAKY)
         if finding.outcome is Outcome.FAILED and spec.baseline == KNOWN_FAILURES:
             self._git("checkout", "-q", "--force", "--detach", str(facts["onto"]))
-            base = self._settled(spec, facts)
+            base = self._settle(spec, facts)
             self._git("checkout", "-q", "--force", "--detach", str(facts["commit"]))
             return weigh(finding, base, facts["fixes"])
         return finding
 
-    def _settled(self, spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
-        finding = self._look(spec, facts)
+    def _settle(self, spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
+        finding = self._run_check(spec, facts)
         changed = self._git("diff", "--name-only", "HEAD").strip()
         self._git("reset", "-q", "--hard")
         self._sweep()
@@ -90,7 +90,7 @@ class ReplayClone:
             return replace(finding, outcome=Outcome.BROKEN, message=words)
         return finding
 
-    def _look(self, spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
+    def _run_check(self, spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
         folder = self.logs / f"{len(list(self.logs.iterdir())) + 1}"
         return self.checks.check(spec, self.clone_folder, folder, facts=facts, stop=lambda: False)
 

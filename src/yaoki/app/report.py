@@ -52,17 +52,17 @@ def make_report(app: App, run: Run) -> ReportData:
         app.clock.now(),
         f"yaoki {__version__}",
         made_with=_tools(LocalGitFacts(app.repository.common_dir)),
-        saved_work=_kept(app, run),
-        escalation_of=lambda task_id: _held(app, task_id),
+        saved_work=_saved_work(app, run),
+        escalation_of=lambda task_id: _escalation_details(app, task_id),
         # Names and commands repeat often.
-        clean=cache(lambda text: _shown(text, secrets)),
-        warnings=_warned(app, view.run),
+        clean=cache(lambda text: _sanitize(text, secrets)),
+        warnings=_drift_warning(app, view.run),
     )
     made = report_document(given)
     return {**made, "receipt": make_receipt(made, branch) if _provable(made, branch) else None}
 
 
-def _kept(app: App, run: Run) -> list[SavedWork]:
+def _saved_work(app: App, run: Run) -> list[SavedWork]:
     works = [
         work for work in app.workspace.list_saved_work() if work.task_id.startswith(f"{run.id}-")
     ]
@@ -77,7 +77,7 @@ def _tools(git: LocalGitFacts) -> dict[str, str]:
     return {name: version for name, version in known.items() if version}
 
 
-def _shown(text: str, secrets: Sequence[str]) -> str:
+def _sanitize(text: str, secrets: Sequence[str]) -> str:
     """Without secrets, control characters and lone surrogates, which cannot be written."""
     return (
         mask(strip_terminal_codes(text), secrets)
@@ -117,7 +117,7 @@ def _branch(app: App, view: RunView) -> RunBranchState:
         )
 
 
-def _warned(app: App, run: Run) -> list[str]:
+def _drift_warning(app: App, run: Run) -> list[str]:
     """A warning that the branch was moved externally; an unreachable remote is reported by the
     branch itself.
     """
@@ -135,6 +135,6 @@ def _provable(made: ReportData, branch: RunBranchState) -> bool:
     return bool(ends) and all(p["tree"] and p["commit"] in branch.commits for p in proofs)
 
 
-def _held(app: App, task_id: str) -> EscalationDetails:
+def _escalation_details(app: App, task_id: str) -> EscalationDetails:
     task = app.store.task(task_id)
     return EscalationDetails(task.work.worktree, task.failure.check if task.failure else "")

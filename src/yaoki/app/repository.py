@@ -81,7 +81,7 @@ class RepositoryContext:
             and read_trust_marks(self.store_path) is None
         )
         opened = open_store(
-            self._store_where,
+            self._store_location,
             self.clock,
             create=self._create,
             limits={
@@ -90,7 +90,7 @@ class RepositoryContext:
                 "max_in_progress": timedelta(seconds=limits.max_in_progress_s),
                 "ageing": timedelta(seconds=limits.ageing_s),
                 "backups_kept": self.settings.store.backups,
-                "posting": self._posting,
+                "posting": self._notice_selection,
                 "day_budget": self.settings.budget.day,
             },
             warn=print_warning,
@@ -107,7 +107,7 @@ class RepositoryContext:
         """Is there a store, or was there one that can be restored?"""
         from yaoki.adapters.store import is_store_known
 
-        return is_store_known(self._store_where)
+        return is_store_known(self._store_location)
 
     @property
     def journal_folder(self) -> Path:
@@ -122,7 +122,7 @@ class RepositoryContext:
         return sorted(StorePaths(self.store_path).quarantine.glob("*"))
 
     @property
-    def _posting(self) -> NoticeSelection:
+    def _notice_selection(self) -> NoticeSelection:
         """Which notices are written, and for which channels."""
         from yaoki.adapters.store.tables.outbox import NoticeSelection
 
@@ -130,7 +130,7 @@ class RepositoryContext:
         return NoticeSelection(wanted.channels, frozenset(wanted.events), at_once)
 
     @property
-    def _store_where(self) -> Path | str:
+    def _store_location(self) -> Path | str:
         return self.settings.store.url if self.is_store_on_server else self.store_path
 
     @property
@@ -175,7 +175,7 @@ class RepositoryContext:
         """Outside the repository, one folder per repository."""
         root = self.settings.workspace.root
         home = Path(root).expanduser() if root else state_home() / "worktrees"
-        return home / f"{self.repository.top.name}-{self._mark}"
+        return home / f"{self.repository.top.name}-{self._repository_digest}"
 
     @cached_property
     def proof_rooms(self) -> GitProofRooms:
@@ -195,10 +195,10 @@ class RepositoryContext:
         """
         root = self.settings.workspace.root
         home = Path(root).expanduser() if root else proof_rooms_home()
-        return (home / "rooms" if root else home) / self._mark
+        return (home / "rooms" if root else home) / self._repository_digest
 
     @property
-    def _mark(self) -> str:
+    def _repository_digest(self) -> str:
         return hashlib.sha256(str(self.repository.common_dir).encode()).hexdigest()[:8]
 
     @cached_property
@@ -235,10 +235,10 @@ class RepositoryContext:
         sandbox = Sandbox(
             self.worktrees_root.resolve(),
             read_only=(repository.top, repository.common_dir),
-            writable=tuple(_at_home(place) for place in asked.writable),
+            writable=tuple(_expand_home(place) for place in asked.writable),
             network=asked.network,
-            hidden=self._control_plane,
-            socket_folders=tuple(_at_home(place) for place in asked.readable),
+            hidden=self._hidden_paths,
+            socket_folders=tuple(_expand_home(place) for place in asked.readable),
         )
         return SandboxChoice(
             asked,
@@ -249,7 +249,7 @@ class RepositoryContext:
         )
 
     @property
-    def _control_plane(self) -> tuple[Path, ...]:
+    def _hidden_paths(self) -> tuple[Path, ...]:
         """Paths that are hidden in the sandbox: the store, keys, proof rooms, other worktrees."""
         own = (
             state_home(),
@@ -258,9 +258,9 @@ class RepositoryContext:
             self.repository.top / ".yaoki",
         )
         asked, home = self.settings.sandbox, Path.home()
-        shown = {_at_home(place) for place in asked.readable}
+        shown = {_expand_home(place) for place in asked.readable}
         keys = (home / name for name in KEY_PATHS)
-        more = (_at_home(place) for place in asked.hidden)
+        more = (_expand_home(place) for place in asked.hidden)
         return (*own, *(place for place in (*keys, *more) if place not in shown))
 
     def find_agent(self, preset: str) -> AgentDriver:
@@ -295,5 +295,5 @@ class RepositoryContext:
             self.store.close()
 
 
-def _at_home(place: str) -> Path:
+def _expand_home(place: str) -> Path:
     return Path(place).expanduser()

@@ -19,7 +19,7 @@ def prune_one_run(app: App, ended: RunId) -> None:
     from yaoki.app.prune import RunArchiver
 
     failed: Mapping[str, str] = {}
-    _interruptible()
+    _restore_signals()
     try:
         failed = RunArchiver(app).prune(limit=1, except_runs=[ended]).failures
     except (NotNow, KeyboardInterrupt):
@@ -31,7 +31,7 @@ def prune_one_run(app: App, ended: RunId) -> None:
         app.store.note(ended, "WARNING", {"message": f"{told}: {words}"})
 
 
-def _interruptible() -> None:
+def _restore_signals() -> None:
     """The run is finished, so a signal ends the process instead of asking the run to stop."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -90,10 +90,12 @@ def assemble_run_view(
         needs,
         resting=app.store.is_idle(run.id),
         questions=asked,
-        is_carried=run.id == app.carried_run_id or has_live_holder(rows, now) or _served(run, live),
+        is_carried=run.id == app.carried_run_id
+        or has_live_holder(rows, now)
+        or _is_served_by(run, live),
         limits={account.name: account.until for account in app.store.accounts()},
         not_taken_because=lambda row: why_not_taken(
-            row, live, now, lambda holder: _keeps_s(app, holder)
+            row, live, now, lambda holder: _claim_grace_s(app, holder)
         ),
         spent=app.store.total_spend(run.id),
         on_branch=there,
@@ -103,19 +105,19 @@ def assemble_run_view(
 
 
 def _last_iteration(app: App, run: Run) -> Mapping[str, Any]:
-    lines = _lines_of(app, run, ("ITERATION_FINISHED",))
+    lines = _read_entries(app, run, ("ITERATION_FINISHED",))
     return lines[-1].data if lines else {}
 
 
 def is_served(app: App, run: Run) -> bool:
     """Is a worker running it?  Reads only active tasks, however many tasks there are."""
     rows = run_changes.reload_rows(app.store.database, run.id, ())
-    return has_live_holder(rows, app.store.clock.now()) or _served(
+    return has_live_holder(rows, app.store.clock.now()) or _is_served_by(
         run, app.services.list_live_workers()
     )
 
 
-def _served(run: Run, live: Sequence[WorkerSeen]) -> bool:
+def _is_served_by(run: Run, live: Sequence[WorkerSeen]) -> bool:
     return any(run.id in (one.worker.runs or (run.id,)) for one in live)
 
 
@@ -142,13 +144,13 @@ def suggest_merge_command(app: App, run: Run) -> str:
         place = git.find_checkout(run.base_branch) if git.has_branch(run.branch) else None
     except GitFailed:
         return ""
-    if place is None or (run.cancel_requested and not _sound(app, run)):
+    if place is None or (run.cancel_requested and not _is_branch_intact(app, run)):
         return ""
     there = "" if place == app.repository.top else f"-C {shlex.quote(str(place))} "
     return f"git {there}merge {run.branch}"
 
 
-def _sound(app: App, run: Run) -> bool:
+def _is_branch_intact(app: App, run: Run) -> bool:
     """For a cancelled run no command checks its branch, and git merges whatever is there."""
     try:
         BranchGuard(app.store, app.workspace).refuse_drift(run)
@@ -180,7 +182,7 @@ def has_live_holder(rows: Sequence[TaskRow], now: datetime) -> bool:
     return any(row.holder.startswith(here) or (row.lease_until or now) > now for row in held)
 
 
-def _keeps_s(app: App, holder: str) -> float:
+def _claim_grace_s(app: App, holder: str) -> float:
     """The same rule by which the store releases claims: a worker known to be alive may be slow."""
     lives = holder.startswith(f"{machine_id()}:") and not is_holder_dead(holder)
     return app.settings.limits.max_in_progress_s if lives else 0.0
@@ -240,7 +242,7 @@ def find_check_folders(home: Path, task: Task) -> dict[str, Path]:
     """
     names = sorted((check.name for check in task.spec.checks), key=len)
     found: dict[str, Path] = {}
-    for place in sorted((home / "checks").glob("[0-9]*-*"), key=_age):
+    for place in sorted((home / "checks").glob("[0-9]*-*"), key=_age_key):
         label = place.name.partition("-")[2]
         for name in (name for name in reversed(names) if f"{label}-".startswith(f"{name}-")):
             if "base" not in label.removeprefix(name).split("-"):
@@ -249,7 +251,7 @@ def find_check_folders(home: Path, task: Task) -> dict[str, Path]:
     return found
 
 
-def _age(place: Path) -> tuple[int, int, str]:
+def _age_key(place: Path) -> tuple[int, int, str]:
     """Oldest first; of the same instant the higher number is newer."""
     return place.stat().st_mtime_ns, len(place.name), place.name
 
@@ -306,17 +308,17 @@ def load_budget_usage(app: App, run: Run) -> list[BudgetUse]:
 
 def find_unchanged_tasks(app: App, run: Run) -> frozenset[str]:
     """Tasks whose last verification found nothing to change."""
-    proofs = _lines_of(app, run, ("QUALITY_JUDGMENT",))
+    proofs = _read_entries(app, run, ("QUALITY_JUDGMENT",))
     last = {proof.task_id: bool(proof.data.get("unchanged")) for proof in proofs}
     return frozenset(task_id for task_id, unchanged in last.items() if unchanged)
 
 
 def load_warnings(app: App, run: Run) -> RunWarnings:
     """Warnings of the run that asked nobody a question."""
-    return collect_warnings(_lines_of(app, run, WARNING_EVENTS))
+    return collect_warnings(_read_entries(app, run, WARNING_EVENTS))
 
 
-def _lines_of(app: App, run: Run, events: Sequence[str]) -> list[JournalEntry]:
+def _read_entries(app: App, run: Run, events: Sequence[str]) -> list[JournalEntry]:
     return journal_pages.read_forward(
         app.store.database, run_id=run.id, events=events, limit=ENTRIES_MAX
     )

@@ -55,11 +55,11 @@ class RunWatch:
         run = self._app.store.run(self._run_id)
         self._catch_up()
         rows = list(self._rows.values())
-        run, there = self._branch(run, rows)
+        run, there = self._read_branch(run, rows)
         asked = self._questions(rows)
         return assemble_run_view(self._app, run, rows, self.dependency_graph.needs, asked, there)
 
-    def _branch(self, run: Run, rows: list[TaskRow]) -> tuple[Run, dict[TaskId, bool]]:
+    def _read_branch(self, run: Run, rows: list[TaskRow]) -> tuple[Run, dict[TaskId, bool]]:
         """Git is asked only now and then, because it is slower than the store."""
         now, remote = self._app.clock.now(), self._app.settings.workspace.remote
         late = self._there_at is None or now - self._there_at > BRANCH_HOLDS
@@ -85,20 +85,20 @@ class RunWatch:
         if found.reload_all or not found.ids <= self._rows.keys():
             self._read_all(now)
             return
-        moved = self._take(found.ids)
+        moved = self._reload(found.ids)
         below = {
             one for task_id in moved for one in self.dependency_graph.dependents.get(task_id, ())
         }
         if below:
-            self._take(below)
+            self._reload(below)
         self._seq = found.seq
 
-    def _take(self, ids: Collection[TaskId]) -> list[TaskId]:
+    def _reload(self, ids: Collection[TaskId]) -> list[TaskId]:
         """The tasks that became done, or no longer are: their dependents change as well."""
         moved = []
         for row in run_changes.reload_rows(self._app.store.database, self._run_id, ids):
             before = self._rows[row.id]
-            if _settled(before) != _settled(row):
+            if _is_settled(before) != _is_settled(row):
                 moved.append(row.id)
             self._rows[row.id] = row
         return moved
@@ -125,5 +125,5 @@ class RunWatch:
         return {task_id: asked for task_id, (_, asked) in self._asked.items() if asked is not None}
 
 
-def _settled(row: TaskRow) -> bool:
+def _is_settled(row: TaskRow) -> bool:
     return row.state is State.DONE and not row.undo_requested

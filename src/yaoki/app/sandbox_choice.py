@@ -36,7 +36,7 @@ class SandboxChoice:
         run: Callable[[str], Run],
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        self.mode = _asked(environ) if settings.mode == AUTO else settings.mode
+        self.mode = _mode_of_machine(environ) if settings.mode == AUTO else settings.mode
         self._sandbox, self._folder, self._task, self._run = sandbox, folder, task, run
 
     @property
@@ -95,7 +95,7 @@ class SandboxChoice:
         return f"no sandbox for {', '.join(strange)}, never seen to work there; {HAVE}"
 
 
-def _asked(environ: Mapping[str, str]) -> str:
+def _mode_of_machine(environ: Mapping[str, str]) -> str:
     """The setting of the machine; an unknown value would silently leave agents outside."""
     word = environ.get(MODE_VARIABLE) or AUTO
     if word not in MODES:

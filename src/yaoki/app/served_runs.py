@@ -32,16 +32,16 @@ class ServedRuns:
         version = self._app.store.version()
         if version != self._version:
             self._version = version
-            before, self._runs = self._runs, self._open()
+            before, self._runs = self._runs, self._list_open()
             for run_id in self._runs:
                 if run_id not in before:
-                    self._begun(run_id)
+                    self._on_begin(run_id)
             for run_id in before:
                 if run_id not in self._runs:
-                    self._ended(run_id)
+                    self._on_end(run_id)
         return self._runs
 
-    def _open(self) -> list[RunId]:
+    def _list_open(self) -> list[RunId]:
         found = self._app.store.unfinished_runs()
         return [
             r for r, repo, base in found if self._only in ("", r) and self._is_ours(r, repo, base)
@@ -57,7 +57,7 @@ class ServedRuns:
             return True
         if run_id not in self._ours:
             try:
-                self._ours[run_id] = self._reaches(run_id, base)
+                self._ours[run_id] = self._can_reach(run_id, base)
             except RemoteUnreachable as away:
                 self._warn_once(f"run {run_id} waits for the remote: {away.sentence}")
                 return False
@@ -65,7 +65,7 @@ class ServedRuns:
                 self._warn(f"run {run_id} belongs to {repo}, so this worker leaves it alone")
         return self._ours[run_id]
 
-    def _reaches(self, run_id: RunId, base: str) -> bool:
+    def _can_reach(self, run_id: RunId, base: str) -> bool:
         """A clone that is behind fetches the run's branch from the remote."""
         if not self._app.settings.workspace.remote:
             return False
@@ -88,7 +88,7 @@ class ServedRuns:
             self._told[words] = None
             self._warn(words)
 
-    def _begun(self, run_id: RunId) -> None:
+    def _on_begin(self, run_id: RunId) -> None:
         """Open its branch and remove leftovers of finished tasks, once per run; a failure only
         warns.
         """
@@ -99,7 +99,7 @@ class ServedRuns:
         except YaokiError as failed:
             self._app.store.note(run_id, "WARNING", {"message": failed.sentence})
 
-    def _ended(self, run_id: RunId) -> None:
+    def _on_end(self, run_id: RunId) -> None:
         """In the background, another run may be old enough to be archived."""
         if self._pruning is None or not self._pruning.is_alive():
             self._pruning = threading.Thread(target=self._prune, args=(run_id,), name="prune")

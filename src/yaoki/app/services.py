@@ -205,7 +205,7 @@ class Services:
             host=machine_id(),
             lease=timedelta(seconds=self._context.settings.limits.lease_s),
             parallel=slots,
-            is_alive=_alive_here,
+            is_alive=_is_alive_here,
             tags=tags,
             place=self._context.workspace.worktree_host(machine_id()),
         )
@@ -242,6 +242,6 @@ class Services:
         return Notifier(self._context.store, channels, self._context.store.clock)
 
 
-def _alive_here(holder: str) -> bool:
+def _is_alive_here(holder: str) -> bool:
     """Is the holder known to be alive?  Only workers of this machine can be."""
     return holder.startswith(f"{machine_id()}:") and not is_holder_dead(holder)

@@ -47,7 +47,7 @@ class Metrics:
     def render(self) -> str:
         """In Prometheus' text format."""
         with self._turn:
-            samples = list(self._samples()) if self._app.has_store else list(_nobody())
+            samples = list(self._samples()) if self._app.has_store else list(_empty_samples())
         known = secret_values(os.environ)
         return mask(
             format_samples([Sample("yaoki_info", "yaoki_info", _VERSION, 1.0), *samples]), known
@@ -55,15 +55,15 @@ class Metrics:
 
     def _samples(self) -> Iterator[Sample]:
         end = self._app.store.last_seq()
-        complete = self._followed(end)
+        complete = self._follow_journal(end)
         yield _gauge("yaoki_journal_seq", end)
         yield _gauge("yaoki_metrics_complete", complete)
-        yield from self._standing()
+        yield from self._current_samples()
         yield from self._counters.samples()
 
     # -------------------------------------------------------------- the journal
 
-    def _followed(self, end: int) -> bool:
+    def _follow_journal(self, end: int) -> bool:
         """A journal that ends before our cursor is another journal: counting starts again."""
         self._load()
         if end < self._after:
@@ -118,7 +118,7 @@ class Metrics:
 
     # -------------------------------------------------------------- how things stand
 
-    def _standing(self) -> Iterator[Sample]:
+    def _current_samples(self) -> Iterator[Sample]:
         store, tasks, runs = self._app.store, Counter[str](), Counter[str]()
         for run in store.runs():
             for (state, _), n in store.count_by_state(run.id).items():
@@ -143,7 +143,7 @@ def _gauge(name: str, value: float, **labels: str) -> Sample:
     return Sample(name, name, tuple(labels.items()), float(value))
 
 
-def _nobody() -> Iterator[Sample]:
+def _empty_samples() -> Iterator[Sample]:
     """Before the first run."""
     yield _gauge("yaoki_metrics_complete", 1)
     for name in ("yaoki_journal_seq", "yaoki_workers", "yaoki_slots"):

@@ -151,14 +151,14 @@ class Trust:
         if record.covers(self.clone_path):
             return None
         trusted = record.places.get(self.clone_path, {})
-        contents = (self._settings, *more)
+        contents = (self._settings_commands, *more)
         lines = list(
             dict.fromkeys(line for one in contents for line in describe_changes(one, trusted))
         )
-        store = self._foreign(record)
+        store = self._is_foreign_store(record)
         if store:
             lines.append(f"  {self._context.store_path}: a store that was not created here")
-            lines += self._of_store() if look_into_store else ()
+            lines += self._store_lines() if look_into_store else ()
         if not lines:
             return None
         if defect:
@@ -183,7 +183,7 @@ class Trust:
     def accept_settings(self) -> None:
         """Trust settings that yaoki has just written for a person who was asked."""
         record, _ = self._file.read()
-        content = self._settings
+        content = self._settings_commands
         if content.commands and not record.covers(self.clone_path) and not is_called_by_attempt():
             self._file.update(lambda held: held.with_content(self.clone_path, (content,)))
 
@@ -201,14 +201,14 @@ class Trust:
             return ""
         return mark
 
-    def _foreign(self, record: TrustRecord) -> bool:
+    def _is_foreign_store(self, record: TrustRecord) -> bool:
         """The address of a server is in the settings: a repository can only bring files."""
         if self._context.is_store_on_server:
             return False
         marks = read_trust_marks(self._context.store_path)
         return marks is not None and not marks & record.stores.keys()
 
-    def _of_store(self) -> Iterator[str]:
+    def _store_lines(self) -> Iterator[str]:
         """Lines with the commands of the store's open runs."""
         store = self._context.store
         runs = [run for run in store.runs() if run.finished_at is None]
@@ -222,9 +222,12 @@ class Trust:
     # -------------------------------------------------------------- the settings
 
     @property
-    def _settings(self) -> FileCommands:
+    def _settings_commands(self) -> FileCommands:
         settings = self._context.settings
-        found = (*_tables(settings), *_sections(settings, self._context.store_override))
+        found = (
+            *_agent_and_check_commands(settings),
+            *_other_commands(settings, self._context.store_override),
+        )
         return FileCommands(SETTINGS, tuple(dict.fromkeys(found)))
 
 
@@ -248,7 +251,7 @@ def refuse_attempts() -> None:
         raise NotNow("to trust a repository is for people, and an agent at work calls", hint=hint)
 
 
-def _tables(settings: Settings) -> list[CommandDigest]:
+def _agent_and_check_commands(settings: Settings) -> list[CommandDigest]:
     """The agents and checks as a plan gets them; defective ones as they were written."""
     if not (settings.agents or settings.checks):
         return []
@@ -267,7 +270,7 @@ def _tables(settings: Settings) -> list[CommandDigest]:
     return [command for command in found if command is not None]
 
 
-def _sections(settings: Settings, named_store: str) -> list[CommandDigest]:
+def _other_commands(settings: Settings, named_store: str) -> list[CommandDigest]:
     """Every other changed setting that is not known to be harmless."""
     from yaoki.formats.config.flat_settings import flatten_settings
 
@@ -315,10 +318,10 @@ def list_plan_contents(file: Path, plan: Plan) -> tuple[FileCommands, ...]:
 
 def is_committed(file: Path) -> bool:
     """Does git track it, by its name or by the target of a link?  True in doubt."""
-    return any(_tracked(one) for one in {file.absolute(), file.resolve()})
+    return any(_is_tracked(one) for one in {file.absolute(), file.resolve()})
 
 
-def _tracked(file: Path) -> bool:
+def _is_tracked(file: Path) -> bool:
     from yaoki.adapters.git.command import git_environment, run_git
 
     if not file.exists():

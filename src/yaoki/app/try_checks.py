@@ -87,7 +87,7 @@ def try_detected_checks(
 ) -> list[TrialResult]:
     """Each check once on the base; the user's checkout does not change."""
     made = []
-    with _bench(app, timeout) as bench:
+    with _open_trial_room(app, timeout) as bench:
         for one in found:
             tried = bench.try_check(one)
             tell(tried)
@@ -97,7 +97,7 @@ def try_detected_checks(
 
 def try_written_checks(app: App, specs: Iterable[CheckSpec], timeout: timedelta) -> list[Finding]:
     """The same for configured checks; those that need a task or an agent are left out."""
-    with _bench(app, timeout) as bench:
+    with _open_trial_room(app, timeout) as bench:
         return [bench.run_check(spec) for spec in specs if spec.type in {"command", "file"}]
 
 
@@ -111,7 +111,7 @@ def list_detected_commands(found: Iterable[FoundCheck]) -> tuple[CommandDigest, 
 
 
 @contextmanager
-def _bench(app: App, timeout: timedelta) -> Iterator[TrialRoom]:
+def _open_trial_room(app: App, timeout: timedelta) -> Iterator[TrialRoom]:
     from yaoki.adapters.checks import CheckDispatcher
 
     app.trust.require_trusted()
@@ -149,20 +149,20 @@ class TrialRoom:
             )
         if self.app.clock.now() > self.give_up_at:
             return TrialResult(found, TrialState.NOT_RUN, NOT_TRIED_MESSAGE)
-        why, remedy = self._prepared(found)
+        why, remedy = self._prepare_once(found)
         if why:
             return TrialResult(found, TrialState.BROKEN, why, next_command=remedy)
-        if not self._there(found):
+        if not self._program_exists(found):
             words = f"{found.program} is not installed"
             return TrialResult(
                 found, TrialState.MISSING, words, next_command=choose_local_command(found.install)
             )
-        tried = _judged(found, self.run_check(_spec(found)), self.timeout)
+        tried = _judge(found, self.run_check(_spec(found)), self.timeout)
         if tried.state is TrialState.EMPTY and found.tool == "unittest":
-            return self._by_pytest(tried)
+            return self._try_with_pytest(tried)
         return tried if tried.state.is_usable else self._with_environment(tried)
 
-    def _by_pytest(self, tried: TrialResult) -> TrialResult:
+    def _try_with_pytest(self, tried: TrialResult) -> TrialResult:
         """pytest runs functions named test_*, unittest does not."""
         run = (*tried.check.run[: tried.check.run.index("python")], *PYTEST)
         remedy = "python -m pip install pytest"
@@ -182,19 +182,19 @@ class TrialRoom:
         found = self.base_room.run_check(bounded, self.logs / f"{len(list(self.logs.iterdir()))}")
         changed = list(self.base_room.changed_files())
         if changed and found.outcome is not Outcome.BROKEN:
-            return _unfit(found, spec, changed)
+            return _make_unfit_finding(found, spec, changed)
         return found if was_cut_off(found) else as_displayed_baseline(found)
 
     @property
     def folder(self) -> Path:
         return self.base_room.room.files
 
-    def _there(self, found: FoundCheck) -> bool:
+    def _program_exists(self, found: FoundCheck) -> bool:
         if "/" in found.program:
             return os.access(self.folder / found.folder / found.program, os.X_OK)
         return shutil.which(found.program) is not None
 
-    def _prepared(self, found: FoundCheck) -> tuple[str, str]:
+    def _prepare_once(self, found: FoundCheck) -> tuple[str, str]:
         """Run the set-up of the folder's package manager, once for all its checks."""
         key = (found.setup_cwd, *found.setup)
         if found.setup and key not in self.setup_results:
@@ -222,7 +222,7 @@ class TrialRoom:
         return f"{command} failed with exit code {done.code}: {last}", command
 
 
-def _unfit(finding: Finding, spec: CheckSpec, changed: list[str]) -> Finding:
+def _make_unfit_finding(finding: Finding, spec: CheckSpec, changed: list[str]) -> Finding:
     """A run refuses such a check as well, but only after an agent has worked."""
     words = spec.argv or tuple(spec.shell.split())
     option = next((option for tool, option in _LOOKS.items() if tool in words), "")
@@ -243,7 +243,7 @@ def _spec(found: FoundCheck) -> CheckSpec:
     )
 
 
-def _judged(found: FoundCheck, finding: Finding, timeout: timedelta) -> TrialResult:
+def _judge(found: FoundCheck, finding: Finding, timeout: timedelta) -> TrialResult:
     words = one_line(finding.message.removeprefix("cannot run: "), WORDS_CHARS_MAX)
     said = f"{finding.message}\n{finding.output}"
     if ran_no_tests(finding):
@@ -265,7 +265,7 @@ def _judged(found: FoundCheck, finding: Finding, timeout: timedelta) -> TrialRes
             return TrialResult(found, TrialState.BROKEN, said)
         case Outcome.FAILED:
             number = int(finding.params.get("failureCount", len(finding.items)))
-            counted = f"{_counted(number, 'failure')}: " if number else ""
+            counted = f"{_count_words(number, 'failure')}: " if number else ""
             good = describe_test_count(finding)
             beside = f"; {good} pass" if good else ""
             known = bool(number) and as_baseline(finding).outcome is Outcome.FAILED
@@ -278,7 +278,7 @@ def _judged(found: FoundCheck, finding: Finding, timeout: timedelta) -> TrialRes
             return TrialResult(found, state, words, next_command=remedy)
 
 
-def _counted(number: int, word: str) -> str:
+def _count_words(number: int, word: str) -> str:
     return f"{number} {word}{'s' if number != 1 else ''}"
 
 

@@ -41,8 +41,8 @@ def verify_store(app: App, run: Run) -> list[VerificationResult]:
             "the journal does not fold to a row",
             app.store.audit(run.id),
         ),
-        *_proven(app, run, rows, evidence),
-        _end(app, run, evidence),
+        *_verify_proofs(app, run, rows, evidence),
+        _verify_end(app, run, evidence),
     ]
 
 
@@ -56,18 +56,18 @@ def _journal_file(app: App, run: Run) -> VerificationResult:
     )
 
 
-def _proven(
+def _verify_proofs(
     app: App, run: Run, rows: Sequence[TaskRow], evidence: RunEvidence
 ) -> Iterator[VerificationResult]:
     """Each DONE by its journal entries and its commit, the branch by its landings."""
     try:
-        lacking = _lacking(app, run, expected_commits(evidence, rows))
-        strange = _foreign(app, run, evidence)
+        lacking = _missing_commits(app, run, expected_commits(evidence, rows))
+        strange = _foreign_commits(app, run, evidence)
     except GitFailed as failed:
-        yield _done(app, rows, evidence, ())
+        yield _verify_done(app, rows, evidence, ())
         yield VerificationResult("branch", None, f"not checked: {failed.sentence}")
         return
-    yield _done(app, rows, evidence, lacking)
+    yield _verify_done(app, rows, evidence, lacking)
     if strange is None:
         yield VerificationResult("branch", None, f"{run.branch} is gone; the run is merged")
     else:
@@ -77,7 +77,7 @@ def _proven(
         )
 
 
-def _done(
+def _verify_done(
     app: App, rows: Sequence[TaskRow], evidence: RunEvidence, lacking: Sequence[str]
 ) -> VerificationResult:
     source = app.store.journal_source
@@ -87,21 +87,21 @@ def _done(
     return verification_result("done", good, "a row claims more", [one.message for one in found])
 
 
-def _lacking(app: App, run: Run, commits: Sequence[str]) -> Sequence[str]:
+def _missing_commits(app: App, run: Run, commits: Sequence[str]) -> Sequence[str]:
     git = LocalGitFacts(app.repository.common_dir)
     if run.merged_commit and not git.has_branch(run.branch):
         return [commit for commit in commits if not git.refs_containing(commit, "")]
     return app.workspace.missing_commits(run, commits) if commits else ()
 
 
-def _foreign(app: App, run: Run, evidence: RunEvidence) -> list[str] | None:
+def _foreign_commits(app: App, run: Run, evidence: RunEvidence) -> list[str] | None:
     """None where the branch does not exist any more."""
     if run.merged_commit and not LocalGitFacts(app.repository.common_dir).has_branch(run.branch):
         return None
     return find_foreign_commits(evidence, app.workspace.list_landings(run))
 
 
-def _end(app: App, run: Run, evidence: RunEvidence) -> VerificationResult:
+def _verify_end(app: App, run: Run, evidence: RunEvidence) -> VerificationResult:
     if run.finished_at is None or evidence.is_summed_up:
         ended = "has ended" if run.finished_at else "is not at its end"
         return VerificationResult("end", True, f"run {run.id} {ended}")

@@ -30,7 +30,7 @@ class Repository:
         self._app = App(Path(where).absolute(), create=True, store=store)
         self._trust = trust
         if trust:
-            self._clear()
+            self._require_trust()
         self._carried: list[Run] = []
 
     def submit(
@@ -46,7 +46,9 @@ class Repository:
         from yaoki.app.trust import list_plan_contents
 
         held = self._plan(plan, agents)
-        self._clear(*(list_plan_contents(Path(plan), held) if isinstance(plan, str | Path) else ()))
+        self._require_trust(
+            *(list_plan_contents(Path(plan), held) if isinstance(plan, str | Path) else ())
+        )
         return Run(self._app, submit_plan(self._app, held, base=base, parallel=parallel))
 
     def run(
@@ -88,7 +90,7 @@ class Repository:
     ) -> None:
         self.close()
 
-    def _clear(self, *brought: FileCommands) -> None:
+    def _require_trust(self, *brought: FileCommands) -> None:
         from yaoki.app.trust import make_untrusted_error
 
         if (question := self._app.trust.find_question(*brought)) is None:

@@ -76,12 +76,12 @@ class Run:
         from yaoki.app.serve import serve_run
 
         try:
-            serve_run(self._app, self._now(), slots=slots, receive_stop=self._handed)
-            self._app.services.completion.complete(self._now().id)
+            serve_run(self._app, self._reload(), slots=slots, receive_stop=self._receive_stop)
+            self._app.services.completion.complete(self._reload().id)
         except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
             self._failed = error
 
-    def _handed(self, stop: StopRequest) -> None:
+    def _receive_stop(self, stop: StopRequest) -> None:
         self._stop = stop
         # The stop was requested before there was a pool to stop.
         stop.drain = self._stopping
@@ -91,36 +91,36 @@ class Run:
     @property
     def status(self) -> str:
         """ACTIVE, DONE, ESCALATED, PAUSED or CANCELLED."""
-        return self._look().status.value
+        return self._view().status.value
 
     @property
     def exit_code(self) -> int:
         """The exit code of `yaoki run` for its current state."""
-        return self._look().exit_code
+        return self._view().exit_code
 
     def tasks(self) -> list[Task]:
-        return [task_of(view) for view in self._look().tasks]
+        return [task_of(view) for view in self._view().tasks]
 
     def questions(self) -> list[Question]:
         """The tasks that need a person, in the order of the plan."""
-        return [question_of(view) for view in self._look().tasks_asking]
+        return [question_of(view) for view in self._view().tasks_asking]
 
     def document(self) -> dict[str, Any]:
         """The document of `yaoki status --json`."""
-        return status_document(self._look())
+        return status_document(self._view())
 
     def report(self) -> dict[str, Any]:
         """The document of `yaoki report --format json`: what landed, with its proof."""
         from yaoki.app.report import make_report
 
-        return make_report(self._app, self._now())
+        return make_report(self._app, self._reload())
 
     def events(self, after: int = 0, *, follow: bool = True) -> Iterator[Event]:
         """Every journal entry after `after`; with `follow` also new ones, until the run is finished
         or needs a person.
         """
         while True:
-            over = not follow or self._over()
+            over = not follow or self._is_over()
             while page := self._app.reads.journal(run_id=self.id, after=after, limit=PAGE):
                 after = page[-1].seq
                 yield from map(event_of, page)
@@ -128,7 +128,7 @@ class Run:
                 return
             self._app.clock.sleep(POLL)
 
-    def _over(self) -> bool:
+    def _is_over(self) -> bool:
         """Checked before the last page is read, so that no earlier entry is missed."""
         if self._carrier is not None:
             return not self._carrier.is_alive()
@@ -146,20 +146,20 @@ class Run:
 
     def go(self, words: str = "") -> None:
         """Let a paused run continue."""
-        commands.continue_run(self._app, self._now(), words, how="python")
+        commands.continue_run(self._app, self._reload(), words, how="python")
 
     def cancel(self, task: str = "") -> None:
         """End it, or one of its tasks; landed work stays landed."""
         task_id = self._app.lookup.find_task(task, self.id) if task else ""
-        commands.cancel_work(self._app, self._now(), task_id, timeout=CANCEL_WITHIN)
+        commands.cancel_work(self._app, self._reload(), task_id, timeout=CANCEL_WITHIN)
 
     # -------------------------------------------------------------- inside
 
-    def _now(self) -> model.Run:
+    def _reload(self) -> model.Run:
         return self._app.lookup.find_run(self.id)
 
-    def _look(self) -> RunView:
-        return view_run(self._app, self._now())
+    def _view(self) -> RunView:
+        return view_run(self._app, self._reload())
 
     def __repr__(self) -> str:
         return f"Run({self.id!r}, {self.status})"

@@ -30,7 +30,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not ctx.resilient_parsing:
-            raise click.UsageError(_unknown(args[0]), ctx)
+            raise click.UsageError(_unknown_command(args[0]), ctx)
         return super().resolve_command(ctx, args)
 
     def get_help(self, ctx: click.Context) -> str:
@@ -47,7 +47,7 @@ class LazyGroup(click.Group):
         ]
 
 
-def _unknown(name: str) -> str:
+def _unknown_command(name: str) -> str:
     from yaoki.core.nearest import did_you_mean
 
     return f"there is no command {name!r}{did_you_mean(name, COMMANDS)}"

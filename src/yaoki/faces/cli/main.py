@@ -20,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # pydantic would read the metadata of every installed package for plugins that we do not use.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     given = list(sys.argv[1:] if argv is None else argv)
-    _open_closed()
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # Output of an agent must never break a screen that cannot show it.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -35,10 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from yaoki.faces.hooks.event import main as event
 
         return event(given[2:])
-    return _command(given)
+    return _run_command(given)
 
 
-def _open_closed() -> None:
+def _open_closed_streams() -> None:
     """A closed output stays closed: the next file we open must not get its number."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -52,12 +52,12 @@ def _print(text: str) -> int:
         print(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        _forget_stdout()
+        _discard_stdout()
         return PIPE_CLOSED
     return 0
 
 
-def _command(given: Sequence[str]) -> int:
+def _run_command(given: Sequence[str]) -> int:
     import click
 
     from yaoki.faces.cli.group import group
@@ -68,20 +68,20 @@ def _command(given: Sequence[str]) -> int:
         code = group.main(list(given), prog_name="yaoki", standalone_mode=False)
         sys.stdout.flush()
     except (BrokenPipeError, ReaderGone):
-        _forget_stdout()
+        _discard_stdout()
         return PIPE_CLOSED
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last place where it can be told
-        code = _told(error, as_json=as_json, given=given)
+        code = _report_error(error, as_json=as_json, given=given)
         try:
             sys.stdout.flush()
         except OSError:
-            _forget_stdout()
+            _discard_stdout()
     return code if isinstance(code, int) else 0
 
 
-def _told(error: Exception, *, as_json: bool, given: Sequence[str]) -> int:
+def _report_error(error: Exception, *, as_json: bool, given: Sequence[str]) -> int:
     import click
     from click.exceptions import NoArgsIsHelpError
 
@@ -98,11 +98,11 @@ def _told(error: Exception, *, as_json: bool, given: Sequence[str]) -> int:
             return errors.report_refusal(error, as_json=as_json)
         return errors.report_internal_error(error, as_json=as_json, given=given)
     except BrokenPipeError:
-        _forget_stdout()
+        _discard_stdout()
         return PIPE_CLOSED
 
 
-def _forget_stdout() -> None:
+def _discard_stdout() -> None:
     """The reader is gone; the flush at exit must not fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

@@ -40,7 +40,7 @@ def require_trust(app: App, *more: FileCommands, trust: bool = False, hint: str 
         refusal.hint = hint or refusal.hint
         raise refusal
     whole = app.trust.find_question(*more, look_into_store=True) or question
-    if not trust and not _asked(whole):
+    if not trust and not _ask(whole):
         words = f"{question.repository_folder} is not trusted; nothing was started"
         raise Untrusted(words, hint=hint or question.command)
     app.trust.accept(whole)
@@ -53,7 +53,7 @@ def _can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty() and not is_called_by_attempt()
 
 
-def _asked(question: TrustQuestion) -> bool:
+def _ask(question: TrustQuestion) -> bool:
     top = clean_line(question.repository_folder)
     first = f"{top} is not trusted yet. With your rights it would run:"
     changed = f"What {top} would run with your rights has changed since you trusted it:"

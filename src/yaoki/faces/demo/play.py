@@ -34,11 +34,11 @@ ACTOR = "scripted"
 @click.option("--folder", type=click.Path(path_type=Path), help="Where to play; a new folder.")
 def command(folder: Path | None) -> int:
     """Rehearse everything that goes wrong, in a throwaway repository."""
-    home = _empty(folder) if folder else Path(tempfile.mkdtemp(prefix="yaoki-demo-"))
+    home = _require_empty(folder) if folder else Path(tempfile.mkdtemp(prefix="yaoki-demo-"))
     return DemoPlay(home).play()
 
 
-def _empty(folder: Path) -> Path:
+def _require_empty(folder: Path) -> Path:
     """The folder, created if needed; a folder with files is refused."""
     home = folder.absolute()
     try:
@@ -67,22 +67,22 @@ class DemoPlay:
 
     def play(self) -> int:
         plan = sample_repository.write_repository(self._home)
-        self._cast()
+        self._print_cast()
         telling = Narrator(self._seconds)
-        self._first_life(plan, telling)
-        code = self._second_life(telling)
-        wrong = self._wrong(code)
-        self._moral(wrong)
+        self._run_until_kill(plan, telling)
+        code = self._resume(telling)
+        wrong = self._find_differences(code)
+        self._print_end(wrong)
         return 1 if wrong else 0
 
     def _seconds(self) -> float:
         return (self._clock.now() - self._began).total_seconds()
 
-    def _first_life(self, plan: Path, telling: Narrator) -> None:
+    def _run_until_kill(self, plan: Path, telling: Narrator) -> None:
         """Until the agent of `night` is active; then its worker is killed."""
         worker = self._yaoki("run", str(plan))
         try:
-            for _ in self._heard(worker, telling):
+            for _ in self._read_entries(worker, telling):
                 if telling.has_begun("night"):
                     break
         finally:
@@ -99,23 +99,23 @@ class DemoPlay:
         )
         print_line()
 
-    def _second_life(self, telling: Narrator) -> int:
+    def _resume(self, telling: Narrator) -> int:
         worker = self._yaoki("resume")
         try:
-            for _ in self._heard(worker, telling):
+            for _ in self._read_entries(worker, telling):
                 pass
             return worker.wait()
         finally:
             worker.kill()
 
-    def _heard(self, worker: ChildProcess, telling: Narrator) -> Iterator[None]:
+    def _read_entries(self, worker: ChildProcess, telling: Narrator) -> Iterator[None]:
         """When the worker prints a line, the journal already has its entry."""
         for _ in worker.lines():
-            self._hear(telling)
+            self._narrate(telling)
             yield
-        self._hear(telling)
+        self._narrate(telling)
 
-    def _hear(self, telling: Narrator) -> None:
+    def _narrate(self, telling: Narrator) -> None:
         for entry in self._journal.read_new():
             telling.add_entry(entry)
 
@@ -127,10 +127,10 @@ class DemoPlay:
 
     # -------------------------------------------------------------- held to its word
 
-    def _wrong(self, code: int) -> list[str]:
+    def _find_differences(self, code: int) -> list[str]:
         """Every difference from what the demo promises; nothing is assumed."""
         wrong = [] if code == EXPECTED_EXIT else [f"exit code {code}, not {EXPECTED_EXIT}"]
-        status = json.loads(self._ask("status", "--json"))
+        status = json.loads(self._output_of("status", "--json"))
         if "tasks" not in status:
             return [*wrong, status["error"]["sentence"]]
         tasks = {task["name"]: task for task in status["tasks"]}
@@ -139,9 +139,9 @@ class DemoPlay:
             wrong.append(f"{ASKING_TASK} asks nothing")
         if tasks[BLOCKED_TASK]["reason"] != "DEPENDENCY_FAILED":
             wrong.append(f"{BLOCKED_TASK} is not blocked by {ASKING_TASK}")
-        return [*wrong, *self._twice(status)]
+        return [*wrong, *self._find_double_landings(status)]
 
-    def _twice(self, status: dict[str, Any]) -> Iterator[str]:
+    def _find_double_landings(self, status: dict[str, Any]) -> Iterator[str]:
         """The run branch holds each landing once."""
         branch = status["run_branch"]
         argv = ("git", "log", "--first-parent", "--format=%(trailers:key=Yaoki-Task)", branch)
@@ -150,7 +150,7 @@ class DemoPlay:
         for line in {line for line in landed if landed.count(line) > 1}:
             yield f"landed twice: {line}"
 
-    def _ask(self, *words: str) -> str:
+    def _output_of(self, *words: str) -> str:
         child = self._yaoki(*words)
         said = "\n".join(child.lines())
         child.wait()
@@ -158,18 +158,18 @@ class DemoPlay:
 
     # -------------------------------------------------------------- words
 
-    def _cast(self) -> None:
+    def _print_cast(self) -> None:
         print_line(
             emphasize(
                 "Ten tasks. Agents are scripted; git, processes, checks and crashes are real."
             )
         )
-        print_line(self._walls())
+        print_line(self._sandbox_words())
         for text in align_columns(list(sample_repository.CAST.items())):
             print_line(f"  {text}")
         print_line()
 
-    def _walls(self) -> str:
+    def _sandbox_words(self) -> str:
         """The sandbox of the agents, or why there is none."""
         from yaoki.app.build import App
 
@@ -178,7 +178,7 @@ class DemoPlay:
             return "Agents and checks run in a sandbox: bubblewrap is here, nothing had to be set."
         return walls.explain_unsandboxed([ACTOR]) or "no sandbox: YAOKI_SANDBOX_MODE is off"
 
-    def _moral(self, wrong: list[str]) -> None:
+    def _print_end(self, wrong: list[str]) -> None:
         print_line()
         if wrong:
             print_line(emphasize("The demo did not end as promised: " + "; ".join(wrong), "red"))
@@ -194,11 +194,11 @@ class DemoPlay:
         print_line("Your turn:")
         home, repo = shlex.quote(str(self._home / "state")), shlex.quote(str(self._repo))
         print_line(f"  cd {repo}; export YAOKI_HOME={home}{_path()}")
-        for text in align_columns(self._turns()):
+        for text in align_columns(self._next_commands()):
             print_line(f"  {text}")
         print_line(f"  cd; rm -rf {shlex.quote(str(self._home))}  # leaves nothing behind")
 
-    def _turns(self) -> list[tuple[str, str]]:
+    def _next_commands(self) -> list[tuple[str, str]]:
         return [
             ("yaoki why add", "# which rule sent the liar back, with its numbers"),
             ("yaoki report", "# what landed, and what proves it"),

@@ -73,40 +73,40 @@ class Narrator:
             case "ATTEMPT_STARTED":
                 part.begun = True
             case "CHECK_FINISHED":
-                self._checked(part, data)
+                self._note_check(part, data)
             case "RETRY_DECISION":
-                self._fell(part, data["failure"], _wait_s(entry))
+                self._print_failure(part, data["failure"], _wait_s(entry))
             case "ESCALATE_DECISION":
                 self._line(part.name, "asks", data["failure"]["message"], "magenta")
             case "LEASE_EXPIRED":
                 words = "its worker is dead, its agent is not: it goes on"
                 self._line(part.name, "found", words, "cyan")
             case "TASK_LANDED":
-                self._landed(part, entry["attempt"], data["commit"])
+                self._print_landing(part, entry["attempt"], data["commit"])
             case _:
                 pass
 
-    def _checked(self, part: _TaskStory, check: Mapping[str, Any]) -> None:
+    def _note_check(self, part: _TaskStory, check: Mapping[str, Any]) -> None:
         if check["outcome"] == "PASSED":
             part.passed = check["check"]
         elif not _QUALITY.fullmatch(check["check"]):
             part.failed = (check["check"], check["message"])
 
-    def _fell(self, part: _TaskStory, failure: Mapping[str, Any], wait_s: float) -> None:
+    def _print_failure(self, part: _TaskStory, failure: Mapping[str, Any], wait_s: float) -> None:
         claim = failure.get("params", {}).get("claim")
         if not claim:
             again = f"; tries again in {wait_s:.0f} s" if wait_s >= 1 else ""
-            self._line(part.name, "falls", f"{_short(failure['message'])}{again}", "yellow")
+            self._line(part.name, "falls", f"{_shorten(failure['message'])}{again}", "yellow")
             return
         part.lied = True
         check, seen = part.failed
         print_line()
         self._line(part.name, "LIES", f'its agent says "{claim}"', "red", bold=True)
-        self._line("", "", f"yaoki runs {check}: {_short(seen)}", "red", bold=True)
+        self._line("", "", f"yaoki runs {check}: {_shorten(seen)}", "red", bold=True)
         self._line("", "", "nothing lands; the agent gets exactly that as feedback and tries again")
         print_line()
 
-    def _landed(self, part: _TaskStory, attempt: int, commit: str) -> None:
+    def _print_landing(self, part: _TaskStory, attempt: int, commit: str) -> None:
         short = commit[:COMMIT_CHARS]
         proof = f"{part.passed} passes on {short}" if part.passed else short
         if part.lied:
@@ -135,6 +135,6 @@ def _wait_s(entry: Mapping[str, Any]) -> float:
     return datetime.fromisoformat(due).timestamp() - entry["at_ms"] / 1000 if due else 0.0
 
 
-def _short(words: str) -> str:
+def _shorten(words: str) -> str:
     """Without the path that only a machine reads: `1 test failed: a.b.c.test_x: …`."""
     return re.sub(r"(?:[\w.]*\.)?test_\w+: (?:\w+Error: )?", "", words)

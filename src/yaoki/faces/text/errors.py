@@ -27,53 +27,55 @@ INDENT = " " * 7
 
 def report_refusal(error: YaokiError, *, as_json: bool) -> int:
     defects = getattr(error, "defects", ())
-    _tell(error.sentence, error.hint, defects, error.exit_code, as_json=as_json)
+    _report(error.sentence, error.hint, defects, error.exit_code, as_json=as_json)
     return error.exit_code
 
 
 def report_usage_error(error: click.UsageError, *, as_json: bool) -> int:
     path = error.ctx.command_path if error.ctx else "yaoki"
-    _tell(error.format_message(), f"{path} --help", (), BAD_USAGE_EXIT, as_json=as_json)
+    _report(error.format_message(), f"{path} --help", (), BAD_USAGE_EXIT, as_json=as_json)
     return BAD_USAGE_EXIT
 
 
 def report_internal_error(error: Exception, *, as_json: bool, given: Sequence[str]) -> int:
     """A bug of yaoki: the traceback goes to a file, one line to the screen."""
-    file = _log(error, given)
+    file = _write_log(error, given)
     hint = f"what happened is in {file}; yaoki doctor" if file else "yaoki doctor"
-    _tell(f"internal error: {error!r}", hint, (), INTERNAL_EXIT, as_json=as_json)
+    _report(f"internal error: {error!r}", hint, (), INTERNAL_EXIT, as_json=as_json)
     return INTERNAL_EXIT
 
 
-def _tell(
+def _report(
     sentence: str, hint: str, defects: Sequence[str], exit_code: int, *, as_json: bool
 ) -> None:
     sentence, hint = (mask(text, secret_values(os.environ)) for text in (sentence, hint))
     defects = [mask(text, secret_values(os.environ)) for text in defects]
     for line in defects:
-        _error(line)
-    _error(f"yaoki: {sentence}")
+        _print_error(line)
+    _print_error(f"yaoki: {sentence}")
     if hint:
-        _error(INDENT + hint.replace("\n", "\n" + INDENT))
+        _print_error(INDENT + hint.replace("\n", "\n" + INDENT))
     if as_json:
         error = {"sentence": sentence, "hint": hint, "defects": defects}
         document = {"schema": SCHEMA, "error": {**error, "exit_code": exit_code}}
         click.echo(json.dumps(document, indent=2))
 
 
-def _error(line: str) -> None:
+def _print_error(line: str) -> None:
     for whole in strip_terminal_codes(line).split("\n"):
         for part in wrap_line(whole, terminal_width(sys.stderr)):
             click.echo(part, err=True)
 
 
-def _log(error: Exception, given: Sequence[str]) -> Path | None:
+def _write_log(error: Exception, given: Sequence[str]) -> Path | None:
     """Into the `.yaoki` of the repository; where there is none, into the user's state."""
     from yaoki.adapters.system.files import state_home
 
     story = "".join(traceback.format_exception(error))
     head = f"{datetime.now(UTC).isoformat()} yaoki {' '.join(given)}\n"
-    homes = (place / ".yaoki" for here in _places(given) for place in (here, *here.parents))
+    homes = (
+        place / ".yaoki" for here in _candidate_folders(given) for place in (here, *here.parents)
+    )
     folder = next((home for home in homes if home.is_dir()), state_home())
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -85,7 +87,7 @@ def _log(error: Exception, given: Sequence[str]) -> Path | None:
     return folder / "internal-errors.log"
 
 
-def _places(given: Sequence[str]) -> list[Path]:
+def _candidate_folders(given: Sequence[str]) -> list[Path]:
     named = [Path(value) for name, value in pairwise(given) if name == "--repo"]
     with suppress(FileNotFoundError):
         # The current folder may be deleted.

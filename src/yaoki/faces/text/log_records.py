@@ -48,12 +48,12 @@ def open_worker_log(app: App, form: str) -> Iterator[PrintLine]:
     under, sys.stderr = sys.stderr, RecordStream(app, sys.stderr)
     try:
         with journal.follow_in_background():
-            yield lambda words: _put(app, sys.stdout, "info", message=words)
+            yield lambda words: _print_record(app, sys.stdout, "info", message=words)
     finally:
         sys.stderr = under
 
 
-def _put(app: App, out: TextIO, level: str, **told: Any) -> None:
+def _print_record(app: App, out: TextIO, level: str, **told: Any) -> None:
     """Exactly one line, whatever the text is."""
     known = {name: value for name, value in told.items() if value not in ("", None)}
     record = {"at": app.clock.now().isoformat(), "level": level, **known}
@@ -74,7 +74,7 @@ class RecordStream(io.TextIOBase):
     def write(self, text: str) -> int:
         *whole, self._open = (self._open + text).split("\n")
         for words in filter(str.strip, whole):
-            _put(self._app, self._under, "warning", message=clean_text(words))
+            _print_record(self._app, self._under, "warning", message=clean_text(words))
         return len(text)
 
 
@@ -104,12 +104,12 @@ class JournalRecords:
         """The last read follows the end; errors of the store are reported by the worker itself."""
         try:
             while not self._over.wait(POLL_S):
-                self._look()
-            self._look()
+                self._read_journal()
+            self._read_journal()
         except StoreError:
             return
 
-    def _look(self) -> None:
+    def _read_journal(self) -> None:
         version = self._app.reads.version()
         if version == self._seen:
             return
@@ -117,15 +117,15 @@ class JournalRecords:
         while page := self._app.reads.journal(after=self._after, limit=PAGE):
             self._after = page[-1].seq
             for entry in page:
-                self._take(entry)
+                self._print_entry(entry)
 
-    def _take(self, entry: JournalEntry) -> None:
+    def _print_entry(self, entry: JournalEntry) -> None:
         if entry.event == "TASK_CLAIMED":
             ours = str(entry.data["holder"]).startswith(self._holder)
             (self._mine.add if ours else self._mine.discard)(entry.task_id)
         if entry.task_id and entry.task_id not in self._mine:
             return
-        _put(
+        _print_record(
             self._app,
             sys.stdout,
             "warning" if entry.event in WARNING_LEVEL_EVENTS else "info",

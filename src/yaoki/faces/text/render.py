@@ -102,10 +102,10 @@ def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
     if not rows:
         return []
     sizes = [max(cell_width(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [_padded(row, sizes).rstrip() for row in rows]
+    return [_pad(row, sizes).rstrip() for row in rows]
 
 
-def _padded(row: Sequence[str], sizes: Sequence[int]) -> str:
+def _pad(row: Sequence[str], sizes: Sequence[int]) -> str:
     padded = [cell + " " * (size - cell_width(cell)) for cell, size in zip(row, sizes, strict=True)]
     return "  ".join(padded)
 
@@ -117,7 +117,12 @@ def task_lines(views: Iterable[TaskView], now: datetime, names: Mapping[str, str
     """One line per task: number, name, state, attempt, and the reason of its state."""
     views = list(views)
     rows = [
-        (str(v.row.n), clean_line(v.row.name, NAME_CHARS), *_stands(v), _detail(v, now, names))
+        (
+            str(v.row.n),
+            clean_line(v.row.name, NAME_CHARS),
+            *_state_words(v),
+            _detail_words(v, now, names),
+        )
         for v in views
     ]
     return [
@@ -126,13 +131,13 @@ def task_lines(views: Iterable[TaskView], now: datetime, names: Mapping[str, str
     ]
 
 
-def _stands(view: TaskView) -> tuple[str, str]:
+def _state_words(view: TaskView) -> tuple[str, str]:
     row = view.row
     where = f"{row.state.value} {row.stage}" if row.state is State.ACTIVE else row.state.value
     return where, f"attempt {row.attempt}" if row.attempt else ""
 
 
-def _detail(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
+def _detail_words(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
     row = view.row
     match row.state:
         case State.ESCALATED:

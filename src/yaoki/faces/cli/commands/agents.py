@@ -61,12 +61,12 @@ def _row(held: AgentPreset) -> tuple[str, ...]:
         held.name,
         held.title,
         "yes" if held.can_resume else "no",
-        _tells(held),
+        _reported_facts(held),
         clean_line(found) if found else f"not on the PATH; {held.install}",
     )
 
 
-def _tells(held: AgentPreset) -> str:
+def _reported_facts(held: AgentPreset) -> str:
     named = {
         "cost": held.usage.cost or "<cost>" in held.usage.pattern,
         "tokens": held.usage.tokens or "<in>" in held.usage.pattern,
@@ -84,7 +84,7 @@ def _summary(held: AgentPreset) -> dict[str, Any]:
         "tested": held.tested,
         "resumes": held.can_resume,
         "protocol": held.protocol or None,
-        "tells": [word for word in _tells(held).split(", ") if word != "nothing"],
+        "tells": [word for word in _reported_facts(held).split(", ") if word != "nothing"],
         "install": held.install,
         "sandbox": held.sandbox,
     }
@@ -98,7 +98,7 @@ def _summary(held: AgentPreset) -> dict[str, Any]:
 @json_option
 def show(name: str, as_json: bool) -> int:
     """Show how one agent is called: its command lines, variables and peculiarities."""
-    held = _described(name)
+    held = _describe(name)
     if as_json:
         print_document({"schema": SCHEMA, **_summary(held), **_details(held)})
         return 0
@@ -115,7 +115,7 @@ def show(name: str, as_json: bool) -> int:
         ("prompt by", held.prompt),
         ("sets", ", ".join(f"{k}={v}" for k, v in held.env.items()) or "nothing"),
         ("hands on", ", ".join(held.pass_env)),
-        ("tells", _tells(held)),
+        ("tells", _reported_facts(held)),
         ("sandbox", "seen to work in it" if held.sandbox else "never tried in it"),
         *((("allows", " ".join(held.allow)),) if held.protocol else ()),
         *(("note", note) for note in held.notes),
@@ -126,7 +126,7 @@ def show(name: str, as_json: bool) -> int:
     return 0
 
 
-def _described(name: str) -> AgentPreset:
+def _describe(name: str) -> AgentPreset:
     from yaoki.adapters.agents.preset import load_preset, shipped_preset_names
     from yaoki.core.nearest import did_you_mean
 
@@ -194,13 +194,13 @@ def test(name: str, model: str, base_url: str, program: str, seconds: int, as_js
     given = {"base_url": base_url, "program": program}
     options = {key: value for key, value in given.items() if value}
     spec = AgentSpec(name, preset=name, model=model, options=options)
-    rehearsal = Rehearsal(PresetAgent(_described(name)), spec, ShimProcesses(), SystemClock())
+    rehearsal = Rehearsal(PresetAgent(_describe(name)), spec, ShimProcesses(), SystemClock())
     place = Path(tempfile.mkdtemp(prefix="yaoki-agent-"))
     seen = []
     for held in rehearsal.run(_repository(place), place / "logs", timedelta(seconds=seconds)):
         seen.append(held)
         if not as_json:
-            _tell(held)
+            _print_step(held)
     bad = [held for held in seen if not held.passed]
     begun = len(seen) > 1
     if not (bad and begun):
@@ -220,7 +220,7 @@ def test(name: str, model: str, base_url: str, program: str, seconds: int, as_js
     elif bad and begun:
         print_next_command(f"ls {place / 'logs'}")
     elif bad:
-        install = _described(name).install
+        install = _describe(name).install
         missing = bad[0].remedy.startswith(install)
         print_next_command(install if missing else f"yaoki agents show {name}")
     else:
@@ -228,7 +228,7 @@ def test(name: str, model: str, base_url: str, program: str, seconds: int, as_js
     return 1 if bad else 0
 
 
-def _tell(held: RehearsalStep) -> None:
+def _print_step(held: RehearsalStep) -> None:
     print_wrapped(
         paint(
             f"{'ok ' if held.passed else 'BAD'}  {held.name}: {clean_line(held.message)}",

@@ -64,11 +64,11 @@ def answer(
     with open_app(repo) as app:
         if choice is not None:
             refuse_agents(app)
-        if choice == GO or _paused(app, task):
+        if choice == GO or _is_paused(app, task):
             return _answer_run(app, task, choice, " ".join(words), accepted, as_json=as_json)
         task_id = app.lookup.find_task(task, run_name)
         if choice is None:
-            return _ask(app, task_id, as_json=as_json)
+            return _print_question(app, task_id, as_json=as_json)
         return _answer(app, task_id, Choice(choice), " ".join(words), check, as_json=as_json)
 
 
@@ -106,7 +106,7 @@ def _retry_done(app: App, task_id: TaskId, words: str, *, as_json: bool) -> int:
     return 0
 
 
-def _paused(app: App, name: str) -> bool:
+def _is_paused(app: App, name: str) -> bool:
     return any(run.pause_reason and name in {run.id, run.branch} for run in app.reads.runs())
 
 
@@ -137,7 +137,7 @@ def _answer_run(
     return 0
 
 
-def _ask(app: App, task_id: TaskId, *, as_json: bool) -> int:
+def _print_question(app: App, task_id: TaskId, *, as_json: bool) -> int:
     task = app.reads.task(task_id)
     if task.state is not State.ESCALATED:
         from yaoki.engine.commands.extend import suggest_next
@@ -168,14 +168,14 @@ def _answer(
     if as_json:
         print_document(told)
         return 0
-    print_wrapped(f"{clean_line(task.spec.name, 60)} ({task.id}): {_follows(task, choice)}")
+    print_wrapped(f"{clean_line(task.spec.name, 60)} ({task.id}): {_describe_result(task, choice)}")
     if choice is Choice.ABORT and (names := app.workspace.ignored_files_too_large(task)):
-        print_wrapped(_not_kept(app, task, names))
+        print_wrapped(_unsaved_words(app, task, names))
     print_next_command(told["next"])
     return 0
 
 
-def _not_kept(app: App, task: Task, names: Sequence[str]) -> str:
+def _unsaved_words(app: App, task: Task, names: Sequence[str]) -> str:
     """Ignored files that are deleted with the worktree; they still exist, so a copy saves them."""
     shown = clean_line(", ".join(names[:NAMES_SHOWN]))
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
@@ -186,7 +186,7 @@ def _not_kept(app: App, task: Task, names: Sequence[str]) -> str:
     )
 
 
-def _follows(task: Task, choice: Choice) -> str:
+def _describe_result(task: Task, choice: Choice) -> str:
     match choice:
         case Choice.RETRY:
             if task.stage is not Stage.PREPARE:

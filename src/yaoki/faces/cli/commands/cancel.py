@@ -45,11 +45,11 @@ def cancel(what: str, run_name: str, as_json: bool, repo: Path) -> int:
         if as_json:
             print_document(told)
         else:
-            _tell(app, found, told, before)
+            _print_result(app, found, told, before)
     return 0
 
 
-def _tell(app: App, found: RunOrTask, told: dict[str, Any], before: set[TaskId]) -> None:
+def _print_result(app: App, found: RunOrTask, told: dict[str, Any], before: set[TaskId]) -> None:
     run = app.reads.run(found.run.id)
     view = load_run_view(app, run)
     mine, left, kept = told["cancelled"], told["ending"], told["kept"]

@@ -44,7 +44,7 @@ def show(origin: bool, as_json: bool, repo: Path) -> int:
         )
         return 0
     rows = [
-        (key, *_from(loaded.origin[key], origin), _text(held))
+        (key, *_origin(loaded.origin[key], origin), _text(held))
         for key, held in loaded.values.items()
     ]
     for text in align_columns(rows):
@@ -53,7 +53,7 @@ def show(origin: bool, as_json: bool, repo: Path) -> int:
     return 0
 
 
-def _from(origin: str, wanted: bool) -> tuple[str, ...]:
+def _origin(origin: str, wanted: bool) -> tuple[str, ...]:
     return (clean_line(origin),) if wanted else ()
 
 

@@ -56,7 +56,7 @@ def revive(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo
     with open_app(repo) as app:
         refuse_agents(app)
         task_id = app.lookup.find_task(task, run_name)
-        _refuse_living(app, task_id)
+        _refuse_unless_dead(app, task_id)
         revived = app.control.answer(task_id, Choice.RETRY, " ".join(words), how=answer_channel())
         after = load_run_view(app, app.reads.run(revived.run_id)).next_command
         if as_json:
@@ -76,7 +76,7 @@ def _letters(app: App) -> list[DeadLetter]:
     return find_dead_letters(app.store.database)
 
 
-def _refuse_living(app: App, task_id: TaskId) -> None:
+def _refuse_unless_dead(app: App, task_id: TaskId) -> None:
     if all(letter.task_id != task_id for letter in _letters(app)):
         state = app.reads.task(task_id).state.value
         raise NotNow(f"{task_id} is no dead letter: it is {state}", hint=f"yaoki why {task_id}")

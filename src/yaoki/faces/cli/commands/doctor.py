@@ -55,7 +55,7 @@ WAL_FIX = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
 @repo_option
 def doctor(checks: bool, trust: bool, as_json: bool, repo: Path) -> int:
     """Check what yaoki depends on; exit code 1 when something is bad."""
-    lines = list(_examined(repo.absolute(), run_checks=checks, trust=trust))
+    lines = list(_examine(repo.absolute(), run_checks=checks, trust=trust))
     wrong = [held for held in lines if not held.ok]
     if as_json:
         listed = [
@@ -82,16 +82,16 @@ def _show(lines: list[Condition]) -> None:
             print_line(f"       {clean_line(held.next_command)}")
 
 
-def _examined(where: Path, *, run_checks: bool, trust: bool) -> Iterator[Condition]:
+def _examine(where: Path, *, run_checks: bool, trust: bool) -> Iterator[Condition]:
     from yaoki.app.build import App
 
     yield _python()
     yield _sqlite()
-    yield examine_condition("git", lambda: _git(where), _new_git())
+    yield examine_condition("git", lambda: _git(where), _git_install_command())
     try:
         app = App(where)
     except YaokiError as unfit:
-        yield failed_condition("repository", unfit, _opened(where, unfit))
+        yield failed_condition("repository", unfit, _remedy_for(where, unfit))
         return
     mend = edit_command(app.repository.top)
     yield Condition("repository", True, str(app.repository.top))
@@ -107,7 +107,7 @@ def _examined(where: Path, *, run_checks: bool, trust: bool) -> Iterator[Conditi
     yield trusted
     yield examine_condition("worktrees", lambda: _worktrees(app), mend)
     yield examine_condition("disk", lambda: _disk(app), f"df -h {shell_quote(app.repository.top)}")
-    yield examine_condition("sandbox", lambda: _sandbox(app), _walled(mend))
+    yield examine_condition("sandbox", lambda: _sandbox(app), _sandbox_remedy(mend))
     yield from examine_agents_and_checks(app, run_checks=run_checks)
     if app.settings.workspace.remote and trusted.words != UNTRUSTED:
         yield examine_condition("remote", lambda: _remote(app), mend)
@@ -117,10 +117,10 @@ def _examined(where: Path, *, run_checks: bool, trust: bool) -> Iterator[Conditi
         app.close()
 
 
-def _opened(where: Path, unfit: YaokiError) -> str:
+def _remedy_for(where: Path, unfit: YaokiError) -> str:
     match unfit:
         case GitMissing():
-            return _new_git()
+            return _git_install_command()
         case SettingsInvalid():
             return edit_command(where)
         case _:
@@ -131,24 +131,24 @@ def _python() -> Condition:
     version = ".".join(map(str, sys.version_info[:3]))
     ok = sys.version_info[:2] >= PYTHON_MIN
     words = version if ok else f"{version}; 3.11 or newer is needed"
-    return Condition("python", ok, words, "" if ok else _installed("python3"))
+    return Condition("python", ok, words, "" if ok else _install_command("python3"))
 
 
-def _installed(package: str) -> str:
+def _install_command(package: str) -> str:
     from yaoki.app.remedies import choose_local_command
 
     ways = ("apt", "dnf", "zypper", "brew")
     return choose_local_command(", or ".join(f"{way} install {package}" for way in ways))
 
 
-def _new_git() -> str:
-    return _installed("git")
+def _git_install_command() -> str:
+    return _install_command("git")
 
 
-def _walled(mend: str) -> str:
+def _sandbox_remedy(mend: str) -> str:
     if sys.platform != "linux":
         return "run yaoki on Linux, in a container or a machine of its own"
-    return mend if shutil.which("bwrap") else _installed("bubblewrap")
+    return mend if shutil.which("bwrap") else _install_command("bubblewrap")
 
 
 def _sqlite() -> Condition:
@@ -174,7 +174,7 @@ def _git(where: Path) -> Condition:
     try:
         check_version(said)
     except GitMissing as old:
-        return Condition("git", False, old.sentence, _new_git())
+        return Condition("git", False, old.sentence, _git_install_command())
     return Condition("git", True, said.strip().removeprefix("git version "))
 
 
@@ -263,7 +263,7 @@ def _sandbox(app: App) -> Condition:
             'off; agents can write anywhere you can. To confine them: sandbox.mode = "auto"',
         )
     if walls.mode == "auto" and walls.unavailable_reason:
-        words = f"none: {walls.unavailable_reason}; to get one: {_walled('yaoki doctor')}"
+        words = f"none: {walls.unavailable_reason}; to get one: {_sandbox_remedy('yaoki doctor')}"
         return Condition("sandbox", True, words)
     if walls.sandbox is not None:
         walls.sandbox.check_available()

@@ -60,9 +60,11 @@ def submit(file: Path, phase: str, run_name: str, as_json: bool, repo: Path) -> 
     with open_app(repo) as app:
         run = app.lookup.find_run(run_name)
         app.services.completion.expire(run.id)
-        answer = _answer(app, run, file)
+        answer = _read_answer(app, run, file)
         made = app.services.extend_command.fill_phase(run, phase, answer.specs)
-        return _told(app, run, made, f"phase {clean_line(phase)} is filled", as_json=as_json)
+        return _print_result(
+            app, run, made, f"phase {clean_line(phase)} is filled", as_json=as_json
+        )
 
 
 def _submit_run(file: Path, repo: Path, *, as_json: bool) -> int:
@@ -90,12 +92,12 @@ def extend(file: Path, run_name: str, as_json: bool, repo: Path) -> int:
     """Add the tasks of FILE to a run; some may replace failed tasks."""
     with open_app(repo) as app:
         run = app.lookup.find_run(run_name)
-        answer = _answer(app, run, file)
+        answer = _read_answer(app, run, file)
         made = app.services.extend_command.extend(
             run, answer.specs, answer.replaces, by_agent=find_calling_task(app) is not None
         )
         words = f"revision {made.revision}, {format_count(len(made.tasks), 'task')} added"
-        return _told(app, run, made, words, as_json=as_json)
+        return _print_result(app, run, made, words, as_json=as_json)
 
 
 @click.command("add-retry-task")
@@ -121,7 +123,7 @@ def add_retry_task(
             task, told, by_agent=find_calling_task(app) is not None
         )
         words = f"{task.id} is replaced by {made.tasks[0]}"
-        return _told(app, run, made, words, as_json=as_json)
+        return _print_result(app, run, made, words, as_json=as_json)
 
 
 @click.command()
@@ -144,7 +146,7 @@ def complete(run_name: str, as_json: bool, repo: Path) -> int:
     return 0
 
 
-def _answer(app: App, run: Run, file: Path) -> PlannerAnswer:
+def _read_answer(app: App, run: Run, file: Path) -> PlannerAnswer:
     """Tasks of a file, checked against the run like a planner's answer."""
     from yaoki.app.plan_input import read_plan_text
     from yaoki.faces.mcp.secrets import caller_secrets, mask_answer
@@ -153,15 +155,15 @@ def _answer(app: App, run: Run, file: Path) -> PlannerAnswer:
     answer = app.services.plan_answers.read_text(run, text, name)
     if answer.defects:
         words = f"{name}: {format_count(len(answer.defects), 'defect')}, nothing was stored"
-        raise PlanInvalid(words, hint=_mend(run), defects=answer.defects)
+        raise PlanInvalid(words, hint=_fix_hint(run), defects=answer.defects)
     return mask_answer(answer, caller_secrets(app, os.environ))
 
 
-def _mend(run: Run) -> str:
+def _fix_hint(run: Run) -> str:
     return f"fix it and send it again; the tasks of the run: yaoki status {run.id}"
 
 
-def _told(app: App, run: Run, made: PlanExtension, words: str, *, as_json: bool) -> int:
+def _print_result(app: App, run: Run, made: PlanExtension, words: str, *, as_json: bool) -> int:
     view = load_run_view(app, app.reads.run(run.id))
     if as_json:
         told = {"run": run.id, "revision": made.revision, "tasks": list(made.tasks)}

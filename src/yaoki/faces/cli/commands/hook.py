@@ -36,7 +36,7 @@ def hook() -> None:
     """Let the checks decide when the agent of your own session may stop."""
 
 
-def _where(function: Any) -> Any:
+def _target_options(function: Any) -> Any:
     local = click.option("--local", is_flag=True, help="The file for this checkout alone.")
     user = click.option("--user", is_flag=True, help="Your own settings, for all projects.")
     return local(user(function))
@@ -50,7 +50,7 @@ def _where(function: Any) -> Any:
     default=TIMEOUT_S,
     help="Seconds that one look may take in all.",
 )
-@_where
+@_target_options
 @json_option
 @repo_option
 def install(agent: str, timeout: int, local: bool, user: bool, as_json: bool, repo: Path) -> int:
@@ -85,7 +85,7 @@ def install(agent: str, timeout: int, local: bool, user: bool, as_json: bool, re
 
 @hook.command("uninstall")
 @click.argument("agent")
-@_where
+@_target_options
 @json_option
 @repo_option
 def uninstall(agent: str, local: bool, user: bool, as_json: bool, repo: Path) -> int:
@@ -120,7 +120,7 @@ def status(agent: str | None, as_json: bool, repo: Path) -> int:
     try:
         names = [find_hooked_agent(agent).name] if agent else list(HOOKED_AGENTS)
         places = [place for name in names for place in _targets(app, name)]
-        found = [(place, *_looked(place)) for place in places]
+        found = [(place, *_describe_installation(place)) for place in places]
         phase, sessions = list_sessions(app) if app.has_store else (None, [])
         files = [
             {"agent": p.agent.name, "file": str(p.file), "installed": there, "defect": why or None}
@@ -139,7 +139,9 @@ def status(agent: str | None, as_json: bool, repo: Path) -> int:
         if phase and phase.name:
             print_line(f"phase {clean_line(phase.name)} {clean_line(phase.subtask)}".rstrip())
         for one in sessions:
-            print_line(f"session {clean_line(one.key[:KEY_CHARS])}: {clean_line(_words(one))}")
+            print_line(
+                f"session {clean_line(one.key[:KEY_CHARS])}: {clean_line(_describe_session(one))}"
+            )
         asking = any(one.session.person_asked for one in sessions)
         installs = f"yaoki hook install {agent or 'claude-code'}"
         answers = f"yaoki hook answer {'|'.join(SessionChoice)}"
@@ -152,7 +154,7 @@ def status(agent: str | None, as_json: bool, repo: Path) -> int:
 _THERE = {True: "installed", False: "-", None: "?"}
 
 
-def _looked(place: HookTarget) -> tuple[bool | None, str]:
+def _describe_installation(place: HookTarget) -> tuple[bool | None, str]:
     """Whether the hook is in this file; an unreadable file is reported as unknown."""
     from yaoki.faces.hooks.installation import installed_entries
 
@@ -178,7 +180,7 @@ def session_status_document(one: SessionStatus) -> dict[str, Any]:
     }
 
 
-def _words(one: SessionStatus) -> str:
+def _describe_session(one: SessionStatus) -> str:
     kept, session = one.session.last_failure, one.session
     if kept is None:
         unproven = session.person_choice.value if session.person_choice else "nothing is proven yet"
@@ -252,7 +254,8 @@ def answer(choice: str, words: tuple[str, ...], session: str, as_json: bool, rep
     with open_app(repo) as app:
         refuse_agents(app)
         found = [
-            one.key for one in _answerable(list_sessions(app)[1], SessionChoice(choice), session)
+            one.key
+            for one in _find_answerable(list_sessions(app)[1], SessionChoice(choice), session)
         ]
         if not found:
             raise NotNow("no session asks anything", hint="yaoki hook status")
@@ -268,7 +271,7 @@ def answer(choice: str, words: tuple[str, ...], session: str, as_json: bool, rep
         return 0
 
 
-def _answerable(
+def _find_answerable(
     known: list[SessionStatus], choice: SessionChoice, named: str
 ) -> list[SessionStatus]:
     """The sessions with a question, or the named one, which may be left at any time."""

@@ -65,12 +65,11 @@ def import_list(
         print_document(_document(made, plan, output))
     elif output is None:
         print_line(plan.rstrip("\n"))
-        _tell(made, aside=True)
+        _print_left_out(made, aside=True)
     else:
-        _tell(made, aside=False)
+        _print_left_out(made, aside=False)
         print_line(
-            f"{clean_line(str(output))}: {_counted(len(made.items), 'task')} from "
-            f"{clean_line(name)}"
+            f"{clean_line(str(output))}: {_count(len(made.items), 'task')} from {clean_line(name)}"
         )
         # Without settings there is no agent for its tasks and no check.
         validate = f"yaoki validate {clean_line(str(output))}"
@@ -101,9 +100,7 @@ def _read(file: Path) -> tuple[str, str]:
 def _refuse(made: ImportedList, *, skip_unreadable: bool) -> None:
     defects = made.format_lines(made.unreadable)
     if made.unreadable and not (skip_unreadable and made.items):
-        words = (
-            f"{made.name}: {_counted(len(defects), 'piece')} not understood, nothing was written"
-        )
+        words = f"{made.name}: {_count(len(defects), 'piece')} not understood, nothing was written"
         hint = "fix the list, or leave them out: --skip-unreadable"
         raise PlanInvalid(words, hint=hint, defects=defects)
     if not made.items:
@@ -126,7 +123,7 @@ def _write(output: Path, text: str) -> None:
         raise YaokiError(f"{output} cannot be written: {reason}", hint=hint) from fault
 
 
-def _tell(made: ImportedList, *, aside: bool) -> None:
+def _print_left_out(made: ImportedList, *, aside: bool) -> None:
     """The items that are not in the plan; on standard error when the plan is printed."""
     told = [f"left out, {one.reason}: {one.name}" for one in made.skipped]
     told += [f"not understood: {words}" for words in made.format_lines(made.unreadable)]
@@ -138,7 +135,7 @@ def _tell(made: ImportedList, *, aside: bool) -> None:
         click.echo(clean_line(words), err=aside)
 
 
-def _counted(number: int, word: str) -> str:
+def _count(number: int, word: str) -> str:
     return f"{number} {word}{'s' if number != 1 else ''}"
 
 

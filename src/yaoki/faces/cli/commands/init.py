@@ -102,15 +102,15 @@ def init(
     app = App(repo.absolute())
     file = app.context.loaded_settings.file
     if file is not None and not dry_run and not again:
-        return _unchanged(file, as_json=as_json)
+        return _print_unchanged(file, as_json=as_json)
     read_head_commit(app)
     place = app.repository.top / "yaoki.toml"
     limit = None if no_run else timedelta(seconds=seconds)
-    found = _look(app, limit, trust=trust, quiet=as_json)
+    found = _survey(app, limit, trust=trust, quiet=as_json)
     if again and file is not None:
-        return _again(app, found, file, dry_run=dry_run, as_json=as_json)
-    if not dry_run and not _written(place, found.text):
-        return _unchanged(place, as_json=as_json)
+        return _add_checks(app, found, file, dry_run=dry_run, as_json=as_json)
+    if not dry_run and not _write_new(place, found.text):
+        return _print_unchanged(place, as_json=as_json)
     if not dry_run and (trust or found.ran_checks or not found.trials):
         _trust_written(app)
     if as_json:
@@ -124,7 +124,7 @@ def init(
     return 0
 
 
-def _unchanged(file: Path, *, as_json: bool) -> int:
+def _print_unchanged(file: Path, *, as_json: bool) -> int:
     if as_json:
         print_document({"schema": SCHEMA, "file": str(file), "made": False, "checks": []})
         return 0
@@ -136,7 +136,7 @@ def _unchanged(file: Path, *, as_json: bool) -> int:
     return 0
 
 
-def _again(app: App, found: ProjectSurvey, file: Path, *, dry_run: bool, as_json: bool) -> int:
+def _add_checks(app: App, found: ProjectSurvey, file: Path, *, dry_run: bool, as_json: bool) -> int:
     """Add checks that can run now and are commented out or missing; the rest stays."""
     text = file.read_text(encoding="utf-8")
     made, added = add_usable_checks(text, found.trials, app.settings.checks)
@@ -144,7 +144,7 @@ def _again(app: App, found: ProjectSurvey, file: Path, *, dry_run: bool, as_json
         made, more = add_agents(made, found.agents)
         added = [*more, *added]
     if added and not dry_run:
-        _replaced(file, made)
+        _replace(file, made)
         if found.ran_checks:
             _trust_written(app)
     if as_json:
@@ -167,7 +167,7 @@ def _trust_written(app: App) -> None:
     Opened(app.repository.top).trust.accept_settings()
 
 
-def _clear(app: App, discovery: Discovery, *, trust: bool) -> None:
+def _require_trust(app: App, discovery: Discovery, *, trust: bool) -> None:
     """Trying the checks runs code of this repository."""
     from yaoki.app.try_checks import list_detected_commands
     from yaoki.core.trust import FileCommands
@@ -176,37 +176,36 @@ def _clear(app: App, discovery: Discovery, *, trust: bool) -> None:
     require_trust(app, brought, trust=trust, hint="yaoki init --trust, or yaoki init --no-run")
 
 
-def _look(app: App, limit: timedelta | None, *, trust: bool, quiet: bool) -> ProjectSurvey:
+def _survey(app: App, limit: timedelta | None, *, trust: bool, quiet: bool) -> ProjectSurvey:
     from yaoki.app.try_checks import read_checkout, try_detected_checks
 
     agents = _agents(quiet=quiet)
     discovery = find_checks(read_checkout(app))
     if not quiet:
-        print_wrapped(
-            f"checks: {len(discovery.checks)} found{_with(discovery)}{_where(discovery, limit)}"
-        )
+        words = f"{_ecosystem_words(discovery)}{_trial_words(discovery, limit)}"
+        print_wrapped(f"checks: {len(discovery.checks)} found{words}")
         for file, why in discovery.unreadable.items():
             print_wrapped(
                 paint(
                     f"  cannot be read: {clean_line(file, 120)}: {clean_line(why, 160)}", "yellow"
                 )
             )
-        _tell_passed_over(discovery)
+        _print_passed_over(discovery)
     if limit is None:
         tried = [TrialResult(one, TrialState.NOT_RUN) for one in discovery.checks]
         for one in () if quiet else tried:
             _show(one, discovery)
     else:
         if discovery.checks:
-            _clear(app, discovery, trust=trust)
+            _require_trust(app, discovery, trust=trust)
         tell = (lambda _: None) if quiet else (lambda one: _show(one, discovery))
         tried = try_detected_checks(app, discovery.checks, limit, tell) if discovery.checks else []
     if not quiet:
-        _warn(tried)
+        _warn_of_environment(tried)
     return ProjectSurvey(agents, discovery, tuple(tried))
 
 
-def _tell_passed_over(discovery: Discovery) -> None:
+def _print_passed_over(discovery: Discovery) -> None:
     for one in discovery.skipped_checks:
         there = ", ".join(held.name for held in discovery.checks if held.kind == one.kind)
         print_wrapped(
@@ -218,7 +217,7 @@ def _tell_passed_over(discovery: Discovery) -> None:
         print_wrapped("    if it does more than these, add it to yaoki.toml as a check of its own")
 
 
-def _with(discovery: Discovery) -> str:
+def _ecosystem_words(discovery: Discovery) -> str:
     """` (Python with uv, Node with npm)`."""
     pairs = dict.fromkeys((one.language, one.manager) for one in discovery.checks)
     told = ", ".join(
@@ -228,7 +227,7 @@ def _with(discovery: Discovery) -> str:
     return f" ({told})" if told else ""
 
 
-def _where(discovery: Discovery, limit: timedelta | None) -> str:
+def _trial_words(discovery: Discovery, limit: timedelta | None) -> str:
     more = f", {discovery.left_out} more left out" if discovery.left_out else ""
     if limit is None or not discovery.checks:
         return more
@@ -269,7 +268,7 @@ def _show(one: TrialResult, discovery: Discovery) -> None:
         print_wrapped(f"  {'':<11}  {'':<{size}}  {clean_line(one.next_command)}")
 
 
-def _warn(tried: Sequence[TrialResult]) -> None:
+def _warn_of_environment(tried: Sequence[TrialResult]) -> None:
     """In yaoki's own environment the packages of the project are hidden."""
     from yaoki.app.remedies import find_own_python, suggest_project_python
 
@@ -333,7 +332,7 @@ def _baseline(tried: Sequence[TrialResult]) -> list[dict[str, Any]]:
     ]
 
 
-def _written(file: Path, text: str) -> bool:
+def _write_new(file: Path, text: str) -> bool:
     """Never overwrites a file that was created meanwhile, and never writes half of it."""
     try:
         with file.open("x", encoding="utf-8") as stream:
@@ -346,11 +345,11 @@ def _written(file: Path, text: str) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        raise _unwritten(file, error) from error
+        raise _make_write_error(file, error) from error
     return True
 
 
-def _replaced(file: Path, text: str) -> None:
+def _replace(file: Path, text: str) -> None:
     """Replaced as a whole or not at all."""
     fresh = file.with_name(f".{file.name}.{os.getpid()}")
     try:
@@ -358,10 +357,10 @@ def _replaced(file: Path, text: str) -> None:
         fresh.replace(file)
     except OSError as error:
         fresh.unlink(missing_ok=True)
-        raise _unwritten(file, error) from error
+        raise _make_write_error(file, error) from error
 
 
-def _unwritten(file: Path, error: OSError) -> YaokiError:
+def _make_write_error(file: Path, error: OSError) -> YaokiError:
     full = error.errno in {errno.ENOSPC, errno.EDQUOT}
     hint = f"free some space: df -h {file.parent}" if full else f"chmod u+w {file.parent}"
     words = f"{file} cannot be written: {(error.strerror or str(error)).lower()}"

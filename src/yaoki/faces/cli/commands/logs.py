@@ -52,7 +52,7 @@ def logs(
         found = app.reads.task(app.lookup.find_task(task, run_name))
         number = attempt or found.attempt
         if attempt and attempt > found.attempt:
-            raise _never(found, attempt)
+            raise _missing_attempt_error(found, attempt)
         name = "prompt" if prompt else "err" if err else "out"
         file = find_log_file(app, found, number, name, check)
         text, size = read_log_tail(file, 0)
@@ -63,7 +63,7 @@ def logs(
         if size > BYTES_SHOWN:
             print_line(f"[the last {BYTES_SHOWN} of {size} bytes; all of it: {file}]")
         read = unchanged_text if raw or check or name != "out" else format_agent_output
-        _put(read(text))
+        _print_output(read(text))
         if follow:
             _follow(app, found, number, file, size, read)
         elif not size:
@@ -72,7 +72,7 @@ def logs(
     return 0
 
 
-def _never(task: Task, attempt: int) -> Unknown:
+def _missing_attempt_error(task: Task, attempt: int) -> Unknown:
     """The attempt does not exist, and so neither does its log."""
     if not task.attempt:
         words = f"{task.id} has had no attempt yet"
@@ -85,7 +85,7 @@ def unchanged_text(text: str) -> str:
     return text
 
 
-def _put(text: str) -> None:
+def _print_output(text: str) -> None:
     if text:
         print_line(clean_text(text).rstrip("\n"))
 
@@ -101,7 +101,7 @@ def _follow(
         over = now.attempt != attempt or now.lease is None or now.stage.value != "WORK"
         text, end = read_log_tail(file, size)
         whole = text if over else text[: text.rfind("\n") + 1]
-        _put(read(whole))
+        _print_output(read(whole))
         size = end if over else size + len(whole.encode("utf-8", errors="replace"))
         if over:
             return

@@ -86,14 +86,14 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
         task_id = app.lookup.find_task(task, run_name)
         require_trust(app)
         landed = app.reads.task(task_id).landed_commit
-        done = _done(app, app.reads.task(task_id).run_id)
+        done = _landed_names(app, app.reads.task(task_id).run_id)
         undone = commands.undo_task(app, task_id, cascade=cascade, how=answer_channel())
         told = commands.undo_document(undone)
         if as_json:
             print_document(told)
             return 0
         how = "is taken back when what runs has ended" if undone.undo_requested else "reverted"
-        others = done.keys() - _done(app, undone.run_id).keys() - {undone.id}
+        others = done.keys() - _landed_names(app, undone.run_id).keys() - {undone.id}
         names = ", ".join(
             clean_line(name, NAME_CHARS) for id_, name in done.items() if id_ in others
         )
@@ -102,17 +102,17 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
             f"{clean_line(undone.spec.name, 60)} ({undone.id}): {how} on "
             f"yaoki/{undone.run_id}{also}"
         )
-        _tell_merged(app, undone.run_id, landed)
+        _print_merge_note(app, undone.run_id, landed)
         print_next_command(told["next"])
     return 0
 
 
-def _done(app: App, run_id: RunId) -> dict[str, str]:
+def _landed_names(app: App, run_id: RunId) -> dict[str, str]:
     """The names of landed tasks, by id."""
     return {row.id: row.name for row in app.reads.rows(run_id) if row.state is State.DONE}
 
 
-def _tell_merged(app: App, run_id: RunId, landed: str) -> None:
+def _print_merge_note(app: App, run_id: RunId, landed: str) -> None:
     """Undoing moves only the run branch; work that was merged before stays in the base branch."""
     from yaoki.app.git_facts import LocalGitFacts
     from yaoki.app.run_view import suggest_merge_command

@@ -60,7 +60,7 @@ def test(as_json: bool, repo: Path) -> int:
             'webhook = "https://…"; then: yaoki notify test',
         )
     require_trust(app)
-    tried = [_tried(name, channel, _notice(app, name)) for name, channel in channels.items()]
+    tried = [_try_channel(name, channel, _notice(app, name)) for name, channel in channels.items()]
     bad = [one for one in tried if not one.delivered]
     _show(tried, as_json=as_json)
     return UNDELIVERED if bad else 0
@@ -83,7 +83,7 @@ def _notice(app: App, name: str) -> Notice:
     )
 
 
-def _tried(name: str, channel: Channel, notice: Notice) -> DeliveryResult:
+def _try_channel(name: str, channel: Channel, notice: Notice) -> DeliveryResult:
     try:
         channel.send(notice)
     except NoticeFailed as failed:

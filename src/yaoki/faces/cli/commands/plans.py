@@ -94,7 +94,7 @@ def show_plan(
         print_document({**plan_document(view), "baseline": _base_document(view, findings)})
     else:
         print_plan(view)
-        _show_base(view, findings)
+        _print_base(view, findings)
         print_next_command(f"yaoki run {clean_line(str(plan))}")
     return 0
 
@@ -104,11 +104,11 @@ for command in (extend.submit, extend.extend, extend.add_retry_task, extend.comp
 plan.add_command(imports.import_list)
 
 
-def _touched(view: PlanView, check: str) -> list[str]:
+def _tasks_of_check(view: PlanView, check: str) -> list[str]:
     return [t.spec.name for t in view.tasks if any(c.name == check for c in t.spec.checks)]
 
 
-def _show_base(view: PlanView, findings: Mapping[str, Finding] | None) -> None:
+def _print_base(view: PlanView, findings: Mapping[str, Finding] | None) -> None:
     if findings is None:
         print_wrapped("the base was not checked; add --baseline to run the checks on it")
         return
@@ -116,7 +116,7 @@ def _show_base(view: PlanView, findings: Mapping[str, Finding] | None) -> None:
     looked = format_count(len(findings), "check passes", "checks pass")
     print_wrapped(f"at the base {len(findings) - len(red)} of {looked}")
     for finding in red:
-        tasks = ", ".join(_touched(view, finding.check)) or "no task"
+        tasks = ", ".join(_tasks_of_check(view, finding.check)) or "no task"
         head = f"{finding.outcome.value} {clean_line(finding.check, 40)}"
         print_wrapped(
             f"  {head}: {clean_line(finding.message, 160)}; touches {clean_line(tasks, 120)}"
@@ -131,7 +131,7 @@ def _base_document(view: PlanView, findings: Mapping[str, Finding] | None) -> An
             "check": finding.check,
             "outcome": finding.outcome.value,
             "message": finding.message,
-            "tasks": _touched(view, finding.check),
+            "tasks": _tasks_of_check(view, finding.check),
         }
         for finding in findings.values()
     ]

@@ -59,10 +59,10 @@ class PromptSettings:
             for one in found
             if one.startswith(file)
         )
-        return [one for one in shown if path or not _of_a_plan(one)]
+        return [one for one in shown if path or not _is_for_a_plan(one)]
 
 
-def _of_a_plan(defect: str) -> bool:
+def _is_for_a_plan(defect: str) -> bool:
     """A file of an edition that only a plan can name."""
     name = defect.partition(":")[0].rpartition("/")[2]
     return name.startswith("f_") and "is never looked for" in defect
@@ -87,7 +87,7 @@ def prompt_name(pattern: str) -> str:
     return next((name for name, kind in KINDS.items() if kind.value == pattern), pattern)
 
 
-def _then(name: str, path: str, lang: str | None, other: str) -> None:
+def _print_next(name: str, path: str, lang: str | None, other: str) -> None:
     """A file of the project needs no copy: it is shown, or tried."""
     from yaoki.formats.prompts import PROJECT_FOLDER
 
@@ -97,7 +97,7 @@ def _then(name: str, path: str, lang: str | None, other: str) -> None:
     )
 
 
-def _place(label: str) -> str:
+def _location(label: str) -> str:
     """The path by which a person finds the file."""
     return label or "built-in words"
 
@@ -115,7 +115,7 @@ def list_(lang: str | None, as_json: bool, repo: Path) -> int:
     """List every prompt, the file it comes from and the params it takes."""
     held = _open(repo, lang)
     names = dict.fromkeys((*held.library.names(), *held.own_patterns))
-    found = [_listed(held, name) for name in names]
+    found = [_list_document(held, name) for name in names]
     told = {one["fault"] for one in found}
     defects = [defect for defect in held.defects() if defect not in told]
     if as_json:
@@ -130,7 +130,7 @@ def list_(lang: str | None, as_json: bool, repo: Path) -> int:
     return BROKEN_EXIT if defects or any(told) else 0
 
 
-def _listed(held: PromptSettings, name: str) -> dict[str, Any]:
+def _list_document(held: PromptSettings, name: str) -> dict[str, Any]:
     try:
         shown = held.library.view_template(name, held.own_patterns)
     except (TemplateInvalid, Unknown) as error:
@@ -142,7 +142,7 @@ def _listed(held: PromptSettings, name: str) -> dict[str, Any]:
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
     words = f"broken: {one['fault']}" if one["fault"] else ", ".join(one["params"])
-    return clean_line(one["name"], 40), clean_line(_place(one["path"])), clean_line(words)
+    return clean_line(one["name"], 40), clean_line(_location(one["path"])), clean_line(words)
 
 
 @prompts.command()
@@ -159,11 +159,11 @@ def show(pattern: str, lang: str | None, as_json: bool, repo: Path) -> int:
         more = {"steps": list(shown.steps), "params": list(shown.params), "text": shown.text}
         print_document({"schema": SCHEMA, **about, **more})
         return 0
-    print_line(f"{clean_line(_place(shown.path))}:")
+    print_line(f"{clean_line(_location(shown.path))}:")
     print_line()
     print_line(clean_text(shown.text).rstrip())
     print_line()
-    _then(pattern, shown.path, lang, "test")
+    _print_next(pattern, shown.path, lang, "test")
     return 0
 
 
@@ -204,7 +204,7 @@ def test(pattern: str, file: Path | None, lang: str | None, as_json: bool, repo:
 
     held, pattern = _open(repo, lang), prompt_name(pattern)
     name = "" if pattern == "failed" else pattern
-    failure = sample_failure(name, _given(file, name) if file else None)
+    failure = sample_failure(name, _read_params(file, name) if file else None)
     told = held.library.try_template(pattern, failure, held.own_patterns)
     # With other values the file is the same, and so are its defects.
     fault = told.fault or next(iter(held.defects(told.path) if told.path else ()), "")
@@ -214,17 +214,17 @@ def test(pattern: str, file: Path | None, lang: str | None, as_json: bool, repo:
         print_document({"schema": SCHEMA, **about, **more})
         return BROKEN_EXIT if fault else 0
     for step in told.steps:
-        print_line(clean_line(_place(step)))
+        print_line(clean_line(_location(step)))
     if fault:
         print_line(f"broken: {clean_line(fault)}")
     print_line()
     print_line(clean_text(told.text))
     print_line()
-    _then(pattern, told.path, lang, "show")
+    _print_next(pattern, told.path, lang, "show")
     return BROKEN_EXIT if fault else 0
 
 
-def _given(file: Path, name: str) -> dict[str, Any]:
+def _read_params(file: Path, name: str) -> dict[str, Any]:
     """Values by name; a value that the pattern never has is refused."""
     from yaoki.core.model import CONTENT_KINDS
     from yaoki.formats.prompts import PARAMS

@@ -53,14 +53,14 @@ def _document(
         "schema": SCHEMA,
         "dry_run": dry_run,
         "folder": str(pruning.folder),
-        "archived": [_archived(each) for each in pruned.archived],
-        "due": [_fate(pruning, fate) for fate in fates if fate.is_archived],
-        "stays": [_fate(pruning, fate) for fate in fates if not fate.is_archived],
+        "archived": [_archived_document(each) for each in pruned.archived],
+        "due": [_decision_document(pruning, fate) for fate in fates if fate.is_archived],
+        "stays": [_decision_document(pruning, fate) for fate in fates if not fate.is_archived],
         "failed": [{"run": run, "why": why} for run, why in pruned.failures.items()],
     }
 
 
-def _archived(each: ArchivedRun) -> dict[str, Any]:
+def _archived_document(each: ArchivedRun) -> dict[str, Any]:
     told = {
         "run": each.run_id,
         "why": each.reason,
@@ -70,7 +70,7 @@ def _archived(each: ArchivedRun) -> dict[str, Any]:
     return {**told, "refs_kept": list(each.refs_kept)}
 
 
-def _fate(pruning: RunArchiver, fate: RetentionDecision) -> dict[str, Any]:
+def _decision_document(pruning: RunArchiver, fate: RetentionDecision) -> dict[str, Any]:
     life = fate.lifetime
     return {
         "run": life.run_id,
@@ -87,13 +87,13 @@ def _show(pruning: RunArchiver, pruned: PruneResult, fates: list[RetentionDecisi
     ]
     stays = [fate for fate in fates if not fate.is_archived]
     rows = [
-        ("archived", a.run_id, _size(a.size_bytes), f"{a.reason}{_left(a)}")
+        ("archived", a.run_id, _size(a.size_bytes), f"{a.reason}{_branch_note(a)}")
         for a in pruned.archived
     ]
     rows += [("failed", run, "", clean_line(why)) for run, why in pruned.failures.items()]
-    rows += [("due", f.lifetime.run_id, _weight(pruning, f), clean_line(f.reason)) for f in due]
+    rows += [("due", f.lifetime.run_id, _size_words(pruning, f), clean_line(f.reason)) for f in due]
     rows += [
-        ("stays", f.lifetime.run_id, _weight(pruning, f), clean_line(f.reason))
+        ("stays", f.lifetime.run_id, _size_words(pruning, f), clean_line(f.reason))
         for f in stays[-SHOWN:]
     ]
     for text in align_columns(rows) or ["there is no run here"]:
@@ -105,13 +105,13 @@ def _show(pruning: RunArchiver, pruned: PruneResult, fates: list[RetentionDecisi
     print_next_command("yaoki prune" if due else "yaoki status --all")
 
 
-def _left(each: ArchivedRun) -> str:
+def _branch_note(each: ArchivedRun) -> str:
     """The run branch stays where no other branch holds its commits."""
     heads = [ref.removeprefix("refs/heads/") for ref in each.refs_kept]
     return f"; the branch {', '.join(heads)} stays" if heads else ""
 
 
-def _weight(pruning: RunArchiver, fate: RetentionDecision) -> str:
+def _size_words(pruning: RunArchiver, fate: RetentionDecision) -> str:
     return _size(pruning.measure_run_bytes(fate.lifetime.run_id))
 
 

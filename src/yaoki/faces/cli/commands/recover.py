@@ -47,18 +47,20 @@ def recover(
 
     app = App(repo.absolute())
     try:
-        works = [work for work in _works(app, what, run_name) if attempt in (None, work.attempt)]
+        works = [
+            work for work in _list_works(app, what, run_name) if attempt in (None, work.attempt)
+        ]
         empty = find_empty_attempts(app, works)
         works.sort(key=lambda work: empty.get(work.ref, work.at))
         if branch:
-            return _branch(app, works, empty, branch, as_json=as_json)
+            return _make_branch(app, works, empty, branch, as_json=as_json)
         _list(works, empty, as_json=as_json)
     finally:
         app.close()
     return 0
 
 
-def _works(app: App, what: str, run_name: str) -> list[SavedWork]:
+def _list_works(app: App, what: str, run_name: str) -> list[SavedWork]:
     """From the refs alone, so that a lost store loses none of it; names need the store."""
     works = app.workspace.list_saved_work()
     if not what and not run_name:
@@ -74,7 +76,7 @@ def _works(app: App, what: str, run_name: str) -> list[SavedWork]:
     ]
 
 
-def _branch(
+def _make_branch(
     app: App,
     works: Sequence[SavedWork],
     empty: Mapping[str, datetime],

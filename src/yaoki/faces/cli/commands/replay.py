@@ -24,7 +24,7 @@ def replay_landings(app: App, run: Run, *, quiet: bool) -> list[CommitReplay]:
     from yaoki.app.replay import replay_run
 
     found = []
-    with _terminable():
+    with _handle_sigterm():
         for one in replay_run(app, run, _progress):
             found.append(one)
             if not quiet:
@@ -33,7 +33,7 @@ def replay_landings(app: App, run: Run, *, quiet: bool) -> list[CommitReplay]:
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
+def _handle_sigterm() -> Iterator[None]:
     """SIGTERM works like Ctrl-C: the clone is removed, and no check keeps running."""
 
     def interrupted(*_: object) -> None:

@@ -83,7 +83,7 @@ def report(
         print_line(f"receipt of run {made['run']['run']}: {receipt}")
         print_next_command(f"yaoki verify {receipt}")
         return 0
-    text = render_report(made, "json" if as_json else form or _form_of(output))
+    text = render_report(made, "json" if as_json else form or _format_of(output))
     if output is None or str(output) == STDOUT:
         print_line(text.removesuffix("\n"))
         return 0
@@ -93,7 +93,7 @@ def report(
     return 0
 
 
-def _form_of(output: Path | None) -> str:
+def _format_of(output: Path | None) -> str:
     return FORMATS.get(output.suffix.lower(), "markdown") if output else "markdown"
 
 
@@ -128,21 +128,21 @@ def print_summary(app: App, view: RunView, *, stopped: bool = False) -> None:
     print_wrapped(paint(f"run {run.id}: {told}", tone) + f"  {clean_line(run.goal, 120)}")
     if run.pause_reason:
         print_wrapped(paint(f"  paused: {clean_line(run.pause_reason, QUESTION_CHARS)}", "yellow"))
-    _landed(app, view)
+    _print_landed(app, view)
     for task in view.tasks_asking[:SHOWN]:
         print_question(app, task)
-    _named("cancelled", [t for t in view.tasks if t.row.state is State.CANCELLED])
-    _blocked(view)
+    _print_names("cancelled", [t for t in view.tasks if t.row.state is State.CANCELLED])
+    _print_blocked(view)
     for note in view.unlanded_optional_tasks[:SHOWN]:
-        print_wrapped(f"  note: {_note(note, view)}")
-    _noticed(app, view)
+        print_wrapped(f"  note: {_unlanded_note(note, view)}")
+    _print_warnings(app, view)
     print_wrapped(f"  full report: yaoki report {run.id}")
     if view.partial_merge_note and not stopped:
         print_wrapped(paint(f"  {view.partial_merge_note}", "yellow"))
     print_next_command(f"yaoki resume {run.id}" if stopped else view.next_command)
 
 
-def _noticed(app: App, view: RunView) -> None:
+def _print_warnings(app: App, view: RunView) -> None:
     """Warnings scroll by while agents work, so they are repeated at the end."""
     from yaoki.app.run_view import load_warnings
 
@@ -158,7 +158,7 @@ def _noticed(app: App, view: RunView) -> None:
         print_wrapped(f"  … {len(found) - WARNINGS_SHOWN} more warnings are in the report")
 
 
-def _note(note: TaskView, view: RunView) -> str:
+def _unlanded_note(note: TaskView, view: RunView) -> str:
     """A task with a question is shown above; for a subtask the line names its group."""
     name = clean_line(note.row.name, NAME_CHARS)
     group = next((t.row for t in view.tasks if t.row.id == note.row.parent), None)
@@ -170,11 +170,11 @@ def _note(note: TaskView, view: RunView) -> str:
     return f"group {clean_line(group.name, NAME_CHARS)} {waits} {name}"
 
 
-def _landed(app: App, view: RunView) -> None:
+def _print_landed(app: App, view: RunView) -> None:
     from yaoki.app.run_view import find_unchanged_tasks
 
     unchanged = find_unchanged_tasks(app, view.run)
-    _named(OFF_BRANCH, [task for task in view.tasks if task.on_branch is False])
+    _print_names(OFF_BRANCH, [task for task in view.tasks if task.on_branch is False])
     done, tasks, made = view.landed_tasks, len(view.counted_tasks), view.landable_tasks_landed
     if done and not made:
         # A plan is stored in the store, and no part of it is on the branch.
@@ -202,13 +202,13 @@ def _landed(app: App, view: RunView) -> None:
     ]
     for text in align_columns(rows):
         print_wrapped(f"    {text}")
-    _more(made)
+    _print_rest(made)
     proofs = [task.row.state for task in view.tasks if is_proof(task)]
     if view.status is RunStatus.DONE and proofs[-1:] == [State.DONE]:
         print_wrapped("  the whole run branch was then verified once more")
 
 
-def _more(tasks: Sequence[TaskView]) -> None:
+def _print_rest(tasks: Sequence[TaskView]) -> None:
     if len(tasks) > SHOWN:
         print_wrapped(f"    … {len(tasks) - SHOWN} more: yaoki status --json")
 
@@ -227,10 +227,10 @@ def print_question(app: App, task: TaskView) -> None:
         return
     failing = held.failure.check if held.failure else ""
     for choice in task.choices:
-        print_wrapped(f"    {_command(row, choice, held.work.worktree, failing)}")
+        print_wrapped(f"    {_answer_command(row, choice, held.work.worktree, failing)}")
 
 
-def _command(row: TaskRow, choice: str, worktree: str, check: str) -> str:
+def _answer_command(row: TaskRow, choice: str, worktree: str, check: str) -> str:
     base = f"yaoki answer {row.id} {choice}"
     match Choice(choice):
         case Choice.RETRY:
@@ -243,18 +243,18 @@ def _command(row: TaskRow, choice: str, worktree: str, check: str) -> str:
             return base
 
 
-def _named(what: str, tasks: Sequence[TaskView]) -> None:
+def _print_names(what: str, tasks: Sequence[TaskView]) -> None:
     if tasks:
         names = ", ".join(clean_line(task.row.name, 60) for task in tasks[:SHOWN])
         more = f" and {len(tasks) - SHOWN} more" if len(tasks) > SHOWN else ""
         print_wrapped(f"  {what}: {names}{more}")
 
 
-def _blocked(view: RunView) -> None:
+def _print_blocked(view: RunView) -> None:
     """One line per cause, however many tasks it blocks."""
     names, found = task_names(view), dict[str, list[TaskView]]()
     for task in view.tasks:
         if task.blocked:
             found.setdefault(task.blocked_by, []).append(task)
     for cause, tasks in found.items():
-        _named(f"blocked by {clean_line(names[cause], 60)} (DEPENDENCY_FAILED)", tasks)
+        _print_names(f"blocked by {clean_line(names[cause], 60)} (DEPENDENCY_FAILED)", tasks)

@@ -85,27 +85,27 @@ def run(
         raise click.UsageError(f"with --detach {word} is the worker's: yaoki up --help")
     with open_app(repo, create=True, wait_for_store=True) as app:
         refuse_agents(app)
-        held = _read(app, plan, agents, continuous=continuous)
+        held = _read_plan_or_goal(app, plan, agents, continuous=continuous)
         view = plans.view_plan(app, held)
         if dry_run:
-            return _shown(view, plan, as_json=as_json)
+            return _show_plan(view, plan, as_json=as_json)
         if _is_goal(plan):
             require_trust(app, trust=trust)
         else:
             require_plan_trust(app, plan, held, trust=trust)
-        _refuse_homeless(app)
+        _require_worktree_folder(app)
         started = submit_plan(app, held, base=base, parallel=parallel or 0, approved=yes, tags=tags)
         if not (quiet or as_json):
             print_wrapped(f"run {started.id}: {clean_line(started.goal, 120)}")
             print_wrapped(plans.bound_summary(view, 0 if detach else started.parallel))
-            _tell_uncommitted(app, plan)
-            _tell_unwalled(app, started)
+            _warn_of_uncommitted(app, plan)
+            _warn_of_unsandboxed(app, started)
         if detach:
-            return _detached(app, started, quiet=quiet, as_json=as_json)
+            return _hand_to_worker(app, started, quiet=quiet, as_json=as_json)
         return carry_run(app, started, tags=tags, quiet=quiet, as_json=as_json)
 
 
-def _tell_uncommitted(app: App, plan: str) -> None:
+def _warn_of_uncommitted(app: App, plan: str) -> None:
     """The run begins at a commit, so uncommitted changes are left out: say so."""
     from yaoki.app.uncommitted_files import describe_uncommitted, find_uncommitted_files
 
@@ -114,7 +114,7 @@ def _tell_uncommitted(app: App, plan: str) -> None:
         print_wrapped(clean_line(words))
 
 
-def _tell_unwalled(app: App, run: Run) -> None:
+def _warn_of_unsandboxed(app: App, run: Run) -> None:
     """Report which agents run outside the sandbox, and why."""
     if words := app.context.sandbox_choice.explain_unsandboxed(
         agent.preset for agent in run.catalogue.agents.values()
@@ -122,7 +122,7 @@ def _tell_unwalled(app: App, run: Run) -> None:
         print_wrapped(clean_line(words))
 
 
-def _shown(view: PlanView, plan: str, *, as_json: bool) -> int:
+def _show_plan(view: PlanView, plan: str, *, as_json: bool) -> int:
     if as_json:
         print_document(plan_document(view))
         return 0
@@ -131,7 +131,7 @@ def _shown(view: PlanView, plan: str, *, as_json: bool) -> int:
     return 0
 
 
-def _refuse_homeless(app: App) -> None:
+def _require_worktree_folder(app: App) -> None:
     """Without a folder for worktrees no task could begin, and each would ask the same question."""
     try:
         app.context.worktrees_root.mkdir(parents=True, exist_ok=True)
@@ -140,7 +140,7 @@ def _refuse_homeless(app: App) -> None:
         raise SettingsInvalid(words, hint="export YAOKI_HOME=DIR") from fault
 
 
-def _read(app: App, plan: str, agents: tuple[str, ...], *, continuous: bool) -> Plan:
+def _read_plan_or_goal(app: App, plan: str, agents: tuple[str, ...], *, continuous: bool) -> Plan:
     """A plan or a goal, with the options applied."""
     held = plans.plan_for_goal(app, plan) if _is_goal(plan) else None
     held = held or read_plan(app, Path(plan), agents)
@@ -152,7 +152,7 @@ def _read(app: App, plan: str, agents: tuple[str, ...], *, continuous: bool) -> 
     return held
 
 
-def _detached(app: App, run: Run, *, quiet: bool, as_json: bool) -> int:
+def _hand_to_worker(app: App, run: Run, *, quiet: bool, as_json: bool) -> int:
     """The run is stored, so the background worker runs it; one is started if there is none."""
     from yaoki.faces.cli.commands.up import ensure_worker
 
@@ -211,13 +211,13 @@ def carry_run(
     while True:
         screen = choose_screen(app, run, quiet=quiet or as_json)
         following = RunFollower(app, run, screen, app.reads.last_seq())
-        pool = _served(app, run, following, slots=slots, tags=tags)
+        pool = _serve(app, run, following, slots=slots, tags=tags)
         run = app.reads.run(run.id)
-        if quiet or as_json or pool.stop.drain or not _approved(app, run):
-            return _ended(app, run, drained=pool.stop.drain, as_json=as_json)
+        if quiet or as_json or pool.stop.drain or not _ask_approval(app, run):
+            return _report_end(app, run, drained=pool.stop.drain, as_json=as_json)
 
 
-def _ended(app: App, run: Run, *, drained: bool, as_json: bool) -> int:
+def _report_end(app: App, run: Run, *, drained: bool, as_json: bool) -> int:
     """Report the state of the run; the exit code says whether it was only stopped."""
     view = load_run_view(app, run)
     stopped = drained and view.status is RunStatus.ACTIVE
@@ -232,7 +232,7 @@ def _ended(app: App, run: Run, *, drained: bool, as_json: bool) -> int:
     return INTERRUPTED if stopped else view.exit_code
 
 
-def _served(
+def _serve(
     app: App, run: Run, following: RunFollower, *, slots: int, tags: tuple[str, ...]
 ) -> Pool:
     """Run the tasks, and again as long as a person answers while the screen is kept open."""
@@ -258,7 +258,7 @@ def _served(
         following.close()
 
 
-def _approved(app: App, run: Run) -> bool:
+def _ask_approval(app: App, run: Run) -> bool:
     """Show the planner's plan and ask, where a person can answer."""
     from yaoki.app.costs import load_known_costs
 

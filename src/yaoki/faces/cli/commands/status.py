@@ -41,10 +41,10 @@ def status(
 ) -> int:
     """Show the state of RUN; by default the newest.  Without a name the workers are shown, too."""
     if only_workers:
-        return _workers(repo, as_json=as_json)
+        return _show_workers(repo, as_json=as_json)
     with open_app(repo) as app:
         if all_runs:
-            return _list(app, as_json=as_json)
+            return _list_runs(app, as_json=as_json)
         # With a remote, the workers report what is on its branches.
         near = not app.settings.workspace.remote
         view = load_run_view(app, app.lookup.find_run(run), check_branch=near)
@@ -80,7 +80,7 @@ def print_head(view: RunView) -> None:
     print_wrapped(f"run {view.run.id}: {view.status.value}  {clean_line(view.run.goal, 120)}")
 
 
-def _workers(repo: Path, *, as_json: bool) -> int:
+def _show_workers(repo: Path, *, as_json: bool) -> int:
     """The workers of the store; without a store there are none."""
     with open_app(repo, create=True) as app:
         live = app.services.list_live_workers() if app.has_store else []
@@ -93,7 +93,7 @@ def _workers(repo: Path, *, as_json: bool) -> int:
     return 0
 
 
-def _list(app: App, *, as_json: bool) -> int:
+def _list_runs(app: App, *, as_json: bool) -> int:
     runs = [load_run_view(app, run) for run in app.reads.runs()[-RUNS_SHOWN:]]
     if as_json:
         print_document(runs_document(runs))
@@ -101,7 +101,7 @@ def _list(app: App, *, as_json: bool) -> int:
     rows = [
         (
             *(view.run.id, view.status.value, local_date_time(view.run.created_at)),
-            *(_counted(view), clean_line(view.run.goal, 80)),
+            *(_landed_words(view), clean_line(view.run.goal, 80)),
         )
         for view in reversed(runs)
     ]
@@ -111,5 +111,5 @@ def _list(app: App, *, as_json: bool) -> int:
     return 0
 
 
-def _counted(view: RunView) -> str:
+def _landed_words(view: RunView) -> str:
     return f"{len(view.landable_tasks_landed)}/{len(view.landable_tasks)} landed"

@@ -60,22 +60,22 @@ def trust(
     if sum((listed, forget, below is not None)) > 1:
         raise click.UsageError("--show, --forget and --below are three things; name one")
     if listed:
-        return _listed(*TrustFile().read(), as_json=as_json)
+        return _list_trusted(*TrustFile().read(), as_json=as_json)
     if not dry_run:
         refuse_attempts()
     if forget:
-        return _forgotten(TrustFile(), where, as_json=as_json)
+        return _forget(TrustFile(), where, as_json=as_json)
     if below is not None:
-        return _below(TrustFile(), below, as_json=as_json)
-    return _trusted(where, plan, dry_run=dry_run, as_json=as_json)
+        return _trust_below(TrustFile(), below, as_json=as_json)
+    return _trust_repository(where, plan, dry_run=dry_run, as_json=as_json)
 
 
-def _trusted(where: Path, plan: Path | None, *, dry_run: bool, as_json: bool) -> int:
+def _trust_repository(where: Path, plan: Path | None, *, dry_run: bool, as_json: bool) -> int:
     from yaoki.app.build import App
 
     app = App(where.absolute())
     try:
-        question = app.trust.find_question(*_of_plan(app, plan), look_into_store=True)
+        question = app.trust.find_question(*_plan_commands(app, plan), look_into_store=True)
         if question is not None and not dry_run:
             app.trust.accept(question)
         place = app.trust.clone_path
@@ -86,11 +86,11 @@ def _trusted(where: Path, plan: Path | None, *, dry_run: bool, as_json: bool) ->
         lines = [] if question is None else [text.strip() for text in question.lines]
         print_document({"schema": SCHEMA, "place": place, "trusted": done, "commands": lines})
     else:
-        _tell(question, place, dry_run=dry_run)
+        _print_result(question, place, dry_run=dry_run)
     return 0
 
 
-def _of_plan(app: Any, plan: Path | None) -> tuple[FileCommands, ...]:
+def _plan_commands(app: Any, plan: Path | None) -> tuple[FileCommands, ...]:
     if plan is None:
         return ()
     from yaoki.app.trust import list_plan_contents
@@ -99,7 +99,7 @@ def _of_plan(app: Any, plan: Path | None) -> tuple[FileCommands, ...]:
     return list_plan_contents(plan, load_plan(plan, app.settings, app.known))
 
 
-def _tell(question: TrustQuestion | None, place: str, *, dry_run: bool) -> None:
+def _print_result(question: TrustQuestion | None, place: str, *, dry_run: bool) -> None:
     if question is None:
         print_wrapped(f"{clean_line(place)}: nothing to ask; all that it would run is trusted")
         print_next_command("yaoki trust --show")
@@ -117,7 +117,7 @@ def _tell(question: TrustQuestion | None, place: str, *, dry_run: bool) -> None:
     print_next_command("yaoki trust --show")
 
 
-def _listed(record: TrustRecord, defect: str, *, as_json: bool) -> int:
+def _list_trusted(record: TrustRecord, defect: str, *, as_json: bool) -> int:
     if as_json:
         places = {
             place: {part: list(texts.values()) for part, texts in parts.items()}
@@ -147,7 +147,7 @@ def _listed(record: TrustRecord, defect: str, *, as_json: bool) -> int:
     return 0
 
 
-def _forgotten(file: TrustFile, where: Path, *, as_json: bool) -> int:
+def _forget(file: TrustFile, where: Path, *, as_json: bool) -> int:
     """By the path of a repository, of a file in it, or of a folder as it was trusted."""
     record, _ = file.read()
     here = str(where.resolve())
@@ -166,7 +166,7 @@ def _forgotten(file: TrustFile, where: Path, *, as_json: bool) -> int:
     return 0
 
 
-def _below(file: TrustFile, folder: Path, *, as_json: bool) -> int:
+def _trust_below(file: TrustFile, folder: Path, *, as_json: bool) -> int:
     place = folder.resolve()
     if not place.is_dir() or place == place.parent:
         raise Unknown(f"{place} is no folder that can be trusted", hint="name one that is yours")

@@ -37,13 +37,13 @@ def ui(port: int | None, host: str | None, read_only_link: bool, wanted: bool, r
     app = App(repo.absolute())
     address = served_page_address(app) if port is None and host is None else ""
     if address:
-        _tell(app, address, read_only_link=read_only_link, wanted=wanted)
+        _print_links(app, address, read_only_link=read_only_link, wanted=wanted)
         print_line("the background worker serves it until: yaoki down")
         return 0
-    return _serve(app, _bound(port, host), read_only_link=read_only_link, wanted=wanted)
+    return _serve(app, _bind(port, host), read_only_link=read_only_link, wanted=wanted)
 
 
-def _bound(port: int | None, host: str | None) -> ListeningSocket:
+def _bind(port: int | None, host: str | None) -> ListeningSocket:
     from yaoki.faces.web.listen_address import HOST, PORT, bind, is_loopback
 
     bound = bind(host or HOST, PORT if port is None else port, any_port=port is None)
@@ -66,7 +66,7 @@ def _serve(app: App, bound: ListeningSocket, *, read_only_link: bool, wanted: bo
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     server.start()
-    _tell(app, bound.page_address, read_only_link=read_only_link, wanted=wanted)
+    _print_links(app, bound.page_address, read_only_link=read_only_link, wanted=wanted)
     print_line("stop it with Ctrl-C; runs go on without it")
     while server.is_serving and not stopped.wait(1.0):
         pass
@@ -77,18 +77,20 @@ def _serve(app: App, bound: ListeningSocket, *, read_only_link: bool, wanted: bo
     return 0
 
 
-def _tell(app: App, address: str, *, read_only_link: bool, wanted: bool) -> None:
+def _print_links(app: App, address: str, *, read_only_link: bool, wanted: bool) -> None:
     from yaoki.faces.web.access_tokens import ACT, LOOK, access_tokens_of
 
     passes, now = access_tokens_of(app), app.clock.now()
     print_line(f"the page: {passes.link(address, ACT, now)}")
     if read_only_link:
         print_line(f"to look only: {passes.link(address, LOOK, now)}")
-    if wanted and not webbrowser.open(_leading(app, passes.link(address, ACT, now)).as_uri()):
+    if wanted and not webbrowser.open(
+        _write_redirect(app, passes.link(address, ACT, now)).as_uri()
+    ):
         print_line("no browser could be opened; open the link yourself")
 
 
-def _leading(app: App, link: str) -> Path:
+def _write_redirect(app: App, link: str) -> Path:
     """A file that redirects to the link: every local user can see a browser's arguments."""
     from yaoki.adapters.system.files import write_atomically
 

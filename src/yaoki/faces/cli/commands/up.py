@@ -54,7 +54,7 @@ def up(
         if as_json:
             print_document(_facts(app, found, started=started))
         else:
-            _tell(app, found, started=started, asked=bool(slots or tags))
+            _print_worker(app, found, started=started, asked=bool(slots or tags))
     return 0
 
 
@@ -64,7 +64,7 @@ def ensure_worker(
     """The background worker, and whether it was started just now."""
     daemon = app.services.daemon
     found = daemon.find_running()
-    if found is not None and not _drained(daemon, found):
+    if found is not None and not _wait_for_drain(daemon, found):
         return found, False
     # Opened here first, so that errors of the store are printed here and not in a log.
     app.reads.version()
@@ -76,7 +76,7 @@ def ensure_worker(
     return daemon.start(argv, app.repository.top, READY_WITHIN), True
 
 
-def _drained(daemon: Daemon, found: RunningDaemon) -> bool:
+def _wait_for_drain(daemon: Daemon, found: RunningDaemon) -> bool:
     """A stopping worker starts nothing new: wait for it, so that the next can follow."""
     if not found.facts.get("stopping"):
         return False
@@ -111,7 +111,7 @@ def _page(app: App) -> str | None:
     return served_page_address(app) or None
 
 
-def _tell(app: App, found: RunningDaemon, *, started: bool, asked: bool) -> None:
+def _print_worker(app: App, found: RunningDaemon, *, started: bool, asked: bool) -> None:
     slots = found.facts.get("slots", "?")
     if started:
         print_line(f"the background worker is up: process {found.pid}, {slots} slots")
@@ -144,8 +144,8 @@ def down(wait_s: float, as_json: bool, repo: Path) -> int:
     """Stop the background worker: active agents get time to finish; finished work is saved."""
     with open_app(repo, create=True) as app:
         refuse_agents(app)
-        was = _stopped(app, timedelta(seconds=wait_s))
-        left, unknown = _left(app)
+        was = _stop(app, timedelta(seconds=wait_s))
+        left, unknown = _unfinished_runs(app)
         if as_json:
             told = {"schema": SCHEMA, "up": False, "was_up": was, "open_runs": left}
             print_document(told)
@@ -160,7 +160,7 @@ def down(wait_s: float, as_json: bool, repo: Path) -> int:
     return 0
 
 
-def _left(app: App) -> tuple[list[RunId] | None, str]:
+def _unfinished_runs(app: App) -> tuple[list[RunId] | None, str]:
     """The unfinished runs; why they are unknown while the store does not answer."""
     try:
         runs = app.context.list_open_run_ids() if app.has_store else ()
@@ -169,7 +169,7 @@ def _left(app: App) -> tuple[list[RunId] | None, str]:
         return None, away.sentence
 
 
-def _stopped(app: App, patience: timedelta) -> bool:
+def _stop(app: App, patience: timedelta) -> bool:
     """Request a drain, then a stop; false when no worker was there."""
     daemon = app.services.daemon
     if daemon.find_running() is None:

@@ -73,7 +73,7 @@ def _receipt(name: str, ref: str, repo: Path, *, as_json: bool) -> int:
     git = open_git_facts(repo.absolute())
     stored = StoredOutputs(git.common_dir.parent / ".yaoki")
     lines = verified(_read(name), git, ref=ref, measure=stored.measure)
-    true = _told(lines, {}, "git agrees with every line", as_json=as_json)
+    true = _summary(lines, {}, "git agrees with every line", as_json=as_json)
     if not as_json:
         _hint(lines, git, name)
     return 0 if true else WRONG_EXIT
@@ -95,13 +95,13 @@ def _store(name: str, repo: Path, *, again: bool, trust: bool, as_json: bool) ->
             require_trust(app, trust=trust)
         lines = verify_store(app, run)
         if again:
-            return _replayed(app, run, lines, as_json=as_json)
+            return _replay(app, run, lines, as_json=as_json)
     agreed = f"journal file and git agree with the store of run {run.id}"
-    true = _told(lines, {"run": run.id}, agreed, as_json=as_json)
+    true = _summary(lines, {"run": run.id}, agreed, as_json=as_json)
     return 0 if true else WRONG_EXIT
 
 
-def _replayed(app: App, run: Run, lines: Sequence[VerificationResult], *, as_json: bool) -> int:
+def _replay(app: App, run: Run, lines: Sequence[VerificationResult], *, as_json: bool) -> int:
     """First the claims of the store: only true ones are worth verifying again."""
     from yaoki.app.replay import summarise_replay
     from yaoki.faces.cli.commands.replay import replay_document, replay_landings
@@ -113,8 +113,8 @@ def _replayed(app: App, run: Run, lines: Sequence[VerificationResult], *, as_jso
     told = summarise_replay(found)
     if as_json:
         names = {"run": run.id, "summary": told, "commits": [replay_document(one) for one in found]}
-        return 0 if _told(lines, names, "", as_json=True, also=good) else WRONG_EXIT
-    true = good and _true(lines)
+        return 0 if _summary(lines, names, "", as_json=True, also=good) else WRONG_EXIT
+    true = good and _is_true(lines)
     print_wrapped(
         paint(f"{'verified' if true else 'not verified'}: {told}", "green" if true else "red")
     )
@@ -129,11 +129,11 @@ def _read(name: str) -> bytes:
         return file.read(BYTES_MAX + 1)
 
 
-def _true(lines: Sequence[VerificationResult]) -> bool:
+def _is_true(lines: Sequence[VerificationResult]) -> bool:
     return all(held.ok is not False for held in lines)
 
 
-def _told(
+def _summary(
     lines: Sequence[VerificationResult],
     names: Mapping[str, Any],
     agreed: str,
@@ -141,7 +141,7 @@ def _told(
     as_json: bool,
     also: bool = True,
 ) -> bool:
-    true = _true(lines) and also
+    true = _is_true(lines) and also
     if as_json:
         listed = [_document(one) for one in lines]
         print_document({"schema": SCHEMA, **names, "verified": true, "lines": listed})

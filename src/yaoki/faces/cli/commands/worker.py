@@ -79,7 +79,7 @@ def worker(
             return _serve(app, slots, tags, run_name, lock, store, tell)
 
 
-def _reach(app: App, tell: PrintLine) -> None:
+def _wait_for_store(app: App, tell: PrintLine) -> None:
     """Wait for an unreachable store and say so once; a store that refuses us is an error."""
     waited = False
     while True:
@@ -116,7 +116,7 @@ def _serve(
 
     slots = slots or app.settings.limits.parallel
     outlive_terminal()
-    _reach(app, tell)
+    _wait_for_store(app, tell)
     run = app.lookup.find_run(run_name).id if run_name else ""
     all_tags = app.services.worker_tags(tags)
     words = f" and the tags {', '.join(all_tags)}" if all_tags else ""

@@ -33,11 +33,11 @@ REOPEN_COMMAND = "yaoki status"
 def examine_storage(app: App) -> Iterator[Condition]:
     """The store, its journal and its journal file, each in a line."""
     if app.context.is_store_on_server:
-        yield from _server(app)
+        yield from _examine_server(app)
         return
     if app.yaoki_folder.exists() and not app.yaoki_folder.is_dir():
         words = f"{app.yaoki_folder} cannot be created: a file of that name exists"
-        yield Condition("store", False, words, _moved_away(app.yaoki_folder))
+        yield Condition("store", False, words, _move_command(app.yaoki_folder))
         return
     if not app.has_store:
         top = app.repository.top
@@ -47,19 +47,21 @@ def examine_storage(app: App) -> Iterator[Condition]:
             yield Condition("store", False, words, suggest_recovery(left[-1]))
             return
         words = f"none yet, and {top} is not writable"
-        yield Condition("store", True, "none yet") if ok else _unwritable(words, top, top)
+        yield Condition("store", True, "none yet") if ok else _unwritable_store(words, top, top)
         return
-    whole = _stored(app, lambda: _whole(app))
+    whole = _examine_store(app, lambda: _file_condition(app))
     yield whole
     if whole.ok:
-        yield examine_condition("journal", lambda: _journal(app), REOPEN_COMMAND)
-        yield examine_condition("journal file", lambda: _witness(app), REOPEN_COMMAND)
+        yield examine_condition("journal", lambda: _journal_condition(app), REOPEN_COMMAND)
+        yield examine_condition(
+            "journal file", lambda: _journal_file_condition(app), REOPEN_COMMAND
+        )
         if left := find_orphan_branches(app):
             words = f"{branches(left)} here that the store does not know: another store had them"
             yield Condition("run branches", False, words, suggest_recovery(left[-1]))
 
 
-def _stored(app: App, look: Callable[[], Condition]) -> Condition:
+def _examine_store(app: App, look: Callable[[], Condition]) -> Condition:
     """Each way in which a store cannot be used has its own remedy."""
     try:
         return look()
@@ -70,10 +72,10 @@ def _stored(app: App, look: Callable[[], Condition]) -> Condition:
         return failed_condition(
             "store",
             broken,
-            edit_command(app.repository.top) if elsewhere else _moved_away(app.yaoki_folder),
+            edit_command(app.repository.top) if elsewhere else _move_command(app.yaoki_folder),
         )
     except YaokiError as error:
-        local = _unwritable("", app.yaoki_folder, app.repository.top).next_command
+        local = _unwritable_store("", app.yaoki_folder, app.repository.top).next_command
         return failed_condition(
             "store",
             error,
@@ -81,35 +83,35 @@ def _stored(app: App, look: Callable[[], Condition]) -> Condition:
         )
 
 
-def _unwritable(words: str, place: Path, top: Path) -> Condition:
+def _unwritable_store(words: str, place: Path, top: Path) -> Condition:
     """The store is in the repository, so a clone on another disk helps."""
     return unwritable_condition("store", words, place, f"git clone {shell_quote(top)} DIR")
 
 
-def _moved_away(path: Path) -> str:
+def _move_command(path: Path) -> str:
     return f"mv {shell_quote(path)} {shell_quote(path.with_name(f'{path.name}.old'))}"
 
 
-def _server(app: App) -> Iterator[Condition]:
+def _examine_server(app: App) -> Iterator[Condition]:
     """Pages and backups of a server are its operator's; its content is ours."""
-    there = _stored(app, lambda: _reached(app))
+    there = _examine_store(app, lambda: _server_condition(app))
     yield there
     if there.ok and app.has_store:
-        yield examine_condition("journal", lambda: _journal(app), REOPEN_COMMAND)
+        yield examine_condition("journal", lambda: _journal_condition(app), REOPEN_COMMAND)
         words = "none: the server's operator makes them, for example with pg_dump"
         yield Condition("backups", True, words)
 
 
-def _reached(app: App) -> Condition:
+def _server_condition(app: App) -> Condition:
     if not app.has_store:
         return Condition("store", True, "the server answers; there is no store in the database yet")
     return Condition("store", True, f"{app.store.database.location}, reached")
 
 
-def _whole(app: App) -> Condition:
+def _file_condition(app: App) -> Condition:
     path = app.context.store_path
     if path.exists() and not os.access(path, os.W_OK):
-        return _unwritable(f"{path} is read-only", path, app.repository.top)
+        return _unwritable_store(f"{path} is read-only", path, app.repository.top)
     wrong = app.store.check_integrity()
     if wrong:
         remedy = "the next command moves it aside and restores it from backups and journal file"
@@ -120,31 +122,31 @@ def _whole(app: App) -> Condition:
     return Condition("store", True, f"{path}, intact{kept}")
 
 
-def _witness(app: App) -> Condition:
+def _journal_file_condition(app: App) -> Condition:
     """The file from which the store can be rebuilt, line by line."""
     folder, missing = app.context.journal_folder, app.store.lines_missing_in_journal_file()
     if missing:
         lacks = f"{folder} lacks {format_count(len(missing), 'line')}, the first is {missing[0]}"
         words = f"{lacks}; move it away and the next command writes it again"
-        return Condition("journal file", False, words, _moved_away(folder))
+        return Condition("journal file", False, words, _move_command(folder))
     return Condition("journal file", True, f"{folder}, has every entry of the journal")
 
 
-def _journal(app: App) -> Condition:
+def _journal_condition(app: App) -> Condition:
     """The journal must give the same rows."""
     runs = app.reads.runs()[-RUNS_AUDITED:]
     wrong = [words for run in runs for words in app.store.audit(run.id)]
-    strayed, unseen = _strayed(app, runs)
+    strayed, unseen = _find_drift(app, runs)
     wrong += strayed
     if wrong:
         found = format_count(len(wrong), "mismatch", "mismatches")
         words = f"{found}: {wrong[0]}; keep a copy, and do not continue that run"
-        return Condition("journal", False, words, _copied(app))
+        return Condition("journal", False, words, _copy_command(app))
     checked = f"{format_count(len(runs), 'run')} checked"
     return Condition("journal", True, f"agrees with the database ({checked}){unseen}")
 
 
-def _copied(app: App) -> str:
+def _copy_command(app: App) -> str:
     """Beside the repository: inside it git would see the copy."""
     top = app.repository.top
     if app.context.is_store_on_server:
@@ -155,7 +157,7 @@ def _copied(app: App) -> str:
     )
 
 
-def _bent(app: App, run: Run) -> str:
+def _describe_drift(app: App, run: Run) -> str:
     """The branch of a run that a person has merged is theirs to delete."""
     from yaoki.app.run_view import detect_external_merge
 
@@ -165,12 +167,12 @@ def _bent(app: App, run: Run) -> str:
     )
 
 
-def _strayed(app: App, runs: Sequence[Run]) -> tuple[list[str], str]:
+def _find_drift(app: App, runs: Sequence[Run]) -> tuple[list[str], str]:
     """Run branches that were moved externally, and a note when an unreachable remote has them."""
     unseen = "; their branches are at a remote that does not answer"
     if app.settings.workspace.remote and app.workspace.remote_problem():
         return [], unseen
     try:
-        return [words for run in runs if (words := _bent(app, run))], ""
+        return [words for run in runs if (words := _describe_drift(app, run))], ""
     except RemoteUnreachable:
         return [], unseen

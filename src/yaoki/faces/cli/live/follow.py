@@ -47,12 +47,12 @@ class RunFollower:
             self.close()
 
     def follow(self, is_over: Callable[[], bool], wait: Callable[[float], object]) -> None:
-        while not (self._ended(is_over()) or self._screen.reader_left):
-            self._look()
+        while not (self._has_ended(is_over()) or self._screen.reader_left):
+            self._read_journal()
             self._rest(wait)
-        self._look()
+        self._read_journal()
 
-    def _ended(self, over: bool) -> bool:
+    def _has_ended(self, over: bool) -> bool:
         """A person who is typing an answer is not cut off."""
         held = over and self._screen.has_open_answer and not self.stop_requested
         if held or self.note == ANSWER_AWAITED:
@@ -77,7 +77,7 @@ class RunFollower:
             if self._screen.read_keys():
                 self._screen.draw(self.note)
 
-    def _look(self) -> None:
+    def _read_journal(self) -> None:
         """The journal is read only after a commit."""
         version = self._app.reads.version()
         if version != self._seen:

@@ -39,7 +39,7 @@ class Keys:
 
     def read(self) -> list[str]:
         """The keys since the last call: characters, and names such as `up`."""
-        if not self._comes(0):
+        if not self._has_input(0):
             return []
         try:
             raw = os.read(self._descriptor, BYTES_MAX)
@@ -48,7 +48,7 @@ class Keys:
         self._pressed = self._clock.now()
         return list(split_keys(self._decoder.decode(raw)))
 
-    def _comes(self, seconds: float) -> bool:
+    def _has_input(self, seconds: float) -> bool:
         return bool(select.select([self._descriptor], [], [], seconds)[0])
 
     @property
@@ -62,7 +62,7 @@ class Keys:
         # A terminal that was closed meanwhile cannot be reset.
         with suppress(termios.error):
             if self.idle < RECENTLY_PRESSED:
-                while self._clock.now() < until and self._comes(QUIET_S):
+                while self._clock.now() < until and self._has_input(QUIET_S):
                     termios.tcflush(self._descriptor, termios.TCIFLUSH)
             termios.tcsetattr(self._descriptor, termios.TCSAFLUSH, self._before)
 

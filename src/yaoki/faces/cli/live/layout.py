@@ -53,7 +53,7 @@ def cost_words(spent: Spend) -> str:
     return f"${spent.money:.2f}, {spent.tokens:,} tokens{more}"
 
 
-def _counted(view: RunView) -> str:
+def _count_words(view: RunView) -> str:
     """Each task once: a blocked task is not counted as waiting."""
     blocked = sum(task.blocked for task in view.tasks if task.row.state is State.WAITING)
     counts = {**view.counts, "blocked": blocked}
@@ -69,7 +69,7 @@ class TaskListing:
         self.tasks = order_for_screen(view)
         self.names = task_names(view)
         self.remaining = remaining_work(view, view.run.parallel)
-        self.count_words = _counted(view)
+        self.count_words = _count_words(view)
         self.landed_count, self.planned_count = len(view.landed_tasks), len(view.counted_tasks)
 
 
@@ -96,7 +96,7 @@ class Layout:
             words = f"paused: {clean_line(self.view.run.pause_reason)}; {self.view.next_command}"
             head.append(Text(words, style="red"))
         if height >= LOW_HEIGHT:
-            head.insert(2, Text(self._left(), style="dim"))
+            head.insert(2, Text(self._time_left(), style="dim"))
         foot += [Text(note, style="yellow")] if note else []
         if keys and height >= LOW_HEIGHT:
             whole, few = KEYS + END_KEYS[may_leave][0], FEW_KEYS + END_KEYS[may_leave][1]
@@ -122,7 +122,7 @@ class Layout:
         share = f" {100 * done // total} %" if total else ""
         return bar.append(f"  {done}/{total} landed{share}", style="default")
 
-    def _left(self) -> str:
+    def _time_left(self) -> str:
         """The estimate names its basis; without one it is unknown."""
         pace = self.table.pace
         if self.view.status is not RunStatus.ACTIVE:
@@ -144,12 +144,12 @@ class Layout:
         at = next((n for n, task in enumerate(tasks) if task.row.id == chosen), 0)
         # Each group has a head; enough tasks are listed to fill the window.
         first = max(0, at - room)
-        lines = list(self._grouped(tasks[first : at + room + 1], width, chosen))
+        lines = list(self._group_lines(tasks[first : at + room + 1], width, chosen))
         here = next((n for n, (_, id_) in enumerate(lines) if id_ == chosen and chosen), 0)
         top = max(0, min(here - room + 1 + min(2, room // 3), len(lines) - room))
         return [text for text, _ in lines[top : top + room]]
 
-    def _grouped(
+    def _group_lines(
         self, tasks: Sequence[TaskView], width: int, chosen: str
     ) -> Iterator[tuple[Text, str]]:
         cells = max((cell_len(clean_line(task.row.name, 60)) for task in tasks), default=0)
@@ -165,7 +165,7 @@ class Layout:
     def _task(self, task: TaskView, width: int, cells: int, chosen: str) -> Text:
         row, style = task.row, COLOURS.get(task.row.state, "")
         mark = self.glyphs.mark if row.id == chosen else " "
-        name = self._cut(clean_line(row.name, 60), cells)
+        name = self._fit(clean_line(row.name, 60), cells)
         stands = row.stage if row.state is State.ACTIVE else row.state.value
         if task.blocked:
             stands = "BLOCKED"
@@ -180,7 +180,7 @@ class Layout:
             detail = f"{stands:9} {tries:6}  {way}{words}"
         return Text(f"{mark}{row.n:>3} {name} {detail}".rstrip(), style=style)
 
-    def _cut(self, name: str, cells: int) -> str:
+    def _fit(self, name: str, cells: int) -> str:
         """Cut to the width of its column, with a sign for the rest."""
         if cell_len(name) <= cells:
             return set_cell_size(name, cells)
@@ -194,19 +194,21 @@ class Layout:
             case State.ACTIVE if row.cancel_requested:
                 return "being cancelled"
             case State.ACTIVE if row.stage == Stage.VERIFY:
-                return f"check {clean_line(self.running_check_of(task), 60)}{self._for(row.id)}"
+                return (
+                    f"check {clean_line(self.running_check_of(task), 60)}{self._duration(row.id)}"
+                )
             case State.ACTIVE if row.stage == Stage.WORK:
-                return f"agent {clean_line(row.agent, 60)}{self._for(row.id)}"
+                return f"agent {clean_line(row.agent, 60)}{self._duration(row.id)}"
             case State.ACTIVE:
-                return self._for(row.id).lstrip(", ")
+                return self._duration(row.id).lstrip(", ")
             case State.CANCELLED | State.REPLACED:
                 return ""
             case State.WAITING:
-                return clean_line(self._waits(task))
+                return clean_line(self._wait_words(task))
             case State.DONE:
                 return f"landed {row.landed_commit[:10]}"
 
-    def _waits(self, task: TaskView) -> str:
+    def _wait_words(self, task: TaskView) -> str:
         """The reason of the wait, with a countdown, and its cause if the task was active before."""
         words, row = describe_wait(task, self.now, self.listing.names), task.row
         if row.due_at is not None and row.due_at > self.now:
@@ -215,6 +217,6 @@ class Layout:
             return f"{words}, after {cause}" if cause else words
         return words
 
-    def _for(self, task_id: str) -> str:
+    def _duration(self, task_id: str) -> str:
         since = self.table.last_seen_at(task_id)
         return f", {duration_words(self.now - since)}" if since is not None else ""

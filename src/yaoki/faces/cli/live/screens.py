@@ -80,7 +80,7 @@ class LineScreen:
         for entry in entries:
             text = story_line(entry, self._name(entry.task_id) if entry.task_id else "run")
             if text:
-                self._put(paint(text, EVENT_COLOURS.get(entry.event)))
+                self._print(paint(text, EVENT_COLOURS.get(entry.event)))
 
     def _name(self, task_id: str) -> str:
         if task_id not in self._names:
@@ -89,7 +89,7 @@ class LineScreen:
             self._names[task_id] = self._app.reads.task(task_id).spec.name
         return self._names[task_id]
 
-    def _put(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         """A reader that went away must not end the run."""
         if self._closed:
             return
@@ -101,7 +101,7 @@ class LineScreen:
     def draw(self, note: str) -> None:
         if note != self._noted:
             self._noted = note
-            self._put(note)
+            self._print(note)
 
     def read_keys(self) -> bool:
         return False

@@ -49,14 +49,14 @@ class TaskTable:
         self._since: dict[str, datetime] = {}
         self._causes: dict[str, str] = {}
         self._noted = 0
-        self._recall()
-        self.view = self._look()
+        self._read_recent()
+        self.view = self._build_view()
 
     def add_entries(self, entries: Iterable[JournalEntry]) -> None:
         """Reload the tasks that the entries name, and their dependents, which may start now."""
         entries = [entry for entry in entries if entry.task_id]
         for entry in entries:
-            self._note(entry)
+            self._note_entry(entry)
         if not entries:
             return
         named = {TaskId(entry.task_id) for entry in entries}
@@ -79,15 +79,15 @@ class TaskTable:
             for need in needs:
                 self._waiting.setdefault(need, []).append(task_id)
 
-    def _recall(self) -> None:
+    def _read_recent(self) -> None:
         database = self._app.store.database
         found = journal_pages.read_newest(
             database, run_id=self._run.id, events=RECALLED_EVENTS, limit=RECALLED_MAX
         )
         for entry in reversed(found):
-            self._note(entry)
+            self._note_entry(entry)
 
-    def _note(self, entry: JournalEntry) -> None:
+    def _note_entry(self, entry: JournalEntry) -> None:
         """Facts that rows lack: since when a task is active, why it waits, how long tasks take."""
         if entry.seq <= self._noted:
             return
@@ -117,12 +117,12 @@ class TaskTable:
 
     def current_view(self, now: datetime) -> RunView:
         if self._stale and now >= self._not_before:
-            self.view = self._look()
+            self.view = self._build_view()
             self._stale = False
             self._not_before = now + REBUILD_PAUSE_FACTOR * (self._app.clock.now() - now)
         return self.view
 
-    def _look(self) -> RunView:
+    def _build_view(self) -> RunView:
         rows = sorted(self._rows.values(), key=lambda row: row.n)
         store, live = self._app.store, self._app.services.list_live_workers()
         return build_run_view(

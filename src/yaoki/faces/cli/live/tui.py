@@ -68,7 +68,7 @@ class LiveTable:
             redirect_stderr=False,
         )
         if may_leave:
-            signal.signal(signal.SIGTERM, _ended)
+            signal.signal(signal.SIGTERM, _end_process)
         sys.stderr = self._kept
         self._live.start()
 
@@ -79,7 +79,7 @@ class LiveTable:
         now = self._app.clock.now()
         width, height = self._console.size
         lines = self.frame(now, note, width, height)
-        fitted = [_fitted(text, width, self._glyphs) for text in lines[:height]]
+        fitted = [_fit(text, width, self._glyphs) for text in lines[:height]]
         self._live.update(Group(*fitted), refresh=True)
 
     @property
@@ -115,15 +115,15 @@ class LiveTable:
         if self._panel is not None:
             self._panel.press(key)
             if self._panel.is_closed:
-                self._back(self._panel.outcome)
+                self._return_to_table(self._panel.outcome)
         elif key in {"q", "escape"}:
-            self._go()
+            self._request_leave()
         elif key == "?":
             self._panel = panels.help_panel(leave=self._leave)
         else:
-            self._on_a_task(key)
+            self._press_on_task(key)
 
-    def _back(self, said: str) -> None:
+    def _return_to_table(self, said: str) -> None:
         """Back to the table; an answer needs a worker that continues the run."""
         self._said, self._panel = said, None
         if not said:
@@ -132,13 +132,13 @@ class LiveTable:
         if self._leave and not self._app.services.list_live_workers():
             self._said += f"; no worker is running this: yaoki resume {self._board.view.run.id}"
 
-    def _go(self) -> None:
+    def _request_leave(self) -> None:
         self.reader_left = self._leave
         if not self._leave:
             self._said = "this terminal runs the tasks; Ctrl-C stops the run and loses nothing"
 
-    def _on_a_task(self, key: str) -> None:
-        tasks = self._listed(self._board.view).tasks
+    def _press_on_task(self, key: str) -> None:
+        tasks = self._list_tasks(self._board.view).tasks
         if not tasks:
             return
         ids: list[str] = [task.row.id for task in tasks]
@@ -158,30 +158,30 @@ class LiveTable:
     def frame(self, now: datetime, note: str, width: int, height: int) -> list[Text]:
         told = " ".join(filter(None, (self._said, note, self._kept.last_line)))
         if self._panel is not None:
-            return _over(self._panel, told, width, height)
+            return _compose_panel(self._panel, told, width, height)
         view = self._board.current_view(now)
-        listing = self._listed(view)
-        layout = Layout(listing, self._board, self._glyphs, now, self._checking)
+        listing = self._list_tasks(view)
+        layout = Layout(listing, self._board, self._glyphs, now, self._running_check)
         keys = self._keys is not None
         chosen = self._chosen if keys else ""
         return layout.lines(width, height, chosen, told, keys=keys, may_leave=self._leave)
 
-    def _listed(self, view: RunView) -> TaskListing:
+    def _list_tasks(self, view: RunView) -> TaskListing:
         if self._listing is None or self._listing.view is not view:
             self._listing = TaskListing(view)
         return self._listing
 
-    def _checking(self, task: TaskView) -> str:
+    def _running_check(self, task: TaskView) -> str:
         row = task.row
         return running_check(self._app.runs_folder / row.run_id / row.id / str(row.attempt))
 
 
-def _ended(*_: object) -> None:
+def _end_process(*_: object) -> None:
     """Close, so that the screen is restored."""
     raise SystemExit(TERMINATED)
 
 
-def _over(panel: panels.Panel, told: str, width: int, height: int) -> list[Text]:
+def _compose_panel(panel: panels.Panel, told: str, width: int, height: int) -> list[Text]:
     """A head, the text, and the keys in the last line."""
     room = max(1, height - (3 if told else 2))
     shown = list(panel.lines(width, room))
@@ -190,7 +190,7 @@ def _over(panel: panels.Panel, told: str, width: int, height: int) -> list[Text]
     return [Text(panel.title, style="bold"), *body, *notes, Text(panel.keys, style="dim")]
 
 
-def _fitted(text: Text, width: int, glyphs: Glyphs) -> Text:
+def _fit(text: Text, width: int, glyphs: Glyphs) -> Text:
     if not glyphs.unicode:
         # Each letter is replaced by one letter, so styles keep their place.
         text.plain = glyphs.to_terminal(text.plain)
