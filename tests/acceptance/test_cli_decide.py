@@ -60,7 +60,7 @@ def test_an_escalation_asks_and_blocks_then_a_retry_revives(place: Place) -> Non
 
 
 @pytest.mark.spec("10.4", "0.1")
-def test_a_person_takes_over_and_is_checked_like_anybody(place: Place) -> None:
+def test_a_person_takes_over_and_the_work_is_verified_like_any_other(place: Place) -> None:
     stands = falls_once(place)
     base = stands["tasks"][0]
     worktree = next(
@@ -171,7 +171,7 @@ def test_why_names_rule_numbers_and_what_would_have_changed_it(place: Place) -> 
 
 
 @pytest.mark.spec("1.1", "12.1", "15")
-def test_who_wants_a_cancelled_task_again_is_told_a_command_that_works(place: Place) -> None:
+def test_a_cancelled_task_names_a_command_that_starts_it_again(place: Place) -> None:
     tasks = [{"id": "one", "checks": ["one"]}, {"id": "two", "checks": ["one"]}]
     plan = a_plan({"one": [writes("one.txt")]}, tasks, {"one": holds("one.txt")})
     run = place.yaoki("plan", "submit", place.plan(plan), "--json").document["run"]

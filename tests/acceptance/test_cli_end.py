@@ -70,7 +70,7 @@ def two_landed(place: Place) -> dict[str, Any]:
 
 
 @pytest.mark.spec("9.5", "12.1", "8.2", "0.2")
-def test_cancel_ends_what_waits_and_works_and_keeps_what_was_made(place: Place) -> None:
+def test_cancel_ends_waiting_and_active_tasks_and_saves_their_work(place: Place) -> None:
     """A waiting task ends at once, an active one is interrupted, a finished one is refused."""
     worker = slow_run(place)
     until(lambda: _done(place, "quick"), "quick landed")
@@ -114,7 +114,7 @@ def _done(place: Place, name: str) -> bool:
 
 
 @pytest.mark.spec("9.5")
-def test_a_run_that_is_done_is_not_cancelled(place: Place) -> None:
+def test_a_finished_run_cannot_be_cancelled(place: Place) -> None:
     run = two_landed(place)["run"]
 
     refused = place.yaoki("cancel", run)
@@ -124,7 +124,7 @@ def test_a_run_that_is_done_is_not_cancelled(place: Place) -> None:
 
 
 @pytest.mark.spec("9.8", "12.1", "3.7")
-def test_two_interrupts_stop_now_and_resume_goes_on(place: Place) -> None:
+def test_two_interrupts_stop_now_and_resume_continues(place: Place) -> None:
     worker = slow_run(place)
 
     interrupt(worker)
@@ -195,7 +195,7 @@ def test_a_run_that_is_not_done_is_merged_only_on_request(place: Place) -> None:
 
 
 @pytest.mark.spec("8.2")
-def test_an_attempt_that_changed_nothing_is_not_told_by_the_commit_of_another(place: Place) -> None:
+def test_an_attempt_without_changes_is_not_listed_with_the_commit_of_another(place: Place) -> None:
     plan = a_plan(
         {"one": [writes("one.txt")], "idle": [[{"say": "nothing to do"}]]},
         [
@@ -221,7 +221,7 @@ def test_an_attempt_that_changed_nothing_is_not_told_by_the_commit_of_another(pl
 
 
 @pytest.mark.spec("8.2", "9.6")
-def test_undo_of_merged_work_says_what_is_left_of_it_and_where(place: Place) -> None:
+def test_undo_of_merged_work_says_where_the_work_remains(place: Place) -> None:
     """An attempt that begins at the work of another, and adds nothing, has none of its own, also
     when that work was taken back since.
     """
@@ -268,7 +268,7 @@ def test_undo_reverts_a_landed_task_and_asks(place: Place) -> None:
 
 
 @pytest.mark.spec("8.1", "8.2", "9.8")
-def test_a_worktree_is_put_back_to_a_snapshot(place: Place) -> None:
+def test_a_worktree_is_restored_to_a_snapshot(place: Place) -> None:
     """Attempt 2 spoiled what attempt 1 had made; its snapshot was taken in between."""
     plan = a_plan(
         {"task": [writes("a.txt", "first\n"), writes("a.txt", "second\n")]},

@@ -24,7 +24,7 @@ def good_plan() -> dict[str, object]:
 
 
 @pytest.mark.spec("0.6", "12.1")
-def test_a_folder_that_is_gone_under_ones_feet_is_told(place: Place, tmp_path: Path) -> None:
+def test_a_deleted_current_folder_is_reported(place: Place, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     shell = ("sh", "-c", 'rmdir "$PWD" && exec "$0" -m yaoki status', sys.executable)
@@ -37,7 +37,7 @@ def test_a_folder_that_is_gone_under_ones_feet_is_told(place: Place, tmp_path: P
 
 
 @pytest.mark.spec("2.2", "0.6", "12.1")
-def test_every_defect_of_a_plan_is_told_at_once_and_nothing_is_stored(place: Place) -> None:
+def test_every_defect_of_a_plan_is_reported_at_once_and_nothing_is_stored(place: Place) -> None:
     validated = place.yaoki("validate", str(TEN))
     as_json = place.yaoki("validate", str(TEN), "--json")
     started = place.yaoki("run", str(TEN))
@@ -75,7 +75,7 @@ def test_unknown_settings_are_refused_by_name(place: Place) -> None:
 
 @pytest.mark.spec("0.6", "12.1")
 @pytest.mark.parametrize("place_kind", ["nothing", "bare", "empty", "detached", "missing"])
-def test_a_place_that_cannot_serve_is_refused(place: Place, place_kind: str) -> None:
+def test_a_folder_without_a_usable_repository_is_refused(place: Place, place_kind: str) -> None:
     where = place.folder / "where"
     where.mkdir()
     match place_kind:
@@ -132,7 +132,7 @@ def test_without_git_or_a_store_the_next_step_is_named(place: Place) -> None:
 
 
 @pytest.mark.spec("0.6", "12.1")
-def test_a_place_that_takes_no_store_is_told(place: Place) -> None:
+def test_a_folder_that_cannot_hold_a_store_is_reported(place: Place) -> None:
     """A file stands where the folder of the store must go."""
     (place.repo / ".yaoki").write_text("in the way\n")
 
@@ -163,7 +163,7 @@ def test_unreadable_plans_and_wrong_words_are_usage_errors(place: Place) -> None
 
 
 @pytest.mark.spec("12.1", "0.6")
-def test_a_home_that_takes_nothing_is_told_before_anything_starts(place: Place) -> None:
+def test_an_unwritable_home_is_reported_before_anything_starts(place: Place) -> None:
     """Each task would ask about it otherwise."""
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"ok": {"shell": "test -s README"}})
     (place.folder / "full").write_text("no folder\n")
@@ -191,7 +191,7 @@ def test_doctor_names_a_lock_that_a_killed_git_left(place: Place) -> None:
 
 
 @pytest.mark.spec("13.1", "10.2", "0.6")
-def test_doctor_finds_a_bent_row(place: Place) -> None:
+def test_doctor_finds_a_row_that_disagrees_with_the_journal(place: Place) -> None:
     assert place.yaoki("run", place.plan(good_plan())).code == 0
     healthy = place.yaoki("doctor", "--json")
     by_hand(place.database, "UPDATE tasks SET attempt = 7")
@@ -244,7 +244,7 @@ def test_foreign_text_reaches_no_terminal_raw(place: Place) -> None:
 
 
 @pytest.mark.spec("12.1")
-def test_init_guesses_checks_and_twice_changes_nothing(place: Place) -> None:
+def test_init_finds_checks_and_is_idempotent(place: Place) -> None:
     (place.repo / "yaoki.toml").unlink()
     (place.repo / "pyproject.toml").write_text("[tool.pytest.ini_options]\n[tool.ruff]\n")
     (place.repo / "package.json").write_text(json.dumps({"scripts": {"test": "jest"}}))

@@ -19,7 +19,7 @@ def test_answer():
 
 @pytest.mark.acceptance
 @pytest.mark.spec("0.1", "2.1", "12.1", "1.4", "1.5")
-def test_a_plan_is_carried_to_its_end(place: Place) -> None:
+def test_a_plan_runs_to_its_end(place: Place) -> None:
     """Two tasks, one needing the other; the user's checkout is not touched."""
     plan = a_plan(
         {"one": [writes("one.txt")], "two": [writes("two.txt")]},

@@ -29,7 +29,7 @@ def env(pycache: Path) -> dict[str, str]:
     return {**around, "PYTHONPYCACHEPREFIX": str(pycache), "PATH": "/usr/local/bin:/usr/bin:/bin"}
 
 
-def test_the_lie_and_its_cure_stand_out_and_the_last_words_work_as_printed(
+def test_the_false_claim_and_its_fix_stand_out_and_the_last_commands_work_as_printed(
     tmp_path: Path, env: dict[str, str]
 ) -> None:
     """The folder is named as people do, from where they stand."""
@@ -69,7 +69,7 @@ def test_the_lie_and_its_cure_stand_out_and_the_last_words_work_as_printed(
 
 @pytest.mark.spec("14.3")
 @pytest.mark.parametrize("had", [True, False], ids=["bubblewrap", "none"])
-def test_the_demo_says_whether_its_agents_are_walled_in(
+def test_the_demo_says_whether_its_agents_run_in_the_sandbox(
     tmp_path: Path, env: dict[str, str], had: bool
 ) -> None:
     if had:
@@ -113,7 +113,7 @@ def test_a_folder_with_anything_in_it_is_refused_and_left_alone(
 
 
 @pytest.mark.spec("15")
-def test_a_folder_that_cannot_be_made_is_told_and_no_internal_error(
+def test_a_folder_that_cannot_be_created_is_reported_without_an_internal_error(
     tmp_path: Path, env: dict[str, str]
 ) -> None:
     (tmp_path / "file").touch()
@@ -127,9 +127,7 @@ def test_a_folder_that_cannot_be_made_is_told_and_no_internal_error(
     assert "name a new folder" in done.stderr
 
 
-def test_a_reader_who_goes_away_ends_the_demo_and_its_worker(
-    tmp_path: Path, env: dict[str, str]
-) -> None:
+def test_a_closed_pipe_ends_the_demo_and_its_worker(tmp_path: Path, env: dict[str, str]) -> None:
     """`yaoki demo | head -1`."""
     demo = subprocess.Popen(
         (*DEMO, "--folder", "d"), cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True
@@ -163,7 +161,7 @@ def _workers(folder: Path) -> list[psutil.Process]:
     ],
     ids=["colour", "dumb", "no colour"],
 )
-def test_codes_go_only_to_who_wants_them(
+def test_terminal_codes_are_printed_only_where_wanted(
     tmp_path: Path, env: dict[str, str], look: dict[str, str], coloured: bool
 ) -> None:
     with on_a_terminal(tmp_path, {**env, **look}, "demo", "--folder", "d") as terminal:

@@ -26,7 +26,7 @@ WALKED = tuple(
 )
 
 
-def test_the_pages_that_promise_a_walk_are_found() -> None:
+def test_the_pages_with_executable_steps_are_found() -> None:
     assert {name(page) for page in WALKED} >= {
         "docs/tutorial.md",
         "docs/guides/recovery.md",
@@ -147,7 +147,7 @@ def harmless() -> list[tuple[str, ...]]:
 
 
 @pytest.mark.spec("12.1")
-def test_every_command_of_the_docs_that_only_looks_works(place: Place) -> None:
+def test_every_read_only_command_of_the_docs_works(place: Place) -> None:
     """Those that change something are walked through, or parsed in tests/architecture."""
     plan = a_plan({"one": [writes("a.txt", "bad\n")]}, [TASK], {"a": holds("a.txt")})
     (place.repo / "plan.yaml").write_text(json.dumps(plan))
@@ -161,7 +161,7 @@ def test_every_command_of_the_docs_that_only_looks_works(place: Place) -> None:
 
 
 @pytest.mark.spec("2.2")
-def test_the_plan_for_build_servers_is_sound(place: Place) -> None:
+def test_the_plan_for_build_servers_is_valid(place: Place) -> None:
     done = place.look("validate", str(ROOT / "docs" / "examples" / "nightly.yaml"))
 
     assert done.code == 0, done.err

@@ -114,7 +114,7 @@ def base(document: Mapping[str, Any]) -> dict[str, str]:
 
 @pytest.mark.spec("12.3")
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_right_commands_are_found_and_twice_changes_nothing(place: Place, kind: str) -> None:
+def test_the_right_commands_are_found_and_init_is_idempotent(place: Place, kind: str) -> None:
     files, wanted = KINDS[kind]
     fill(place, files)
 
@@ -135,7 +135,7 @@ def test_the_right_commands_are_found_and_twice_changes_nothing(place: Place, ki
 
 
 @pytest.mark.spec("12.3")
-def test_a_green_base_is_shown_and_the_checkout_stays_as_it_is(place: Place) -> None:
+def test_a_green_base_is_shown_and_the_checkout_does_not_change(place: Place) -> None:
     fill(place, PYTHON)
     before = user_state(place.repo)
 
@@ -168,7 +168,7 @@ def test_a_red_base_is_shown_with_its_failures_and_not_blamed_on_tasks(place: Pl
 
 
 @pytest.mark.spec("12.3")
-def test_a_tool_that_is_not_installed_is_told_with_the_command_that_helps(place: Place) -> None:
+def test_a_missing_tool_is_reported_with_the_command_that_installs_it(place: Place) -> None:
     fill(place, {**GO, **{f"app/{path}": text for path, text in PLAIN.items()}})
 
     done = place.yaoki("init", env=programs(place))
@@ -183,7 +183,7 @@ def test_a_tool_that_is_not_installed_is_told_with_the_command_that_helps(place:
 
 
 @pytest.mark.spec("12.3")
-def test_a_check_that_hangs_is_cut_off_and_nothing_of_it_is_left(place: Place) -> None:
+def test_a_check_that_hangs_is_ended_without_leftovers(place: Place) -> None:
     """Known by a number that nobody else sleeps for; on a slow machine it may not come so far."""
     seconds = f"60.{os.getpid()}"
     fill(place, {"Makefile": f"test:\n\t@exec sleep {seconds}\n"})
@@ -206,7 +206,7 @@ def commands() -> list[list[str]]:
 
 
 @pytest.mark.spec("12.3")
-def test_what_is_not_committed_is_not_tried_and_said(place: Place) -> None:
+def test_uncommitted_files_are_not_tried_and_reported(place: Place) -> None:
     fill(place, {})
     (place.repo / "go.mod").write_text("module x\n")
 
@@ -273,7 +273,7 @@ def typable(command: str) -> bool:
     ],
     ids=lambda given: given[-1] if isinstance(given, tuple) else "",
 )
-def test_doctor_names_the_command_for_a_folder_that_is_no_repository(
+def test_doctor_names_the_command_for_a_folder_without_a_repository(
     place: Place, make: tuple[str, ...], command: str
 ) -> None:
     folder = place.folder / make[-1]
@@ -341,7 +341,7 @@ tasks: [{id: brk, goal: Refactor f., retry: {max_retries: 0}}]
     ],
     ids=["missing module", "stops at the first failure"],
 )
-def test_a_base_that_did_not_run_as_a_whole_lets_no_breakage_land(
+def test_a_base_whose_tests_did_not_all_run_lets_no_breakage_land(
     place: Place, options: str, first: str, words: str, helps: str
 ) -> None:
     """Every test was "known" to fail, none was run, and whatever an agent did was proven."""
@@ -377,7 +377,7 @@ def test_a_base_that_did_not_run_as_a_whole_lets_no_breakage_land(
 
 
 @pytest.mark.spec("12.3", "16.4")
-def test_bare_test_files_are_found_and_run_by_what_understands_them(place: Place) -> None:
+def test_bare_test_files_are_found_and_run_by_the_right_tool(place: Place) -> None:
     fill(place, {"calc.py": "", "test_calc.py": "def test_sum():\n    assert 1 + 1 == 2\n"})
 
     done = place.yaoki("init", env=programs(place))
@@ -388,7 +388,9 @@ def test_bare_test_files_are_found_and_run_by_what_understands_them(place: Place
 
 
 @pytest.mark.spec("12.3")
-def test_a_check_that_changes_tracked_files_is_set_aside_with_the_option(place: Place) -> None:
+def test_a_check_that_changes_tracked_files_is_commented_out_with_the_right_option(
+    place: Place,
+) -> None:
     fill(place, {"Makefile": "lint:\n\t./ruff check\n", "ruff": ""})
     a_program(place.repo / "ruff", "echo >> README")
     place.git("add", "-A")
@@ -402,7 +404,7 @@ def test_a_check_that_changes_tracked_files_is_set_aside_with_the_option(place: 
 
 
 @pytest.mark.spec("12.3")
-def test_an_environment_of_the_repository_that_is_not_active_is_hinted_at(place: Place) -> None:
+def test_an_inactive_environment_of_the_repository_is_pointed_out(place: Place) -> None:
     fill(place, {**PYTHON, "tests/test_more.py": "import not_installed_lib\n"})
     own = place.repo / ".venv"
     (own / "bin").mkdir(parents=True)
@@ -418,7 +420,7 @@ def test_an_environment_of_the_repository_that_is_not_active_is_hinted_at(place:
 
 
 @pytest.mark.spec("12.3")
-def test_a_check_that_runs_no_test_is_set_aside_and_one_test_is_one(place: Place) -> None:
+def test_a_check_without_tests_is_commented_out_and_one_test_is_enough(place: Place) -> None:
     """A check that passes without looking would prove everything."""
     none = {"setup.py": "", "tests/__init__.py": "", "tests/test_sum.py": "import unittest\n"}
     fill(place, none)
@@ -451,7 +453,9 @@ def test_a_check_that_runs_no_test_is_set_aside_and_one_test_is_one(place: Place
     ],
     ids=["go", "go, one part", "cargo", "cargo, one part", "node", "no number"],
 )
-def test_no_tests_is_seen_in_the_words_of_each_tool(place: Place, said: str, state: str) -> None:
+def test_no_tests_is_recognised_in_the_output_of_each_tool(
+    place: Place, said: str, state: str
+) -> None:
     """A stand-in says them; one part without tests is no reason."""
     fill(place, GO)
     env = programs(place, "cat")
@@ -464,7 +468,7 @@ def test_no_tests_is_seen_in_the_words_of_each_tool(place: Place, said: str, sta
 
 
 @pytest.mark.spec("12.3")
-def test_one_test_is_told_as_one(place: Place) -> None:
+def test_one_test_is_counted_as_one(place: Place) -> None:
     fill(place, {**PYTHON, "tests/test_sum.py": "def test_sum():\n    assert 1 + 1 == 2\n"})
 
     done = place.yaoki("init", env=programs(place))
@@ -473,7 +477,7 @@ def test_one_test_is_told_as_one(place: Place) -> None:
 
 
 @pytest.mark.spec("12.3")
-def test_a_stand_in_without_a_toolchain_cannot_run_and_is_not_red(place: Place) -> None:
+def test_a_stand_in_without_a_toolchain_is_missing_and_not_red(place: Place) -> None:
     fill(place, RUST)
     env = programs(place)
     said = "rustup could not choose a version of cargo to run, and no default is configured."
@@ -486,7 +490,7 @@ def test_a_stand_in_without_a_toolchain_cannot_run_and_is_not_red(place: Place) 
 
 
 @pytest.mark.spec("12.3")
-def test_a_manifest_that_cannot_be_read_is_told(place: Place) -> None:
+def test_an_unreadable_manifest_is_reported(place: Place) -> None:
     broken = {"package.json": '{"scripts": {', "api/pyproject.toml": "[project\n"}
     fill(place, {**broken, "go.mod": "x\n"})
 
@@ -499,7 +503,7 @@ def test_a_manifest_that_cannot_be_read_is_told(place: Place) -> None:
 
 
 @pytest.mark.spec("12.3")
-def test_languages_are_named_as_people_do(place: Place) -> None:
+def test_languages_have_their_usual_names(place: Place) -> None:
     fill(place, {**GO, "c/CMakeLists.txt": "enable_testing()\n"})
 
     done = place.yaoki("init", "--no-run")
@@ -511,7 +515,7 @@ def test_languages_are_named_as_people_do(place: Place) -> None:
 
 
 @pytest.mark.spec("12.3", "12.1")
-def test_after_the_remedy_init_looks_again_and_adds_what_can_run_now(place: Place) -> None:
+def test_after_the_remedy_init_again_adds_checks_that_can_run_now(place: Place) -> None:
     """What somebody wrote into the file stays, byte for byte."""
     fill(place, {**GO, **{f"app/{path}": text for path, text in PLAIN.items()}})
     env = programs(place)
@@ -564,7 +568,7 @@ def test_an_agent_that_answers_later_is_added_above_the_tables(place: Place) -> 
 
 
 @pytest.mark.spec("12.3", "15")
-def test_a_file_that_cannot_be_written_whole_is_not_left_behind(place: Place) -> None:
+def test_a_partly_written_file_is_removed(place: Place) -> None:
     """A full disk; here a limit on the size of files stands for it."""
     fill(place, GO)
 
@@ -585,7 +589,7 @@ def test_a_file_that_cannot_be_written_whole_is_not_left_behind(place: Place) ->
 
 
 @pytest.mark.spec("12.3", "15")
-def test_a_repository_without_its_objects_is_told_and_nothing_is_written(place: Place) -> None:
+def test_a_repository_with_missing_objects_is_reported_and_nothing_is_written(place: Place) -> None:
     fill(place, {})
     for folder in (place.repo / ".git" / "objects").iterdir():
         if len(folder.name) == 2:
@@ -604,7 +608,7 @@ def test_a_repository_without_its_objects_is_told_and_nothing_is_written(place: 
 
 
 @pytest.mark.spec("12.3", "12.1")
-def test_yaokis_own_python_in_front_is_told_with_the_way_out(
+def test_yaokis_own_python_on_the_path_is_reported_with_a_remedy(
     place: Place, tmp_path: Path, pycache: Path
 ) -> None:
     """Activating its environment hides the packages of the project."""
@@ -631,7 +635,7 @@ def test_yaokis_own_python_in_front_is_told_with_the_way_out(
 
 
 @pytest.mark.spec("12.1", "15")
-def test_doctor_knows_why_a_check_lacks_its_packages(
+def test_doctor_explains_why_a_check_lacks_its_packages(
     place: Place, tmp_path: Path, pycache: Path
 ) -> None:
     fill(place, PYTHON)
@@ -666,7 +670,7 @@ def test_doctor_says_when_a_green_check_ran_no_tests(place: Place) -> None:
 
 
 @pytest.mark.spec("12.1", "15")
-def test_doctor_names_a_command_for_a_git_that_is_too_old(place: Place) -> None:
+def test_doctor_names_the_command_for_an_old_git(place: Place) -> None:
     env = programs(place)
     old = place.folder / "bin" / "git"
     old.unlink()

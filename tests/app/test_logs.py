@@ -30,7 +30,7 @@ def shown(home: Path, task: Task) -> dict[str, str]:
 
 
 @pytest.mark.spec("12.1")
-def test_the_newest_look_of_a_check_is_shown(tmp_path: Path) -> None:
+def test_the_newest_run_of_a_check_is_shown(tmp_path: Path) -> None:
     """`yaoki logs --check tests` showed the first try, and offered `tests-again` and `tests-2`
     as checks of their own.
     """
@@ -40,14 +40,14 @@ def test_the_newest_look_of_a_check_is_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("12.1", "6.4")
-def test_a_look_at_the_base_is_none_at_the_attempt(tmp_path: Path) -> None:
+def test_a_check_run_on_the_base_does_not_belong_to_the_attempt(tmp_path: Path) -> None:
     home = ran(tmp_path, "1-tests", "1-tests-again", "1-tests-base", "1-tests-base-2")
 
     assert shown(home, checked("tests")) == {"tests": "1-tests-again"}
 
 
 @pytest.mark.spec("12.1")
-def test_a_check_whose_name_begins_like_another_is_told_apart(tmp_path: Path) -> None:
+def test_a_check_whose_name_begins_like_another_is_kept_separate(tmp_path: Path) -> None:
     home = ran(
         tmp_path, "1-tests", "2-tests-again", "2-tests-again-2", "3-base", "aims-base-c0ffee"
     )

@@ -84,7 +84,7 @@ def test_an_unknown_agent_is_refused_with_the_nearest(words: tuple[str, str]) ->
 
 
 @pytest.mark.spec("12.8")
-def test_a_rehearsal_writes_goes_on_and_tells_what_was_used(tmp_path: Path) -> None:
+def test_a_rehearsal_writes_a_file_continues_and_reports_its_use(tmp_path: Path) -> None:
     done = called("test", "claude", "--program", actor(tmp_path), "--json")
 
     told = json.loads(done.output)
@@ -121,7 +121,7 @@ def test_a_rehearsal_believes_files_and_not_words(
 
 
 @pytest.mark.spec("12.8")
-def test_a_rehearsal_without_the_program_says_how_to_go_on() -> None:
+def test_a_rehearsal_without_the_program_names_the_next_step() -> None:
     done = called("test", "claude", PATH="/usr/bin:/bin")
     told = json.loads(called("test", "claude", "--json", PATH="/usr/bin:/bin").output)
 
@@ -134,7 +134,7 @@ def test_a_rehearsal_without_the_program_says_how_to_go_on() -> None:
 
 
 @pytest.mark.spec("12.8", "0.6")
-def test_a_rehearsal_names_a_file_that_is_not_there() -> None:
+def test_a_rehearsal_names_a_missing_file() -> None:
     done = called("test", "claude", "--program", "/nowhere/claude")
 
     assert "agent 'claude': '/nowhere/claude' does not exist" in done.output

@@ -133,7 +133,7 @@ def _answer(terminal: Terminal) -> None:
     terminal.until(lambda _: "landed" in terminal.line(" asks"), "asks landed")
 
 
-def test_an_open_answer_holds_the_end_and_what_it_says_is_carried(place: Place) -> None:
+def test_an_open_answer_delays_the_end_and_is_sent(place: Place) -> None:
     """The run rests while somebody types; no key goes to a shell, and no word is lost."""
     plan = place.plan(the_plan(place))
     with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", plan) as terminal:
@@ -153,7 +153,7 @@ def test_an_open_answer_holds_the_end_and_what_it_says_is_carried(place: Place) 
 
 
 @pytest.mark.parametrize(("keys", "told"), [("\x1b\x1b", False), ("", True)], ids=["let go", "^C"])
-def test_an_answer_that_is_let_go_ends_the_view_and_comes_back_as_a_command(
+def test_a_discarded_answer_ends_the_view_and_is_printed_as_a_command(
     place: Place, keys: str, told: bool
 ) -> None:
     plan = place.plan(the_plan(place))
@@ -184,7 +184,7 @@ def _open_answer(terminal: Terminal, words: str) -> None:
     terminal.shows(f"> {words}_")
 
 
-def test_a_watcher_may_answer_after_the_end_and_hears_that_nobody_is_at_it(place: Place) -> None:
+def test_a_watcher_may_answer_after_the_end_and_learns_that_no_worker_runs(place: Place) -> None:
     plan = place.plan(the_plan(place))
     carrier = place.start("run", plan, "--quiet")
     until(lambda: place.stored() and place.events("asks"), "asks is there")
@@ -205,7 +205,7 @@ def test_a_watcher_may_answer_after_the_end_and_hears_that_nobody_is_at_it(place
     assert place.yaoki("resume").code == 0
 
 
-def test_keys_that_nobody_read_do_not_reach_the_shell(still: Place) -> None:
+def test_unread_keys_do_not_reach_the_shell(still: Place) -> None:
     shell = '"$@"; code=$?; stty -icanon min 0 time 3; echo "left over: $(wc -c)."; exit $code'
     with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch", shell=shell) as terminal:
         terminal.shows("4 waiting")
@@ -218,7 +218,7 @@ def test_keys_that_nobody_read_do_not_reach_the_shell(still: Place) -> None:
         terminal.shows("left over: 0.")
 
 
-def test_only_who_may_leave_is_told_how(place: Place, still: Place) -> None:
+def test_the_key_to_leave_is_shown_only_to_watchers(place: Place, still: Place) -> None:
     """`yaoki run` carries the run; q cannot end that."""
     with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
         terminal.press("?")
@@ -233,7 +233,7 @@ def test_only_who_may_leave_is_told_how(place: Place, still: Place) -> None:
         assert terminal.ended() == 4, "nothing that is open holds it"
 
 
-def test_a_name_that_is_cut_says_so(place: Place) -> None:
+def test_a_shortened_name_shows_that_it_is_shortened(place: Place) -> None:
     name = "the-longest-name-that-anybody-ever-gave"
     plan = a_plan({name: [writes("a.txt")]}, [{"id": name, "checks": ["a"]}], {"a": holds("a.txt")})
     assert place.yaoki("plan", "submit", place.plan(plan)).code == 0
@@ -249,7 +249,7 @@ def still(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Place:
     return place
 
 
-def test_any_size_is_filled_and_never_overrun(still: Place) -> None:
+def test_the_screen_fills_any_terminal_size_and_never_exceeds_it(still: Place) -> None:
     with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
         terminal.shows("no worker is running this", "4 waiting", "q leave")
 
@@ -271,7 +271,7 @@ def test_any_size_is_filled_and_never_overrun(still: Place) -> None:
         assert terminal.modes() == terminal.before
 
 
-def test_a_terminal_is_given_back_when_the_watcher_is_ended(still: Place) -> None:
+def test_the_terminal_is_restored_when_the_watcher_is_ended(still: Place) -> None:
     with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
         terminal.shows("4 waiting")
         assert terminal.modes() != terminal.before
@@ -359,7 +359,7 @@ def test_a_wait_says_why_and_counts_down(place: Place) -> None:
         assert terminal.ended() in {5, 130}
 
 
-def test_what_is_written_beside_the_screen_is_told_after_it(place: Place) -> None:
+def test_output_beside_the_screen_is_printed_after_it(place: Place) -> None:
     """A warning would vanish with the second screen."""
     plan = place.plan(the_plan(place))
     bad = {**place.env, **UTF8, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
@@ -376,7 +376,7 @@ def test_what_is_written_beside_the_screen_is_told_after_it(place: Place) -> Non
 # ------------------------------------------------------------------ the parts
 
 
-def test_keys_are_told_apart_and_unknown_ones_left_out() -> None:
+def test_keys_are_recognised_and_unknown_ones_left_out() -> None:
     assert list(split_keys("j\x1b[A\x1b[6~q\r\x7f\x1b")) == [
         *("j", "up", "page-down", "q", "enter", "back", "escape")
     ]
@@ -389,7 +389,7 @@ def test_without_anything_landed_the_time_left_is_unknown() -> None:
     assert time_left(remaining_work(view, 4), Pace(), NOW) is None
 
 
-def test_the_time_left_follows_slots_chains_and_leaves_out_who_waits_for_a_person() -> None:
+def test_the_time_left_follows_slots_and_chains_without_tasks_that_wait_for_a_person() -> None:
     pace = Pace()
     for n, minutes in enumerate((1, 2, 30)):
         pace.record_claim(f"old-{n}", NOW - minutes * MINUTE)
@@ -411,7 +411,7 @@ def test_the_time_left_follows_slots_chains_and_leaves_out_who_waits_for_a_perso
     assert time_left(remaining_work(stuck, 4), pace, NOW) == timedelta(0)
 
 
-def test_what_takes_longer_than_usual_makes_the_time_left_unknown() -> None:
+def test_a_task_that_takes_longer_than_usual_makes_the_time_left_unknown() -> None:
     pace = Pace()
     pace.record_claim("old", NOW - 4 * MINUTE)
     pace.record_landing("old", NOW)
@@ -423,7 +423,7 @@ def test_what_takes_longer_than_usual_makes_the_time_left_unknown() -> None:
     assert time_left(remaining_work(view, 1), pace, NOW + 60 * MINUTE) is None
 
 
-def test_a_cost_that_nobody_told_is_unknown_and_never_zero() -> None:
+def test_an_unreported_cost_is_unknown_and_never_zero() -> None:
     assert cost_words(Spend()) == "no cost yet"
     assert cost_words(Spend(attempts=2, unknown=2)) == "cost unknown"
     assert cost_words(Spend(0.5, 1200, attempts=2)) == "$0.50, 1,200 tokens"
@@ -462,7 +462,7 @@ def test_text_is_cut_between_words_and_nothing_of_it_is_lost(text: str, width: i
     ("seconds", "words"),
     [(0.4, "0 s"), (99, "99 s"), (600, "10 min"), (12_000, "3 h 20 min"), (200_000, "2 days")],
 )
-def test_a_span_has_as_many_digits_as_help(seconds: float, words: str) -> None:
+def test_a_duration_has_only_useful_digits(seconds: float, words: str) -> None:
     assert duration_words(timedelta(seconds=seconds)) == words
 
 

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.spec("12.4")
 PATH = "/home/somebody/.local/state/yaoki/worktrees/shop-1f479c55/tr9wpg36-10"
 
 
-def test_what_fits_stays_one_line() -> None:
+def test_text_that_fits_stays_one_line() -> None:
     assert wrap_line("x" * 80, 80) == ["x" * 80]
     assert wrap_line("a b " * 100, 0) == ["a b " * 100], "a pipe has no width"
 
@@ -33,7 +33,7 @@ def test_no_word_is_lost_and_no_line_is_too_long(text: str, width: int) -> None:
     assert len(lines) > 1
 
 
-def test_further_lines_begin_below_the_last_column() -> None:
+def test_further_lines_are_indented_to_the_last_column() -> None:
     text = "ok   sqlite   3.40.1 without the fix; the store's own writer lock keeps it apart"
 
     first, second = wrap_line(text, 60)
@@ -41,7 +41,7 @@ def test_further_lines_begin_below_the_last_column() -> None:
     assert first.index("3.40.1") == len(second) - len(second.lstrip())
 
 
-def test_a_column_far_to_the_right_goes_on_below_as_a_whole() -> None:
+def test_a_column_far_to_the_right_continues_below_as_a_whole() -> None:
     text = "aider           aider                   no       cost  not on the PATH; see there"
 
     assert wrap_line(text, 72)[1].strip() == "not on the PATH; see there"
@@ -63,7 +63,7 @@ def test_commands_and_paths_stay_whole(whole: str) -> None:
         assert [line for line in wrap_line(text, 80) if whole in line], text
 
 
-def test_what_fits_on_no_line_is_left_to_the_terminal() -> None:
+def test_a_word_that_fits_on_no_line_is_left_to_the_terminal() -> None:
     far = "/" + "x" * 100
 
     assert wrap_line(f"ok   worktrees  {far}", 80) == [f"ok   worktrees  {far}"]
