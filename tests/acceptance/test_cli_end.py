@@ -82,7 +82,7 @@ def test_cancel_ends_what_waits_and_works_and_keeps_what_was_made(place: Place) 
     worker.communicate(timeout=BOUND_S)
 
     assert waiting.code == 0
-    assert (finished.code, "is already DONE" in finished.err) == (6, True)
+    assert (finished.code, "is already done" in finished.err) == (6, True)
     assert whole.code == 0, whole.err
     assert "yaoki recover" in whole.out.splitlines()[-1]
     assert again.code == 0, "twice is once"
@@ -258,7 +258,7 @@ def test_undo_reverts_a_landed_task_and_asks(place: Place) -> None:
     again = place.yaoki("answer", "two", "retry")
     gone_on = place.yaoki("resume")
 
-    assert (standing.code, "1 task stands on one: two" in standing.err) == (6, True)
+    assert (standing.code, "1 task depends on one: two" in standing.err) == (6, True)
     assert undone.code == 0, undone.err
     assert (after["state"], after["reason"], after["landed"]) == ("ESCALATED", "MANUAL", None)
     assert "two.txt" not in files

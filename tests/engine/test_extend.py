@@ -52,9 +52,9 @@ def test_a_run_that_is_cancelled_meanwhile_is_not_extended(store: SqlStore) -> N
 def test_a_run_that_is_merged_meanwhile_is_not_extended(store: SqlStore) -> None:
     submit(store, a_spec("a"))
     seen = store.run(RUN_ID)
-    store.update_run(RUN_ID, "RUN_MERGED", {}, merged_commit="c0ffee")
+    store.update_run(RUN_ID, "RUN_MERGED", {}, merged="c0ffee")
 
-    with pytest.raises(NotNow, match="is merged already"):
+    with pytest.raises(NotNow, match="is already merged"):
         ExtendCommand(store).extend(seen, [a_spec("b")], {})
 
     assert [row.name for row in store.rows(RUN_ID)] == ["a"]
