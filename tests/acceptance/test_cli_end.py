@@ -82,7 +82,7 @@ def test_cancel_ends_what_waits_and_works_and_keeps_what_was_made(place: Place) 
     worker.communicate(timeout=BOUND_S)
 
     assert waiting.code == 0
-    assert (finished.code, "is already done" in finished.err) == (6, True)
+    assert (finished.code, "is already DONE" in finished.err) == (6, True)
     assert whole.code == 0, whole.err
     assert "yaoki recover" in whole.out.splitlines()[-1]
     assert again.code == 0, "twice is once"
@@ -119,7 +119,7 @@ def test_a_run_that_is_done_is_not_cancelled(place: Place) -> None:
 
     refused = place.yaoki("cancel", run)
 
-    assert (refused.code, "already DONE" in refused.err) == (6, True)
+    assert (refused.code, "already done" in refused.err) == (6, True)
     assert place.status()["cancel_wanted"] is False
 
 
