@@ -73,7 +73,7 @@ def phase_checks(app: App, phase: SessionPhase) -> tuple[CheckSpec, ...]:
 
 def settings_checks(app: App, names: Sequence[str] = ()) -> tuple[CheckSpec, ...]:
     """The checks of the settings as any plan would get them; `PlanInvalid` if they are unsound."""
-    from yaoki.formats.plan import parse_plan
+    from yaoki.formats.plan_file import parse_plan
 
     if unknown := [name for name in names if name not in app.settings.checks]:
         known = ", ".join(app.settings.checks) or "none"
