@@ -485,7 +485,7 @@ def test_an_end_of_turn_without_a_word_or_an_act_is_unfinished(stage: Stage) -> 
 def test_an_error_is_told_by_what_is_structured_in_it(
     stage: Stage, error: dict[str, Any], limit: str, wait_s: float | None
 ) -> None:
-    exit_ = stage.left(stderr_tail=error)
+    exit_ = stage.left(error=error)
 
     wait = exit_.retry_after.total_seconds() if exit_.retry_after else None
     assert (exit_.limit, wait) == (limit, wait_s)

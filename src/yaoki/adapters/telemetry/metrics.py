@@ -7,8 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from yaoki.adapters.telemetry.families import COUNTER, HISTOGRAM, METRIC_FAMILIES
-from yaoki.adapters.telemetry.prometheus import Labels, Sample
+from yaoki.adapters.telemetry.families import (
+    COUNTER,
+    HISTOGRAM,
+    METRIC_FAMILIES,
+    Labels,
+    Sample,
+)
 from yaoki.core.model import Choice, FailureKind, Outcome, Reason
 from yaoki.core.settings.settings import PATTERNS
 from yaoki.ports import JournalEntry
