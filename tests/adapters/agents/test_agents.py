@@ -26,7 +26,8 @@ from yaoki.adapters.agents.scenario import ACTS, check_scenario
 from yaoki.adapters.agents.scripted import ScriptedAgent
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.system.clock import SystemClock
-from yaoki.core.model import AgentExit, AgentSpec, TaskId
+from yaoki.core.machine.codec import from_data
+from yaoki.core.model import AgentExit, AgentLimit, AgentSpec, EndCause, TaskId
 from yaoki.core.redact import MARK
 from yaoki.errors import Fault, PlanInvalid, Unknown
 from yaoki.ports import AgentDriver, AttemptRequest, ProcessState
@@ -848,8 +849,18 @@ def test_an_agent_that_may_not_be_executed_is_known_by_the_error_number(
 
 
 def test_facts_of_the_look_are_handed_on(tmp_path: Path) -> None:
-    look = ProcessState("exited", code=3, ended_by="hang", seconds=1.5, output_bytes=9)
+    look = ProcessState("exited", code=3, ended_by=EndCause.HANG, seconds=1.5, output_bytes=9)
 
     exit_ = CommandAgent(ENVIRON).read(tmp_path, look)
 
-    assert exit_ == AgentExit(code=3, ended_by="hang", seconds=1.5, output_bytes=9)
+    assert exit_ == AgentExit(code=3, ended_by=EndCause.HANG, seconds=1.5, output_bytes=9)
+
+
+@pytest.mark.spec("14.4")
+def test_an_unknown_stored_word_is_read_as_a_failure_without_a_known_cause() -> None:
+    """Another version of yaoki, or an agent outside a sandbox, may have written any word."""
+    exit_ = from_data(AgentExit, {"code": 0, "ended_by": "forged", "limit": "of-next-year"})
+
+    assert (exit_.ended_by, exit_.limit) == (EndCause.OTHER, AgentLimit.UNKNOWN)
+    assert not exit_.ended_cleanly
+    assert not exit_.was_cut_off, "only our own reasons excuse an attempt"

@@ -37,7 +37,7 @@ from yaoki.adapters.agents.structured import (
 from yaoki.adapters.agents.usage import UNKNOWN_USAGE, Usage, read_usage
 from yaoki.core.display import strip_terminal_codes
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
-from yaoki.core.model import AgentExit, AgentSpec
+from yaoki.core.model import AgentExit, AgentLimit, AgentSpec
 from yaoki.core.redact import mask, mask_values, secret_values
 from yaoki.errors import Fault
 from yaoki.ports import AttemptRequest, Launch, ProcessState, outbox
@@ -59,8 +59,8 @@ REPEATS_MAX = 25
 RETRY_LINE = re.compile(r"\bretry(?:ing)?\b", re.IGNORECASE)
 
 # What a text may add to a structured fact, or to one that says nothing exact.
-REFINING_LIMITS = frozenset({"context", "session", "money"})
-VAGUE_LIMITS = frozenset({"", "unfinished", "unknown"})
+REFINING_LIMITS = frozenset({AgentLimit.CONTEXT, AgentLimit.SESSION, AgentLimit.MONEY})
+VAGUE_LIMITS = frozenset({AgentLimit.NONE, AgentLimit.UNFINISHED, AgentLimit.UNKNOWN})
 
 _PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|worktree|folder|task|attempt|model)\}")
 
@@ -122,7 +122,7 @@ class CommandAgent:
         lines = select_error_lines(errors)
         told = read_summary(folder, look.code, self._now())
         used = _used(folder, told)
-        limit = _limit(told, lines) or ("rate" if result.retry_after else "")
+        limit = _limit(told, lines) or (AgentLimit.RATE if result.retry_after else AgentLimit.NONE)
         return AgentExit(
             code=look.code,
             signal=look.signal,
@@ -135,12 +135,12 @@ class CommandAgent:
             limit=limit,
             retry_safe=result.retry_safe,
             # A conversation that is gone has no name to come back to.
-            session="" if limit == "session" else self._resumable_session(folder, told),
+            session="" if limit == AgentLimit.SESSION else self._resumable_session(folder, told),
             start_error=look.start_error,
             start_fault=_our_fault(look),
             start_denied=look.start_errno in PERMISSION_ERRNOS,
             unreadable=result.defect if result.unreadable else "",
-            reports_failure=result.failed or told.limit == "unknown",
+            reports_failure=result.failed or told.limit == AgentLimit.UNKNOWN,
             failure_claim=mask(_claim(result, told), secrets),
             contradiction=mask(result.summary, secrets) if result.status == "conflict" else "",
             report_bytes=log_size(folder / OUT),
@@ -303,10 +303,10 @@ def _used(folder: Path, told: OutputSummary) -> Usage:
     return read_usage(folder, load_preset(told.preset_name).usage, before)
 
 
-def _limit(told: OutputSummary, lines: tuple[str, ...]) -> str:
+def _limit(told: OutputSummary, lines: tuple[str, ...]) -> AgentLimit:
     """Structure first, text second; a good end takes back the complaints before it."""
     if told.claims_success:
-        return ""
+        return AgentLimit.NONE
     spoken = classify_error_lines(lines)
     return (
         spoken
@@ -326,7 +326,7 @@ def _claim(result: AgentResult, told: OutputSummary) -> str:
         return result.summary
     if result.failed:
         return "; ".join(filter(None, (result.defect, result.summary))) or "no reason given"
-    return told.message if told.limit == "unknown" else ""
+    return told.message if told.limit == AgentLimit.UNKNOWN else ""
 
 
 def _error(errors: str, told: OutputSummary, result: AgentResult, secrets: tuple[str, ...]) -> str:

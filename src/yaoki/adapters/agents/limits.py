@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from yaoki.adapters.agents.reset_times import find_wait
+from yaoki.core.model import AgentLimit
 
 LINES_READ = 40
 LINE_CHARS_READ = 1000
@@ -137,15 +138,15 @@ _FORBIDDEN = r"\bEACCES\b|\[Errno 13\]|\bEPERM\b|cannot be used with root|not ru
 _WORDS = tuple(
     (name, re.compile(words, re.IGNORECASE))
     for name, words in (
-        ("context", _CONTEXT),
-        ("money", _MONEY),
-        ("rate", _RATE),
-        ("session", _SESSION),
-        ("auth", _AUTH),
-        ("overloaded", _OVERLOADED),
-        ("request", _REQUEST),
-        ("forbidden", _FORBIDDEN),
-        ("notfound", _NOTFOUND),
+        (AgentLimit.CONTEXT, _CONTEXT),
+        (AgentLimit.MONEY, _MONEY),
+        (AgentLimit.RATE, _RATE),
+        (AgentLimit.SESSION, _SESSION),
+        (AgentLimit.AUTH, _AUTH),
+        (AgentLimit.OVERLOADED, _OVERLOADED),
+        (AgentLimit.REQUEST, _REQUEST),
+        (AgentLimit.FORBIDDEN, _FORBIDDEN),
+        (AgentLimit.NOT_FOUND, _NOTFOUND),
     )
 )
 _RETRY_AFTER = re.compile(r"retry[-_]after\b", re.IGNORECASE)
@@ -178,43 +179,45 @@ def _told(line: str, tested: bool) -> bool:
     return tested or _OF_THE_TASK.search(line) is not None
 
 
-def classify_error_lines(lines: Sequence[str]) -> str:
+def classify_error_lines(lines: Sequence[str]) -> AgentLimit:
     """The word of `AgentExit.limit` that the last telling line stands for, or nothing."""
     for line in reversed(lines):
         if word := classify_error_text(line):
             return word
     # A wait asked for with no other word is a limit all the same.
-    return "rate" if any(_RETRY_AFTER.match(line) for line in lines) else ""
+    return AgentLimit.RATE if any(_RETRY_AFTER.match(line) for line in lines) else AgentLimit.NONE
 
 
-def classify_error_text(text: str) -> str:
+def classify_error_text(text: str) -> AgentLimit:
     """What a text that is known to be an error says."""
     text = text[: 4 * LINE_CHARS_READ]
-    word = next((name for name, words in _WORDS if words.search(text)), "")
+    word = next((name for name, words in _WORDS if words.search(text)), AgentLimit.NONE)
     if _PACKAGES.match(text) and word != "overloaded":
-        return ""
+        return AgentLimit.NONE
     # Who names a wait means to answer again, whatever is said of plans and billing.
-    return "rate" if word == "money" and _NAMES_WAIT.search(text) else word
+    return AgentLimit.RATE if word == AgentLimit.MONEY and _NAMES_WAIT.search(text) else word
 
 
-def classify_http_status(status: int | None, text: str = "") -> str:
+def classify_http_status(status: int | None, text: str = "") -> AgentLimit:
     """An HTTP status, refined by its text: 400 may be a prompt too long, 429 an empty purse."""
     told = classify_error_text(text)
-    if status is None or told in {"context", "money", "session"}:
+    if status is None or told in {AgentLimit.CONTEXT, AgentLimit.MONEY, AgentLimit.SESSION}:
         return told
-    return _OF_STATUS.get(status) or ("overloaded" if 500 <= status <= 599 else "unknown")
+    return _OF_STATUS.get(status) or (
+        AgentLimit.OVERLOADED if 500 <= status <= 599 else AgentLimit.UNKNOWN
+    )
 
 
 _OF_STATUS = {
-    400: "request",
-    401: "auth",
-    402: "money",
-    403: "auth",
-    404: "notfound",
-    408: "overloaded",
-    413: "context",
-    422: "request",
-    429: "rate",
+    400: AgentLimit.REQUEST,
+    401: AgentLimit.AUTH,
+    402: AgentLimit.MONEY,
+    403: AgentLimit.AUTH,
+    404: AgentLimit.NOT_FOUND,
+    408: AgentLimit.OVERLOADED,
+    413: AgentLimit.CONTEXT,
+    422: AgentLimit.REQUEST,
+    429: AgentLimit.RATE,
 }
 
 

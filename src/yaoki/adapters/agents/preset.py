@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from yaoki.core.model import AgentLimit
 from yaoki.errors import Unknown
 
 PRESETS = files("yaoki.adapters.agents") / "presets"
@@ -55,7 +56,7 @@ class AgentPreset:
     `protocol` is empty for a plain command line, or `acp`: then our own client runs the program and
     speaks with it, `events` is `acp` too, `model` is one word that is told over the protocol, and
     `allow` are the kinds of tools that need no person; a plan may name others.
-    `exit_codes` and `lines` are its own signals: words of `AgentExit.limit`.  `scratch` are
+    `exit_codes` and `lines` are its own signals of a limit.  `scratch` are
     folders that it leaves in its worktree and that are nobody's work; `state` are those below its
     home, or named by a variable (`$CODEX_HOME`), where it keeps its conversations.  In the sandbox
     each task has a copy of them, without what `history` names there; `sandbox` says that the agent
@@ -79,8 +80,8 @@ class AgentPreset:
     env: Mapping[str, str] = field(default_factory=dict)
     base_url: EndpointOverride = field(default_factory=EndpointOverride)
     usage: UsageRule = field(default_factory=UsageRule)
-    exit_codes: Mapping[int, str] = field(default_factory=dict)
-    lines: Mapping[str, str] = field(default_factory=dict)
+    exit_codes: Mapping[int, AgentLimit] = field(default_factory=dict)
+    lines: Mapping[str, AgentLimit] = field(default_factory=dict)
     scratch: tuple[str, ...] = ()
     state: tuple[str, ...] = ()
     history: tuple[str, ...] = ()
@@ -115,7 +116,9 @@ def parse_preset(name: str, text: str) -> AgentPreset:
         **_plain(table.get("base_url", {}), EndpointOverride, "base_url")
     )
     made["usage"] = UsageRule(**_plain(table.get("usage", {}), UsageRule, "usage"))
-    made["exit_codes"] = {int(code): word for code, word in table.get("exit_codes", {}).items()}
+    limits = {limit.value: limit for limit in AgentLimit}
+    made["exit_codes"] = {int(code): limits[w] for code, w in table.get("exit_codes", {}).items()}
+    made["lines"] = {pattern: limits[w] for pattern, w in table.get("lines", {}).items()}
     found = AgentPreset(name=name, **made)
     _check(found)
     return found

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
 from yaoki.adapters.agents.preset_agent import PresetAgent
-from yaoki.core.model import AgentExit, AgentSpec, TaskId
+from yaoki.core.model import AgentExit, AgentLimit, AgentSpec, EndCause, TaskId
 from yaoki.errors import Fault
 from yaoki.ports import AttemptRequest, Clock, Processes
 
@@ -95,7 +95,7 @@ class Rehearsal:
 
     def _remedy(self, exit_: AgentExit) -> str:
         about = self._agent.preset
-        if exit_.limit == "auth":
+        if exit_.limit is AgentLimit.AUTH:
             keys = [name for name in about.pass_env if KEY.search(name)]
             either = f", or set {' or '.join(keys)}" if keys else ""
             return f"log in: start {about.program} once by yourself{either}"
@@ -123,7 +123,7 @@ class Rehearsal:
                     break
                 self._clock.sleep(POLL)
         finally:
-            look = self._processes.end(order.folder, "waiting")
+            look = self._processes.end(order.folder, EndCause.WAITING)
         return self._agent.read(order.folder, look)
 
     def _lines(self, worktree: Path) -> list[str]:
@@ -140,12 +140,12 @@ def _used(exit_: AgentExit) -> str:
     return f"{cost}, {tokens}, {turns}"
 
 
-_REMEDIES = {
-    "overloaded": "its service is away or out of reach: look at your network, or --base-url",
-    "deadline": "it needs longer, or waits for something: --seconds",
-    "waiting": "it waits for its service: try again later",
-    "rate": "its account is at a limit: try again later",
-    "money": "its account has no credit left",
-    "notfound": "name a model that the account has: --model",
-    "forbidden": "the agent may not work here unattended; yaoki agents show says what it needs",
+_REMEDIES: Mapping[AgentLimit | EndCause, str] = {
+    AgentLimit.OVERLOADED: "its service cannot be reached: check your network, or --base-url",
+    EndCause.DEADLINE: "it needs longer, or waits for something: --seconds",
+    EndCause.WAITING: "it waits for its service: try again later",
+    AgentLimit.RATE: "its account is at a limit: try again later",
+    AgentLimit.MONEY: "its account has no credit left",
+    AgentLimit.NOT_FOUND: "name a model that the account has: --model",
+    AgentLimit.FORBIDDEN: "it may not run here unattended; yaoki agents show says what it needs",
 }

@@ -26,8 +26,10 @@ from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.model import (
     JUDGE_TRIES_MAX,
     AgentExit,
+    AgentLimit,
     AgentSpec,
     CheckSpec,
+    EndCause,
     Finding,
     FindingItem,
     OnFailure,
@@ -45,8 +47,16 @@ MISSING_CHARS_MAX = 300
 TRY_SUFFIXES = ("", *(f"-asked-{n}" for n in range(2, JUDGE_TRIES_MAX + 1)))
 UNDECIDED = "judge-undecided"
 # No later try of the same judge mends these.
-_HOPELESS = frozenset({"auth", "money", "request", "notfound", "forbidden"})
-_PASSING = frozenset({"rate", "overloaded", "session"})
+_HOPELESS = frozenset(
+    {
+        AgentLimit.AUTH,
+        AgentLimit.MONEY,
+        AgentLimit.REQUEST,
+        AgentLimit.NOT_FOUND,
+        AgentLimit.FORBIDDEN,
+    }
+)
+_PASSING = frozenset({AgentLimit.RATE, AgentLimit.OVERLOADED, AgentLimit.SESSION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +156,7 @@ def _not_run(case: JudgeRun, ran: ProcessResult, exit_: AgentExit) -> Finding | 
     if cut is not None:
         why, later = cut
         return _broken(case, ran, why, transient=later)
-    if look.ended_by == "" and (look.signal or look.code or exit_.reports_failure):
+    if look.ended_by == EndCause.NONE and (look.signal or look.code or exit_.reports_failure):
         return _limited(case, ran, exit_)
     return None
 
@@ -162,7 +172,7 @@ def _limited(case: JudgeRun, ran: ProcessResult, exit_: AgentExit) -> Finding:
     elif exit_.reports_failure:
         why = "it noted that it failed"
     finding = _broken(case, ran, why, transient=not gone and exit_.limit not in _HOPELESS)
-    if exit_.limit != "rate":
+    if exit_.limit is not AgentLimit.RATE:
         return finding
     account = case.agent_spec.account or case.agent_spec.name
     return replace(finding, account=account, retry_after=exit_.retry_after)
@@ -175,7 +185,7 @@ def _broken(case: JudgeRun, ran: ProcessResult, why: str, *, transient: bool) ->
 
 
 def _answer(ran: ProcessResult, exit_: AgentExit) -> JudgeAnswer:
-    if ran.state.ended_by == "output":
+    if ran.state.ended_by == EndCause.OUTPUT:
         raise ValueError(f"it wrote more than {OUTPUT_BYTES_MAX} bytes and was ended")
     try:
         return read_judge_answer(ran.folder / OUT)

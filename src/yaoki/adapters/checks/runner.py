@@ -11,6 +11,7 @@ from yaoki.adapters.checks.findings import TRANSIENT_ERRNOS
 from yaoki.adapters.processes.sandbox import refuse_links
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.environment import filter_environment
+from yaoki.core.model import EndCause
 from yaoki.core.redact import secret_values
 from yaoki.errors import Fault
 from yaoki.ports import Launch, Processes, ProcessState
@@ -37,9 +38,9 @@ class ProcessResult:
             return look.start_error, look.start_errno in TRANSIENT_ERRNOS
         if look.phase != "exited":
             return "its process was lost", True
-        if look.ended_by == "deadline":
+        if look.ended_by == EndCause.DEADLINE:
             return f"timed out after {timeout.total_seconds():g} s", True
-        if look.ended_by not in {"", "output"}:
+        if look.ended_by not in {EndCause.NONE, EndCause.OUTPUT}:
             return f"ended by {look.ended_by}", True
         return None
 
@@ -82,7 +83,7 @@ class CheckProcesses:
             if not folder.exists():
                 return folder
             if self._processes.inspect(folder).phase in UNENDED_PHASES:
-                self._processes.end(folder, "stop")
+                self._processes.end(folder, EndCause.STOP)
         raise Fault(f"{self.folder} was tried {TRIES_MAX} times", transient=False)
 
     def run(self, folder: Path, launch: Launch) -> ProcessResult:
@@ -93,14 +94,16 @@ class CheckProcesses:
         try:
             return self._stay(folder)
         except BaseException:  # an interrupt, too, must leave no process behind
-            self._processes.end(folder, "stop")
+            self._processes.end(folder, EndCause.STOP)
             raise
 
     def _stay(self, folder: Path) -> ProcessResult:
         pause, clock = PAUSE_MIN, SystemClock()
         while (look := self._processes.inspect(folder)).phase == "running":
             if self._stop():
-                return ProcessResult(folder, self._processes.end(folder, "stop"), was_stopped=True)
+                return ProcessResult(
+                    folder, self._processes.end(folder, EndCause.STOP), was_stopped=True
+                )
             self._processes.renew_lease(folder)
             clock.sleep(pause)
             pause = min(pause * 1.5, PAUSE_MAX)

@@ -9,7 +9,7 @@ from pathlib import Path
 from yaoki.adapters.checks.findings import make_broken, make_failed
 from yaoki.adapters.checks.match import BYTES_MAX
 from yaoki.adapters.checks.runner import CheckProcesses
-from yaoki.core.model import CheckSpec, Finding
+from yaoki.core.model import CheckSpec, EndCause, Finding
 from yaoki.ports import Launch
 
 PATTERN_CHARS_MAX = 10_000
@@ -34,7 +34,7 @@ def search_file(
     ran = runner.run(runner.next_free_folder("-match"), launch)
     if ran.was_stopped:
         return make_broken(spec, "stopped", transient=True)
-    if ran.state.ended_by == "deadline":
+    if ran.state.ended_by == EndCause.DEADLINE:
         return make_broken(
             spec, f"matching {pattern!r} took longer than {limit.total_seconds():g} s"
         )

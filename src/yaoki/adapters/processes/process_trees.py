@@ -21,6 +21,7 @@ from yaoki.adapters.processes.sweep import kill_marked_processes
 from yaoki.adapters.system.files import is_locked, make_file_fault, read_plain_bytes
 from yaoki.adapters.system.machine import PROC, boot_id, is_process_alive
 from yaoki.core.counting import format_count
+from yaoki.core.model import EndCause
 from yaoki.core.redact import written_forms
 from yaoki.errors import Fault
 from yaoki.ports import Launch, ProcessState
@@ -239,7 +240,7 @@ def _exited(folder: Path) -> ProcessState | None:
         "exited",
         code=facts["code"],
         signal=facts["signal"],
-        ended_by=facts["ended_by"],
+        ended_by=EndCause(facts["ended_by"]),
         seconds=facts["seconds"],
         output_bytes=facts["output_bytes"],
         start_error=facts["start_error"],

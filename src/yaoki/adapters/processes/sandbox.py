@@ -21,6 +21,7 @@ import yaoki
 from yaoki.adapters.processes.command import CommandResult, run_command
 from yaoki.adapters.processes.keyrings import calls_file
 from yaoki.adapters.processes.package_caches import build_cache_variables
+from yaoki.core.model import EndCause
 from yaoki.errors import Fault
 from yaoki.ports import SANDBOX_FOLDERS_NAME, Launch, Processes, ProcessState, outbox
 
@@ -236,7 +237,7 @@ class GuardedProcesses:
     def renew_lease(self, folder: Path) -> None:
         self._processes.renew_lease(folder)
 
-    def end(self, folder: Path, why: str) -> ProcessState:
+    def end(self, folder: Path, why: EndCause) -> ProcessState:
         return self._processes.end(folder, why)
 
 

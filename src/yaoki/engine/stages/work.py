@@ -8,7 +8,7 @@ from pathlib import Path
 
 from yaoki.core.excerpt import clip_bytes
 from yaoki.core.machine.events import PromptSent
-from yaoki.core.model import AgentExit, Failure, FailureKind, Run, Task, TaskSpec
+from yaoki.core.model import AgentExit, EndCause, Failure, FailureKind, Run, Task, TaskSpec
 from yaoki.core.model.stage_report import (
     AgentLost,
     StageDeferred,
@@ -86,7 +86,7 @@ class WorkStage:
                 return own
             self._start(run, task, folder, replace(hold, environment=own))
         elif look.phase == "running" and not self._settings.adopt:
-            self._processes.end(folder, "stop")
+            self._processes.end(folder, EndCause.STOP)
             self._workspace.commit_attempt(run, task)
             return AgentLost("its worker died; the agent was ended (limits.adopt = kill)")
         assert task.agent is not None, f"{task.id} has no agent"
@@ -158,7 +158,7 @@ class WorkStage:
 
     def _deserted(self, run: Run, task: Task, folder: Path) -> StageReport:
         """The shim died while this worker watched it: no crash of worker or machine did that."""
-        self._processes.end(folder, "stop")
+        self._processes.end(folder, EndCause.STOP)
         self._workspace.commit_attempt(run, task)
         return AgentLost(SHIM_KILLED, counts_as_failure=True)
 
@@ -173,11 +173,11 @@ class WorkStage:
     ) -> StageReport:
         """Whatever happened, everything the agent left is committed and kept."""
         if look.phase != "exited":
-            self._processes.end(folder, "stop")
+            self._processes.end(folder, EndCause.STOP)
             self._workspace.commit_attempt(run, task)
             return AgentLost("the agent's process was cut off in the middle")
         exit_ = agent.read(folder, look)
-        if look.ended_by == "output":
+        if look.ended_by == EndCause.OUTPUT:
             exit_ = replace(exit_, output_bytes_max=self._settings.output_bytes_max)
         return self._kept(run, task, exit_, hold)
 

@@ -22,33 +22,34 @@ from yaoki.adapters.agents.structured.summary import (
     texts_at,
     value_at,
 )
+from yaoki.core.model import AgentLimit
 
 AUTH_REQUIRED = -32000
 _KINDS = {
-    "rate_limit": "rate",
-    "rate_limit_exceeded": "rate",
-    "usage_limit_reached": "rate",
-    "usage_limit_exceeded": "rate",
-    "overloaded": "overloaded",
-    "server_overloaded": "overloaded",
-    "server_error": "overloaded",
-    "internal_server_error": "overloaded",
-    "response_stream_disconnected": "overloaded",
-    "http_connection_failed": "overloaded",
-    "authentication_failed": "auth",
-    "unauthorized": "auth",
-    "billing_error": "money",
-    "invalid_request": "request",
-    "bad_request": "request",
-    "context_window_exceeded": "context",
+    "rate_limit": AgentLimit.RATE,
+    "rate_limit_exceeded": AgentLimit.RATE,
+    "usage_limit_reached": AgentLimit.RATE,
+    "usage_limit_exceeded": AgentLimit.RATE,
+    "overloaded": AgentLimit.OVERLOADED,
+    "server_overloaded": AgentLimit.OVERLOADED,
+    "server_error": AgentLimit.OVERLOADED,
+    "internal_server_error": AgentLimit.OVERLOADED,
+    "response_stream_disconnected": AgentLimit.OVERLOADED,
+    "http_connection_failed": AgentLimit.OVERLOADED,
+    "authentication_failed": AgentLimit.AUTH,
+    "unauthorized": AgentLimit.AUTH,
+    "billing_error": AgentLimit.MONEY,
+    "invalid_request": AgentLimit.REQUEST,
+    "bad_request": AgentLimit.REQUEST,
+    "context_window_exceeded": AgentLimit.CONTEXT,
 }
 _KIND_FIELDS = ("errorKind", "error_kind", "kind", "codex_error_info", "codexErrorInfo", "type")
 _STATUS_FIELDS = ("statusCode", "status_code", "httpStatusCode", "status", "code")
 _REASONS = {
-    "max_tokens": ("turns", "its answer was cut off by length"),
-    "max_turn_requests": ("turns", "its turns are used up"),
-    "refusal": ("unknown", "it refused to go on"),
-    "cancelled": ("unfinished", "its turn was cancelled"),
+    "max_tokens": (AgentLimit.TURNS, "its answer was cut off by length"),
+    "max_turn_requests": (AgentLimit.TURNS, "its turns are used up"),
+    "refusal": (AgentLimit.UNKNOWN, "it refused to go on"),
+    "cancelled": (AgentLimit.UNFINISHED, "its turn was cancelled"),
 }
 
 
@@ -57,9 +58,11 @@ def read(scene: AgentOutput) -> OutputSummary:
     session = text_at(opened, "session_id") if value_at(opened, "loads") is True else ""
     final = last_event(scene.events, "acp.end")
     if not final:
-        return OutputSummary("unfinished", "its output has no final event", session)
+        return OutputSummary(AgentLimit.UNFINISHED, "its output has no final event", session)
     if value_at(final, "cut"):
-        return OutputSummary("unfinished", f"it ended during {text_at(final, 'at')}", session)
+        return OutputSummary(
+            AgentLimit.UNFINISHED, f"it ended during {text_at(final, 'at')}", session
+        )
     error = value_at(final, "error")
     if error is not None:
         return _failed(error, text_at(final, "at"), session, scene)
@@ -75,22 +78,28 @@ def _ended(final: AgentEvent, session: str) -> OutputSummary:
         word, message = _REASONS[reason]
         return OutputSummary(word, message, session)
     if denied := texts_at(final, "denied"):
-        return OutputSummary("denied", f"the agent was not allowed to use {denied[-1]}", session)
+        return OutputSummary(
+            AgentLimit.DENIED, f"the agent was not allowed to use {denied[-1]}", session
+        )
     if reason != "end_turn":
-        return OutputSummary("unknown", f"its turn ended with {reason[:80] or 'nothing'}", session)
+        return OutputSummary(
+            AgentLimit.UNKNOWN, f"its turn ended with {reason[:80] or 'nothing'}", session
+        )
     if not number_at(final, "acts"):
-        return OutputSummary("unfinished", "its turn ended without a word or an act", session)
+        return OutputSummary(
+            AgentLimit.UNFINISHED, "its turn ended without a word or an act", session
+        )
     return OutputSummary(session=session, claims_success=True)
 
 
 def _failed(error: Any, at: str, session: str, scene: AgentOutput) -> OutputSummary:
     message = _message(error)
-    word = "session" if at == "session/load" else _word(error, message)
-    wait = _wait(error, message, scene) if word in {"rate", "overloaded"} else None
+    word = AgentLimit.SESSION if at == "session/load" else _word(error, message)
+    wait = _wait(error, message, scene) if word.is_temporary else None
     return OutputSummary(word, message, session, wait)
 
 
-def _word(error: Any, message: str) -> str:
+def _word(error: Any, message: str) -> AgentLimit:
     """What is structured first: a named kind, an HTTP status, the protocol's code; text last."""
     for held in (value_at(error, "data"), error):
         for name in _KIND_FIELDS:
@@ -99,10 +108,10 @@ def _word(error: Any, message: str) -> str:
         for name in _STATUS_FIELDS:
             code = number_at(held, name)
             if code is not None and 400 <= code <= 599:
-                return classify_http_status(int(code), message) or "unknown"
+                return classify_http_status(int(code), message) or AgentLimit.UNKNOWN
     if number_at(error, "code") == AUTH_REQUIRED:
-        return "auth"
-    return classify_error_text(message) or "unknown"
+        return AgentLimit.AUTH
+    return classify_error_text(message) or AgentLimit.UNKNOWN
 
 
 def _message(error: Any) -> str:

@@ -19,24 +19,25 @@ from yaoki.adapters.agents.structured.summary import (
     texts_at,
     value_at,
 )
+from yaoki.core.model import AgentLimit
 
 _ENDS = {
-    "error_max_turns": "turns",
-    "error_max_budget_usd": "turns",
-    "error_during_execution": "unfinished",
-    "prompt_too_long": "context",
-    "stop_hook_prevented": "unfinished",
-    "aborted_tools": "unfinished",
-    "aborted_streaming": "unfinished",
+    "error_max_turns": AgentLimit.TURNS,
+    "error_max_budget_usd": AgentLimit.TURNS,
+    "error_during_execution": AgentLimit.UNFINISHED,
+    "prompt_too_long": AgentLimit.CONTEXT,
+    "stop_hook_prevented": AgentLimit.UNFINISHED,
+    "aborted_tools": AgentLimit.UNFINISHED,
+    "aborted_streaming": AgentLimit.UNFINISHED,
 }
 _ERRORS = {
-    "rate_limit": "rate",
-    "usage_limit_reached": "rate",
-    "overloaded": "overloaded",
-    "server_error": "overloaded",
-    "authentication_failed": "auth",
-    "billing_error": "money",
-    "invalid_request": "request",
+    "rate_limit": AgentLimit.RATE,
+    "usage_limit_reached": AgentLimit.RATE,
+    "overloaded": AgentLimit.OVERLOADED,
+    "server_error": AgentLimit.OVERLOADED,
+    "authentication_failed": AgentLimit.AUTH,
+    "billing_error": AgentLimit.MONEY,
+    "invalid_request": AgentLimit.REQUEST,
 }
 # Qwen leaves no final event when its turns are used up.
 QWEN_TURNS = 53
@@ -51,9 +52,9 @@ def read(scene: AgentOutput) -> OutputSummary:
     word = _word(final, scene, message)
     return OutputSummary(
         word,
-        _denied(final) if word == "denied" else message if word else "",
+        _denied(final) if word == AgentLimit.DENIED else message if word else "",
         session,
-        _reset(scene, message) if word in {"rate", "overloaded"} else None,
+        _reset(scene, message) if word.is_temporary else None,
         claims_success=not word,
     )
 
@@ -61,18 +62,18 @@ def read(scene: AgentOutput) -> OutputSummary:
 def _cut_off(scene: AgentOutput, session: str) -> OutputSummary:
     """Ended, or was ended by us, before the last word: what it was waiting for says why."""
     if scene.exit_code == QWEN_TURNS:
-        return OutputSummary("turns", "its turns are used up", session)
+        return OutputSummary(AgentLimit.TURNS, "its turns are used up", session)
     notice = scene.events[-1] if scene.events else {}
     word, _ = read_retry_notice(notice)
     if not word:
-        return OutputSummary("unfinished", "its output has no final event", session)
+        return OutputSummary(AgentLimit.UNFINISHED, "its output has no final event", session)
     said = (
         f"it was waiting: {text_at(notice, 'error')} {http_status_at(notice, 'error_status') or ''}"
     )
     return OutputSummary(word, said.strip(), session, _asked_for(notice))
 
 
-def _word(final: AgentEvent, scene: AgentOutput, message: str) -> str:
+def _word(final: AgentEvent, scene: AgentOutput, message: str) -> AgentLimit:
     ended = _ENDS.get(text_at(final, "subtype")) or _ENDS.get(text_at(final, "terminal_reason"))
     if ended:
         # Qwen says so of every failure, and the cause in words.
@@ -82,14 +83,14 @@ def _word(final: AgentEvent, scene: AgentOutput, message: str) -> str:
         return _good_end(final)
     named = text_at(final, "api_error") or text_at(last_event(scene.events, "assistant"), "error")
     if code is None:
-        return _ERRORS.get(named) or classify_error_text(message) or "unknown"
+        return _ERRORS.get(named) or classify_error_text(message) or AgentLimit.UNKNOWN
     return classify_http_status(code, message)
 
 
-def _good_end(final: AgentEvent) -> str:
+def _good_end(final: AgentEvent) -> AgentLimit:
     if value_at(final, "permission_denials"):
-        return "denied"
-    return "" if text_at(final, "result").strip() else "unfinished"
+        return AgentLimit.DENIED
+    return AgentLimit.NONE if text_at(final, "result").strip() else AgentLimit.UNFINISHED
 
 
 def _message(final: AgentEvent) -> str:
@@ -120,16 +121,18 @@ def _reset(scene: AgentOutput, message: str) -> timedelta | None:
     return wait or find_wait(message, scene.now)
 
 
-def read_retry_notice(event: AgentEvent) -> tuple[str, timedelta | None]:
+def read_retry_notice(event: AgentEvent) -> tuple[AgentLimit, timedelta | None]:
     """The word and the delay of a retry notice; no word when the event is none.
 
     Where it is told to wait for its service (see its preset) it counts past its own bound.
     """
     if event.get("type") != "system" or event.get("subtype") != "api_retry":
-        return "", None
+        return AgentLimit.NONE, None
     code = http_status_at(event, "error_status")
     word = (
-        classify_http_status(code) if code else _ERRORS.get(text_at(event, "error"), "overloaded")
+        classify_http_status(code)
+        if code
+        else _ERRORS.get(text_at(event, "error"), AgentLimit.OVERLOADED)
     )
     tries, most = number_at(event, "attempt") or 0, number_at(event, "max_retries")
     over = most is not None and tries > most

@@ -15,6 +15,7 @@ from yaoki.adapters.agents.structured.summary import (
     last_event,
     text_at,
 )
+from yaoki.core.model import AgentLimit
 
 _CUT = re.compile(r"incomplete response returned", re.IGNORECASE)
 _USAGE = re.compile(r"hit your usage limit", re.IGNORECASE)
@@ -30,9 +31,9 @@ def read(scene: AgentOutput) -> OutputSummary:
         last_event(scene.events, "error"), "message"
     )
     if not message:
-        return OutputSummary("unfinished", "its output has no final event", session)
+        return OutputSummary(AgentLimit.UNFINISHED, "its output has no final event", session)
     word = _word(message)
-    wait = find_wait(message, scene.now) if word in {"rate", "overloaded"} else None
+    wait = find_wait(message, scene.now) if word.is_temporary else None
     return OutputSummary(word, message, session, wait)
 
 
@@ -40,17 +41,21 @@ def _completed(scene: AgentOutput, session: str) -> OutputSummary:
     said = any(text_at(event, "item", "type") == "agent_message" for event in scene.events)
     if said:
         return OutputSummary(session=session, claims_success=True)
-    return OutputSummary("unfinished", "its turn ended without an answer", session)
+    return OutputSummary(AgentLimit.UNFINISHED, "its turn ended without an answer", session)
 
 
-def _word(message: str) -> str:
+def _word(message: str) -> AgentLimit:
     if _CUT.search(message):
-        return "turns"
-    return "rate" if _USAGE.search(message) else classify_error_text(message) or "unknown"
+        return AgentLimit.TURNS
+    return (
+        AgentLimit.RATE
+        if _USAGE.search(message)
+        else classify_error_text(message) or AgentLimit.UNKNOWN
+    )
 
 
-def read_retry_notice(event: AgentEvent) -> tuple[str, timedelta | None]:
+def read_retry_notice(event: AgentEvent) -> tuple[AgentLimit, timedelta | None]:
     message = text_at(event, "message")
     if event.get("type") != "error" or not _RETRY.match(message):
-        return "", None
-    return classify_error_text(message) or "overloaded", None
+        return AgentLimit.NONE, None
+    return classify_error_text(message) or AgentLimit.OVERLOADED, None

@@ -11,6 +11,7 @@ from yaoki.adapters.agents.structured.summary import (
     last_event,
     text_at,
 )
+from yaoki.core.model import AgentLimit
 
 
 def read(scene: AgentOutput) -> OutputSummary:
@@ -24,17 +25,19 @@ def read(scene: AgentOutput) -> OutputSummary:
     if not scene.events and scene.exit_code not in scene.limit_by_exit_code:
         return OutputSummary()
     word = _word(message, scene, failed=bool(final))
-    wait = find_wait(message, scene.now) if word in {"rate", "overloaded"} else None
+    wait = find_wait(message, scene.now) if word.is_temporary else None
     return OutputSummary(
         word, message or f"exit code {scene.exit_code}" if word else "", session, wait
     )
 
 
-def _word(message: str, scene: AgentOutput, *, failed: bool) -> str:
+def _word(message: str, scene: AgentOutput, *, failed: bool) -> AgentLimit:
     told = classify_error_text(message)
-    if told in {"context", "session", "money"}:
+    if told in {AgentLimit.CONTEXT, AgentLimit.SESSION, AgentLimit.MONEY}:
         return told
     if known := scene.limit_by_exit_code.get(scene.exit_code or 0):
         return known
     # Ended well by its code but badly by its own word: an answer that was empty or cut off.
-    return told or ("unfinished" if scene.exit_code == 0 or not failed else "unknown")
+    return told or (
+        AgentLimit.UNFINISHED if scene.exit_code == 0 or not failed else AgentLimit.UNKNOWN
+    )

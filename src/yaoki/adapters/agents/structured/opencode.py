@@ -15,13 +15,14 @@ from yaoki.adapters.agents.structured.summary import (
     text_at,
     value_at,
 )
+from yaoki.core.model import AgentLimit
 
 _NAMES = {
-    "ContextOverflowError": "context",
-    "MessageOutputLengthError": "turns",
-    "MessageAbortedError": "unfinished",
-    "ProviderAuthError": "auth",
-    "ProviderModelNotFoundError": "notfound",
+    "ContextOverflowError": AgentLimit.CONTEXT,
+    "MessageOutputLengthError": AgentLimit.TURNS,
+    "MessageAbortedError": AgentLimit.UNFINISHED,
+    "ProviderAuthError": AgentLimit.AUTH,
+    "ProviderModelNotFoundError": AgentLimit.NOT_FOUND,
 }
 
 
@@ -32,7 +33,7 @@ def read(scene: AgentOutput) -> OutputSummary:
             return _failed(event, session, scene.now)
         if event.get("type") == "step_finish":
             return _stepped(event, scene, session)
-    return OutputSummary("unfinished", "its output has no final event", session)
+    return OutputSummary(AgentLimit.UNFINISHED, "its output has no final event", session)
 
 
 def _failed(event: AgentEvent, session: str, now: datetime) -> OutputSummary:
@@ -43,8 +44,12 @@ def _failed(event: AgentEvent, session: str, now: datetime) -> OutputSummary:
         classify_http_status(code, message) if code else classify_error_text(message)
     )
     if not word:
-        word = "overloaded" if value_at(error, "data", "isRetryable") is True else "unknown"
-    wait = _wait(error, message, now) if word in {"rate", "overloaded"} else None
+        word = (
+            AgentLimit.OVERLOADED
+            if value_at(error, "data", "isRetryable") is True
+            else AgentLimit.UNKNOWN
+        )
+    wait = _wait(error, message, now) if word.is_temporary else None
     return OutputSummary(word, f"{name}: {message}".strip(" :"), session, wait)
 
 
@@ -56,10 +61,12 @@ def _wait(error: object, message: str, now: datetime) -> timedelta | None:
 def _stepped(event: AgentEvent, scene: AgentOutput, session: str) -> OutputSummary:
     reason = text_at(event, "part", "reason")
     if reason == "length":
-        return OutputSummary("turns", "its answer was cut off by length", session)
+        return OutputSummary(AgentLimit.TURNS, "its answer was cut off by length", session)
     spoke = any(
         e.get("type") == "text" and text_at(e, "part", "text").strip() for e in scene.events
     )
     if reason == "stop" and spoke:
         return OutputSummary(session=session, claims_success=True)
-    return OutputSummary("unfinished", f"its last step ended with {reason or 'nothing'}", session)
+    return OutputSummary(
+        AgentLimit.UNFINISHED, f"its last step ended with {reason or 'nothing'}", session
+    )

@@ -16,26 +16,27 @@ from yaoki.adapters.agents.structured.summary import (
     text_at,
     value_at,
 )
+from yaoki.core.model import AgentLimit
 
 _STATUS = re.compile(r'"exit_status"\s{0,4}:\s{0,4}"(\w{0,60})"')
 _LITELLM = {
-    "RateLimitError": "rate",
-    "AuthenticationError": "auth",
-    "PermissionDeniedError": "auth",
-    "NotFoundError": "notfound",
-    "BadRequestError": "request",
-    "ContextWindowExceededError": "context",
-    "InternalServerError": "overloaded",
-    "ServiceUnavailableError": "overloaded",
-    "BadGatewayError": "overloaded",
-    "APIConnectionError": "overloaded",
-    "Timeout": "overloaded",
-    "APIError": "overloaded",
-    "LimitsExceeded": "turns",
-    "RepeatedFormatError": "unfinished",
-    "": "unfinished",
+    "RateLimitError": AgentLimit.RATE,
+    "AuthenticationError": AgentLimit.AUTH,
+    "PermissionDeniedError": AgentLimit.AUTH,
+    "NotFoundError": AgentLimit.NOT_FOUND,
+    "BadRequestError": AgentLimit.REQUEST,
+    "ContextWindowExceededError": AgentLimit.CONTEXT,
+    "InternalServerError": AgentLimit.OVERLOADED,
+    "ServiceUnavailableError": AgentLimit.OVERLOADED,
+    "BadGatewayError": AgentLimit.OVERLOADED,
+    "APIConnectionError": AgentLimit.OVERLOADED,
+    "Timeout": AgentLimit.OVERLOADED,
+    "APIError": AgentLimit.OVERLOADED,
+    "LimitsExceeded": AgentLimit.TURNS,
+    "RepeatedFormatError": AgentLimit.UNFINISHED,
+    "": AgentLimit.UNFINISHED,
 }
-_VIBE = {"invalid_api_key": "auth", "rate_limit": "rate"}
+_VIBE = {"invalid_api_key": AgentLimit.AUTH, "rate_limit": AgentLimit.RATE}
 LINES_READ = 30
 _PI_STATUS = re.compile(r"([45]\d\d)\b")
 _PI_CUT = re.compile(r"terminated$|could not parse message|unexpected token .{0,200}JSON$", re.I)
@@ -53,27 +54,29 @@ def read_pi(scene: AgentOutput) -> OutputSummary:
     if not final:
         notice = scene.events[-1] if scene.events else {}
         word, delay = read_pi_retry_notice(notice)
-        return OutputSummary(word or "unfinished", text_at(notice, "errorMessage"), session, delay)
+        return OutputSummary(
+            word or AgentLimit.UNFINISHED, text_at(notice, "errorMessage"), session, delay
+        )
     if reason == "error":
-        word = _pi_word(said) or "unknown"
-        wait = find_wait(said, scene.now) if word in {"rate", "overloaded"} else None
+        word = _pi_word(said) or AgentLimit.UNKNOWN
+        wait = find_wait(said, scene.now) if word.is_temporary else None
         return OutputSummary(word, said, session, wait)
     if reason == "length":
-        return OutputSummary("turns", "its answer was cut off by length", session)
+        return OutputSummary(AgentLimit.TURNS, "its answer was cut off by length", session)
     return OutputSummary(session=session, claims_success=reason == "stop")
 
 
-def _pi_word(said: str) -> str:
+def _pi_word(said: str) -> AgentLimit:
     """Its errors begin with the HTTP status when there was one."""
     if hit := _PI_STATUS.match(said):
         return classify_http_status(int(hit[1]), said)
-    return "overloaded" if _PI_CUT.match(said) else classify_error_text(said)
+    return AgentLimit.OVERLOADED if _PI_CUT.match(said) else classify_error_text(said)
 
 
-def read_pi_retry_notice(event: AgentEvent) -> tuple[str, timedelta | None]:
+def read_pi_retry_notice(event: AgentEvent) -> tuple[AgentLimit, timedelta | None]:
     if event.get("type") != "auto_retry_start":
-        return "", None
-    return _pi_word(text_at(event, "errorMessage")) or "overloaded", milliseconds_at(
+        return AgentLimit.NONE, None
+    return _pi_word(text_at(event, "errorMessage")) or AgentLimit.OVERLOADED, milliseconds_at(
         event, "delayMs"
     )
 
@@ -86,19 +89,21 @@ def read_mini(scene: AgentOutput) -> OutputSummary:
     name = hit[1]
     if name == "Submitted":
         return OutputSummary(claims_success=True)
-    return OutputSummary(_LITELLM.get(name, "unknown"), f"exit_status: {name or 'none'}")
+    return OutputSummary(_LITELLM.get(name, AgentLimit.UNKNOWN), f"exit_status: {name or 'none'}")
 
 
 def read_vibe(scene: AgentOutput) -> OutputSummary:
     """By the export that it leaves; without one it did not come to its own end."""
     outcome, session = _field(scene.trajectory, "outcome"), _field(scene.trajectory, "session_id")
     if not outcome:
-        return OutputSummary("unfinished", "it left no export", session)
+        return OutputSummary(AgentLimit.UNFINISHED, "it left no export", session)
     if outcome == "finished":
         return OutputSummary(session=session, claims_success=True)
     said = _field(scene.trajectory, "message") or outcome
-    word = classify_error_text(said) or _VIBE.get(_field(scene.trajectory, "code"), "unknown")
-    wait = find_wait(said, scene.now) if word in {"rate", "overloaded"} else None
+    word = classify_error_text(said) or _VIBE.get(
+        _field(scene.trajectory, "code"), AgentLimit.UNKNOWN
+    )
+    wait = find_wait(said, scene.now) if word.is_temporary else None
     return OutputSummary(word, said, session, wait)
 
 
@@ -115,18 +120,25 @@ def read_aider(scene: AgentOutput) -> OutputSummary:
         if _AIDER_EDIT.match(line):
             return OutputSummary(claims_success=True)
         if _AIDER_CUT.search(line[:200]):
-            return OutputSummary("turns", line[:200])
+            return OutputSummary(AgentLimit.TURNS, line[:200])
         if hit := _AIDER.match(line):
             word = _aider_word(hit[1], line)
             return OutputSummary(
-                word, line[:1000], "", find_wait(line, scene.now) if word == "rate" else None
+                word,
+                line[:1000],
+                "",
+                find_wait(line, scene.now) if word == AgentLimit.RATE else None,
             )
     return OutputSummary()
 
 
-def _aider_word(name: str, line: str) -> str:
+def _aider_word(name: str, line: str) -> AgentLimit:
     refined = classify_error_text(line)
-    return refined if refined in {"context", "money"} else _LITELLM.get(name, "unknown")
+    return (
+        refined
+        if refined in {AgentLimit.CONTEXT, AgentLimit.MONEY}
+        else _LITELLM.get(name, AgentLimit.UNKNOWN)
+    )
 
 
 def read_lines(scene: AgentOutput) -> OutputSummary:
@@ -137,6 +149,6 @@ def read_lines(scene: AgentOutput) -> OutputSummary:
     for line in reversed(lines):
         for pattern, word in scene.limit_by_line.items():
             if re.match(pattern, line[:400]):
-                wait = find_wait(line, scene.now) if word in {"rate", "overloaded"} else None
+                wait = find_wait(line, scene.now) if word.is_temporary else None
                 return OutputSummary(classify_error_text(line) or word, line[:1000], "", wait)
     return OutputSummary()

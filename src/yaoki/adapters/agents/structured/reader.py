@@ -27,6 +27,7 @@ from yaoki.adapters.agents.structured.summary import (
 )
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.core.display import strip_terminal_codes
+from yaoki.core.model import AgentLimit
 from yaoki.ports import outbox
 
 HEAD_BYTES_READ = 64 * 1024
@@ -35,9 +36,18 @@ TAIL_BYTES_READ = 512 * 1024
 TRAJECTORIES = {"mini": "trajectory.json", "vibe": "vibe/export.json"}
 REPEATS_MAX = 25
 # No waiting mends these.
-PERMANENT_LIMITS = frozenset({"auth", "request", "notfound", "forbidden", "money", "context"})
+PERMANENT_LIMITS = frozenset(
+    {
+        AgentLimit.AUTH,
+        AgentLimit.REQUEST,
+        AgentLimit.NOT_FOUND,
+        AgentLimit.FORBIDDEN,
+        AgentLimit.MONEY,
+        AgentLimit.CONTEXT,
+    }
+)
 
-RetryNoticeReader = Callable[[AgentEvent], tuple[str, timedelta | None]]
+RetryNoticeReader = Callable[[AgentEvent], tuple[AgentLimit, timedelta | None]]
 
 _READERS: Mapping[str, Callable[[AgentOutput], OutputSummary]] = {
     "acp": acp.read,
@@ -138,11 +148,11 @@ def read_announced_wait(folder: Path, now: datetime) -> timedelta:
 
 def _notices(
     lines: Sequence[str], reader: RetryNoticeReader
-) -> Iterator[tuple[str, timedelta | None]]:
+) -> Iterator[tuple[AgentLimit, timedelta | None]]:
     """The retry notices at the very end, the last first."""
     for line in reversed(lines):
         events = parse_json_objects(line)
-        word, delay = reader(events[-1]) if events else ("", None)
+        word, delay = reader(events[-1]) if events else (AgentLimit.NONE, None)
         if not word:
             return
         yield word, delay
