@@ -763,7 +763,7 @@ def test_missing_files_are_named(bench: Bench) -> None:
         ("b.txt", {"exists": True}, "does not exist"),
         ("a.txt", {"absent": True}, "exists and must not"),
         ("b.txt", {"contains": "x"}, "does not exist"),
-        ("folder", {"contains": "x"}, "is there and no file"),
+        ("folder", {"contains": "x"}, "exists but is not a file"),
         ("a.txt", {"contains": "good\nbye"}, "does not contain 'good bye'"),
         ("a.txt", {"contains": "x" * 200}, f"does not contain '{'x' * 99}…'"),
         ("empty", {"contains": "x"}, "does not contain 'x': it is empty"),
