@@ -18,7 +18,8 @@ import yaml
 
 from tests.builders import in_outbox
 from yaoki.adapters.agents import find_agent, scenario_player
-from yaoki.adapters.agents.command import ARGUMENT_BYTES_MAX, CommandAgent
+from yaoki.adapters.agents.command import CommandAgent
+from yaoki.adapters.agents.command_line import ARGUMENT_BYTES_MAX
 from yaoki.adapters.agents.limits import classify_error_lines, find_retry_after, select_error_lines
 from yaoki.adapters.agents.pending_question import find_question
 from yaoki.adapters.agents.result_file import BYTES_MAX, AgentResult, read_result
@@ -94,7 +95,7 @@ class Stage:
 
     def end(self) -> None:
         for folder in self._used:
-            PROCESSES.end(folder, "stop")
+            PROCESSES.end(folder, EndCause.STOP)
 
 
 def until(true: Callable[[], bool], seconds: float = 40.0) -> None:
@@ -667,7 +668,7 @@ def test_the_actor_asks(stage: Stage) -> None:
     agent = stage.start(scripted([{"ask": "Which database?"}, "hang"]))
 
     until(lambda: agent.pending_question(stage.folder) == "Which database?")
-    look = PROCESSES.end(stage.folder, "stop")
+    look = PROCESSES.end(stage.folder, EndCause.STOP)
     assert agent.read(stage.folder, look).question == "Which database?"
 
 
@@ -719,7 +720,7 @@ def test_a_grandchild_in_its_own_session_does_not_outlive_the_actor(
     pid = int(file.read_text())
     os.kill(pid, 0)
 
-    PROCESSES.end(stage.folder, "cancel")
+    PROCESSES.end(stage.folder, EndCause.CANCEL)
 
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
@@ -794,7 +795,7 @@ def test_a_scenario_may_stand_in_a_file(stage: Stage, tmp_path: Path, name: str)
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("tasks: {a: [nothing], a: [hang]}", "'a' stands twice"),
+        ("tasks: {a: [nothing], a: [hang]}", "'a' is a duplicate"),
         ("tasks: {a: &x [nothing], b: *x}", "aliases are not allowed"),
         ("tasks: !!python/object/apply:os.system ['touch pwned']", "cannot be read"),
         ("tasks: {", "cannot be read"),

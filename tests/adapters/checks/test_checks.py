@@ -767,7 +767,7 @@ def test_missing_files_are_named(bench: Bench) -> None:
         ("a.txt", {"contains": "good\nbye"}, "does not contain 'good bye'"),
         ("a.txt", {"contains": "x" * 200}, f"does not contain '{'x' * 99}…'"),
         ("empty", {"contains": "x"}, "does not contain 'x': it is empty"),
-        ("link", {"contains": "x"}, "does not contain 'x': it is a link, and only a file"),
+        ("link", {"contains": "x"}, "does not contain 'x': it is a link, and links are not"),
         ("out", {"exists": True}, "leads out of the worktree"),
     ],
     ids=str,

@@ -404,7 +404,7 @@ def test_a_collector_that_is_away_harms_nothing_and_gets_everything_later(place:
 
     assert (away.code, later.code) == (0, 0)
     assert refused >= 1
-    assert away.err.count("answered 503; tried again, nothing is lost") == 1, "said once"
+    assert away.err.count("answered 503; will retry, nothing is lost") == 1, "said once"
     whole(receiver.spans)
     assert {"attempt", "summary", "check"} <= {span.name for span in receiver.spans}
 

@@ -21,7 +21,7 @@ AgentEvent = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class OutputSummary:
-    """What the events say of the end.
+    """What the events of an agent say about its end.
 
     `finished` means that the last final event claims a
     good end, which proves nothing, but refutes what was said before it.  `agent` is whose
