@@ -13,6 +13,7 @@ from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import AgentFinished, AttemptStarted, Event
 from yaoki.core.model import (
     AgentExit,
+    AgentLimit,
     AgentSpec,
     Catalogue,
     FailureKind,
@@ -51,7 +52,7 @@ def names(tasks: list[Task]) -> list[str]:
 
 def limited(store: SqlStore, task: Task, clock: HandClock, wait: timedelta) -> None:
     """The agent of this task met a 429."""
-    exit_ = AgentExit(code=1, limit="rate", retry_after=wait)
+    exit_ = AgentExit(code=1, limit=AgentLimit.RATE, retry_after=wait)
     finish(store, task, exit_)
     report = CandidateVerified(Verdict((Finding("c", Outcome.FAILED),)), "c1", "c0")
 
@@ -132,7 +133,7 @@ def test_whoever_began_before_the_limit_does_not_end_the_wait(
     first, second = store.claim("w:1", LEASE, 2)
     limited(store, first, clock, timedelta(seconds=50))
 
-    finish(store, second, AgentExit(code=0, limit=limit))
+    finish(store, second, AgentExit(code=0, limit=AgentLimit(limit)))
 
     assert [a.name for a in store.accounts()] == ["shared"]
     clock.advance(timedelta(seconds=49))
@@ -150,6 +151,6 @@ def test_a_probe_that_never_asked_the_service_is_followed_by_another(
     clock.advance(timedelta(seconds=7))
     probe = next(t for t in store.claim("w:1", LEASE, 9) if t.agent != FREE)
 
-    finish(store, probe, AgentExit(code=42, limit="session"))
+    finish(store, probe, AgentExit(code=42, limit=AgentLimit.SESSION))
 
     assert [a.name for a in store.accounts()] == ["shared"]

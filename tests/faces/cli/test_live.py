@@ -364,13 +364,13 @@ def test_what_is_written_beside_the_screen_is_told_after_it(place: Place) -> Non
     plan = place.plan(the_plan(place))
     bad = {**place.env, **UTF8, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
     with on_a_terminal(place.repo, bad, "run", plan) as terminal:
-        terminal.shows("traces: http://127.0.0.1:9 is not reached")
+        terminal.shows("traces: http://127.0.0.1:9 cannot be reached")
         (place.folder / "work").touch()
         (place.folder / "check").touch()
         assert terminal.ended() == 4
         said = terminal.raw[terminal.raw.rindex(b"\x1b[?1049l") :].decode()
 
-    assert "traces: http://127.0.0.1:9 is not reached" in said
+    assert "traces: http://127.0.0.1:9 cannot be reached" in said
 
 
 # ------------------------------------------------------------------ the parts

@@ -23,6 +23,7 @@ from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import AgentFinished, AttemptStarted
 from yaoki.core.model import (
     AgentExit,
+    AgentLimit,
     AgentSpec,
     Catalogue,
     FailureKind,
@@ -144,7 +145,7 @@ def hit_by(store: SqlStore, clock: HandClock, agent: AgentSpec, wait: timedelta)
     """The agent of the next task met a 429."""
     task = take(store)
     began = AttemptStarted(1, agent.name, "c0", "/w", "h", fresh=True)
-    left = AgentFinished(AgentExit(code=1, limit="rate", retry_after=wait), "c0", "t")
+    left = AgentFinished(AgentExit(code=1, limit=AgentLimit.RATE, retry_after=wait), "c0", "t")
     store.record(lease_of(task), lambda _: (began, left))
     report = CandidateVerified(Verdict((Finding("c", Outcome.FAILED),)), "c1", "c0")
     store.record(

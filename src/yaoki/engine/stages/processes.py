@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from yaoki.core.display import one_line, strip_terminal_codes
-from yaoki.core.model import Task
+from yaoki.core.model import EndCause, Task
 from yaoki.core.redact import mask, secret_values
 from yaoki.engine.claim_context import ClaimContext, ClaimSuperseded, StopReason
 from yaoki.engine.stage_settings import StageSettings
@@ -41,7 +41,7 @@ class AttemptProcesses:
         for attempt in (task.attempt, task.attempt + 1):
             for started in self.folder(task, attempt).glob("**/started.json"):
                 if self._processes.inspect(started.parent).phase in {"running", "gone"}:
-                    self._processes.end(started.parent, "cancel")
+                    self._processes.end(started.parent, EndCause.CANCEL)
 
     def run_to_end(
         self,
@@ -79,7 +79,7 @@ class AttemptProcesses:
             candidate = folder if n == 1 else folder.with_name(f"{folder.name}-{n}")
             if self._processes.inspect(candidate).phase == "absent":
                 return candidate
-            self._processes.end(candidate, "stop")
+            self._processes.end(candidate, EndCause.STOP)
         raise AssertionError(f"a thousand tries in {folder}")
 
     def wait(self, folder: Path, claim: ClaimContext, stop_if: Callable[[], str]) -> ProcessState:
@@ -98,7 +98,7 @@ class AttemptProcesses:
                 raise ClaimSuperseded
             why = stop_reason or stop_if()
             if why:
-                return self._processes.end(folder, why)
+                return self._processes.end(folder, EndCause(why))
             self._processes.renew_lease(folder)
             self._clock.sleep(pause)
         raise AssertionError("the pauses never end")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from yaoki.core.model import CheckSpec, Finding, Outcome, Run, Task
+from yaoki.core.model import CheckSpec, EndCause, Finding, Outcome, Run, Task
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.own_findings import check_changed_files_finding
 from yaoki.engine.stages.processes import AttemptProcesses
@@ -167,7 +167,7 @@ class _Opener:
             return
         for place in folder.parent.glob(f"{folder.name}*"):
             if self._processes.inspect(place).phase in {"running", "gone"}:
-                self._processes.end(place, "stop")
+                self._processes.end(place, EndCause.STOP)
         room.occupy(None)
 
     def _set_up(

@@ -9,7 +9,7 @@ from pathlib import Path
 from yaoki.core.counting import format_count
 from yaoki.core.excerpt import clip_bytes
 from yaoki.core.machine.events import PromptSent
-from yaoki.core.model import AgentExit, Failure, FailureKind, Run, Task, TaskSpec
+from yaoki.core.model import AgentExit, EndCause, Failure, FailureKind, Run, Task, TaskSpec
 from yaoki.core.model.stage_report import (
     AgentLost,
     StageDeferred,
@@ -80,7 +80,7 @@ class WorkStage:
             if report := self._start(run, task, folder, claim):
                 return report
         elif state.phase == "running" and not self._settings.adopt:
-            self._processes.end(folder, "stop")
+            self._processes.end(folder, EndCause.STOP)
             self._workspace.commit_attempt(run, task)
             return AgentLost("its worker died; the agent was ended (limits.adopt = kill)")
         assert task.agent is not None, f"{task.id} has no agent"
@@ -164,7 +164,7 @@ class WorkStage:
 
     def _report_killed_shim(self, run: Run, task: Task, folder: Path) -> StageReport:
         """The shim died while this worker watched it, so no crash of worker or machine did it."""
-        self._processes.end(folder, "stop")
+        self._processes.end(folder, EndCause.STOP)
         self._workspace.commit_attempt(run, task)
         return AgentLost(SHIM_KILLED, counts_as_failure=True)
 
@@ -179,11 +179,11 @@ class WorkStage:
     ) -> StageReport:
         """In every case, all the work of the agent is committed."""
         if state.phase != "exited":
-            self._processes.end(folder, "stop")
+            self._processes.end(folder, EndCause.STOP)
             self._workspace.commit_attempt(run, task)
             return AgentLost("the agent's process was interrupted")
         exit_ = agent.read(folder, state)
-        if state.ended_by == "output":
+        if state.ended_by == EndCause.OUTPUT:
             exit_ = replace(exit_, output_bytes_max=self._settings.output_bytes_max)
         return self._commit_work(run, task, exit_, claim)
 

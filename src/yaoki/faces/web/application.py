@@ -20,7 +20,6 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as Path_
 from starlette.types import ASGIApp
 
-from yaoki.adapters.telemetry.prometheus import CONTENT_TYPE
 from yaoki.app.person_only import refuse_agents_at_peer
 from yaoki.errors import YaokiError
 from yaoki.faces.web.access import METRICS, AccessGuard, json_response
@@ -179,6 +178,9 @@ class PageApplication:
 
     async def _metrics(self, _: Request) -> Response:
         text = await to_thread.run_sync(self.context.metrics_text, limiter=self._threads)
+        # Only after the first scrape has loaded the client library, in its thread.
+        from yaoki.adapters.telemetry.prometheus import CONTENT_TYPE
+
         return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
     async def _no_icon(self, _: Request) -> Response:

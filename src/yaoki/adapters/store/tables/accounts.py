@@ -17,13 +17,13 @@ from yaoki.core.machine.events import (
     Judged,
     RetryDecided,
 )
-from yaoki.core.model import AgentExit, FailureKind, Task
+from yaoki.core.model import AgentExit, AgentLimit, FailureKind, Task
 from yaoki.ports import LimitedAccount
 
 # When retries are used up nobody named a date; the account is tried again after this long.
 DEFAULT_LIMIT_WAIT = timedelta(minutes=1)
 # The service refused, or was not asked, for the agent could not go on with its conversation.
-LIMITS_WITHOUT_ANSWER = frozenset({"rate", "session"})
+LIMITS_WITHOUT_ANSWER = frozenset({AgentLimit.RATE, AgentLimit.SESSION})
 
 SELECT = """
 SELECT a.name, a.until_ms, a.why, a.probe,
