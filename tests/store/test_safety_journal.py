@@ -275,7 +275,7 @@ def test_the_journal_file_alone_gives_every_row_again(
 @pytest.mark.spec("8.7", "10.2", "10.5", "9.2")
 def test_replacements_pauses_and_notices_come_back_too(path: Path, clock: HandClock) -> None:
     """What was sent is not sent again; what was not is not forgotten."""
-    limits = {"posting": NoticeSelection(("desktop", "webhook"))}
+    limits = {"notices": NoticeSelection(("desktop", "webhook"))}
     store = open_store(path, clock, durable=False, limits=limits)
     submit(store, *plan(a=[], b=["a"], c=["b"]))
     escalate(store, take(store))

@@ -199,7 +199,7 @@ def test_who_follows_the_journal_misses_no_line(url: str, clock: HandClock) -> N
     written, go_on = threading.Event(), threading.Event()
 
     def slowly(link: Transaction) -> None:
-        store._append_event(link, RUN, "WARNING", {"message": "first"})
+        store.writer.append_event(link, RUN, "WARNING", {"message": "first"})
         link.flush()
         written.set()
         go_on.wait(60)
@@ -233,11 +233,11 @@ def test_two_who_wait_for_each_other_both_come_to_their_end(url: str, clock: Han
     def crossing(first: str, then: str) -> Callable[[Transaction], None]:
         def work(link: Transaction) -> None:
             tries.append(first)
-            store._task(link, first)
+            store.loader.task(link, first)
             if tries.count(first) == 1:
                 both.wait()
-            store._task(link, then)
-            store._append_event(link, RUN, "WARNING", {"first": first})
+            store.loader.task(link, then)
+            store.writer.append_event(link, RUN, "WARNING", {"first": first})
 
         return work
 

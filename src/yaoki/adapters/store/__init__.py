@@ -11,7 +11,7 @@ from yaoki.adapters.store.journal_file.journal_file import JournalFile
 from yaoki.adapters.store.migrations import migrate
 from yaoki.adapters.store.paths import StorePaths
 from yaoki.adapters.store.repair import repair_if_damaged
-from yaoki.adapters.store.sql import SqlStore
+from yaoki.adapters.store.sql import SqlStore, StoreLimits
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
 from yaoki.adapters.store.sqlite.foreign_file import refuse_foreign
 from yaoki.adapters.store.trust_marks import add_trust_mark, make_trust_mark, read_trust_marks
@@ -48,12 +48,13 @@ def open_store(
     """The store at a path or a URL, migrated and ready.  `server` is only for one at a server;
     `mark` is left in a file that is made now.
     """
+    store_limits = StoreLimits(**(limits or {}))
     opened: Database
     if isinstance(where, str) and is_server_url(where):
         opened = _postgres()(where, clock, create=create, durable=durable, warn=warn, **server)
     else:
-        opened = _sqlite(_path(where), clock, create, durable, limits or {}, warn, mark)
-    return SqlStore(opened, clock, **(limits or {}))
+        opened = _sqlite(_path(where), clock, create, durable, store_limits, warn, mark)
+    return SqlStore(opened, clock, store_limits)
 
 
 def is_server_url(url: str) -> bool:
@@ -81,7 +82,7 @@ def _sqlite(
     clock: Clock,
     create: bool,
     durable: bool,
-    limits: Mapping[str, Any],
+    limits: StoreLimits,
     warn: Callable[[str], None],
     mark: str,
 ) -> SqliteDatabase:

@@ -17,7 +17,8 @@ from typing import Any
 from yaoki.adapters.store.journal_file.journal_file import JournalFile
 from yaoki.adapters.store.migrations import migrate
 from yaoki.adapters.store.paths import StorePaths
-from yaoki.adapters.store.replay import JournalLine, ReplayStore, ReplayTotals
+from yaoki.adapters.store.replay import JournalLine, JournalReplay, ReplayTotals
+from yaoki.adapters.store.sql import SqlStore, StoreLimits
 from yaoki.adapters.store.sqlite.database import (
     SqliteDatabase,
     sync_to_disk,
@@ -40,11 +41,11 @@ class RepairRequest:
     damage: str
     quarantine: Path
     clock: Clock
-    limits: Mapping[str, Any]
+    limits: StoreLimits
 
 
 def repair_if_damaged(
-    places: StorePaths, clock: Clock, limits: Mapping[str, Any], warn: Callable[[str], None]
+    places: StorePaths, clock: Clock, limits: StoreLimits, warn: Callable[[str], None]
 ) -> None:
     """Look at the store in our turn, and repair it when it is damaged.
 
@@ -85,12 +86,13 @@ def _rebuilt(
     if base is not None:
         shutil.copyfile(base, made)
     database = SqliteDatabase(made, durable=False)
-    with closing(ReplayStore(database, asked.clock, **asked.limits)) as store:
+    with closing(SqlStore(database, asked.clock, asked.limits)) as store:
         migrate(database, asked.places.rebuild / "backups")
         database.write(delete_trust_marks)
         damaged: list[str] = []
-        done = store.replay(_whole(witness, damaged))
-        if missing := store.find_incomplete_runs():
+        replay = JournalReplay(database, asked.limits)
+        done = replay.replay(_whole(witness, damaged), after=store.last_seq())
+        if missing := replay.find_incomplete_runs():
             lost = format_count(done.missing, "line")
             words = f"the journal file lacks {lost}"
             raise _hopeless(asked, f"run {missing[0]} cannot be made again whole: {words}")

@@ -11,8 +11,10 @@ from zlib import crc32
 from yaoki.adapters.store.rows import dump_json
 
 COLUMNS = ("seq", "at_ms", "run_id", "task_id", "subtask", "attempt", "event", "data")
-# A line that could not be applied in a replay is kept under this name.
+# Events that the store itself writes: a line that a replay could not apply, and the one line that
+# remains of an archived run.
 NOT_REPLAYED = "LINE_NOT_REPLAYED"
+RUN_ARCHIVED = "RUN_ARCHIVED"
 _SUM = ',"sum":"'
 _END = len(_SUM) + 8 + len('"}')
 

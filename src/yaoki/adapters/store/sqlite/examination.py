@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from yaoki.adapters.store.database import Transaction
-from yaoki.adapters.store.journal_file.checksummed_line import COLUMNS, NOT_REPLAYED
+from yaoki.adapters.store.journal_file.checksummed_line import (
+    COLUMNS,
+    NOT_REPLAYED,
+    RUN_ARCHIVED,
+)
 from yaoki.adapters.store.journal_file.journal_file import JournalFile
 from yaoki.adapters.store.paths import StorePaths
 from yaoki.adapters.store.rows import SqlRow
 from yaoki.adapters.store.sqlite.database import TABLE_NAMES
-from yaoki.adapters.store.tables.retention import RUN_ARCHIVED
 
 # Checking so many bytes takes a few milliseconds; a larger file is checked when there is a sign.
 SMALL_BYTES = 4 << 20

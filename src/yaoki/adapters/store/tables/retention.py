@@ -12,13 +12,12 @@ from datetime import datetime
 from typing import Any
 
 from yaoki.adapters.store.database import Database, Transaction
+from yaoki.adapters.store.journal_file.checksummed_line import RUN_ARCHIVED
 from yaoki.adapters.store.rows import SqlRow, dump_json, from_ms, to_ms
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.totals import SHARDS_OF_TOTAL, run_total_name
 from yaoki.core.model import RunId
 from yaoki.core.retention import RunLifetime
-
-RUN_ARCHIVED = "RUN_ARCHIVED"
 
 LIVES = """
 SELECT r.id, r.goal, r.created_ms, r.summed_ms, r.paused, r.cancel_wanted,
