@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from yaoki.core.machine.events import Judged, LandingReverted, UndoCompleted
 from yaoki.core.model import Run, Stage, State
 from yaoki.errors import BranchMovedExternally, NotNow
-from yaoki.ports import JournalEntry, LandedStep, Store, TaskRow, Workspace
+from yaoki.ports import JournalEntry, JournalReads, LandedStep, TaskRow, Workspace
 
 PAGE = 1000
 RECONCILED = "RECONCILED"
 FOREIGN_COMMIT = "foreign step"
 
 
-def refuse_foreign_commits(store: Store, workspace: Workspace, run: Run) -> None:
+def refuse_foreign_commits(store: JournalReads, workspace: Workspace, run: Run) -> None:
     """Raise `BranchMovedExternally` at the first step that the store does not know.
 
     The branch is read first: what lands in between is proven by then, and known.
@@ -33,7 +33,7 @@ def refuse_foreign_commits(store: Store, workspace: Workspace, run: Run) -> None
 
 
 def accept_foreign_commit(
-    store: Store, workspace: Workspace, run: Run, commit: str, how: str = ""
+    store: JournalReads, workspace: Workspace, run: Run, commit: str, how: str = ""
 ) -> None:
     """Write down that a person takes this step as it is; what is not strange needs no yes."""
     _, strange = _looked(store, run, workspace.list_landings(run))
@@ -53,7 +53,7 @@ def accept_foreign_commit(
 
 
 def _looked(
-    store: Store, run: Run, steps: Sequence[LandedStep]
+    store: JournalReads, run: Run, steps: Sequence[LandedStep]
 ) -> tuple[set[str], list[LandedStep]]:
     """What the store knows, and the steps that it does not."""
     rows = store.rows(run.id)
@@ -68,7 +68,7 @@ def _looked(
     return known, [] if past.repaired else strange
 
 
-def _known(store: Store, rows: Sequence[TaskRow]) -> set[str]:
+def _known(store: JournalReads, rows: Sequence[TaskRow]) -> set[str]:
     """What stands there for a task, and what is landing now.
 
     Who landed nothing of his own stands at what he found, which proves nothing of that.
@@ -104,7 +104,7 @@ class _Past:
                 self.made.add(str(data["commit"]))
 
 
-def _past(store: Store, run: Run) -> _Past:
+def _past(store: JournalReads, run: Run) -> _Past:
     """Asked only when something is to be explained: a journal is long."""
     past, after = _Past(), 0
     while entries := store.journal(run_id=run.id, after=after, limit=PAGE):

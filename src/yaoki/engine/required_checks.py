@@ -23,7 +23,7 @@ from yaoki.core.model import (
     TaskSpec,
     Verdict,
 )
-from yaoki.ports import Store, TaskRow
+from yaoki.ports import BaselineReads, TaskRow
 
 # A judge costs money and may change its mind; what git knows of a task is not of the head.
 REPEATABLE_CHECK_TYPES = frozenset({"command", "file", "python"})
@@ -56,7 +56,7 @@ class CheckSet:
 class RequiredChecks:
     """Reads the store: which checks stand, and of which the verdict on a commit is known."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: BaselineReads) -> None:
         self._store = store
 
     def of_landed(self, run: Run, without: frozenset[TaskId] = frozenset()) -> CheckSet:

@@ -10,7 +10,7 @@ from yaoki.core.machine.events import Event, JournalNote, Planned
 from yaoki.core.model import REPLANS_MAX, Run, State, Task, TaskId, TaskKind, TaskSpec
 from yaoki.core.run_status import RunStatus, current_run_status
 from yaoki.errors import NotNow, PlanInvalid, Unknown
-from yaoki.ports import Store, TaskRow
+from yaoki.ports import RunStore, TaskRow
 
 NAMES_MAX = 1000
 
@@ -26,7 +26,7 @@ class PlanExtension:
 class ExtendCommand:
     """The planner's commands, the same for agents and for people."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: RunStore) -> None:
         self._store = store
 
     # -------------------------------------------------------------- more tasks

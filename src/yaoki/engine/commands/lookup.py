@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from yaoki.core.model import Run, TaskId
 from yaoki.errors import Unknown
-from yaoki.ports import Store, TaskRow
+from yaoki.ports import Reads, TaskRow
 
 TASK_ID = re.compile(r"[a-z0-9]{8}-\d+")
 
@@ -15,7 +15,7 @@ TASK_ID = re.compile(r"[a-z0-9]{8}-\d+")
 class RunLookup:
     """`archived` says how to see what has left the store."""
 
-    def __init__(self, store: Store, archived_hint: Callable[[str], str] = lambda _: "") -> None:
+    def __init__(self, store: Reads, archived_hint: Callable[[str], str] = lambda _: "") -> None:
         self._store, self._archived = store, archived_hint
 
     def find_run(self, text: str = "") -> Run:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from yaoki.core.model import FINAL_CHECK_NAME, Run, State, TaskSpec
 from yaoki.engine.required_checks import CheckSet, RequiredChecks, is_final_check
-from yaoki.ports import Store, TaskRow, Workspace
+from yaoki.ports import CompletionStore, TaskRow, Workspace
 
 FINAL_CHECK_GOAL = "Prove on the run branch that everything that landed still holds."
 
@@ -17,7 +17,7 @@ FINAL_CHECK_GOAL = "Prove on the run branch that everything that landed still ho
 class FinalCheckStep:
     """A new one whenever the run branch is not where the last one looked."""
 
-    def __init__(self, store: Store, workspace: Workspace) -> None:
+    def __init__(self, store: CompletionStore, workspace: Workspace) -> None:
         self._store, self._workspace = store, workspace
         self._standing = RequiredChecks(store)
 

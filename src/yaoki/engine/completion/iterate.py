@@ -27,7 +27,7 @@ from yaoki.core.model import (
 )
 from yaoki.engine.completion.replan import ReplanStep
 from yaoki.engine.required_checks import is_final_check
-from yaoki.ports import Store, TaskRow, Workspace
+from yaoki.ports import RunStore, TaskRow, Workspace
 
 ITERATION = "iteration"
 ITERATION_FINISHED = "ITERATION_FINISHED"
@@ -36,7 +36,7 @@ ITERATION_FINISHED = "ITERATION_FINISHED"
 class IterateStep:
     """Asked when everything of a continuous run rests."""
 
-    def __init__(self, store: Store, workspace: Workspace, replanning: ReplanStep) -> None:
+    def __init__(self, store: RunStore, workspace: Workspace, replanning: ReplanStep) -> None:
         self._store, self._workspace, self._replanning = store, workspace, replanning
 
     def advance(self, run: Run) -> bool:

@@ -21,14 +21,14 @@ from yaoki.engine.required_checks import (
     is_final_check,
 )
 from yaoki.errors import NotNow
-from yaoki.ports import Clock, Store, Workspace
+from yaoki.ports import Clock, CompletionStore, Workspace
 
 
 class RevertStep:
     """Asked when nothing of a run can be claimed."""
 
     def __init__(
-        self, store: Store, workspace: Workspace, clock: Clock, prove: VerifyCommit
+        self, store: CompletionStore, workspace: Workspace, clock: Clock, prove: VerifyCommit
     ) -> None:
         self._store, self._workspace, self._clock = store, workspace, clock
         self._prove, self._standing = prove, RequiredChecks(store)

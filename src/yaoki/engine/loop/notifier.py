@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from yaoki.errors import NoticeFailed, StoreError
-from yaoki.ports import Channel, Clock, Notice, Store
+from yaoki.ports import Channel, Clock, Notice, Notices
 
 EVERY_S = 1.0
 # At the end of a run what is due is sent at once, but nobody waits longer than this.
@@ -18,7 +18,7 @@ FINAL_DELIVERY_TIMEOUT = timedelta(seconds=20)
 class Notifier:
     """At least once: a notice counts as sent only after its channel took it."""
 
-    def __init__(self, store: Store, channels: Mapping[str, Channel], clock: Clock) -> None:
+    def __init__(self, store: Notices, channels: Mapping[str, Channel], clock: Clock) -> None:
         self._store, self._channels, self._clock = store, channels, clock
         self._over = threading.Event()
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from yaoki.ports import Store, WorkerInfo
+from yaoki.ports import WorkerInfo, Workers
 
 
 class Presence:
     """Told at every heartbeat; old news are no news."""
 
-    def __init__(self, store: Store, worker: WorkerInfo, gone_after: timedelta) -> None:
+    def __init__(self, store: Workers, worker: WorkerInfo, gone_after: timedelta) -> None:
         self._store, self._worker, self._gone_after = store, worker, gone_after
 
     def beat(self, *, waits: str = "", stopping: bool = False) -> None:

@@ -41,7 +41,7 @@ from yaoki.errors import (
     WorkspaceError,
     YaokiError,
 )
-from yaoki.ports import ALL, Clock, Store
+from yaoki.ports import ALL, Clock, WorkerStore
 
 # When to ask again for a remote that does not answer.
 UNREACHABLE_WAIT = timedelta(seconds=15)
@@ -59,7 +59,7 @@ class Worker:
 
     def __init__(
         self,
-        store: Store,
+        store: WorkerStore,
         stages: Stages,
         guard: BranchGuard,
         clock: Clock,

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from yaoki.core.model import Task
 from yaoki.core.settings.resources import PortRanges, database_name
-from yaoki.ports import Clock, Store
+from yaoki.ports import Clock, LeasedPorts
 
 # How long nobody new is let in after all ranges were found taken, and then one asks again.
 PORTS_WAIT = timedelta(seconds=5)
@@ -30,7 +30,7 @@ class TaskResources:
 
     def __init__(
         self,
-        store: Store,
+        store: LeasedPorts,
         machine: PortRegistry,
         clock: Clock,
         *,
