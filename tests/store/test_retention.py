@@ -87,8 +87,8 @@ def test_what_is_open_of_a_run_is_said(store: SqlStore) -> None:
     store.pause(OLD, "budget: all is used")
 
     assert waiting == "1 tasks wait for a worker"
-    assert working == "1 tasks are at work"
-    assert asking == "1 tasks ask a person"
+    assert working == "1 task is active"
+    assert asking == "1 task needs a person"
     assert read_lifetimes(store.database)[0].open_reason == "it is paused: budget: all is used"
     assert read_lifetimes(store.database)[0].finished_at is None
 

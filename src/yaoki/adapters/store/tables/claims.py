@@ -205,7 +205,7 @@ class ClaimQueries:
             condition = f"AND NOT (stage = 'PREPARE' AND account IN ({names})) ORDER BY"
             statement = statement.replace("ORDER BY", condition)
             params.update({f"a{i}": name for i, name in enumerate(closed)})
-        condition, more = claim_condition(tx, run_id, claim_filter.tags, claim_filter.begin)
+        condition, more = claim_condition(tx, run_id, claim_filter.tags, claim_filter.scope)
         if condition:
             statement = statement.replace("ORDER BY", f"{condition} ORDER BY")
             params.update(more)
