@@ -218,7 +218,9 @@ class ClaimQueries:
         """Other tasks that are being verified or landed on the same branch."""
         same_branch = {"run_id": task.run_id, "parent": task.parent, "id": task.id}
         with self._db.read() as tx:
-            rows = tx.rows(sql.CONTENDERS, {**same_branch, "now": to_ms(self._clock.row_time())})
+            rows = tx.rows(
+                sql.COMPETING_TASKS, {**same_branch, "now": to_ms(self._clock.row_time())}
+            )
             return [CompetingTask(TaskId(row["id"]), row["refused"]) for row in rows]
 
     # -------------------------------------------------------------- renew and expire
