@@ -191,7 +191,7 @@ def test_a_run_stays_while_somebody_was_not_told_of_it(place: Place) -> None:
 
     assert pruned["archived"] == []
     assert [(each["run"], each["why"]) for each in pruned["stays"]] == [
-        (run, "1 notices are not sent")
+        (run, "1 notice is not sent")
     ]
 
 

@@ -86,7 +86,7 @@ def test_the_open_work_of_a_run_is_described(store: SqlStore) -> None:
     asking = read_lifetimes(store.database)[0].open_reason
     store.pause(OLD, "budget: all is used")
 
-    assert waiting == "1 tasks wait for a worker"
+    assert waiting == "1 task waits for a worker"
     assert working == "1 task is active"
     assert asking == "1 task needs a person"
     assert read_lifetimes(store.database)[0].open_reason == "it is paused: budget: all is used"

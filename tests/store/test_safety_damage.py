@@ -346,7 +346,7 @@ def test_without_backup_and_journal_file_the_repair_is_refused(
         refused = place.yaoki(*words)
         assert refused.code == 1
         assert "neither a good backup nor a journal file" in refused.err
-        assert "begin anew" in refused.err
+        assert "start over" in refused.err
         assert "Traceback" not in refused.err
     assert "neither a good backup" in place.yaoki("doctor").out
     assert (middle.db.read_bytes() if middle.db.exists() else None) == harmed

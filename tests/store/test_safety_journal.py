@@ -398,7 +398,7 @@ def test_a_run_with_an_incomplete_plan_is_refused(path: Path, clock: HandClock, 
     with pytest.raises(StoreCorrupt, match=f"run {RUN_ID} cannot be rebuilt") as refused:
         open_store(path, clock, durable=False)
 
-    assert "begin anew" in refused.value.hint
+    assert "start over" in refused.value.hint
     assert path.read_bytes() == b"garbage " * 900, "nothing was moved"
     assert not StorePaths(path).quarantine.exists()
 

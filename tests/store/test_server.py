@@ -51,7 +51,7 @@ def test_a_missing_store_is_not_created_without_create(url: str, clock: HandCloc
 def test_a_foreign_database_is_refused_and_not_changed(url: str) -> None:
     by_hand(url, "CREATE TABLE photos (id INTEGER)")
 
-    with pytest.raises(StoreCorrupt, match="not a yaoki store: it holds photos"):
+    with pytest.raises(StoreCorrupt, match="not a yaoki store: it has the tables photos"):
         opened(url)
 
     found = by_hand(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
@@ -79,7 +79,7 @@ def test_a_database_in_another_encoding_is_refused(server_url: str) -> None:
     name = f"old{uuid4().hex}"
     by_hand_alone(server_url, f"CREATE DATABASE {name} ENCODING 'LATIN1' TEMPLATE template0")
     try:
-        with pytest.raises(StoreError, match="encoded as LATIN1") as refused:
+        with pytest.raises(StoreError, match="encoding of the database is LATIN1") as refused:
             opened(server_url.replace("/postgres", f"/{name}", 1))
         assert "createdb" in refused.value.hint
     finally:

@@ -56,7 +56,7 @@ REFUSED = [
     ("secretive@", "postgres", "needs a password for secretive", "~/.pgpass"),
     ("ghost@", "postgres", "there is no role ghost", "createuser ghost"),
     ("nologin@", "postgres", "nologin may not log in", "ALTER ROLE nologin LOGIN"),
-    ("stranger@", "postgres", "its pg_hba.conf says no", "pg_hba.conf"),
+    ("stranger@", "postgres", "does not allow stranger", "pg_hba.conf"),
     ("yaoki@", "nowhere", "there is no database nowhere", "createdb"),
     ("crowded@", "postgres", "no connection left for crowded", "max_connections"),
     ("poor@", "postgres", "poor may not create tables", "GRANT USAGE, CREATE ON SCHEMA public"),
