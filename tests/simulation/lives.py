@@ -90,7 +90,7 @@ class TouchedStore:
     )
 
     def __init__(self, store: SqlStore, touch: Touches) -> None:
-        unknown = {name for name in self.WRITES if not hasattr(SqlStore, name)}
+        unknown = {name for name in self.WRITES if not hasattr(store, name)}
         assert not unknown, f"no kill point any more: {unknown}"
         self._store, self._touch = store, touch
 
@@ -176,7 +176,7 @@ class Life:
         self.world, self.holder, self.touch = scene.world, holder, touch
         self.clock = HandClock(self.world, skew)
         self.home = scene.home
-        limits = {"posting": NoticeSelection(("ear",))} if self.world.listens else {}
+        limits = {"notices": NoticeSelection(("ear",))} if self.world.listens else {}
         self.real = store or open_store(
             scene.home / "state.db", self.clock, durable=False, limits=limits
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from yaoki.core.model import Run, TaskKind
 from yaoki.engine.foreign_commits import accept_foreign_commit, refuse_foreign_commits
 from yaoki.errors import BranchMovedExternally, NotNow, WorkspaceError
-from yaoki.ports import Store, TaskRow, Workspace
+from yaoki.ports import RunStore, TaskRow, Workspace
 
 # A pause for this reason begins with this word; it is stored, and no part of the sentence.
 BRANCH_PAUSE = "branch: "
@@ -29,7 +29,7 @@ def rows_on_run_branch(rows: Sequence[TaskRow]) -> list[TaskRow]:
 class BranchGuard:
     """Compares the run branch with what the store recorded as landed on it."""
 
-    def __init__(self, store: Store, workspace: Workspace) -> None:
+    def __init__(self, store: RunStore, workspace: Workspace) -> None:
         self._store, self._workspace = store, workspace
 
     def pause_on_drift(self, run: Run) -> None:

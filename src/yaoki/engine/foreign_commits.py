@@ -13,14 +13,14 @@ from yaoki.core.counting import format_count
 from yaoki.core.machine.events import Judged, LandingReverted, UndoCompleted
 from yaoki.core.model import Run, Stage, State
 from yaoki.errors import BranchMovedExternally, NotNow
-from yaoki.ports import JournalEntry, LandedStep, Store, TaskRow, Workspace
+from yaoki.ports import JournalEntry, JournalReads, LandedStep, TaskRow, Workspace
 
 PAGE = 1000
 RECONCILED = "RECONCILED"
 FOREIGN_COMMIT = "foreign step"
 
 
-def refuse_foreign_commits(store: Store, workspace: Workspace, run: Run) -> None:
+def refuse_foreign_commits(store: JournalReads, workspace: Workspace, run: Run) -> None:
     """Raise `BranchMovedExternally` at the first commit that the store does not know.
 
     Read the branch before the store: a commit that lands in between is recorded by then.
@@ -34,7 +34,7 @@ def refuse_foreign_commits(store: Store, workspace: Workspace, run: Run) -> None
 
 
 def accept_foreign_commit(
-    store: Store, workspace: Workspace, run: Run, commit: str, how: str = ""
+    store: JournalReads, workspace: Workspace, run: Run, commit: str, how: str = ""
 ) -> None:
     """Record that a person accepts this foreign commit; any other commit is refused."""
     _, foreign = _compare(store, run, workspace.list_landings(run))
@@ -54,7 +54,7 @@ def accept_foreign_commit(
 
 
 def _compare(
-    store: Store, run: Run, steps: Sequence[LandedStep]
+    store: JournalReads, run: Run, steps: Sequence[LandedStep]
 ) -> tuple[set[str], list[LandedStep]]:
     """The commits that the store knows, and the steps that it does not."""
     rows = store.rows(run.id)
@@ -69,7 +69,7 @@ def _compare(
     return known, [] if past.was_repaired else foreign
 
 
-def _commits_of_tasks(store: Store, rows: Sequence[TaskRow]) -> set[str]:
+def _commits_of_tasks(store: JournalReads, rows: Sequence[TaskRow]) -> set[str]:
     """The commits that tasks landed, and those that are landing now.
 
     A task without changes counts as landed at a commit that it did not make: skip it.
@@ -105,7 +105,7 @@ class _Past:
                 self.commits.add(str(data["commit"]))
 
 
-def _read_past(store: Store, run: Run) -> _Past:
+def _read_past(store: JournalReads, run: Run) -> _Past:
     """Read only when a commit needs an explanation: a journal is long."""
     past, after = _Past(), 0
     while entries := store.journal(run_id=run.id, after=after, limit=PAGE):

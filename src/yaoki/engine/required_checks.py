@@ -23,7 +23,7 @@ from yaoki.core.model import (
     TaskSpec,
     Verdict,
 )
-from yaoki.ports import Store, TaskRow
+from yaoki.ports import BaselineReads, TaskRow
 
 # A judge costs money and may change its mind; a `git` check is about one task, not the head.
 REPEATABLE_CHECK_TYPES = frozenset({"command", "file", "python"})
@@ -56,7 +56,7 @@ class CheckSet:
 class RequiredChecks:
     """Reads from the store which checks are required, and which verdicts are known."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: BaselineReads) -> None:
         self._store = store
 
     def of_landed(self, run: Run, without: frozenset[TaskId] = frozenset()) -> CheckSet:

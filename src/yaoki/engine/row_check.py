@@ -24,7 +24,7 @@ from yaoki.core.evidence import (
 from yaoki.core.model import Run, RunId, Task, TaskId
 from yaoki.engine.clock_and_chance import read_clock_and_chance
 from yaoki.errors import RowInvalid, Unknown
-from yaoki.ports import Clock, JournalEntry, Store, TaskRow, Workspace
+from yaoki.ports import Clock, JournalEntry, JournalReads, RunStore, TaskRow, Workspace
 
 # A pause for this reason begins with this word; it is stored, and no part of the sentence.
 STORE_PAUSE = "store: "
@@ -36,7 +36,7 @@ Result = TypeVar("Result")
 class RowGuard:
     """Turns a row that yaoki did not write into a question about its task."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: RunStore, clock: Clock) -> None:
         self._store, self._clock = store, clock
 
     def run_guarded(self, act: Callable[[], Result]) -> Result:
@@ -81,7 +81,7 @@ class RowGuard:
 class DoneCheck:
     """Compares every task that claims to be done with the journal file and git."""
 
-    def __init__(self, store: Store, workspace: Workspace, guard: RowGuard) -> None:
+    def __init__(self, store: JournalReads, workspace: Workspace, guard: RowGuard) -> None:
         self._store, self._workspace, self._guard = store, workspace, guard
 
     def refuse_unproven(self, run: Run) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from yaoki.core.model import Run
 from yaoki.core.run_status import RunStatus, current_run_status
-from yaoki.ports import Store
+from yaoki.ports import StatusReads
 
 
-def load_run_status(store: Store, run: Run) -> RunStatus:
+def load_run_status(store: StatusReads, run: Run) -> RunStatus:
     return current_run_status(run, store.count_by_state(run.id), idle=_is_settled(store, run))
 
 
-def _is_settled(store: Store, run: Run) -> bool:
+def _is_settled(store: StatusReads, run: Run) -> bool:
     """Nothing can be claimed, and no task awaits its re-run or its undo."""
     pending = store.tasks_awaiting_rerun(run.id) or store.tasks_to_undo(run.id)
     return store.is_idle(run.id) and not pending

@@ -274,7 +274,7 @@ def test_a_file_in_the_place_of_our_folder_is_told_and_never_a_traceback(place: 
         timeout=40,
     )
 
-    words = f"{home} cannot be made: a file stands in its place"
+    words = f"{home} cannot be created: there is a file of that name"
     assert words in refused.err
     assert f"mv {home} " in refused.err
     assert (doctor.code, words in doctor.out) == (1, True)

@@ -21,7 +21,7 @@ from yaoki.adapters.telemetry.collector import Collector, ExportFailed
 from yaoki.adapters.telemetry.spans import AttributeValue, Span
 from yaoki.adapters.telemetry.trace_builder import TraceBuilder
 from yaoki.errors import Fault, YaokiError
-from yaoki.ports import Clock, JournalEntry, Store
+from yaoki.ports import Clock, JournalEntry, JournalReads
 
 EXPORT_INTERVAL_S = 1.0
 PAGE = 500
@@ -37,7 +37,7 @@ class TraceExporter:
 
     def __init__(
         self,
-        store: Store,
+        store: JournalReads,
         collector: Collector,
         file: Path,
         *,

@@ -20,7 +20,7 @@ from yaoki.engine.loop.leftover_worktrees import LeftoverWorktrees
 from yaoki.engine.required_checks import VerifyCommit
 from yaoki.engine.run_status import load_run_status
 from yaoki.errors import NotNow, RemoteUnreachable
-from yaoki.ports import Clock, MergeResult, Store, Workspace
+from yaoki.ports import Clock, CommandStore, MergeResult, Workspace
 
 TEXT_CHARS_MAX = 8_000
 
@@ -30,7 +30,7 @@ class Control:
 
     def __init__(
         self,
-        store: Store,
+        store: CommandStore,
         workspace: Workspace,
         clock: Clock,
         *,

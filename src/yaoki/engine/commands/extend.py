@@ -19,7 +19,7 @@ from yaoki.core.model import (
 )
 from yaoki.core.run_status import RunStatus, current_run_status
 from yaoki.errors import NotNow, PlanInvalid, Unknown
-from yaoki.ports import Store, TaskRow
+from yaoki.ports import RunStore, TaskRow
 
 NAMES_MAX = 1000
 
@@ -35,7 +35,7 @@ class PlanExtension:
 class ExtendCommand:
     """The planner's commands, for agents and people alike."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: RunStore) -> None:
         self._store = store
 
     # -------------------------------------------------------------- more tasks

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from yaoki.core.model import Run, TaskId
 from yaoki.errors import Unknown
-from yaoki.ports import Store, TaskRow
+from yaoki.ports import Reads, TaskRow
 
 TASK_ID = re.compile(r"[a-z0-9]{8}-\d+")
 
@@ -15,7 +15,7 @@ TASK_ID = re.compile(r"[a-z0-9]{8}-\d+")
 class RunLookup:
     """`archived_hint` gives the command that shows an archived run, or nothing."""
 
-    def __init__(self, store: Store, archived_hint: Callable[[str], str]) -> None:
+    def __init__(self, store: Reads, archived_hint: Callable[[str], str]) -> None:
         self._store, self._archived_hint = store, archived_hint
 
     def find_run(self, text: str = "") -> Run:

@@ -10,14 +10,14 @@ from yaoki.engine.branch_guard import BranchGuard, rows_on_run_branch
 from yaoki.engine.required_checks import RequiredChecks, VerifyCommit, describe_first_failure
 from yaoki.engine.run_status import load_run_status
 from yaoki.errors import BranchMovedExternally, GitFailed, NotNow
-from yaoki.ports import MergeResult, Store, Workspace
+from yaoki.ports import CompletionStore, MergeResult, Workspace
 
 
 class MergeCommand:
     """Used by `Control`."""
 
     def __init__(
-        self, store: Store, workspace: Workspace, guard: BranchGuard, verify: VerifyCommit
+        self, store: CompletionStore, workspace: Workspace, guard: BranchGuard, verify: VerifyCommit
     ) -> None:
         self._store, self._workspace, self._guard = store, workspace, guard
         self._verify, self._required_checks = verify, RequiredChecks(store)

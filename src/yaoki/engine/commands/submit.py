@@ -8,7 +8,7 @@ from typing import Any
 
 from yaoki.core.model import Catalogue, ContinuousMode, Run, RunId, TaskSpec
 from yaoki.errors import RemoteUnreachable, RepositoryUnusable, WorkspaceError
-from yaoki.ports import Clock, Store, Workspace
+from yaoki.ports import Clock, RunStore, Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class SubmitCommand:
     """`new_id` generates run ids; an id in use is skipped."""
 
     def __init__(
-        self, store: Store, workspace: Workspace, clock: Clock, new_id: Callable[[], str]
+        self, store: RunStore, workspace: Workspace, clock: Clock, new_id: Callable[[], str]
     ) -> None:
         self._store, self._workspace, self._clock = store, workspace, clock
         self._new_id = new_id

@@ -13,13 +13,13 @@ from yaoki.core.machine.events import Event, RecallRequested, UndoRequested
 from yaoki.core.model import Run, State, Task, TaskId, TaskKind
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.errors import NotNow
-from yaoki.ports import Store, TaskRow
+from yaoki.ports import TaskRow, TaskStore
 
 
 class UndoCommand:
     """Used by `Control`."""
 
-    def __init__(self, store: Store, guard: BranchGuard) -> None:
+    def __init__(self, store: TaskStore, guard: BranchGuard) -> None:
         self._store, self._guard = store, guard
 
     def request(self, task_id: TaskId, *, cascade: bool = False, how: str = "") -> Run:

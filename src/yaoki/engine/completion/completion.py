@@ -19,7 +19,7 @@ from yaoki.engine.completion.revert import RevertStep
 from yaoki.engine.required_checks import VerifyCommit
 from yaoki.engine.row_check import DoneCheck, RowGuard
 from yaoki.errors import BranchMovedExternally
-from yaoki.ports import Clock, Store, Workspace
+from yaoki.ports import Clock, CompletionStore, Workspace
 
 
 class RunCompletion:
@@ -27,7 +27,7 @@ class RunCompletion:
 
     def __init__(
         self,
-        store: Store,
+        store: CompletionStore,
         workspace: Workspace,
         clock: Clock,
         verify: VerifyCommit,

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from yaoki.core.model import FINAL_CHECK_NAME, Run, State, TaskSpec
 from yaoki.engine.required_checks import CheckSet, RequiredChecks, is_final_check
-from yaoki.ports import Store, TaskRow, Workspace
+from yaoki.ports import CompletionStore, TaskRow, Workspace
 
 FINAL_CHECK_GOAL = "Verify on the run branch that everything that landed still passes."
 
@@ -17,7 +17,7 @@ FINAL_CHECK_GOAL = "Verify on the run branch that everything that landed still p
 class FinalCheckStep:
     """Adds a final check whenever the run branch is not at the commit of the last one."""
 
-    def __init__(self, store: Store, workspace: Workspace) -> None:
+    def __init__(self, store: CompletionStore, workspace: Workspace) -> None:
         self._store, self._workspace = store, workspace
         self._required_checks = RequiredChecks(store)
 

@@ -27,7 +27,7 @@ from yaoki.core.model import (
 )
 from yaoki.engine.completion.replan import ReplanStep
 from yaoki.engine.required_checks import is_final_check
-from yaoki.ports import Store, TaskRow, Workspace
+from yaoki.ports import RunStore, TaskRow, Workspace
 
 ITERATION = "iteration"
 ITERATION_FINISHED = "ITERATION_FINISHED"
@@ -36,7 +36,7 @@ ITERATION_FINISHED = "ITERATION_FINISHED"
 class IterateStep:
     """Called when no task of a continuous run can be claimed."""
 
-    def __init__(self, store: Store, workspace: Workspace, replan: ReplanStep) -> None:
+    def __init__(self, store: RunStore, workspace: Workspace, replan: ReplanStep) -> None:
         self._store, self._workspace, self._replan = store, workspace, replan
 
     def advance(self, run: Run) -> bool:

@@ -19,7 +19,7 @@ from yaoki.core.machine.events import (
 )
 from yaoki.core.model import RecoveryStrategy, Run, State, Task, TaskId
 from yaoki.engine.clock_and_chance import read_clock_and_chance
-from yaoki.ports import Clock, Store, TaskRow, Workspace
+from yaoki.ports import Clock, CompletionStore, TaskRow, Workspace
 
 TaskAmendment = tuple[TaskId, Callable[[Task], Sequence[Event]]]
 FILES_LISTED_MAX = 100
@@ -32,7 +32,7 @@ class StaleDecision(Exception):
 class RecoverStep:
     """Called when no task of a run can be claimed; each decision is one transaction."""
 
-    def __init__(self, store: Store, workspace: Workspace, clock: Clock) -> None:
+    def __init__(self, store: CompletionStore, workspace: Workspace, clock: Clock) -> None:
         self._store, self._workspace, self._clock = store, workspace, clock
 
     def advance(self, run: Run) -> bool:

@@ -22,7 +22,7 @@ from yaoki.core.model import (
 )
 from yaoki.core.planner_prompt import may_be_replaced, planning_goal
 from yaoki.engine.required_checks import is_final_check
-from yaoki.ports import Clock, Store, TaskRow
+from yaoki.ports import Clock, CompletionStore, TaskRow
 
 REPLAN = "replan"
 PLAN_RETRIES_MAX = 2
@@ -31,7 +31,9 @@ PLAN_RETRIES_MAX = 2
 class ReplanStep:
     """Bounded per run and per lineage; the bound is checked before any money is spent."""
 
-    def __init__(self, store: Store, clock: Clock, *, timeout: timedelta, hang: timedelta) -> None:
+    def __init__(
+        self, store: CompletionStore, clock: Clock, *, timeout: timedelta, hang: timedelta
+    ) -> None:
         self._store, self._clock = store, clock
         self._timeout, self._hang = timeout, hang
 

@@ -21,14 +21,14 @@ from yaoki.engine.required_checks import (
     is_final_check,
 )
 from yaoki.errors import NotNow
-from yaoki.ports import Clock, Store, Workspace
+from yaoki.ports import Clock, CompletionStore, Workspace
 
 
 class RevertStep:
     """Called when no task of a run can be claimed."""
 
     def __init__(
-        self, store: Store, workspace: Workspace, clock: Clock, verify: VerifyCommit
+        self, store: CompletionStore, workspace: Workspace, clock: Clock, verify: VerifyCommit
     ) -> None:
         self._store, self._workspace, self._clock = store, workspace, clock
         self._verify, self._required_checks = verify, RequiredChecks(store)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.model import RunId, Stage, State, Task, TaskId, TaskKind, TaskSpec, Work
 from yaoki.errors import Unknown, WorkspaceError
-from yaoki.ports import Store, Workspace
+from yaoki.ports import JournalReads, Workspace
 
 TASK_ID = re.compile(r"([a-z0-9]{8})-(\d+)")
 FINISHED = frozenset({State.DONE, State.CANCELLED, State.REPLACED})
@@ -25,7 +25,7 @@ class LeftoverWorktrees:
 
     def __init__(
         self,
-        store: Store,
+        store: JournalReads,
         workspace: Workspace,
         *,
         host: str,

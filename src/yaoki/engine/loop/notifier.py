@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from yaoki.errors import NoticeFailed, StoreError
-from yaoki.ports import Channel, Clock, Notice, Store
+from yaoki.ports import Channel, Clock, Notice, Notices
 
 INTERVAL_S = 1.0
 # At the end of a run, due notices are sent at once; the process waits no longer than this.
@@ -18,7 +18,7 @@ FINAL_DELIVERY_TIMEOUT = timedelta(seconds=20)
 class Notifier:
     """Delivers at least once: a notice counts as sent only after its channel accepted it."""
 
-    def __init__(self, store: Store, channels: Mapping[str, Channel], clock: Clock) -> None:
+    def __init__(self, store: Notices, channels: Mapping[str, Channel], clock: Clock) -> None:
         self._store, self._channels, self._clock = store, channels, clock
         self._stopped = threading.Event()
 

@@ -16,7 +16,7 @@ from yaoki.engine.loop.background_task import BackgroundTask
 from yaoki.engine.loop.presence import Presence
 from yaoki.engine.loop.worker import Worker
 from yaoki.errors import GitFailed, RemoteUnreachable, StoreError, YaokiError
-from yaoki.ports import Clock, Store
+from yaoki.ports import Clock, PoolStore
 
 POLL_S = 0.2
 # Deadlines pass without a commit to the store, so runs are checked at least this often.
@@ -74,7 +74,7 @@ class Pool:
 
     def __init__(
         self,
-        store: Store,
+        store: PoolStore,
         worker: Worker,
         clock: Clock,
         *,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from yaoki.ports import Store, WorkerInfo
+from yaoki.ports import WorkerInfo, Workers
 
 
 class Presence:
     """Renewed at every heartbeat; without renewal the worker counts as gone after a while."""
 
-    def __init__(self, store: Store, worker: WorkerInfo, gone_after: timedelta) -> None:
+    def __init__(self, store: Workers, worker: WorkerInfo, gone_after: timedelta) -> None:
         self._store, self._worker, self._gone_after = store, worker, gone_after
 
     def beat(self, *, idle_reason: str, stopping: bool) -> None:

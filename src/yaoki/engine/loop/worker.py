@@ -46,7 +46,7 @@ from yaoki.errors import (
     WorkspaceError,
     YaokiError,
 )
-from yaoki.ports import ALL, Clock, Store
+from yaoki.ports import ALL, Clock, WorkerStore
 
 # The wait before trying an unreachable remote again.
 UNREACHABLE_WAIT = timedelta(seconds=15)
@@ -65,7 +65,7 @@ class Worker:
 
     def __init__(
         self,
-        store: Store,
+        store: WorkerStore,
         stages: Stages,
         guard: BranchGuard,
         clock: Clock,

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from yaoki.core.model import Task
 from yaoki.core.settings.resources import PortRanges, database_name
-from yaoki.ports import Clock, Store
+from yaoki.ports import Clock, LeasedPorts
 
 # After all port ranges were found in use, no task that needs one starts for this long.
 PORTS_WAIT = timedelta(seconds=5)
@@ -30,7 +30,7 @@ class TaskResources:
 
     def __init__(
         self,
-        store: Store,
+        store: LeasedPorts,
         machine: PortRegistry,
         clock: Clock,
         *,
