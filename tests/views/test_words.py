@@ -18,7 +18,7 @@ from yaoki.engine.completion import recover
 from yaoki.faces.cli.doctor.condition import edit_command
 from yaoki.ports import JournalEntry
 from yaoki.views import build_run_view, explain
-from yaoki.views.why import RULES
+from yaoki.views.decisions import RULES
 
 pytestmark = pytest.mark.spec("12.4")
 

@@ -11,7 +11,7 @@ from typing import Any
 from yaoki.core.model import FailureKind
 from yaoki.ports import JournalEntry
 from yaoki.views.entry_text import describe_entry, failure_words
-from yaoki.views.why import END_EVENTS
+END_EVENTS = ("RETRY_DECISION", "ESCALATE_DECISION", "RERUN_HELD", "TASK_LANDED", "TASK_CANCELLED")
 
 TRIES_KEPT = 100
 ASKED_KEPT = 20

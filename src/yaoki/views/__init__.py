@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yaoki.views.decisions import ExplainedDecision
 from yaoki.views.documents import (
     SCHEMA,
     entry_document,
@@ -26,7 +27,7 @@ from yaoki.views.tasks import (
     is_proof,
     summarize_run,
 )
-from yaoki.views.why import AttemptSummary, ExplainedDecision, Explanation, explain
+from yaoki.views.why import AttemptSummary, Explanation, explain
 from yaoki.views.workers import why_not_taken, worker_lines, workers_document
 
 __all__ = [

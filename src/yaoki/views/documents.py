@@ -10,9 +10,10 @@ from yaoki.core.model import Reason, Spend, Stage, State
 from yaoki.core.run_status import RunStatus
 from yaoki.ports import JournalEntry
 from yaoki.views.costs import cost_document
+from yaoki.views.decisions import ExplainedDecision
 from yaoki.views.plans import PlanView, TaskBound
 from yaoki.views.tasks import RunView, TaskView
-from yaoki.views.why import AttemptSummary, ExplainedDecision, Explanation
+from yaoki.views.why import AttemptSummary, Explanation
 
 SCHEMA = 1
 Document = dict[str, Any]

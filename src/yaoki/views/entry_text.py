@@ -18,9 +18,15 @@ WARNING_CHARS = 1000
 
 
 def describe_entry(entry: JournalEntry) -> str:
-    """What happened, in one line; empty for what only machines care about."""
+    """What happened, in one line; empty for an event that only programs read.
+
+    An entry of another version may lack a field that its words need; it has no words then.
+    """
     words = _WORDS.get(entry.event)
-    return words(entry.data) if words else ""
+    try:
+        return words(entry.data) if words else ""
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return ""
 
 
 def failure_words(failure: Data) -> str:

@@ -71,8 +71,8 @@ def waits_of(
         if one.event in Stoppages.EVENTS:
             stops.add(one)
     life = build_timeline([one for one in lines if one.task_id == f"r-{task}"], at(60))
-    life.explain_waits(stops.pauses, stops.limits_of(account, {"small": "shared"}), at(60))
-    waits = timeline_document(life)["waits"]
+    limits = stops.limits_of(account, {"small": "shared"})
+    waits = timeline_document(life.explain_waits(stops.pauses, limits, at(60)))["waits"]
     return [(w["cause"], _seconds(w["from"], w["until"] or at(60).isoformat())) for w in waits]
 
 

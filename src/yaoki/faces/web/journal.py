@@ -104,16 +104,8 @@ class JournalScan:
 
 
 def _words(desk: RequestContext, entry: JournalEntry) -> str:
-    parts = (entry.event, entry.task_id, desk.task_name(entry.task_id), entry_words(entry))
+    parts = (entry.event, entry.task_id, desk.task_name(entry.task_id), describe_entry(entry))
     return " ".join(parts).casefold()
-
-
-def entry_words(entry: JournalEntry) -> str:
-    """An entry of another version may lack what its words need: then it has none, and is shown."""
-    try:
-        return describe_entry(entry)
-    except (LookupError, TypeError, ValueError, AttributeError):
-        return ""
 
 
 def get_entry(desk: RequestContext, asked: PageRequest) -> Document:
@@ -124,7 +116,7 @@ def get_entry(desk: RequestContext, asked: PageRequest) -> Document:
     if entry is None:
         raise Unknown(f"there is no journal entry {int(text)}", hint="yaoki trace")
     words = {
-        "words": entry_words(entry),
+        "words": describe_entry(entry),
         "name": desk.task_name(entry.task_id) or None,
         "cut": False,
     }
@@ -138,7 +130,7 @@ def entry_with_words(desk: RequestContext, entry: JournalEntry) -> Document:
     return {
         **document,
         "data": {} if cut else document["data"],
-        "words": entry_words(entry),
+        "words": describe_entry(entry),
         "name": desk.task_name(entry.task_id) or None,
         "cut": cut,
     }

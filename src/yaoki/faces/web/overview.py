@@ -19,6 +19,7 @@ from yaoki.faces.web.runs import clean_task_names, task_documents
 from yaoki.faces.web.tasks import waivable_checks
 from yaoki.ports import LimitedAccount
 from yaoki.views import SCHEMA, RunView, TaskView, failure_words, workers_document
+from yaoki.views.history import build_history
 from yaoki.views.prompt_success import prompt_success_document
 
 SHOWN_MAX = 200
@@ -73,9 +74,7 @@ def _escalated(desk: RequestContext, run: Run) -> bool:
 
 def _question(desk: RequestContext, view: RunView, shown: TaskView) -> Document:
     task = desk.app.store.task(shown.row.id)
-    told = desk.app.store.journal(task_id=task.id, limit=5000)
-    since = [e.at for e in told if e.event in {"ESCALATE_DECISION", "TASK_UNDONE"}]
-    words = [e.data["user_message"] for e in told if e.event == "ESCALATE_EXECUTED"]
+    history = build_history(desk.app.store.journal(task_id=task.id, limit=5000))
     below = desk.cached(
         view.run.id, f"below {task.id}", lambda _, shape: shape.count_dependents(task.id)
     )
@@ -83,8 +82,8 @@ def _question(desk: RequestContext, view: RunView, shown: TaskView) -> Document:
         "run": view.run.id,
         "goal": view.run.goal,
         "task": task_documents(view, [shown], desk.now, clean_task_names(desk, view))[0],
-        "since": since[-1].isoformat() if since else None,
-        "message": words[-1] if words else None,
+        "since": history.asked_at.isoformat() if history.asked_at else None,
+        "message": history.question or None,
         "failure": failure_words(to_data(task.failure)) if task.failure else None,
         "check": (task.failure.check or None) if task.failure else None,
         "waivable": waivable_checks(task),
@@ -158,7 +157,7 @@ def get_prompts(desk: RequestContext, _: PageRequest) -> Document:
     if not desk.has_store:
         return {"schema": SCHEMA, "cursor": 0, "complete": True, "prompts": []}
     fold, complete, cursor = desk.cures.read_up_to(desk.cursor)
-    listed = [prompt_success_document(cure) for cure in fold.listed]
+    listed = [prompt_success_document(cure) for cure in fold.most_used_first]
     return {"schema": SCHEMA, "cursor": cursor, "complete": complete, "prompts": listed}
 
 

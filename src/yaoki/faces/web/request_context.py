@@ -26,6 +26,7 @@ from yaoki.faces.web.stoppages import Stoppages
 from yaoki.ports import JournalEntry
 from yaoki.views import RunView, mask_document
 from yaoki.views.dependency_graph import DependencyGraph
+from yaoki.views.prompt_success import PromptSuccesses
 
 # Runs that are watched at once, and how many tasks they may have together: a matter of memory.
 WATCHED_MAX = 8
@@ -245,9 +246,7 @@ class RequestContext:
         return IncrementalFold(Reliability(), self._onward(""))
 
     @cached_property
-    def cures(self) -> IncrementalFold[Any]:
-        from yaoki.views.prompt_success import PromptSuccesses
-
+    def cures(self) -> IncrementalFold[PromptSuccesses]:
         return IncrementalFold(PromptSuccesses(), self._onward(""))
 
     @cached_property

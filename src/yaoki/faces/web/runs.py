@@ -252,8 +252,7 @@ class _TimelineContext:
         ready = max(known) if known and len(known) == len(task.needs) else None
         entries = load_task_journal(self._desk.app, task.row.id)
         life = build_timeline(entries, self.now, needs=_needed(task, self._names), ready_at=ready)
-        life.explain_waits(self._stops.pauses, self._limited(task.row.account), self.now)
-        return life
+        return life.explain_waits(self._stops.pauses, self._limited(task.row.account), self.now)
 
     def _limited(self, account: str) -> list[Stoppage]:
         """By any run; by this one alone while the journal of all was not read to its end."""

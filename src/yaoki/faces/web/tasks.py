@@ -22,9 +22,10 @@ from yaoki.faces.web.logs import read_piece
 from yaoki.faces.web.parameters import PageRequest
 from yaoki.faces.web.request_context import RequestContext
 from yaoki.faces.web.runs import clean_task_names, task_documents
-from yaoki.faces.web.timeline import build_timeline
+from yaoki.faces.web.timeline import end_word
 from yaoki.ports import JournalEntry
 from yaoki.views import SCHEMA, RunView, explain, explanation_document
+from yaoki.views.history import build_history
 
 IDS_MAX = 1000
 ITEMS_MAX = 200
@@ -88,13 +89,12 @@ def _own(task: Task) -> bool:
 
 def _lineage(desk: RequestContext, view: RunView, task: Task) -> Document:
     by = {one.row.id: one.needs for one in view.tasks}
-    entries = desk.app.store.journal(task_id=task.id, limit=IDS_MAX)
-    replaced = [e.data["by"] for e in entries if e.event == "TASK_REPLACED"]
+    history = build_history(load_task_journal(desk.app, task.id))
     earlier = task.lineage if task.lineage and task.lineage != task.id else ""
     return {
         "first": task.lineage or task.id,
         "replaces": earlier or None,
-        "replaced_by": replaced[-1] if replaced else None,
+        "replaced_by": history.replaced_by or None,
         "group": task.parent or None,
         "needs": list(by.get(task.id, ())),
         "needed_by": [one for one, needs in by.items() if task.id in needs][:IDS_MAX],
@@ -146,12 +146,12 @@ def _last(entries: Sequence[JournalEntry], event: str) -> JournalEntry | None:
 
 
 def _ends(desk: RequestContext, task: Task, number: int) -> Document:
-    life = build_timeline(load_task_journal(desk.app, task.id), desk.now)
-    held = next((one for one in reversed(life.attempts) if one.number == number), None)
+    history = build_history(load_task_journal(desk.app, task.id))
+    attempt = history.numbered_attempts.get(number)
     return {
-        "from": held.start.isoformat() if held else None,
-        "until": held.until.isoformat() if held and held.until else None,
-        "ended": (held.ended or None) if held else None,
+        "from": attempt.start.isoformat() if attempt else None,
+        "until": attempt.until.isoformat() if attempt and attempt.until else None,
+        "ended": end_word(attempt) if attempt else None,
     }
 
 
