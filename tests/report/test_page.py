@@ -36,7 +36,7 @@ def asked_in_the_middle(choice: str, outcome: str = "PASSED", **exit_: Any) -> l
     seen: dict[str, Any] = {"check": "tests", "outcome": outcome, "commit": name(1), "exit_code": 0}
     return [
         *head,
-        entry(10, "ESCALATE_DECISION", 1, failure=WEAKENED, blocked="MAX_RETRIES"),
+        entry(10, "ESCALATE_DECISION", 1, failure=WEAKENED, blocked="MAX_RETRIES", stage="VERIFY"),
         entry(90, "ESCALATION_ANSWERED", 1, choice=choice),
         entry(91, "TASK_CLAIMED", 1),
         entry(92, "CHECK_FINISHED", 1, **seen, seconds=0.5, message="", log=""),

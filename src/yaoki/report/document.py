@@ -63,17 +63,18 @@ class ReportSources:
 
 def report_document(given: ReportSources) -> Data:
     """Without the receipt, which is made from it."""
-    view, fold, clean = given.view, given.journal, given.clean
-    sight = TaskReportContext(view, fold, given.branch, given.check_outputs, clean)
+    view, clean = given.view, given.clean
+    history = given.journal.history
+    sight = TaskReportContext(view, given.journal, given.branch, given.check_outputs, clean)
     tasks = [task_document(sight, task) for task in view.tasks]
-    told = {**count_tasks(view, fold, sight.landed), "lost": len(sight.missing_from_branch)}
+    told = {**count_tasks(view, history, sight.landed), "lost": len(sight.missing_from_branch)}
     told["waived"] = sum(map(_waived, tasks))
     run = _run(given)
     return {
         "schema": SCHEMA,
         "made_at": given.now.isoformat(timespec="seconds"),
         # The last thing that happened: the same run makes the same receipt, whenever it is asked.
-        "as_of": (fold.last_at or view.run.created_at).isoformat(),
+        "as_of": (history.last_at or view.run.created_at).isoformat(),
         "made_by": given.made_by,
         # Where the report was made; what the run itself used is told only by its checks.
         "made_with": dict(given.made_with),
@@ -81,13 +82,13 @@ def report_document(given: ReportSources) -> Data:
         "run": run,
         "plan": _plan(given),
         "numbers": told,
-        "time": measure_times(view.run, fold, given.now),
+        "time": measure_times(view.run, history, given.now),
         "asking": [question_document(given, task) for task in view.tasks_asking[:ASKING_MAX]],
         "asking_left_out": max(0, len(view.tasks_asking) - ASKING_MAX),
-        "retries": count_retries(fold),
-        "not_retried": count_not_retried(fold),
-        "flaky": list_flaky_checks(view, fold, clean),
-        "red_before": list_failing_before(view, fold, clean),
+        "retries": count_retries(history),
+        "not_retried": count_not_retried(history),
+        "flaky": list_flaky_checks(view, history, clean),
+        "red_before": list_failing_before(view, history, clean),
         "decided": _decided(given),
         "noticed": _noticed(given),
         "kept": list_saved_work(view, given.saved_work, given.branch.commits, clean),
@@ -127,7 +128,7 @@ def _run(given: ReportSources) -> Data:
         "finished_at": run.finished_at.isoformat() if run.finished_at else None,
         "merged": clean(run.merged_commit) or None,
         # By git itself only a merge into the base branch is seen.
-        "merged_into": clean(given.journal.merged_into or run.base_branch)
+        "merged_into": clean(given.journal.history.merged_into or run.base_branch)
         if run.merged_commit
         else None,
         "paused": clean(run.pause_reason) or None,
@@ -169,7 +170,7 @@ def _answer(row: TaskRow, choice: str, held: EscalationDetails) -> Data:
 
 
 def _noticed(given: ReportSources) -> Data:
-    names, found = _names(given), given.journal.warnings
+    names, found = _names(given), given.journal.history.warnings
     listed = [
         {
             "at": one.at.isoformat(),
@@ -199,9 +200,9 @@ def _decided(given: ReportSources) -> Data:
             "words": given.clean(one.words)[:500] or None,
             "how": one.channel or None,
         }
-        for one in given.journal.answers
+        for one in given.journal.history.answers
     ]
-    return {"answers": listed, "left_out": given.journal.answers_left_out}
+    return {"answers": listed, "left_out": given.journal.history.answers_left_out}
 
 
 def _stranded(given: ReportSources) -> Iterable[str]:

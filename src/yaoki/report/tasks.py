@@ -8,13 +8,15 @@ from functools import cached_property
 from typing import Any
 
 from yaoki.core.model import State
-from yaoki.report.attempts import AttemptRecord, CheckRecord, LandingProof, PersonWait, TaskRecord
+from yaoki.report.attempts import attempt_documents
 from yaoki.report.check_outputs import CheckOutputs
 from yaoki.report.journal_summary import JournalSummary
 from yaoki.report.receipt import RunBranchState
+from yaoki.views.history import CheckResult, Judgment, TaskHistory
 from yaoki.views.tasks import RunView, TaskView
 
 MESSAGE_CHARS = 300
+CHECKS_MAX = 200
 Data = dict[str, Any]
 
 
@@ -59,8 +61,7 @@ class TaskReportContext:
 
 def task_document(sight: TaskReportContext, task: TaskView) -> Data:
     row, clean = task.row, sight.clean
-    told = sight.journal.tasks.get(row.id) or TaskRecord()
-    tries = list(told.attempts.values())
+    history = sight.journal.history.tasks.get(row.id) or TaskHistory()
     return {
         "id": row.id,
         "n": row.n,
@@ -79,44 +80,16 @@ def task_document(sight: TaskReportContext, task: TaskView) -> Data:
         "group": row.parent or None,
         "phase": clean(row.phase) or None,
         "attempt": row.attempt,
-        "proof": _proof(sight, task, told),
-        "attempts": [_attempt(one, clean) for one in tries],
-        "attempts_left_out": told.attempts_left_out,
+        "proof": _proof(sight, task, history),
+        **attempt_documents(history, clean),
         "next": task.next_command or None,
     }
 
 
-def _attempt(one: AttemptRecord, clean: Callable[[str], str]) -> Data:
-    """What the agent did not tell of itself is null, which is unknown."""
-    return {
-        "attempt": one.attempt,
-        "at": one.at.isoformat(),
-        "until": one.until.isoformat() if one.until else None,
-        "agent": clean(one.agent) or None,
-        "ended": clean(one.ended) or None,
-        "landed": one.landed,
-        "agent_started": one.prompt_sent or one.agent_runs > 0,
-        "agent_s": round(one.agent_s, 3) if one.agent_runs else None,
-        "session": clean(one.session) or None,
-        "cost": round(one.cost, 6) if one.cost is not None else None,
-        "tokens": one.tokens,
-        "agent_end": clean(one.agent_end) or None,
-        "asked": [_asked(asked, clean) for asked in one.person_waits],
-    }
-
-
-def _asked(one: PersonWait, clean: Callable[[str], str]) -> Data:
-    return {
-        "at": one.at.isoformat(),
-        "until": one.until.isoformat() if one.until else None,
-        "why": clean(one.reason),
-        "choice": one.choice or None,
-    }
-
-
-def _proof(sight: TaskReportContext, task: TaskView, told: TaskRecord) -> Data | None:
+def _proof(sight: TaskReportContext, task: TaskView, history: TaskHistory) -> Data | None:
     """What the checks said of exactly the commit that landed; of another commit it says nothing."""
-    row, proof = task.row, told.proof
+    row = task.row
+    proof = history.judgments[-1] if history.judgments else None
     if row.id not in sight.landed or proof is None or proof.commit != row.landed_commit:
         return None
     return {
@@ -124,18 +97,18 @@ def _proof(sight: TaskReportContext, task: TaskView, told: TaskRecord) -> Data |
         "tree": sight.branch.trees.get(proof.commit),
         "onto": proof.onto,
         "how": _how(sight, task, proof),
-        "checks": [_check(sight, row.id, check) for check in proof.checks],
+        "checks": [_check(sight, row.id, check) for check in proof.checks[:CHECKS_MAX]],
     }
 
 
-def _how(sight: TaskReportContext, task: TaskView, proof: LandingProof) -> str:
+def _how(sight: TaskReportContext, task: TaskView, proof: Judgment) -> str:
     """A step of the run branch, one within its group, or nothing had to change."""
     if sight.steps.get(proof.commit) == task.row.id:
         return "LANDED"
     return "IN_GROUP" if task.row.parent and proof.commit != proof.onto else "UNCHANGED"
 
 
-def _check(sight: TaskReportContext, task_id: str, check: CheckRecord) -> Data:
+def _check(sight: TaskReportContext, task_id: str, check: CheckResult) -> Data:
     known, clean = sight.journal.check_identity(task_id, check.check), sight.clean
     return {
         "check": clean(check.check),
@@ -144,7 +117,7 @@ def _check(sight: TaskReportContext, task_id: str, check: CheckRecord) -> Data:
         "command": clean(known.command)[:MESSAGE_CHARS] if known and known.command else None,
         "outcome": check.outcome,
         "tests": check.tests,
-        "known_failures": check.known_failures,
+        "known_failures": len(check.known),
         "required": check.required,
         "exit_code": check.exit_code,
         "seconds": check.seconds,

@@ -14,6 +14,8 @@ from yaoki.views.tasks import TaskView, describe_wait
 from yaoki.views.warnings import collect_warnings
 
 WARNINGS_SHOWN = 10
+
+
 @dataclass(frozen=True, slots=True)
 class AttemptSummary:
     """One attempt in a line or two, with what its agent told of itself."""

@@ -6,6 +6,7 @@ Page, report, `why` and statistics read it here instead of matching journal even
 
 from __future__ import annotations
 
+from yaoki.views.history.run import AgentUsage, RunHistory, build_run_history
 from yaoki.views.history.task import TaskHistory, build_history
 from yaoki.views.history.values import (
     AgentRun,
@@ -13,6 +14,7 @@ from yaoki.views.history.values import (
     AttemptEnd,
     CheckResult,
     Judgment,
+    PersonWait,
     RecordedAnswer,
     Removal,
     SentPrompt,
@@ -23,16 +25,20 @@ from yaoki.views.history.values import (
 
 __all__ = [
     "AgentRun",
+    "AgentUsage",
     "Attempt",
     "AttemptEnd",
     "CheckResult",
     "Judgment",
+    "PersonWait",
     "RecordedAnswer",
     "Removal",
+    "RunHistory",
     "SentPrompt",
     "StageSpan",
     "TaskHistory",
     "Wait",
     "WaitCause",
     "build_history",
+    "build_run_history",
 ]

@@ -16,6 +16,7 @@ from yaoki.views.history.values import (
     AttemptEnd,
     CheckResult,
     Judgment,
+    PersonWait,
     RecordedAnswer,
     Removal,
     SentPrompt,
@@ -35,6 +36,7 @@ class TaskHistory:
     waits: list[Wait] = field(default_factory=list)
     decisions: list[ExplainedDecision] = field(default_factory=list)
     answers: list[RecordedAnswer] = field(default_factory=list)
+    person_waits: list[PersonWait] = field(default_factory=list)
     judgments: list[Judgment] = field(default_factory=list)
     removal: Removal | None = None
     replaced_by: str = ""
@@ -193,7 +195,7 @@ def _land(history: TaskHistory, entry: JournalEntry) -> None:
     history._end_attempt(entry, AttemptEnd.LANDED)
     if history.attempts and history.attempts[-1].end is AttemptEnd.LANDED:
         # A planning task ends when its tasks are planned; the words are those of the landing.
-        history._change_attempt(end_words=describe_entry(entry))
+        history._change_attempt(end_words=describe_entry(entry), landed=True)
 
 
 def _retry(history: TaskHistory, entry: JournalEntry) -> None:
@@ -205,7 +207,7 @@ def _retry(history: TaskHistory, entry: JournalEntry) -> None:
     history._begin_wait(
         entry.at,
         WaitCause.LIMIT if kind == FailureKind.RATE_LIMIT else WaitCause.BACKOFF,
-        words=f"retry in {data['delay_ms'] / 1000:g} s",
+        words=f"retry in {data.get('delay_ms', 0) / 1000:g} s",
         due_at=_instant(data.get("due_at")),
         after_failure=True,
     )
@@ -214,8 +216,9 @@ def _retry(history: TaskHistory, entry: JournalEntry) -> None:
 def _escalate(history: TaskHistory, entry: JournalEntry) -> None:
     words = failure_words(entry.data["failure"])
     history._end_attempt(entry, AttemptEnd.ESCALATED, words, describe_entry(entry))
+    history.person_waits.append(PersonWait(entry.at, entry.attempt, words))
     history._stage = entry.data.get("stage", Stage.PREPARE)
-    history._begin_wait(entry.at, WaitCause.PERSON, words=str(entry.data["blocked"]))
+    history._begin_wait(entry.at, WaitCause.PERSON, words=str(entry.data.get("blocked", "")))
 
 
 def _tell_person(history: TaskHistory, entry: JournalEntry) -> None:
@@ -236,6 +239,9 @@ def _answer(history: TaskHistory, entry: JournalEntry) -> None:
     choice = str(data["choice"])
     texts = (str(data.get(key) or "") for key in ("check", "words", "how"))
     history.answers.append(RecordedAnswer(entry.at, entry.task_id, entry.attempt, choice, *texts))
+    waits = history.person_waits
+    if waits and waits[-1].until is None:
+        waits[-1] = replace(waits[-1], until=entry.at, choice=choice)
     if choice == Choice.ABORT:
         history._end_attempt(entry, AttemptEnd.CANCELLED)
         history.removal = Removal(entry.at, entry.event, "CANCELLED: a person answered abort")

@@ -142,6 +142,17 @@ class RecordedAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class PersonWait:
+    """An attempt waits for a person's answer; without an end it still does."""
+
+    at: datetime
+    attempt: int
+    reason: str
+    until: datetime | None = None
+    choice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Removal:
     """What took the task out of the run without landing it."""
 
@@ -169,6 +180,7 @@ class Attempt:
     failure: str = ""
     # The end in words, as the journal tells it.
     end_words: str = ""
+    landed: bool = False
     stages: tuple[StageSpan, ...] = ()
     checks: tuple[CheckResult, ...] = ()
     agent_runs: tuple[AgentRun, ...] = ()
