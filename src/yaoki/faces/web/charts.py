@@ -7,10 +7,11 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from yaoki.core.model import FINAL_CHECK_NAME
 from yaoki.ports import JournalEntry
+from yaoki.views.history import AgentUsage
 
 PAGE = 2_000
 # About a second of work on a small machine; the next request goes on from there.
@@ -95,34 +96,26 @@ class Burndown:
         *STATE_AFTER,
         "TASKS_PLANNED",
         "ESCALATION_ANSWERED",
-        "PROMPT_SENT",
-        "AGENT_FINISHED",
+        *AgentUsage.EVENTS,
     )
     states: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     landed_at: dict[str, datetime] = field(default_factory=dict)
     points: list[BurndownPoint] = field(default_factory=list)
-    cost: float | None = None
-    tokens: int | None = None
-    agent_runs: int = 0
+    usage: AgentUsage = field(default_factory=AgentUsage)
     last_at: datetime | None = None
-    proofs: set[str] = field(default_factory=set)
-    # Tasks whose agent was counted when it was started.
-    _begun: set[str] = field(default_factory=set)
-    # When those began that replace others.
+    final_checks: set[str] = field(default_factory=set)
+    # When tasks that replace others were submitted.
     heir_submitted_at: dict[str, datetime] = field(default_factory=dict)
 
     def add(self, entry: JournalEntry) -> None:
         self.last_at = entry.at
         if entry.event == "TASK_SUBMITTED":
             self._submitted(entry)
-        if entry.task_id in self.proofs:
+        if entry.task_id in self.final_checks:
             return
-        if entry.event == "PROMPT_SENT":
-            self._begun.add(entry.task_id)
-            self.agent_runs += 1
-        elif entry.event == "AGENT_FINISHED":
-            self._spent(entry.task_id, entry.data["exit"])
+        if entry.event in AgentUsage.EVENTS:
+            self.usage.add(entry)
         else:
             self._moved(entry.task_id, self._becomes(entry))
         if entry.event == "TASK_LANDED" or self._planned(entry):
@@ -134,7 +127,7 @@ class Burndown:
     def _submitted(self, entry: JournalEntry) -> None:
         spec = entry.data.get("spec") or {}
         if spec.get("kind") == "check" and str(spec.get("name", "")).startswith(FINAL_CHECK_NAME):
-            self.proofs.add(entry.task_id)
+            self.final_checks.add(entry.task_id)
         elif entry.data.get("lineage"):
             self.heir_submitted_at[entry.task_id] = entry.at
 
@@ -165,15 +158,6 @@ class Burndown:
         self.states[task_id] = state
         self.counts[state] += 1
 
-    def _spent(self, task_id: str, exit_: Any) -> None:
-        """Nothing told is unknown, and stays so until somebody tells."""
-        self.agent_runs += task_id not in self._begun
-        self._begun.discard(task_id)
-        if exit_.get("cost") is not None:
-            self.cost = round((self.cost or 0.0) + exit_["cost"], 6)
-        if exit_.get("tokens") is not None:
-            self.tokens = (self.tokens or 0) + exit_["tokens"]
-
     def _mark(self, at: datetime) -> None:
         count = self.counts
         total = len(self.states) - count["REPLACED"]
@@ -185,9 +169,9 @@ class Burndown:
             count["ESCALATED"],
             count["CANCELLED"],
             open_,
-            self.cost,
-            self.tokens,
-            self.agent_runs,
+            self.usage.known_cost,
+            self.usage.known_tokens,
+            self.usage.runs,
         )
         if self.points and self.points[-1].at == at:
             self.points[-1] = point
