@@ -72,7 +72,7 @@ def test_what_a_person_let_pass_is_said_where_the_task_stands() -> None:
 @pytest.mark.parametrize(
     ("exit_", "words"),
     [
-        ({"ended_by": "hang"}, "its agent hung and was ended"),
+        ({"ended_by": "hang"}, "its agent hung and was stopped"),
         ({"signal": 11}, "its agent crashed (signal 11)"),
         ({"code": 3}, "its agent ended with exit code 3"),
     ],
@@ -145,7 +145,7 @@ def test_the_proof_of_the_whole_is_called_alike_everywhere() -> None:
     html = render_page(report)
 
     assert "done_when" not in html
-    assert html.count("the whole, proven once more") >= 3
+    assert html.count("the whole run, verified again") >= 3
 
 
 def test_kept_work_stands_by_task() -> None:

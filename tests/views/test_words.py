@@ -39,7 +39,7 @@ def test_each_rule_that_a_decision_names_has_its_words() -> None:
     ("kept", "words"),
     [
         (BASE, "cancelled; it had changed nothing"),
-        (HEAD, "cancelled; kept as it stood, at bbbbbbbbbb"),
+        (HEAD, "cancelled; its work is saved at bbbbbbbbbb"),
         ("", "cancelled"),
     ],
 )

@@ -1,4 +1,4 @@
-"""One task of the report: where it stands, its proof, its attempts."""
+"""One task of the report: its state, its proof, its attempts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Data = dict[str, Any]
 
 @dataclass(frozen=True)
 class TaskReportContext:
-    """What is looked at for every task."""
+    """What every task of the report is made from."""
 
     view: RunView
     journal: JournalSummary
@@ -32,12 +32,12 @@ class TaskReportContext:
 
     @cached_property
     def landed(self) -> frozenset[str]:
-        """Done and there for all."""
+        """Tasks that are done and on the run branch."""
         return self._settled - self.missing_from_branch
 
     @cached_property
     def missing_from_branch(self) -> frozenset[str]:
-        """Done, and not on the run branch any more; a merged run's branch may be deleted."""
+        """Done tasks that are no longer on the run branch; a merged run's branch may be deleted."""
         branch = self.branch
         if self.view.run.merged_commit or not (branch.head or branch.is_deleted):
             return frozenset()
@@ -48,7 +48,7 @@ class TaskReportContext:
 
     @cached_property
     def _settled(self) -> frozenset[str]:
-        """What subtasks landed counts once their group has landed."""
+        """Done tasks; a subtask counts once its group has landed."""
         tasks = self.view.tasks
         waiting = {t.row.id for t in tasks if t.row.kind == "group" and not t.row.landed_commit}
         done = (t.row for t in tasks if t.row.state is State.DONE)
@@ -87,7 +87,7 @@ def task_document(sight: TaskReportContext, task: TaskView) -> Data:
 
 
 def _proof(sight: TaskReportContext, task: TaskView, history: TaskHistory) -> Data | None:
-    """What the checks said of exactly the commit that landed; of another commit it says nothing."""
+    """The check results of exactly the landed commit; a judgment of another commit is no proof."""
     row = task.row
     proof = history.judgments[-1] if history.judgments else None
     if row.id not in sight.landed or proof is None or proof.commit != row.landed_commit:
@@ -102,7 +102,7 @@ def _proof(sight: TaskReportContext, task: TaskView, history: TaskHistory) -> Da
 
 
 def _how(sight: TaskReportContext, task: TaskView, proof: Judgment) -> str:
-    """A step of the run branch, one within its group, or nothing had to change."""
+    """Landed on the run branch, landed in its group, or unchanged."""
     if sight.steps.get(proof.commit) == task.row.id:
         return "LANDED"
     return "IN_GROUP" if task.row.parent and proof.commit != proof.onto else "UNCHANGED"

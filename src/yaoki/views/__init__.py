@@ -1,4 +1,4 @@
-"""What any screen shows, as pure values: runs, tasks, the story of a run, and why."""
+"""What screens show, as pure values: runs, tasks, their history, and why a task is where it is."""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ WARNINGS_SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class AttemptSummary:
-    """One attempt in a line or two, with what its agent told of itself."""
+    """One attempt in a line or two, with what its agent reported."""
 
     attempt: int
     at: datetime
     agent: str
     checks: Mapping[str, str] = field(default_factory=dict)
-    # The same with their numbers of tests, for people.
+    # The outcomes with the number of tests, for people.
     check_words: Mapping[str, str] = field(default_factory=dict)
     ended: str = ""
     session: str = ""
@@ -34,7 +34,7 @@ class AttemptSummary:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Everything `yaoki why` shows of one task; the newest decision stands first."""
+    """Everything `yaoki why` shows of one task; the newest decision is first."""
 
     view: TaskView
     headline: str
@@ -42,12 +42,12 @@ class Explanation:
     decisions: tuple[ExplainedDecision, ...]
     attempts: tuple[AttemptSummary, ...]
     proof: Mapping[str, str] = field(default_factory=dict)
-    # The same with their numbers of tests, for people.
+    # The outcomes with the number of tests, for people.
     proof_words: Mapping[str, str] = field(default_factory=dict)
     message: str = ""
-    # When it was cancelled or replaced.
+    # When the task was cancelled or replaced.
     ended_at: datetime | None = None
-    # What was noticed beside the work, such as refs that changed meanwhile; each once.
+    # What happened beside the work, such as refs that changed meanwhile; each once.
     warnings: tuple[str, ...] = ()
 
 

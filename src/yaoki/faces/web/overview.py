@@ -1,4 +1,4 @@
-"""Answers about everything around runs: who needs you, workers, limits, prompts, settings."""
+"""Responses about everything around runs: questions, workers, limits, prompts, settings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def get_session(desk: RequestContext, asked: PageRequest) -> Document:
         "version": __version__,
         "repository": app.repository.top.name,
         "folder": str(app.repository.top),
-        # What nobody set is left to the browser, which knows what its person reads.
+        # Without a setting the browser chooses the language.
         "language": ""
         if app.loaded_settings.origin["language"] == "default"
         else app.settings.language,
@@ -49,7 +49,7 @@ def get_session(desk: RequestContext, asked: PageRequest) -> Document:
 
 
 def get_needs_you(desk: RequestContext, _: PageRequest) -> Document:
-    """Only runs with something escalated are looked at whole."""
+    """Only runs with an escalated task are read completely."""
     cursor = desk.cursor
     runs = desk.app.store.runs() if desk.has_store else []
     views = [desk.view(run.id) for run in runs if _escalated(desk, run)]

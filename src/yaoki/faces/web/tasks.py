@@ -1,4 +1,4 @@
-"""Answers about one task: why it stands where it stands, and what each attempt left behind."""
+"""Responses about one task: its state and why, and the attempts with their logs and diffs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def get_task(desk: RequestContext, asked: PageRequest) -> Document:
 
 
 def _worktree(task: Task) -> str | None:
-    """Where somebody can go and look; what has landed leaves none behind."""
+    """The worktree, if it still exists; a landed task has none."""
     place = task.work.worktree
     return place if place and Path(place).is_dir() else None
 
@@ -68,7 +68,7 @@ def waivable_checks(task: Task) -> list[str]:
 
 
 def task_actions(view: RunView, task: Task) -> list[str]:
-    """What can be asked of it now; the store still has the last word."""
+    """The actions that are possible now; the store makes the final decision."""
     asks = task.state is State.ESCALATED and task.question is not None
     retry = asks and any(
         choice.value == "retry" for choice in (task.question or _NoQuestion).choices
@@ -232,7 +232,7 @@ def get_log(desk: RequestContext, asked: PageRequest) -> Document:
 
 
 def _named(text: str) -> tuple[str, str]:
-    """`out`, `check:NAME` or `check:NAME:err` as a file and a check."""
+    """Split `out`, `check:NAME` or `check:NAME:err` into a file and a check."""
     if not text.startswith("check:"):
         if text in LOG_FILES:
             return text, ""
@@ -245,7 +245,7 @@ def _named(text: str) -> tuple[str, str]:
 
 
 def get_diff(desk: RequestContext, asked: PageRequest) -> Document:
-    """Of the task as a whole, as `yaoki diff` shows it."""
+    """The diff of the whole task, as `yaoki diff` shows it."""
     task = desk.task(asked.task)
     ends = find_diff_ends(task)
     return _diff(desk, asked, task, (ends.old, ends.new), landed=ends.is_landed)
@@ -257,7 +257,7 @@ def get_attempt_diff(desk: RequestContext, asked: PageRequest) -> Document:
     began, finished = _last(entries, "ATTEMPT_STARTED"), _last(entries, "AGENT_FINISHED")
     if began is None or finished is None or not finished.data.get("head"):
         raise NotNow(
-            f"attempt {asked.attempt} of {task.id} has left nothing yet",
+            f"attempt {asked.attempt} of {task.id} has no changes yet",
             hint=f"yaoki why {task.id}",
         )
     ends = (began.data["base"], finished.data["head"])
