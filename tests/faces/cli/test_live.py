@@ -123,7 +123,8 @@ def _look_around(terminal: Terminal) -> None:
 def _answer(terminal: Terminal) -> None:
     terminal.press("a")
     terminal.shows("answer asks", "Owl or daruma?", "r  retry", "a  abort")
-    terminal.shows("it tries again, told your words", "the task is cancelled; its work is kept")
+    terminal.shows("the task is tried again; the agent gets your words")
+    terminal.shows("the task is cancelled; its work is saved")
     terminal.press("r")
     terminal.shows("words for the agent", "> _")
     terminal.press("A darumo\x7fa. q")

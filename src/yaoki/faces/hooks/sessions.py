@@ -1,4 +1,4 @@
-"""What people do with sessions: begin a phase, see how each stands, answer one that asks."""
+"""What people do with sessions: begin a phase, list them, answer one that asks."""
 
 from __future__ import annotations
 
