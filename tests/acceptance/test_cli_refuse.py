@@ -105,7 +105,7 @@ def test_a_folder_without_a_usable_repository_is_refused(place: Place, place_kin
 
 
 @pytest.mark.spec("0.6", "12.1", "13.2")
-def test_a_newer_store_is_refused_and_left_alone(place: Place) -> None:
+def test_a_newer_store_is_refused_and_not_changed(place: Place) -> None:
     assert place.yaoki("run", place.plan(good_plan())).code == 0
     by_hand(place.database, "INSERT INTO schema_version (version) VALUES (99)")
 

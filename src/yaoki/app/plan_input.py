@@ -24,7 +24,7 @@ def read_plan(app: App, file: Path, settings: Settings | None = None) -> Plan:
 
     `settings` replace those of the repository.
     """
-    from yaoki.formats.plan import parse_plan
+    from yaoki.formats.plan_file import parse_plan
 
     try:
         text, name = read_plan_text(file)
@@ -41,7 +41,7 @@ def read_plan(app: App, file: Path, settings: Settings | None = None) -> Plan:
 
 def read_plan_text(file: Path) -> tuple[str, str]:
     """The text and its name for people; `-` is standard input."""
-    from yaoki.formats.plan import read_plan_file, read_plan_stream
+    from yaoki.formats.plan_file import read_plan_file, read_plan_stream
 
     if str(file) != STDIN:
         return read_plan_file(file), str(file)

@@ -90,7 +90,7 @@ class RepositoryContext:
                 "max_in_progress": timedelta(seconds=limits.max_in_progress_s),
                 "ageing": timedelta(seconds=limits.ageing_s),
                 "backups_kept": self.settings.store.backups,
-                "posting": self._notice_selection,
+                "notices": self._notice_selection,
                 "day_budget": self.settings.budget.day,
             },
             warn=print_warning,

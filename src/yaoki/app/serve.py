@@ -13,7 +13,7 @@ from yaoki.adapters.system.machine import current_holder, is_holder_dead, machin
 from yaoki.app.served_runs import ServedRuns
 from yaoki.app.upkeep import Upkeep
 from yaoki.app.warning_output import print_warning
-from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.claim_context import StopReason
 from yaoki.engine.loop.admission import Admission
 from yaoki.engine.loop.pool import Pool, StopRequest
 from yaoki.engine.loop.presence import Presence
@@ -103,7 +103,7 @@ def finish_cancelled(app: App, run: Run) -> None:
     worker = app.services.build_worker(1)
     while tasks := worker.claim_cancelled([run.id]):
         for task in tasks:
-            worker.carry(task, ClaimContext(lambda: "cancel"))
+            worker.run_task(task, lambda: StopReason.CANCEL, nullcontext)
 
 
 def _build_pool(

@@ -35,6 +35,6 @@ def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> 
     if as_json:
         print_document({"schema": SCHEMA, "plan": str(plan), "valid": True, "tasks": tasks})
     else:
-        print_wrapped(f"{clean_line(str(plan))}: {format_count(tasks, 'task')}, no defects")
+        print_wrapped(f"{clean_line(str(plan))}: {format_count(tasks, 'task')}, no problems found")
         print_next_command(f"yaoki run {clean_line(str(plan))}")
     return 0

@@ -36,7 +36,7 @@ def examine_storage(app: App) -> Iterator[Condition]:
         yield from _examine_server(app)
         return
     if app.yaoki_folder.exists() and not app.yaoki_folder.is_dir():
-        words = f"{app.yaoki_folder} cannot be created: a file of that name exists"
+        words = f"{app.yaoki_folder} cannot be created: there is a file of that name"
         yield Condition("store", False, words, _move_command(app.yaoki_folder))
         return
     if not app.has_store:
