@@ -150,27 +150,27 @@ def test_nothing_starts_before_its_needs_are_done(store: SqlStore, clock: HandCl
 
 # ------------------------------------------------------------------ the audit
 
-LIES = {
+CHANGES = {
     "another state": "UPDATE tasks SET state = 'DONE', landed = 'x' WHERE n = 1",
     "another attempt": "UPDATE tasks SET attempt = 7 WHERE n = 1",
     "another document": "UPDATE tasks SET doc = '{\"agent_index\":1}' WHERE n = 1",
     "another landing": "UPDATE tasks SET landed = 'beef' WHERE n = 2",
     "an unreadable document": "UPDATE tasks SET doc = '{' WHERE n = 1",
-    "a state nobody knows": "UPDATE tasks SET state = 'LIMBO' WHERE n = 1",
+    "an unknown state": "UPDATE tasks SET state = 'LIMBO' WHERE n = 1",
     "a line taken out": "DELETE FROM journal WHERE event = 'ATTEMPT_STARTED'",
     "a line put in": (
         "INSERT INTO journal (at_ms, run_id, task_id, event, data)"
         " SELECT 0, run_id, id, 'TASK_LANDED', '{\"commit\":\"x\"}' FROM tasks WHERE n = 1"
     ),
-    "a line nobody can read": "UPDATE journal SET data = '{}' WHERE event = 'TASK_CLAIMED'",
+    "an unreadable entry": "UPDATE journal SET data = '{}' WHERE event = 'TASK_CLAIMED'",
     "no submission": "DELETE FROM journal WHERE event = 'TASK_SUBMITTED' AND task_id LIKE '%-1'",
 }
 
 
 @pytest.mark.spec("10.2")
-@pytest.mark.parametrize("lie", LIES.values(), ids=list(LIES))
+@pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
 def test_an_audit_finds_a_changed_row_or_journal(
-    store: SqlStore, where: Where, clock: HandClock, lie: str
+    store: SqlStore, where: Where, clock: HandClock, change: str
 ) -> None:
     submit(store, *plan(a=[], b=[]))
     task = take(store)
@@ -178,7 +178,7 @@ def test_an_audit_finds_a_changed_row_or_journal(
     finish(store, take(store))
     assert store.audit(RUN_ID) == []
 
-    by_hand(where, lie)
+    by_hand(where, change)
     other = opened(where, clock)
     wrong = other.audit(RUN_ID)
     other.close()
@@ -242,8 +242,8 @@ def test_dependents_of_reverted_work_are_no_longer_ready(store: SqlStore) -> Non
     assert store.rows(RUN_ID)[1].open_needs == 1
     assert store.claim("host:1", MINUTE, 9) == []
     assert store.audit(RUN_ID) == []
-    told = [e.event for e in store.journal(task_id=ids[0])]
-    assert told[-2:] == ["TASK_UNDONE", "TASK_BLOCKED"]
+    events = [e.event for e in store.journal(task_id=ids[0])]
+    assert events[-2:] == ["TASK_UNDONE", "TASK_BLOCKED"]
 
 
 @pytest.mark.spec("8.5")

@@ -94,7 +94,7 @@ class InterruptedRun:
         return result
 
     def store_again(self) -> None:
-        """Without what lies around it."""
+        """Without the files around it."""
         for name in ("quarantine", "rebuild", "journal", "backups"):
             shutil.rmtree(self.db.parent / name, ignore_errors=True)
         saved_bytes = self.saved / "repo" / ".yaoki"

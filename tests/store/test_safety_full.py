@@ -27,17 +27,17 @@ said = []
 store = open_store(Path(sys.argv[1]), HandClock(), warn=said.append)
 limit = int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-told = []
+stored = []
 for n in range(40):
     try:
         store.note(RUN_ID, "WARNING", {"n": n, "message": "x" * 3000})
-        told.append(n)
+        stored.append(n)
     except StoreError as error:
-        print(json.dumps({"told": told, "error": type(error).__name__, "hint": error.hint,
+        print(json.dumps({"stored": stored, "error": type(error).__name__, "hint": error.hint,
                           "warned": said}), flush=True)
         break
 else:
-    print(json.dumps({"told": told, "error": "", "hint": "", "warned": said}), flush=True)
+    print(json.dumps({"stored": stored, "error": "", "hint": "", "warned": said}), flush=True)
 import os
 os._exit(0)
 """
@@ -73,7 +73,7 @@ def test_a_commit_on_a_full_disk_is_rolled_back_and_reported(
     notes = [e.data["n"] for e in again.journal() if e.event == "WARNING" and "n" in e.data]
     assert result["error"] == "StoreFull"
     assert "free some space" in str(result["hint"])
-    assert notes == result["told"]
+    assert notes == result["stored"]
     assert again.check_integrity() == []
     again.note(RUN_ID, "WARNING", {"message": "room again"})
     assert written(path) == journal(path)

@@ -108,13 +108,13 @@ def test_two_processes_write_one_file(store: SqlStore, path: Path, clock: HandCl
     other = open_store(path, clock, durable=False)
     submit(store, a_spec("a"))
 
-    def tell(who: SqlStore, name: str) -> None:
+    def write_notes(writer: SqlStore, name: str) -> None:
         for n in range(40):
-            who.note(RUN_ID, name, {"n": n})
+            writer.note(RUN_ID, name, {"n": n})
 
     threads = [
-        threading.Thread(target=tell, args=(who, name))
-        for who, name in ((store, "ONE"), (other, "TWO"), (store, "THREE"))
+        threading.Thread(target=write_notes, args=(writer, name))
+        for writer, name in ((store, "ONE"), (other, "TWO"), (store, "THREE"))
     ]
     for thread in threads:
         thread.start()
@@ -266,9 +266,9 @@ def test_the_journal_file_alone_rebuilds_every_row(
     again = open_store(path, clock, create=False, durable=False, warn=said.append)
 
     after = rows(path)
-    told = after["journal"][len(before["journal"]) :]
+    new_entries = after["journal"][len(before["journal"]) :]
     assert {**after, "journal": after["journal"][: len(before["journal"])]} == before
-    assert [line[6] for line in told] == ["RECONCILED"] * 2
+    assert [line[6] for line in new_entries] == ["RECONCILED"] * 2
     assert [again.audit(run.id) for run in again.runs()] == [[], []]
     assert "it is missing" in said[0]
     assert "the journal file alone" in said[0]

@@ -250,8 +250,8 @@ def test_two_deadlocked_transactions_both_succeed(url: str, clock: HandClock) ->
     for thread in threads:
         thread.join(60)
 
-    told = [entry.data["first"] for entry in store.journal() if entry.event == "WARNING"]
-    assert sorted(told) == ids
+    firsts = [entry.data["first"] for entry in store.journal() if entry.event == "WARNING"]
+    assert sorted(firsts) == ids
     assert len(tries) >= 3
     store.close()
 
@@ -321,10 +321,10 @@ def test_a_server_crash_loses_nothing_and_stops_no_worker() -> None:
             for part in range(1, 5):
                 until(lambda part=part: done(store) >= 40 * part)  # type: ignore[misc]
                 server.restart()
-            told = [process.communicate(timeout=100) for process in claimers]
+            outputs = [process.communicate(timeout=100) for process in claimers]
 
-            assert [process.returncode for process in claimers] == [0] * 3, [e for _, e in told]
-            ids = [task_id for out, _ in told for task_id in out.split()]
+            assert [process.returncode for process in claimers] == [0] * 3, [e for _, e in outputs]
+            ids = [task_id for out, _ in outputs for task_id in out.split()]
             assert len(ids) == len(set(ids)) == 240
             assert store.count_by_state(RUN) == {(State.DONE, True): 240}
             landed = [e.task_id for e in store.journal(limit=10_000) if e.event == "TASK_LANDED"]

@@ -76,18 +76,18 @@ def test_no_command_prints_the_password(place: Place, command: tuple[str, ...]) 
 @pytest.mark.usefixtures("server_url")
 @pytest.mark.spec("2.2", "0.6")
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "message"),
     [
         ("mysql://me:hush@host/db", "store.url: mysql:// is no store"),
         ("postgresql://me:hush@host/a b", "store.url: must be postgresql://"),
         ("sqlite://", "store.url: sqlite:// is followed by"),
     ],
 )
-def test_a_url_that_is_no_store_is_refused(place: Place, url: str, told: str) -> None:
+def test_a_url_that_is_no_store_is_refused(place: Place, url: str, message: str) -> None:
     stored_at(place, url)
 
     done = place.yaoki("status")
 
     assert done.code == 2
-    assert told in done.err
+    assert message in done.err
     assert "hush" not in done.err

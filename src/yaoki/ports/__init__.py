@@ -43,7 +43,7 @@ from yaoki.ports.store import (
     WorkerStore,
 )
 from yaoki.ports.stored_values import HeartbeatResult, JournalEntry, LimitedAccount, TaskRow
-from yaoki.ports.workers import ALL, BEGUN, NOTHING_NEW, WorkerInfo, WorkerSeen
+from yaoki.ports.workers import ALL, BEGUN, NOTHING_NEW, ClaimScope, WorkerInfo, WorkerSeen
 from yaoki.ports.workspace import (
     WORKTREE_LINK,
     Candidate,
@@ -73,6 +73,7 @@ __all__ = [
     "Candidate",
     "Channel",
     "Checker",
+    "ClaimScope",
     "Claims",
     "Clock",
     "CommandStore",

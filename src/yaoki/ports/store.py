@@ -18,7 +18,7 @@ from yaoki.core.settings.resources import PortRanges
 from yaoki.errors import RowInvalid
 from yaoki.ports.notices import Notice
 from yaoki.ports.stored_values import HeartbeatResult, JournalEntry, LimitedAccount, TaskRow
-from yaoki.ports.workers import WorkerInfo, WorkerSeen
+from yaoki.ports.workers import ClaimScope, WorkerInfo, WorkerSeen
 
 # ------------------------------------------------------------------ reading
 
@@ -107,13 +107,13 @@ class Claims(Protocol):
         is_alive: Callable[[str], bool] = ...,
         tags: Collection[str] = ...,
         place: str = "",
-        scope: str = ...,
+        scope: ClaimScope = ...,
     ) -> list[Task]:
         """Claim up to `limit` ready tasks.
 
         A holder that `is_alive` on this machine keeps its task for a while after its lease expired.
         Tasks that need more than `tags`, or a person's work that is in another `place`, are left to
-        other workers; `scope` is one of ALL, BEGUN and NOTHING_NEW.
+        other workers; `scope` says what may be begun.
         """
 
     def claim_to_cancel(

@@ -1,21 +1,32 @@
-"""Who serves a store: each worker as it last told of itself."""
+"""The workers of a store, each as its last heartbeat described it."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from enum import StrEnum
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import TaskId
 
-# Which tasks a claim may take: all; of those not begun none; or only what starts no agent.
-ALL, BEGUN, NOTHING_NEW = "all", "begun", "nothing-new"
+
+class ClaimScope(StrEnum):
+    """Which tasks a claim may take: all; no task that needs a new worktree; none that starts an
+    agent.
+    """
+
+    ALL = "all"
+    BEGUN = "begun"
+    NOTHING_NEW = "nothing-new"
+
+
+ALL, BEGUN, NOTHING_NEW = ClaimScope.ALL, ClaimScope.BEGUN, ClaimScope.NOTHING_NEW
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """What a worker tells of itself.  `runs` is empty when it serves all of them.
+    """What a worker reports of itself.  `runs` is empty when it serves all of them.
 
-    `waits` says why it begins nothing new, `doing` is SERVING or STOPPING.
+    `idle_reason` says why it starts nothing new, `activity` is SERVING or STOPPING.
     """
 
     holder: str
@@ -31,7 +42,7 @@ class WorkerInfo:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSeen:
-    """A worker that told of itself not long ago, and the tasks it holds."""
+    """A worker with a recent heartbeat, and the tasks that it holds."""
 
     worker: WorkerInfo
     since: datetime

@@ -13,7 +13,7 @@ from yaoki.adapters.store.paths import StorePaths
 from yaoki.adapters.store.repair import repair_if_damaged
 from yaoki.adapters.store.sql import SqlStore, StoreLimits
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
-from yaoki.adapters.store.sqlite.foreign_file import refuse_foreign
+from yaoki.adapters.store.sqlite.examination import refuse_foreign
 from yaoki.adapters.store.trust_marks import add_trust_mark, make_trust_mark, read_trust_marks
 from yaoki.adapters.system.files import make_private_folder
 from yaoki.adapters.system.machine import pip_install_command

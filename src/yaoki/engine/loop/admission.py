@@ -7,14 +7,14 @@ from collections.abc import Callable
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.engine.stage_settings import FreeCapacity
 from yaoki.errors import Fault
-from yaoki.ports import ALL, BEGUN, NOTHING_NEW
+from yaoki.ports import ALL, BEGUN, NOTHING_NEW, ClaimScope
 
 
 @dataclass(frozen=True, slots=True)
 class AdmissionDecision:
     """What may be claimed, the reason for a restriction, and the missing resource in one word."""
 
-    scope: str = ALL
+    scope: ClaimScope = ALL
     reason: str = ""
     shortage: str = ""
     # When false, only tasks that a person cancelled are claimed.

@@ -46,7 +46,7 @@ from yaoki.errors import (
     WorkspaceError,
     YaokiError,
 )
-from yaoki.ports import ALL, Clock, WorkerStore
+from yaoki.ports import ALL, ClaimScope, Clock, WorkerStore
 
 # The wait before trying an unreachable remote again.
 UNREACHABLE_WAIT = timedelta(seconds=15)
@@ -100,7 +100,7 @@ class Worker:
             Stage.LAND: stages.land,
         }
 
-    def claim(self, limit: int, runs: Sequence[RunId], scope: str = ALL) -> list[Task]:
+    def claim(self, limit: int, runs: Sequence[RunId], scope: ClaimScope = ALL) -> list[Task]:
         return self._rows.run_guarded(
             lambda: self._store.claim(
                 self._holder,

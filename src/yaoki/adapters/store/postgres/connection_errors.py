@@ -6,7 +6,6 @@ The driver gives no code for errors before a session begins, so its message is m
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import psycopg
 
@@ -26,112 +25,110 @@ class ConnectionRefusal:
     transient: bool = False
 
 
-def _refusals() -> Iterator[ConnectionRefusal]:
-    yield ConnectionRefusal(
+REFUSALS = (
+    ConnectionRefusal(
         "28P01",
         re.compile("no password supplied"),
         "the store {where} needs a password for {user}, and none is set",
         f"set it in ~/.pgpass, in PGPASSWORD or under {SETTING}",
-    )
-    yield ConnectionRefusal(
+    ),
+    ConnectionRefusal(
         "28P01",
         re.compile("(?:password|SCRAM|MD5) authentication failed", re.IGNORECASE),
         "the store {where} does not accept the password of {user}",
         f"set the right one in ~/.pgpass, in PGPASSWORD or under {SETTING}",
-    )
-    yield ConnectionRefusal(
+    ),
+    ConnectionRefusal(
         "28000",
         re.compile(r"role \".*?\" does not exist|no such user"),
         "there is no role {user} on the server of {where}",
         f"as its operator: createuser {{user}}; or name another role under {SETTING}",
-    )
-    yield ConnectionRefusal(
+    ),
+    ConnectionRefusal(
         "28000",
         re.compile("is not permitted to log in"),
         "the role {user} may not log in on the server of {where}",
         "as its operator: ALTER ROLE {user} LOGIN",
-    )
-    yield ConnectionRefusal(
+    ),
+    ConnectionRefusal(
         "28000",
         re.compile(r"no pg_hba\.conf entry|pg_hba\.conf rejects"),
         "the server of {where} does not allow {user} to connect from this machine (pg_hba.conf)",
         "as its operator: add a line to pg_hba.conf and reload; a hostssl line needs "
         "?sslmode=require in the URL",
-    )
-    yield ConnectionRefusal(
+    ),
+    ConnectionRefusal(
         "28000",
         re.compile(r"\b\w+ authentication failed for user"),
         "the server of {where} does not accept this machine's user as {user}",
         f"as its operator: check pg_hba.conf and pg_ident.conf; or name a role under {SETTING}",
-    )
-    yield ConnectionRefusal(
+    ),
+    ConnectionRefusal(
         "3D000",
         re.compile(r"database \".*?\" does not exist|no such database"),
         "there is no database {database} on the server of {where}",
         "createdb --encoding=UTF8 --template=template0 {database}; or name another under "
         + SETTING,
-    )
-    yield ConnectionRefusal(
+    ),
+    ConnectionRefusal(
         "53300",
         re.compile("too many clients|too many connections|remaining connection slots"),
         "the server of {where} has no connection left for {user}",
         "close some, or raise max_connections: docs/guides/postgresql.md",
         transient=True,
-    )
-    yield ConnectionRefusal(
+    ),
+    ConnectionRefusal(
         "57P03",
         re.compile("is starting up|is shutting down|in recovery mode|not (?:yet|currently) accept"),
         "the server of {where} is not ready yet",
         "wait a moment, then try again",
         transient=True,
-    )
-    yield ConnectionRefusal(
+    ),
+    ConnectionRefusal(
         "25006",
         re.compile("session is read-only|in hot standby mode|is not in hot standby"),
         "the server of {where} accepts no writes: it is a standby",
         f"name the primary as well, postgresql://one,two/…, under {SETTING}",
         transient=True,
-    )
-    yield ConnectionRefusal(
+    ),
+    ConnectionRefusal(
         "42501",
         re.compile("permission denied for schema"),
         "the role {user} may not create tables in {where}",
         "as the owner of the database: GRANT USAGE, CREATE ON SCHEMA public TO {user}",
-    )
-    yield ConnectionRefusal(
+    ),
+    ConnectionRefusal(
         "42501",
         re.compile("permission denied for database"),
         "the role {user} may not use the database {database} of {where}",
         "as its owner: GRANT CONNECT ON DATABASE {database} TO {user}",
-    )
-    yield ConnectionRefusal(
+    ),
+    ConnectionRefusal(
         "42501",
         re.compile("permission denied|must be owner"),
         "the tables in {where} do not belong to the role {user}",
         f"name the role that owns them, or another database, under {SETTING}",
-    )
-    yield ConnectionRefusal(
+    ),
+    ConnectionRefusal(
         "08001",
         re.compile(r"SSL (?:was|is|connection is) required|certificate|sslmode|sslrootcert"),
         "the connection to {where} cannot be encrypted as requested: {message}",
         f"check sslmode and sslrootcert under {SETTING}, and ssl on the server",
-    )
-    yield ConnectionRefusal(
+    ),
+    ConnectionRefusal(
         "08001",
         re.compile("could not translate host name|failed to resolve host|Name or service not"),
         "the host name of {where} cannot be resolved",
         f"check the name under {SETTING}",
         transient=True,
-    )
-    yield ConnectionRefusal(
+    ),
+    ConnectionRefusal(
         "08001",
         re.compile(r"invalid port number|invalid \S+ value"),
         "the URL of the store {where} cannot be used: {message}",
         f"fix it under {SETTING}",
-    )
-
-
-REFUSALS = tuple(_refusals())
+    ),
+)
 CONNECTION_FAILED = re.compile("connection (?:failed|is bad)|failed to resolve|Multiple connection")
 # What the driver puts before the server's message, or before its own.
 DRIVER_PREFIX = re.compile(r"^.*(?:failed|bad): (?:FATAL: +)?")

@@ -1,4 +1,7 @@
-"""Is the database damaged?  A quick check at every opening, a thorough one when there is a sign."""
+"""Is the database damaged, or no store at all?
+
+A quick check at every opening, a thorough one when there is a sign of damage.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,13 @@ from yaoki.adapters.store.journal_file.journal_file import JournalFile
 from yaoki.adapters.store.paths import StorePaths
 from yaoki.adapters.store.rows import SqlRow
 from yaoki.adapters.store.sqlite.database import TABLE_NAMES
+from yaoki.errors import StoreCorrupt
 
 # Checking this many bytes takes a few milliseconds; a larger file is checked when there is a sign.
 SMALL_BYTES = 4 << 20
 BEFORE_MIGRATION = "before-v*.db"
+HEADER = b"SQLite format 3\0"
+OWN_TABLES = frozenset(("runs", "tasks"))
 
 
 def find_damage(paths: StorePaths, journal_file: JournalFile) -> str:
@@ -185,3 +191,41 @@ def open_read_only(path: Path, options: str = "") -> Iterator[sqlite3.Connection
     ) as connection:
         connection.row_factory = sqlite3.Row
         yield connection
+
+
+# ------------------------------------------------------------------ foreign files
+
+
+def refuse_foreign(paths: StorePaths) -> None:
+    """A damaged store has a journal file or backups beside it, and is repaired instead."""
+    path = paths.path
+    if not path.is_file() or path.stat().st_size == 0 or paths.was_used():
+        return
+    with path.open("rb") as file:
+        is_sqlite = file.read(len(HEADER)) == HEADER
+    if is_sqlite and _has_our_tables(paths):
+        return
+    raise StoreCorrupt(
+        f"{path} is not a yaoki store; it was not changed",
+        hint="name another file under [store] url in yaoki.toml; if it was a store, restore a "
+        f"copy: backups would be in {paths.backups}",
+    )
+
+
+def _has_our_tables(paths: StorePaths) -> bool:
+    """Reads without a lock, and without the files that a reader creates beside the database.
+
+    Only where a write-ahead log is beside it, that is read as well: a store that is just being
+    created, or whose creator was killed, has all its tables there.  A file without any table is
+    about to become a store.
+    """
+    log = paths.path.with_name(f"{paths.path.name}-wal")
+    mode = "mode=ro" if log.exists() else "mode=ro&immutable=1"
+    address = f"{paths.path.absolute().as_uri()}?{mode}"
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as connection:
+            names = {str(name) for (name,) in connection.execute(TABLE_NAMES)}
+    except sqlite3.Error:
+        # Taken for a store: the examination says what is wrong.
+        return True
+    return not names or names >= OWN_TABLES

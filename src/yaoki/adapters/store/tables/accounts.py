@@ -18,7 +18,7 @@ from yaoki.core.machine.events import (
     RetryDecided,
 )
 from yaoki.core.model import AgentExit, AgentLimit, FailureKind, Task
-from yaoki.ports import LimitedAccount
+from yaoki.ports import ClaimScope, LimitedAccount
 
 # After the last retry no date is known; the account is tried again after this long.
 DEFAULT_LIMIT_WAIT = timedelta(minutes=1)
@@ -66,11 +66,11 @@ class ClaimFilter:
     accounts_probed: set[str]
     tags: frozenset[str]
     place: str
-    scope: str
+    scope: ClaimScope
 
     @classmethod
     def load(
-        cls, tx: Transaction, now: datetime, tags: frozenset[str], place: str, scope: str
+        cls, tx: Transaction, now: datetime, tags: frozenset[str], place: str, scope: ClaimScope
     ) -> ClaimFilter:
         rows = tx.rows(SELECT)
         closed = frozenset(r["name"] for r in rows if r["until_ms"] > to_ms(now) or r["probing"])

@@ -47,9 +47,8 @@ class BudgetLimits:
         left = [UNLIMITED]
         for _, use in self._uses(tx, load_run(tx, run_id), now):
             if use.name == "attempts":
-                counted = (
-                    row["n"] for row in active if use.scope == "day" or row["run_id"] == run_id
-                )
+                all_runs = use.scope is totals.BudgetScope.DAY
+                counted = (row["n"] for row in active if all_runs or row["run_id"] == run_id)
                 left.append(max(0, int(use.limit - use.used) - sum(counted)))
         return min(left)
 

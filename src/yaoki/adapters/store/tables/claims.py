@@ -22,7 +22,7 @@ from yaoki.core.decide.merge_queue import CompetingTask
 from yaoki.core.machine.events import Claimed, LeaseExpired
 from yaoki.core.model import Lease, RunId, Task, TaskId
 from yaoki.core.schedule import fair_order, slots_per_run
-from yaoki.ports import ALL, HeartbeatResult
+from yaoki.ports import ClaimScope, HeartbeatResult
 
 CANCELLATIONS_PER_CLAIM = 16
 
@@ -61,7 +61,7 @@ class ClaimQueries:
         is_alive: Callable[[str], bool] = lambda _: False,
         tags: Collection[str] = (),
         place: str = "",
-        scope: str = ALL,
+        scope: ClaimScope = ClaimScope.ALL,
     ) -> list[Task]:
         """Claim up to `limit` tasks: expired claims are returned first, then runs take turns.
 

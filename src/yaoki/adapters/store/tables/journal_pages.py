@@ -21,9 +21,8 @@ def read_newest(
     limit: int = 100,
 ) -> list[JournalEntry]:
     """The last entries before `before`, the newest first; 0 means the end of the journal."""
-    return _page(
-        database, JournalQuery(run_id, task_id, tuple(events), after, before, limit, "DESC")
-    )
+    query = JournalQuery(run_id, task_id, tuple(events), after, before, limit, newest_first=True)
+    return _page(database, query)
 
 
 def read_forward(
@@ -55,7 +54,7 @@ class JournalQuery:
     after: int = 0
     before: int = 0
     limit: int = 1000
-    order: str = "ASC"
+    newest_first: bool = False
 
     @property
     def statement(self) -> str:
@@ -68,7 +67,8 @@ class JournalQuery:
             f"event IN ({names})" if names else "",
         )
         where = " AND ".join(filter(None, conditions)) or "1 = 1"
-        return f"SELECT * FROM journal WHERE {where} ORDER BY seq {self.order} LIMIT :limit"
+        order = "DESC" if self.newest_first else "ASC"
+        return f"SELECT * FROM journal WHERE {where} ORDER BY seq {order} LIMIT :limit"
 
     @property
     def _run_condition(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from yaoki.adapters.store.database import Transaction
@@ -13,13 +14,23 @@ from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.ports import Notice
 
+
+class NoticeKind(StrEnum):
+    """What the setting `notify.events` may name."""
+
+    ESCALATED = "escalated"
+    PAUSED = "paused"
+    FINISHED = "finished"
+    WARNING = "warning"
+
+
 # The journal event that a notice reports, and the kind of the notice.
-NOTICE_KINDS: Mapping[str, str] = {
-    "ESCALATE_EXECUTED": "escalated",
-    "RUN_PAUSED": "paused",
-    "FINAL_SUMMARY": "finished",
-    "BUDGET_WARNING": "warning",
-    "PHASE_TIMED_OUT": "warning",
+NOTICE_KINDS: Mapping[str, NoticeKind] = {
+    "ESCALATE_EXECUTED": NoticeKind.ESCALATED,
+    "RUN_PAUSED": NoticeKind.PAUSED,
+    "FINAL_SUMMARY": NoticeKind.FINISHED,
+    "BUDGET_WARNING": NoticeKind.WARNING,
+    "PHASE_TIMED_OUT": NoticeKind.WARNING,
 }
 SUBJECT_CHARS_MAX = 200
 BODY_CHARS_MAX = 1000
@@ -56,7 +67,7 @@ class NoticeSelection:
     """Which kinds of notices go to which channels, and whether questions go at once."""
 
     channels: tuple[str, ...] = ()
-    kinds: frozenset[str] = frozenset(NOTICE_KINDS.values())
+    kinds: frozenset[str] = frozenset(NoticeKind)
     immediately: bool = True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from yaoki.adapters.store.database import Transaction
@@ -86,11 +87,18 @@ def spend_from_row(row: SqlRow | None) -> Spend:
     return Spend(float(row["money"]), tokens, float(row["seconds"]), attempts, unknown)
 
 
+class BudgetScope(StrEnum):
+    """What a budget limits."""
+
+    RUN = "run"
+    DAY = "day"
+
+
 @dataclass(frozen=True, slots=True)
 class BudgetUse:
     """One limit and how much of it is used."""
 
-    scope: str
+    scope: BudgetScope
     name: str
     used: float
     limit: float
@@ -112,12 +120,15 @@ def read_budget_uses(
     used = spend_from_row(tx.row(TOTAL, {"name": key}))
     grants = 1 + run.budget_grants
     for name, limit in run.budget.items():
-        yield key, BudgetUse("run", name, _amount(name, used, run, now), limit * grants)
+        yield key, BudgetUse(BudgetScope.RUN, name, _amount(name, used, run, now), limit * grants)
     if day:
         key = day_total_name(now)
         used = spend_from_row(tx.row(TOTAL, {"name": key}))
         for name, limit in day.items():
-            yield key, BudgetUse("day", name, _amount(name, used, run, now), limit * grants)
+            yield (
+                key,
+                BudgetUse(BudgetScope.DAY, name, _amount(name, used, run, now), limit * grants),
+            )
 
 
 def _amount(name: str, used: Spend, run: Run, now: datetime) -> float:

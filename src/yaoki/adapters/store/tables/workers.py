@@ -15,7 +15,7 @@ from yaoki.adapters.store.database import Database, Transaction, retries_reads
 from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
 from yaoki.core.model import RunId, TaskId
 from yaoki.core.settings.tags import has_all_tags
-from yaoki.ports import BEGUN, NOTHING_NEW, WorkerInfo, WorkerSeen
+from yaoki.ports import ClaimScope, WorkerInfo, WorkerSeen
 
 HEARTBEAT = """
 INSERT INTO workers (holder, host, name, slots, tags, since_ms, beat_ms, gone_ms, runs, waits,
@@ -32,9 +32,9 @@ ACTIVE_TASKS = "SELECT id, holder FROM tasks WHERE state = 'ACTIVE' ORDER BY run
 UNFINISHED_RUNS = "SELECT id, repo, base FROM runs WHERE summed_ms IS NULL ORDER BY created_ms, id"
 RUN_TAGS = "SELECT tags FROM run_tags WHERE run_id = :run_id"
 # A machine without room starts no new worktree, or nothing that would start an agent.
-EXCLUDED_BY_SCOPE: dict[str, str] = {
-    BEGUN: "AND NOT (stage = 'PREPARE' AND attempt = 0)",
-    NOTHING_NEW: "AND stage <> 'PREPARE'",
+EXCLUDED_BY_SCOPE: dict[ClaimScope, str] = {
+    ClaimScope.BEGUN: "AND NOT (stage = 'PREPARE' AND attempt = 0)",
+    ClaimScope.NOTHING_NEW: "AND stage <> 'PREPARE'",
 }
 
 
@@ -77,7 +77,7 @@ class WorkerRegistry:
 
 
 def claim_condition(
-    tx: Transaction, run_id: str, tags: Collection[str], scope: str
+    tx: Transaction, run_id: str, tags: Collection[str], scope: ClaimScope
 ) -> tuple[str, dict[str, Any]]:
     """A condition that excludes what a worker with these tags and this scope does not take."""
     tag_sets = [row["tags"] for row in tx.rows(RUN_TAGS, {"run_id": run_id})]
