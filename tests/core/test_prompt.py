@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_check, a_failure, a_spec, a_task
-from yaoki.core.excerpt import clip_bytes
 from yaoki.core.model import CheckSpec, Failure, FailureKind, FindingItem, Task, TaskKind
 from yaoki.core.prompt import (
     BUDGETS,
@@ -97,25 +96,6 @@ def test_every_section_keeps_to_its_budget() -> None:
     keys = ("rules", "task", "failed", "person", "checked")
     for size, title, key in zip(sizes, TITLES, keys, strict=True):
         assert size <= BUDGETS[key] + len(title) + 4
-
-
-@pytest.mark.spec("7.3")
-def test_a_long_text_keeps_head_and_tail_and_says_what_was_cut() -> None:
-    text = "the head " + "x" * 10_000 + " the tail"
-
-    clipped = clip_bytes(text, 500)
-
-    assert clipped.startswith("the head ")
-    assert clipped.endswith(" the tail")
-    cut = int(clipped.split("[… ")[1].split(" bytes cut")[0])
-    kept = len(clipped.encode()) - len(f"\n[… {cut} bytes cut …]\n".encode())
-    assert cut + kept == len(text)
-
-
-@pytest.mark.spec("7.3")
-@given(st.text(max_size=2_000), st.integers(0, 1_000))
-def test_a_clipped_text_is_within_its_bytes(text: str, most: int) -> None:
-    assert len(clip_bytes(text, most).encode()) <= most
 
 
 @pytest.mark.spec("7.3", "14.4")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from yaoki.core.model import Finding, FindingItem, Outcome
 from yaoki.core.redact import written_forms
+from yaoki.core.text import list_some
 
 SECRETS_CHECK, SECRET_ADDED_PATTERN = "secrets", "secret-added"
 LEAKS_MAX, SHOWN = 50, 5
@@ -104,12 +105,11 @@ def _widened(content: bytes, at: int) -> int:
 def leak_finding(leaks: Collection[Leak], saved: str) -> Finding:
     """`saved` is the ref that keeps the attempt's work, and with it the value."""
     places = [f"the value of {leak.variable} in {leak.location}" for leak in leaks]
-    more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
     return Finding(
         SECRETS_CHECK,
         Outcome.FAILED,
         pattern=SECRET_ADDED_PATTERN,
-        message=f"{', '.join(places[:SHOWN])}{more}; the saved work still holds it: {saved}",
+        message=f"{list_some(places, SHOWN)}; the saved work still holds it: {saved}",
         items=tuple(FindingItem(leak.location, f"the value of {leak.variable}") for leak in leaks),
         params={
             "secrets": [

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from yaoki.core.display import one_line
 from yaoki.core.model import (
     REPLANS_MAX,
     CheckSpec,
@@ -16,6 +15,7 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
+from yaoki.core.text import bullet_some, one_line
 
 GOAL_CHARS_MAX = 400
 FAILURE_CHARS_MAX = 300
@@ -114,10 +114,7 @@ def _told(task: UnfinishedTask) -> str:
 def _listed(title: str, lines: Sequence[str]) -> str:
     if not lines:
         return ""
-    rest = len(lines) - TOLD_MAX
-    shown = [f"- {line}" for line in lines[:TOLD_MAX]]
-    more = [f"- and {rest} more"] if rest > 0 else []
-    return "\n".join((f"{title}:", *shown, *more))
+    return "\n".join((f"{title}:", *bullet_some(lines, TOLD_MAX)))
 
 
 PLANNING_GOALS: Mapping[str, str] = {

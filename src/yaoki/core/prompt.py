@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from yaoki.core import planner_prompt
 from yaoki.core.decide.escalation import retry_hint
-from yaoki.core.excerpt import clip_bytes
 from yaoki.core.model import CheckSpec, Failure, FailureKind, Task, TaskKind
+from yaoki.core.text import bullet_some, clip_bytes
 
 BUDGETS: Mapping[str, int] = {
     "rules": 4_000,
@@ -113,14 +113,11 @@ def describe_failure(failure: Failure, hints: Mapping[FailureKind, str]) -> str:
 
 def _item_lines(failure: Failure) -> list[str]:
     lines = []
-    for item in failure.items[:ITEMS_SHOWN]:
+    for item in failure.items:
         where = f" ({item.where})" if item.where else ""
         said = f": {item.message}" if item.message else ""
-        lines.append(f"- {item.name}{where}{said}")
-    rest = len(failure.items) - ITEMS_SHOWN
-    if rest > 0:
-        lines.append(f"- and {rest} more")
-    return ["\n".join(lines)] if lines else []
+        lines.append(f"{item.name}{where}{said}")
+    return ["\n".join(bullet_some(lines, ITEMS_SHOWN))] if lines else []
 
 
 def _checked(task: Task) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from yaoki.core.counting import format_count
 from yaoki.core.model import RunId
 from yaoki.core.settings.settings import ArchiveSettings
+from yaoki.core.text import format_count
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from difflib import unified_diff
 from hashlib import sha256
 from typing import Any
 
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.machine.codec import to_data
 from yaoki.core.model import AgentSpec, CheckSpec
 from yaoki.core.redact import mask
+from yaoki.core.text import one_line, strip_terminal_codes
 
 TEXT_CHARS_MAX = 500
 # What is in a wall is the other way round: it is asked about when it is gone.

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from yaoki.core.counting import format_count
 from yaoki.core.decide.rules import decide_row_refused
 from yaoki.core.evidence import (
     EVIDENCE_EVENTS,
@@ -22,6 +21,7 @@ from yaoki.core.evidence import (
     may_land,
 )
 from yaoki.core.model import Run, RunId, Task, TaskId
+from yaoki.core.text import format_count
 from yaoki.engine.clock_and_chance import read_clock_and_chance
 from yaoki.errors import RowInvalid, Unknown
 from yaoki.ports import Clock, JournalEntry, Store, TaskRow, Workspace

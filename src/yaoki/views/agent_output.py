@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from yaoki.core.display import one_line
+from yaoki.core.text import one_line
 
 # One thing said, and one look at what a tool was given or gave back.
 WORDS_CHARS, GLANCE_CHARS = 4000, 160

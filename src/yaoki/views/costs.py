@@ -8,8 +8,8 @@ from statistics import median
 from typing import Any
 
 from yaoki.core.bound import worst_case
-from yaoki.core.counting import format_count
 from yaoki.core.model import TaskSpec
+from yaoki.core.text import format_count
 from yaoki.ports import JournalEntry
 
 # What tells who ran, what it took, and after how many attempts its task landed.

@@ -9,7 +9,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from yaoki.core.counting import format_count
 from yaoki.core.graph import root_causes
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
@@ -23,6 +22,7 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.run_status import RunStatus, current_run_status, exit_code
+from yaoki.core.text import format_count
 from yaoki.ports import TaskRow
 
 # Of a task whose agent had nothing to do.

@@ -35,10 +35,10 @@ from yaoki.adapters.agents.structured import (
     record_agent_name,
 )
 from yaoki.adapters.agents.usage import UNKNOWN_USAGE, Usage, read_usage
-from yaoki.core.display import strip_terminal_codes
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.core.model import AgentExit, AgentSpec
 from yaoki.core.redact import mask, mask_values, secret_values
+from yaoki.core.text import strip_terminal_codes
 from yaoki.errors import Fault
 from yaoki.ports import AttemptRequest, Launch, ProcessState, outbox
 

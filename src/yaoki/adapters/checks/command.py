@@ -43,10 +43,10 @@ from yaoki.adapters.checks.tool_missing import find_missing_tool, is_disk_full, 
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.core.decide.classification import CHECK_UNFIT, TIMED_OUT_PARAM
-from yaoki.core.display import one_line
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.core.redact import mask
 from yaoki.core.settings.settings import PATTERNS
+from yaoki.core.text import one_line
 from yaoki.ports import Launch
 
 OUTPUT_BYTES_MAX = 256 << 20

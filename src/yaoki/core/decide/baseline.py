@@ -14,9 +14,9 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from yaoki.core.counting import format_count
 from yaoki.core.machine.codec import to_data
 from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
+from yaoki.core.text import format_count
 
 KNOWN_FAILURES = "known"
 RAW = ("errorOutput", "stdout", "stderr")

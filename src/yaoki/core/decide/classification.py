@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from yaoki.core.decide.fingerprint import fingerprint
-from yaoki.core.excerpt import clip_bytes
 from yaoki.core.model import (
     NO_CHANGE_CHECK,
     AgentExit,
@@ -20,6 +19,7 @@ from yaoki.core.model import (
     Reason,
     Verdict,
 )
+from yaoki.core.text import clip_bytes, shorten
 
 FAILURE_OUTPUT_BYTES_MAX = 6000
 ERROR_LINES, ERROR_CHARS = 3, 300
@@ -151,16 +151,12 @@ def make_fatal(code: str, message: str, *, ours: bool = False) -> Failure:
 
 def classify_contradiction(goal: str, words: str) -> Failure:
     """One question with both sides: neither the task nor its checks is changed by us."""
-    sides = f"The task:\n{_clipped(goal)}\n\nThe agent:\n{_clipped(words)}"
+    task, agent = (shorten(text.strip(), SIDE_CHARS) for text in (goal, words))
+    sides = f"The task:\n{task}\n\nThe agent:\n{agent}"
     return make_failure(
         FailureKind.ESCALATE_REQUIRED,
         f"The agent says that the task and its checks contradict each other.\n\n{sides}",
     )
-
-
-def _clipped(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= SIDE_CHARS else f"{text[:SIDE_CHARS]}…"
 
 
 def classify_oversize(excess: Sequence[str]) -> Failure:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.counting import format_count
 from yaoki.core.decide.classification import AGENT_FAILED_PATTERN, ELSEWHERE_PARAM, FATAL_CATALOGUE
 from yaoki.core.decide.integrity import WEAKENED_PATTERN as WEAKENED
 from yaoki.core.decide.retry import BUDGET_RULE, RetryDecision
@@ -23,6 +22,7 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
+from yaoki.core.text import first_line, format_count, shorten
 
 MESSAGE_MAX = 500
 # No agent works on these, so nobody would read words.
@@ -77,25 +77,6 @@ _TYPE: Mapping[Reason, str] = {
     Reason.RESOURCE_EXHAUSTED: "RESOURCE_EXHAUSTED",
     Reason.UNKNOWN: "HUMAN_JUDGMENT",
 }
-
-
-def clip_middle(text: str, most: int) -> str:
-    """The text within `most` characters, head and tail kept, the cut said."""
-    if len(text) <= most:
-        return text
-    mark = f"\n[{len(text) - most} characters cut]\n"
-    keep = max(0, most - len(mark) - 8)
-    head = keep // 3
-    tail = keep - head
-    return (text[:head] + mark + text[len(text) - tail :])[:most]
-
-
-def first_line(text: str, most: int = 160) -> str:
-    return _cut(next(iter(text.strip().splitlines()), ""), most)
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def build_escalation(
@@ -189,7 +170,7 @@ def _ask(task: Task, failure: Failure, issue: str) -> str:
     if failure.kind is FailureKind.ESCALATE_REQUIRED:
         # In the agent's own words, all of them: the choice often stands in the last line.
         lines = (line.rstrip() for line in failure.message.strip().split("\n"))
-        return _cut("\n".join(lines), QUESTION_MAX)
+        return shorten("\n".join(lines), QUESTION_MAX)
     if failure.check == NO_CHANGE_CHECK:
         return _accept(task, failure)
     # A fault of ours comes with the command that mends it, which must be whole.
@@ -212,7 +193,7 @@ def _accept(task: Task, failure: Failure) -> str:
     agent = f" The agent says: {said}" if said else " The agent does not say why."
     places = str(failure.params.get(ELSEWHERE_PARAM, ""))
     work = f" Its work is elsewhere: {places}." if places else ""
-    return _cut(
+    return shorten(
         f"{task.spec.name}: nothing was changed, and its checks pass as they are.{work}{agent} "
         "Accept it as done (waive), try again, take over or abort?",
         QUESTION_MAX,

@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from yaoki.core.counting import format_count
 from yaoki.core.decide.baseline import KNOWN_FAILURES
 from yaoki.core.model import Finding, FindingItem, Outcome
 from yaoki.core.model.check_definition import NO_PARAMETRIZED_TESTS, ParametrizedTests
+from yaoki.core.text import format_count
 
 INTEGRITY_CHECK, WEAKENED_PATTERN = "test-integrity", "test-weakened"
 ITEMS_MAX = 50

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
-from yaoki.core.counting import format_count
 from yaoki.core.graph import downstream
 from yaoki.core.model import RecoveryStrategy, Task, TaskId
+from yaoki.core.text import format_count
 
 
 @dataclass(frozen=True, slots=True)

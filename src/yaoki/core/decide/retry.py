@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from yaoki.core.counting import format_count
 from yaoki.core.model import (
     CONTENT_KINDS,
     NO_CHANGE_CHECK,
@@ -17,6 +16,7 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
+from yaoki.core.text import format_count
 
 FALLBACK_DELAY = timedelta(seconds=1)
 # A date further away than this is a mistake of whoever named it.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from yaoki.core.counting import format_count
 from yaoki.core.decide import classification, escalation
 from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
 from yaoki.core.machine.events import (
@@ -55,6 +54,7 @@ from yaoki.core.model.stage_report import (
     WorkInterrupted,
     WorktreePrepared,
 )
+from yaoki.core.text import format_count, list_some
 
 PERSON_AGENT = "person"
 
@@ -171,10 +171,9 @@ def _ended(task: Task, report: StageReport) -> tuple[Event, ...]:
 
 
 def _left_out(task: Task, names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     files = format_count(len(names), "new file")
     return (
-        f"{files} outside the task's scope left out of its work: {', '.join(names[:5])}{more}; "
+        f"{files} outside the task's scope left out of its work: {list_some(names, 5)}; "
         f"saved, see: yaoki recover {task.id}"
     )
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from yaoki.core.counting import format_count
 from yaoki.core.model import CONTENT_KINDS, Backoff, FailureKind
 from yaoki.core.settings.settings import RETRYABLE_KINDS, KindRetrySettings, RetrySettings
+from yaoki.core.text import format_count
 
 
 def with_max_retries(retry: RetrySettings, most: int) -> RetrySettings:

@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import Any
 
 from yaoki.core.decide.escalation import waivable_check_names
-from yaoki.core.display import replace_lone_surrogates
 from yaoki.core.machine.events import Answered, Event
 from yaoki.core.model import Choice, Run, RunId, State, Task, TaskId
 from yaoki.core.run_status import RunStatus
+from yaoki.core.text import replace_lone_surrogates
 from yaoki.engine.branch_guard import BRANCH_PAUSE, BranchGuard
 from yaoki.engine.commands.extend import suggest_next
 from yaoki.engine.commands.merge import MergeCommand

@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.core.counting import format_count
 from yaoki.core.decide.classification import UNDELIVERED
 from yaoki.core.decide.merge_queue import COMPETING_STAGES, CompetingTask, must_yield, queue_members
 from yaoki.core.decide.rules import decide
@@ -23,6 +22,7 @@ from yaoki.core.model.stage_report import (
     StageReport,
     WorkInterrupted,
 )
+from yaoki.core.text import format_count
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.claim_context import ClaimContext, ClaimSuperseded
 from yaoki.engine.clock_and_chance import read_clock_and_chance

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from yaoki.core.counting import format_count
 from yaoki.core.model import Finding, FindingItem, OnFailure, Outcome, Run, Task, Verdict
 from yaoki.core.model.stage_report import BranchMoved, CandidateVerified, PlanAccepted, StageReport
+from yaoki.core.text import format_count
 from yaoki.ports import PlannerAnswer, PlanReader, Workspace
 
 PLAN_REFUSED_PATTERN = "plan-refused"

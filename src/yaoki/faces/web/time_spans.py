@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.core.display import one_line
+from yaoki.core.text import one_line
 from yaoki.faces.web.stoppages import Stoppage
 
 WORDS_MAX = 200

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.core.display import replace_lone_surrogates
+from yaoki.core.text import replace_lone_surrogates
 
 MESSAGE_CHARS_MAX = 1000
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.ports import Notice
 
 # The line of the journal that a notice tells of, and the sort of notice it is.
