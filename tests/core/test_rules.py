@@ -40,11 +40,13 @@ from yaoki.core.machine.events import (
 )
 from yaoki.core.machine.evolution import fold_events
 from yaoki.core.model import (
+    AttemptMode,
     Choice,
     Counts,
     FailureKind,
     OnFailure,
     Outcome,
+    PendingRequest,
     Reason,
     Stage,
     State,
@@ -128,7 +130,7 @@ def test_a_second_attempt_says_what_it_mends() -> None:
 
 @pytest.mark.spec("10.4")
 def test_a_person_who_took_over_is_the_agent() -> None:
-    event = concluded(an_active_task(taken_over=True), PREPARED)[0]
+    event = concluded(an_active_task(mode=AttemptMode.TAKEN_OVER), PREPARED)[0]
 
     assert isinstance(event, AttemptStarted)
     assert event.agent == PERSON_AGENT
@@ -247,7 +249,7 @@ def test_nothing_changed_again_is_a_question_to_a_person() -> None:
     "may",
     [
         {"waivers": ("no-change",)},
-        {"taken_over": True},
+        {"mode": AttemptMode.TAKEN_OVER},
         {"spec": a_spec(may_change_nothing=True)},
     ],
 )
@@ -492,7 +494,7 @@ def test_a_cut_off_agent_starts_afresh(report: StageReport) -> None:
     ],
 )
 def test_whatever_was_seen_a_wish_to_cancel_wins(stage: Stage, report: StageReport) -> None:
-    task = an_active_task(stage, cancel_requested=True)
+    task = an_active_task(stage, request=PendingRequest.CANCEL)
 
     events = concluded(task, report)
 
@@ -502,7 +504,7 @@ def test_whatever_was_seen_a_wish_to_cancel_wins(stage: Stage, report: StageRepo
 @pytest.mark.spec("9.5", "10.6")
 @pytest.mark.parametrize("ended_by", ["", "cancel"])
 def test_an_agent_that_ran_is_told_of_before_its_task_is_cancelled(ended_by: str) -> None:
-    task = an_active_task(Stage.WORK, cancel_requested=True)
+    task = an_active_task(Stage.WORK, request=PendingRequest.CANCEL)
     exit_ = replace(WORKED.exit, ended_by=ended_by, cost=0.5)
 
     finished, cancelled = concluded(task, replace(WORKED, exit=exit_))
@@ -527,7 +529,7 @@ def test_what_a_cut_off_agent_cost_counts_and_its_attempt_does_not(ended_by: str
 
 @pytest.mark.spec("9.5", "0.2")
 def test_cancelled_work_is_kept_at_its_ref() -> None:
-    task = an_active_task(Stage.WORK, cancel_requested=True)
+    task = an_active_task(Stage.WORK, request=PendingRequest.CANCEL)
 
     assert concluded(task, WorkInterrupted("cancelled", saved_ref="kept")) == (
         Cancelled("cancelled by a person", "kept"),
@@ -536,7 +538,7 @@ def test_cancelled_work_is_kept_at_its_ref() -> None:
 
 @pytest.mark.spec("9.5", "0.1")
 def test_what_has_landed_has_landed() -> None:
-    task = an_active_task(Stage.LAND, cancel_requested=True)
+    task = an_active_task(Stage.LAND, request=PendingRequest.CANCEL)
 
     assert fold_events(task, concluded(task, CommitLanded("c0ffee"))).state is State.DONE
 

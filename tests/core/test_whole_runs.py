@@ -25,6 +25,7 @@ from yaoki.core.model import (
     Task,
     TaskId,
     TaskKind,
+    WaitReason,
 )
 
 # ------------------------------------------------------------------ re-runs
@@ -32,7 +33,9 @@ from yaoki.core.model import (
 
 def held(n: int, base: str = "old", kind: FailureKind = FailureKind.QUALITY_FAILURE) -> Task:
     task = a_task(failure=a_failure(kind))
-    return replace(task, id=TaskId(f"run00001-{n}"), n=n, awaiting_rerun=True, first_base=base)
+    return replace(
+        task, id=TaskId(f"run00001-{n}"), n=n, waiting_for=WaitReason.RERUN, first_base=base
+    )
 
 
 @pytest.mark.spec("8.4", "1.4")

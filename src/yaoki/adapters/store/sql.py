@@ -181,7 +181,8 @@ class SqlStore(WorkerRegistry, PortLeases, RunExtender):
 
     def _cancel(self, link: Transaction, task: Task, why: str, *, tell: bool = True) -> Task:
         wish: tuple[Event, ...] = () if task.cancel_requested else (CancelRequested(why),)
-        begun = task.state is State.WAITING and task.epoch > 0
+        # A task that awaits its re-run cannot be claimed, and its last attempt is recorded.
+        begun = task.state is State.WAITING and task.epoch > 0 and not task.awaiting_rerun
         if task.state is State.ACTIVE or begun:
             # An agent may still run, or the work may have landed unrecorded.
             return self._write(link, task, wish)

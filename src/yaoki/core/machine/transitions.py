@@ -15,15 +15,20 @@ from yaoki.core.machine.events import (
 from yaoki.core.machine.fast_replace import replace
 from yaoki.core.model import (
     CONTENT_KINDS,
+    AttemptMode,
     Choice,
     Counts,
     Failure,
     FailureKind,
+    PendingRequest,
+    Question,
+    Reason,
     RecoveryStrategy,
     Stage,
     State,
     Task,
     TaskKind,
+    WaitReason,
     Work,
 )
 
@@ -119,7 +124,7 @@ def _counted(counts: Counts, failure: Failure) -> Counts:
 def _failed(task: Task, event: RetryDecided | EscalationDecided | AwaitingRerun) -> Task:
     """What all ends of an attempt share: the failure is counted and remembered, once."""
     if task.awaiting_rerun:
-        return replace(task, awaiting_rerun=False)
+        return replace(task, waiting_for=WaitReason.CLAIM)
     failure = event.failure
     content = failure.kind in CONTENT_KINDS and not failure.is_our_fault
     # A landing that failed for a reason of ours is repeated, so it keeps what it has to land.
@@ -128,7 +133,7 @@ def _failed(task: Task, event: RetryDecided | EscalationDecided | AwaitingRerun)
         task,
         lease=None,
         stage=event.stage,
-        taken_over=task.taken_over and (failure.is_our_fault or bool(failure.account)),
+        mode=task.mode if failure.is_our_fault or failure.account else return_to_agent(task.mode),
         counts=_counted(task.counts, failure),
         failure=failure,
         feedback=failure if content else task.feedback,
@@ -139,16 +144,25 @@ def _failed(task: Task, event: RetryDecided | EscalationDecided | AwaitingRerun)
         else task.same_fingerprint_failures,
         failed_work_digest=event.work_digest if content else task.failed_work_digest,
         work=task.work if event.stage is Stage.LAND else unproven,
-        decision_due=False,
+        waiting_for=WaitReason.CLAIM,
         revert_cause=None,
     )
+
+
+def return_to_agent(mode: AttemptMode) -> AttemptMode:
+    """The mode after work of a person failed or was undone."""
+    return AttemptMode.NORMAL if mode is AttemptMode.TAKEN_OVER else mode
 
 
 def apply_awaiting_rerun(task: Task, event: AwaitingRerun) -> Task:
     """No claim takes it; whoever looks when everything rests grants the re-run or asks."""
     failed = _failed(task, event)
     return replace(
-        failed, state=State.WAITING, awaiting_rerun=True, reason=event.blocked, due_at=None
+        failed,
+        state=State.WAITING,
+        waiting_for=WaitReason.RERUN,
+        reason=event.blocked,
+        due_at=None,
     )
 
 
@@ -156,8 +170,8 @@ def apply_rerun_granted(task: Task) -> Task:
     counts = replace(task.counts, reruns=task.counts.reruns + 1)
     return replace(
         task,
-        awaiting_rerun=False,
-        is_rerun=True,
+        waiting_for=WaitReason.CLAIM,
+        mode=AttemptMode.RERUN,
         first_base="",
         counts=counts,
         reason=None,
@@ -187,12 +201,77 @@ def apply_recovery_started(task: Task, strategy: RecoveryStrategy, failed: tuple
     )
 
 
+def apply_landing_refused(task: Task) -> Task:
+    counts = replace(task.counts, refused_landings=task.counts.refused_landings + 1)
+    work = replace(
+        task.work,
+        verified_commit="",
+        onto="",
+        landing_refusals=task.work.landing_refusals + 1,
+    )
+    return replace(task, stage=Stage.VERIFY, counts=counts, work=work)
+
+
+def apply_landed(task: Task, commit: str) -> Task:
+    """The landing was not interrupted, so a request to cancel or recall the task is over.
+
+    Were it kept, it would cancel the task after an undo although a person answered `retry`.
+    """
+    return replace(
+        task,
+        state=State.DONE,
+        lease=None,
+        landed_commit=commit,
+        reason=None,
+        question=None,
+        request=PendingRequest.NONE,
+    )
+
+
+def apply_final(task: Task, state: State, request: PendingRequest) -> Task:
+    return replace(
+        task,
+        state=state,
+        lease=None,
+        question=None,
+        waiting_for=WaitReason.CLAIM,
+        request=request,
+    )
+
+
+def apply_recalled(task: Task) -> Task:
+    return replace(
+        task,
+        state=State.WAITING,
+        stage=Stage.PREPARE,
+        request=PendingRequest.NONE,
+        needs_fresh_worktree=True,
+        lease=None,
+        due_at=None,
+    )
+
+
+def apply_undo_completed(task: Task, question: Question) -> Task:
+    return replace(
+        task,
+        state=State.ESCALATED,
+        stage=Stage.PREPARE,
+        reason=Reason.MANUAL,
+        question=question,
+        landed_commit="",
+        request=PendingRequest.NONE,
+        needs_fresh_worktree=True,
+        mode=return_to_agent(task.mode),
+        work=replace(task.work, verified_commit="", onto=""),
+    )
+
+
 def apply_culprit_found(task: Task) -> Task:
     """A proof of the run is over, for the next one looks at another commit; a group waits again
     for the subtask that is sent back.
     """
     if task.spec.kind is not TaskKind.GROUP:
-        return replace(task, state=State.REPLACED, lease=None)
+        return apply_final(task, State.REPLACED, PendingRequest.NONE)
     return replace(task, state=State.WAITING, lease=None, stage=Stage.PREPARE, work=Work())
 
 
@@ -202,8 +281,8 @@ def apply_landing_reverted(task: Task) -> Task:
         state=State.WAITING,
         stage=Stage.PREPARE,
         landed_commit="",
-        undo_requested=False,
-        decision_due=task.revert_cause is not None,
+        request=PendingRequest.NONE,
+        waiting_for=WaitReason.DECISION if task.revert_cause is not None else WaitReason.CLAIM,
         first_base="",
         needs_fresh_worktree=True,
         due_at=None,
@@ -216,10 +295,8 @@ def apply_row_refused(task: Task) -> Task:
     return replace(
         apply_landing_reverted(task),
         lease=None,
-        awaiting_rerun=False,
-        decision_due=True,
-        recall_requested=False,
-        taken_over=False,
+        waiting_for=WaitReason.DECISION,
+        mode=return_to_agent(task.mode),
         revert_cause=None,
         reason=None,
         question=None,
@@ -255,7 +332,7 @@ def _accepted(work: Work) -> Work:
 def apply_answer(task: Task, event: Answered) -> Task:
     """A person's answer gives a fresh budget; what was used stays counted."""
     if event.choice is Choice.ABORT:
-        return replace(task, state=State.CANCELLED, question=None)
+        return replace(task, state=State.CANCELLED, question=None, request=PendingRequest.NONE)
     asked = replace(
         task,
         state=State.WAITING,
@@ -267,14 +344,27 @@ def apply_answer(task: Task, event: Answered) -> Task:
         same_work_failures=0,
         same_fingerprint_failures=0,
         failed_work_digest="",
-        is_rerun=False,
+        # The answer is newer than any request.
+        request=PendingRequest.NONE,
+        mode=AttemptMode.NORMAL,
     )
     match event.choice:
         case Choice.RETRY:
-            return replace(asked, answer_text=event.words, taken_over=False)
+            return replace(asked, answer_text=event.words)
         case Choice.DONE:
-            return replace(asked, stage=Stage.PREPARE, taken_over=True, needs_fresh_worktree=False)
+            return replace(
+                asked,
+                stage=Stage.PREPARE,
+                mode=AttemptMode.TAKEN_OVER,
+                needs_fresh_worktree=False,
+            )
         case Choice.WAIVE:
             stage = Stage.VERIFY if task.work.head else Stage.PREPARE
             waivers = tuple(dict.fromkeys((*task.waivers, event.check)))
-            return replace(asked, stage=stage, waivers=waivers, work=_accepted(task.work))
+            return replace(
+                asked,
+                stage=stage,
+                waivers=waivers,
+                work=_accepted(task.work),
+                mode=AttemptMode.TAKEN_OVER if task.taken_over else AttemptMode.NORMAL,
+            )

@@ -12,11 +12,13 @@ from yaoki.core.model.enums import (
     NO_CHANGE_CHECK,
     REPLANS_MAX,
     RERUNS_PER_ROUND,
+    AttemptMode,
     Choice,
     FailureKind,
     FaultSource,
     OnFailure,
     Outcome,
+    PendingRequest,
     Reason,
     RecoveryStrategy,
     RunId,
@@ -24,6 +26,7 @@ from yaoki.core.model.enums import (
     State,
     TaskId,
     TaskKind,
+    WaitReason,
 )
 from yaoki.core.model.outcome import AgentExit, Failure, Finding, FindingItem, Verdict
 from yaoki.core.model.spec import (
@@ -61,6 +64,7 @@ __all__ = [
     "RERUNS_PER_ROUND",
     "AgentExit",
     "AgentSpec",
+    "AttemptMode",
     "Backoff",
     "Catalogue",
     "CheckSpec",
@@ -75,6 +79,7 @@ __all__ = [
     "Lease",
     "OnFailure",
     "Outcome",
+    "PendingRequest",
     "PlanningBrief",
     "PromptFiles",
     "Question",
@@ -92,6 +97,7 @@ __all__ = [
     "TaskKind",
     "TaskSpec",
     "Verdict",
+    "WaitReason",
     "Work",
     "task_branch",
 ]

@@ -63,6 +63,47 @@ class Stage(StrEnum):
 
 
 @unique
+class WaitReason(StrEnum):
+    """What must happen before a waiting task moves on; only a WAITING task has one but CLAIM.
+
+    RERUN: its retries are used up, and its one re-run, a question or a replacement comes when
+    nothing else in the run can be claimed.  DECISION: its landing was reverted or its row refused,
+    and a retry or an escalation follows in the same transaction.
+    """
+
+    CLAIM = "claim"
+    RERUN = "rerun"
+    DECISION = "decision"
+
+
+@unique
+class PendingRequest(StrEnum):
+    """What a person, or a reverted dependency, asks of a task and no worker has done yet.
+
+    CANCEL wins over RECALL.  Both are over once the task lands: a landing is not interrupted.
+    UNDO exists only for a DONE task.  A CANCELLED task keeps its CANCEL as a record.
+    """
+
+    NONE = "none"
+    RECALL = "recall"
+    CANCEL = "cancel"
+    UNDO = "undo"
+
+
+@unique
+class AttemptMode(StrEnum):
+    """Who does the next attempt, and under which rule.
+
+    NORMAL: an agent, with retries.  RERUN: an agent, once more from the run branch, where a failure
+    of its work is not retried.  TAKEN_OVER: a person did the work, so no agent is started.
+    """
+
+    NORMAL = "normal"
+    RERUN = "rerun"
+    TAKEN_OVER = "taken_over"
+
+
+@unique
 class TaskKind(StrEnum):
     """What counts as success follows from the kind."""
 

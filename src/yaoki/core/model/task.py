@@ -8,8 +8,10 @@ from datetime import datetime
 
 from yaoki.core.model.enums import (
     CONTENT_KINDS,
+    AttemptMode,
     Choice,
     FailureKind,
+    PendingRequest,
     Reason,
     RecoveryStrategy,
     RunId,
@@ -17,6 +19,7 @@ from yaoki.core.model.enums import (
     State,
     TaskId,
     TaskKind,
+    WaitReason,
 )
 from yaoki.core.model.outcome import AgentExit, Failure
 from yaoki.core.model.spec import AgentSpec, CheckSpec, RetryPolicy, TaskSpec
@@ -136,16 +139,17 @@ class Question:
 
 @dataclass(frozen=True)
 class Task:
-    """A node of the graph as it stands.  `evolve` makes every later one from this.
+    """A node of the graph in its present state; `evolve` makes every later state from this one.
 
-    `began_at` is the commit its first attempt began at; `session` the agent's own conversation,
-    which a retry in the same worktree goes on with.
-    `same_failures` counts failures in a row with one fingerprint and one diff, `alike_failures`
-    those of one agent with one fingerprint.  `kinds` are its own failed attempts in their order.
-    `lineage` is the first task of which this is a replacement, `parent` its group.  `held` waits
-    for its one re-run until everything else rests; `rerun` is at it.  `blame` is why its landed
-    work is taken back; `recalled` says that it was, `unmovable` that it could not be.
-    Of a group: `recovered` subtasks were tried again; it lands without those `left_out`.
+    `first_base` is the commit at which its first attempt began.  `session` is the agent's own
+    conversation, which a retry in the same worktree continues.
+    `same_work_failures` counts failures in a row with the same fingerprint and the same diff,
+    `same_fingerprint_failures` those of one agent with the same fingerprint.  `failure_kinds` lists
+    its own failed attempts in order.  `lineage` is the first task in a chain of replacements,
+    `parent` the group of a subtask.
+    `revert_cause` is the failure for which its landed work is reverted; `revert_failed` says that
+    later work made the revert impossible, so that bisection does not blame this landing for ever.
+    For a group: `recovered_subtasks` were tried again; it lands without `left_out_subtasks`.
     """
 
     id: TaskId
@@ -173,19 +177,15 @@ class Task:
     question: Question | None = None
     answer_text: str = field(default="", metadata=stored_as("words"))
     waivers: tuple[str, ...] = ()
-    taken_over: bool = field(default=False, metadata=stored_as("take_over"))
-    cancel_requested: bool = False
-    recall_requested: bool = False
-    undo_requested: bool = False
+    waiting_for: WaitReason = WaitReason.CLAIM
+    request: PendingRequest = PendingRequest.NONE
+    mode: AttemptMode = AttemptMode.NORMAL
     landed_commit: str = ""
     session: str = ""
     first_base: str = field(default="", metadata=stored_as("began_at"))
     lineage: str = ""
     parent: str = ""
-    awaiting_rerun: bool = False
-    is_rerun: bool = field(default=False, metadata=stored_as("rerun"))
     revert_cause: Failure | None = field(default=None, metadata=stored_as("blame"))
-    decision_due: bool = field(default=False, metadata=stored_as("recalled"))
     revert_failed: bool = field(default=False, metadata=stored_as("unmovable"))
     recovery_strategy: RecoveryStrategy | None = field(default=None, metadata=stored_as("strategy"))
     recovered_subtasks: tuple[str, ...] = field(default=(), metadata=stored_as("recovered"))
@@ -198,6 +198,34 @@ class Task:
         if not self.spec.agents:
             return None
         return self.spec.agents[min(self.agent_index, len(self.spec.agents) - 1)]
+
+    @property
+    def awaiting_rerun(self) -> bool:
+        return self.waiting_for is WaitReason.RERUN
+
+    @property
+    def decision_due(self) -> bool:
+        return self.waiting_for is WaitReason.DECISION
+
+    @property
+    def cancel_requested(self) -> bool:
+        return self.request is PendingRequest.CANCEL
+
+    @property
+    def recall_requested(self) -> bool:
+        return self.request is PendingRequest.RECALL
+
+    @property
+    def undo_requested(self) -> bool:
+        return self.request is PendingRequest.UNDO
+
+    @property
+    def is_rerun(self) -> bool:
+        return self.mode is AttemptMode.RERUN
+
+    @property
+    def taken_over(self) -> bool:
+        return self.mode is AttemptMode.TAKEN_OVER
 
     @property
     def can_be_reverted(self) -> bool:

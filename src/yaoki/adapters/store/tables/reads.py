@@ -25,7 +25,7 @@ from yaoki.adapters.store.tables import statements as sql
 from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.machine.codec import event_from_data, from_data, spec_from_data
 from yaoki.core.machine.events import Submitted
-from yaoki.core.machine.evolution import create_task, evolve
+from yaoki.core.machine.evolution import create_task, replay
 from yaoki.core.model import Catalogue, Finding, Run, RunId, State, Task, TaskId, TaskSpec
 from yaoki.errors import RowInvalid, Unknown
 from yaoki.ports import JournalEntry, LimitedAccount, TaskRow
@@ -294,7 +294,7 @@ def fold_task_journal(
         if isinstance(event, Submitted):
             folded = create_task(task_id, run_id, event)
         elif folded is not None:
-            folded = evolve(folded, event)
+            folded = replay(folded, event)
     assert folded is not None, f"{task_id} was never submitted"
     return folded
 
