@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.builders import NOW
-from yaoki.core.model import Choice, Question, Run, RunId, State, TaskId
+from yaoki.core.model import Choice, Pause, PauseCause, Question, Run, RunId, State, TaskId
 from yaoki.core.run_status import RunStatus
 from yaoki.faces.cli.text.render import story_line
 from yaoki.ports import JournalEntry, TaskRow
@@ -76,7 +76,10 @@ def test_a_waiting_task_says_what_for(row: TaskRow, words: str) -> None:
 @pytest.mark.spec("1.3", "12.4")
 @pytest.mark.parametrize(
     ("run", "words"),
-    [(RUN, "nobody carries the run"), (replace(RUN, pause_reason="budget"), "the run is paused")],
+    [
+        (RUN, "nobody carries the run"),
+        (replace(RUN, pause=Pause(PauseCause.BUDGET, "used up")), "the run is paused"),
+    ],
     ids=["left", "paused"],
 )
 def test_what_nothing_is_begun_for_is_said_of_each_task(run: Run, words: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum, unique
 
-from yaoki.core.model import Run, State
+from yaoki.core.model import PauseCause, Run, State
 
 
 @unique
@@ -71,6 +71,6 @@ def current_run_status(run: Run, tally: StateCounts, *, idle: bool) -> RunStatus
 
 def exit_code(run: Run, stands: RunStatus) -> int:
     """A budget is a limit to wait for or to raise; any other pause waits for a person's word."""
-    if stands is RunStatus.PAUSED and not run.pause_reason.startswith("budget"):
+    if stands is RunStatus.PAUSED and run.pause_cause is not PauseCause.BUDGET:
         return EXIT_CODES[RunStatus.ESCALATED]
     return EXIT_CODES[stands]

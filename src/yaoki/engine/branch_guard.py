@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from yaoki.core.model import Run, TaskKind
+from yaoki.core.model import Pause, PauseCause, Run, TaskKind
 from yaoki.engine.foreign_commits import accept_foreign_commit, refuse_foreign_commits
 from yaoki.errors import BranchMovedExternally, NotNow, WorkspaceError
 from yaoki.ports import Store, TaskRow, Workspace
 
 # How the reason of such a pause begins.
-BRANCH_PAUSE = "branch: "
 BACK = "put it back"
 
 
@@ -56,7 +55,7 @@ class BranchGuard:
 
     def _ask(self, run: Run, strayed: BranchMovedExternally) -> None:
         """Nothing of the run is claimed, so nothing lands, until a person has put it back."""
-        self._store.pause(run.id, f"{BRANCH_PAUSE}{strayed.sentence}; {_way(strayed)}")
+        self._store.pause(run.id, Pause(PauseCause.BRANCH, f"{strayed.sentence}; {_way(strayed)}"))
 
     def refuse_drift(self, run: Run, otherwise: str = "") -> None:
         """A person goes on, or ships it: only once the branch is back, also where nothing has

@@ -20,14 +20,12 @@ from yaoki.core.evidence import (
     fold_evidence,
     may_land,
 )
-from yaoki.core.model import Run, RunId, Task, TaskId
+from yaoki.core.model import Pause, PauseCause, Run, RunId, Task, TaskId
 from yaoki.core.text import format_count
 from yaoki.engine.clock_and_chance import read_clock_and_chance
 from yaoki.errors import RowInvalid, Unknown
 from yaoki.ports import Clock, JournalEntry, Store, TaskRow, Workspace
 
-# How the reason of such a pause begins.
-STORE_PAUSE = "store: "
 ROWS_MAX = 100
 PAGE = 2000
 Result = TypeVar("Result")
@@ -75,7 +73,7 @@ class RowGuard:
             after = page[-1].seq
 
     def pause_run(self, run_id: RunId, words: str) -> None:
-        self._store.pause(run_id, f"{STORE_PAUSE}{words}; look: yaoki verify {run_id}")
+        self._store.pause(run_id, Pause(PauseCause.STORE, f"{words}; look: yaoki verify {run_id}"))
 
 
 class DoneCheck:

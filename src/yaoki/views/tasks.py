@@ -12,6 +12,7 @@ from typing import Any, Literal
 from yaoki.core.graph import root_causes
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
+    PauseCause,
     Question,
     Reason,
     Run,
@@ -278,7 +279,7 @@ def _next(
             return first.next_command if first else f"yaoki status {run.id}"
         case RunStatus.PAUSED:
             # What has to be done first stands in its question.
-            go = "" if run.pause_reason.startswith("branch") else " go"
+            go = "" if run.pause_cause is PauseCause.BRANCH else " go"
             return f"yaoki answer {run.id}{go}"
         case RunStatus.CANCELLED:
             done = (v for v in tasks if v.row.state is State.DONE and not is_proof(v))

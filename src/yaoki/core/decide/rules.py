@@ -87,7 +87,8 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
             return _landed(task, report)
         case PlanAccepted():
             names = tuple(spec.name for spec in report.specs)
-            planned = Planned(names, report.replaces, report.pause_reason, specs=report.specs)
+            pause = str(report.pause) if report.pause else ""
+            planned = Planned(names, report.replaces, pause, specs=report.specs)
             return (planned, *_landed(task, CommitLanded(report.commit)))
         case BranchMoved():
             return _moved(task, report, moment)

@@ -153,6 +153,19 @@ class Reason(StrEnum):
 
 
 @unique
+class PauseCause(StrEnum):
+    """Why a run starts nothing new until a person says so."""
+
+    APPROVAL = "approval"
+    BRANCH = "branch"
+    BUDGET = "budget"
+    FAILURE = "failure"
+    REMOTE = "remote"
+    STORE = "store"
+    UNKNOWN = "unknown"
+
+
+@unique
 class FaultSource(StrEnum):
     """Whose fault a fault of ours is, where that is known."""
 

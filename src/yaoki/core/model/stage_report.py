@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from yaoki.core.model import AgentExit, FaultSource, TaskId, TaskSpec, Verdict
+from yaoki.core.model import AgentExit, FaultSource, Pause, TaskId, TaskSpec, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class PlanAccepted:
     specs: tuple[TaskSpec, ...]
     replaces: Mapping[str, str]
     commit: str
-    pause_reason: str = ""
+    pause: Pause | None = None
 
 
 @dataclass(frozen=True, slots=True)

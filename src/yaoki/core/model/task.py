@@ -11,6 +11,7 @@ from yaoki.core.model.enums import (
     AttemptMode,
     Choice,
     FailureKind,
+    PauseCause,
     PendingRequest,
     Reason,
     RecoveryStrategy,
@@ -269,15 +270,41 @@ class ContinuousMode:
     pause_on_failure: bool = True
 
 
+_NAMED_CAUSES = frozenset(PauseCause) - {PauseCause.UNKNOWN}
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Why a run is paused: a cause for the code, and a sentence for a person.
+
+    The store and the journal keep both as one text, `cause: sentence`.
+    """
+
+    cause: PauseCause
+    sentence: str
+
+    def __str__(self) -> str:
+        unknown = self.cause is PauseCause.UNKNOWN
+        return self.sentence if unknown else f"{self.cause}: {self.sentence}"
+
+    @classmethod
+    def parse(cls, text: str) -> Pause | None:
+        """The inverse of `str`; None for the empty text of a run that is not paused."""
+        if not text:
+            return None
+        cause, colon, sentence = text.partition(": ")
+        if colon and cause in _NAMED_CAUSES:
+            return cls(PauseCause(cause), sentence)
+        return cls(PauseCause.UNKNOWN, text)
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One plan carried out on one repository.
+    """One execution of a plan in one repository.
 
-    `planner` names the agents that are asked for more tasks, `chain` those of a task that names
-    none.  `line` is the group whose branch is
-    meant instead of the run's own.  `paused` says why nothing new is begun: `approval: …`,
-    `branch: …`, `budget: …` or `failure: …`.  `acknowledged` is the iteration whose failure a
-    person accepted.
+    `planner` names the agents that are asked for more tasks, `default_agents` those of a task that
+    names none.  `acknowledged_iteration` is the iteration whose failure a person accepted.  With a
+    `target_group` the value stands for the branch of that group instead of the run's own branch.
     """
 
     id: RunId
@@ -301,12 +328,21 @@ class Run:
     continuous: ContinuousMode | None = None
     language: str = "en"
     approved: bool = False
-    pause_reason: str = ""
+    pause: Pause | None = None
     iteration: int = 0
     failures_in_row: int = 0
     budget_grants: int = 0
     acknowledged_iteration: int = 0
     target_group: str = ""
+
+    @property
+    def pause_reason(self) -> str:
+        """The pause as it is stored and shown; empty for a run that is not paused."""
+        return str(self.pause) if self.pause else ""
+
+    @property
+    def pause_cause(self) -> PauseCause | None:
+        return self.pause.cause if self.pause else None
 
     @property
     def branch(self) -> str:

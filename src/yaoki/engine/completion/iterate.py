@@ -18,6 +18,8 @@ from yaoki.core.decide.iteration import (
 from yaoki.core.model import (
     FailureKind,
     FaultSource,
+    Pause,
+    PauseCause,
     PlanningBrief,
     Run,
     State,
@@ -57,7 +59,7 @@ class IterateStep:
         if follows.action == "pause":
             self._store.pause(
                 run.id,
-                f"failure: {follows.reason}",
+                Pause(PauseCause.FAILURE, follows.reason),
                 event=ITERATION_FINISHED,
                 data={**told, "failures_in_row": follows.failures_in_row},
                 failures_in_row=follows.failures_in_row,

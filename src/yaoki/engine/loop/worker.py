@@ -14,7 +14,19 @@ from yaoki.core.decide.classification import UNDELIVERED
 from yaoki.core.decide.merge_queue import COMPETING_STAGES, CompetingTask, must_yield, queue_members
 from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import Event, LeaseReleased
-from yaoki.core.model import FaultSource, Lease, Run, RunId, Stage, State, Task, TaskId, TaskKind
+from yaoki.core.model import (
+    FaultSource,
+    Lease,
+    Pause,
+    PauseCause,
+    Run,
+    RunId,
+    Stage,
+    State,
+    Task,
+    TaskId,
+    TaskKind,
+)
 from yaoki.core.model.stage_report import (
     CommitLanded,
     StageDeferred,
@@ -47,7 +59,6 @@ from yaoki.ports import ALL, Clock, Store
 UNREACHABLE_WAIT = timedelta(seconds=15)
 # A remote that takes no push: how often it is tried, and how long before the run asks a person.
 REJECTED_PUSH_WAIT, REJECTED_PUSH_MAX = timedelta(seconds=5), timedelta(minutes=10)
-REMOTE_PAUSE = "remote: "
 # The run is paused by then, so nobody claims it again before a person has answered.
 AT_ONCE = timedelta(0)
 TRACEBACK_CHARS_MAX = 8_000
@@ -226,7 +237,9 @@ class Worker:
         if since is None:
             self._store.note(run.id, "WARNING", {"message": f"{_told(refused)}; tried again"})
         if since is not None and now - since > REJECTED_PUSH_MAX:
-            self._store.pause(run.id, f"{REMOTE_PAUSE}{refused.sentence}; {refused.hint}")
+            self._store.pause(
+                run.id, Pause(PauseCause.REMOTE, f"{refused.sentence}; {refused.hint}")
+            )
             with self._turn:
                 self._refused_since.pop(run.id, None)
             return StageDeferred(refused.sentence, AT_ONCE)

@@ -6,7 +6,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from yaoki.core.model import Finding, FindingItem, OnFailure, Outcome, Run, Task, Verdict
+from yaoki.core.model import (
+    Finding,
+    FindingItem,
+    OnFailure,
+    Outcome,
+    Pause,
+    PauseCause,
+    Run,
+    Task,
+    Verdict,
+)
 from yaoki.core.model.stage_report import BranchMoved, CandidateVerified, PlanAccepted, StageReport
 from yaoki.core.text import format_count
 from yaoki.ports import PlannerAnswer, PlanReader, Workspace
@@ -38,7 +48,8 @@ class PlanTaskStages:
             return BranchMoved(self._workspace.head(run))
         fill = task.spec.planning_brief
         asks = fill is not None and fill.role == "goal" and bool(answer.specs)
-        pause = "approval: the plan waits for your yes" if asks and not run.approved else ""
+        approval = Pause(PauseCause.APPROVAL, "the plan waits for your yes")
+        pause = approval if asks and not run.approved else None
         return PlanAccepted(answer.specs, answer.replaces, task.work.verified_commit, pause)
 
 

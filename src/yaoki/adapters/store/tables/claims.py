@@ -15,7 +15,7 @@ from yaoki.adapters.store.tables.workers import claim_condition
 from yaoki.adapters.store.tables.writes import EventWriter
 from yaoki.core.decide.merge_queue import CompetingTask
 from yaoki.core.machine.events import AgentFinished, Claimed, Event, LeaseExpired, PromptSent
-from yaoki.core.model import Lease, Run, RunId, Task, TaskId
+from yaoki.core.model import Lease, Pause, PauseCause, Run, RunId, Task, TaskId
 from yaoki.core.schedule import fair_order, slots_per_run
 from yaoki.ports import ALL, HeartbeatResult
 
@@ -168,7 +168,7 @@ class ClaimQueries(EventWriter):
         run = self._run(link, run_id)
         for key, weight in totals.read_budget_uses(link, run, self._day_budget, now):
             if weight.share >= 1:
-                self._pause(link, run_id, f"budget: {weight.sentence}")
+                self._pause(link, run_id, str(Pause(PauseCause.BUDGET, weight.sentence)))
                 return False
             self._warn(link, run, key, weight)
         return True

@@ -13,7 +13,7 @@ from yaoki.adapters.store.tables import outbox, totals
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.claims import ClaimQueries
 from yaoki.core.machine.events import Event, Replaced
-from yaoki.core.model import Run, RunId, Spend, State, Task, TaskId, TaskSpec
+from yaoki.core.model import Pause, PauseCause, Run, RunId, Spend, State, Task, TaskId, TaskSpec
 from yaoki.errors import NotNow, OverLimit
 from yaoki.ports import Notice
 
@@ -151,7 +151,7 @@ class RunExtender(ClaimQueries):
     def pause(
         self,
         run_id: RunId,
-        why: str,
+        pause: Pause,
         *,
         event: str = "",
         data: Mapping[str, Any] | None = None,
@@ -165,7 +165,7 @@ class RunExtender(ClaimQueries):
                 return
             if event:
                 self._update_run_with_event(link, run_id, event, data or {}, fields)
-            self._pause(link, run_id, why)
+            self._pause(link, run_id, str(pause))
 
         self._db.write(work)
 
@@ -206,9 +206,9 @@ class RunExtender(ClaimQueries):
             if not run.pause_reason:
                 raise NotNow(f"run {run.id} is not paused", hint=f"yaoki status {run.id}")
             fields: dict[str, Any] = {"paused": ""}
-            if run.pause_reason.startswith("budget"):
+            if run.pause_cause is PauseCause.BUDGET:
                 fields["grants"] = run.budget_grants + 1
-            if run.pause_reason.startswith("failure"):
+            if run.pause_cause is PauseCause.FAILURE:
                 fields |= {"failures_in_row": 0, "acknowledged": run.iteration or 1}
             self._update_run_columns(link, run_id, fields)
             data = {"was": run.pause_reason, "words": words, "set": fields, "how": how}
