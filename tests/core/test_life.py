@@ -34,6 +34,7 @@ from yaoki.core.machine.evolution import evolve, fold_events
 from yaoki.core.model import (
     AgentExit,
     Backoff,
+    BackoffType,
     Catalogue,
     Choice,
     Counts,
@@ -267,7 +268,7 @@ def anything(life: Life, dice: Random) -> None:
 @st.composite
 def policies(draw: st.DrawFn) -> RetryPolicy:
     kinds = draw(st.sets(st.sampled_from(RETRYABLE_KINDS)))
-    backoff = Backoff("fixed", SECOND, 1.0, SECOND, 0.0)
+    backoff = Backoff(BackoffType.FIXED, SECOND, 1.0, SECOND, 0.0)
     few = st.integers(0, 5)
     return RetryPolicy(
         rules={kind: RetryRule(draw(few), backoff) for kind in kinds},

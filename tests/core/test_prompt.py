@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_check, a_failure, a_spec, a_task
-from yaoki.core.model import CheckSpec, Failure, FailureKind, FindingItem, Task, TaskKind
+from yaoki.core.model import CheckSpec, CheckType, Failure, FailureKind, FindingItem, Task, TaskKind
 from yaoki.core.prompt import (
     BUDGETS,
     GENERIC_HINT,
@@ -177,8 +177,11 @@ def test_a_report_is_told_where_to_write() -> None:
     [
         (CheckSpec("a", argv=("pytest", "-q")), "- a: `pytest -q`"),
         (CheckSpec("a", shell="mypy src | tail"), "- a: `mypy src | tail`"),
-        (CheckSpec("a", type="git", git="clean"), "- a: git clean"),
-        (CheckSpec("a", type="file", path="x.md", file={"exists": True}), "- a: file x.md exists"),
+        (CheckSpec("a", type=CheckType.GIT, git="clean"), "- a: git clean"),
+        (
+            CheckSpec("a", type=CheckType.FILE, path="x.md", file={"exists": True}),
+            "- a: file x.md exists",
+        ),
     ],
 )
 def test_each_kind_of_check_is_named(check: CheckSpec, said: str) -> None:

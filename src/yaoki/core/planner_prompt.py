@@ -9,6 +9,7 @@ from yaoki.core.model import (
     REPLANS_MAX,
     CheckSpec,
     PlanningBrief,
+    PlanningRole,
     Reason,
     Run,
     State,
@@ -117,13 +118,13 @@ def _listed(title: str, lines: Sequence[str]) -> str:
     return "\n".join((f"{title}:", *bullet_some(lines, TOLD_MAX)))
 
 
-PLANNING_GOALS: Mapping[str, str] = {
-    "goal": "Plan how to reach this goal, as tasks for other agents:\n\n{goal}",
-    "phase": "Plan the tasks of the phase {phase!r} of this run:\n\n{goal}",
-    "replan": "Some of this run is not done. Plan what is still missing:\n\n{goal}",
-    "iteration": "Plan the next iteration towards this goal:\n\n{goal}",
+PLANNING_GOALS: Mapping[PlanningRole, str] = {
+    PlanningRole.GOAL: "Plan how to reach this goal, as tasks for other agents:\n\n{goal}",
+    PlanningRole.PHASE: "Plan the tasks of the phase {phase!r} of this run:\n\n{goal}",
+    PlanningRole.REPLAN: "Some of this run is not done. Plan what is still missing:\n\n{goal}",
+    PlanningRole.ITERATION: "Plan the next iteration towards this goal:\n\n{goal}",
 }
 
 
-def planning_goal(role: str, goal: str, phase: str = "") -> str:
+def planning_goal(role: PlanningRole, goal: str, phase: str = "") -> str:
     return PLANNING_GOALS[role].format(goal=goal, phase=phase)

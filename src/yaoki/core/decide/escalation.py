@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum, unique
 from typing import Any
 
 from yaoki.core.decide.classification import AGENT_FAILED_PATTERN, ELSEWHERE_PARAM, FATAL_CATALOGUE
@@ -30,11 +31,21 @@ AGENTLESS_KINDS = frozenset({TaskKind.CHECK, TaskKind.GROUP})
 QUESTION_MAX = 2000
 
 
+@unique
+class EscalationType(StrEnum):
+    """The four kinds of message to a person."""
+
+    MAX_RETRIES = "MAX_RETRIES"
+    FATAL_ERROR = "FATAL_ERROR"
+    HUMAN_JUDGMENT = "HUMAN_JUDGMENT"
+    RESOURCE_EXHAUSTED = "RESOURCE_EXHAUSTED"
+
+
 @dataclass(frozen=True, slots=True)
 class EscalationReport:
     """The escalation as rule 10.3 shapes it."""
 
-    type: str
+    type: EscalationType
     description: str
     summary: Mapping[str, Any]
     message: str
@@ -42,40 +53,40 @@ class EscalationReport:
     question: Question
 
 
-ESCALATION_TEMPLATES: Mapping[str, Mapping[str, str]] = {
+ESCALATION_TEMPLATES: Mapping[str, Mapping[EscalationType, str]] = {
     "en": {
-        "MAX_RETRIES": "{task}: not done after {tries}.\nMain problem: {issue}\n"
+        EscalationType.MAX_RETRIES: "{task}: not done after {tries}.\nMain problem: {issue}\n"
         "What you can do:\n{actions}\nDetails: yaoki why {id}",
-        "FATAL_ERROR": "{task}: an error that no retry mends.\nError: {issue}\n"
+        EscalationType.FATAL_ERROR: "{task}: an error that no retry mends.\nError: {issue}\n"
         "What you can do:\n{actions}\nDetails: yaoki why {id}",
-        "HUMAN_JUDGMENT": "{task}: needs your judgment.\nReason: {issue}\n"
+        EscalationType.HUMAN_JUDGMENT: "{task}: needs your judgment.\nReason: {issue}\n"
         "What you can do:\n{actions}\nDetails: yaoki why {id}",
-        "RESOURCE_EXHAUSTED": "{task}: stopped at a resource limit.\nLimit: {issue}\n"
+        EscalationType.RESOURCE_EXHAUSTED: "{task}: stopped at a resource limit.\nLimit: {issue}\n"
         "What you can do:\n{actions}\nDetails: yaoki why {id}",
     },
     "ja": {
-        "MAX_RETRIES": "{task}: {attempts} 回試行しましたが完了できませんでした。\n"
+        EscalationType.MAX_RETRIES: "{task}: {attempts} 回試行しましたが完了できませんでした。\n"
         "主な問題: {issue}\nできること:\n{actions}\n詳細: yaoki why {id}",
-        "FATAL_ERROR": "{task}: 再試行では直らないエラーです。\nエラー: {issue}\n"
+        EscalationType.FATAL_ERROR: "{task}: 再試行では直らないエラーです。\nエラー: {issue}\n"
         "できること:\n{actions}\n詳細: yaoki why {id}",
-        "HUMAN_JUDGMENT": "{task}: あなたの判断が必要です。\n理由: {issue}\n"
+        EscalationType.HUMAN_JUDGMENT: "{task}: あなたの判断が必要です。\n理由: {issue}\n"
         "できること:\n{actions}\n詳細: yaoki why {id}",
-        "RESOURCE_EXHAUSTED": "{task}: リソースの上限で中断しました。\n上限: {issue}\n"
+        EscalationType.RESOURCE_EXHAUSTED: "{task}: リソースの上限で中断しました。\n上限: {issue}\n"
         "できること:\n{actions}\n詳細: yaoki why {id}",
     },
 }
 
-_TYPE: Mapping[Reason, str] = {
-    Reason.MAX_RETRIES: "MAX_RETRIES",
-    Reason.MAX_RETRIES_INTEGRATION: "MAX_RETRIES",
-    Reason.CONFLICT: "MAX_RETRIES",
-    Reason.SYSTEM_ERROR_TRANSIENT: "MAX_RETRIES",
-    Reason.SYSTEM_ERROR_PERMANENT: "FATAL_ERROR",
-    Reason.MANUAL: "HUMAN_JUDGMENT",
-    Reason.DEPENDENCY_FAILED: "HUMAN_JUDGMENT",
-    Reason.NEEDS_HUMAN: "HUMAN_JUDGMENT",
-    Reason.RESOURCE_EXHAUSTED: "RESOURCE_EXHAUSTED",
-    Reason.UNKNOWN: "HUMAN_JUDGMENT",
+_TYPE: Mapping[Reason, EscalationType] = {
+    Reason.MAX_RETRIES: EscalationType.MAX_RETRIES,
+    Reason.MAX_RETRIES_INTEGRATION: EscalationType.MAX_RETRIES,
+    Reason.CONFLICT: EscalationType.MAX_RETRIES,
+    Reason.SYSTEM_ERROR_TRANSIENT: EscalationType.MAX_RETRIES,
+    Reason.SYSTEM_ERROR_PERMANENT: EscalationType.FATAL_ERROR,
+    Reason.MANUAL: EscalationType.HUMAN_JUDGMENT,
+    Reason.DEPENDENCY_FAILED: EscalationType.HUMAN_JUDGMENT,
+    Reason.NEEDS_HUMAN: EscalationType.HUMAN_JUDGMENT,
+    Reason.RESOURCE_EXHAUSTED: EscalationType.RESOURCE_EXHAUSTED,
+    Reason.UNKNOWN: EscalationType.HUMAN_JUDGMENT,
 }
 
 
@@ -207,7 +218,7 @@ def _issue(task: Task, failure: Failure, decision: RetryDecision) -> str:
     return f"{limit}{where}{failure.message}"
 
 
-def _message(task: Task, type_: str, issue: str, actions: tuple[str, ...]) -> str:
+def _message(task: Task, type_: EscalationType, issue: str, actions: tuple[str, ...]) -> str:
     """Within the bound: the issue is shortened first, so the next command stays whole."""
     template = ESCALATION_TEMPLATES.get(task.spec.language, ESCALATION_TEMPLATES["en"])[type_]
     most = min(task.spec.policy.message_max, MESSAGE_MAX)

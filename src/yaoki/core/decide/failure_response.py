@@ -14,7 +14,7 @@ from yaoki.core.machine.events import (
     Rationale,
     RetryDecided,
 )
-from yaoki.core.model import Failure, FailureKind, Reason, Stage, Task
+from yaoki.core.model import Failure, FailureKind, Reason, RetryMethod, Stage, Task
 
 # So many failures of one task are listed one by one.
 FAILURE_KINDS_MAX = 200
@@ -44,9 +44,9 @@ def plan_retry_or_escalate(
     )
     # A judge at its limit is asked again about the same work; no agent runs once more for that.
     stage = task.stage if failure.is_our_fault or failure.account else Stage.PREPARE
-    if decision.action == "RETRY":
+    if decision.action is retry.RetryAction.RETRY:
         delay_ms = decision.delay // timedelta(milliseconds=1)
-        next_agent = 1 if decision.strategy == "next-agent" else 0
+        next_agent = 1 if decision.strategy is RetryMethod.NEXT_AGENT else 0
         return (
             RetryDecided(
                 failure=failure,
@@ -58,7 +58,7 @@ def plan_retry_or_escalate(
                 reasoning=decision.reasoning,
                 modification_hint=escalation.retry_hint(failure, task.spec.policy.hints),
                 strategy=decision.strategy,
-                fresh=decision.strategy in {"fresh", "next-agent"},
+                fresh=decision.strategy in {RetryMethod.FRESH, RetryMethod.NEXT_AGENT},
                 agent_index=task.agent_index + next_agent,
                 same_work_failures=same,
                 same_fingerprint_failures=0 if next_agent else alike,
@@ -147,7 +147,7 @@ def escalate_without_rerun(task: Task, why: str, moment: ClockAndChance) -> tupl
     rule = task.spec.policy.rules.get(failure.kind)
     alone = f"{why}, so there is no re-run from the run branch"
     decision = retry.RetryDecision(
-        "ESCALATE",
+        retry.RetryAction.ESCALATE,
         failure.kind,
         # The failure itself was counted when the task was held; only what came before was retried.
         max(0, task.unforgiven_failures(failure.kind) - 1),

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from enum import StrEnum, unique
 
 from yaoki.core.model import (
     CONTENT_KINDS,
     NO_CHANGE_CHECK,
     Backoff,
+    BackoffType,
     Failure,
     FailureKind,
     Reason,
+    RetryMethod,
     RetryPolicy,
     Task,
     TaskKind,
@@ -47,14 +50,12 @@ def _delay(backoff: Backoff, tries: int, chance: float) -> timedelta:
 
 def _factor(backoff: Backoff, step: int) -> float:
     match backoff.type:
-        case "fixed":
+        case BackoffType.FIXED:
             return 1
-        case "linear":
+        case BackoffType.LINEAR:
             return step + 1
-        case "exponential":
+        case BackoffType.EXPONENTIAL:
             return _power(backoff.multiplier, step)
-        case other:
-            raise ValueError(f"no such backoff: {other}")
 
 
 def _power(base: float, step: int) -> float:
@@ -65,11 +66,19 @@ def _power(base: float, step: int) -> float:
         return FACTOR_MAX
 
 
+@unique
+class RetryAction(StrEnum):
+    """What follows from a failure."""
+
+    RETRY = "RETRY"
+    ESCALATE = "ESCALATE"
+
+
 @dataclass(frozen=True, slots=True)
 class RetryDecision:
-    """PASS, RETRY or ESCALATE, with everything that led to it."""
+    """Retry or escalate, with everything that led to the decision."""
 
-    action: str
+    action: RetryAction
     kind: FailureKind
     tries: int
     tries_max: int
@@ -78,7 +87,7 @@ class RetryDecision:
     otherwise: str
     delay: timedelta = timedelta(0)
     reason: Reason | None = None
-    strategy: str = "continue"
+    strategy: RetryMethod = RetryMethod.CONTINUE
 
 
 # After so many failures with one fingerprint the next agent of the chain takes over.
@@ -108,17 +117,17 @@ def count_same_fingerprint_failures(task: Task, failure: Failure) -> int:
     return task.same_fingerprint_failures + 1
 
 
-def choose_retry_strategy(task: Task, same: int, alike: int = 1) -> str:
-    """What the next try changes: nothing, the worktree, or the agent; `end` when all is used up.
+def choose_retry_strategy(task: Task, same: int, alike: int = 1) -> RetryMethod | None:
+    """What the next try changes: nothing, the worktree, or the agent; None when all is used up.
 
     Other work with the same failure is no reason to give up, but one to ask the next agent.
     """
     agents_left = len(task.spec.agents) - 1 - task.agent_index
     if max(same, alike) >= FUTILE_FAILURES and agents_left > 0:
-        return "next-agent"
+        return RetryMethod.NEXT_AGENT
     if same >= FUTILE_FAILURES:
-        return "end"
-    return "fresh" if same == FUTILE_FAILURES - 1 else "continue"
+        return None
+    return RetryMethod.FRESH if same == FUTILE_FAILURES - 1 else RetryMethod.CONTINUE
 
 
 def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> RetryDecision:
@@ -176,7 +185,7 @@ def _fault(task: Task, failure: Failure, policy: RetryPolicy, chance: float) -> 
     rule = policy.rules.get(FailureKind.TRANSIENT_ERROR)
     wait = backoff_delay(rule.backoff if rule else Backoff(), used + 1, chance)
     return RetryDecision(
-        "RETRY",
+        RetryAction.RETRY,
         failure.kind,
         used,
         policy.faults_max,
@@ -184,7 +193,7 @@ def _fault(task: Task, failure: Failure, policy: RetryPolicy, chance: float) -> 
         "4.8",
         f"more than {policy.faults_max} such faults in all would ask a person",
         delay=wait,
-        strategy="same-stage",
+        strategy=RetryMethod.SAME_STAGE,
     )
 
 
@@ -257,19 +266,19 @@ def _limit(task: Task, failure: Failure, policy: RetryPolicy) -> RetryDecision |
     return None
 
 
-_RULE = {"continue": "5.1", "park": "5.4"}
+_RULE = {RetryMethod.CONTINUE: "5.1", RetryMethod.PARK: "5.4"}
 
 
 def _again(
     task: Task, failure: Failure, same: int, chance: float, current: int, most: int
 ) -> RetryDecision:
     alike = count_same_fingerprint_failures(task, failure)
-    strategy = (
-        choose_retry_strategy(task, same, alike) if failure.kind in CONTENT_KINDS else "continue"
-    )
-    if failure.kind is FailureKind.LOST:
-        strategy = "fresh"
-    if strategy == "end":
+    strategy: RetryMethod | None = RetryMethod.CONTINUE
+    if failure.kind in CONTENT_KINDS:
+        strategy = choose_retry_strategy(task, same, alike)
+    elif failure.kind is FailureKind.LOST:
+        strategy = RetryMethod.FRESH
+    if strategy is None:
         times = format_count(same, "time")
         said = f"the same failure {times} in a row with the same work, and no other agent"
         return _no(
@@ -277,9 +286,9 @@ def _again(
         )
     wait, source = _wait(task, failure, current + 1, chance)
     if wait > task.spec.policy.rate_limit_wait_max:
-        strategy = "park"
+        strategy = RetryMethod.PARK
     return RetryDecision(
-        "RETRY",
+        RetryAction.RETRY,
         failure.kind,
         current,
         most,
@@ -299,7 +308,11 @@ def _next_step(task: Task, failure: Failure, same: int) -> str:
     """Only failures of the content climb the ladder."""
     if failure.kind not in CONTENT_KINDS:
         return ""
-    following = {"fresh": "a fresh worktree", "next-agent": "the next agent", "end": "a person"}
+    following = {
+        RetryMethod.FRESH: "a fresh worktree",
+        RetryMethod.NEXT_AGENT: "the next agent",
+        None: "a person",
+    }
     step = choose_retry_strategy(task, max(same, 1) + 1)
     return f"; the same failure with the same work would bring {following[step]}"
 
@@ -319,7 +332,7 @@ def _no(
     failure: Failure, current: int, maximum: int, rule: str, reasoning: str, otherwise: str
 ) -> RetryDecision:
     return RetryDecision(
-        "ESCALATE",
+        RetryAction.ESCALATE,
         failure.kind,
         current,
         maximum,

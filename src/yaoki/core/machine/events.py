@@ -20,6 +20,7 @@ from yaoki.core.model import (
     Question,
     Reason,
     RecoveryStrategy,
+    RetryMethod,
     Spend,
     Stage,
     TaskId,
@@ -168,7 +169,7 @@ class RetryDecided:
     delay_ms: int
     reasoning: str
     modification_hint: str = ""
-    strategy: str = "continue"
+    strategy: RetryMethod = RetryMethod.CONTINUE
     fresh: bool = False
     agent_index: int = 0
     same_work_failures: int = field(default=0, metadata=stored_as("same_failures"))
@@ -222,7 +223,7 @@ class RerunGranted:
 
     NAME: ClassVar[str] = "RERUN_GRANTED"
     head: str
-    strategy: str = ""
+    strategy: RecoveryStrategy | None = None
     why: Rationale = field(default_factory=Rationale)
 
 

@@ -184,6 +184,48 @@ class Choice(StrEnum):
 
 
 @unique
+class RetryMethod(StrEnum):
+    """What the next attempt changes."""
+
+    CONTINUE = "continue"
+    FRESH = "fresh"
+    NEXT_AGENT = "next-agent"
+    SAME_STAGE = "same-stage"
+    PARK = "park"
+
+
+@unique
+class BackoffType(StrEnum):
+    """How the wait grows from one retry to the next."""
+
+    FIXED = "fixed"
+    LINEAR = "linear"
+    EXPONENTIAL = "exponential"
+
+
+@unique
+class CheckType(StrEnum):
+    """What a check does: run a command, look at a file or at git, ask an agent, call Python."""
+
+    COMMAND = "command"
+    FILE = "file"
+    GIT = "git"
+    JUDGE = "judge"
+    PYTHON = "python"
+
+
+@unique
+class PlanningRole(StrEnum):
+    """Why a plan task exists: who asked for its tasks."""
+
+    GOAL = "goal"
+    PHASE = "phase"
+    REPLAN = "replan"
+    ITERATION = "iteration"
+    TASK = "task"
+
+
+@unique
 class RecoveryStrategy(StrEnum):
     """How a group goes on after some of its subtasks failed."""
 

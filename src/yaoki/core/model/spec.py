@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from yaoki.core.model.enums import FailureKind, OnFailure, TaskKind
+from yaoki.core.model.enums import (
+    BackoffType,
+    CheckType,
+    FailureKind,
+    OnFailure,
+    PlanningRole,
+    TaskKind,
+)
 from yaoki.core.model.stored_word import stored_as
 
 
@@ -15,7 +22,7 @@ from yaoki.core.model.stored_word import stored_as
 class Backoff:
     """How long to wait before the next try."""
 
-    type: str = "exponential"
+    type: BackoffType = BackoffType.EXPONENTIAL
     initial: timedelta = timedelta(seconds=1)
     multiplier: float = 2.0
     maximum: timedelta = timedelta(seconds=30)
@@ -59,7 +66,7 @@ class CheckSpec:
     """
 
     name: str
-    type: str = "command"
+    type: CheckType = CheckType.COMMAND
     argv: tuple[str, ...] = ()
     shell: str = ""
     path: str = ""
@@ -120,7 +127,7 @@ class PlanningBrief:
     `deadline` counts from when it can start; zero is none.  `iteration`: which one it plans.
     """
 
-    role: str = "task"
+    role: PlanningRole = PlanningRole.TASK
     phase: str = ""
     tasks_max: int = 100
     kinds: tuple[TaskKind, ...] = (TaskKind.CHANGE, TaskKind.REPORT, TaskKind.CHECK)

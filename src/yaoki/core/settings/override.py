@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from yaoki.core.model import CONTENT_KINDS, Backoff, FailureKind
+from yaoki.core.model import CONTENT_KINDS, Backoff, BackoffType, FailureKind
 from yaoki.core.settings.settings import RETRYABLE_KINDS, KindRetrySettings, RetrySettings
 from yaoki.core.text import format_count
 
@@ -69,9 +69,9 @@ def with_cause(retry: RetrySettings, kind: FailureKind, cause: KindRetrySettings
 
 def merge_backoff(base: Backoff, given: Mapping[str, Any]) -> Backoff:
     """The keys of a file laid over a backoff.  A fixed wait is its own maximum."""
-    kind = str(given.get("type", base.type))
+    kind = BackoffType(given.get("type", base.type))
     initial = _milliseconds(given, "initial_delay_ms", base.initial)
-    fixed = initial if kind == "fixed" else base.maximum
+    fixed = initial if kind is BackoffType.FIXED else base.maximum
     return Backoff(
         type=kind,
         initial=initial,

@@ -8,7 +8,14 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
-from yaoki.core.model import CONTENT_KINDS, Backoff, FailureKind, RetryPolicy, RetryRule
+from yaoki.core.model import (
+    CONTENT_KINDS,
+    Backoff,
+    BackoffType,
+    FailureKind,
+    RetryPolicy,
+    RetryRule,
+)
 from yaoki.core.settings.budget import BudgetSettings
 from yaoki.core.settings.keys import BYTES_MAX, RETRIES_MAX, SECONDS_MAX, seconds_setting, setting
 from yaoki.core.settings.resources import PortRanges, parse_port_ranges
@@ -70,10 +77,13 @@ _FIVE = timedelta(seconds=5)
 DEFAULT_KIND_SETTINGS: Mapping[FailureKind, KindRetrySettings] = MappingProxyType(
     {
         FailureKind.TIMEOUT: KindRetrySettings(
-            2, Backoff("fixed", initial=_FIVE, maximum=_FIVE, jitter=0.0)
+            2, Backoff(BackoffType.FIXED, initial=_FIVE, maximum=_FIVE, jitter=0.0)
         ),
         FailureKind.RATE_LIMIT: KindRetrySettings(
-            5, Backoff("exponential", initial=_FIVE, maximum=timedelta(seconds=60), jitter=0.2)
+            5,
+            Backoff(
+                BackoffType.EXPONENTIAL, initial=_FIVE, maximum=timedelta(seconds=60), jitter=0.2
+            ),
         ),
         FailureKind.CONFLICT: KindRetrySettings(2),
         FailureKind.LOST: KindRetrySettings(6),

@@ -12,6 +12,7 @@ from dataclasses import replace
 from yaoki.core.decide.iteration import (
     CommitOutcome,
     Iteration,
+    IterationAction,
     IterationDecision,
     decide_iteration,
 )
@@ -21,6 +22,7 @@ from yaoki.core.model import (
     Pause,
     PauseCause,
     PlanningBrief,
+    PlanningRole,
     Run,
     State,
     Task,
@@ -31,7 +33,7 @@ from yaoki.engine.completion.replan import ReplanStep
 from yaoki.engine.required_checks import is_final_check
 from yaoki.ports import Store, TaskRow, Workspace
 
-ITERATION = "iteration"
+ITERATION = PlanningRole.ITERATION
 ITERATION_FINISHED = "ITERATION_FINISHED"
 
 
@@ -54,9 +56,9 @@ class IterateStep:
             ended = replace(ended, commit=safe)
         follows = decide_iteration(ended, run.failures_in_row, bounds)
         told = {**_told(ended, follows), "head": self._workspace.head(run)}
-        if follows.action == "next":
+        if follows.action is IterationAction.NEXT:
             return self._next(run, ended, follows, told)
-        if follows.action == "pause":
+        if follows.action is IterationAction.PAUSE:
             self._store.pause(
                 run.id,
                 Pause(PauseCause.FAILURE, follows.reason),

@@ -79,7 +79,7 @@ class RecoverStep:
     def _round(self, run: Run, held: Sequence[Task]) -> list[TaskAmendment]:
         head = self._workspace.head(run)
         chosen = plan_rerun_round(held, head)
-        granted = [(task.id, _granting(head, "")) for task in chosen.to_rerun]
+        granted = [(task.id, _granting(head, None)) for task in chosen.to_rerun]
         return [
             *granted,
             *((task.id, self._asking(_not_rerun(task))) for task in chosen.to_escalate),
@@ -108,7 +108,7 @@ class RecoverStep:
         match choice.strategy:
             case RecoveryStrategy.RETRY_FAILED_ONLY:
                 head = self._workspace.head(self._workspace.open_group_branch(run, group.id))
-                again = [(one, _granting(head, choice.strategy.value)) for one in failed]
+                again = [(one, _granting(head, choice.strategy)) for one in failed]
                 return [(group.id, lambda _: (started,)), *again]
             case RecoveryStrategy.ROLLBACK_AND_RETRY:
                 return self._rolled_back(run, group, done, held, started)
@@ -154,9 +154,7 @@ class RecoverStep:
         )
         why = "rolled back with its group"
         taken = [(row.id, _unlanding(to, why)) for row in done]
-        again = [
-            (one.id, _granting(to, RecoveryStrategy.ROLLBACK_AND_RETRY.value)) for one in failed
-        ]
+        again = [(one.id, _granting(to, RecoveryStrategy.ROLLBACK_AND_RETRY)) for one in failed]
         return [(group.id, lambda _: (started, restored)), *taken, *again]
 
 
@@ -173,8 +171,10 @@ def _unlanding(head: str, why: str) -> Callable[[Task], Sequence[Event]]:
     return lambda task: (LandingReverted(head, why),) if task.state is State.DONE else ()
 
 
-def _granting(head: str, strategy: str) -> Callable[[Task], Sequence[Event]]:
-    why = Rationale("8.3" if strategy else "8.4", {"head": head, "strategy": strategy})
+def _granting(head: str, strategy: RecoveryStrategy | None) -> Callable[[Task], Sequence[Event]]:
+    why = Rationale(
+        "8.3" if strategy else "8.4", {"head": head, "strategy": strategy.value if strategy else ""}
+    )
     return lambda task: (RerunGranted(head, strategy, why),) if task.awaiting_rerun else ()
 
 

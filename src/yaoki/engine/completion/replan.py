@@ -11,6 +11,7 @@ from yaoki.core.machine.events import Cancelled, CancelRequested, Event, Journal
 from yaoki.core.model import (
     REPLANS_MAX,
     PlanningBrief,
+    PlanningRole,
     Reason,
     RetryPolicy,
     Run,
@@ -24,7 +25,7 @@ from yaoki.core.planner_prompt import may_be_replaced, planning_goal
 from yaoki.engine.required_checks import is_final_check
 from yaoki.ports import Clock, Store, TaskRow
 
-REPLAN = "replan"
+REPLAN = PlanningRole.REPLAN
 PLAN_TRIES = 2
 
 
@@ -59,7 +60,7 @@ class ReplanStep:
         if row.kind != TaskKind.PLAN:
             return False
         fill = self._store.task(row.id).spec.planning_brief
-        return fill is not None and fill.role == REPLAN
+        return fill is not None and fill.role is REPLAN
 
     def _mendable(self, row: TaskRow) -> bool:
         if row.awaiting_rerun and is_final_check(row):
@@ -77,7 +78,7 @@ class ReplanStep:
             policy=replace(policy, content_retries_max=PLAN_TRIES, reruns_max=0),
             timeout=self._timeout,
             hang=self._hang,
-            required=fill.role != REPLAN,
+            required=fill.role is not REPLAN,
             phase=fill.phase,
             iteration=fill.iteration,
             language=run.language,

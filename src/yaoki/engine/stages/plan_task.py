@@ -13,6 +13,7 @@ from yaoki.core.model import (
     Outcome,
     Pause,
     PauseCause,
+    PlanningRole,
     Run,
     Task,
     Verdict,
@@ -47,7 +48,7 @@ class PlanTaskStages:
             # What it names is gone since: the verify stage says so.
             return BranchMoved(self._workspace.head(run))
         fill = task.spec.planning_brief
-        asks = fill is not None and fill.role == "goal" and bool(answer.specs)
+        asks = fill is not None and fill.role is PlanningRole.GOAL and bool(answer.specs)
         approval = Pause(PauseCause.APPROVAL, "the plan waits for your yes")
         pause = approval if asks and not run.approved else None
         return PlanAccepted(answer.specs, answer.replaces, task.work.verified_commit, pause)
