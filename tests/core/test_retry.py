@@ -343,7 +343,7 @@ def test_the_same_failure_with_the_same_work_changes_the_strategy(
 @pytest.mark.spec("4.6", "5.6")
 def test_each_agent_of_the_chain_gets_its_turn_and_then_it_ends() -> None:
     assert choose_retry_strategy(seen(3, agents=3, index=1), 4) == "next-agent"
-    assert choose_retry_strategy(seen(4, agents=3, index=2), 5) == None
+    assert choose_retry_strategy(seen(4, agents=3, index=2), 5) is None
 
 
 @pytest.mark.spec("4.6", "18.2", "5.6")
