@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.builders import MINUTE, NOW, a_failure, a_retry, a_task, an_active_task, an_exit
+from tests.builders import NOW, a_task, an_active_task
+from tests.core.event_makers import ESCALATED, EVENT_MAKERS, QUESTION
 from yaoki.core.machine.events import (
-    AgentFinished,
     Answered,
-    AttemptStarted,
     AwaitingRerun,
     Cancelled,
     CancelRequested,
     Claimed,
-    CulpritFound,
     EscalationDecided,
     Event,
-    Judged,
     Landed,
-    LandingRefused,
-    LandingReverted,
-    LeaseExpired,
-    LeaseReleased,
-    PromptSent,
     Recalled,
     RecallRequested,
-    Replaced,
-    RerunGranted,
     RetryDecided,
     RowRefused,
     UndoCompleted,
-    UndoDropped,
     UndoRequested,
 )
 from yaoki.core.machine.evolution import evolve, fold_events, replay
@@ -42,51 +29,11 @@ from yaoki.core.machine.legality import legal
 from yaoki.core.model import (
     Choice,
     PendingRequest,
-    Question,
-    Reason,
     Stage,
     State,
     Task,
-    TaskId,
     WaitReason,
 )
-
-QUESTION = Question("Try again?", (Choice.RETRY, Choice.ABORT))
-ESCALATED = EscalationDecided(a_failure(), Reason.MAX_RETRIES, {}, {}, QUESTION)
-
-# Each makes the event that fits the task; `legal` says whether it may happen now.
-EVENTS: tuple[Callable[[Task], Event], ...] = (
-    lambda t: Claimed("host:1", t.epoch + 1, NOW + MINUTE),
-    lambda t: LeaseExpired("host:1", t.epoch, counted=True),
-    lambda t: LeaseReleased("host:1", t.epoch),
-    lambda t: AttemptStarted(t.attempt + 1, "small", "ba5e", "/w", "host", fresh=True),
-    lambda _: PromptSent(spend_counted=True),
-    lambda _: AgentFinished(an_exit(), "head", "tree"),
-    lambda _: Judged(True, "c0ffee", "onto"),
-    lambda _: LandingRefused("moved"),
-    lambda _: Landed("c0ffee"),
-    lambda _: a_retry(),
-    lambda _: ESCALATED,
-    lambda _: AwaitingRerun(a_failure(), Reason.MAX_RETRIES),
-    lambda _: RerunGranted("head"),
-    lambda _: Replaced("other-2"),
-    lambda _: CulpritFound(TaskId("run-1"), (), "c0ffee", 3, a_failure()),
-    lambda _: LandingReverted("head"),
-    lambda _: Answered(Choice.RETRY, "again"),
-    lambda _: Answered(Choice.DONE),
-    lambda _: Answered(Choice.WAIVE, check="tests"),
-    lambda _: Answered(Choice.ABORT),
-    lambda _: CancelRequested("enough"),
-    lambda _: Cancelled("enough"),
-    lambda _: RecallRequested("its base is reverted"),
-    lambda _: Recalled("its base is reverted"),
-    lambda _: UndoRequested("c0ffee"),
-    lambda _: UndoRequested("c0ffee", revert_cause=a_failure()),
-    lambda _: UndoDropped("later work needs it"),
-    lambda _: UndoCompleted("c0ffee", QUESTION),
-    lambda _: RowRefused("not proven"),
-)
-
 
 LIVE = {State.WAITING, State.ACTIVE}
 STATES_OF_REQUEST = {
@@ -112,7 +59,7 @@ def test_a_request_or_a_wait_exists_only_in_the_states_where_it_can_be_met(
     """The columns of a row allow more: a task that is done and to be cancelled, for example."""
     task = a_task()
     for choice in choices:
-        events = [make(task) for make in EVENTS]
+        events = [make(task) for make in EVENT_MAKERS]
         possible = [e for e in events if legal(task, e) and not ignores_request(task, e)]
         task = evolve(task, possible[choice % len(possible)])
         assert task.waiting_for is WaitReason.CLAIM or task.state is State.WAITING

@@ -14,6 +14,7 @@ from tests.reference.told import told_events
 from tests.reference.words import CLASSES, TOLD
 from yaoki.core.machine.codec import EVENT_CLASSES
 from yaoki.core.model import TaskSpec
+from yaoki.core.model.stored_word import stored_word
 from yaoki.faces.hooks import state as sessions
 from yaoki.ports.store import JournalEntry
 
@@ -114,7 +115,7 @@ def _said(kind: type) -> str:
 def _table(kind: type) -> str:
     hints = get_type_hints(kind)
     rows = [
-        f"| `{held.name}` | {_form(hints[held.name])} | {_default(held)} |\n"
+        f"| `{stored_word(held)}` | {_form(hints[held.name])} | {_default(held)} |\n"
         for held in fields(kind)
     ]
     return "\n| field | form | unless told |\n|---|---|---|\n" + "".join(rows)

@@ -224,6 +224,7 @@ def apply_landed(task: Task, commit: str) -> Task:
         landed_commit=commit,
         reason=None,
         question=None,
+        waiting_for=WaitReason.CLAIM,
         request=PendingRequest.NONE,
     )
 
