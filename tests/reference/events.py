@@ -109,7 +109,12 @@ def session_events() -> tuple[str, ...]:
 def _said(kind: type) -> str:
     """The words of the class itself; a signature that Python made up says nothing."""
     words = inspect.cleandoc(kind.__doc__ or "").replace(".  ", ". ")
-    return "" if words.startswith(f"{kind.__name__}(") else words
+    if words.startswith(f"{kind.__name__}("):
+        return ""
+    # The docstring names the fields of the code; the page names the words of the journal.
+    for field in fields(kind) if is_dataclass(kind) else ():
+        words = words.replace(f"`{field.name}`", f"`{stored_word(field)}`")
+    return words
 
 
 def _table(kind: type) -> str:

@@ -1,4 +1,4 @@
-"""A JSON answer in an agent's output: found at its end, parsed strictly, never guessed."""
+"""The JSON answer at the end of an agent's output: parsed strictly, never guessed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-# Events of a structured agent are longer than words.
+# Events of a structured agent are longer than plain text.
 EVENT_CHARS_READ = 1 << 20
-# What may be spent on beginnings that are none, in characters looked at; parsing costs the most.
+# Bound on the characters that are parsed for false starts; parsing costs the most.
 VAIN_MAX = 128 << 20
 PARSING = 8
 PIECE = 16 << 10
@@ -17,7 +17,7 @@ _OPENING = re.compile(r'\{(?=[ \t\r\n]*["}])')
 
 
 def last_agent_message(text: str, most: int, key: str) -> str:
-    """The end of a text; of a stream of events the last one in which the agent speaks.
+    """The end of a text, or the last message of the agent in a stream of events.
 
     Only an output that begins with an event is such a stream; an object with `key` is an answer.
     """
@@ -31,7 +31,7 @@ def last_agent_message(text: str, most: int, key: str) -> str:
 
 
 def _event(text: str) -> dict[str, Any]:
-    """The object a text begins with, or nothing: one look, however long the text is."""
+    """The object at the start of a text, or None; one attempt, however long the text is."""
     text = text.lstrip()
     if not text.startswith("{"):
         return {}
@@ -43,7 +43,7 @@ def _event(text: str) -> dict[str, Any]:
 
 
 def _spoken(event: Mapping[str, Any]) -> str:
-    """The agent's own words in an event of a known agent; what its tools printed never counts."""
+    """The agent's own words in an event; the output of its tools never counts."""
     match event:
         case {"type": "result", "result": str(words)}:
             return words
@@ -62,13 +62,13 @@ def _spoken(event: Mapping[str, Any]) -> str:
 def json_objects(text: str) -> Iterator[dict[str, Any]]:
     """The outermost JSON objects of a text, in order; what does not parse is prose.
 
-    A text of broken beginnings is given up with `ValueError` before it costs more than a moment:
-    an object that was not reached could have been the answer.
+    A text with too many false starts raises `ValueError`, to bound the cost: an object that was
+    not reached could have been the answer.
     """
     spent, at = 0, _next(text, 0)
     while at >= 0:
         if at > PIECE:
-            # Errors count the lines before them, so what is behind us is let go.
+            # Errors count the lines before them, so the parsed part is dropped.
             text, at = text[at:], 0
         try:
             found, end = _DECODER.raw_decode(text, at)
@@ -84,13 +84,13 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _next(text: str, start: int) -> int:
-    """Where the next object may begin: a brace that a key or the closing brace follows."""
+    """Where the next object may begin: a brace followed by a key or a closing brace."""
     hit = _OPENING.search(text, start)
     return hit.start() if hit else -1
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A key that stands twice says two things; neither is taken."""
+    """A duplicate key is ambiguous, so the object is refused."""
     if len({key for key, _ in pairs}) < len(pairs):
         raise ValueError("a key stands twice")
     return dict(pairs)

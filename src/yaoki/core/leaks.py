@@ -1,4 +1,4 @@
-"""Secrets in what is about to land: searched for in every form, and named, never shown."""
+"""Secrets in a change that is about to land: found in every encoding, named, never shown."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _BLANKS = b" \t\r\n"
 
 @dataclass(frozen=True, slots=True)
 class NewContent:
-    """A piece of what would land: of a file, its name, or a commit message.
+    """A part of a change: the content of a file, its name, or a commit message.
 
-    `before` is what stood there: what it held already is nothing new.  `line` is that of the first
-    byte; 0 where lines mean nothing.
+    `before` is the content on the base; a value it already has is not new.  `line` is the line of
+    the first byte; 0 where there are no lines.
     """
 
     where: str
@@ -31,7 +31,7 @@ class NewContent:
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """The value of a variable, where it stands."""
+    """The place where the value of a variable was found."""
 
     variable: str
     where: str
@@ -43,7 +43,7 @@ class Leak:
 
 
 class LeakSearch:
-    """Searches for the values of these variables; each costs one pass for each of its forms."""
+    """Searches for the values of these variables, one pass for each encoding of each value."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self._forms = {
@@ -55,7 +55,7 @@ class LeakSearch:
         return any(self._forms.values())
 
     def find(self, parts: Iterable[NewContent]) -> tuple[Leak, ...]:
-        """In the order in which they stand there, each once per place; bounded."""
+        """The leaks in order, each once per place, up to a limit."""
         found: dict[Leak, None] = {}
         for part in parts:
             found.update(dict.fromkeys(self._in(part)))
@@ -77,12 +77,12 @@ class LeakSearch:
 
 
 def _bare(forms: Iterable[bytes]) -> list[bytes]:
-    """The forms that are the same without white space."""
+    """The encodings in which white space may be inserted."""
     return [form for form in forms if not any(blank in form for blank in _BLANKS)]
 
 
 def _first(content: bytes, before: bytes, forms: Iterable[bytes]) -> int:
-    """Where the first of these stands that the text before has not as often; -1 for nowhere."""
+    """Where the first form occurs that the text before has fewer of; -1 if none."""
     for form in forms:
         at = content.find(form)
         if at >= 0 and (not before or content.count(form) > before.count(form)):
@@ -91,7 +91,7 @@ def _first(content: bytes, before: bytes, forms: Iterable[bytes]) -> int:
 
 
 def _widened(content: bytes, at: int) -> int:
-    """The place of this byte in the text with its white space: that of its line will do."""
+    """The position in the original text; the start of the line is precise enough."""
     begin, seen = 0, 0
     while at >= 0 and begin < len(content):
         end = content.find(b"\n", begin) + 1 or len(content)
@@ -103,7 +103,7 @@ def _widened(content: bytes, at: int) -> int:
 
 
 def leak_finding(leaks: Collection[Leak], saved: str) -> Finding:
-    """`saved` is the ref that keeps the attempt's work, and with it the value."""
+    """`saved` is the ref of the saved work, which contains the value."""
     places = [f"the value of {leak.variable} in {leak.location}" for leak in leaks]
     return Finding(
         SECRETS_CHECK,

@@ -1,4 +1,4 @@
-"""What a planner is told, and how the tasks that are not done are told to it."""
+"""The prompt of a planner, with the tasks that are not done."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GOAL_CHARS_MAX = 400
 FAILURE_CHARS_MAX = 300
 TOLD_MAX = 60
 
-# A person is needed here: no plan of an agent mends these.
+# Only a person can fix these; no plan of an agent can.
 PERSON_ONLY = frozenset(
     {
         Reason.NEEDS_HUMAN,
@@ -41,7 +41,7 @@ PLANNER_RULES = """\
 - Small tasks that can be proven one by one are better than large ones. Name needs only where one
   task must see another's work."""
 
-# Deliberately no valid JSON: an agent that repeats its prompt has not answered.
+# Deliberately invalid JSON: an agent that repeats its prompt has not answered.
 ANSWER_FORM = """\
 End your standard output with exactly one JSON object and nothing after it:
 
@@ -72,8 +72,8 @@ class UnfinishedTask:
 
 
 def may_be_replaced(task: Task) -> bool:
-    """May a planner put something in its place?  Failed for good, not by what only a person can
-    fix, unless whoever judged it asks for another plan, and not replaced too often.
+    """May a planner replace this task?  It failed for good, for a reason that not only a person can
+    fix (unless a judge asks for another plan), and was not replaced too often.
     """
     failed = task.state is State.ESCALATED and task.spec.kind is not TaskKind.PLAN
     asked = task.failure is not None and task.failure.replan
@@ -89,13 +89,13 @@ def answer_form(fill: PlanningBrief) -> str:
 def planning_context(
     run: Run, incomplete: Sequence[UnfinishedTask], done: Sequence[tuple[str, str]]
 ) -> str:
-    """What the planner may name: checks, agents, and the tasks there are."""
+    """What the planner may name: the checks, agents and tasks of the run."""
     parts = [
-        _listed("Checks", [_check(c) for c in run.catalogue.checks.values()]),
-        _listed("Agents", list(run.catalogue.agents)),
-        _listed("Done when these checks pass on the run branch", list(run.done_when)),
-        _listed("Tasks that are not done", [_told(one) for one in incomplete]),
-        _listed("Tasks that are done", [f"{i} ({name})" for i, name in done]),
+        _section("Checks", [_check(c) for c in run.catalogue.checks.values()]),
+        _section("Agents", list(run.catalogue.agents)),
+        _section("Done when these checks pass on the run branch", list(run.done_when)),
+        _section("Tasks that are not done", [_describe_task(one) for one in incomplete]),
+        _section("Tasks that are done", [f"{i} ({name})" for i, name in done]),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -105,14 +105,14 @@ def _check(check: CheckSpec) -> str:
     return f"{check.name}: {one_line(words or check.path)[:200]}"
 
 
-def _told(task: UnfinishedTask) -> str:
+def _describe_task(task: UnfinishedTask) -> str:
     failed = f"; last failure: {one_line(task.last_failure)}" if task.last_failure else ""
     may = "; may be replaced" if task.replaceable else ""
     goal = one_line(task.acceptance)[:GOAL_CHARS_MAX]
     return f"{task.id} ({task.name}, {task.state}{may}): {goal}{failed[:FAILURE_CHARS_MAX]}"
 
 
-def _listed(title: str, lines: Sequence[str]) -> str:
+def _section(title: str, lines: Sequence[str]) -> str:
     if not lines:
         return ""
     return "\n".join((f"{title}:", *bullet_some(lines, TOLD_MAX)))

@@ -1,4 +1,4 @@
-"""Who serves a store: each worker as it last told of itself."""
+"""The workers of a store, as each last reported itself."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from datetime import datetime
 
 from yaoki.core.model import TaskId
 
-# Which tasks a claim may take: all; of those not begun none; or only what starts no agent.
+# Which tasks a claim may take: all; only those already begun; or only those that start no agent.
 ALL, BEGUN, NOTHING_NEW = "all", "begun", "nothing-new"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """What a worker tells of itself.  `runs` is empty when it serves all of them.
+    """What a worker reports about itself.  `runs` is empty when it serves all runs.
 
-    `waits` says why it begins nothing new, `doing` is SERVING or STOPPING.
+    `idle_reason` says why it starts nothing new; `activity` is SERVING or STOPPING.
     """
 
     holder: str
@@ -31,7 +31,7 @@ class WorkerInfo:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSeen:
-    """A worker that told of itself not long ago, and the tasks it holds."""
+    """A worker that reported itself recently, and the tasks it holds."""
 
     worker: WorkerInfo
     since: datetime

@@ -1,4 +1,4 @@
-"""What a person is told and asked when a task cannot go on; what an agent is told to change."""
+"""Messages and questions to a person when a task cannot continue; hints for a retry."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from yaoki.core.model import (
 from yaoki.core.text import first_line, format_count, shorten
 
 MESSAGE_MAX = 500
-# No agent works on these, so nobody would read words.
+# No agent works on these kinds, so no agent would read an answer.
 AGENTLESS_KINDS = frozenset({TaskKind.CHECK, TaskKind.GROUP})
 QUESTION_MAX = 2000
 
@@ -43,7 +43,7 @@ class EscalationType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EscalationReport:
-    """The escalation as rule 10.3 shapes it."""
+    """An escalation in the form of rule 10.3."""
 
     type: EscalationType
     description: str
@@ -98,7 +98,7 @@ def build_escalation(
     now: datetime,
     kinds: tuple[str, ...],
 ) -> EscalationReport:
-    """`kinds` are the failures of the task so far, this one included, in their order."""
+    """`kinds` are the failures of the task so far in order, this one included."""
     type_ = _TYPE[blocked]
     actions = _actions(task, failure)
     issue = _issue(task, failure, decision)
@@ -126,7 +126,7 @@ def _summary(task: Task, failure: Failure, now: datetime, kinds: tuple[str, ...]
 
 
 def _choices(task: Task, failure: Failure) -> tuple[Choice, ...]:
-    """Only what can be done: there is no taking over without a worktree, or of a mere check."""
+    """Only possible answers: a task without a worktree, or a check, cannot be taken over."""
     only_checks = task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP, TaskKind.PLAN}
     waivable = _of_a_check(task, failure) and failure.check in waivable_check_names(task)
     waivable = waivable and (only_checks or bool(task.work.head))
@@ -140,10 +140,10 @@ def _choices(task: Task, failure: Failure) -> tuple[Choice, ...]:
 
 
 def _of_a_check(task: Task, failure: Failure) -> bool:
-    """Is it what a check said that stands in the way?
+    """Does a check block the task?
 
-    The failure of an agent names the check that failed beside it, but without that check the
-    agent would have failed just as well.
+    The failure of an agent may name a check that failed as well, but without that check the agent
+    would have failed too.
     """
     exit_ = task.work.exit
     match failure.kind:
@@ -160,7 +160,7 @@ def _of_a_check(task: Task, failure: Failure) -> bool:
 
 
 def waivable_check_names(task: Task) -> frozenset[str]:
-    """The checks of the plan, and what must hold of any change."""
+    """The checks of the plan and the built-in checks."""
     return frozenset((*(check.name for check in task.spec.checks), *BUILT_IN_CHECKS))
 
 
@@ -179,12 +179,12 @@ def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
 
 def _ask(task: Task, failure: Failure, issue: str) -> str:
     if failure.kind is FailureKind.ESCALATE_REQUIRED:
-        # In the agent's own words, all of them: the choice often stands in the last line.
+        # All of the agent's own words: the choice is often in the last line.
         lines = (line.rstrip() for line in failure.message.strip().split("\n"))
         return shorten("\n".join(lines), QUESTION_MAX)
     if failure.check == NO_CHANGE_CHECK:
         return _accept(task, failure)
-    # A fault of ours comes with the command that mends it, which must be whole.
+    # A fault of ours includes the command that fixes it, which must not be cut.
     issue = first_line(issue, 800 if failure.is_our_fault else 240)
     words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: "waive"}
     can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
@@ -192,14 +192,14 @@ def _ask(task: Task, failure: Failure, issue: str) -> str:
 
 
 def _allowed(failure: Failure) -> str:
-    """The key of a plan that lets pass what was found: a task may be to change what tests say."""
+    """The plan key that allows the finding: a task may be meant to change tests."""
     if failure.pattern != WEAKENED:
         return ""
     return " A plan allows it to a task by allow_weaker_tests: true and a scope."
 
 
 def _accept(task: Task, failure: Failure) -> str:
-    """Is a task done of which nothing was changed?  Only a person can say."""
+    """Only a person can say whether a task without changes is done."""
     said = first_line(str(failure.params.get("agentSaid", "")), 300)
     agent = f" The agent says: {said}" if said else " The agent does not say why."
     places = str(failure.params.get(ELSEWHERE_PARAM, ""))
@@ -212,14 +212,14 @@ def _accept(task: Task, failure: Failure) -> str:
 
 
 def _issue(task: Task, failure: Failure, decision: RetryDecision) -> str:
-    """What stands in the way, and which check says so; before it a budget that is used up."""
+    """What blocks the task and which check says so; an exhausted budget comes first."""
     limit = f"{decision.reasoning}; " if decision.rule == BUDGET_RULE else ""
     where = f"check {failure.check}: " if _of_a_check(task, failure) else ""
     return f"{limit}{where}{failure.message}"
 
 
 def _message(task: Task, type_: EscalationType, issue: str, actions: tuple[str, ...]) -> str:
-    """Within the bound: the issue is shortened first, so the next command stays whole."""
+    """The message within its limit: the issue is shortened, never the next command."""
     template = ESCALATION_TEMPLATES.get(task.spec.language, ESCALATION_TEMPLATES["en"])[type_]
     most = min(task.spec.policy.message_max, MESSAGE_MAX)
     if not task.spec.policy.trace_link:
@@ -251,9 +251,9 @@ _HINTS: Mapping[FailureKind, str] = {
 
 
 def retry_hint(failure: Failure | None, own: Mapping[FailureKind, str] | None = None) -> str:
-    """What an agent is told to change; empty for failures that repeat the identical prompt.
+    """What the agent should change; empty for failures that repeat the identical prompt.
 
-    `own` are the words of the settings, which go before ours.
+    `own` are hints from the settings, which win over ours.
     """
     if failure is None or failure.kind not in _HINTS:
         return ""

@@ -1,4 +1,4 @@
-"""Continuous mode: what an iteration came to, and whether another follows."""
+"""Continuous mode: the result of an iteration, and whether another follows."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class CommitOutcome(StrEnum):
 
     @property
     def retry_safe(self) -> bool:
-        """After a conflict parts of the change may stand: nobody repeats that unasked."""
+        """After a conflict parts of the change may remain, so a person decides."""
         return self is not CommitOutcome.CONFLICT
 
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """How one iteration ended.  `proven`: done_when holds; `failed` names what did not end well."""
+    """The result of one iteration; `failed` names the tasks that failed."""
 
     number: int
     commit: CommitOutcome

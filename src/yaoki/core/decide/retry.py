@@ -1,4 +1,4 @@
-"""Try again, and when: the decision as a value, with the rule behind it."""
+"""Whether and when a failed task is tried again: the decision, with the rule behind it."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ from yaoki.core.model import (
 from yaoki.core.text import format_count
 
 FALLBACK_DELAY = timedelta(seconds=1)
-# A date further away than this is a mistake of whoever named it.
+# A service that asks for a longer wait than this is wrong.
 RETRY_WAIT_MAX = timedelta(days=31)
 FACTOR_MAX = 1e15
-# By this rule of a decision it is known that a budget, and not the failure, ended the tries.
+# The rule of a decision that an exhausted budget, not the failure, ended the retries.
 BUDGET_RULE = "10.6"
 
 
 def backoff_delay(backoff: Backoff, tries: int, chance: float) -> timedelta:
-    """The wait before try number `tries` (1 is the first retry); never negative, never past the
-    maximum.  If the calculation fails, one second.
+    """The wait before retry number `tries` (from 1): never negative, never above the maximum.
+
+    If the calculation fails, one second.
     """
     try:
         return _delay(backoff, tries, chance)
@@ -42,7 +43,7 @@ def backoff_delay(backoff: Backoff, tries: int, chance: float) -> timedelta:
 def _delay(backoff: Backoff, tries: int, chance: float) -> timedelta:
     step = max(0, tries - 1)
     maximum = backoff.maximum.total_seconds()
-    # In seconds as numbers: a steep power passes what a timedelta can hold long before the limit.
+    # Seconds as float: a large power overflows a timedelta long before the maximum applies.
     plain = min(backoff.initial.total_seconds() * _factor(backoff, step), maximum)
     jittered = timedelta(seconds=plain * (1 + backoff.jitter * (2 * chance - 1)))
     return max(timedelta(0), min(jittered, backoff.maximum))
@@ -59,7 +60,7 @@ def _factor(backoff: Backoff, step: int) -> float:
 
 
 def _power(base: float, step: int) -> float:
-    """Past what a number can hold every maximum is reached."""
+    """A power that overflows is above every maximum."""
     try:
         return min(base**step, FACTOR_MAX)
     except OverflowError:
@@ -90,14 +91,14 @@ class RetryDecision:
     strategy: RetryMethod = RetryMethod.CONTINUE
 
 
-# After so many failures with one fingerprint the next agent of the chain takes over.
+# After this many failures with one fingerprint the next agent takes over.
 FUTILE_FAILURES = 3
 
 
 def count_same_work_failures(task: Task, failure: Failure, tree: str) -> int:
-    """How often in a row this very failure was seen with the very same work, this one included.
+    """How often in a row the same failure occurred with the same work, this time included.
 
-    `tree` stands for the task's own diff, so landings of other tasks do not make work look new.
+    `tree` identifies the task's own diff, so landings of other tasks do not make work look new.
     """
     before = task.feedback
     if (
@@ -110,7 +111,7 @@ def count_same_work_failures(task: Task, failure: Failure, tree: str) -> int:
 
 
 def count_same_fingerprint_failures(task: Task, failure: Failure) -> int:
-    """How often in a row this agent met this very failure, whatever work it left."""
+    """How often in a row this agent had the same failure, whatever its work."""
     before = task.feedback
     if before is None or before.fingerprint != failure.fingerprint:
         return 1
@@ -118,9 +119,9 @@ def count_same_fingerprint_failures(task: Task, failure: Failure) -> int:
 
 
 def choose_retry_strategy(task: Task, same: int, alike: int = 1) -> RetryMethod | None:
-    """What the next try changes: nothing, the worktree, or the agent; None when all is used up.
+    """What the next attempt changes: nothing, the worktree, or the agent; None if all were tried.
 
-    Other work with the same failure is no reason to give up, but one to ask the next agent.
+    Different work with the same failure is no reason to give up, but to use the next agent.
     """
     agents_left = len(task.spec.agents) - 1 - task.agent_index
     if max(same, alike) >= FUTILE_FAILURES and agents_left > 0:
@@ -131,9 +132,8 @@ def choose_retry_strategy(task: Task, same: int, alike: int = 1) -> RetryMethod 
 
 
 def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> RetryDecision:
-    """The flow of rule 5.1.  Tries are counted per kind, so a rate limit never eats the tries of a
-    failing test; failures of the content share one limit besides; a kind without a rule is not
-    retried.
+    """Rule 5.1.  Retries are counted per kind, so a rate limit never uses up the retries of a
+    failing test; failures of the work share one more limit; a kind without a rule is not retried.
     """
     policy = task.spec.policy
     if failure.is_our_fault:
@@ -166,11 +166,11 @@ def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> Retr
 
 
 def _fault(task: Task, failure: Failure, policy: RetryPolicy, chance: float) -> RetryDecision:
-    """Our own infrastructure failed: the same stage again, no try of the agent is spent."""
+    """Our own infrastructure failed: repeat the stage; no retry of the agent is used."""
     used = task.counts.faults - task.forgiven_counts.faults
     if failure.code:
         return _no(
-            failure, used, 0, "4.2", f"{failure.code} is permanent", "the cause is mended first"
+            failure, used, 0, "4.2", f"{failure.code} is permanent", "the cause is fixed first"
         )
     if used >= policy.faults_max:
         return _no(
@@ -198,7 +198,7 @@ def _fault(task: Task, failure: Failure, policy: RetryPolicy, chance: float) -> 
 
 
 def _futile(task: Task, failure: Failure, most: int) -> RetryDecision | None:
-    """Another try of the same content would change nothing, or is not to be had."""
+    """Another attempt would change nothing, or is not allowed."""
     if failure.kind not in CONTENT_KINDS:
         return None
     current = task.unforgiven_failures(failure.kind)
@@ -238,7 +238,7 @@ def _over_budget(task: Task, failure: Failure, most: int) -> RetryDecision | Non
 
 
 def _limit(task: Task, failure: Failure, policy: RetryPolicy) -> RetryDecision | None:
-    """The bound that ends the retries, if one is reached."""
+    """The limit that ends the retries, if one is reached."""
     kind = failure.kind
     current, most = task.unforgiven_failures(kind), policy.rules[kind].retries_max
     content = task.counts.content_failures - task.forgiven_counts.content_failures
@@ -305,7 +305,7 @@ def _a(kind: FailureKind) -> str:
 
 
 def _next_step(task: Task, failure: Failure, same: int) -> str:
-    """Only failures of the content climb the ladder."""
+    """Only failures of the work change the method of the next attempt."""
     if failure.kind not in CONTENT_KINDS:
         return ""
     following = {
@@ -318,9 +318,9 @@ def _next_step(task: Task, failure: Failure, same: int) -> str:
 
 
 def _wait(task: Task, failure: Failure, tries: int, chance: float) -> tuple[timedelta, str]:
-    """A wait the other side named replaces ours; a long one parks the task until that date."""
+    """A wait that the service asks for replaces ours; a long one parks the task until that date."""
     policy = task.spec.policy
-    # Zero names no wait: five tries within a second would help nobody.
+    # Zero means no wait was named: five retries within a second would not help.
     if failure.retry_after:
         cut = f", cut to {RETRY_WAIT_MAX.days} days" if failure.retry_after > RETRY_WAIT_MAX else ""
         return max(timedelta(0), min(failure.retry_after, RETRY_WAIT_MAX)), f"Retry-After{cut}"
@@ -361,12 +361,12 @@ def _reason(failure: Failure) -> Reason:
             return Reason.MAX_RETRIES
 
 
-# Blocked by one of these, a task may get its one re-run from the run branch.
+# A task that is blocked for one of these reasons may get its one re-run.
 RERUNNABLE_REASONS = frozenset({Reason.MAX_RETRIES, Reason.SYSTEM_ERROR_TRANSIENT})
 
 
 def blocked_reason(task: Task, failure: Failure, decision: RetryDecision) -> Reason:
-    """Why it is blocked; whoever had the re-run and fails again is never re-run by itself.
+    """Why the task is blocked; a task that failed after its re-run is not re-run again.
 
     A fault of ours is no failure of the integrated work, whatever was re-run before.
     """
@@ -379,7 +379,7 @@ def blocked_reason(task: Task, failure: Failure, decision: RetryDecision) -> Rea
 def may_rerun(task: Task, failure: Failure, blocked: Reason) -> bool:
     """Rule 8.4: once per lineage, only work that an agent does, never a dead letter.
 
-    What follows for a subtask is its group's business, whatever it has used up.
+    For a subtask its group decides what follows, whatever it has used up.
     """
     if failure.code or not failure.retry_safe or task.taken_over:
         return False

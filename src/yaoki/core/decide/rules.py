@@ -1,6 +1,6 @@
-"""`decide`: what follows from what a stage saw.
+"""`decide`: the events that follow from a stage report.
 
-Values in, events out.  The clock and the dice are arguments.
+Pure: the present time and the random number are arguments.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ PERSON_AGENT = "person"
 
 
 def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Event, ...]:
-    """What follows from what a stage saw."""
+    """The events that follow from a stage report."""
     if task.cancel_requested and not isinstance(report, CommitLanded):
         return (*_ended(task, report), Cancelled("cancelled by a person", _ref(report)))
     if task.recall_requested and not isinstance(report, CommitLanded):
@@ -143,7 +143,7 @@ def _prepared(task: Task, report: WorktreePrepared) -> tuple[Event, ...]:
 
 
 def _ref(report: StageReport) -> str:
-    """Where the work is kept that somebody gave up."""
+    """The ref of the saved work of an interrupted attempt."""
     match report:
         case WorkCommitted(head=ref) | WorkInterrupted(saved_ref=ref):
             return ref
@@ -152,7 +152,7 @@ def _ref(report: StageReport) -> str:
 
 
 def _ended(task: Task, report: StageReport) -> tuple[Event, ...]:
-    """Of whatever comes afterwards: that an agent ran is told, with what it cost and did."""
+    """Record that an agent ran, with its cost and result, before what follows."""
     if not isinstance(report, WorkCommitted):
         return ()
     changed = len(report.changed)
@@ -180,7 +180,7 @@ def _left_out(task: Task, names: tuple[str, ...]) -> str:
 
 
 def _tampered(report: WorkCommitted) -> str:
-    """Who did it cannot be told without a sandbox; who lives with it is asked."""
+    """Without a sandbox the author of the change is unknown, so a person is asked."""
     what = ", ".join(report.changed_git_config)
     return f"git's own configuration changed while the agent was at work: {what}"
 
@@ -191,7 +191,7 @@ def _worked(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tuple[
             FailureKind.ESCALATE_REQUIRED, _tampered(report), check=GIT_CONFIG_CHECK
         )
         ended = _ended(task, replace(report, changed_git_config=()))
-        # With the work in sight: a person may go on with it.
+        # The work is recorded first: a person may continue it.
         kept = replace(task, work=replace(task.work, head=report.head))
         return (
             *ended,
@@ -210,7 +210,7 @@ def _worked(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tuple[
 
 
 def _work(diff: str, tree: str) -> str:
-    """By what two tries are compared: the diff, or the tree of one that an older yaoki began."""
+    """What identifies the work: the diff, or the tree in an attempt of an older yaoki."""
     return diff or tree
 
 
@@ -222,7 +222,7 @@ def _before_verify(task: Task, exit_: AgentExit) -> Failure | None:
 
 
 def _disturbed(names: tuple[str, ...]) -> JournalNote:
-    """Who did it cannot be told: people work in their checkout while a run goes on."""
+    """The author is unknown: people work in their checkout while a run is active."""
     what = ", ".join(name.partition("/")[2] for name in names)
     refs = "your refs, " if any(name.startswith("checkout/refs/") for name in names) else ""
     yours = f"{refs}your checkout or your own settings"
@@ -269,14 +269,14 @@ def _verified(task: Task, report: CandidateVerified, moment: ClockAndChance) -> 
 
 
 def _may_change_nothing(task: Task) -> bool:
-    """The plan says so, or a person does; an agent that did not come to its own end never."""
+    """The plan or a person allows it; never for an agent that did not end by itself."""
     exit_ = task.work.exit
     allowed = task.spec.may_change_nothing and (exit_ is None or exit_.ended_cleanly)
     return allowed or NO_CHANGE_CHECK in task.waivers or task.taken_over
 
 
 def _blamed(blame: BisectResult, failure: Failure) -> CulpritFound:
-    """What the proof saw becomes the failure of the task whose landing did it."""
+    """The failure of the final check becomes that of the task whose landing caused it."""
     beside = f" together with {', '.join(blame.partners)}" if blame.partners else ""
     words = f"passed alone; {failure.check} fails since it landed{beside}: {failure.message}"
     told = classification.make_failure(
@@ -291,16 +291,16 @@ def _blamed(blame: BisectResult, failure: Failure) -> CulpritFound:
 
 
 def decide_after_revert(task: Task, moment: ClockAndChance) -> tuple[Event, ...]:
-    """A blamed task whose work was taken back: tried again, or asked about, as after any failure.
+    """A task whose landing was reverted: retried or escalated, as after any failure.
 
-    `task` is as it stands after UNLANDED.
+    `task` is its state after TASK_UNLANDED.
     """
     assert task.revert_cause is not None, f"{task.id} is not blamed"
     return plan_retry_or_escalate(task, task.revert_cause, moment)
 
 
 def decide_row_refused(task: Task, words: str, moment: ClockAndChance) -> tuple[Event, ...]:
-    """A row that claims more than is proven, or cannot be read: one question, no retry."""
+    """The row claims more than is proven, or cannot be read: one question, no retry."""
     refused = RowRefused(words)
     failure = classification.make_failure(FailureKind.ESCALATE_REQUIRED, words)
     return (refused, *plan_retry_or_escalate(evolve(task, refused), failure, moment))
@@ -309,9 +309,9 @@ def decide_row_refused(task: Task, words: str, moment: ClockAndChance) -> tuple[
 def _with_findings(
     nothing: Failure, failure: Failure, verdict: Verdict, exit_: AgentExit
 ) -> Failure:
-    """The findings say what is still missing, so they go along with "nothing was changed".
+    """Add the findings, which say what is missing, to the failure "nothing was changed".
 
-    The exit code is the agent's own: that of a check would be told as if it were.
+    The exit code stays the agent's own; that of a check would be reported as if it were.
     """
     told = replace(nothing, check=failure.check, output=failure.output)
     if nothing.kind is not FailureKind.INCOMPLETE:
@@ -332,7 +332,7 @@ def _landed(task: Task, report: CommitLanded) -> tuple[Event, ...]:
 
 
 def _success(task: Task) -> dict[str, object]:
-    """A check that a person waived was not cured."""
+    """A check that a person waived does not count as fixed."""
     last = task.feedback
     waived = last.check if last and last.check in task.waivers else ""
     return {
@@ -355,7 +355,7 @@ def _recovered(group: Task, strategy: RecoveryStrategy) -> JournalNote:
 
 
 def _moved(task: Task, report: BranchMoved, moment: ClockAndChance) -> tuple[Event, ...]:
-    """Verify again on the new head; a branch that never stands still is a fault of ours."""
+    """Verify again on the new head; a branch that moves each time is a fault of ours."""
     refused = LandingRefused(report.head, report.reason)
     if task.work.landing_refusals < task.spec.policy.landing_refusals_max:
         return (refused,)

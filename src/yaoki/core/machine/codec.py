@@ -24,7 +24,7 @@ Codec = Callable[[Any], Any]
 
 
 def to_data(value: Any) -> Any:
-    """Plain JSON data; dataclasses lose the fields that stand at their default."""
+    """Plain JSON data; of a dataclass, fields at their default are left out."""
     kind: Any = type(value)
     return _to_data(kind)(value)
 
@@ -54,7 +54,7 @@ def from_data(cls: type[Value], data: Any) -> Value:
 
 
 def fields_to_data(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Some fields of a dataclass, those at their default left out."""
+    """Some fields of a dataclass; fields at their default are left out."""
     held: Any = type(value)
     whole: dict[str, Any] = _encoder_of(held, names)(value)
     return whole
@@ -88,7 +88,7 @@ def _encoder(cls: Any) -> Codec:
 def _encoder_of(cls: Any, names: tuple[str, ...]) -> Codec:
     chosen = tuple(f for f in fields(cls) if not names or f.name in names)
     rows = tuple((stored_word(f), _default(f)) for f in chosen)
-    # One look for all fields at once; the second name is there because one alone gives no tuple.
+    # Read all fields at once; `__class__` is added because a single name would give no tuple.
     every = attrgetter(*(f.name for f in chosen), "__class__")
 
     def encode(value: Any) -> dict[str, Any]:
@@ -156,7 +156,7 @@ _BARE = {"name": "", "goal": ""}
 
 
 def spec_to_data(spec: TaskSpec, catalogue: Catalogue) -> dict[str, Any]:
-    """What the catalogue holds is named; anything else is written out."""
+    """Checks, agents and policies of the catalogue are stored by name; others in full."""
     data: dict[str, Any] = to_data(replace(spec, checks=(), agents=(), policy=_BARE_POLICY))
     for field in _SHARED:
         held = getattr(spec, field)
@@ -200,7 +200,7 @@ EVENT_CLASSES: dict[str, type[Any]] = {
 }
 
 
-_TOLD_WHOLE = (
+_WRITTEN_IN_FULL = (
     events.RetryDecided,
     events.EscalationDecided,
     events.PromptSent,
@@ -215,17 +215,17 @@ def event_to_data(event: events.Event, catalogue: Catalogue) -> dict[str, Any]:
         inherited = fields_to_data(event, ("parent", "lineage", "counts", "spend"))
         return {"n": event.n, "spec": spec_to_data(event.spec, catalogue), **inherited}
     if isinstance(event, events.Planned):
-        # Each task stands in a line of its own.
+        # Each new task has its own TASK_SUBMITTED event.
         event = replace(event, specs=())
-    if isinstance(event, _TOLD_WHOLE):
-        # People and tools read these by name, so no field is left out, default or not.
+    if isinstance(event, _WRITTEN_IN_FULL):
+        # People and tools read these events, so even fields at their default are written.
         return {stored_word(field): to_data(getattr(event, field.name)) for field in fields(event)}
     data: dict[str, Any] = to_data(event)
     return data
 
 
 def event_from_data(name: str, data: Mapping[str, Any], catalogue: Catalogue) -> events.Event:
-    """An event of a name that no class claims only tells."""
+    """An event whose name belongs to no class is a `JournalNote`."""
     cls = EVENT_CLASSES.get(name)
     if cls is None:
         return events.JournalNote(name, data)

@@ -1,4 +1,4 @@
-"""What an event makes of a task, where that takes more than a line."""
+"""The changes that an event makes to a task, where they take more than a line."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from yaoki.core.model import (
 
 
 def apply_lease_ended(task: Task, deliveries: int) -> Task:
-    """The claim is over and the stage stays: whoever claims next goes on there."""
+    """The claim is over and the stage stays: the next claim continues there."""
     counts = replace(task.counts, deliveries=task.counts.deliveries + deliveries)
     return replace(task, state=State.WAITING, lease=None, counts=counts)
 
 
 def _delivered(task: Task) -> Counts:
-    """Progress was made, so deliveries that never came back are forgiven."""
+    """Progress was made, so earlier claims that never reported back are forgiven."""
     if task.forgiven_counts.deliveries == task.counts.deliveries:
         return task.forgiven_counts
     return replace(task.forgiven_counts, deliveries=task.counts.deliveries)
@@ -98,12 +98,12 @@ def apply_agent_finished(task: Task, event: AgentFinished) -> Task:
     )
 
 
-# A conversation that is gone, or full, is not gone on with.
-_OVER = frozenset({"session", "context"})
+# A lost or full conversation is not continued.
+_ENDED_SESSION_LIMITS = frozenset({"session", "context"})
 
 
 def _session(task: Task, event: AgentFinished) -> str:
-    return "" if event.exit.limit in _OVER else event.exit.session or task.session
+    return "" if event.exit.limit in _ENDED_SESSION_LIMITS else event.exit.session or task.session
 
 
 def apply_judgment(task: Task, event: Judged) -> Task:
@@ -122,12 +122,12 @@ def _counted(counts: Counts, failure: Failure) -> Counts:
 
 
 def _failed(task: Task, event: RetryDecided | EscalationDecided | AwaitingRerun) -> Task:
-    """What all ends of an attempt share: the failure is counted and remembered, once."""
+    """Common to all failed attempts: the failure is counted and remembered, once."""
     if task.awaiting_rerun:
         return replace(task, waiting_for=WaitReason.CLAIM)
     failure = event.failure
     content = failure.kind in CONTENT_KINDS and not failure.is_our_fault
-    # A landing that failed for a reason of ours is repeated, so it keeps what it has to land.
+    # A landing that failed through our own fault is repeated, so it keeps its verified commit.
     unproven = replace(task.work, verified_commit="", onto="")
     return replace(
         task,
@@ -155,7 +155,7 @@ def return_to_agent(mode: AttemptMode) -> AttemptMode:
 
 
 def apply_awaiting_rerun(task: Task, event: AwaitingRerun) -> Task:
-    """No claim takes it; whoever looks when everything rests grants the re-run or asks."""
+    """The task cannot be claimed; the completion of the run grants the re-run or escalates."""
     failed = _failed(task, event)
     return replace(
         failed,
@@ -184,7 +184,7 @@ def apply_rerun_granted(task: Task) -> Task:
 
 
 def apply_recovery_started(task: Task, strategy: RecoveryStrategy, failed: tuple[str, ...]) -> Task:
-    """A group goes on after `failed` failed: they are tried again, or it lands without them.
+    """The group continues: the `failed` subtasks are tried again, or it lands without them.
 
     A subtask that was tried again and failed again was not recovered.
     """
@@ -268,8 +268,8 @@ def apply_undo_completed(task: Task, question: Question) -> Task:
 
 
 def apply_culprit_found(task: Task) -> Task:
-    """A proof of the run is over, for the next one looks at another commit; a group waits again
-    for the subtask that is sent back.
+    """A final check is over, since the next one verifies another commit; a group waits again for
+    the subtask whose landing is reverted.
     """
     if task.spec.kind is not TaskKind.GROUP:
         return apply_final(task, State.REPLACED, PendingRequest.NONE)
@@ -292,7 +292,7 @@ def apply_landing_reverted(task: Task) -> Task:
 
 
 def apply_row_refused(task: Task) -> Task:
-    """As after a landing that was taken back, whatever the row said; a person is asked at once."""
+    """As after a reverted landing, whatever the row said; a person is asked at once."""
     return replace(
         apply_landing_reverted(task),
         lease=None,
@@ -324,14 +324,14 @@ def apply_escalation(task: Task, event: EscalationDecided) -> Task:
 
 
 def _accepted(work: Work) -> Work:
-    """A person who waives a check has read the agent's own words beside it."""
+    """A person who waives a check has read the agent's own report as well."""
     if work.exit is None or not work.exit.reports_failure:
         return work
     return replace(work, exit=replace(work.exit, reports_failure=False))
 
 
 def apply_answer(task: Task, event: Answered) -> Task:
-    """A person's answer gives a fresh budget; what was used stays counted."""
+    """An answer gives a fresh budget; the counts stay."""
     if event.choice is Choice.ABORT:
         return replace(task, state=State.CANCELLED, question=None, request=PendingRequest.NONE)
     asked = replace(

@@ -1,4 +1,4 @@
-"""The words of the wire: states, stages, kinds, reasons, choices, outcomes."""
+"""Closed sets of words: states, stages, kinds, reasons, choices, outcomes; most are stored."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import NewType
 RunId = NewType("RunId", str)
 TaskId = NewType("TaskId", str)
 
-# The task that proves a plan's done_when; later proofs of the same run are numbered.
+# The final check, which verifies the plan's done_when; later ones of a run are numbered.
 FINAL_CHECK_NAME = "done_when"
 
-# How often the planner may be asked again about one run, and about one lineage of tasks.
+# How often the planner is asked again in one run, and for one lineage of tasks.
 REPLANS_MAX = 3
 
-# How many tasks get their one re-run from the run branch each time everything else rests.
+# How many tasks get their re-run each time nothing else can be claimed.
 RERUNS_PER_ROUND = 5
 
 # How often a judge is asked about one commit before a person decides.
 JUDGE_TRIES_MAX = 3
 
-# The group of entry points by which installed packages bring checks of their own.
+# The group of entry points through which installed packages provide checks.
 CHECK_ENTRY_POINTS = "yaoki.checks"
 
-# What must hold of any change, whatever the plan checks; a person may waive each by its name.
+# Checks on every change, whatever the plan checks; a person may waive each by its name.
 GIT_CONFIG_CHECK = "git-config"
-# A task that changed nothing although its checks pass: a person may accept it as done.
+# The task changed nothing and its checks pass; a person may accept it as done.
 NO_CHANGE_CHECK = "no-change"
 BUILT_IN_CHECKS = (
     GIT_CONFIG_CHECK,
@@ -38,7 +38,7 @@ BUILT_IN_CHECKS = (
 
 @unique
 class State(StrEnum):
-    """Where a task stands.  Ready and blocked are derived, never stored."""
+    """The state of a task.  Ready and blocked are derived, never stored."""
 
     WAITING = "WAITING"
     ACTIVE = "ACTIVE"
@@ -105,7 +105,7 @@ class AttemptMode(StrEnum):
 
 @unique
 class TaskKind(StrEnum):
-    """What counts as success follows from the kind."""
+    """What a task delivers; it decides what counts as success."""
 
     CHANGE = "change"
     REPORT = "report"
@@ -130,7 +130,7 @@ class FailureKind(StrEnum):
     RESOURCE_EXHAUSTED = "RESOURCE_EXHAUSTED"
 
 
-# Failures of what the agent made: they are told to the agent in the next prompt.
+# Failures of the work itself: the next prompt reports them to the agent.
 CONTENT_KINDS = frozenset(
     {FailureKind.INCOMPLETE, FailureKind.QUALITY_FAILURE, FailureKind.TIMEOUT, FailureKind.CONFLICT}
 )
@@ -167,7 +167,7 @@ class PauseCause(StrEnum):
 
 @unique
 class FaultSource(StrEnum):
-    """Whose fault a fault of ours is, where that is known."""
+    """Which part of our own infrastructure failed, where that is known."""
 
     GIT = "git"
     SETUP = "setup"
@@ -227,7 +227,7 @@ class PlanningRole(StrEnum):
 
 @unique
 class RecoveryStrategy(StrEnum):
-    """How a group goes on after some of its subtasks failed."""
+    """How a group continues after some of its subtasks failed."""
 
     RETRY_FAILED_ONLY = "RETRY_FAILED_ONLY"
     ROLLBACK_AND_RETRY = "ROLLBACK_AND_RETRY"
@@ -237,8 +237,8 @@ class RecoveryStrategy(StrEnum):
 
 @unique
 class Outcome(StrEnum):
-    """What one check said.  BROKEN: it could not run, which proves nothing.  FLAKY: it failed,
-    and passed when it was run again on the same commit.
+    """The result of one check.  BROKEN: it could not run, which proves nothing.  FLAKY: it failed
+    and then passed on the same commit.
     """
 
     PASSED = "PASSED"
@@ -251,7 +251,7 @@ class Outcome(StrEnum):
 
 @unique
 class OnFailure(StrEnum):
-    """What a failing check asks for."""
+    """What follows when a check fails."""
 
     RETRY = "retry"
     ABORT = "abort"

@@ -1,4 +1,4 @@
-"""What is carried: a run and its tasks, with the lease, the counts and the work of each."""
+"""A run and its tasks, with the lease, the counts and the work of each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from yaoki.core.model.stored_word import stored_as
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to act on a task: who, by which claim, until when."""
+    """The right to act on a task: its holder, the claim (`epoch`) and the end."""
 
     task_id: TaskId
     holder: str
@@ -39,7 +39,7 @@ class Lease:
 
 @dataclass(frozen=True)
 class Counts:
-    """What was used up, per lineage.  None of these ever falls."""
+    """What a lineage of tasks has used up.  No count ever falls."""
 
     failures: Mapping[str, int] = field(default_factory=dict)
     faults: int = 0
@@ -55,7 +55,7 @@ class Counts:
 
     @property
     def total_failures(self) -> int:
-        """Failed tries; an interruption is not one."""
+        """Failed attempts; an interruption is not one."""
         return sum(n for kind, n in self.failures.items() if kind != FailureKind.LOST)
 
     @property
@@ -65,9 +65,9 @@ class Counts:
 
 @dataclass(frozen=True)
 class Spend:
-    """What agents used up: every run that was started, finished or not.
+    """What agents used up in all runs that were started, finished or not.
 
-    `unknown` counts the runs that reported no cost or no tokens, those that never ended included.
+    `unknown` counts the runs without a reported cost or token count, unfinished ones included.
     """
 
     money: float = 0.0
@@ -77,23 +77,23 @@ class Spend:
     unknown: int = 0
 
     def with_start(self) -> Spend:
-        """One more run, of which nothing is known yet."""
+        """One more agent run; its cost is unknown so far."""
         return replace(self, attempts=self.attempts + 1, unknown=self.unknown + 1)
 
     def with_end(self, exit_: AgentExit) -> Spend:
-        """What a run that was counted at its start has told of itself."""
+        """The figures of an agent run that was counted at its start."""
         whole = self.with_run(exit_)
         return replace(whole, attempts=whole.attempts - 1, unknown=whole.unknown - 1)
 
     def with_run(self, exit_: AgentExit) -> Spend:
-        """One more run, of which the start was not counted."""
-        untold = exit_.cost is None or exit_.tokens is None
+        """One more agent run that was not counted at its start."""
+        unknown = exit_.cost is None or exit_.tokens is None
         return Spend(
             round(self.money + (exit_.cost or 0.0), 6),
             self.tokens + (exit_.tokens or 0),
             round(self.seconds + exit_.seconds, 3),
             self.attempts + 1,
-            self.unknown + untold,
+            self.unknown + unknown,
         )
 
     def minus(self, other: Spend) -> Spend:
@@ -108,9 +108,9 @@ class Spend:
 
 @dataclass(frozen=True)
 class Work:
-    """The commits of the current attempt, as far as it got.
+    """The commits of the current attempt so far.
 
-    `diff` stands for what the attempt itself changed, without what it was built on.
+    `diff_digest` identifies the changes of the attempt itself, without those of its base.
     """
 
     base: str = ""
@@ -230,12 +230,12 @@ class Task:
 
     @property
     def can_be_reverted(self) -> bool:
-        """Can its landed work be taken back and made anew?  A group's cannot."""
+        """Can its landed work be reverted and done again?  That of a group cannot."""
         return not self.revert_failed and self.spec.kind in {TaskKind.CHANGE, TaskKind.REPORT}
 
     @property
     def can_be_built_on(self) -> bool:
-        """May others build on it?  Not on work that is about to be taken back."""
+        """May dependents start?  Not on work that is about to be reverted."""
         return self.state is State.DONE and not self.undo_requested
 
     def unforgiven_failures(self, kind: FailureKind) -> int:
@@ -244,7 +244,7 @@ class Task:
 
     @property
     def failed_attempts(self) -> int:
-        """Its own, without those of the task that it replaces; an interruption is none."""
+        """Failed attempts of this task, without those of the task it replaces; no interruptions."""
         return sum(kind != FailureKind.LOST for kind in self.failure_kinds)
 
     @property
@@ -254,7 +254,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """What the tasks of a run share by name, so that each task need not repeat it."""
+    """Checks, agents and policies that the tasks of a run refer to by name."""
 
     checks: Mapping[str, CheckSpec] = field(default_factory=dict)
     agents: Mapping[str, AgentSpec] = field(default_factory=dict)
@@ -263,7 +263,7 @@ class Catalogue:
 
 @dataclass(frozen=True, slots=True)
 class ContinuousMode:
-    """Execute, commit, evaluate, decide, again and again, within these bounds."""
+    """The bounds of a continuous run: execute, commit, evaluate, decide, repeat."""
 
     iterations_max: int = 10
     failures_max: int = 3
@@ -349,10 +349,10 @@ class Run:
         return f"yaoki/{self.target_group}-group" if self.target_group else f"yaoki/{self.id}"
 
     def on_group_branch(self, group: str, base: str = "") -> Run:
-        """The same run seen from the branch of one of its groups."""
+        """The same run with the branch of one of its groups as target."""
         return replace(self, target_group=group, base=base or self.base) if group else self
 
 
 def task_branch(task_id: str) -> str:
-    """Beside the run branch `yaoki/<run>`, not below it: git keeps refs as paths."""
+    """Beside the run branch `yaoki/<run>`, not below it, because git stores refs as paths."""
     return f"yaoki/{task_id}"
