@@ -274,7 +274,7 @@ def test_a_hint_is_given_where_the_work_must_change(kind: FailureKind, hinted: b
         (a_failure(FailureKind.TRANSIENT_ERROR, check="tests", pattern=""), False),
     ],
 )
-def test_only_what_a_check_said_is_told_as_its_and_can_be_waived(
+def test_only_a_failure_of_a_check_names_that_check_and_can_be_waived(
     failure: Failure, waivable: bool
 ) -> None:
     """An agent that failed by itself names the check that failed beside it."""

@@ -459,7 +459,7 @@ def test_an_abort_ends_the_task() -> None:
 
 
 @pytest.mark.spec("9.5")
-def test_a_wish_to_cancel_ends_nothing_by_itself() -> None:
+def test_a_cancel_request_alone_ends_nothing() -> None:
     before = an_active_task(Stage.WORK)
 
     wished = evolve(before, CancelRequested("enough"))

@@ -125,7 +125,7 @@ def test_words_that_cannot_be_made_are_replaced_and_the_fault_is_said() -> None:
 
 
 @pytest.mark.spec("6.9")
-def test_only_what_failed_is_told() -> None:
+def test_the_prompt_reports_only_the_last_failure() -> None:
     items = tuple(FindingItem(f"test_{n}", "assert 1 == 2", f"a.py:{n}") for n in range(3))
     failure = a_failure(message="3 failed", check="tests", items=items, output="the log")
 
@@ -166,7 +166,7 @@ def test_no_text_can_close_its_own_fence(text: str) -> None:
 
 
 @pytest.mark.spec("1.2", "7.3")
-def test_a_report_is_told_where_to_write() -> None:
+def test_the_prompt_of_a_report_says_where_to_write_it() -> None:
     assert "standard output" in compose_prompt(a_task(spec=a_spec(kind=TaskKind.REPORT))).text
     assert "standard output" not in compose_prompt(a_task()).text
 

@@ -114,7 +114,7 @@ def test_secret_variables_are_known_by_their_names() -> None:
 
 
 @pytest.mark.spec("14.2")
-def test_what_a_plan_hands_on_is_secret_whatever_its_name() -> None:
+def test_a_variable_that_a_plan_passes_on_is_secret_whatever_its_name() -> None:
     environ = {
         "ACME_LOGIN": "correct-horse",
         "ACME_MODE": "fast",

@@ -169,7 +169,7 @@ def test_no_retries_allowed_means_a_person_at_once(kind: FailureKind) -> None:
 
 @pytest.mark.spec("5.7")
 @pytest.mark.parametrize("kind", [kind for kind, most, _ in RETRIES if most])
-def test_what_is_not_safe_to_retry_is_not_retried(kind: str) -> None:
+def test_a_failure_that_is_not_safe_to_retry_is_not_retried(kind: str) -> None:
     failure = a_failure(FailureKind(kind), retry_safe=False)
 
     decision = decide_retry(failed_before(), failure, 1, 0.5)
@@ -442,7 +442,7 @@ def test_faults_of_ours_are_bounded_too() -> None:
 
 
 @pytest.mark.spec("4.8", "12.4")
-def test_one_of_anything_is_told_in_the_singular() -> None:
+def test_a_count_of_one_has_a_singular_noun() -> None:
     fault = a_failure(FailureKind.TRANSIENT_ERROR, is_our_fault=True)
     task = an_active_task(Stage.VERIFY)
     never = replace(task, spec=replace(task.spec, policy=replace(task.spec.policy, faults_max=0)))

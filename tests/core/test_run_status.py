@@ -66,7 +66,7 @@ def test_a_run_that_does_not_rest_is_active_whatever_its_tasks(states: tuple[Sta
 
 @pytest.mark.spec("1.1", "0.6")
 @pytest.mark.parametrize("states", [((A,), ()), ((D, A), ()), ((D, C), (A,)), ((E,), (A,))])
-def test_a_run_whose_last_task_lands_between_two_looks_is_active(
+def test_a_run_whose_last_task_lands_between_two_reads_is_active(
     states: tuple[tuple[State, ...], tuple[State, ...]],
 ) -> None:
     """Tasks are counted before the store is asked whether all rest."""

@@ -29,7 +29,7 @@ def test_terminal_codes_go_and_hidden_characters_show() -> None:
 
 @pytest.mark.spec("14.4")
 @given(st.text(max_size=300))
-def test_nothing_a_terminal_obeys_is_left(text: str) -> None:
+def test_no_terminal_code_is_left(text: str) -> None:
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", strip_terminal_codes(text))
 
 

@@ -25,9 +25,9 @@ def last_agent_message(text: str, most: int, key: str) -> str:
     if not opening or key in opening:
         return text[-most:]
     for line in reversed(text[-EVENT_CHARS_READ:].splitlines()):
-        if words := _spoken(_event(line)):
+        if words := _agent_words(_event(line)):
             return words[-most:]
-    return _spoken(opening)[-most:]
+    return _agent_words(opening)[-most:]
 
 
 def _event(text: str) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def _event(text: str) -> dict[str, Any]:
     return found
 
 
-def _spoken(event: Mapping[str, Any]) -> str:
+def _agent_words(event: Mapping[str, Any]) -> str:
     """The agent's own words in an event; the output of its tools never counts."""
     match event:
         case {"type": "result", "result": str(words)}:
@@ -65,7 +65,7 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
     A text with too many false starts raises `ValueError`, to bound the cost: an object that was
     not reached could have been the answer.
     """
-    spent, at = 0, _next(text, 0)
+    spent, at = 0, _next_start(text, 0)
     while at >= 0:
         if at > PIECE:
             # Errors count the lines before them, so the parsed part is dropped.
@@ -80,19 +80,19 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
             yield found
         if spent > VAIN_MAX:
             raise ValueError("there is no JSON object that counts: most of the text is broken JSON")
-        at = _next(text, end)
+        at = _next_start(text, end)
 
 
-def _next(text: str, start: int) -> int:
+def _next_start(text: str, start: int) -> int:
     """Where the next object may begin: a brace followed by a key or a closing brace."""
     hit = _OPENING.search(text, start)
     return hit.start() if hit else -1
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A duplicate key is ambiguous, so the object is refused."""
     if len({key for key, _ in pairs}) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return dict(pairs)
 
 
@@ -100,4 +100,4 @@ def _no_constant(word: str) -> Any:
     raise ValueError(f"{word} is no JSON")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
+_DECODER = json.JSONDecoder(object_pairs_hook=_refuse_duplicates, parse_constant=_no_constant)

@@ -18,12 +18,12 @@ def encoded_variants(value: str) -> Iterator[str]:
         for between in ("%", "\\x", ":", " "):
             yield between.join(pairs)
     for shift in range(3):
-        plain = _aligned(raw, shift)
+        plain = _base64_at_offset(raw, shift)
         yield plain
         yield plain.replace("+", "-").replace("/", "_")
 
 
-def _aligned(raw: bytes, shift: int) -> str:
+def _base64_at_offset(raw: bytes, shift: int) -> str:
     """The base64 letters of the value at this offset, without those shared with its neighbours."""
     text = b64encode(bytes(shift) + raw).decode("ascii")
     first = (8 * shift + 5) // 6

@@ -17,7 +17,7 @@ def filter_environment(environ: Mapping[str, str], names: Iterable[str]) -> dict
 
     Variables of git never pass: they would point a child at the caller's repository.
     """
-    passes = _passing(tuple(names)).match
+    passes = _allow_pattern(tuple(names)).match
     return {
         name: value
         for name, value in environ.items()
@@ -26,7 +26,7 @@ def filter_environment(environ: Mapping[str, str], names: Iterable[str]) -> dict
 
 
 @lru_cache(maxsize=64)
-def _passing(globs: tuple[str, ...]) -> re.Pattern[str]:
+def _allow_pattern(globs: tuple[str, ...]) -> re.Pattern[str]:
     """One cached expression, since every attempt and every check needs it."""
     return re.compile("|".join(map(translate, globs)) or r"(?!)")
 

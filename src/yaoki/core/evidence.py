@@ -252,7 +252,7 @@ def _missing(claim: RowClaim, proof: TaskEvidence, lacking: Collection[str]) -> 
     if proof.kind == TaskKind.PLAN and proof.planned_by:
         return ""
     if not proof.landed_commit:
-        return "its landing was taken back" if proof.is_reverted else "it never landed"
+        return "its landing was reverted" if proof.is_reverted else "it never landed"
     landed = proof.landed_commit[:SHA_CHARS]
     if claim.landed_commit != proof.landed_commit:
         return f"it landed as {landed}, the row says {claim.landed_commit[:SHA_CHARS] or 'nothing'}"

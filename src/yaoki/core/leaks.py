@@ -66,22 +66,24 @@ class LeakSearch:
     def _in(self, part: NewContent) -> Iterator[Leak]:
         squeezed = part.content.translate(None, _BLANKS)
         for name, forms in self._forms.items():
-            at = _first(part.content, part.before, forms)
+            at = _first_new(part.content, part.before, forms)
             if at < 0:
-                at = _widened(part.content, _first(squeezed, b"", _bare(forms)))
+                at = _original_position(
+                    part.content, _first_new(squeezed, b"", _spaceless_forms(forms))
+                )
                 before = part.before.translate(None, _BLANKS) if at >= 0 else b""
-                if at < 0 or _first(squeezed, before, _bare(forms)) < 0:
+                if at < 0 or _first_new(squeezed, before, _spaceless_forms(forms)) < 0:
                     continue
             lines = part.line + part.content.count(b"\n", 0, at) if part.line else 0
             yield Leak(name, part.where, lines)
 
 
-def _bare(forms: Iterable[bytes]) -> list[bytes]:
+def _spaceless_forms(forms: Iterable[bytes]) -> list[bytes]:
     """The encodings in which white space may be inserted."""
     return [form for form in forms if not any(blank in form for blank in _BLANKS)]
 
 
-def _first(content: bytes, before: bytes, forms: Iterable[bytes]) -> int:
+def _first_new(content: bytes, before: bytes, forms: Iterable[bytes]) -> int:
     """Where the first form occurs that the text before has fewer of; -1 if none."""
     for form in forms:
         at = content.find(form)
@@ -90,7 +92,7 @@ def _first(content: bytes, before: bytes, forms: Iterable[bytes]) -> int:
     return -1
 
 
-def _widened(content: bytes, at: int) -> int:
+def _original_position(content: bytes, at: int) -> int:
     """The position in the original text; the start of the line is precise enough."""
     begin, seen = 0, 0
     while at >= 0 and begin < len(content):

@@ -35,14 +35,14 @@ def decide_retention(
     lives: Iterable[RunLifetime], rule: ArchiveSettings, now: datetime
 ) -> list[RetentionDecision]:
     """One decision per run, in order.  The newest finished runs stay, whatever their age."""
-    held = list(lives)
-    over = [life for life in held if life.finished_at is not None and not life.open_reason]
+    all_lives = list(lives)
+    over = [life for life in all_lives if life.finished_at is not None and not life.open_reason]
     over.sort(key=lambda life: (life.finished_at, life.run_id), reverse=True)
     places = {life.run_id: place for place, life in enumerate(over)}
-    return [_fate(life, places.get(life.run_id), rule, now) for life in held]
+    return [_decide(life, places.get(life.run_id), rule, now) for life in all_lives]
 
 
-def _fate(
+def _decide(
     life: RunLifetime, place: int | None, rule: ArchiveSettings, now: datetime
 ) -> RetentionDecision:
     if place is None or life.finished_at is None:

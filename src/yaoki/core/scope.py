@@ -73,8 +73,8 @@ def _session_name(path: str) -> str:
     """The part of a path that makes it such a path; empty when it is none."""
     *folders, last = path.split("/")
     pairs = pairwise([*folders, last])
-    held = (one for one, inside in pairs if inside.casefold() not in SESSION_NOTES)
-    folder = next((one for one in held if one.casefold() in SESSION_FOLDERS), "")
+    candidates = (one for one, inside in pairs if inside.casefold() not in SESSION_NOTES)
+    folder = next((one for one in candidates if one.casefold() in SESSION_FOLDERS), "")
     if folder or last.casefold() in SESSION_FILES:
         return folder or last
     whole = path.casefold()

@@ -116,42 +116,42 @@ PLAIN_WORD = re.compile(r"[\w@%+=:,./{}-]+")
 
 def digest_check(spec: CheckSpec) -> CommandDigest | None:
     """None for a check that starts no program."""
-    held = _picked(spec, CHECK_FIELDS)
+    held = _pick_fields(spec, CHECK_FIELDS)
     if spec.agent is not None:
-        held["agent"] = _picked(spec.agent, AGENT_FIELDS)
+        held["agent"] = _pick_fields(spec.agent, AGENT_FIELDS)
     if not (spec.argv or spec.shell or spec.entry or spec.agent):
         return None
     judge = f"agent {spec.agent.name} judges" if spec.agent else ""
-    what = _quoted(spec.argv) or spec.shell or spec.entry or judge
+    what = _quote(spec.argv) or spec.shell or spec.entry or judge
     where = f" (in {spec.cwd})" if spec.cwd not in ("", ".") else ""
-    return _made(f"check {spec.name}: {what}{where}{_env(spec.env)}", held)
+    return _digest(f"check {spec.name}: {what}{where}{_env(spec.env)}", held)
 
 
 def digest_agent(spec: AgentSpec) -> CommandDigest:
-    what = _quoted(spec.command) or spec.preset
+    what = _quote(spec.command) or spec.preset
     options = f" {json.dumps(to_data(spec.options), sort_keys=True)}" if spec.options else ""
     handed = f", sees {' '.join(spec.pass_env)}" if spec.pass_env else ""
     text = f"agent {spec.name}: {what}{options}{_env(spec.env)}{handed}"
-    return _made(text, _picked(spec, AGENT_FIELDS))
+    return _digest(text, _pick_fields(spec, AGENT_FIELDS))
 
 
 def digest_setup(argv: Iterable[str], cwd: str = ".") -> CommandDigest:
     words = tuple(argv)
     where = f" (in {cwd})" if cwd not in ("", ".") else ""
-    return _made(f"set-up: {_quoted(words)}{where}", {"setup": list(words), "cwd": cwd})
+    return _digest(f"set-up: {_quote(words)}{where}", {"setup": list(words), "cwd": cwd})
 
 
 def digest_setting(key: str, value: object, shown: object, *, wall: bool = False) -> CommandDigest:
     text = f"{key} = {json.dumps(to_data(shown))}"
-    made = _made(text, {key: to_data(value)})
+    made = _digest(text, {key: to_data(value)})
     return CommandDigest(made.text, f"{WALL_PREFIX}{made.digest}") if wall else made
 
 
-def _picked(spec: AgentSpec | CheckSpec, names: Iterable[str]) -> dict[str, Any]:
+def _pick_fields(spec: AgentSpec | CheckSpec, names: Iterable[str]) -> dict[str, Any]:
     return {name: to_data(getattr(spec, name)) for name in names}
 
 
-def _quoted(argv: Iterable[str]) -> str:
+def _quote(argv: Iterable[str]) -> str:
     """The arguments quoted, so that a reader sees where each begins and ends."""
     return " ".join(
         word if PLAIN_WORD.fullmatch(word) else json.dumps(word, ensure_ascii=False)
@@ -163,7 +163,7 @@ def _env(env: Mapping[str, str]) -> str:
     return f" with {' '.join(f'{name}={value}' for name, value in env.items())}" if env else ""
 
 
-def _made(text: str, held: Mapping[str, Any]) -> CommandDigest:
+def _digest(text: str, held: Mapping[str, Any]) -> CommandDigest:
     digest = sha256(json.dumps(held, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
     safe = mask(strip_terminal_codes(text), ())
     long = f"… ({len(safe)} characters)" if len(safe) > TEXT_CHARS_MAX else ""

@@ -54,7 +54,7 @@ def as_baseline(seen: Finding) -> Finding:
     """
     if seen.outcome is not Outcome.FAILED:
         return seen
-    why = _incomplete(seen)
+    why = _incomparable_reason(seen)
     if not why:
         return seen
     return replace(seen, outcome=Outcome.BROKEN, transient=False, message=why, items=())
@@ -81,7 +81,7 @@ def incomplete_suite_reason(seen: Finding) -> str:
     return ""
 
 
-def _incomplete(seen: Finding) -> str:
+def _incomparable_reason(seen: Finding) -> str:
     """Why old failures cannot be told from new ones here; empty when they can."""
     if why := incomplete_suite_reason(seen):
         return why
@@ -104,19 +104,21 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = Tr
     if now.outcome is not Outcome.FAILED:
         return now
     if _missing_anyway(now, base, guard=guard):
-        why = _incomplete(now)
+        why = _incomparable_reason(now)
         return replace(now, outcome=Outcome.BROKEN, transient=False, message=why, items=())
     if not guard or base.outcome is Outcome.PASSED or incomplete_suite_reason(now):
         return now
     if base.outcome is not Outcome.FAILED:
-        return replace(now, message=f"{now.message} (at the base the check {_said(base)})")
-    if not now.items or not base.items or _cut(now.items) or _cut(base.items):
+        return replace(
+            now, message=f"{now.message} (at the base the check {_describe_known(base)})"
+        )
+    if not now.items or not base.items or _is_shortened(now.items) or _is_shortened(base.items):
         words = f"{now.message} (the base fails too, and old and new cannot be told apart)"
         return replace(now, message=words)
-    return _divided(now, base, fixes)
+    return _split_failures(now, base, fixes)
 
 
-def _said(base: Finding) -> str:
+def _describe_known(base: Finding) -> str:
     return base.message if base.message.startswith(("cannot run", "did not run")) else "cannot run"
 
 
@@ -127,7 +129,7 @@ def _missing_anyway(now: Finding, base: Finding, *, guard: bool) -> bool:
     return bool(missing) and missing <= set(base.params.get("missingModules", ()))
 
 
-def _divided(now: Finding, base: Finding, fixes: Sequence[str]) -> Finding:
+def _split_failures(now: Finding, base: Finding, fixes: Sequence[str]) -> Finding:
     """Old failures have the same name and fail in the same way."""
     old = {(item.name, exception_kind(item.message)) for item in base.items}
     blamed = tuple(
@@ -146,7 +148,7 @@ def _divided(now: Finding, base: Finding, fixes: Sequence[str]) -> Finding:
     words = (
         f"{format_count(len(blamed), 'failure is', 'failures are')} this task's: {_told(blamed[0])}"
     )
-    params = {**_only(now, blamed), KNOWN_FAILURES: list(known)}
+    params = {**_params_of_new(now, blamed), KNOWN_FAILURES: list(known)}
     if not known:
         return replace(now, message=words, items=blamed, params=params)
     # The raw output includes old failures, so the agent gets only the names of the new ones.
@@ -164,13 +166,13 @@ def exception_kind(message: str) -> str:
 
 def unmatched_fixes(fixes: Sequence[str], bases: Sequence[Finding]) -> tuple[str, ...]:
     """The names to fix that are no failure of the base; empty if its list was cut."""
-    if any(_cut(base.items) for base in bases):
+    if any(_is_shortened(base.items) for base in bases):
         return ()
     items = [item for base in bases if base.outcome is Outcome.FAILED for item in base.items]
     return tuple(name for name in fixes if not any(_wanted(item, (name,)) for item in items))
 
 
-def _only(now: Finding, blamed: Sequence[FindingItem]) -> dict[str, Any]:
+def _params_of_new(now: Finding, blamed: Sequence[FindingItem]) -> dict[str, Any]:
     """The params of only the new failures; readers list all params in the same order."""
     kept = [at for at, item in enumerate(now.items) if item in blamed]
     whole = {k: v for k, v in now.params.items() if k in LISTS and len(v) == len(now.items)}
@@ -187,6 +189,6 @@ def _wanted(item: FindingItem, fixes: Sequence[str]) -> bool:
     return any(item.name == name or fnmatchcase(item.name, name) for name in fixes)
 
 
-def _cut(items: Sequence[FindingItem]) -> bool:
+def _is_shortened(items: Sequence[FindingItem]) -> bool:
     """Was the list shortened?"""
     return any(item.unlisted_count for item in items)

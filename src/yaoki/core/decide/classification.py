@@ -65,7 +65,7 @@ FATAL_CATALOGUE: Mapping[str, FatalEntry] = {
         ("check the name and the path", "install what is missing"),
     ),
     CHECK_UNFIT: FatalEntry(
-        "a check is not fit for what the plan asks of it",
+        "a check cannot prove what the plan uses it for",
         (
             "change the check's command: it must only look, and leave a report that can be read",
             "the run keeps the checks it began with: cancel it, then run the changed plan with "
@@ -182,7 +182,7 @@ def classify_before_verify(exit_: AgentExit) -> Failure | None:
         code = "PERMISSION_DENIED" if exit_.start_denied else "RESOURCE_NOT_FOUND"
         return make_fatal(code, f"the agent did not start: {exit_.start_error}")
     if not exit_.retry_safe:
-        words = f"the agent reported retry_safe: false: {_said(exit_)}"
+        words = f"the agent reported retry_safe: false: {_last_stderr_line(exit_)}"
         failure = make_failure(FailureKind.ESCALATE_REQUIRED, words)
         return Failure(
             failure.kind,
@@ -256,14 +256,14 @@ def classify_no_change(exit_: AgentExit) -> Failure:
         return make_fatal(*_REFUSED[exit_.limit])
     if exit_.code in {126, 127}:
         code = "PERMISSION_DENIED" if exit_.code == 126 else "RESOURCE_NOT_FOUND"
-        return _telling(
+        return _add_stderr(
             make_fatal(code, f"the agent's command ended with exit code {exit_.code}"), exit_
         )
     if exit_.signal is not None or exit_.code in _SHELL_DEATHS:
         number = exit_.signal or (exit_.code or 0) - 128
         return make_failure(FailureKind.TRANSIENT_ERROR, f"the agent died by signal {number}")
     if exit_.limit and exit_.limit not in _CUT:
-        return _for_a_person(exit_)
+        return _needs_person(exit_)
     if exit_.reports_failure:
         return classify_own_report(exit_, "nothing was changed, and ")
     ended = "" if exit_.code == 0 else f"; it ended with exit code {exit_.code}"
@@ -271,7 +271,7 @@ def classify_no_change(exit_: AgentExit) -> Failure:
     if exit_.limit:
         words = f"{words}; {_CUT[exit_.limit]}"
     failure = make_failure(FailureKind.INCOMPLETE, words, pattern="no-change")
-    return _telling(failure, exit_) if ended else failure
+    return _add_stderr(failure, exit_) if ended else failure
 
 
 def classify_own_report(exit_: AgentExit, beginning: str = "") -> Failure:
@@ -281,7 +281,7 @@ def classify_own_report(exit_: AgentExit, beginning: str = "") -> Failure:
     """
     known = classify_exit(exit_)
     if known is not None:
-        return _claimed(known, exit_)
+        return _add_agent_claim(known, exit_)
     head = f"{beginning}{_own_report(exit_)}"
     failure = make_failure(FailureKind.INCOMPLETE, head, pattern=AGENT_FAILED_PATTERN)
     params = {"claim": exit_.failure_claim, "exitCode": exit_.code, "unreadable": exit_.unreadable}
@@ -289,7 +289,7 @@ def classify_own_report(exit_: AgentExit, beginning: str = "") -> Failure:
     return replace(failure, message=words, params=params)
 
 
-def _claimed(failure: Failure, exit_: AgentExit) -> Failure:
+def _add_agent_claim(failure: Failure, exit_: AgentExit) -> Failure:
     """The failure with the agent's own words about it, if any."""
     if not exit_.failure_claim or exit_.failure_claim in failure.message:
         return failure
@@ -303,7 +303,7 @@ def _own_report(exit_: AgentExit) -> str:
     return "the agent reported that it failed"
 
 
-def _telling(failure: Failure, exit_: AgentExit) -> Failure:
+def _add_stderr(failure: Failure, exit_: AgentExit) -> Failure:
     """Add the last lines of the agent's stderr.
 
     They are not part of the fingerprint, since they differ each time.
@@ -313,21 +313,21 @@ def _telling(failure: Failure, exit_: AgentExit) -> Failure:
     return replace(failure, message=f"{failure.message}: {said}") if said else failure
 
 
-def _for_a_person(exit_: AgentExit) -> Failure:
+def _needs_person(exit_: AgentExit) -> Failure:
     """It was not allowed to continue, or no rule explains its failure: a person decides."""
     if exit_.limit == "denied":
-        return make_failure(FailureKind.ESCALATE_REQUIRED, _said(exit_))
-    words = f"the agent failed as no rule explains: {_said(exit_)}"
+        return make_failure(FailureKind.ESCALATE_REQUIRED, _last_stderr_line(exit_))
+    words = f"the agent failed as no rule explains: {_last_stderr_line(exit_)}"
     return replace(make_failure(FailureKind.ESCALATE_REQUIRED, words), reason=Reason.UNKNOWN)
 
 
-def _said(exit_: AgentExit) -> str:
+def _last_stderr_line(exit_: AgentExit) -> str:
     """The last line of its stderr."""
     lines = exit_.stderr_tail.strip().splitlines()
     return lines[-1] if lines else "no reason given"
 
 
-def _together(verdict: Verdict) -> Finding | None:
+def _merge_findings(verdict: Verdict) -> Finding | None:
     """All failing findings as one, so that one attempt can fix all of them."""
     stopped = [finding for finding in verdict.findings if not finding.is_acceptable]
     if len(stopped) < 2:
@@ -348,32 +348,32 @@ def classify_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
     """Why a verdict did not pass, or why a passing one does not count."""
     if verdict.passed and exit_ is not None and exit_.reports_failure:
         return classify_own_report(exit_)
-    finding = _together(verdict)
+    finding = _merge_findings(verdict)
     if finding is None:
         return make_failure(
-            FailureKind.QUALITY_FAILURE, f"nothing was proven: {_no_proof(verdict)}"
+            FailureKind.QUALITY_FAILURE, f"nothing was proven: {_without_proof(verdict)}"
         )
     if finding.outcome is Outcome.BROKEN:
-        return _of_broken(finding)
+        return _of_broken_check(finding)
     if exit_ is None or finding.on_failure is OnFailure.ABORT or finding.replan:
         # A check that ends the retries does so however the agent ended.
         return _of_finding(finding)
     known = classify_exit(exit_)
-    if known is not None and not _overstated(known, exit_):
+    if known is not None and not _limit_explains_nothing(known, exit_):
         return known
-    return _claimed(_cut_off(_of_finding(finding), exit_), exit_)
+    return _add_agent_claim(_as_incomplete(_of_finding(finding), exit_), exit_)
 
 
-def _no_proof(verdict: Verdict) -> str:
+def _without_proof(verdict: Verdict) -> str:
     """No check failed, but no required check that can fail has passed."""
     skipped = [f.check for f in verdict.findings if f.outcome is Outcome.SKIPPED]
     beside = f"; skipped: {', '.join(skipped)}" if skipped else ""
     return f"no required check that can fail has passed{beside}"
 
 
-def _of_broken(finding: Finding) -> Failure:
+def _of_broken_check(finding: Finding) -> Failure:
     """The check could not run.  A judge whose service reports a limit waits, as an agent does."""
-    said = "is not fit" if finding.code == CHECK_UNFIT else "could not run"
+    said = "cannot be trusted" if finding.code == CHECK_UNFIT else "could not run"
     words = f"{said}: {finding.message}"
     if finding.account:
         limited = make_failure(FailureKind.RATE_LIMIT, words, check=finding.check)
@@ -382,7 +382,7 @@ def _of_broken(finding: Finding) -> Failure:
     return replace(make_fault(words, transient=finding.transient, code=code), check=finding.check)
 
 
-def _overstated(known: Failure, exit_: AgentExit) -> bool:
+def _limit_explains_nothing(known: Failure, exit_: AgentExit) -> bool:
     """There is work and the agent ended cleanly, so of all limits only a rate limit explains a
     failing check.
 
@@ -392,7 +392,7 @@ def _overstated(known: Failure, exit_: AgentExit) -> bool:
     return exit_.code == 0 and not exit_.ended_by and known.kind is not FailureKind.RATE_LIMIT
 
 
-def _cut_off(failure: Failure, exit_: AgentExit) -> Failure:
+def _as_incomplete(failure: Failure, exit_: AgentExit) -> Failure:
     """Half of the work is not bad work: the failure is reported as INCOMPLETE."""
     if exit_.limit not in _CUT or failure.kind is not FailureKind.QUALITY_FAILURE:
         return failure

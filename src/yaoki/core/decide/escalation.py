@@ -57,7 +57,7 @@ ESCALATION_TEMPLATES: Mapping[str, Mapping[EscalationType, str]] = {
     "en": {
         EscalationType.MAX_RETRIES: "{task}: not done after {tries}.\nMain problem: {issue}\n"
         "What you can do:\n{actions}\nDetails: yaoki why {id}",
-        EscalationType.FATAL_ERROR: "{task}: an error that no retry mends.\nError: {issue}\n"
+        EscalationType.FATAL_ERROR: "{task}: an error that no retry can fix.\nError: {issue}\n"
         "What you can do:\n{actions}\nDetails: yaoki why {id}",
         EscalationType.HUMAN_JUDGMENT: "{task}: needs your judgment.\nReason: {issue}\n"
         "What you can do:\n{actions}\nDetails: yaoki why {id}",
@@ -109,7 +109,7 @@ def build_escalation(
         _summary(task, failure, now, kinds),
         words,
         actions,
-        Question(_ask(task, failure, issue), _choices(task, failure)),
+        Question(_question_text(task, failure, issue), _choices(task, failure)),
     )
 
 
@@ -128,7 +128,7 @@ def _summary(task: Task, failure: Failure, now: datetime, kinds: tuple[str, ...]
 def _choices(task: Task, failure: Failure) -> tuple[Choice, ...]:
     """Only possible answers: a task without a worktree, or a check, cannot be taken over."""
     only_checks = task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP, TaskKind.PLAN}
-    waivable = _of_a_check(task, failure) and failure.check in waivable_check_names(task)
+    waivable = _is_blocked_by_check(task, failure) and failure.check in waivable_check_names(task)
     waivable = waivable and (only_checks or bool(task.work.head))
     can = {
         Choice.RETRY: True,
@@ -139,7 +139,7 @@ def _choices(task: Task, failure: Failure) -> tuple[Choice, ...]:
     return tuple(choice for choice, possible in can.items() if possible)
 
 
-def _of_a_check(task: Task, failure: Failure) -> bool:
+def _is_blocked_by_check(task: Task, failure: Failure) -> bool:
     """Does a check block the task?
 
     The failure of an agent may name a check that failed as well, but without that check the agent
@@ -177,28 +177,28 @@ def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _ask(task: Task, failure: Failure, issue: str) -> str:
+def _question_text(task: Task, failure: Failure, issue: str) -> str:
     if failure.kind is FailureKind.ESCALATE_REQUIRED:
         # All of the agent's own words: the choice is often in the last line.
         lines = (line.rstrip() for line in failure.message.strip().split("\n"))
         return shorten("\n".join(lines), QUESTION_MAX)
     if failure.check == NO_CHANGE_CHECK:
-        return _accept(task, failure)
+        return _acceptance_question(task, failure)
     # A fault of ours includes the command that fixes it, which must not be cut.
     issue = first_line(issue, 800 if failure.is_our_fault else 240)
     words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: "waive"}
     can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
-    return f"{task.spec.name} is not done: {issue}.{_allowed(failure)} {can} or abort?"
+    return f"{task.spec.name} is not done: {issue}.{_plan_permission(failure)} {can} or abort?"
 
 
-def _allowed(failure: Failure) -> str:
+def _plan_permission(failure: Failure) -> str:
     """The plan key that allows the finding: a task may be meant to change tests."""
     if failure.pattern != WEAKENED:
         return ""
     return " A plan allows it to a task by allow_weaker_tests: true and a scope."
 
 
-def _accept(task: Task, failure: Failure) -> str:
+def _acceptance_question(task: Task, failure: Failure) -> str:
     """Only a person can say whether a task without changes is done."""
     said = first_line(str(failure.params.get("agentSaid", "")), 300)
     agent = f" The agent says: {said}" if said else " The agent does not say why."
@@ -214,7 +214,7 @@ def _accept(task: Task, failure: Failure) -> str:
 def _issue(task: Task, failure: Failure, decision: RetryDecision) -> str:
     """What blocks the task and which check says so; an exhausted budget comes first."""
     limit = f"{decision.reasoning}; " if decision.rule == BUDGET_RULE else ""
-    where = f"check {failure.check}: " if _of_a_check(task, failure) else ""
+    where = f"check {failure.check}: " if _is_blocked_by_check(task, failure) else ""
     return f"{limit}{where}{failure.message}"
 
 

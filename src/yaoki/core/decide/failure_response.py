@@ -32,8 +32,8 @@ def plan_retry_or_escalate(
     task: Task, failure: Failure, moment: ClockAndChance, tree: str = ""
 ) -> tuple[Event, ...]:
     """Plan the next attempt, or hand the task to a person."""
-    failure = _with_limit(task, failure)
-    kinds = _kinds(task, failure)
+    failure = _with_timeout(task, failure)
+    kinds = _failure_kinds(task, failure)
     same, alike = (
         retry.count_same_work_failures(task, failure, tree),
         retry.count_same_fingerprint_failures(task, failure),
@@ -83,10 +83,12 @@ def plan_retry_or_escalate(
             why=replace(why, otherwise=(*why.otherwise, "8.4: a re-run follows if others land")),
         )
         return (awaiting,)
-    return _ask(task, failure, blocked, decision, moment, (stage, (same, alike), tree, why, kinds))
+    return _escalate(
+        task, failure, blocked, decision, moment, (stage, (same, alike), tree, why, kinds)
+    )
 
 
-def _kinds(task: Task, failure: Failure) -> tuple[str, ...]:
+def _failure_kinds(task: Task, failure: Failure) -> tuple[str, ...]:
     """The kinds of the failed attempts in order; a fault of ours is not one."""
     return (
         task.failure_kinds
@@ -95,7 +97,7 @@ def _kinds(task: Task, failure: Failure) -> tuple[str, ...]:
     )
 
 
-def _with_limit(task: Task, failure: Failure) -> Failure:
+def _with_timeout(task: Task, failure: Failure) -> Failure:
     """Add the timeout to a failure that was caused by it."""
     exit_ = task.work.exit
     if failure.kind is not FailureKind.TIMEOUT or exit_ is None or exit_.ended_by != "deadline":
@@ -104,7 +106,7 @@ def _with_limit(task: Task, failure: Failure) -> Failure:
     return replace(failure, params={**failure.params, **limit})
 
 
-def _ask(
+def _escalate(
     task: Task,
     failure: Failure,
     blocked: Reason,
@@ -130,14 +132,14 @@ def _ask(
         max_retries=decision.tries_max,
         why=why,
     )
-    told = JournalNote(
+    message = JournalNote(
         "ESCALATE_EXECUTED",
         {"user_message": report.message, "recommended_actions": list(report.actions)},
     )
     if failure.code != classification.UNDELIVERED:
-        return (decided, told)
+        return (decided, message)
     data = {"deliveries": task.counts.deliveries, "message": failure.message}
-    return (JournalNote("DEAD_LETTERED", data), decided, told)
+    return (JournalNote("DEAD_LETTERED", data), decided, message)
 
 
 def escalate_without_rerun(task: Task, why: str, moment: ClockAndChance) -> tuple[Event, ...]:
@@ -159,11 +161,11 @@ def escalate_without_rerun(task: Task, why: str, moment: ClockAndChance) -> tupl
         else "another task's landing since this one began",
     )
     in_a_row = task.same_work_failures, task.same_fingerprint_failures
-    told = Rationale(decision.rule, _inputs(task, failure, decision, in_a_row), ())
-    told = replace(told, otherwise=(decision.otherwise,))
+    rationale = Rationale(decision.rule, _inputs(task, failure, decision, in_a_row), ())
+    rationale = replace(rationale, otherwise=(decision.otherwise,))
     # `failure_kinds` already includes this failure.
-    seen = (Stage.PREPARE, in_a_row, task.failed_work_digest, told, task.failure_kinds)
-    return _ask(task, failure, task.reason or Reason.UNKNOWN, decision, moment, seen)
+    seen = (Stage.PREPARE, in_a_row, task.failed_work_digest, rationale, task.failure_kinds)
+    return _escalate(task, failure, task.reason or Reason.UNKNOWN, decision, moment, seen)
 
 
 def _inputs(

@@ -80,7 +80,7 @@ def vanished_tests(now: Sequence[str], base: Sequence[str], *, strict: bool) -> 
     fresh.subtract(base)
     lost = [name for name, times in fresh.items() for _ in range(-times)]
     new = [name for name, times in fresh.items() for _ in range(times)]
-    lost = _unmatched(lost, Counter(_function(name) for name in new), _function)
+    lost = _unmatched(lost, Counter(_function_name(name) for name in new), _function_name)
     if not strict:
         kept = Counter(_file(name) for name in new)
         lost = _unmatched(lost, kept, _file)
@@ -98,7 +98,7 @@ def _unmatched(lost: Sequence[str], new: Counter[str], key: Callable[[str], str]
     return rest
 
 
-def _function(name: str) -> str:
+def _function_name(name: str) -> str:
     """`tests/test_a.py::C::test_x[1]` is test_x, whatever its file and parameters."""
     return name.rpartition("::")[2].partition("[")[0]
 
@@ -110,7 +110,7 @@ def _file(name: str) -> str:
 def weakened_tests_finding(items: Sequence[FindingItem]) -> Finding:
     """One finding about all weakened tests."""
     kept = tuple(items[:ITEMS_MAX])
-    named = ", ".join(_named(item) for item in kept[:3])
+    named = ", ".join(_test_with_file(item) for item in kept[:3])
     many = "1 change weakens" if len(items) == 1 else f"{len(items)} changes weaken"
     return Finding(
         INTEGRITY_CHECK,
@@ -122,7 +122,7 @@ def weakened_tests_finding(items: Sequence[FindingItem]) -> Finding:
     )
 
 
-def _named(item: FindingItem) -> str:
+def _test_with_file(item: FindingItem) -> str:
     """The test with its file, since several files may have a test of that name."""
     place = f" in {item.where}" if item.where and item.where not in item.name else ""
     return f"{item.name}{place} ({item.message})"

@@ -137,15 +137,15 @@ def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> Retr
     """
     policy = task.spec.policy
     if failure.is_our_fault:
-        return _fault(task, failure, policy, chance)
+        return _retry_after_fault(task, failure, policy, chance)
     kind, rule = failure.kind, policy.rules.get(failure.kind)
     current = task.unforgiven_failures(kind)
     if rule is None:
-        return _no(
+        return _escalate(
             failure, current, 0, "4.1", f"{kind} is not retryable", "nothing: a person decides"
         )
     if not failure.retry_safe:
-        return _no(
+        return _escalate(
             failure,
             current,
             rule.retries_max,
@@ -155,25 +155,29 @@ def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> Retr
         )
     if task.taken_over and not failure.account:
         said = "a person took the task over and the work did not pass"
-        return _no(failure, current, rule.retries_max, "10.4", said, "work that passes its checks")
-    futile = _futile(task, failure, rule.retries_max)
+        return _escalate(
+            failure, current, rule.retries_max, "10.4", said, "work that passes its checks"
+        )
+    futile = _futile_decision(task, failure, rule.retries_max)
     if futile is not None:
         return futile
-    limit = _limit(task, failure, policy)
+    limit = _limit_decision(task, failure, policy)
     if limit is not None:
         return limit
-    return _again(task, failure, same, chance, current, rule.retries_max)
+    return _retry(task, failure, same, chance, current, rule.retries_max)
 
 
-def _fault(task: Task, failure: Failure, policy: RetryPolicy, chance: float) -> RetryDecision:
+def _retry_after_fault(
+    task: Task, failure: Failure, policy: RetryPolicy, chance: float
+) -> RetryDecision:
     """Our own infrastructure failed: repeat the stage; no retry of the agent is used."""
     used = task.counts.faults - task.forgiven_counts.faults
     if failure.code:
-        return _no(
+        return _escalate(
             failure, used, 0, "4.2", f"{failure.code} is permanent", "the cause is fixed first"
         )
     if used >= policy.faults_max:
-        return _no(
+        return _escalate(
             failure,
             used,
             policy.faults_max,
@@ -197,7 +201,7 @@ def _fault(task: Task, failure: Failure, policy: RetryPolicy, chance: float) -> 
     )
 
 
-def _futile(task: Task, failure: Failure, most: int) -> RetryDecision | None:
+def _futile_decision(task: Task, failure: Failure, most: int) -> RetryDecision | None:
     """Another attempt would change nothing, or is not allowed."""
     if failure.kind not in CONTENT_KINDS:
         return None
@@ -208,25 +212,27 @@ def _futile(task: Task, failure: Failure, most: int) -> RetryDecision | None:
         and task.feedback.check == NO_CHANGE_CHECK
     ):
         said = "the agent changed nothing again, and its checks pass without a change"
-        return _no(failure, current, most, "3.5", said, "a change, or may_change_nothing: true")
+        return _escalate(
+            failure, current, most, "3.5", said, "a change, or may_change_nothing: true"
+        )
     if task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP}:
         said = "the same commit fails, and no agent works on it"
-        return _no(failure, current, most, "6.5", said, "another commit, or another check")
+        return _escalate(failure, current, most, "6.5", said, "another commit, or another check")
     if task.is_rerun:
         said = "the one re-run from the run branch failed as well"
         otherwise = "work that passes its checks on the run branch"
-        return _no(failure, current, most, "8.4", said, otherwise)
-    return _over_budget(task, failure, most)
+        return _escalate(failure, current, most, "8.4", said, otherwise)
+    return _budget_decision(task, failure, most)
 
 
-def _over_budget(task: Task, failure: Failure, most: int) -> RetryDecision | None:
+def _budget_decision(task: Task, failure: Failure, most: int) -> RetryDecision | None:
     used, limits = task.spend.minus(task.forgiven_spend), task.spec.budget
     for name in ("money", "tokens", "seconds"):
         limit, spent = limits.get(name), getattr(used, name)
         if limit is not None and spent >= limit:
             said = f"the task used {spent:g} of its {limit:g} {name}"
             spent_up = replace(failure, reason=Reason.RESOURCE_EXHAUSTED)
-            return _no(
+            return _escalate(
                 spent_up,
                 task.unforgiven_failures(failure.kind),
                 most,
@@ -237,14 +243,14 @@ def _over_budget(task: Task, failure: Failure, most: int) -> RetryDecision | Non
     return None
 
 
-def _limit(task: Task, failure: Failure, policy: RetryPolicy) -> RetryDecision | None:
+def _limit_decision(task: Task, failure: Failure, policy: RetryPolicy) -> RetryDecision | None:
     """The limit that ends the retries, if one is reached."""
     kind = failure.kind
     current, most = task.unforgiven_failures(kind), policy.rules[kind].retries_max
     content = task.counts.content_failures - task.forgiven_counts.content_failures
     if current >= most:
         said = f"retry count {current} >= maximum {most} for {kind}"
-        return _no(failure, current, most, "5.1", said, f"max_retries above {most}")
+        return _escalate(failure, current, most, "5.1", said, f"max_retries above {most}")
     if kind in CONTENT_KINDS and content >= policy.content_retries_max:
         most = policy.content_retries_max
         failures, retries = (
@@ -252,7 +258,7 @@ def _limit(task: Task, failure: Failure, policy: RetryPolicy) -> RetryDecision |
             format_count(most, "retry", "retries"),
         )
         said = f"{failures} of the content; {retries} allowed over all its kinds"
-        return _no(failure, content, most, "4.6", said, f"max_retries above {most}")
+        return _escalate(failure, content, most, "4.6", said, f"max_retries above {most}")
     if (
         kind is not FailureKind.LOST
         and task.total_unforgiven_failures + 1 >= policy.total_attempts_max
@@ -262,14 +268,16 @@ def _limit(task: Task, failure: Failure, policy: RetryPolicy) -> RetryDecision |
             f"{format_count(task.total_unforgiven_failures + 1, 'failed attempt')} in "
             f"total; {most} allowed"
         )
-        return _no(failure, current, most, "5.1", said, f"retry.max_total_attempts above {most}")
+        return _escalate(
+            failure, current, most, "5.1", said, f"retry.max_total_attempts above {most}"
+        )
     return None
 
 
 _RULE = {RetryMethod.CONTINUE: "5.1", RetryMethod.PARK: "5.4"}
 
 
-def _again(
+def _retry(
     task: Task, failure: Failure, same: int, chance: float, current: int, most: int
 ) -> RetryDecision:
     alike = count_same_fingerprint_failures(task, failure)
@@ -281,7 +289,7 @@ def _again(
     if strategy is None:
         times = format_count(same, "time")
         said = f"the same failure {times} in a row with the same work, and no other agent"
-        return _no(
+        return _escalate(
             failure, current, most, "4.6", said, "another failure, other work, or another agent"
         )
     wait, source = _wait(task, failure, current + 1, chance)
@@ -294,13 +302,14 @@ def _again(
         most,
         f"{failure.kind}: retry {current + 1}/{most} in {wait.total_seconds():g} s ({source})",
         "3.7" if failure.kind is FailureKind.LOST else _RULE.get(strategy, "4.6"),
-        f"{_a(failure.kind)} count of {most} would ask a person{_next_step(task, failure, same)}",
+        f"{_with_article(failure.kind)} count of {most} would ask a person"
+        f"{_next_step(task, failure, same)}",
         delay=wait,
         strategy=strategy,
     )
 
 
-def _a(kind: FailureKind) -> str:
+def _with_article(kind: FailureKind) -> str:
     return f"{'an' if kind[0] in 'AEIOU' else 'a'} {kind.value}"
 
 
@@ -328,7 +337,7 @@ def _wait(task: Task, failure: Failure, tries: int, chance: float) -> tuple[time
     return backoff_delay(backoff, tries, chance), f"{backoff.type} backoff"
 
 
-def _no(
+def _escalate(
     failure: Failure, current: int, maximum: int, rule: str, reasoning: str, otherwise: str
 ) -> RetryDecision:
     return RetryDecision(
@@ -339,11 +348,11 @@ def _no(
         reasoning,
         rule,
         otherwise,
-        reason=_reason(failure),
+        reason=_reason_of(failure),
     )
 
 
-def _reason(failure: Failure) -> Reason:
+def _reason_of(failure: Failure) -> Reason:
     if failure.reason is not None:
         return failure.reason
     match failure.kind:

@@ -62,16 +62,22 @@ PERSON_AGENT = "person"
 def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Event, ...]:
     """The events that follow from a stage report."""
     if task.cancel_requested and not isinstance(report, CommitLanded):
-        return (*_ended(task, report), Cancelled("cancelled by a person", _ref(report)))
+        return (
+            *_note_agent_end(task, report),
+            Cancelled("cancelled by a person", _saved_ref(report)),
+        )
     if task.recall_requested and not isinstance(report, CommitLanded):
-        return (*_ended(task, report), Recalled("what it stands on was taken back", _ref(report)))
+        return (
+            *_note_agent_end(task, report),
+            Recalled("work that it is based on was reverted", _saved_ref(report)),
+        )
     match report:
         case WorktreePrepared():
-            return _prepared(task, report)
+            return _after_prepare(task, report)
         case WorkCommitted():
-            return _worked(task, report, moment)
+            return _after_work(task, report, moment)
         case CandidateVerified():
-            return _verified(task, report, moment)
+            return _after_verify(task, report, moment)
         case MergeConflicted(paths=paths):
             items = tuple(FindingItem(path, "conflicts with the run branch") for path in paths)
             files = format_count(len(paths), "file conflicts", "files conflict")
@@ -81,7 +87,7 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
             )
             failure = replace(failure, params={"conflictedFiles": list(paths[:100])})
             return plan_retry_or_escalate(
-                task, failure, moment, _work(task.work.diff_digest, report.tree)
+                task, failure, moment, _work_identity(task.work.diff_digest, report.tree)
             )
         case CommitLanded():
             return _landed(task, report)
@@ -91,7 +97,7 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
             planned = Planned(names, report.replaces, pause, specs=report.specs)
             return (planned, *_landed(task, CommitLanded(report.commit)))
         case BranchMoved():
-            return _moved(task, report, moment)
+            return _after_branch_moved(task, report, moment)
         case StageFaulted(message=message, transient=transient, code=code, source=source):
             fault = classification.make_fault(message, transient=transient, code=code)
             return plan_retry_or_escalate(task, replace(fault, source=source), moment)
@@ -103,11 +109,11 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
                 task, classification.make_failure(FailureKind.LOST, why), moment
             )
         case StageDeferred(reason=why, wait=wait):
-            assert task.lease is not None, f"{task.id} is not held"
+            assert task.lease is not None, f"{task.id} has no lease"
             return (LeaseReleased(task.lease.holder, task.lease.epoch, why, moment.now + wait),)
 
 
-def _prepared(task: Task, report: WorktreePrepared) -> tuple[Event, ...]:
+def _after_prepare(task: Task, report: WorktreePrepared) -> tuple[Event, ...]:
     attempt = task.attempt + 1
     agent = PERSON_AGENT if task.taken_over else (task.agent.name if task.agent else "")
     events: list[Event] = [
@@ -142,7 +148,7 @@ def _prepared(task: Task, report: WorktreePrepared) -> tuple[Event, ...]:
     return tuple(events)
 
 
-def _ref(report: StageReport) -> str:
+def _saved_ref(report: StageReport) -> str:
     """The ref of the saved work of an interrupted attempt."""
     match report:
         case WorkCommitted(head=ref) | WorkInterrupted(saved_ref=ref):
@@ -151,7 +157,7 @@ def _ref(report: StageReport) -> str:
             return ""
 
 
-def _ended(task: Task, report: StageReport) -> tuple[Event, ...]:
+def _note_agent_end(task: Task, report: StageReport) -> tuple[Event, ...]:
     """Record that an agent ran, with its cost and result, before what follows."""
     if not isinstance(report, WorkCommitted):
         return ()
@@ -160,18 +166,20 @@ def _ended(task: Task, report: StageReport) -> tuple[Event, ...]:
         report.exit, report.head, report.tree, changed, report.diff_digest, report.left_out_files
     )
     notes = (
-        [_disturbed(report.changed_checkout)]
+        [_checkout_note(report.changed_checkout)]
         if report.changed_checkout and not task.taken_over
         else []
     )
     if report.left_out_files:
-        notes.append(JournalNote("WARNING", {"message": _left_out(task, report.left_out_files)}))
+        notes.append(
+            JournalNote("WARNING", {"message": _left_out_warning(task, report.left_out_files)})
+        )
     if report.changed_git_config:
-        notes.append(JournalNote("WARNING", {"message": _tampered(report)}))
+        notes.append(JournalNote("WARNING", {"message": _git_config_warning(report)}))
     return (finished, *notes)
 
 
-def _left_out(task: Task, names: tuple[str, ...]) -> str:
+def _left_out_warning(task: Task, names: tuple[str, ...]) -> str:
     files = format_count(len(names), "new file")
     return (
         f"{files} outside the task's scope left out of its work: {list_some(names, 5)}; "
@@ -179,37 +187,41 @@ def _left_out(task: Task, names: tuple[str, ...]) -> str:
     )
 
 
-def _tampered(report: WorkCommitted) -> str:
+def _git_config_warning(report: WorkCommitted) -> str:
     """Without a sandbox the author of the change is unknown, so a person is asked."""
     what = ", ".join(report.changed_git_config)
     return f"git's own configuration changed while the agent was at work: {what}"
 
 
-def _worked(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tuple[Event, ...]:
+def _after_work(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tuple[Event, ...]:
     if report.changed_git_config:
         failure = classification.make_failure(
-            FailureKind.ESCALATE_REQUIRED, _tampered(report), check=GIT_CONFIG_CHECK
+            FailureKind.ESCALATE_REQUIRED, _git_config_warning(report), check=GIT_CONFIG_CHECK
         )
-        ended = _ended(task, replace(report, changed_git_config=()))
+        ended = _note_agent_end(task, replace(report, changed_git_config=()))
         # The work is recorded first: a person may continue it.
         kept = replace(task, work=replace(task.work, head=report.head))
         return (
             *ended,
-            *plan_retry_or_escalate(kept, failure, moment, _work(report.diff_digest, report.tree)),
+            *plan_retry_or_escalate(
+                kept, failure, moment, _work_identity(report.diff_digest, report.tree)
+            ),
         )
-    finished = _ended(task, report)
+    finished = _note_agent_end(task, report)
     failure_ = _before_verify(task, report.exit)
     if failure_ is None and report.size_excess:
         failure_ = classification.classify_oversize(report.size_excess)
     if failure_ is not None:
         return (
             *finished,
-            *plan_retry_or_escalate(task, failure_, moment, _work(report.diff_digest, report.tree)),
+            *plan_retry_or_escalate(
+                task, failure_, moment, _work_identity(report.diff_digest, report.tree)
+            ),
         )
     return finished
 
 
-def _work(diff: str, tree: str) -> str:
+def _work_identity(diff: str, tree: str) -> str:
     """What identifies the work: the diff, or the tree in an attempt of an older yaoki."""
     return diff or tree
 
@@ -221,17 +233,19 @@ def _before_verify(task: Task, exit_: AgentExit) -> Failure | None:
     return cut_off
 
 
-def _disturbed(names: tuple[str, ...]) -> JournalNote:
+def _checkout_note(names: tuple[str, ...]) -> JournalNote:
     """The author is unknown: people work in their checkout while a run is active."""
     what = ", ".join(name.partition("/")[2] for name in names)
     refs = "your refs, " if any(name.startswith("checkout/refs/") for name in names) else ""
     yours = f"{refs}your checkout or your own settings"
     words = f"{yours} changed while the agent was at work: {what}"
-    told = {"what": list(names), "message": f"{words}; if that was not you: git reflog, git status"}
-    return JournalNote("CHECKOUT_CHANGED", told)
+    data = {"what": list(names), "message": f"{words}; if that was not you: git reflog, git status"}
+    return JournalNote("CHECKOUT_CHANGED", data)
 
 
-def _verified(task: Task, report: CandidateVerified, moment: ClockAndChance) -> tuple[Event, ...]:
+def _after_verify(
+    task: Task, report: CandidateVerified, moment: ClockAndChance
+) -> tuple[Event, ...]:
     verdict, exit_ = report.verdict, task.work.exit
     done_nothing = not report.changed and not report.is_already_landed
     unchanged = task.spec.kind is TaskKind.CHANGE and done_nothing
@@ -240,18 +254,18 @@ def _verified(task: Task, report: CandidateVerified, moment: ClockAndChance) -> 
     proven = verdict.passed and not refuted and not idle
     outcomes = {finding.check: finding.outcome.value for finding in verdict.findings}
     judged = Judged(proven, report.commit, report.onto, outcomes, unchanged)
-    told: list[Event] = [check_finished_note(f, report.commit) for f in verdict.findings]
+    notes: list[Event] = [check_finished_note(f, report.commit) for f in verdict.findings]
     if proven:
-        return (*told, judged)
+        return (*notes, judged)
     failure = classification.classify_verdict(verdict, exit_)
     if report.bisect_result is not None:
-        return (*told, judged, _blamed(report.bisect_result, failure))
+        return (*notes, judged, _culprit_found(report.bisect_result, failure))
     if verdict.passed and exit_ is not None and exit_.ended_cleanly:
         failure = classification.add_work_location(
             classification.classify_needless_run(exit_), report.work_elsewhere
         )
-        work = _work(task.work.diff_digest, task.work.tree)
-        return (*told, judged, *plan_retry_or_escalate(task, failure, moment, work))
+        work = _work_identity(task.work.diff_digest, task.work.tree)
+        return (*notes, judged, *plan_retry_or_escalate(task, failure, moment, work))
     final = failure.kind is FailureKind.ESCALATE_REQUIRED
     theirs = failure.is_our_fault or bool(failure.account)
     if unchanged and not theirs and not final and exit_ is not None:
@@ -260,10 +274,10 @@ def _verified(task: Task, report: CandidateVerified, moment: ClockAndChance) -> 
         )
         failure = _with_findings(nothing, failure, verdict, exit_)
     return (
-        *told,
+        *notes,
         judged,
         *plan_retry_or_escalate(
-            task, failure, moment, _work(task.work.diff_digest, task.work.tree)
+            task, failure, moment, _work_identity(task.work.diff_digest, task.work.tree)
         ),
     )
 
@@ -275,19 +289,19 @@ def _may_change_nothing(task: Task) -> bool:
     return allowed or NO_CHANGE_CHECK in task.waivers or task.taken_over
 
 
-def _blamed(blame: BisectResult, failure: Failure) -> CulpritFound:
+def _culprit_found(blame: BisectResult, failure: Failure) -> CulpritFound:
     """The failure of the final check becomes that of the task whose landing caused it."""
     beside = f" together with {', '.join(blame.partners)}" if blame.partners else ""
     words = f"passed alone; {failure.check} fails since it landed{beside}: {failure.message}"
-    told = classification.make_failure(
+    blamed = classification.make_failure(
         FailureKind.QUALITY_FAILURE,
         words,
         pattern=failure.pattern,
         check=failure.check,
         items=failure.items,
     )
-    told = replace(told, params=failure.params, output=failure.output)
-    return CulpritFound(blame.culprit, blame.partners, blame.commit, blame.checked_commits, told)
+    blamed = replace(blamed, params=failure.params, output=failure.output)
+    return CulpritFound(blame.culprit, blame.partners, blame.commit, blame.checked_commits, blamed)
 
 
 def decide_after_revert(task: Task, moment: ClockAndChance) -> tuple[Event, ...]:
@@ -313,25 +327,25 @@ def _with_findings(
 
     The exit code stays the agent's own; that of a check would be reported as if it were.
     """
-    told = replace(nothing, check=failure.check, output=failure.output)
+    combined = replace(nothing, check=failure.check, output=failure.output)
     if nothing.kind is not FailureKind.INCOMPLETE:
-        return told
+        return combined
     said = [finding.message for finding in verdict.findings if finding.check in {"Q5", "Q6"}]
     words = "; ".join((nothing.message, *said))
     params = {**failure.params, "exitCode": exit_.code}
-    return replace(told, message=words, items=failure.items, params=params)
+    return replace(combined, message=words, items=failure.items, params=params)
 
 
 def _landed(task: Task, report: CommitLanded) -> tuple[Event, ...]:
     landed = Landed(report.commit, report.was_there_before)
     if task.recovery_strategy is not None:
-        return (landed, _recovered(task, task.recovery_strategy))
+        return (landed, _recovery_note(task, task.recovery_strategy))
     if not task.failed_attempts:
         return (landed,)
-    return (landed, JournalNote("RETRY_SUCCESS", _success(task)))
+    return (landed, JournalNote("RETRY_SUCCESS", _success_notes(task)))
 
 
-def _success(task: Task) -> dict[str, object]:
+def _success_notes(task: Task) -> dict[str, object]:
     """A check that a person waived does not count as fixed."""
     last = task.feedback
     waived = last.check if last and last.check in task.waivers else ""
@@ -344,17 +358,19 @@ def _success(task: Task) -> dict[str, object]:
     }
 
 
-def _recovered(group: Task, strategy: RecoveryStrategy) -> JournalNote:
-    told = {
+def _recovery_note(group: Task, strategy: RecoveryStrategy) -> JournalNote:
+    data = {
         "strategy": strategy.value,
         "recovered_subtasks": list(group.recovered_subtasks),
         "left_out_subtasks": list(group.left_out_subtasks),
         "final_status": "PARTIAL" if group.left_out_subtasks else "PASS",
     }
-    return JournalNote("RECOVERY_COMPLETE", told)
+    return JournalNote("RECOVERY_COMPLETE", data)
 
 
-def _moved(task: Task, report: BranchMoved, moment: ClockAndChance) -> tuple[Event, ...]:
+def _after_branch_moved(
+    task: Task, report: BranchMoved, moment: ClockAndChance
+) -> tuple[Event, ...]:
     """Verify again on the new head; a branch that moves each time is a fault of ours."""
     refused = LandingRefused(report.head, report.reason)
     if task.work.landing_refusals < task.spec.policy.landing_refusals_max:

@@ -39,7 +39,7 @@ def apply_lease_ended(task: Task, deliveries: int) -> Task:
     return replace(task, state=State.WAITING, lease=None, counts=counts)
 
 
-def _delivered(task: Task) -> Counts:
+def _forgive_deliveries(task: Task) -> Counts:
     """Progress was made, so earlier claims that never reported back are forgiven."""
     if task.forgiven_counts.deliveries == task.counts.deliveries:
         return task.forgiven_counts
@@ -63,7 +63,7 @@ def apply_attempt_started(task: Task, event: AttemptStarted) -> Task:
         stage=stage,
         attempt=event.attempt,
         counts=counts,
-        forgiven_counts=_delivered(task),
+        forgiven_counts=_forgive_deliveries(task),
         work=work,
         needs_fresh_worktree=False,
         session="" if event.fresh else task.session,
@@ -92,7 +92,7 @@ def apply_agent_finished(task: Task, event: AgentFinished) -> Task:
         task,
         stage=Stage.VERIFY,
         work=work,
-        forgiven_counts=_delivered(task),
+        forgiven_counts=_forgive_deliveries(task),
         spend=spent.with_end(event.exit) if task.work.spend_counted else spent.with_run(event.exit),
         session=_session(task, event),
     )
@@ -110,10 +110,10 @@ def apply_judgment(task: Task, event: Judged) -> Task:
     if not event.passed:
         return task
     work = replace(task.work, verified_commit=event.commit, onto=event.onto)
-    return replace(task, stage=Stage.LAND, work=work, forgiven_counts=_delivered(task))
+    return replace(task, stage=Stage.LAND, work=work, forgiven_counts=_forgive_deliveries(task))
 
 
-def _counted(counts: Counts, failure: Failure) -> Counts:
+def _count_failure(counts: Counts, failure: Failure) -> Counts:
     if failure.is_our_fault:
         return replace(counts, faults=counts.faults + 1)
     failures = {**counts.failures, failure.kind.value: counts.failures_of(failure.kind) + 1}
@@ -121,7 +121,7 @@ def _counted(counts: Counts, failure: Failure) -> Counts:
     return replace(counts, failures=failures, interruptions=counts.interruptions + lost)
 
 
-def _failed(task: Task, event: RetryDecided | EscalationDecided | AwaitingRerun) -> Task:
+def _record_failure(task: Task, event: RetryDecided | EscalationDecided | AwaitingRerun) -> Task:
     """Common to all failed attempts: the failure is counted and remembered, once."""
     if task.awaiting_rerun:
         return replace(task, waiting_for=WaitReason.CLAIM)
@@ -134,7 +134,7 @@ def _failed(task: Task, event: RetryDecided | EscalationDecided | AwaitingRerun)
         lease=None,
         stage=event.stage,
         mode=task.mode if failure.is_our_fault or failure.account else return_to_agent(task.mode),
-        counts=_counted(task.counts, failure),
+        counts=_count_failure(task.counts, failure),
         failure=failure,
         feedback=failure if content else task.feedback,
         same_work_failures=event.same_work_failures if content else task.same_work_failures,
@@ -156,7 +156,7 @@ def return_to_agent(mode: AttemptMode) -> AttemptMode:
 
 def apply_awaiting_rerun(task: Task, event: AwaitingRerun) -> Task:
     """The task cannot be claimed; the completion of the run grants the re-run or escalates."""
-    failed = _failed(task, event)
+    failed = _record_failure(task, event)
     return replace(
         failed,
         state=State.WAITING,
@@ -306,7 +306,7 @@ def apply_row_refused(task: Task) -> Task:
 
 def apply_retry(task: Task, event: RetryDecided) -> Task:
     return replace(
-        _failed(task, event),
+        _record_failure(task, event),
         state=State.WAITING,
         due_at=event.due_at,
         agent_index=event.agent_index,
@@ -316,14 +316,14 @@ def apply_retry(task: Task, event: RetryDecided) -> Task:
 
 def apply_escalation(task: Task, event: EscalationDecided) -> Task:
     return replace(
-        _failed(task, event),
+        _record_failure(task, event),
         state=State.ESCALATED,
         reason=event.blocked,
         question=event.question,
     )
 
 
-def _accepted(work: Work) -> Work:
+def _accept_failure_report(work: Work) -> Work:
     """A person who waives a check has read the agent's own report as well."""
     if work.exit is None or not work.exit.reports_failure:
         return work
@@ -366,6 +366,6 @@ def apply_answer(task: Task, event: Answered) -> Task:
                 asked,
                 stage=stage,
                 waivers=waivers,
-                work=_accepted(task.work),
+                work=_accept_failure_report(task.work),
                 mode=AttemptMode.TAKEN_OVER if task.taken_over else AttemptMode.NORMAL,
             )

@@ -26,8 +26,8 @@ def setting(
 
     The bounds of a list apply to its length.  An error message does not repeat a `secret` value.
     """
-    held = {"doc": doc, "low": low, "high": high, "words": tuple(words), "secret": secret}
-    return field(default=default, metadata=MappingProxyType(held))
+    details = {"doc": doc, "low": low, "high": high, "words": tuple(words), "secret": secret}
+    return field(default=default, metadata=MappingProxyType(details))
 
 
 def seconds_setting(default: float, doc: str) -> Any:

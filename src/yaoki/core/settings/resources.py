@@ -25,9 +25,9 @@ class PortRanges:
     def first_free(self, taken: Iterable[tuple[int, int]]) -> int | None:
         """The lowest base whose range overlaps none of the used ones, given as (base, count)."""
         spans = sorted(taken)
-        held = {port for base, count in spans for port in range(base, base + count)}
+        taken_ports = {port for base, count in spans for port in range(base, base + count)}
         span = range(self.count)
-        free = (base for base in self.bases() if not any(base + n in held for n in span))
+        free = (base for base in self.bases() if not any(base + n in taken_ports for n in span))
         return next(free, None)
 
 
