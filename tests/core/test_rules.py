@@ -43,6 +43,7 @@ from yaoki.core.model import (
     AttemptMode,
     Choice,
     Counts,
+    EndCause,
     FailureKind,
     OnFailure,
     Outcome,
@@ -506,8 +507,8 @@ def test_a_cancel_request_wins_over_every_report(stage: Stage, report: StageRepo
 
 
 @pytest.mark.spec("9.5", "10.6")
-@pytest.mark.parametrize("ended_by", ["", "cancel"])
-def test_the_run_of_an_agent_is_recorded_before_its_task_is_cancelled(ended_by: str) -> None:
+@pytest.mark.parametrize("ended_by", [EndCause.NONE, EndCause.CANCEL])
+def test_the_run_of_an_agent_is_recorded_before_its_task_is_cancelled(ended_by: EndCause) -> None:
     task = an_active_task(Stage.WORK, request=PendingRequest.CANCEL)
     exit_ = replace(WORKED.exit, ended_by=ended_by, cost=0.5)
 
@@ -519,8 +520,10 @@ def test_the_run_of_an_agent_is_recorded_before_its_task_is_cancelled(ended_by: 
 
 
 @pytest.mark.spec("3.7", "10.6")
-@pytest.mark.parametrize("ended_by", ["stop", "lease", "cancel"])
-def test_the_cost_of_an_interrupted_agent_counts_and_its_attempt_does_not(ended_by: str) -> None:
+@pytest.mark.parametrize("ended_by", [EndCause.STOP, EndCause.LEASE, EndCause.CANCEL])
+def test_the_cost_of_an_interrupted_agent_counts_and_its_attempt_does_not(
+    ended_by: EndCause,
+) -> None:
     task = an_active_task(Stage.WORK)
     exit_ = replace(WORKED.exit, code=None, ended_by=ended_by, cost=0.5)
 

@@ -16,7 +16,7 @@ from yaoki.core.machine.codec import EVENT_CLASSES
 from yaoki.core.model import TaskSpec
 from yaoki.core.model.stored_word import stored_word
 from yaoki.faces.hooks import state as sessions
-from yaoki.ports.store import JournalEntry
+from yaoki.ports import JournalEntry
 
 PLAIN = {str: "text", int: "number", float: "number", bool: "true or false", Any: "anything"}
 ELSEWHERE = {TaskSpec: "a [task of the plan](plan.md#a-task)"}

@@ -14,7 +14,7 @@ from yaoki.core.machine.events import (
     Rationale,
     RetryDecided,
 )
-from yaoki.core.model import Failure, FailureKind, Reason, RetryMethod, Stage, Task
+from yaoki.core.model import EndCause, Failure, FailureKind, Reason, RetryMethod, Stage, Task
 
 # At most this many failures of one task are listed.
 FAILURE_KINDS_MAX = 200
@@ -100,7 +100,11 @@ def _failure_kinds(task: Task, failure: Failure) -> tuple[str, ...]:
 def _with_timeout(task: Task, failure: Failure) -> Failure:
     """Add the timeout to a failure that was caused by it."""
     exit_ = task.work.exit
-    if failure.kind is not FailureKind.TIMEOUT or exit_ is None or exit_.ended_by != "deadline":
+    if (
+        failure.kind is not FailureKind.TIMEOUT
+        or exit_ is None
+        or exit_.ended_by != EndCause.DEADLINE
+    ):
         return failure
     limit = {"timeoutSeconds": round(task.spec.timeout.total_seconds())}
     return replace(failure, params={**failure.params, **limit})

@@ -15,6 +15,7 @@ from yaoki.core.machine.events import (
 from yaoki.core.machine.fast_replace import replace
 from yaoki.core.model import (
     CONTENT_KINDS,
+    AgentLimit,
     AttemptMode,
     Choice,
     Counts,
@@ -99,7 +100,7 @@ def apply_agent_finished(task: Task, event: AgentFinished) -> Task:
 
 
 # A lost or full conversation is not continued.
-_ENDED_SESSION_LIMITS = frozenset({"session", "context"})
+_ENDED_SESSION_LIMITS = frozenset({AgentLimit.SESSION, AgentLimit.CONTEXT})
 
 
 def _session(task: Task, event: AgentFinished) -> str:

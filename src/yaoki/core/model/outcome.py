@@ -9,6 +9,8 @@ from typing import Any
 
 from yaoki.core.model.enums import (
     BUILT_IN_CHECKS,
+    AgentLimit,
+    EndCause,
     FailureKind,
     FaultSource,
     OnFailure,
@@ -98,13 +100,13 @@ class Verdict:
         return next((f for f in self.findings if not f.is_acceptable), None)
 
 
-CUT_OFF_CAUSES = frozenset({"cancel", "lease", "stop"})
+CUT_OFF_CAUSES = frozenset({EndCause.CANCEL, EndCause.LEASE, EndCause.STOP})
 
 
 def describe_exit(code: int | None, signal: int | None, ended_by: str) -> str:
     """How an agent ended, if that is worth reporting even where its work passed."""
     if ended_by:
-        return f"ended by its {ended_by}" if ended_by == "deadline" else f"ended: {ended_by}"
+        return f"ended by its {ended_by}" if ended_by == EndCause.DEADLINE else f"ended: {ended_by}"
     if signal is not None:
         return f"signal {signal}"
     return f"exit code {code}" if code else ""
@@ -112,33 +114,27 @@ def describe_exit(code: int | None, signal: int | None, ended_by: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AgentExit:
-    """How an agent ended.  `ended_by` is empty when it ended by itself.
+    """How an agent ended.
 
-    Otherwise: deadline, hang, lease, cancel, output, stop, waiting, question.  `stderr_tail` is the
-    end of its stderr, `output_tail` that of its stdout, of which it wrote `report_bytes`.
-    `question` is what it asked.  `reports_failure`: its own result file or last event says that it
+    `stderr_tail` is the end of its stderr, `output_tail` that of its stdout, to which it wrote
+    `report_bytes`.  `question` is what it asked.  `reports_failure`: its own result file or last event says that it
     failed, `failure_claim` in which words.  `unreadable`: why its result file could not be read,
     which is no report of success.  `contradiction`: it says that the task and its checks contradict
     each other.  `start_fault`: this machine could not start it; `start_denied`: it may not be
     executed here.  `cost` (US dollars), `tokens` and `turns` are its own figures; None means
     unknown, never zero.
-
-    `limit` is what its service or its own bounds reported: rate, money, auth, overloaded (or not
-    reachable), session (the conversation is lost), request (rejected as malformed), notfound,
-    forbidden, context (too long for the model), turns (its own bound), unfinished (no final
-    message), denied (it was not allowed to continue), unknown (no rule explains the failure).
     """
 
     code: int | None = None
     signal: int | None = None
-    ended_by: str = ""
+    ended_by: EndCause = EndCause.NONE
     seconds: float = 0.0
     output_bytes: int = 0
     output_bytes_max: int = 0
     stderr_tail: str = field(default="", metadata=stored_as("error"))
     question: str = ""
     retry_after: timedelta | None = None
-    limit: str = ""
+    limit: AgentLimit = AgentLimit.NONE
     retry_safe: bool = True
     session: str = ""
     start_error: str = ""

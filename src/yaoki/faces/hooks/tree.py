@@ -1,4 +1,4 @@
-"""The user's working tree, only looked at: what differs from the last commit, and since when."""
+"""Reads the user's working tree: the files that differ from the last commit, and their times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from yaoki.adapters.git.repository import GitRepository
 
 NAMED_MAX = 3
 DIFF_BYTES_MAX = 200_000
-# How many fields stand before the path in each kind of line.
+# The number of fields before the path, by kind of line.
 FIELDS: Mapping[str, int] = {"1": 8, "2": 9, "u": 10, "?": 1}
 
 
@@ -19,7 +19,7 @@ FIELDS: Mapping[str, int] = {"1": 8, "2": 9, "u": 10, "?": 1}
 class WorkingTree:
     """`files` are those that differ from `head`; `stamps` the size and time of the tracked ones.
 
-    What git does not know may come and go: checks leave reports and caches behind.
+    Untracked files may come and go: checks leave reports and caches behind.
     """
 
     top: Path
@@ -35,7 +35,7 @@ class WorkingTree:
 
 
 def read_working_tree(repository: GitRepository) -> WorkingTree:
-    """git takes no lock for this look and writes nothing, not even its index."""
+    """Read-only: git takes no lock and does not refresh its index."""
     args = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal"]
     done = run_git(args, cwd=repository.top, env=git_environment())
     if done.code != 0:
@@ -49,14 +49,14 @@ def read_working_tree(repository: GitRepository) -> WorkingTree:
 
 
 def _paths(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """Each path with the kind of its line."""
+    """Each path with the kind of its status line."""
     left = iter(lines)
     for line in left:
         kind, _, rest = line.partition(" ")
         if kind in FIELDS:
             yield rest.split(" ", FIELDS[kind] - 1)[-1], kind
         if kind == "2":
-            next(left, None)  # where it was before
+            next(left, None)  # the path before a rename
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -68,7 +68,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def describe_differences(before: WorkingTree, after: WorkingTree) -> str:
-    """The tracked files that are not as they were, in words; nothing when all are."""
+    """The tracked files that changed, in words; empty when none did."""
     paths = {*before.stamps, *after.stamps}
     found = sorted(p for p in paths if before.stamps.get(p) != after.stamps.get(p))
     if not found and before.head != after.head:
