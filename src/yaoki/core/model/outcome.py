@@ -117,12 +117,12 @@ class AgentExit:
     """How an agent ended.
 
     `stderr_tail` is the end of its stderr, `output_tail` that of its stdout, to which it wrote
-    `report_bytes`.  `question` is what it asked.  `reports_failure`: its own result file or last event says that it
-    failed, `failure_claim` in which words.  `unreadable`: why its result file could not be read,
-    which is no report of success.  `contradiction`: it says that the task and its checks contradict
-    each other.  `start_fault`: this machine could not start it; `start_denied`: it may not be
-    executed here.  `cost` (US dollars), `tokens` and `turns` are its own figures; None means
-    unknown, never zero.
+    `report_bytes`.  `question` is what it asked.  `reports_failure`: its own result file or last
+    event says that it failed, `failure_claim` in which words.  `unreadable`: why its result file
+    could not be read, which is no report of success.  `contradiction`: it says that the task and
+    its checks contradict each other.  `start_fault`: this machine could not start it;
+    `start_denied`: it may not be executed here.  `cost` (US dollars), `tokens` and `turns` are its
+    own figures; None means unknown, never zero.
     """
 
     code: int | None = None
