@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
+
 from yaoki.system import Child
 
 HERE = Path(__file__).parent

@@ -12,6 +12,7 @@ from tests.builders import RUN_ID, HandClock, a_spec
 from tests.store.acts import opened, submit
 from yaoki.adapters.store import SqlStore
 from yaoki.adapters.store.tables.outbox import RETRY_AFTER_MAX, RETRY_FIRST, NoticeSelection
+from yaoki.core.model import Pause, PauseCause
 from yaoki.engine.loop.notifier import Notifier
 from yaoki.errors import NoticeFailed
 from yaoki.ports import Notice
@@ -39,7 +40,12 @@ def clock() -> HandClock:
 def store(tmp_path: Path, clock: HandClock) -> Iterator[SqlStore]:
     made = opened(tmp_path / "state.db", clock, limits={"notices": NoticeSelection(("ear",))})
     submit(made, a_spec("a"))
-    made.pause(RUN_ID, "budget: a test asks", event="BUDGET_WARNING", data={"message": "80 %"})
+    made.pause(
+        RUN_ID,
+        Pause(PauseCause.BUDGET, "a test asks"),
+        event="BUDGET_WARNING",
+        data={"message": "80 %"},
+    )
     yield made
     made.close()
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.builders import NOW
-from yaoki.core.model import Choice, Question, Run, RunId, State, TaskId
+from yaoki.core.model import Choice, Pause, PauseCause, Question, Run, RunId, State, TaskId
 from yaoki.core.run_status import RunStatus
 from yaoki.faces.cli.text.render import story_line
 from yaoki.ports import JournalEntry, TaskRow
@@ -78,7 +78,7 @@ def test_a_waiting_task_says_what_for(row: TaskRow, words: str) -> None:
     ("run", "words"),
     [
         (RUN, "no worker is running this"),
-        (replace(RUN, pause_reason="budget"), "the run is paused"),
+        (replace(RUN, pause=Pause(PauseCause.BUDGET, "used up")), "the run is paused"),
     ],
     ids=["left", "paused"],
 )

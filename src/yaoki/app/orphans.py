@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.errors import Unknown, WorkspaceError
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 from yaoki.adapters.processes.command import run_command
 from yaoki.adapters.workspace import resolve_base
 from yaoki.app.services import Services
-from yaoki.core.counting import format_count
 from yaoki.core.decide.baseline import as_displayed_baseline
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
+from yaoki.core.text import format_count, one_line, strip_terminal_codes
 from yaoki.errors import Fault, NotNow, PlanInvalid
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.app.git_facts import LocalGitFacts
 from yaoki.app.replay_clone import ReplayClone, open_replay_clone
-from yaoki.core.counting import format_count
 from yaoki.core.evidence import EVIDENCE_EVENTS, TaskEvidence, fold_evidence
 from yaoki.core.model import CheckSpec, Finding, Outcome, State, TaskKind
+from yaoki.core.text import format_count
 
 if TYPE_CHECKING:
     from yaoki.app import App

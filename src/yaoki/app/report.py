@@ -14,8 +14,8 @@ from yaoki.app.check_output import StoredOutputs
 from yaoki.app.empty_attempts import find_empty_attempts
 from yaoki.app.git_facts import LocalGitFacts
 from yaoki.app.run_view import view_run
-from yaoki.core.display import strip_terminal_codes
 from yaoki.core.redact import mask, secret_values
+from yaoki.core.text import strip_terminal_codes
 from yaoki.errors import BranchMovedExternally, GitFailed, RemoteUnreachable
 from yaoki.report import (
     EscalationDetails,

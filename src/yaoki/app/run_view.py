@@ -15,7 +15,8 @@ from yaoki.adapters.store.tables import journal_pages, run_changes, totals
 from yaoki.adapters.system.files import is_plain_file, open_plain_file
 from yaoki.adapters.system.machine import is_holder_dead, machine_id
 from yaoki.app.git_facts import LocalGitFacts
-from yaoki.engine.branch_guard import BRANCH_PAUSE, BranchGuard, rows_on_run_branch
+from yaoki.core.model import PauseCause
+from yaoki.engine.branch_guard import BranchGuard, rows_on_run_branch
 from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
 from yaoki.views import Explanation, RunView, build_run_view, explain, summarize_run, why_not_taken
 from yaoki.views.warnings import WARNING_EVENTS, RunWarnings, collect_warnings
@@ -39,7 +40,7 @@ def view_run(app: App, run: Run, *, check_branch: bool = False) -> RunView:
     run = detect_external_merge(app, run, rows)
     there = (
         find_landed_on_branch(app, run, rows)
-        if check_branch or run.pause_reason.startswith(BRANCH_PAUSE)
+        if check_branch or run.pause_cause is PauseCause.BRANCH
         else {}
     )
     return assemble_run_view(

@@ -18,7 +18,7 @@ from yaoki.adapters.processes.sandbox import GuardedProcesses
 from yaoki.adapters.store import add_trust_mark, make_trust_mark, read_trust_marks
 from yaoki.adapters.system.trust_file import TrustFile
 from yaoki.app.repository import print_warning
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.core.trust import (
     SETTINGS,
     CommandDigest,

@@ -26,9 +26,9 @@ from yaoki.app.remedies import (
 from yaoki.core.decide.baseline import as_baseline, as_displayed_baseline
 from yaoki.core.decide.classification import TIMED_OUT_PARAM
 from yaoki.core.decide.integrity import describe_test_count
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.core.model import CheckSpec, Finding, Outcome
+from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.core.trust import CommandDigest, digest_check, digest_setup
 from yaoki.errors import Fault
 from yaoki.formats.discovery import (

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.command import Git, GitLocation
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 
 if TYPE_CHECKING:
     from yaoki.app import App

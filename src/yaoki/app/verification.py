@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from yaoki.app.git_facts import LocalGitFacts
 from yaoki.app.run_view import detect_external_merge
-from yaoki.core.counting import format_count
 from yaoki.core.evidence import (
     EVIDENCE_EVENTS,
     RunEvidence,
@@ -17,6 +16,7 @@ from yaoki.core.evidence import (
     fold_evidence,
 )
 from yaoki.core.model import State
+from yaoki.core.text import format_count
 from yaoki.errors import GitFailed
 from yaoki.report import VerificationResult, verification_result
 

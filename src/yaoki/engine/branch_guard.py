@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from yaoki.core.model import Run, TaskKind
+from yaoki.core.model import Pause, PauseCause, Run, TaskKind
 from yaoki.engine.foreign_commits import accept_foreign_commit, refuse_foreign_commits
 from yaoki.errors import BranchMovedExternally, NotNow, WorkspaceError
 from yaoki.ports import RunStore, TaskRow, Workspace
-
-# A pause for this reason begins with this word; it is stored, and no part of the sentence.
-BRANCH_PAUSE = "branch: "
 
 
 def _remedy(drift: BranchMovedExternally) -> str:
@@ -59,7 +56,7 @@ class BranchGuard:
 
     def _pause(self, run: Run, drift: BranchMovedExternally) -> None:
         """No task of the run is claimed, so none lands, until a person has restored the branch."""
-        self._store.pause(run.id, f"{BRANCH_PAUSE}{drift.sentence}; {_remedy(drift)}")
+        self._store.pause(run.id, Pause(PauseCause.BRANCH, f"{drift.sentence}; {_remedy(drift)}"))
 
     def refuse_drift(self, run: Run, alternative: str = "") -> None:
         """Refuse a person's command while the branch has drifted, even if nothing has landed yet.

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from yaoki.core.counting import format_count
 from yaoki.core.machine.events import Judged, LandingReverted, UndoCompleted
 from yaoki.core.model import Run, Stage, State
+from yaoki.core.text import format_count
 from yaoki.errors import BranchMovedExternally, NotNow
 from yaoki.ports import JournalEntry, JournalReads, LandedStep, TaskRow, Workspace
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class RoomFolders:
-    """The private folders of one look: each is empty when a check starts."""
+    """The private folders of one check run: each is empty when a check starts."""
 
     home: Path
     temporary: Path
@@ -19,7 +19,7 @@ class RoomFolders:
 
 
 class ProofRoom(Protocol):
-    """One room, held by one proof.  Its content is a function of the commit and the set-up key."""
+    """One room, used by one verification.  Its content depends on commit and set-up key alone."""
 
     @property
     def files(self) -> Path:
@@ -33,20 +33,20 @@ class ProofRoom(Protocol):
         """Make the room contain exactly this commit and the output of set-up."""
 
     def record_setup_output(self) -> None:
-        """Record everything beside the commit as the output of set-up."""
+        """Record everything that is not in the commit as the output of set-up."""
 
     def changed_files(self) -> tuple[str, ...]:
-        """The tracked files that differ from the commit that was put here."""
+        """The tracked files that differ from the commit that was checked out."""
 
     def empty_private_folders(self) -> RoomFolders:
         """Empty the private home, temporary folder and report folder."""
 
     def occupy(self, folder: Path | None) -> None:
-        """Note which process folder uses the room, so that the next holder can end it."""
+        """Record the process folder that uses the room, so that the next holder can end it."""
 
     @property
     def occupant(self) -> Path | None:
-        """The process folder that a killed worker left noted here."""
+        """The process folder that a killed worker recorded here."""
 
 
 class ProofRooms(Protocol):
@@ -56,6 +56,4 @@ class ProofRooms(Protocol):
         """Identify the set-up of a commit: commands, their input files, platform and tools."""
 
     def acquire(self, key: str, *, fresh: bool = False) -> AbstractContextManager[ProofRoom]:
-        """Hold a room for this key: one that is set up already, if there is one and nobody asks
-        for a fresh one.
-        """
+        """Lock a room for this key; unless `fresh`, one that is set up already is preferred."""

@@ -13,7 +13,7 @@ from yaoki.core.model import Run, Task, TaskId
 from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import TreeView
 
-# Among the marks of a task, as long as its worktree is there.
+# A name in the protected state of a task, as long as its worktree exists.
 WORKTREE_LINK = "the worktree's .git"
 
 
@@ -29,13 +29,13 @@ class PreparedWorktree:
 
 @dataclass(frozen=True, slots=True)
 class CommittedAttempt:
-    """Everything an attempt left, committed on the task's branch and kept under a private ref.
+    """The files of an attempt, committed on the task's branch and saved under a private ref.
 
-    `warnings` are sentences about what nobody but this repository has.  `gone`: there was no
-    worktree any more, so only what was committed could be kept.  `diff` is a digest of what the
-    attempt changed, the same wherever it was built.  `left_out` are new files outside the task's
-    scope: they are saved beside the work and are no part of it.  `refused` are acts of the agent
-    that the sandbox did not let happen.
+    `warnings` are sentences about files that exist only in this repository.  `worktree_missing`:
+    the worktree was gone, so only committed work could be saved.  `diff_digest` identifies the
+    attempt's own changes, whatever commit they are based on.  `left_out_files` are new files
+    outside the task's scope: they are saved beside the work and do not land.  `sandbox_refusals`
+    are actions of the agent that the sandbox blocked.
     """
 
     head: str
@@ -51,10 +51,10 @@ class CommittedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class SandboxFolders:
-    """What the agent of one task has for itself inside the sandbox.
+    """The private folders of one task's agent inside the sandbox.
 
-    `folder` holds it and stays from attempt to attempt; `writable` are its parts that the agent
-    writes.  `laid` names files and folders that are seen in place of others, and only read.
+    `folder` contains them and stays from attempt to attempt; the agent may write to `writable`.
+    `read_only_mounts` maps a path to the file or folder that the agent sees there instead.
     """
 
     folder: Path
@@ -72,10 +72,10 @@ class IgnoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The exact commit to prove: the task's work merged onto the run branch's head.
+    """The exact commit to verify: the task's work merged onto the head of the run branch.
 
-    `changed` are the paths in which it differs from `onto`.  With `conflicts` there is
-    nothing to prove.  How many files `onto` has is only told where some were deleted.  `links_out`
+    `changed` are the paths that differ from `onto`.  With `conflicts` there is nothing to verify.
+    `tracked_count`, the files of `onto`, is counted only where files were deleted.  `outside_links`
     are changed links whose target is outside the repository.
     """
 
@@ -104,9 +104,9 @@ class SavedWork:
 
 @dataclass(frozen=True, slots=True)
 class LandedStep:
-    """One step of a line: the task that landed there, empty for a step that is no landing.
+    """One commit of a target branch: the task that landed with it, empty for any other commit.
 
-    `undoes` is the landing that it takes back.
+    `undoes` is the landing that it reverts.
     """
 
     task_id: TaskId
@@ -116,9 +116,9 @@ class LandedStep:
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """Where a run's work is now.  `how`: already, created, fast-forward or merge.
+    """Where the work of a run is now.  `how`: already, created, fast-forward or merge.
 
-    `onto` is where the branch was before; empty when it was not there.
+    `onto` is the head of the branch before; empty when there was no such branch.
     """
 
     branch: str
@@ -127,7 +127,7 @@ class MergeResult:
     onto: str = ""
 
 
-# Who is at a proof now, and was refused before.
+# The tasks that are being verified now and whose landing was refused before.
 QueueMembers = Callable[[], Collection[TaskId]]
 
 
@@ -138,42 +138,43 @@ class Workspace(Protocol):
     """
 
     def open_run_branch(self, run: Run) -> None:
-        """Make the run branch at the run's base unless it is there."""
+        """Create the run branch at the run's base unless it exists."""
 
     def push_existing_run(self, run: Run) -> None:
-        """A run that was begun before there was a remote is at the remote afterwards."""
+        """Push the branch of a run that began before a remote was configured."""
 
     def head(self, run: Run) -> str: ...
 
     def open_group_branch(self, run: Run, group: str) -> Run:
-        """The run seen from a group's own branch, which is made unless it is there."""
+        """The run with the group's branch as target; the branch is created unless it exists."""
 
     def refresh_group_branch(self, run: Run, group: str) -> Run:
-        """The line, with what landed on the run branch since merged in where that is clean."""
+        """Merge the run branch into the group branch where that gives no conflict."""
 
     def roll_back_group_branch(self, run: Run, group: str, head: str) -> tuple[str, str]:
-        """Take a group's branch from `head` to the run branch; returns what it held and where it
-        is.  Refused when it is elsewhere: somebody else was there first.
+        """Reset a group's branch from `head` to the run branch; return its old and its new head.
+
+        Refused when the branch is not at `head`: another worker moved it first.
         """
 
     def close_group_branch(self, run: Run, group: str) -> None: ...
 
     def list_landings(self, run: Run) -> tuple[LandedStep, ...]:
-        """What landed on the line, oldest first."""
+        """The commits of the target branch, oldest first."""
 
     def combine_landings(self, base: str, chosen: Sequence[str]) -> str:
-        """A commit of `base` with just these landings; empty when they do not fit together."""
+        """A commit of `base` with only these landings; empty when they conflict."""
 
     def files_between(self, old: str, new: str) -> tuple[tuple[str, str], ...]:
         """(status, path) of every file that differs between two commits."""
 
     def prepare(self, run: Run, task: Task, attempt: int) -> PreparedWorktree:
-        """The worktree for this attempt: the task's own, or a fresh one if the task asks."""
+        """The worktree for this attempt: the task's own, or a fresh one if the task needs that."""
 
     def take_snapshot(self, task: Task, attempt: int, *, untouched: bool = False) -> str:
-        """Keep the worktree's whole content under refs/yaoki/snapshots; returns its id.
+        """Save the whole content of the worktree under refs/yaoki/snapshots; return its id.
 
-        `untouched` since it was made: then it holds what its HEAD holds, and nobody looks.
+        `untouched`: the worktree was just created, so its HEAD is its content.
         """
 
     def commit_attempt(self, run: Run, task: Task) -> CommittedAttempt: ...
@@ -181,22 +182,23 @@ class Workspace(Protocol):
     def build_candidate(
         self, run: Run, task: Task, queue_members: QueueMembers = frozenset
     ) -> Candidate:
-        """Merge onto the run branch's head and put the worktree at the result.
+        """Merge onto the head of the run branch and check the result out in the worktree.
 
-        Once refused, a task is built on the candidates of other riders, if those may land first.
+        A task whose landing was refused is built on the candidates of other queue members that may
+        land first.
         """
 
     def is_in_merge_queue(self, run: Run, commit: str, queue_members: QueueMembers) -> bool:
-        """May the run branch still come to this commit, by landings of riders alone?"""
+        """Can the run branch still reach this commit by landings of queue members alone?"""
 
     def has_path(self, commit: str, path: str) -> bool:
-        """Is there a file or folder of this name in the commit?"""
+        """Does the commit have a file or folder at this path?"""
 
     def find_leaks(self, old: str, new: str, search: LeakSearch) -> tuple[Leak, ...]:
-        """Secrets in all that the newer commit brings: contents, names and words."""
+        """Secrets in what the newer commit adds: file contents, file names and commit messages."""
 
     def contains_text(self, commit: str, value: str) -> bool:
-        """Does a file of the commit hold this text?"""
+        """Does a file of the commit contain this text?"""
 
     def read_changes(self, old: str, new: str) -> tuple[Change, ...]:
         """The text files that differ between two commits."""
@@ -205,78 +207,78 @@ class Workspace(Protocol):
         """The tracked files of a commit, read from its objects."""
 
     def commit_with_files_of(self, commit: str, other: str, paths: Sequence[str]) -> str:
-        """A commit with these paths as another has them; paths that it lacks are left out."""
+        """A commit with these paths taken from another; paths that it lacks are removed."""
 
     def is_pushed(self, commit: str) -> bool: ...
 
     def ignored_sources(self, task: Task, since: float) -> tuple[str, ...]:
-        """Sources that were written since that instant and that git ignores: they never land."""
+        """Ignored source files that were written since that instant; they never land."""
 
     def ignored_folders(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Those of these folders that the user's checkout has and git ignores."""
+        """The folders among these that exist in the user's checkout and that git ignores."""
 
     def edited_files(self, since: float) -> tuple[str, ...]:
-        """The tracked files of the user's checkout that changed or went since that instant."""
+        """The tracked files of the user's checkout changed or deleted since that instant."""
 
     def find_work_elsewhere(self, task: Task) -> tuple[str, ...]:
-        """Where else an agent worked that changed nothing on the task's branch, in few words."""
+        """Other places where the agent worked, for an agent that changed nothing on the branch."""
 
     def uncommitted_files(self, task: Task, since: float) -> tuple[IgnoredFile, ...]:
         """Ignored files that were written since that instant; at most a few hundred."""
 
     def copy_uncommitted_files(self, task: Task, names: Sequence[str], to: Path) -> None:
-        """Copy such files into another folder, to see whether a check needs them."""
+        """Copy such files into another folder, to find out whether a check needs them."""
 
     def record_setup_files(self, task: Task) -> None:
-        """Note the ignored files that set-up made, to tell them from what an agent leaves."""
+        """Record the ignored files that set-up made, to tell them from those of an agent."""
 
     def protected_state(self, task: Task, *, strict: bool) -> Mapping[str, str]:
-        """What a check must leave as it is, by a name for people, with a hash.
+        """Hashes of everything that a check must not change, by a readable name.
 
         Settings, hooks and the worktree's own link; if `strict`, also which branches and tags
         there are, and files unknown to git.
         """
 
     def rebuild_worktree(self, task: Task) -> bool:
-        """Make a missing worktree again at the work it held; true when it was missing."""
+        """Create a missing worktree again at its last known work; true when it was missing."""
 
     def diff(self, old: str, new: str) -> str:
-        """The difference of two commits as text, cut at a bound and saying so."""
+        """The difference of two commits as text; a long one is cut and says so."""
 
     def missing_commits(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
-        """Which of these commits the run branch does not hold."""
+        """The commits among these that the run branch does not contain."""
 
     def describe_drift(self, run: Run) -> str:
         """Empty when the run branch is where yaoki put it; else one sentence."""
 
     def refuse_drift(self, run: Run, landed: Sequence[str] = ()) -> None:
-        """Raise `BranchStrayed`, with the way back as its hint, unless the run branch is where
-        yaoki put it and holds all of `landed`.
+        """Raise `BranchMovedExternally` unless the run branch is where yaoki put it and contains
+        all of `landed`; the hint says how to restore it.
         """
 
     def refuse_checked_out(self, run: Run) -> None:
-        """Raise `BranchStrayed` while somebody has the run branch checked out: nothing lands."""
+        """Raise `BranchMovedExternally` while the run branch is checked out: nothing can land."""
 
     def way_back(self, run: Run, commit: str) -> str:
-        """The command by which a person puts the run branch there; what it holds is kept."""
+        """The command that moves the run branch to this commit and keeps its present head."""
 
     def land(self, run: Run, commit: str, onto: str) -> str:
-        """Move the run branch from `onto` to `commit`; returns the head it then has.
+        """Move the run branch from `onto` to `commit`; return its head afterwards.
 
-        The head is `commit` or has it as an ancestor when it landed; anything else: it moved.
+        It landed if the head is `commit` or a descendant; otherwise the branch had moved.
         """
 
     def branch_contains(self, run: Run, commit: str) -> bool:
-        """Does the run branch already have this commit?"""
+        """Does the run branch contain this commit?"""
 
     def remove_worktree(self, task: Task, *, continued_elsewhere: bool = False) -> None:
         """Remove the worktree of a task whose work is reachable from a ref.
 
-        `elsewhere`: another machine goes on with it.
+        `continued_elsewhere`: another machine continues the task.
         """
 
     def hash_protected_files(self, task_id: str = "") -> Mapping[str, str]:
-        """Hashes of what an agent must never change: git config and hooks, by name.
+        """Hashes of the files that an agent must never change, git config and hooks, by name.
 
         Those of the task's own worktree as well, when one is named.
         """
@@ -288,7 +290,7 @@ class Workspace(Protocol):
         """The ids of the tasks that have a worktree on this machine."""
 
     def undo(self, run: Run, landed: str, task_id: str, approve: Callable[[str, str], None]) -> str:
-        """Revert landed work on the run branch; returns its new head.  Twice is once.
+        """Revert landed work on the run branch; return its new head.  A repeated call does nothing.
 
         `approve` is called with the new commit and the head before the branch moves; it raises
         to refuse.

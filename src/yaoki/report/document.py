@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.counting import format_count
 from yaoki.core.model import Choice, State
+from yaoki.core.text import format_count
 from yaoki.ports import SavedWork, TaskRow
 from yaoki.report.check_outputs import CheckOutputs
 from yaoki.report.journal_summary import JournalSummary

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.report.charts import timeline_chart
 from yaoki.report.markup import Html, tag
 from yaoki.report.page_failures import answers_section, failures_section, warnings_section

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.report import canonical
 from yaoki.report.receipt import FORM, SCHEMA, BranchStep, GitFacts
 from yaoki.report.receipt_shape import shape_defects

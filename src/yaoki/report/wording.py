@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.counting import format_count
-from yaoki.core.display import one_line, strip_terminal_codes
+from yaoki.core.text import format_count, one_line, strip_terminal_codes
 
 Data = Mapping[str, Any]
 UNKNOWN = "unknown"

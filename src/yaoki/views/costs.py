@@ -8,8 +8,8 @@ from statistics import median
 from typing import Any
 
 from yaoki.core.bound import worst_case
-from yaoki.core.counting import format_count
 from yaoki.core.model import TaskSpec
+from yaoki.core.text import format_count
 from yaoki.ports import JournalEntry
 from yaoki.views.history import Attempt, build_run_history
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from yaoki.core.counting import format_count
-from yaoki.core.display import one_line
 from yaoki.core.model import Reason
+from yaoki.core.text import format_count, one_line
 from yaoki.ports import JournalEntry
 from yaoki.views.outcomes import outcome_words
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from yaoki.core.bound import WorstCase, worst_case
-from yaoki.core.counting import format_count
 from yaoki.core.model import TaskSpec
+from yaoki.core.text import format_count
 from yaoki.views.costs import AgentCost, AgentCostHistory, plan_costs
 
 

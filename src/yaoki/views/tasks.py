@@ -9,10 +9,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from yaoki.core.counting import format_count
 from yaoki.core.graph import root_causes
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
+    PauseCause,
     Question,
     Reason,
     Run,
@@ -23,6 +23,7 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.run_status import RunStatus, current_run_status, exit_code
+from yaoki.core.text import format_count
 from yaoki.ports import TaskRow
 
 # How the agent of a task ended that had nothing to change, or whose commit was removed.
@@ -279,7 +280,7 @@ def _next(
             return first.next_command if first else f"yaoki status {run.id}"
         case RunStatus.PAUSED:
             # The question itself says what has to be done first.
-            go = "" if run.pause_reason.startswith("branch") else " go"
+            go = "" if run.pause_cause is PauseCause.BRANCH else " go"
             return f"yaoki answer {run.id}{go}"
         case RunStatus.CANCELLED:
             done = (v for v in tasks if v.row.state is State.DONE and not is_proof(v))

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.display import one_line
 from yaoki.core.model import Stage, State
 from yaoki.core.settings.tags import has_all_tags
+from yaoki.core.text import one_line
 from yaoki.ports import TaskRow, WorkerSeen
 
 SCHEMA = 1

@@ -17,7 +17,7 @@ from yaoki.adapters.checks.test_count_request import request_test_count
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.decide.classification import TIMED_OUT_PARAM
-from yaoki.core.model import CheckSpec, Finding, OnFailure, Outcome, Verdict
+from yaoki.core.model import CheckSpec, CheckType, Finding, OnFailure, Outcome, Verdict
 from yaoki.core.redact import MARK
 from yaoki.ports import Checker, Launch
 
@@ -371,7 +371,7 @@ def test_a_broken_check_is_not_skipped(bench: Bench) -> None:
 
 @pytest.mark.spec("0.6")
 def test_an_unknown_type_of_check_is_broken(bench: Bench) -> None:
-    finding = bench.see(CheckSpec("odd", type="oracle"))
+    finding = bench.see(CheckSpec("odd", type="oracle"))  # type: ignore[arg-type]
 
     assert finding.outcome is Outcome.BROKEN
     assert "'oracle'" in finding.message
@@ -702,7 +702,7 @@ def test_secrets_in_a_report_are_masked(bench: Bench) -> None:
 
 
 def file_check(bench: Bench, path: str, conditions: Mapping[str, Any]) -> Finding:
-    return bench.see(CheckSpec("file", type="file", path=path, file=conditions))
+    return bench.see(CheckSpec("file", type=CheckType.FILE, path=path, file=conditions))
 
 
 @pytest.mark.spec("6.1")
@@ -827,13 +827,15 @@ def test_a_link_out_of_the_worktree_proves_nothing(bench: Bench, conditions: Any
 def test_git_checks_believe_facts_and_nothing_else(
     bench: Bench, git: str, facts: dict[str, Any], outcome: Outcome, pattern: str
 ) -> None:
-    finding = bench.see(CheckSpec("git", type="git", git=git), facts)
+    finding = bench.see(CheckSpec("git", type=CheckType.GIT, git=git), facts)
 
     assert (finding.outcome, finding.pattern) == (outcome, pattern)
 
 
 def test_dirty_paths_are_named(bench: Bench) -> None:
-    finding = bench.see(CheckSpec("git", type="git", git="clean"), {"dirty": ["a.py", "b.py"]})
+    finding = bench.see(
+        CheckSpec("git", type=CheckType.GIT, git="clean"), {"dirty": ["a.py", "b.py"]}
+    )
 
     assert finding.message == "a.py and 1 more are not committed"
     assert [item.where for item in finding.items] == ["a.py", "b.py"]

@@ -13,7 +13,7 @@ import pytest
 from yaoki.adapters.checks import CheckDispatcher, run_entry_point
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.core.decide.baseline import command_key
-from yaoki.core.model import CHECK_ENTRY_POINTS, CheckSpec, Finding, Outcome
+from yaoki.core.model import CHECK_ENTRY_POINTS, CheckSpec, CheckType, Finding, Outcome
 from yaoki.core.redact import MARK
 
 PLANTED = "planted-secret-value"
@@ -63,7 +63,7 @@ class Bench:
             "ACME_LOGIN": HANDED,
         }
         checks = CheckDispatcher(ShimProcesses(), timedelta(seconds=30), environ)
-        spec = CheckSpec("mine", "python", **{"entry": "mine", **rest})
+        spec = CheckSpec("mine", CheckType.PYTHON, **{"entry": "mine", **rest})
         return checks.check(spec, self.worktree, self.folder, facts=FACTS, stop=stop)
 
 
@@ -212,7 +212,7 @@ def test_the_script_and_the_plan_look_in_the_same_group() -> None:
 @pytest.mark.spec("6.4")
 def test_other_options_are_another_check_of_the_base() -> None:
     keys = {
-        command_key(CheckSpec("mine", "python", entry=entry, options={"most": most}))
+        command_key(CheckSpec("mine", CheckType.PYTHON, entry=entry, options={"most": most}))
         for entry in ("one", "two")
         for most in (1, 2)
     }

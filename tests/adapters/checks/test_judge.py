@@ -17,7 +17,7 @@ from yaoki.adapters.checks import CheckDispatcher
 from yaoki.adapters.checks.judge_answer import JudgeAnswer, JudgeNext, parse_judge_answer
 from yaoki.adapters.checks.judge_prompt import FORM, compose_judge_prompt
 from yaoki.adapters.processes.process_trees import ShimProcesses
-from yaoki.core.model import AgentSpec, CheckSpec, Finding, OnFailure, Outcome
+from yaoki.core.model import AgentSpec, CheckSpec, CheckType, Finding, OnFailure, Outcome
 from yaoki.core.redact import MARK
 
 PLANTED = "planted-secret-value"
@@ -65,7 +65,9 @@ class Bench:
 
     def see(self, agent: AgentSpec, **rest: Any) -> Finding:
         given = {"timeout": timedelta(seconds=60), **rest}
-        spec = CheckSpec("review", "judge", agent=agent, ask="The notes are whole.", **given)
+        spec = CheckSpec(
+            "review", CheckType.JUDGE, agent=agent, ask="The notes are whole.", **given
+        )
         lease = timedelta(seconds=30)
         checks = CheckDispatcher(ShimProcesses(), lease, ENVIRON, find_agent=find_agent)
         return checks.check(spec, self.worktree, self.folder, facts=FACTS, stop=lambda: self.stop)
@@ -326,7 +328,7 @@ def test_a_judge_is_ended_when_the_worker_stops(bench: Bench) -> None:
 @pytest.mark.spec("6.7", "0.6")
 def test_a_judge_without_an_agent_proves_nothing(bench: Bench) -> None:
     checks = CheckDispatcher(ShimProcesses(), timedelta(seconds=30), ENVIRON)
-    spec = CheckSpec("review", "judge", agent=says(PASS), ask="It is whole.")
+    spec = CheckSpec("review", CheckType.JUDGE, agent=says(PASS), ask="It is whole.")
 
     finding = checks.check(spec, bench.worktree, bench.folder, facts={}, stop=lambda: False)
 

@@ -25,7 +25,7 @@ from tests.repositories import (
     write,
 )
 from yaoki.adapters.workspace import GitWorkspace
-from yaoki.core.model import Task, Work
+from yaoki.core.model import AttemptMode, Task, Work
 from yaoki.ports import Candidate, CommittedAttempt, PreparedWorktree
 
 pytestmark = pytest.mark.spec("0.2")
@@ -160,7 +160,7 @@ def test_killed_after_every_git_command_a_persons_merge_is_kept_and_rebuilt(tmp_
     at = Path(mine.work.worktree)
     git(at, "merge", "-q", world.run.branch, code=1)
     write(at, a__txt="both\n")
-    task = replace(mine, taken_over=True)
+    task = replace(mine, mode=AttemptMode.TAKEN_OVER)
     killer = Killer(world, tmp_path)
 
     place: PreparedWorktree = killer.call("prepare", world.run, task, 2)

@@ -26,7 +26,7 @@ from tests.repositories import (
     write,
 )
 from yaoki.adapters.workspace import GitWorkspace
-from yaoki.core.model import Failure, FailureKind, Task, Work
+from yaoki.core.model import AttemptMode, Failure, FailureKind, Task, Work
 from yaoki.errors import BranchMovedExternally, GitFailed, NotNow, RepositoryUnusable
 
 pytestmark = pytest.mark.spec("13.1")
@@ -357,10 +357,10 @@ def test_what_a_person_did_in_a_worktree_elsewhere_is_not_passed_over(two: Clone
     write(Path(task.work.worktree), by_hand="h")
 
     with pytest.raises(GitFailed, match="on another machine") as waits:
-        other.workspace.prepare(other.run, replace(task, taken_over=True), 2)
+        other.workspace.prepare(other.run, replace(task, mode=AttemptMode.TAKEN_OVER), 2)
 
     assert waits.value.transient
-    place = one.workspace.prepare(one.run, replace(task, taken_over=True), 2)
+    place = one.workspace.prepare(one.run, replace(task, mode=AttemptMode.TAKEN_OVER), 2)
     assert (place.worktree / "by_hand").exists()
 
 

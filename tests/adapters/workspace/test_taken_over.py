@@ -19,7 +19,7 @@ from tests.repositories import (
     worked,
     write,
 )
-from yaoki.core.model import Task
+from yaoki.core.model import AttemptMode, Task
 from yaoki.ports import Candidate
 
 pytestmark = pytest.mark.spec("10.4", "0.2")
@@ -42,7 +42,7 @@ def escalated(world: World) -> Task:
 
 def answered(world: World, task: Task) -> tuple[Task, Candidate]:
     """`yaoki answer TASK done`: prepare, snapshot, keep, candidate, as the engine goes."""
-    taken = replace(task, taken_over=True)
+    taken = replace(task, mode=AttemptMode.TAKEN_OVER)
     place = world.workspace.prepare(world.run, taken, taken.attempt + 1)
     world.workspace.take_snapshot(taken, taken.attempt + 1)
     work = replace(taken.work, base=place.base, head="", worktree=str(place.worktree))
@@ -160,7 +160,7 @@ def test_what_a_person_did_before_saying_so_is_never_replaced_by_a_fresh_worktre
     at = Path(task.work.worktree)
     write(at, by_hand="h")
 
-    taken = replace(task, attempt=0, needs_fresh_worktree=True, taken_over=True)
+    taken = replace(task, attempt=0, needs_fresh_worktree=True, mode=AttemptMode.TAKEN_OVER)
     place = world.workspace.prepare(world.run, taken, 1)
 
     assert not place.fresh

@@ -18,7 +18,7 @@ import pytest
 
 from tests.builders import a_task
 from yaoki.adapters.system.machine import process_start_time
-from yaoki.core.model import Stage, State, Task, TaskId
+from yaoki.core.model import PendingRequest, Stage, State, Task, TaskId
 from yaoki.errors import Refused
 from yaoki.faces.mcp.caller import (
     CallingAttempt,
@@ -295,7 +295,7 @@ CALLER = CallingAttempt(AT_WORK.id, AT_WORK.run_id, attempt=2, epoch=4)
         (replace(AT_WORK, stage=Stage.VERIFY), CALLER, CallRefusal.LATE),
         (replace(AT_WORK, state=State.ESCALATED), CALLER, CallRefusal.LATE),
         (replace(AT_WORK, state=State.DONE, stage=Stage.LAND), CALLER, CallRefusal.LATE),
-        (replace(AT_WORK, cancel_requested=True), CALLER, CallRefusal.CANCELLED),
+        (replace(AT_WORK, request=PendingRequest.CANCEL), CALLER, CallRefusal.CANCELLED),
         (replace(AT_WORK, state=State.CANCELLED), CALLER, CallRefusal.CANCELLED),
         (replace(AT_WORK, state=State.REPLACED), replace(CALLER, epoch=1), CallRefusal.REPLACED),
     ],

@@ -16,7 +16,7 @@ from tests.faces.web.served import Served, serving
 from yaoki.adapters.agents.result_file import read_result
 from yaoki.adapters.agents.structured.summary import text_at, texts_at
 from yaoki.app import App
-from yaoki.core.display import replace_lone_surrogates, strip_terminal_codes
+from yaoki.core.text import replace_lone_surrogates, strip_terminal_codes
 from yaoki.faces.hooks.call import HookCall
 from yaoki.faces.web.errors import SENTENCE_MAX, internal_error_document
 from yaoki.faces.web.events import EventHub

@@ -29,6 +29,7 @@ from yaoki.core.model import (
     FailureKind,
     Finding,
     Outcome,
+    Pause,
     RetryPolicy,
     RetryRule,
     State,
@@ -185,7 +186,7 @@ def test_a_limit_that_another_run_hit_is_drawn_as_a_limit(tmp_path: Path, pycach
 def the_wait(*rows: TaskRow, needs: dict[Any, Any] | None = None, **more: Any) -> dict[str, Any]:
     wanted = needs or {row.id: () for row in rows}
     view = build_run_view(
-        replace(RUN, pause_reason=more.pop("paused", "")), rows, wanted, resting=False, **more
+        replace(RUN, pause=Pause.parse(more.pop("paused", ""))), rows, wanted, resting=False, **more
     )
     names = {str(row.id): row.name for row in rows}
     told = waits_document(view.tasks[-1], NOW, names)

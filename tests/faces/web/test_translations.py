@@ -13,7 +13,7 @@ import yaoki.faces.web
 from tests.builders import NOW, a_failure, a_spec, an_active_task
 from yaoki.core.decide.escalation import build_escalation
 from yaoki.core.decide.retry import RetryDecision, decide_retry
-from yaoki.core.decide.rules import _disturbed
+from yaoki.core.decide.rules import _checkout_note
 from yaoki.core.model import Counts, Failure, FailureKind, Reason, Stage, Task, TaskKind, Work
 from yaoki.views.decisions import DECISION_OF_EVENT, RULES
 
@@ -86,7 +86,7 @@ def test_questions_of_our_own_are_asked_in_the_other_language() -> None:
 
 
 def test_warnings_repairs_and_waivers_are_told_in_the_other_language() -> None:
-    warned = str(_disturbed(("checkout/HEAD",)).data["message"])
+    warned = str(_checkout_note(("checkout/HEAD",)).data["message"])
     told = (warned, "waived by a person", "orphan worktree", "kept and removed", "stale lease")
 
     assert [words for words in told if not known(words)] == []

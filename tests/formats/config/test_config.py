@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, strategies
 from hypothesis import settings as sampled
 
-from yaoki.core.model import Backoff, FailureKind
+from yaoki.core.model import Backoff, BackoffType, FailureKind
 from yaoki.core.settings.override import (
     with_cause,
     with_iterations,
@@ -76,10 +76,10 @@ def test_the_default_waits_are_those_of_the_specification() -> None:
 
     one, five = timedelta(seconds=1), timedelta(seconds=5)
     assert rules[FailureKind.INCOMPLETE].backoff == Backoff(
-        "exponential", one, 2.0, timedelta(seconds=30), 0.1
+        BackoffType.EXPONENTIAL, one, 2.0, timedelta(seconds=30), 0.1
     )
     assert rules[FailureKind.RATE_LIMIT].backoff == Backoff(
-        "exponential", five, 2.0, timedelta(seconds=60), 0.2
+        BackoffType.EXPONENTIAL, five, 2.0, timedelta(seconds=60), 0.2
     )
     assert (
         rules[FailureKind.TIMEOUT].backoff.type,

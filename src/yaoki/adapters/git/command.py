@@ -15,8 +15,8 @@ from yaoki.adapters.git.filters import Filters, FilterSettings, as_variables
 from yaoki.adapters.processes.command import CommandResult, run_command
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import free_disk_bytes, read_plain_bytes
-from yaoki.core.display import short_path
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment, rooted
+from yaoki.core.text import short_path
 from yaoki.errors import DiskFull, Fault, GitFailed, GitMissing, RepositoryUnusable, WorkspaceError
 
 # An agent can write the repository's config, and config is code: nothing in it may start a

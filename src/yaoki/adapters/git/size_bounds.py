@@ -15,7 +15,7 @@ from pathlib import Path
 
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.system.folders import FolderEntry, walk_tree
-from yaoki.core.display import short_path
+from yaoki.core.text import short_path
 
 LISTING = ("ls-files", "-z", "-t", "-c", "-o", "--exclude-standard", "--directory")
 OTHER = "?"

@@ -20,9 +20,9 @@ from yaoki.adapters.processes.conversation import Conversation, ProcessReply
 from yaoki.adapters.processes.sweep import kill_marked_processes
 from yaoki.adapters.system.files import is_locked, make_file_fault, read_plain_bytes
 from yaoki.adapters.system.machine import PROC, boot_id, is_process_alive
-from yaoki.core.counting import format_count
 from yaoki.core.model import EndCause
 from yaoki.core.redact import written_forms
+from yaoki.core.text import format_count
 from yaoki.errors import Fault
 from yaoki.ports import Launch, ProcessState
 

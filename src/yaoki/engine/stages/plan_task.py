@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from yaoki.core.counting import format_count
-from yaoki.core.model import Finding, FindingItem, OnFailure, Outcome, Run, Task, Verdict
+from yaoki.core.model import (
+    Finding,
+    FindingItem,
+    OnFailure,
+    Outcome,
+    Pause,
+    PauseCause,
+    PlanningRole,
+    Run,
+    Task,
+    Verdict,
+)
 from yaoki.core.model.stage_report import BranchMoved, CandidateVerified, PlanAccepted, StageReport
+from yaoki.core.text import format_count
 from yaoki.ports import PlannerAnswer, PlanReader, Workspace
 
 PLAN_REFUSED_PATTERN = "plan-refused"
@@ -35,9 +46,12 @@ class PlanTaskStages:
             # A task that the answer names is gone meanwhile: the verify stage reports it.
             return BranchMoved(self._workspace.head(run))
         brief = task.spec.planning_brief
-        needs_approval = brief is not None and brief.role == "goal" and bool(answer.specs)
+        needs_approval = (
+            brief is not None and brief.role is PlanningRole.GOAL and bool(answer.specs)
+        )
         ask = needs_approval and not run.approved
-        pause = "approval: the plan waits for your approval" if ask else ""
+        approval = Pause(PauseCause.APPROVAL, "the plan waits for your approval")
+        pause = approval if ask else None
         return PlanAccepted(answer.specs, answer.replaces, task.work.verified_commit, pause)
 
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from yaoki.core.counting import format_count
-from yaoki.core.excerpt import clip_bytes
 from yaoki.core.machine.events import PromptSent
 from yaoki.core.model import AgentExit, EndCause, Failure, FailureKind, Run, Task, TaskSpec
 from yaoki.core.model.stage_report import (
@@ -18,6 +16,7 @@ from yaoki.core.model.stage_report import (
     WorkInterrupted,
 )
 from yaoki.core.prompt import Prompt, compose_prompt
+from yaoki.core.text import clip_bytes, format_count
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stage_settings import StageSettings
 from yaoki.engine.stages.plan_task import PlanTaskStages

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from yaoki.core.display import replace_lone_surrogates
+from yaoki.core.text import replace_lone_surrogates
 
 LIMIT_S = 600.0
 INPUT_BYTES_MAX = 16 << 20

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.core.decide.classification import classify_verdict
-from yaoki.core.excerpt import clip_bytes
 from yaoki.core.machine.codec import from_data
 from yaoki.core.model import CONTENT_KINDS, CheckSpec, Failure, Finding, Outcome, Verdict
 from yaoki.core.prompt import BUDGETS, describe_failure
 from yaoki.core.redact import mask, secret_values
+from yaoki.core.text import clip_bytes
 from yaoki.errors import Unknown
 from yaoki.faces.hooks.state import SessionPhase, UnprovenStop
 from yaoki.faces.hooks.tree import WorkingTree, describe_differences, read_working_tree

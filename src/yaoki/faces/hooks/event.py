@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.faces.hooks.call import HookCall, has_pending_reason
 from yaoki.faces.hooks.responses import HookResponse, allow, refuse_stop
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.errors import NotNow, PlanInvalid
 from yaoki.faces.cli.context import open_app
 from yaoki.faces.mcp.caller import CallingAttempt, calling_attempt, require_current

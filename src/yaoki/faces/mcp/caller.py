@@ -9,9 +9,9 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.core.display import one_line
 from yaoki.core.machine.events import AttemptStarted, Claimed, Event, JournalNote
 from yaoki.core.model import Stage, State, Task, TaskId
+from yaoki.core.text import one_line
 from yaoki.errors import Refused, Unknown
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.agents.result_file import BYTES_MAX, RESULT, STATUSES, TEXT_MAX, WAIT_MAX_S
 from yaoki.adapters.system.files import read_plain_bytes, write_atomically
-from yaoki.core.display import replace_lone_surrogates
 from yaoki.core.machine.events import Event, JournalNote
 from yaoki.core.redact import mask, secret_values
+from yaoki.core.text import replace_lone_surrogates
 from yaoki.errors import OverLimit, Unknown
 from yaoki.faces.mcp.caller import CallingAttempt, CallRefusal, amend_task, call_refused
 from yaoki.faces.mcp.secrets import agent_secrets

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from yaoki.core.model import Pause, PauseCause
 from yaoki.core.redact import mask_values
 from yaoki.errors import PlanInvalid
 from yaoki.faces.cli.commands.plans import read_plan
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from yaoki.engine.commands.extend import PlanExtension
 
 Document = dict[str, Any]
-APPROVAL = "approval: an agent submitted this plan; it waits for your approval"
+APPROVAL = Pause(PauseCause.APPROVAL, "an agent submitted this plan; it waits for your approval")
 
 
 def result(desk: CallContext, given: of.ResultArguments) -> Document:

@@ -20,7 +20,7 @@ from typing import Any
 from anyio import to_thread
 
 from yaoki.adapters.store.tables import journal_pages
-from yaoki.core.display import replace_lone_surrogates
+from yaoki.core.text import replace_lone_surrogates
 from yaoki.errors import StoreCorrupt, YaokiError
 from yaoki.faces.web.errors import RequestRejected
 from yaoki.faces.web.journal import entry_with_words

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from yaoki.core.display import replace_lone_surrogates
 from yaoki.core.model import State, TaskId
+from yaoki.core.text import replace_lone_surrogates
 from yaoki.faces.web.parameters import PageRequest
 from yaoki.faces.web.request_context import RequestContext
 from yaoki.views import SCHEMA, RunView, TaskView

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from yaoki.core.display import replace_lone_surrogates
+from yaoki.core.text import replace_lone_surrogates
 from yaoki.faces.web.errors import bad_request
 
 TEXT_MAX = 8_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.core.display import one_line
+from yaoki.core.text import one_line
 from yaoki.faces.web.stoppages import Stoppage
 from yaoki.ports import JournalEntry
 from yaoki.views.history import (

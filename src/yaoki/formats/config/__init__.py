@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from yaoki.core.counting import format_count
 from yaoki.core.settings.settings import Settings
+from yaoki.core.text import format_count
 from yaoki.errors import SettingsInvalid
 from yaoki.formats.config.defects import SettingsDefects
 from yaoki.formats.config.flat_settings import flatten_settings

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, TypeVar
 
-from yaoki.core.nearest import did_you_mean
+from yaoki.core.text import did_you_mean
 
 SectionType = TypeVar("SectionType")
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from yaoki.core.nearest import did_you_mean
 from yaoki.core.settings.budget import BudgetSettings
 from yaoki.core.settings.settings import (
     ORDERED_TIMES,
@@ -25,6 +24,7 @@ from yaoki.core.settings.settings import (
     WorkerSettings,
     WorkspaceSettings,
 )
+from yaoki.core.text import did_you_mean
 from yaoki.formats.config.defects import SettingsDefects, documented_fields
 from yaoki.formats.config.notify import check_notify
 from yaoki.formats.config.retry import read_retry

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from yaoki.core.model import Backoff, FailureKind
-from yaoki.core.nearest import did_you_mean
 from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, setting
 from yaoki.core.settings.override import backoff_defect, merge_backoff, retries_defect
 from yaoki.core.settings.settings import (
@@ -16,6 +15,7 @@ from yaoki.core.settings.settings import (
     RetrySettings,
     with_always_retryable,
 )
+from yaoki.core.text import did_you_mean
 from yaoki.formats.config.defects import SettingsDefects
 
 OTHER_KEYS = ("default_backoff", "retryable_failures", "cause_specific")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from yaoki.core.display import one_line, strip_terminal_codes
+from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.formats.discovery.detection import FoundCheck
 
 COMMENT_CHARS_MAX = 160

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from yaoki.core.display import one_line, strip_terminal_codes
+from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.formats.imports.model import ImportedList, ImportedTask
 
 LEFT_OUT_LISTED_MAX = 200

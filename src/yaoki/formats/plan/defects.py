@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
-from yaoki.core.nearest import nearest
 from yaoki.core.settings.settings import Settings
+from yaoki.core.text import nearest
 
 KeyPath = tuple[str | int, ...]
 Position = tuple[int, int]

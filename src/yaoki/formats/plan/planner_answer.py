@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from yaoki.core.agent_json import json_objects, last_agent_message
-from yaoki.core.counting import format_count
 from yaoki.core.graph import find_cycle
 from yaoki.core.model import REPLANS_MAX, PlanningBrief, RetryPolicy, Run, TaskKind, TaskSpec
-from yaoki.core.nearest import did_you_mean
+from yaoki.core.text import did_you_mean, format_count
 from yaoki.formats.plan.rules import NAME
 from yaoki.ports import PlannerAnswer
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yaoki.core.model import PromptFiles
-from yaoki.core.nearest import did_you_mean
+from yaoki.core.text import did_you_mean
 from yaoki.errors import TemplateInvalid
 from yaoki.formats.prompts.engine import (
     Template,

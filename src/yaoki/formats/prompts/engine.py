@@ -9,9 +9,8 @@ from typing import Any
 
 from minijinja import Environment, Markup, TemplateError, safe
 
-from yaoki.core.display import one_line, strip_terminal_codes
-from yaoki.core.excerpt import clip_bytes
 from yaoki.core.prompt import fence
+from yaoki.core.text import clip_bytes, one_line, strip_terminal_codes
 from yaoki.errors import TemplateInvalid
 from yaoki.formats.prompts.location import TemplateFile
 from yaoki.formats.prompts.syntax import convert_body

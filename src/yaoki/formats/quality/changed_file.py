@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.model.change import CHANGED_BYTES_MAX, CHANGED_FILES_MAX
+from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.formats.quality.comment_lines import CommentLine, comment_lines
 from yaoki.formats.quality.language_parts import FILE_CHARS_MAX, LanguagePart, split_languages
 from yaoki.formats.quality.languages import Grammar, is_foreign, may_be_judged

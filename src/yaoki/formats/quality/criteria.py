@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.model import Finding, FindingItem, OnFailure, Outcome
+from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.formats.quality.changed_file import (
     ChangedFile,
     FileVersion,

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.core.display import replace_lone_surrogates
 from yaoki.core.model import AgentLimit
+from yaoki.core.text import replace_lone_surrogates
 
 MESSAGE_CHARS_MAX = 1000
 

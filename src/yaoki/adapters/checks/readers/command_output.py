@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from yaoki.core.display import strip_terminal_codes
 from yaoki.core.redact import mask
+from yaoki.core.text import strip_terminal_codes
 
 CHANNEL_CHARS_MAX = 4 << 20
 HEAD_CHARS = 64 << 10

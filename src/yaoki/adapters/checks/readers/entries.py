@@ -8,7 +8,7 @@ from typing import Any
 
 from yaoki.adapters.checks.readers.command_output import OutputLines
 from yaoki.adapters.checks.readers.tally import SuiteTally
-from yaoki.core.display import one_line
+from yaoki.core.text import one_line
 
 TEST_FAILED, TYPE_ERROR, LINT_ERROR, FORMAT_ERROR = (
     "test-failed",

@@ -26,8 +26,8 @@ from yaoki.adapters.checks.readers.locations import (
 )
 from yaoki.adapters.checks.readers.suite_stop import MissingPackage, find_missing_packages
 from yaoki.adapters.checks.readers.tally import SuiteTally
-from yaoki.core.display import clip_head_and_tail, one_line, strip_terminal_codes
 from yaoki.core.model import FindingItem
+from yaoki.core.text import clip_head_and_tail, one_line, strip_terminal_codes
 
 LIST_MAX = 30
 NAME_CHARS_MAX, MESSAGE_CHARS_MAX, ERROR_CHARS_MAX = 300, 300, 600

@@ -24,7 +24,7 @@ from yaoki.adapters.checks.readers.entries import (
 )
 from yaoki.adapters.checks.readers.locations import is_worktree_file, relative_to_worktree
 from yaoki.adapters.checks.readers.tally import NAMES_MAX, SuiteTally, names_if_complete
-from yaoki.core.display import strip_terminal_codes
+from yaoki.core.text import strip_terminal_codes
 
 REPORT_BYTES_MAX = 32 << 20
 PIECE = 64 << 10

@@ -15,8 +15,8 @@ from yaoki.adapters.git.refs import (
     work_ref,
 )
 from yaoki.core.bounded_cache import BoundedCache
-from yaoki.core.counting import format_count
 from yaoki.core.model import Run
+from yaoki.core.text import format_count
 from yaoki.errors import BranchMovedExternally
 
 SUBJECT_MAX = 100

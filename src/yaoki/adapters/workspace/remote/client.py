@@ -18,7 +18,7 @@ from yaoki.adapters.git.refs import RefMove
 from yaoki.adapters.processes.command import CommandResult
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.workspace.remote.address import RemoteAddress
-from yaoki.core.display import one_line, strip_terminal_codes
+from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.errors import GitFailed, RemoteUnreachable
 
 PAUSES_S = (0.1, 0.3, 0.6)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.repository import GitRepository
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.errors import WorkspaceError
 
 FILE = ".worktreeinclude"

@@ -27,9 +27,9 @@ from yaoki.adapters.workspace.worktrees.allocation import Worktrees
 from yaoki.adapters.workspace.worktrees.ignored_files import IgnoredFileStore
 from yaoki.adapters.workspace.worktrees.work_elsewhere import list_commits_made
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
-from yaoki.core.counting import format_count
 from yaoki.core.model import Run, Task
 from yaoki.core.scope import paths_outside_scope
+from yaoki.core.text import format_count
 from yaoki.errors import GitFailed, NotNow, Unknown
 from yaoki.ports import CommittedAttempt, SavedWork
 

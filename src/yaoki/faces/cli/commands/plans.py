@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.counting import format_count
 from yaoki.core.model import Finding, Outcome
-from yaoki.core.nearest import did_you_mean
+from yaoki.core.text import did_you_mean, format_count
 from yaoki.errors import PlanInvalid
 from yaoki.faces.cli.commands import extend, imports
 from yaoki.faces.cli.context import CommandFunction, json_option, repo_option

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yaoki.core.counting import format_count
 from yaoki.core.model import State
+from yaoki.core.text import format_count
 from yaoki.errors import NotNow, Unknown
 from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
 from yaoki.faces.cli.lookup import find_run_or_task

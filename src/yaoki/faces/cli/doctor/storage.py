@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from yaoki.app.orphans import describe_branches as branches
 from yaoki.app.orphans import find_orphan_branches, suggest_recovery
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.errors import RemoteUnreachable, StoreCorrupt, StoreNewer, YaokiError
 from yaoki.faces.cli.doctor.condition import (
     SETTINGS,
