@@ -99,13 +99,13 @@ def a_world(folder: Path, repo: Path | None = None) -> World:
     run = Run(RunId("ab12cd34"), "Make it\nbetter", str(there), "main", base, START)
     root = folder / "state" / "worktrees"
     world = World(there, root, GitWorkspace(there, root), run)
-    world.workspace.open_run_branch(run)
+    world.workspace.branches.open_run_branch(run)
     return world
 
 
 def started(world: World, task: Task) -> Task:
     """The task after prepare: an attempt has begun in its worktree."""
-    place = world.workspace.prepare(world.run, task, task.attempt + 1)
+    place = world.workspace.worktrees.prepare(world.run, task, task.attempt + 1)
     work = Work(base=place.base, worktree=str(place.worktree))
     return replace(
         task, attempt=task.attempt + 1, work=work, needs_fresh_worktree=False, feedback=None
@@ -116,16 +116,19 @@ def worked(world: World, task: Task, act: Callable[[Path], object]) -> Task:
     """The task after an agent did something and everything was kept."""
     begun = started(world, task)
     act(Path(begun.work.worktree))
-    kept = world.workspace.commit_attempt(world.run, begun)
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
     return replace(begun, work=replace(begun.work, head=kept.head, tree=kept.tree))
 
 
 def landed(world: World, task: Task, act: Callable[[Path], object]) -> Task:
     """The task after its work stands on the run branch."""
     done = worked(world, task, act)
-    candidate = world.workspace.build_candidate(world.run, done)
+    candidate = world.workspace.landings.build_candidate(world.run, done)
     assert not candidate.conflicts
-    assert world.workspace.land(world.run, candidate.commit, candidate.onto) == candidate.commit
+    assert (
+        world.workspace.landings.land(world.run, candidate.commit, candidate.onto)
+        == candidate.commit
+    )
     return replace(done, landed_commit=candidate.commit)
 
 

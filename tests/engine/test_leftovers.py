@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -50,7 +51,7 @@ def test_only_a_worktree_that_stays_is_told(store: SqlStore, stays: bool) -> Non
     store.record(lease_of(task), lambda _: over)
     place = Removed(task_id, stays=stays)
 
-    LeftoverWorktrees(store, cast(Workspace, place)).sweep(RUN_ID)
+    LeftoverWorktrees(store, cast(Workspace, SimpleNamespace(worktrees=place))).sweep(RUN_ID)
 
     told = [e.event for e in store.journal(run_id=RunId(RUN_ID)) if e.event == "WARNING"]
     assert told == (["WARNING"] if stays else [])

@@ -170,7 +170,7 @@ def _tests(finding: Finding) -> int | None:
 def _facts(app: App, run: Run, one: LandedCommit) -> dict[str, Any]:
     task, proof = one.task, one.proof
     changed = (
-        app.workspace.files_between(proof.onto, proof.landed_commit)
+        app.workspace.contents.files_between(proof.onto, proof.landed_commit)
         if proof.landed_own_commit
         else ()
     )

@@ -122,7 +122,9 @@ def find_landed_on_branch(app: App, run: Run, rows: Sequence[TaskRow]) -> dict[T
     if run.merged_commit or not landed:
         return {}
     try:
-        lost = set(app.workspace.missing_commits(run, [row.landed_commit for row in landed]))
+        lost = set(
+            app.workspace.branches.missing_commits(run, [row.landed_commit for row in landed])
+        )
     except WorkspaceError:
         return {}
     return {row.id: row.landed_commit not in lost for row in landed}

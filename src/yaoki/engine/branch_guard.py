@@ -36,7 +36,7 @@ class BranchGuard:
         rows = rows_on_run_branch(self._store.rows(run.id))
         try:
             if rows:
-                self._workspace.push_existing_run(run)
+                self._workspace.branches.push_existing_run(run)
                 self._refuse(run, rows)
         except BranchMovedExternally as strayed:
             self._ask(run, strayed)
@@ -72,7 +72,7 @@ class BranchGuard:
         """A person says go: the branch must be back, and nobody's checkout."""
         self.refuse_drift(run)
         try:
-            self._workspace.refuse_checked_out(run)
+            self._workspace.branches.refuse_checked_out(run)
         except BranchMovedExternally as held:
             raise NotNow(held.sentence, hint=held.hint) from held
 
@@ -83,5 +83,5 @@ class BranchGuard:
     def _refuse(self, run: Run, rows: Sequence[TaskRow]) -> None:
         # Who landed nothing of his own stands at what he found there, whoever put it there.
         landed = [row.landed_commit for row in rows if row.landed_commit != row.onto]
-        self._workspace.refuse_drift(run, landed)
+        self._workspace.branches.refuse_drift(run, landed)
         refuse_foreign_commits(self._store, self._workspace, run)

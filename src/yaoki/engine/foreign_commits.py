@@ -24,9 +24,9 @@ def refuse_foreign_commits(store: Store, workspace: Workspace, run: Run) -> None
 
     The branch is read first: what lands in between is proven by then, and known.
     """
-    if run.merged_commit and workspace.missing_commits(run, [run.base]):
+    if run.merged_commit and workspace.branches.missing_commits(run, [run.base]):
         return  # it was the user's, who has deleted it
-    steps = workspace.list_landings(run)
+    steps = workspace.branches.list_landings(run)
     known, strange = _looked(store, run, steps)
     if strange:
         raise _refusal(workspace, run, steps, strange[0], known)
@@ -36,7 +36,7 @@ def accept_foreign_commit(
     store: Store, workspace: Workspace, run: Run, commit: str, how: str = ""
 ) -> None:
     """Write down that a person takes this step as it is; what is not strange needs no yes."""
-    _, strange = _looked(store, run, workspace.list_landings(run))
+    _, strange = _looked(store, run, workspace.branches.list_landings(run))
     if commit not in {step.commit for step in strange}:
         named = strange[0].commit if strange else ""
         raise NotNow(
@@ -126,7 +126,9 @@ def _refusal(
     words = f"{run.branch} holds {strange.commit[:12]}, which no task of the run landed"
     upon = sum(step.commit in known for step in steps[at + 1 :])
     if not upon:
-        return BranchMovedExternally(words, restore_command=workspace.way_back(run, before))
+        return BranchMovedExternally(
+            words, restore_command=workspace.branches.way_back(run, before)
+        )
     stand = f"{upon} landing{' stands' if upon == 1 else 's stand'} on it"
     take = f"if it may stay: yaoki answer {run.id} go --accept {strange.commit}"
     leave = f"if not: yaoki cancel {run.id}"

@@ -118,7 +118,7 @@ class DoneCheck:
         """The branch of a run that is merged belongs to its user, who may delete it."""
         commits = expected_commits(evidence, rows)
         return (
-            self._workspace.missing_commits(run, commits)
+            self._workspace.branches.missing_commits(run, commits)
             if commits and not run.merged_commit
             else ()
         )

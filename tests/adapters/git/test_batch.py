@@ -9,7 +9,7 @@ import pytest
 from tests.repositories import a_repository, commit, git
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.commits import Commits, compose_message
-from yaoki.adapters.git.refs import RefMove, Refs
+from yaoki.adapters.git.refs import RefMove, Refs, move_or_fail
 from yaoki.adapters.git.trees import read_raw_diff
 from yaoki.errors import GitFailed
 
@@ -41,7 +41,7 @@ def test_refs_that_somebody_else_moved_or_packed_are_seen(top: Path) -> None:
     refs, first = Refs(Git(top / ".git")), git(top, "rev-parse", "HEAD")
     (top / "more").write_text("x")
     second = commit(top)
-    refs.move_or_fail(RefMove("refs/yaoki/work/a/1", first))
+    move_or_fail(refs, RefMove("refs/yaoki/work/a/1", first))
 
     git(top, "update-ref", "refs/yaoki/work/a/1", second)
     git(top, "pack-refs", "--all")
@@ -107,8 +107,8 @@ def test_a_link_at_one_of_our_names_is_replaced_and_one_of_the_users_followed(to
         git(top, "symbolic-ref", name, "refs/heads/main")
     git(top, "checkout", "-q", "--detach")
 
-    refs.move_or_fail(RefMove("refs/yaoki/work/a/1", first))
+    move_or_fail(refs, RefMove("refs/yaoki/work/a/1", first))
     assert git(top, "rev-parse", "main", "refs/yaoki/work/a/1").split() == [second, first]
-    assert refs.move(RefMove("refs/heads/alias", first, second), why="test: the user's own name")
+    assert refs.move(RefMove("refs/heads/alias", first, second), reason="test: the user's own name")
     assert git(top, "symbolic-ref", "refs/heads/alias") == "refs/heads/main"
     assert git(top, "rev-parse", "main") == first

@@ -47,7 +47,7 @@ def test_the_defect_in_the_last_of_many_files_is_found(world: World, text: str, 
     """
     head = many(world, f"value = 0\n{text}")
 
-    found = world.workspace.read_changes(world.run.base, head)
+    found = world.workspace.contents.read_changes(world.run.base, head)
 
     assert len(found) == MANY
     assert judged(found)[check].items[0].where.startswith("many/zz.py:")
@@ -59,7 +59,7 @@ def test_a_test_that_goes_with_the_last_of_many_files_is_missed(world: World) ->
     (world.repo / "tests" / "test_z.py").unlink()
     head = many(world, "value = 0\n")
 
-    found = weakened(world.workspace.read_changes(before, head))
+    found = weakened(world.workspace.contents.read_changes(before, head))
 
     assert found is not None
     assert "test_it" in found.message

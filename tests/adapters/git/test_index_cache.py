@@ -75,12 +75,12 @@ def test_files_that_did_not_change_are_not_read_again(tmp_path: Path) -> None:
     write(world.repo, __gitattributes="*.txt filter=count\n", z__txt="last\n")
     commit(world.repo)
     run = replace(world.run, id=RunId("cd34ef56"), base=git(world.repo, "rev-parse", "main"))
-    world.workspace.open_run_branch(run)
+    world.workspace.branches.open_run_branch(run)
     begun = started(replace(world, run=run), world.task())
     log.write_text("")
 
     write(Path(begun.work.worktree), a__txt="changed\n")
-    kept = world.workspace.commit_attempt(run, begun)
+    kept = world.workspace.worktrees.commit_attempt(run, begun)
 
     assert world.show(kept.head, "a.txt") == "changed"
     assert set(log.read_text().split()) - {"z.txt"} == {"a.txt"}
@@ -93,10 +93,10 @@ def test_what_is_remembered_may_be_broken_or_gone(world: World) -> None:
 
     known.write_bytes(b"no index")
     write(Path(begun.work.worktree), new__txt="1\n")
-    kept = world.workspace.commit_attempt(world.run, begun)
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
     known.unlink()
     write(Path(begun.work.worktree), new__txt="2\n")
-    again = world.workspace.commit_attempt(world.run, begun)
+    again = world.workspace.worktrees.commit_attempt(world.run, begun)
 
     assert world.show(kept.head, "new.txt") == "1"
     assert world.show(again.head, "new.txt") == "2"
@@ -115,7 +115,7 @@ def test_what_is_remembered_is_only_what_we_wrote(world: World) -> None:
     subprocess.run(words, cwd=at, env=env, check=True)
     shutil.copy2(marked, known)
     write(at, a__txt="hidden\n")
-    kept = world.workspace.commit_attempt(world.run, begun)
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
 
     assert world.show(kept.head, "a.txt") == "hidden"
 
@@ -123,6 +123,6 @@ def test_what_is_remembered_is_only_what_we_wrote(world: World) -> None:
 def test_nothing_is_remembered_of_a_task_that_is_over(world: World) -> None:
     done = worked(world, world.task(), lambda at: write(at, new__txt="1\n"))
 
-    world.workspace.remove_worktree(done)
+    world.workspace.worktrees.remove_worktree(done)
 
     assert list((world.root / ".index").iterdir()) == []

@@ -10,7 +10,7 @@ import pytest
 from tests.repositories import a_repository, a_world, git
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.repository import check_version
-from yaoki.adapters.workspace import GitWorkspace, open_repository, resolve_base
+from yaoki.adapters.workspace import open_repository, resolve_base
 from yaoki.errors import GitFailed, GitMissing, RepositoryUnusable
 
 
@@ -148,10 +148,10 @@ def test_a_lock_a_killed_process_of_ours_left_is_broken(tmp_path: Path) -> None:
     new = git(world.repo, "commit-tree", "-m", "new", "-p", "main", tree)
 
     with pytest.raises(GitFailed, match="is held"):
-        world.workspace.land(world.run, new, world.run.base)
+        world.workspace.landings.land(world.run, new, world.run.base)
     os.utime(lock, (0, 0))
 
-    assert world.workspace.land(world.run, new, world.run.base) == new
+    assert world.workspace.landings.land(world.run, new, world.run.base) == new
 
 
 @pytest.mark.spec("0.6")
@@ -174,9 +174,7 @@ def test_commits_carry_the_users_name_or_ours(tmp_path: Path) -> None:
     ours = nobody.read_text("commit-tree", tree, stdin=b"words")
     git(repo, "config", "user.name", "Una")
     git(repo, "config", "user.email", "una@example.org")
-    users = GitWorkspace(repo, tmp_path / "root")._git.read_text(
-        "commit-tree", tree, stdin=b"words"
-    )
+    users = Git(repo / ".git").read_text("commit-tree", tree, stdin=b"words")
 
     show = ("log", "-1", "--format=%an <%ae> %cn <%ce>")
     assert git(repo, *show, ours) == "yaoki <yaoki@localhost> yaoki <yaoki@localhost>"

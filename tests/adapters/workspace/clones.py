@@ -53,7 +53,7 @@ def clones(folder: Path, count: int = 2, *options: str) -> Clones:
     base, warned = git(seed, "rev-parse", "main"), list[str]()
     run = Run(RunId("ab12cd34"), "Make it\nbetter", str(seed), "main", base, START)
     worlds = tuple(a_clone(folder, bare, run, n, warned, *options) for n in range(1, count + 1))
-    worlds[0].workspace.open_run_branch(run)
+    worlds[0].workspace.branches.open_run_branch(run)
     return Clones(bare, worlds, warned)
 
 
@@ -85,15 +85,15 @@ def land(world: World, task: Task, tries: int = 50) -> int:
 
 
 def _landed(world: World, task: Task) -> bool:
-    found = world.workspace.build_candidate(world.run, task)
+    found = world.workspace.landings.build_candidate(world.run, task)
     assert not found.conflicts
-    head = world.workspace.land(world.run, found.commit, found.onto)
-    return head == found.commit or world.workspace.branch_contains(world.run, found.commit)
+    head = world.workspace.landings.land(world.run, found.commit, found.onto)
+    return head == found.commit or world.workspace.branches.branch_contains(world.run, found.commit)
 
 
 def carried(world: World, n: int, act: Callable[[Path], object]) -> Task:
     """A whole life of a task on one machine."""
     task = worked(world, world.task(n), act)
     land(world, task)
-    world.workspace.remove_worktree(task)
+    world.workspace.worktrees.remove_worktree(task)
     return replace(task, landed_commit=task.work.head)

@@ -38,7 +38,7 @@ def kept_after(world: World, *acts: object) -> tuple[CommittedAttempt, Path]:
     for act in acts:
         assert callable(act)
         act(at)
-    return world.workspace.commit_attempt(world.run, begun), at
+    return world.workspace.worktrees.commit_attempt(world.run, begun), at
 
 
 def test_commits_of_its_own_become_one_and_stay_under_a_ref(world: World) -> None:
@@ -131,7 +131,7 @@ def test_a_broken_dot_git_loses_no_file(world: World, how: str) -> None:
 
     before = user_state(world.repo)
     kept, at = kept_after(world, agent)
-    found = world.workspace.build_candidate(
+    found = world.workspace.landings.build_candidate(
         world.run, replace(world.task(), work=replace(world.task().work, head=kept.head))
     )
 
@@ -170,12 +170,12 @@ def test_a_deleted_worktree_is_work_that_did_nothing(world: World) -> None:
     begun = started(world, world.task())
     shutil.rmtree(begun.work.worktree)
 
-    kept = world.workspace.commit_attempt(world.run, begun)
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
 
     assert kept.head == world.run.base
     with pytest.raises(GitFailed, match="the worktree of ab12cd34-1 is gone"):
-        world.workspace.build_candidate(world.run, begun)
-    assert world.workspace.prepare(world.run, begun, 2).fresh
+        world.workspace.landings.build_candidate(world.run, begun)
+    assert world.workspace.worktrees.prepare(world.run, begun, 2).fresh
 
 
 def test_a_link_in_place_of_the_worktree_is_not_followed(world: World) -> None:
@@ -186,10 +186,10 @@ def test_a_link_in_place_of_the_worktree_is_not_followed(world: World) -> None:
     write(world.repo, private="p")
     before = user_state(world.repo)
 
-    kept = world.workspace.commit_attempt(world.run, begun)
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
     with pytest.raises(GitFailed, match="is gone"):
-        world.workspace.build_candidate(world.run, begun)
-    place = world.workspace.prepare(world.run, begun, 2)
+        world.workspace.landings.build_candidate(world.run, begun)
+    place = world.workspace.worktrees.prepare(world.run, begun, 2)
 
     assert kept.changed == ()
     assert place.fresh
@@ -258,8 +258,8 @@ def test_a_commit_in_a_submodule_that_nobody_else_has_is_kept_and_named(
     if pushed:
         git(at / "lib", "push", "-q", "origin", "HEAD:refs/heads/new")
 
-    kept = world.workspace.commit_attempt(world.run, begun)
-    world.workspace.remove_worktree(begun)
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
+    world.workspace.worktrees.remove_worktree(begun)
 
     refs = git(repo, "for-each-ref", "--format=%(refname)", f"--points-at={inside}")
     if pushed:
@@ -292,11 +292,11 @@ def test_a_commit_in_a_shallow_submodule_is_named_and_breaks_nothing(tmp_path: P
     write(at / "lib", a__txt="changed inside\n")
     commit(at / "lib", "inside")
 
-    kept = world.workspace.commit_attempt(world.run, begun)
-    world.workspace.remove_worktree(begun)
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
+    world.workspace.worktrees.remove_worktree(begun)
 
     (warned,) = kept.warnings
-    assert warned.endswith("its history is shallow: only files are kept")
+    assert warned.endswith("its history is shallow: only its files are saved")
     assert world.show("refs/yaoki/work/ab12cd34-1/1-submodules", "lib/a.txt") == "changed inside"
     git(repo, "fsck", "--connectivity-only")
 
@@ -321,8 +321,8 @@ def test_files_in_submodules_are_kept_before_the_worktree_goes(tmp_path: Path) -
     git(at, *allow, "--quiet", "update", "--init")
     write(at / "lib", a__txt="changed inside\n")
 
-    kept = world.workspace.commit_attempt(world.run, begun)
-    world.workspace.remove_worktree(begun)
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
+    world.workspace.worktrees.remove_worktree(begun)
 
     assert kept.changed == ()
     assert world.show("refs/yaoki/work/ab12cd34-1/1-submodules", "lib/a.txt") == "changed inside"
@@ -343,7 +343,7 @@ def test_names_links_modes_and_empty_files_survive(world: World) -> None:
         (at / os.fsdecode(b"latin-\xe9")).write_text("bytes")
 
     kept, at = kept_after(world, agent)
-    found = world.workspace.build_candidate(
+    found = world.workspace.landings.build_candidate(
         world.run, replace(world.task(), work=replace(world.task().work, head=kept.head))
     )
 
@@ -355,7 +355,7 @@ def test_names_links_modes_and_empty_files_survive(world: World) -> None:
     assert modes["script"] == "100755"
     assert [modes[name] for name in ("link", "outside", "broken")] == ["120000"] * 3
     assert (at / "outside").readlink() == Path("/etc/passwd")
-    assert world.workspace.build_candidate(world.run, world.task()).onto == found.onto
+    assert world.workspace.landings.build_candidate(world.run, world.task()).onto == found.onto
     for path in kept.changed:
         path.encode("utf-8")
 
@@ -405,7 +405,7 @@ def test_everything_deleted_is_seen_as_such(world: World) -> None:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     begun = worked(world, world.task(), agent)
-    found = world.workspace.build_candidate(world.run, begun)
+    found = world.workspace.landings.build_candidate(world.run, begun)
 
     assert (found.deleted_count, found.tracked_count) == (6, 6)
     assert world.files(begun.work.head) == set()
@@ -420,13 +420,13 @@ def test_a_tasks_branch_taken_by_a_checkout_is_not_moved(world: World) -> None:
     before = user_state(world.repo)
 
     with pytest.raises(GitFailed, match="is checked out at"):
-        world.workspace.commit_attempt(world.run, begun)
+        world.workspace.worktrees.commit_attempt(world.run, begun)
     after = user_state(world.repo)
     git(world.repo, "checkout", "-q", "main")
 
     assert after == before
     assert (at / "one").exists()
-    assert world.workspace.commit_attempt(world.run, begun).changed == ("one",)
+    assert world.workspace.worktrees.commit_attempt(world.run, begun).changed == ("one",)
 
 
 @pytest.mark.spec("3.2")
@@ -437,6 +437,6 @@ def test_a_second_attempt_on_top_of_a_nested_repository_goes_on(world: World) ->
 
     first = worked(world, world.task(), agent)
     again = worked(world, first, lambda at: write(at / "lib", b="b"))
-    found = world.workspace.build_candidate(world.run, again)
+    found = world.workspace.landings.build_candidate(world.run, again)
 
     assert found.changed == ("lib/a", "lib/b")

@@ -40,7 +40,7 @@ def several(world: World, count: int) -> list[Task]:
 
 
 def proposed(world: World, tasks: Sequence[Task]) -> list[Candidate]:
-    return [world.workspace.build_candidate(world.run, task, everybody) for task in tasks]
+    return [world.workspace.landings.build_candidate(world.run, task, everybody) for task in tasks]
 
 
 @pytest.fixture
@@ -54,9 +54,9 @@ def test_riders_build_on_each_other_and_land_in_that_order(world: World) -> None
 
     assert (first.onto, second.onto, third.onto) == (world.run.base, first.commit, second.commit)
     assert [one.changed for one in (first, second, third)] == [("f1",), ("f2",), ("f3",)]
-    assert world.workspace.land(world.run, second.commit, second.onto) == world.run.base
+    assert world.workspace.landings.land(world.run, second.commit, second.onto) == world.run.base
     for one in (first, second, third):
-        assert world.workspace.land(world.run, one.commit, one.onto) == one.commit
+        assert world.workspace.landings.land(world.run, one.commit, one.onto) == one.commit
     assert world.files(third.commit) >= {"f1", "f2", "f3"}
 
 
@@ -65,11 +65,11 @@ def test_a_rider_waits_for_those_before_it_as_long_as_they_may_land(world: World
     tasks = several(world, 3)
     first, second, third = proposed(world, tasks)
 
-    coming = world.workspace.is_in_merge_queue
+    coming = world.workspace.landings.is_in_merge_queue
     assert coming(world.run, second.commit, everybody)
     assert coming(world.run, first.commit, but(tasks[1])), "what is behind it is no matter"
     assert not coming(world.run, second.commit, but(tasks[0])), "the first has fallen out"
-    world.workspace.land(world.run, first.commit, first.onto)
+    world.workspace.landings.land(world.run, first.commit, first.onto)
     assert not coming(world.run, first.commit, everybody), "it is there"
     assert coming(world.run, second.commit, everybody)
     assert third.onto == second.commit
@@ -80,10 +80,10 @@ def test_who_fell_out_is_left_out_and_those_behind_it_are_built_anew(world: Worl
     one, two, three = several(world, 3)
     first, _, third = proposed(world, (one, two, three))
 
-    again = world.workspace.build_candidate(world.run, three, but(two))
+    again = world.workspace.landings.build_candidate(world.run, three, but(two))
 
     assert (again.onto, third.onto == first.commit) == (first.commit, False)
-    assert not world.workspace.is_in_merge_queue(world.run, third.onto, but(two))
+    assert not world.workspace.landings.is_in_merge_queue(world.run, third.onto, but(two))
     assert "f2" not in world.files(again.commit)
 
 
@@ -101,9 +101,14 @@ def test_a_landing_of_somebody_else_ends_the_train(world: World) -> None:
     first, second = proposed(world, (one, two))
     strange = landed(world, world.task(8), adding("strange"))
 
-    assert not world.workspace.is_in_merge_queue(world.run, first.commit, everybody)
-    assert world.workspace.land(world.run, first.commit, first.onto) == strange.landed_commit
-    assert world.workspace.build_candidate(world.run, two, everybody).onto == strange.landed_commit
+    assert not world.workspace.landings.is_in_merge_queue(world.run, first.commit, everybody)
+    assert (
+        world.workspace.landings.land(world.run, first.commit, first.onto) == strange.landed_commit
+    )
+    assert (
+        world.workspace.landings.build_candidate(world.run, two, everybody).onto
+        == strange.landed_commit
+    )
     assert second.onto == first.commit
 
 
@@ -114,7 +119,9 @@ def test_what_adds_nothing_to_the_train_is_no_part_of_it(world: World) -> None:
 
     assert (second.commit, second.changed) == (first.commit, ())
     three = refused(worked(world, world.task(3), adding("f3")))
-    assert world.workspace.build_candidate(world.run, three, everybody).onto == first.commit
+    assert (
+        world.workspace.landings.build_candidate(world.run, three, everybody).onto == first.commit
+    )
 
 
 @pytest.mark.spec("3.4", "3.5")
@@ -134,7 +141,7 @@ def test_of_many_who_ride_at_once_no_two_build_on_the_same(world: World) -> None
     def ride(task: Task) -> None:
         own = GitWorkspace(world.repo, world.root)
         gate.wait()
-        found.append(own.build_candidate(world.run, task, everybody))
+        found.append(own.landings.build_candidate(world.run, task, everybody))
 
     threads = [threading.Thread(target=ride, args=(task,)) for task in tasks]
     for thread in threads:
@@ -173,8 +180,8 @@ def test_without_a_train_tasks_are_proven_on_the_branch(tmp_path: Path) -> None:
     first, second = proposed(world, (one, two))
 
     assert (first.onto, second.onto) == (world.run.base, world.run.base)
-    assert world.workspace.land(world.run, second.commit, second.onto) == second.commit
-    assert "proven one by one" in told[0]
+    assert world.workspace.landings.land(world.run, second.commit, second.onto) == second.commit
+    assert "land one by one" in told[0]
 
 
 @pytest.mark.spec("13.1", "3.4")
@@ -184,14 +191,14 @@ def test_machines_with_a_remote_share_one_train(tmp_path: Path) -> None:
     one = refused(worked(here, here.task(1), adding("f1")))
     two = refused(worked(there, there.task(2), adding("f2")))
 
-    first = here.workspace.build_candidate(here.run, one, everybody)
-    second = there.workspace.build_candidate(there.run, two, everybody)
+    first = here.workspace.landings.build_candidate(here.run, one, everybody)
+    second = there.workspace.landings.build_candidate(there.run, two, everybody)
 
     assert second.onto == first.commit
-    assert there.workspace.is_in_merge_queue(there.run, second.onto, everybody)
-    assert here.workspace.land(here.run, first.commit, first.onto) == first.commit
-    assert not there.workspace.is_in_merge_queue(there.run, second.onto, everybody)
-    assert there.workspace.land(there.run, second.commit, second.onto) == second.commit
+    assert there.workspace.landings.is_in_merge_queue(there.run, second.onto, everybody)
+    assert here.workspace.landings.land(here.run, first.commit, first.onto) == first.commit
+    assert not there.workspace.landings.is_in_merge_queue(there.run, second.onto, everybody)
+    assert there.workspace.landings.land(there.run, second.commit, second.onto) == second.commit
     assert both.steps() == ["task1: Do 1.", "task2: Do 2."]
     assert not [name for name in here.refs() if "/0-local-" in name]
 
@@ -200,13 +207,13 @@ def test_machines_with_a_remote_share_one_train(tmp_path: Path) -> None:
 def test_a_train_goes_with_its_run(tmp_path: Path) -> None:
     both = clones(tmp_path)
     here, there = both.worlds
-    first = here.workspace.build_candidate(
+    first = here.workspace.landings.build_candidate(
         here.run, refused(worked(here, here.task(1), adding("f1"))), everybody
     )
     train = f"refs/yaoki/runs/{both.run.id}-train"
     assert both.there()[train] == first.commit
 
-    archive = opened(there.repo, there.root).ref_archive()
+    archive = opened(there.repo, there.root).recovery.ref_archive()
     found = archive.list_refs(both.run.id)
     archive.delete_refs(both.run.id, found)
 
@@ -216,13 +223,13 @@ def test_a_train_goes_with_its_run(tmp_path: Path) -> None:
 
 @pytest.mark.spec("8.3", "3.4")
 def test_a_train_of_a_group_goes_with_its_line(world: World) -> None:
-    line = world.workspace.open_group_branch(world.run, "ab12cd34-9")
+    line = world.workspace.groups.open_group_branch(world.run, "ab12cd34-9")
     own = replace(world, run=line)
     first, lost = proposed(own, several(own, 2))
-    world.workspace.land(line, first.commit, first.onto)
+    world.workspace.landings.land(line, first.commit, first.onto)
     assert lost.onto == first.commit
-    world.workspace.land(world.run, first.commit, world.run.base)
+    world.workspace.landings.land(world.run, first.commit, world.run.base)
 
-    world.workspace.close_group_branch(world.run, "ab12cd34-9")
+    world.workspace.groups.close_group_branch(world.run, "ab12cd34-9")
 
     assert not [name for name in world.refs() if "ab12cd34-9" in name]

@@ -23,7 +23,7 @@ repo, root = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 run = pickle.loads(bytes.fromhex(sys.argv[3]))
 world = World(repo, root, GitWorkspace(repo, root, ahead_from_files=1), run)
 started(world, world.task(7))
-world.workspace.prepare_ahead(run, 1)
+world.workspace.worktrees.prepare_ahead(run, 1)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -55,10 +55,10 @@ def tree_of(at: Path) -> dict[str, tuple[int, bytes]]:
 
 @pytest.mark.spec("13.1", "3.1")
 def test_a_spare_one_becomes_the_worktree_of_a_task_at_the_newest_commit(world: World) -> None:
-    world.workspace.prepare_ahead(world.run, 1)
+    world.workspace.worktrees.prepare_ahead(world.run, 1)
     assert len(spares(world)) == 1
     done = landed(world, world.task(1), lambda at: write(at, new__txt="1\n"))
-    world.workspace.prepare_ahead(world.run, 1)
+    world.workspace.worktrees.prepare_ahead(world.run, 1)
     assert len(spares(world)) == 1, "the first took the one that was there"
     last = landed(world, done, lambda at: write(at, a__txt="newer\n"))
 
@@ -74,10 +74,10 @@ def test_a_spare_one_becomes_the_worktree_of_a_task_at_the_newest_commit(world: 
 
 @pytest.mark.spec("3.2", "8.1")
 def test_work_in_a_spare_one_is_kept_landed_and_cleared_like_any_other(world: World) -> None:
-    world.workspace.prepare_ahead(world.run, 2)
+    world.workspace.worktrees.prepare_ahead(world.run, 2)
 
     done = landed(world, world.task(1), lambda at: write(at, new__txt="1\n"))
-    world.workspace.remove_worktree(done)
+    world.workspace.worktrees.remove_worktree(done)
 
     assert world.show(done.landed_commit, "new.txt") == "1"
     assert done.id not in noted(world)
@@ -86,12 +86,12 @@ def test_work_in_a_spare_one_is_kept_landed_and_cleared_like_any_other(world: Wo
 
 def test_no_more_are_made_than_asked_for_and_none_in_small_repositories(world: World) -> None:
     for _ in range(2):
-        world.workspace.prepare_ahead(world.run, 2)
+        world.workspace.worktrees.prepare_ahead(world.run, 2)
     assert len(spares(world)) == 2
 
     large = replace(world, workspace=GitWorkspace(world.repo, world.root, ahead_from_files=1000))
     started(large, large.task(5))
-    large.workspace.prepare_ahead(world.run, 4)
+    large.workspace.worktrees.prepare_ahead(world.run, 4)
 
     assert len(spares(world)) == 2
 
@@ -113,22 +113,22 @@ def test_a_repository_without_files_has_worktrees_too(tmp_path: Path) -> None:
 def test_whoever_ends_takes_its_own_along(world: World) -> None:
     other = replace(world, workspace=GitWorkspace(world.repo, world.root, ahead_from_files=1))
     started(other, other.task(8))
-    other.workspace.prepare_ahead(world.run, 1)
+    other.workspace.worktrees.prepare_ahead(world.run, 1)
     mine = spares(world)
-    world.workspace.prepare_ahead(world.run, 1)
+    world.workspace.worktrees.prepare_ahead(world.run, 1)
 
-    world.workspace.drop_prepared_worktrees()
+    world.workspace.worktrees.drop_prepared_worktrees()
 
     assert spares(world) == mine
     assert noted(world) & set(mine) == set(mine)
-    other.workspace.drop_prepared_worktrees()
+    other.workspace.worktrees.drop_prepared_worktrees()
     assert spares(world) == []
     assert list(world.root.glob(".spare-*")) == []
 
 
 @pytest.mark.spec("0.2", "8.6")
 def test_those_of_a_killed_process_go_and_those_of_a_live_one_stay(world: World) -> None:
-    world.workspace.prepare_ahead(world.run, 1)
+    world.workspace.worktrees.prepare_ahead(world.run, 1)
     mine = spares(world)
     words = (str(world.repo), str(world.root), pickle.dumps(world.run).hex())
     top = Path(__file__).parents[3]
@@ -136,7 +136,7 @@ def test_those_of_a_killed_process_go_and_those_of_a_live_one_stay(world: World)
     assert killed.returncode < 0
     assert len(spares(world)) == 2
 
-    GitWorkspace(world.repo, world.root).catch_up_with_remote()
+    GitWorkspace(world.repo, world.root).worktrees.remove_orphans()
 
     assert spares(world) == mine
     assert len(list(world.root.glob(".spare-*"))) == 1
@@ -155,7 +155,7 @@ def test_a_hand_over_that_fails_half_way_leaves_nothing_in_the_way(tmp_path: Pat
     for key, value in (("smudge", str(filter_)), ("clean", "cat"), ("required", "true")):
         git(world.repo, "config", f"filter.odd.{key}", value)
     first = landed(world, world.task(9), lambda at: write(at, __gitattributes="*.txt filter=odd\n"))
-    world.workspace.prepare_ahead(world.run, 1)
+    world.workspace.worktrees.prepare_ahead(world.run, 1)
     landed(world, first, lambda at: write(at, a__txt="newer\n"))
     fails.touch()
 
@@ -174,7 +174,7 @@ def test_what_is_remembered_of_a_task_whose_worker_was_killed_goes(world: World)
     left = world.root / ".index" / "ab12cd34-77.known"
     left.mkdir(parents=True)
 
-    world.workspace.catch_up_with_remote()
+    world.workspace.worktrees.remove_orphans()
 
     assert not left.exists()
     assert (world.root / ".index" / f"{world.task(9).id}.known").exists()
@@ -207,7 +207,7 @@ def gone(spare: Path) -> None:
 def test_a_spare_one_that_somebody_touched_is_put_right_or_thrown_away(
     world: World, harm: Callable[[Path], None]
 ) -> None:
-    world.workspace.prepare_ahead(world.run, 1)
+    world.workspace.worktrees.prepare_ahead(world.run, 1)
     harm(world.root / spares(world)[0])
 
     begun = started(world, world.task(1))
@@ -221,9 +221,9 @@ def test_a_spare_one_that_somebody_touched_is_put_right_or_thrown_away(
 @pytest.mark.spec("0.2", "8.1")
 def test_what_stands_where_the_worktree_has_to_go_is_not_lost(world: World) -> None:
     """Whoever put it there, it is kept before anything takes its place."""
-    world.workspace.prepare_ahead(world.run, 1)
+    world.workspace.worktrees.prepare_ahead(world.run, 1)
     done = worked(world, world.task(1), lambda at: write(at, new__txt="1\n"))
-    world.workspace.prepare_ahead(world.run, 1)
+    world.workspace.worktrees.prepare_ahead(world.run, 1)
     write(Path(done.work.worktree), late__txt="late\n")
 
     started(world, replace(done, needs_fresh_worktree=True))

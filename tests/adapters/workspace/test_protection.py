@@ -15,7 +15,7 @@ from yaoki.adapters.workspace.protect.agent_settings import read_agent_settings
 
 
 def differing(world: World, before: dict[str, str], task_id: str = "") -> set[str]:
-    after = dict(world.workspace.hash_protected_files(task_id))
+    after = dict(world.workspace.protection.hash_protected_files(task_id))
     return {name for name in {*before, *after} if before.get(name) != after.get(name)}
 
 
@@ -32,7 +32,7 @@ def replace(repo: Path) -> Path:
 def test_a_hook_that_leads_nowhere_yet_shows_in_the_guards(tmp_path: Path, target: str) -> None:
     """The work that lands may bring the very file."""
     world = a_world(tmp_path)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
     hooks = world.repo / ".git" / "hooks"
     hooks.mkdir(exist_ok=True)
 
@@ -49,7 +49,7 @@ def test_a_hook_that_leads_elsewhere_to_the_same_bytes_shows_in_the_guards(tmp_p
     hook.parent.mkdir(exist_ok=True)
     hook.symlink_to(tmp_path / "one")
     world = a_world(tmp_path, repo)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
 
     hook.unlink()
     hook.symlink_to(tmp_path / "two")
@@ -63,7 +63,7 @@ def test_a_folder_of_gits_that_became_a_link_shows_in_the_guards(tmp_path: Path,
     world = a_world(tmp_path)
     folder = world.repo / ".git" / name
     folder.mkdir(exist_ok=True)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
 
     folder.rename(tmp_path / "moved")
     folder.symlink_to(tmp_path / "moved")
@@ -78,7 +78,7 @@ def test_a_folder_of_hooks_elsewhere_that_leads_nowhere_yet_shows_in_the_guards(
     repo, folder = a_repository(tmp_path), tmp_path / "own"
     git(repo, "config", "core.hooksPath", str(folder))
     world = a_world(tmp_path, repo)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
 
     folder.symlink_to(repo / "tools")
 
@@ -89,7 +89,7 @@ def test_a_folder_of_hooks_elsewhere_that_leads_nowhere_yet_shows_in_the_guards(
 @pytest.mark.parametrize("name", ["config", "config.worktree", "info/attributes"])
 def test_settings_that_lead_nowhere_yet_show_in_the_guards(tmp_path: Path, name: str) -> None:
     world = a_world(tmp_path)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
     file = world.repo / ".git" / name
     if name == "config":
         # The same bytes, at a place that the work which lands may write.
@@ -105,7 +105,7 @@ def test_settings_that_lead_nowhere_yet_show_in_the_guards(tmp_path: Path, name:
 @pytest.mark.parametrize("name", ["commondir", "objects/info/alternates", "info/grafts"])
 def test_files_that_lead_git_elsewhere_show_in_the_guards(tmp_path: Path, name: str) -> None:
     world = a_world(tmp_path)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
     file = world.repo / ".git" / name
     file.parent.mkdir(parents=True, exist_ok=True)
 
@@ -118,7 +118,7 @@ def test_files_that_lead_git_elsewhere_show_in_the_guards(tmp_path: Path, name: 
 def test_where_a_worktree_finds_its_repository_shows_in_the_guards(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     begun = started(world, world.task())
-    before = dict(world.workspace.hash_protected_files(begun.id))
+    before = dict(world.workspace.protection.hash_protected_files(begun.id))
     admin = Path(git(Path(begun.work.worktree), "rev-parse", "--absolute-git-dir").strip())
 
     (admin / "commondir").write_text("/no/such/place\n")
@@ -131,7 +131,7 @@ def test_a_checkout_that_is_led_to_another_repository_shows_in_the_guards(tmp_pa
     repo = a_repository(tmp_path)
     git(repo, "worktree", "add", "-q", "-b", "side", "../side")
     world = a_world(tmp_path, tmp_path / "side")
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
     pointer = tmp_path / "side" / ".git"
 
     pointer.write_text("gitdir: /no/such/place\n")
@@ -143,7 +143,7 @@ def test_a_checkout_that_is_led_to_another_repository_shows_in_the_guards(tmp_pa
 @pytest.mark.parametrize("packed", [False, True])
 def test_replaced_objects_show_in_the_guards(tmp_path: Path, packed: bool) -> None:
     world = a_world(tmp_path)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
 
     ref = replace(world.repo)
     if packed:
@@ -158,7 +158,7 @@ def test_packing_refs_is_no_tampering(tmp_path: Path) -> None:
     repo = a_repository(tmp_path)
     replace(repo)
     world = a_world(tmp_path, repo)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
 
     git(repo, "pack-refs", "--all")
     git(repo, "gc", "-q")
@@ -186,15 +186,15 @@ def test_what_a_person_may_do_as_well_is_told_and_not_blamed(
 ) -> None:
     world = a_world(tmp_path)
     blamed, told = (
-        dict(world.workspace.hash_protected_files()),
-        dict(world.workspace.hash_checkout()),
+        dict(world.workspace.protection.hash_protected_files()),
+        dict(world.workspace.protection.hash_checkout()),
     )
 
     act(world.repo)
 
-    after = dict(world.workspace.hash_checkout())
+    after = dict(world.workspace.protection.hash_checkout())
     assert {n for n in {*told, *after} if told.get(n) != after.get(n)} == {f"checkout/{name}"}
-    assert world.workspace.hash_protected_files() == blamed
+    assert world.workspace.protection.hash_protected_files() == blamed
 
 
 @pytest.mark.spec("14.2")

@@ -11,8 +11,28 @@ from tests.adapters.workspace.clones import clones
 from tests.repositories import World, a_world, approved, git, landed, worked, write
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.refs import Refs
-from yaoki.adapters.workspace import GitWorkspace
+from yaoki.adapters.workspace.attempt_worktrees import GitAttemptWorktrees
+from yaoki.adapters.workspace.branches.group_branch import GitGroupBranches
+from yaoki.adapters.workspace.branches.landing import GitLandings
+from yaoki.adapters.workspace.commit_contents import GitCommitContents
+from yaoki.adapters.workspace.protect.protected_files import GitProtectedFiles
+from yaoki.adapters.workspace.recovery import WorkRecovery
+from yaoki.adapters.workspace.remote.status import RemoteStatus
+from yaoki.adapters.workspace.run_branches import GitRunBranches
+from yaoki.adapters.workspace.uncommitted_work import GitUncommittedWork
 from yaoki.errors import GitFailed
+
+ROLES = (
+    GitRunBranches,
+    GitGroupBranches,
+    GitLandings,
+    GitAttemptWorktrees,
+    GitUncommittedWork,
+    GitCommitContents,
+    GitProtectedFiles,
+    WorkRecovery,
+    RemoteStatus,
+)
 
 
 @pytest.fixture
@@ -55,7 +75,7 @@ def test_a_note_of_unpushed_work_that_vanishes_meanwhile_is_nothing_to_push(
     worked(one, one.task(), lambda at: write(at, new="new\n"))
     (one.root / ".unpushed" / "ab12cd34-9").symlink_to(tmp_path / "nowhere")
 
-    one.workspace.open_run_branch(one.run)
+    one.workspace.branches.open_run_branch(one.run)
 
 
 # -------------------------------------------------------------- errors that are named
@@ -72,10 +92,10 @@ def unreadable_head(world: World) -> None:
 @pytest.mark.parametrize(
     "act",
     [
-        lambda w, task: w.workspace.land(w.run, task.landed, w.run.base),
-        lambda w, _: w.workspace.refuse_checked_out(w.run),
-        lambda w, _: w.workspace.merge(w.run, approve=approved),
-        lambda w, task: w.workspace.undo(w.run, task.landed, task.id, approved),
+        lambda w, task: w.workspace.landings.land(w.run, task.landed_commit, w.run.base),
+        lambda w, _: w.workspace.branches.refuse_checked_out(w.run),
+        lambda w, _: w.workspace.landings.merge(w.run, approve=approved),
+        lambda w, task: w.workspace.landings.undo(w.run, task.landed_commit, task.id, approved),
     ],
     ids=["land", "refuse_checked_out", "merge", "undo"],
 )
@@ -94,9 +114,14 @@ def test_what_git_keeps_and_nobody_can_read_is_a_named_failure(
 @pytest.mark.spec("4.2")
 def test_every_question_to_the_workspace_names_the_errors_of_the_file_system() -> None:
     """Half of the methods did not: whoever adds one must not forget it."""
-    public = {name: one for name, one in vars(GitWorkspace).items() if not name.startswith("_")}
-    asked = {name: one for name, one in public.items() if callable(one)}
+    public = [
+        (role.__name__, name, member)
+        for role in ROLES
+        for name, member in vars(role).items()
+        if not name.startswith("_") and callable(member)
+    ]
 
-    bare = {name for name, one in asked.items() if not hasattr(one, "__wrapped__")}
+    bare = {f"{role}.{name}" for role, name, member in public if not hasattr(member, "__wrapped__")}
 
+    assert len(public) > 40
     assert bare == set()

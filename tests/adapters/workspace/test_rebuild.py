@@ -26,7 +26,7 @@ def proving(world: World) -> tuple[Task, Candidate, Path]:
     """A task whose candidate stands in its worktree, with a product of its set-up."""
     landed(world, world.task(2), lambda at: write(at, other="o"))
     done = worked(world, world.task(), lambda at: write(at, new="n\n", deps__log="d"))
-    return done, world.workspace.build_candidate(world.run, done), Path(done.work.worktree)
+    return done, world.workspace.landings.build_candidate(world.run, done), Path(done.work.worktree)
 
 
 def exactly(at: Path, commit_: str) -> bool:
@@ -70,13 +70,16 @@ def test_a_worktree_that_is_gone_is_made_again_with_the_work_in_it(
     at = Path(done.work.worktree)
     harm(world, at)
 
-    assert world.workspace.rebuild_worktree(done)
+    assert world.workspace.worktrees.rebuild_worktree(done)
 
     assert exactly(at, done.work.head)
-    assert not world.workspace.rebuild_worktree(done)
-    assert world.workspace.build_candidate(world.run, done).changed == ("new",)
+    assert not world.workspace.worktrees.rebuild_worktree(done)
+    assert world.workspace.landings.build_candidate(world.run, done).changed == ("new",)
     if harm is forgotten:
-        assert any("late" in world.files(work.commit) for work in world.workspace.list_saved_work())
+        assert any(
+            "late" in world.files(work.commit)
+            for work in world.workspace.recovery.list_saved_work()
+        )
 
 
 @pytest.mark.spec("0.2")
@@ -87,7 +90,7 @@ def test_a_worktree_that_stands_is_left_alone(world: World) -> None:
     write(at, unkept="u")
     (at / ".git").unlink()
 
-    assert not world.workspace.rebuild_worktree(done)
+    assert not world.workspace.worktrees.rebuild_worktree(done)
 
     assert (at / "unkept").exists()
     assert (at / "deps.log").exists()
@@ -106,7 +109,7 @@ def test_without_a_recorded_head_the_best_that_is_left_is_used(world: World, lef
     if left == "base":
         git(world.repo, "update-ref", "-d", "refs/yaoki/work/ab12cd34-1/1")
 
-    assert world.workspace.rebuild_worktree(begun)
+    assert world.workspace.worktrees.rebuild_worktree(begun)
 
     expected = done.work.base if left == "base" else done.work.head
     assert exactly(Path(done.work.worktree), expected)
@@ -115,4 +118,4 @@ def test_without_a_recorded_head_the_best_that_is_left_is_used(world: World, lef
 @pytest.mark.spec("0.6")
 def test_without_any_commit_there_is_nothing_to_rebuild(world: World) -> None:
     with pytest.raises(GitFailed, match="no commit that ab12cd34-1 started from"):
-        world.workspace.rebuild_worktree(world.task())
+        world.workspace.worktrees.rebuild_worktree(world.task())

@@ -72,11 +72,15 @@ def test_what_one_machine_lands_the_other_builds_on(two: Clones) -> None:
     carried(other, 2, adding("second"))
 
     assert two.steps() == ["task1: Do 1.", "task2: Do 2."]
-    assert one.workspace.head(one.run) == other.workspace.head(other.run) == two.head()
+    assert (
+        one.workspace.branches.head(one.run)
+        == other.workspace.branches.head(other.run)
+        == two.head()
+    )
     assert {"first", "second"} <= one.files(two.head())
-    assert [step.commit for step in one.workspace.list_landings(one.run)][-1] == two.head()
+    assert [step.commit for step in one.workspace.branches.list_landings(one.run)][-1] == two.head()
     assert two.there()["refs/yaoki/runs/ab12cd34"] == two.head()
-    assert one.workspace.describe_drift(one.run) == ""
+    assert one.workspace.branches.describe_drift(one.run) == ""
 
 
 @pytest.mark.spec("3.4", "0.3")
@@ -89,12 +93,12 @@ def test_simultaneous_landings_from_three_machines_all_land_once(tmp_path: Path)
     together([lambda w=w, t=t: land(w, t) for w, t in done])  # type: ignore[misc]
 
     assert sorted(farm.steps()) == sorted(f"task{n}: Do {n}." for _, n in lives)
-    assert farm.worlds[0].workspace.files_between(farm.run.base, farm.head()) == tuple(
+    assert farm.worlds[0].workspace.contents.files_between(farm.run.base, farm.head()) == tuple(
         sorted(("A", f"f{n}") for _, n in lives)
     )
     for world in farm.worlds:
-        assert world.workspace.head(farm.run) == farm.head()
-        assert world.workspace.describe_drift(farm.run) == ""
+        assert world.workspace.branches.head(farm.run) == farm.head()
+        assert world.workspace.branches.describe_drift(farm.run) == ""
     assert git(farm.bare, "fsck", "--no-dangling") == ""
 
 
@@ -105,10 +109,10 @@ def test_of_the_same_landing_on_two_machines_both_see_it_landed_and_it_is_there_
     """A superseded worker and its successor."""
     one, other = two.worlds
     task = worked(one, one.task(), adding("new"))
-    found = one.workspace.build_candidate(one.run, task)
+    found = one.workspace.landings.build_candidate(one.run, task)
     git(other.repo, "fetch", "-q", str(one.repo), found.commit)
 
-    heads = [w.workspace.land(w.run, found.commit, found.onto) for w in (one, other)]
+    heads = [w.workspace.landings.land(w.run, found.commit, found.onto) for w in (one, other)]
 
     assert heads == [found.commit, found.commit]
     assert two.steps() == ["task1: Do 1."]
@@ -118,14 +122,14 @@ def test_of_the_same_landing_on_two_machines_both_see_it_landed_and_it_is_there_
 def test_a_late_landing_on_an_old_head_is_refused(two: Clones) -> None:
     one, other = two.worlds
     late = worked(one, one.task(1), adding("late"))
-    found = one.workspace.build_candidate(one.run, late)
+    found = one.workspace.landings.build_candidate(one.run, late)
     carried(other, 2, adding("quick"))
     before = two.there()
 
-    head = one.workspace.land(one.run, found.commit, found.onto)
+    head = one.workspace.landings.land(one.run, found.commit, found.onto)
 
     assert head == two.head() != found.commit
-    assert not one.workspace.branch_contains(one.run, found.commit)
+    assert not one.workspace.branches.branch_contains(one.run, found.commit)
     assert {k: v for k, v in two.there().items() if k in before} == before
 
 
@@ -152,9 +156,9 @@ def test_a_commit_of_the_users_on_their_copy_of_the_run_branch_is_not_lost(two: 
 
     carried(other, 1, adding("first"))
 
-    assert one.workspace.head(one.run) == two.head()
+    assert one.workspace.branches.head(one.run) == two.head()
     assert git(one.repo, "rev-parse", one.run.branch) == two.head()
-    assert one.workspace.is_reachable(theirs)
+    assert one.workspace.contents.is_reachable(theirs)
 
 
 def commit_of(world: World, name: str) -> str:
@@ -172,7 +176,7 @@ def test_a_run_branch_somebody_deleted_at_the_remote_is_said_and_never_made_anew
 
     for world in (one, other):
         with pytest.raises(GitFailed, match="is gone"):
-            opened(world.repo, world.root).open_run_branch(world.run)
+            opened(world.repo, world.root).branches.open_run_branch(world.run)
     assert f"refs/heads/{one.run.branch}" not in two.there()
 
 
@@ -180,14 +184,14 @@ def test_a_run_branch_somebody_deleted_at_the_remote_is_said_and_never_made_anew
 def test_a_remote_that_forbids_the_push_is_said_and_nothing_lands(two: Clones) -> None:
     one, _ = two.worlds
     task = worked(one, one.task(), adding("new"))
-    found = one.workspace.build_candidate(one.run, task)
+    found = one.workspace.landings.build_candidate(one.run, task)
     hook = two.bare / "hooks" / "pre-receive"
     hook.write_text("#!/bin/sh\nexit 1\n")
     hook.chmod(0o755)
     before = two.there()
 
     with pytest.raises(GitFailed, match="hook declined") as refused:
-        one.workspace.land(one.run, found.commit, found.onto)
+        one.workspace.landings.land(one.run, found.commit, found.onto)
 
     assert not refused.value.transient
     assert two.there() == before
@@ -197,16 +201,16 @@ def test_a_remote_that_forbids_the_push_is_said_and_nothing_lands(two: Clones) -
 def test_a_lock_at_the_remote_is_waited_for_and_then_told_as_passing(two: Clones) -> None:
     one, _ = two.worlds
     task = worked(one, one.task(), adding("new"))
-    found = one.workspace.build_candidate(one.run, task)
+    found = one.workspace.landings.build_candidate(one.run, task)
     lock = two.bare / "refs" / "heads" / "yaoki" / "ab12cd34.lock"
     lock.touch()
 
     with pytest.raises(GitFailed) as refused:
-        one.workspace.land(one.run, found.commit, found.onto)
+        one.workspace.landings.land(one.run, found.commit, found.onto)
     lock.unlink()
 
     assert refused.value.transient
-    assert one.workspace.land(one.run, found.commit, found.onto) == found.commit
+    assert one.workspace.landings.land(one.run, found.commit, found.onto) == found.commit
 
 
 # ------------------------------------------------------------------ a remote that is away
@@ -219,16 +223,16 @@ def test_cut_off_in_the_middle_nothing_lands_and_nothing_is_lost(two: Clones) ->
     write(Path(begun.work.worktree), new="n\n")
     two.away()
 
-    kept = one.workspace.commit_attempt(one.run, begun)
+    kept = one.workspace.worktrees.commit_attempt(one.run, begun)
     task = replace(begun, work=replace(begun.work, head=kept.head, tree=kept.tree))
     with pytest.raises(GitFailed, match="cannot be used") as cut:
-        one.workspace.build_candidate(one.run, task)
+        one.workspace.landings.build_candidate(one.run, task)
     two.back()
 
     assert cut.value.transient
     assert any("not pushed yet" in words for words in two.warned)
     assert kept.head not in two.there().values()
-    opened(one.repo, one.root).catch_up_with_remote()
+    opened(one.repo, one.root).remote.catch_up_with_remote()
     assert two.there()["refs/yaoki/work/ab12cd34-1/1"] == kept.head
     land(other, task_at(other, task))
     assert two.steps() == ["task1: Do 1."]
@@ -236,7 +240,7 @@ def test_cut_off_in_the_middle_nothing_lands_and_nothing_is_lost(two: Clones) ->
 
 def task_at(world: World, task: Task) -> Task:
     """Another machine goes on with it at VERIFY."""
-    world.workspace.rebuild_worktree(task)
+    world.workspace.worktrees.rebuild_worktree(task)
     return task
 
 
@@ -244,18 +248,18 @@ def task_at(world: World, task: Task) -> Task:
 def test_cut_off_between_proof_and_landing_the_task_lands_later(two: Clones) -> None:
     one, _ = two.worlds
     task = worked(one, one.task(), adding("new"))
-    found = one.workspace.build_candidate(one.run, task)
+    found = one.workspace.landings.build_candidate(one.run, task)
     two.away()
 
     with pytest.raises(GitFailed) as cut:
-        one.workspace.land(one.run, found.commit, found.onto)
+        one.workspace.landings.land(one.run, found.commit, found.onto)
     with pytest.raises(GitFailed):
-        one.workspace.branch_contains(one.run, found.commit)
+        one.workspace.branches.branch_contains(one.run, found.commit)
     two.back()
 
     assert cut.value.transient
     assert two.steps() == []
-    assert one.workspace.land(one.run, found.commit, found.onto) == found.commit
+    assert one.workspace.landings.land(one.run, found.commit, found.onto) == found.commit
 
 
 @pytest.mark.spec("8.2", "13.3")
@@ -264,16 +268,16 @@ def test_work_that_is_not_at_the_remote_yet_is_waited_for_and_never_replaced(two
     begun = started(one, one.task())
     write(Path(begun.work.worktree), new="n\n")
     two.away()
-    kept = one.workspace.commit_attempt(one.run, begun)
+    kept = one.workspace.worktrees.commit_attempt(one.run, begun)
     two.back()
     task = replace(begun, work=replace(begun.work, head=kept.head))
 
     with pytest.raises(GitFailed, match="not at the remote yet") as waits:
-        other.workspace.rebuild_worktree(task)
+        other.workspace.worktrees.rebuild_worktree(task)
     assert waits.value.transient
 
-    one.workspace.open_run_branch(one.run)
-    assert other.workspace.rebuild_worktree(task)
+    one.workspace.branches.open_run_branch(one.run)
+    assert other.workspace.worktrees.rebuild_worktree(task)
     assert (other.root / task.id / "new").read_text() == "n\n"
 
 
@@ -286,11 +290,11 @@ def test_a_task_is_taken_over_at_verify_from_a_machine_that_is_gone(two: Clones)
     task = worked(one, one.task(), lambda at: write(at, new="n\n", a__txt="changed\n"))
     one.repo.rename(one.repo.with_name("gone"))
 
-    assert other.workspace.rebuild_worktree(task)
-    found = other.workspace.build_candidate(other.run, task)
+    assert other.workspace.worktrees.rebuild_worktree(task)
+    found = other.workspace.landings.build_candidate(other.run, task)
 
     assert found.changed == ("a.txt", "new")
-    assert other.workspace.land(other.run, found.commit, found.onto) == found.commit
+    assert other.workspace.landings.land(other.run, found.commit, found.onto) == found.commit
     assert two.head() == found.commit
 
 
@@ -299,13 +303,13 @@ def test_a_task_taken_over_at_land_is_proven_again(two: Clones) -> None:
     """The proven commit was on the machine that is gone; nothing unproven lands instead."""
     one, other = two.worlds
     task = worked(one, one.task(), adding("new"))
-    found = one.workspace.build_candidate(one.run, task)
+    found = one.workspace.landings.build_candidate(one.run, task)
 
-    head = other.workspace.land(other.run, found.commit, found.onto)
+    head = other.workspace.landings.land(other.run, found.commit, found.onto)
 
     assert head == other.run.base != found.commit
-    assert not other.workspace.branch_contains(other.run, found.commit)
-    other.workspace.rebuild_worktree(task)
+    assert not other.workspace.branches.branch_contains(other.run, found.commit)
+    other.workspace.worktrees.rebuild_worktree(task)
     assert land(other, task) == 0
     assert two.steps() == ["task1: Do 1."]
 
@@ -314,12 +318,12 @@ def test_a_task_taken_over_at_land_is_proven_again(two: Clones) -> None:
 def test_a_landing_that_its_machine_could_not_record_is_seen_by_the_successor(two: Clones) -> None:
     one, other = two.worlds
     task = worked(one, one.task(), adding("new"))
-    found = one.workspace.build_candidate(one.run, task)
-    one.workspace.land(one.run, found.commit, found.onto)
+    found = one.workspace.landings.build_candidate(one.run, task)
+    one.workspace.landings.land(one.run, found.commit, found.onto)
 
-    assert other.workspace.branch_contains(other.run, found.commit)
-    other.workspace.rebuild_worktree(task)
-    again = other.workspace.build_candidate(other.run, task)
+    assert other.workspace.branches.branch_contains(other.run, found.commit)
+    other.workspace.worktrees.rebuild_worktree(task)
+    again = other.workspace.landings.build_candidate(other.run, task)
     assert (again.commit, again.changed) == (found.commit, ())
 
 
@@ -357,10 +361,10 @@ def test_what_a_person_did_in_a_worktree_elsewhere_is_not_passed_over(two: Clone
     write(Path(task.work.worktree), by_hand="h")
 
     with pytest.raises(GitFailed, match="on another machine") as waits:
-        other.workspace.prepare(other.run, replace(task, taken_over=True), 2)
+        other.workspace.worktrees.prepare(other.run, replace(task, taken_over=True), 2)
 
     assert waits.value.transient
-    place = one.workspace.prepare(one.run, replace(task, taken_over=True), 2)
+    place = one.workspace.worktrees.prepare(one.run, replace(task, taken_over=True), 2)
     assert (place.worktree / "by_hand").exists()
 
 
@@ -371,17 +375,19 @@ def test_what_a_person_did_in_a_worktree_elsewhere_is_not_passed_over(two: Clone
 def test_kept_work_and_snapshots_are_found_and_recovered_from_any_machine(two: Clones) -> None:
     one, other = two.worlds
     begun = started(one, one.task())
-    one.workspace.take_snapshot(begun, 1)
+    one.workspace.worktrees.take_snapshot(begun, 1)
     write(Path(begun.work.worktree), new="n\n")
-    kept = one.workspace.commit_attempt(one.run, begun)
+    kept = one.workspace.worktrees.commit_attempt(one.run, begun)
 
-    saved = other.workspace.list_saved_work()
+    saved = other.workspace.recovery.list_saved_work()
 
     assert [(work.task_id, work.attempt, work.commit) for work in saved] == [
         ("ab12cd34-1", 1, kept.head)
     ]
-    assert [snapshot.id for snapshot in other.workspace.list_snapshots()] == ["ab12cd34-1-1"]
-    other.workspace.recover_to_branch(saved[0].ref, "looked-at")
+    assert [snapshot.id for snapshot in other.workspace.recovery.list_snapshots()] == [
+        "ab12cd34-1-1"
+    ]
+    other.workspace.recovery.recover_to_branch(saved[0].ref, "looked-at")
     assert other.show("looked-at", "new") == "n"
 
 
@@ -391,7 +397,7 @@ def test_work_kept_under_one_name_on_two_machines_is_there_twice(two: Clones) ->
     works = [worked(world, world.task(), adding(f"by{n}")) for n, world in enumerate(two.worlds)]
 
     for world in two.worlds:
-        assert {work.commit for work in world.workspace.list_saved_work()} == {
+        assert {work.commit for work in world.workspace.recovery.list_saved_work()} == {
             t.work.head for t in works
         }
     assert {task.work.head for task in works} <= set(two.there().values())
@@ -402,7 +408,7 @@ def test_snapshots_of_two_machines_under_one_name_are_both_kept(two: Clones) -> 
     for n, world in enumerate(two.worlds):
         begun = started(world, world.task())
         write(Path(begun.work.worktree), **{f"by{n}": "x"})
-        world.workspace.take_snapshot(begun, 1)
+        world.workspace.worktrees.take_snapshot(begun, 1)
 
     held = [two.worlds[0].files(c) for c in two.there().values() if readable(two, c)]
 
@@ -411,15 +417,15 @@ def test_snapshots_of_two_machines_under_one_name_are_both_kept(two: Clones) -> 
 
 
 def readable(two: Clones, commit_: str) -> bool:
-    two.worlds[0].workspace.list_saved_work()
-    return two.worlds[0].workspace.is_reachable(commit_)
+    two.worlds[0].workspace.recovery.list_saved_work()
+    return two.worlds[0].workspace.contents.is_reachable(commit_)
 
 
 @pytest.mark.spec("8.1")
 def test_old_snapshots_go_at_the_remote_as_well(two: Clones) -> None:
     one, other = two.worlds
     begun = started(one, one.task())
-    one.workspace.take_snapshot(begun, 1)
+    one.workspace.worktrees.take_snapshot(begun, 1)
 
     gone = other_expired(other)
 
@@ -428,8 +434,8 @@ def test_old_snapshots_go_at_the_remote_as_well(two: Clones) -> None:
 
 
 def other_expired(world: World) -> list[str]:
-    world.workspace.list_snapshots()
-    return world.workspace.expire_snapshots(datetime.now(UTC) + timedelta(hours=1), ())
+    world.workspace.recovery.list_snapshots()
+    return world.workspace.recovery.expire_snapshots(datetime.now(UTC) + timedelta(hours=1), ())
 
 
 @pytest.mark.spec("8.1")
@@ -437,10 +443,10 @@ def test_a_snapshot_taken_elsewhere_is_restored(two: Clones) -> None:
     one, other = two.worlds
     begun = started(one, one.task())
     write(Path(begun.work.worktree), before="b\n")
-    one.workspace.take_snapshot(begun, 1)
+    one.workspace.worktrees.take_snapshot(begun, 1)
     here = started(other, other.task())
 
-    other.workspace.restore_snapshot("ab12cd34-1-1", here)
+    other.workspace.recovery.restore_snapshot("ab12cd34-1-1", here)
 
     assert (Path(here.work.worktree) / "before").read_text() == "b\n"
 
@@ -451,7 +457,7 @@ def test_a_released_task_leaves_its_work_at_the_remote_and_no_branch(two: Clones
     task = worked(one, one.task(), adding("new"))
     assert f"{HEADS}/ab12cd34-1" in two.there()
 
-    one.workspace.remove_worktree(task)
+    one.workspace.worktrees.remove_worktree(task)
 
     assert f"{HEADS}/ab12cd34-1" not in two.there()
     assert two.there()["refs/yaoki/work/ab12cd34-1/1"] == task.work.head
@@ -467,21 +473,25 @@ def test_a_groups_line_is_opened_landed_rolled_back_and_closed_by_different_mach
 ) -> None:
     one, other = two.worlds
     group = "ab12cd34-9"
-    lines = [w.workspace.open_group_branch(w.run, group) for w in two.worlds]
+    lines = [w.workspace.groups.open_group_branch(w.run, group) for w in two.worlds]
     assert lines[0] == lines[1]
     for world, line, n in zip(two.worlds, lines, (1, 2), strict=True):
         own = replace(world, run=line)
         task = worked(own, own.task(n), adding(f"sub{n}"))
         land(own, task)
 
-    held, to = other.workspace.roll_back_group_branch(
-        other.run, group, one.workspace.head(lines[0])
+    held, to = other.workspace.groups.roll_back_group_branch(
+        other.run, group, one.workspace.branches.head(lines[0])
     )
 
     assert {"sub1", "sub2"} <= other.files(held)
-    assert to == one.workspace.head(one.workspace.open_group_branch(one.run, group)) == one.run.base
+    assert (
+        to
+        == one.workspace.branches.head(one.workspace.groups.open_group_branch(one.run, group))
+        == one.run.base
+    )
     assert two.there()[f"refs/yaoki/work/{group}/0-rollback-1"] == held
-    one.workspace.close_group_branch(one.run, group)
+    one.workspace.groups.close_group_branch(one.run, group)
     assert not [ref for ref in two.there() if ref.endswith(("-group", f"/{group}"))]
 
 
@@ -490,10 +500,12 @@ def test_a_group_rolled_back_twice_by_different_machines_keeps_both(two: Clones)
     group = "ab12cd34-9"
     held = []
     for n, world in enumerate(two.worlds, start=1):
-        own = replace(world, run=world.workspace.open_group_branch(world.run, group))
+        own = replace(world, run=world.workspace.groups.open_group_branch(world.run, group))
         land(own, worked(own, own.task(n), adding(f"sub{n}")))
         held.append(
-            world.workspace.roll_back_group_branch(world.run, group, own.workspace.head(own.run))[0]
+            world.workspace.groups.roll_back_group_branch(
+                world.run, group, own.workspace.branches.head(own.run)
+            )[0]
         )
 
     refs = [f"refs/yaoki/work/{group}/0-rollback-{n}" for n in (1, 2)]
@@ -506,7 +518,8 @@ def test_another_machine_undoes_what_one_landed_and_twice_is_once(two: Clones) -
     task = landed(one, one.task(), adding("new"))
 
     heads = [
-        w.workspace.undo(w.run, task.landed_commit, task.id, approve=approved) for w in (other, one)
+        w.workspace.landings.undo(w.run, task.landed_commit, task.id, approve=approved)
+        for w in (other, one)
     ]
 
     assert heads[0] == heads[1] == two.head()
@@ -521,12 +534,12 @@ def test_merging_moves_the_base_branch_at_the_remote_and_no_checkout(two: Clones
     git(other.repo, "checkout", "-q", "main")
     before = user_state(other.repo)
 
-    merged = other.workspace.merge(other.run, approve=approved)
+    merged = other.workspace.landings.merge(other.run, approve=approved)
 
     assert (merged.branch, merged.how) == ("main", "fast-forward")
     assert two.there()["refs/heads/main"] == two.head() == merged.commit
     assert user_state(other.repo) == before
-    assert one.workspace.merge(one.run, approve=approved).how == "already"
+    assert one.workspace.landings.merge(one.run, approve=approved).how == "already"
 
 
 @pytest.mark.spec("9.6")
@@ -536,7 +549,7 @@ def test_merging_meets_what_somebody_pushed_to_the_base_branch_meanwhile(two: Cl
     commit_of(other, "theirs")
     git(other.repo, "push", "-q", "origin", "main")
 
-    merged = one.workspace.merge(one.run, approve=approved)
+    merged = one.workspace.landings.merge(one.run, approve=approved)
 
     assert merged.how == "merge"
     assert two.there()["refs/heads/main"] == merged.commit
@@ -551,9 +564,9 @@ def test_merging_refuses_a_branch_that_somebody_else_pushed_to(two: Clones) -> N
     commit_of(other, "stranger")
     git(other.repo, "push", "-q", "origin", f"HEAD:{one.run.branch}")
 
-    assert "did not land" in one.workspace.describe_drift(one.run)
+    assert "did not land" in one.workspace.branches.describe_drift(one.run)
     with pytest.raises(NotNow, match="did not land"):
-        one.workspace.merge(one.run, approve=approved)
+        one.workspace.landings.merge(one.run, approve=approved)
 
 
 @pytest.mark.spec("0.2", "8.6", "13.1")
@@ -573,13 +586,13 @@ def test_the_way_back_to_what_another_machine_landed_can_be_typed_in_any_clone(
         git(three.bare, "update-ref", ref, base)
 
     with pytest.raises(BranchMovedExternally) as strayed:
-        one.workspace.refuse_drift(one.run, [seen, last])
+        one.workspace.branches.refuse_drift(one.run, [seen, last])
     where = three.worlds[typing].repo
     subprocess.run(["sh", "-ec", strayed.value.hint], cwd=where, check=True, capture_output=True)
 
     assert three.head() == last
     for world in three.worlds:
-        world.workspace.refuse_drift(world.run, [seen, last])
+        world.workspace.branches.refuse_drift(world.run, [seen, last])
 
 
 @pytest.mark.spec("11.7", "0.2")
@@ -591,8 +604,8 @@ def test_a_run_is_archived_with_the_work_of_all_machines_and_leaves_the_remote(
     land(one, tasks[0])
     head = two.head()
     for world, task in zip(two.worlds, tasks, strict=True):
-        world.workspace.remove_worktree(task)
-    archiving, file = other.workspace.ref_archive(), tmp_path / "run.bundle"
+        world.workspace.worktrees.remove_worktree(task)
+    archiving, file = other.workspace.recovery.ref_archive(), tmp_path / "run.bundle"
 
     refs = archiving.list_refs(other.run.id)
     assert archiving.write_bundle(other.run.id, other.run.base, refs, file)
@@ -612,18 +625,18 @@ def test_a_run_is_archived_with_the_work_of_all_machines_and_leaves_the_remote(
 def test_a_run_begun_before_there_was_a_remote_goes_on_at_the_remote(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     first = landed(world, world.task(1), adding("first"))
-    line = world.workspace.open_group_branch(world.run, "ab12cd34-9")
+    line = world.workspace.groups.open_group_branch(world.run, "ab12cd34-9")
     bare = tmp_path / "bare.git"
     git(tmp_path, "init", "-q", "--bare", str(bare))
 
     shared = GitWorkspace(world.repo, world.root, remote="../bare.git")
-    shared.open_run_branch(world.run)
+    shared.branches.open_run_branch(world.run)
 
     refs = git(bare, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
     there = dict(row.split(" ") for row in refs)
     assert there[f"{HEADS}/ab12cd34"] == there["refs/yaoki/runs/ab12cd34"] == first.landed_commit
     assert there[f"{HEADS}/ab12cd34-9-group"] == line.base
-    assert shared.head(world.run) == first.landed_commit
+    assert shared.branches.head(world.run) == first.landed_commit
 
 
 @pytest.mark.spec("0.6")
@@ -667,7 +680,7 @@ def test_an_agent_cannot_bend_where_work_is_pushed(two: Clones, tmp_path: Path) 
     one, _ = two.worlds
     thief = tmp_path / "thief.git"
     git(tmp_path, "init", "-q", "--bare", str(thief))
-    guards = one.workspace.hash_protected_files()
+    guards = one.workspace.protection.hash_protected_files()
 
     def bend(at: Path) -> None:
         write(at, new="n\n")
@@ -677,10 +690,10 @@ def test_an_agent_cannot_bend_where_work_is_pushed(two: Clones, tmp_path: Path) 
     worked(one, one.task(), bend)
 
     assert git(thief, "for-each-ref") == ""
-    assert one.workspace.hash_protected_files() != guards
+    assert one.workspace.protection.hash_protected_files() != guards
     git(one.repo, "config", "core.sshCommand", "touch /tmp/never")
     with pytest.raises(GitFailed, match="changed while yaoki runs"):
-        one.workspace.head(one.run)
+        one.workspace.branches.head(one.run)
 
 
 @pytest.mark.spec("14.2")
@@ -691,14 +704,14 @@ def test_a_password_in_the_address_is_never_shown(tmp_path: Path) -> None:
     world = a_world(tmp_path, repo)
 
     with pytest.raises(GitFailed) as failed:
-        shared.head(world.run)
+        shared.branches.head(world.run)
 
     assert "127.0.0.1" in failed.value.sentence
     assert "hunter2secret" not in failed.value.sentence + failed.value.hint
 
 
 def test_work_of_two_clones_on_one_machine_is_told_apart(two: Clones) -> None:
-    hosts = {world.workspace.worktree_host("m1") for world in two.worlds}
+    hosts = {world.workspace.remote.worktree_host("m1") for world in two.worlds}
 
     assert len(hosts) == 2
     assert all(host.startswith("m1:") for host in hosts)
@@ -712,9 +725,9 @@ def test_nothing_of_the_users_changes_while_tasks_are_carried(two: Clones) -> No
 
     task = landed(one, one.task(1), adding("new"))
     carried(other, 2, adding("other"))
-    one.workspace.head(one.run)
-    one.workspace.list_saved_work()
-    one.workspace.remove_worktree(task)
+    one.workspace.branches.head(one.run)
+    one.workspace.recovery.list_saved_work()
+    one.workspace.worktrees.remove_worktree(task)
 
     assert user_state(one.repo) == before
 
@@ -723,5 +736,5 @@ def test_without_work_there_is_nothing_to_bring(two: Clones) -> None:
     _, other = two.worlds
     task = replace(other.task(), attempt=1, work=Work(base=other.run.base))
 
-    assert other.workspace.rebuild_worktree(task)
-    assert other.workspace.build_candidate(other.run, task).changed == ()
+    assert other.workspace.worktrees.rebuild_worktree(task)
+    assert other.workspace.landings.build_candidate(other.run, task).changed == ()

@@ -29,18 +29,18 @@ def adding(name: str) -> Callable[[Path], None]:
 @pytest.mark.spec("13.3", "4.8")
 def test_a_remote_that_is_away_is_known_as_such_until_it_answers(two: Clones) -> None:
     space = two.worlds[0].workspace
-    before = space.remote_problem()
+    before = space.remote.remote_problem()
     two.away()
 
     with pytest.raises(RemoteUnreachable, match="the remote origin cannot be used") as told:
-        space.head(two.run)
+        space.branches.head(two.run)
 
     assert before == ""
-    assert space.remote_problem() == told.value.sentence
+    assert space.remote.remote_problem() == told.value.sentence
     assert told.value.hint.startswith("git ls-remote origin")
     two.back()
-    assert space.check_remote() == "origin"
-    assert space.remote_problem() == ""
+    assert space.remote.check_remote() == "origin"
+    assert space.remote.remote_problem() == ""
 
 
 @pytest.mark.spec("13.3")
@@ -51,7 +51,7 @@ def test_who_is_locked_out_does_not_wait(two: Clones) -> None:
     space = replace(one, workspace=type(one.workspace)(one.repo, one.root, remote="origin"))
 
     with pytest.raises(GitFailed, match="not allowed") as told:
-        space.workspace.head(two.run)
+        space.workspace.branches.head(two.run)
 
     assert not isinstance(told.value, RemoteUnreachable)
     assert not told.value.transient
@@ -63,16 +63,16 @@ def test_what_is_owed_is_pushed_in_a_quiet_moment_without_any_task(two: Clones) 
     done = worked(one, one.task(), adding("new"))
     two.away()
     kept = replace(done, attempt=2)
-    one.workspace.commit_attempt(one.run, kept)
+    one.workspace.worktrees.commit_attempt(one.run, kept)
     with pytest.raises(RemoteUnreachable):
-        one.workspace.catch_up_with_remote()
+        one.workspace.remote.catch_up_with_remote()
     two.back()
     assert "refs/yaoki/work/ab12cd34-1/2" not in two.there()
 
-    one.workspace.catch_up_with_remote()
+    one.workspace.remote.catch_up_with_remote()
 
     assert "refs/yaoki/work/ab12cd34-1/2" in two.there()
-    assert one.workspace.remote_problem() == ""
+    assert one.workspace.remote.remote_problem() == ""
 
 
 @pytest.mark.spec("13.3", "8.2")
@@ -82,10 +82,10 @@ def test_who_needs_what_another_machine_still_has_waits_for_it(two: Clones) -> N
     for ref in [ref for ref in two.there() if "/work/" in ref]:
         git(two.bare, "update-ref", "-d", ref)
 
-    with pytest.raises(RemoteUnreachable, match="kept on another machine"):
-        other.workspace.build_candidate(other.run, done)
+    with pytest.raises(RemoteUnreachable, match="saved on another machine"):
+        other.workspace.landings.build_candidate(other.run, done)
 
-    assert other.workspace.remote_problem() == ""
+    assert other.workspace.remote.remote_problem() == ""
 
 
 # ------------------------------------------------------------------ two at once
@@ -95,19 +95,19 @@ def test_who_needs_what_another_machine_still_has_waits_for_it(two: Clones) -> N
 def test_a_late_roll_back_does_not_take_off_what_landed_since(two: Clones) -> None:
     """Both decided on the same group; the first one's retry has landed before the second acts."""
     one, other = two.worlds
-    line = one.workspace.open_group_branch(one.run, GROUP)
+    line = one.workspace.groups.open_group_branch(one.run, GROUP)
     own = replace(one, run=line)
     land(own, worked(own, own.task(1), adding("first")))
-    seen = other.workspace.head(line)
-    one.workspace.roll_back_group_branch(one.run, GROUP, seen)
+    seen = other.workspace.branches.head(line)
+    one.workspace.groups.roll_back_group_branch(one.run, GROUP, seen)
     land(own, worked(own, own.task(2), adding("again")))
-    head = one.workspace.head(line)
+    head = one.workspace.branches.head(line)
 
     with pytest.raises(GitFailed, match="moved before it was rolled back") as told:
-        other.workspace.roll_back_group_branch(other.run, GROUP, seen)
+        other.workspace.groups.roll_back_group_branch(other.run, GROUP, seen)
 
     assert told.value.transient
-    assert other.workspace.head(line) == head
+    assert other.workspace.branches.head(line) == head
     assert [ref for ref in two.there() if "rollback" in ref] == [
         f"refs/yaoki/work/{GROUP}/0-rollback-1"
     ]
@@ -120,11 +120,11 @@ def test_a_late_roll_back_does_not_take_off_what_landed_since(two: Clones) -> No
 def test_an_archive_takes_what_only_a_dead_machine_knew_of(two: Clones, tmp_path: Path) -> None:
     """Its task branch and its group's line are at the remote and in no other clone."""
     one, other = two.worlds
-    line = one.workspace.open_group_branch(one.run, GROUP)
+    line = one.workspace.groups.open_group_branch(one.run, GROUP)
     own = replace(one, run=line)
     land(own, worked(own, own.task(1), adding("new")))
-    held = one.workspace.head(line)
-    archiving, file = other.workspace.ref_archive(), tmp_path / "run.bundle"
+    held = one.workspace.branches.head(line)
+    archiving, file = other.workspace.recovery.ref_archive(), tmp_path / "run.bundle"
 
     refs = archiving.list_refs(other.run.id)
     assert archiving.write_bundle(other.run.id, other.run.base, refs, file)

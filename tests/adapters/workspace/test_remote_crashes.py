@@ -35,6 +35,7 @@ exit $code
 """
 CALLER = """
 import os, pickle, sys
+from operator import attrgetter
 from pathlib import Path
 from yaoki.adapters.workspace import GitWorkspace
 repo, root, file, count = map(Path, sys.argv[1:5])
@@ -44,7 +45,7 @@ for n in range(1, 60):
         count.write_text("0")
         Path(f"{count}.kill").write_text(str(n))
     if (pid := os.fork()) == 0:
-        result = getattr(GitWorkspace(repo, root, remote="origin"), method)(*args)
+        result = attrgetter(method)(GitWorkspace(repo, root, remote="origin"))(*args)
         file.write_bytes(pickle.dumps((n - 1, result)))
         os._exit(0)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -107,18 +108,18 @@ def test_killed_between_the_push_and_the_copy_the_landing_counts_once(
 ) -> None:
     one, other = two.worlds
     task = worked(one, one.task(), lambda at: write(at, new="n"))
-    found = one.workspace.build_candidate(one.run, task)
+    found = one.workspace.landings.build_candidate(one.run, task)
     killer = Killer(one, tmp_path)
 
-    killer.after_push("land", one.run, found.commit, found.onto)
+    killer.after_push("landings.land", one.run, found.commit, found.onto)
     copy = git(one.repo, "rev-parse", one.run.branch)
 
     assert copy == found.onto
     assert two.head() == found.commit
     again = opened(one.repo, one.root)
-    assert again.branch_contains(one.run, found.commit)
-    assert again.land(one.run, found.commit, found.onto) == found.commit
-    assert other.workspace.branch_contains(other.run, found.commit)
+    assert again.branches.branch_contains(one.run, found.commit)
+    assert again.landings.land(one.run, found.commit, found.onto) == found.commit
+    assert other.workspace.branches.branch_contains(other.run, found.commit)
     assert two.steps() == ["task1: Do 1."]
     assert git(one.repo, "rev-parse", one.run.branch) == found.commit
 
@@ -128,8 +129,12 @@ def test_killed_between_the_push_and_the_copy_an_undo_is_one(two: Clones, tmp_pa
     one, _ = two.worlds
     task = landed(one, one.task(), lambda at: write(at, new="n"))
 
-    Killer(one, tmp_path).after_push("undo", one.run, task.landed_commit, task.id, approved)
-    head = opened(one.repo, one.root).undo(one.run, task.landed_commit, task.id, approve=approved)
+    Killer(one, tmp_path).after_push(
+        "landings.undo", one.run, task.landed_commit, task.id, approved
+    )
+    head = opened(one.repo, one.root).landings.undo(
+        one.run, task.landed_commit, task.id, approve=approved
+    )
 
     assert head == two.head()
     assert two.steps() == ["task1: Do 1.", "Undo ab12cd34-1"]
@@ -140,16 +145,16 @@ def test_killed_between_the_push_and_the_copy_a_group_is_rolled_back_once(
     two: Clones, tmp_path: Path
 ) -> None:
     one, other = two.worlds
-    line = one.workspace.open_group_branch(one.run, "ab12cd34-9")
+    line = one.workspace.groups.open_group_branch(one.run, "ab12cd34-9")
     land(replace(one, run=line), worked(replace(one, run=line), one.task(), _new))
-    held = one.workspace.head(line)
+    held = one.workspace.branches.head(line)
 
-    Killer(one, tmp_path).after_push("roll_back", one.run, "ab12cd34-9", held)
-    _, to = other.workspace.roll_back_group_branch(
-        other.run, "ab12cd34-9", other.workspace.head(line)
+    Killer(one, tmp_path).after_push("groups.roll_back_group_branch", one.run, "ab12cd34-9", held)
+    _, to = other.workspace.groups.roll_back_group_branch(
+        other.run, "ab12cd34-9", other.workspace.branches.head(line)
     )
 
-    assert to == other.run.base == opened(one.repo, one.root).head(line)
+    assert to == other.run.base == opened(one.repo, one.root).branches.head(line)
     kept = [ref for ref in two.there() if "rollback" in ref]
     assert [two.there()[ref] for ref in kept] == [held]
 
@@ -164,12 +169,12 @@ def test_killed_between_the_push_and_the_copy_a_run_is_opened_once(tmp_path: Pat
     one, other = farm.worlds
     run = replace(one.run, id=RunId("ef56gh78"))
 
-    Killer(one, tmp_path).after_push("open_run", run)
+    Killer(one, tmp_path).after_push("branches.open_run_branch", run)
     for world in farm.worlds:
-        opened(world.repo, world.root).open_run_branch(run)
+        opened(world.repo, world.root).branches.open_run_branch(run)
 
     assert farm.there()["refs/heads/yaoki/ef56gh78"] == run.base
-    assert other.workspace.describe_drift(run) == ""
+    assert other.workspace.branches.describe_drift(run) == ""
 
 
 @pytest.mark.spec("8.2")
@@ -181,14 +186,14 @@ def test_killed_before_it_is_pushed_kept_work_is_pushed_by_the_next_touch(
     begun = started(one, one.task())
     write(Path(begun.work.worktree), new="n\n")
     two.away()
-    Killer(one, tmp_path).after_push("keep", one.run, begun)
+    Killer(one, tmp_path).after_push("worktrees.commit_attempt", one.run, begun)
     two.back()
     assert "refs/yaoki/work/ab12cd34-1/1" not in two.there()
 
     carried(replace(one, workspace=opened(one.repo, one.root)), 2, lambda at: write(at, b="b"))
-    opened(one.repo, one.root).open_run_branch(one.run)
+    opened(one.repo, one.root).branches.open_run_branch(one.run)
 
-    assert {work.task_id for work in other.workspace.list_saved_work()} == {
+    assert {work.task_id for work in other.workspace.recovery.list_saved_work()} == {
         "ab12cd34-1",
         "ab12cd34-2",
     }
@@ -205,17 +210,17 @@ def test_killed_after_every_git_command_the_task_lands_once_at_the_remote(
     write(Path(begun.work.worktree), new="n\n")
     killer = Killer(one, tmp_path)
 
-    kept: CommittedAttempt = killer.everywhere("keep", one.run, begun)
+    kept: CommittedAttempt = killer.everywhere("worktrees.commit_attempt", one.run, begun)
     task = replace(begun, work=replace(begun.work, head=kept.head))
-    found = killer.everywhere("candidate", one.run, task)
-    head = killer.everywhere("land", one.run, found.commit, found.onto)
-    killer.everywhere("release", task)
+    found = killer.everywhere("landings.build_candidate", one.run, task)
+    head = killer.everywhere("landings.land", one.run, found.commit, found.onto)
+    killer.everywhere("worktrees.remove_worktree", task)
 
     assert killer.kills > 20
-    assert head == found.commit == two.head() == other.workspace.head(other.run)
+    assert head == found.commit == two.head() == other.workspace.branches.head(other.run)
     assert two.steps() == ["task2: Do 2.", "task1: Do 1."]
-    assert [w.commit for w in other.workspace.list_saved_work() if w.task_id == task.id] == [
-        kept.head
-    ]
+    assert [
+        w.commit for w in other.workspace.recovery.list_saved_work() if w.task_id == task.id
+    ] == [kept.head]
     assert "refs/heads/yaoki/ab12cd34-1" not in two.there()
     assert git(two.bare, "fsck", "--no-dangling") == ""

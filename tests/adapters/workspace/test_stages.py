@@ -45,21 +45,21 @@ def adding(name: str) -> Callable[[Path], None]:
 def test_it_is_the_workspace_the_engine_asks_for(world: World) -> None:
     asked: Workspace = world.workspace
 
-    assert asked.head(world.run) == world.run.base
+    assert asked.branches.head(world.run) == world.run.base
 
 
 @pytest.mark.spec("3.1")
 def test_the_run_branch_is_made_once(world: World) -> None:
     done = landed(world, world.task(), lambda at: write(at, new="n"))
 
-    world.workspace.open_run_branch(world.run)
+    world.workspace.branches.open_run_branch(world.run)
 
-    assert world.workspace.head(world.run) == done.landed_commit
+    assert world.workspace.branches.head(world.run) == done.landed_commit
 
 
 @pytest.mark.spec("3.1")
 def test_a_first_attempt_gets_a_fresh_worktree_outside_the_repository(world: World) -> None:
-    place = world.workspace.prepare(world.run, world.task(), 1)
+    place = world.workspace.worktrees.prepare(world.run, world.task(), 1)
 
     assert place.fresh
     assert place.base == world.run.base
@@ -67,14 +67,14 @@ def test_a_first_attempt_gets_a_fresh_worktree_outside_the_repository(world: Wor
     assert not place.worktree.is_relative_to(world.repo)
     assert git(place.worktree, "symbolic-ref", "HEAD") == "refs/heads/yaoki/ab12cd34-1"
     assert git(place.worktree, "status", "--porcelain") == ""
-    assert world.workspace.tasks_with_worktree() == {"ab12cd34-1"}
+    assert world.workspace.worktrees.tasks_with_worktree() == {"ab12cd34-1"}
 
 
 @pytest.mark.spec("3.1")
 def test_preparing_starts_from_what_has_landed(world: World) -> None:
     first = landed(world, world.task(1), lambda at: write(at, new="n"))
 
-    place = world.workspace.prepare(world.run, world.task(2), 1)
+    place = world.workspace.worktrees.prepare(world.run, world.task(2), 1)
 
     assert place.base == first.landed_commit
     assert (place.worktree / "new").read_text() == "n"
@@ -86,7 +86,7 @@ def test_an_id_that_could_name_another_ref_is_refused(world: World, wrong: str) 
     task = replace(world.task(), id=TaskId(wrong))
 
     with pytest.raises(Unknown, match="is not an id"):
-        world.workspace.prepare(world.run, task, 1)
+        world.workspace.worktrees.prepare(world.run, task, 1)
 
 
 @pytest.mark.spec("3.2")
@@ -99,7 +99,7 @@ def test_everything_left_is_committed_and_kept(world: World) -> None:
 
     begun = started(world, world.task())
     agent(Path(begun.work.worktree))
-    kept = world.workspace.commit_attempt(world.run, begun)
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
 
     assert kept.changed == ("READ", "README", "a.txt", "b.txt", "deep/er/x", "new.txt")
     assert kept.tree == git(world.repo, "rev-parse", f"{kept.head}^{{tree}}")
@@ -116,7 +116,7 @@ def test_everything_left_is_committed_and_kept(world: World) -> None:
 def test_an_agent_that_did_nothing_makes_no_commit(world: World) -> None:
     begun = started(world, world.task())
 
-    kept = world.workspace.commit_attempt(world.run, begun)
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
 
     assert kept.head == begun.work.base
     assert kept.changed == ()
@@ -127,9 +127,9 @@ def test_keeping_twice_is_keeping_once(world: World) -> None:
     begun = started(world, world.task())
     write(Path(begun.work.worktree), new="n")
 
-    first = world.workspace.commit_attempt(world.run, begun)
+    first = world.workspace.worktrees.commit_attempt(world.run, begun)
     before = world.refs()
-    second = world.workspace.commit_attempt(world.run, begun)
+    second = world.workspace.worktrees.commit_attempt(world.run, begun)
 
     assert second == first
     assert world.refs() == before
@@ -139,9 +139,9 @@ def test_keeping_twice_is_keeping_once(world: World) -> None:
 def test_a_retry_goes_on_in_the_same_worktree(world: World) -> None:
     first = worked(world, world.task(), lambda at: write(at, new="1", cache__log="kept"))
 
-    place = world.workspace.prepare(world.run, first, 2)
+    place = world.workspace.worktrees.prepare(world.run, first, 2)
     again = started(world, first)
-    kept = world.workspace.commit_attempt(world.run, again)
+    kept = world.workspace.worktrees.commit_attempt(world.run, again)
 
     assert not place.fresh
     assert again.work.worktree == first.work.worktree
@@ -155,12 +155,12 @@ def test_after_verify_only_the_tasks_own_changes_count(world: World) -> None:
     """The candidate brought another task's work in; the retry must not be blamed for it."""
     first = worked(world, world.task(1), lambda at: write(at, mine="1"))
     landed(world, world.task(2), lambda at: write(at, other="2"))
-    world.workspace.build_candidate(world.run, first)
+    world.workspace.landings.build_candidate(world.run, first)
 
     again = started(world, first)
-    kept = world.workspace.commit_attempt(world.run, again)
+    kept = world.workspace.worktrees.commit_attempt(world.run, again)
 
-    assert again.work.base == world.workspace.head(world.run)
+    assert again.work.base == world.workspace.branches.head(world.run)
     assert kept.changed == ("mine",)
 
 
@@ -171,13 +171,15 @@ def test_a_fresh_attempt_starts_clean_and_loses_nothing(world: World) -> None:
     write(Path(begun.work.worktree), half="half\n", a__txt="broken\n")
     git(Path(begun.work.worktree), "checkout", "-q", "-b", "mine")
 
-    place = world.workspace.prepare(world.run, replace(begun, needs_fresh_worktree=True), 2)
+    place = world.workspace.worktrees.prepare(
+        world.run, replace(begun, needs_fresh_worktree=True), 2
+    )
 
     assert place.fresh
     assert git(place.worktree, "status", "--porcelain") == ""
     assert not (place.worktree / "half").exists()
     assert git(place.worktree, "rev-parse", "HEAD") == world.run.base
-    [saved] = [work for work in world.workspace.list_saved_work() if work.attempt == 1]
+    [saved] = [work for work in world.workspace.recovery.list_saved_work() if work.attempt == 1]
     assert world.show(saved.commit, "half") == "half"
     assert world.show(saved.commit, "a.txt") == "broken"
 
@@ -190,9 +192,12 @@ def test_kept_work_is_never_overwritten(world: World) -> None:
     git(at, "reset", "-q", "--hard", world.run.base)
     write(at, late="l")
 
-    world.workspace.prepare(world.run, replace(first, needs_fresh_worktree=True), 2)
+    world.workspace.worktrees.prepare(world.run, replace(first, needs_fresh_worktree=True), 2)
 
-    kept = {work.ref.rpartition("/")[2]: work.commit for work in world.workspace.list_saved_work()}
+    kept = {
+        work.ref.rpartition("/")[2]: work.commit
+        for work in world.workspace.recovery.list_saved_work()
+    }
     assert kept["1"] == first.work.head
     assert world.show(kept["1-2"], "late") == "l"
 
@@ -202,7 +207,7 @@ def test_the_candidate_is_the_work_merged_onto_the_run_branch(world: World) -> N
     mine = worked(world, world.task(1), lambda at: write(at, a__txt="A\na2\na3\n"))
     other = landed(world, world.task(2), lambda at: write(at, a__txt="a1\na2\nZ\n"))
 
-    found = world.workspace.build_candidate(world.run, mine)
+    found = world.workspace.landings.build_candidate(world.run, mine)
 
     at = Path(mine.work.worktree)
     assert found.onto == other.landed_commit
@@ -224,9 +229,9 @@ def test_the_candidate_is_the_work_merged_onto_the_run_branch(world: World) -> N
 def test_asked_again_the_candidate_is_the_same_commit(world: World) -> None:
     done = worked(world, world.task(), lambda at: write(at, new="n"))
 
-    assert world.workspace.build_candidate(world.run, done) == world.workspace.build_candidate(
+    assert world.workspace.landings.build_candidate(
         world.run, done
-    )
+    ) == world.workspace.landings.build_candidate(world.run, done)
 
 
 @pytest.mark.spec("3.3", "3.5")
@@ -234,7 +239,7 @@ def test_without_changes_the_candidate_is_the_run_branch_itself(world: World) ->
     idle = worked(world, world.task(1), nothing)
     other = landed(world, world.task(2), lambda at: write(at, new="n"))
 
-    found = world.workspace.build_candidate(world.run, idle)
+    found = world.workspace.landings.build_candidate(world.run, idle)
 
     assert found.commit == found.onto == other.landed_commit
     assert found.changed == ()
@@ -247,7 +252,7 @@ def test_a_check_task_is_proven_on_the_run_branch(world: World) -> None:
     begun = started(world, replace(task, spec=replace(task.spec, kind=TaskKind.CHECK)))
     other = landed(world, world.task(2), lambda at: write(at, new="n"))
 
-    found = world.workspace.build_candidate(world.run, begun)
+    found = world.workspace.landings.build_candidate(world.run, begun)
 
     assert found.commit == other.landed_commit
     assert (Path(begun.work.worktree) / "new").exists()
@@ -260,7 +265,7 @@ def test_the_worktree_holds_the_candidate_and_ignored_files_only(world: World) -
     at = Path(done.work.worktree)
     write(at, junk="from a check\n", a__txt="changed by a check\n")
 
-    world.workspace.build_candidate(world.run, done)
+    world.workspace.landings.build_candidate(world.run, done)
 
     assert not (at / "junk").exists()
     assert (at / "a.txt").read_text() == "a1\na2\na3\n"
@@ -277,7 +282,7 @@ def test_conflict_markers_an_agent_leaves_are_seen(world: World) -> None:
         lambda at: write(at, marked=text, half="<<<<<<< quoted\n", title="=======\n"),
     )
 
-    assert world.workspace.build_candidate(world.run, done).conflict_markers == ("marked",)
+    assert world.workspace.landings.build_candidate(world.run, done).conflict_markers == ("marked",)
 
 
 @pytest.mark.spec("4.5")
@@ -290,7 +295,7 @@ def test_markers_that_stood_there_before_are_not_blamed(tmp_path: Path) -> None:
 
     done = worked(world, world.task(), lambda at: write(at, doc=f"{text}END\n"))
 
-    assert world.workspace.build_candidate(world.run, done).conflict_markers == ()
+    assert world.workspace.landings.build_candidate(world.run, done).conflict_markers == ()
 
 
 @pytest.mark.spec("3.3", "4.5")
@@ -298,7 +303,7 @@ def test_work_that_does_not_merge_is_reported_by_path(world: World) -> None:
     mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n"))
     other = landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
 
-    found = world.workspace.build_candidate(world.run, mine)
+    found = world.workspace.landings.build_candidate(world.run, mine)
 
     assert found.conflicts == ("a.txt",)
     assert found.commit == ""
@@ -316,9 +321,9 @@ def test_a_conflict_is_put_into_the_worktree_for_the_agent(world: World) -> None
     at = Path(again.work.worktree)
     text = (at / "a.txt").read_text()
     write(at, a__txt="both\n")
-    kept = world.workspace.commit_attempt(world.run, again)
+    kept = world.workspace.worktrees.commit_attempt(world.run, again)
     resolved = replace(again, work=replace(again.work, head=kept.head))
-    found = world.workspace.build_candidate(world.run, resolved)
+    found = world.workspace.landings.build_candidate(world.run, resolved)
 
     assert "<<<<<<< " in text
     assert "mine" in text
@@ -334,9 +339,9 @@ def test_preparing_a_conflict_twice_merges_once(world: World) -> None:
     mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n"))
     landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
 
-    first = world.workspace.prepare(world.run, conflicted(mine), 2)
+    first = world.workspace.worktrees.prepare(world.run, conflicted(mine), 2)
     before = git(first.worktree, "rev-parse", "HEAD")
-    second = world.workspace.prepare(world.run, conflicted(mine), 2)
+    second = world.workspace.worktrees.prepare(world.run, conflicted(mine), 2)
 
     assert second == first
     assert git(first.worktree, "rev-parse", "HEAD") == before
@@ -349,50 +354,50 @@ def test_a_conflict_left_unresolved_is_seen_as_markers(world: World) -> None:
 
     lazy = worked(world, conflicted(mine), nothing)
 
-    assert world.workspace.build_candidate(world.run, lazy).conflict_markers == ("a.txt",)
+    assert world.workspace.landings.build_candidate(world.run, lazy).conflict_markers == ("a.txt",)
 
 
 @pytest.mark.spec("3.4", "0.3")
 def test_landing_moves_the_run_branch_to_exactly_the_proven_commit(world: World) -> None:
     done = worked(world, world.task(), lambda at: write(at, new="n"))
-    found = world.workspace.build_candidate(world.run, done)
+    found = world.workspace.landings.build_candidate(world.run, done)
 
-    assert not world.workspace.branch_contains(world.run, found.commit)
-    head = world.workspace.land(world.run, found.commit, found.onto)
+    assert not world.workspace.branches.branch_contains(world.run, found.commit)
+    head = world.workspace.landings.land(world.run, found.commit, found.onto)
 
-    assert head == found.commit == world.workspace.head(world.run)
-    assert world.workspace.branch_contains(world.run, found.commit)
-    assert world.workspace.branch_contains(world.run, done.work.head)
-    assert world.workspace.land(world.run, found.commit, found.onto) == found.commit
+    assert head == found.commit == world.workspace.branches.head(world.run)
+    assert world.workspace.branches.branch_contains(world.run, found.commit)
+    assert world.workspace.branches.branch_contains(world.run, done.work.head)
+    assert world.workspace.landings.land(world.run, found.commit, found.onto) == found.commit
 
 
 @pytest.mark.spec("3.4")
 def test_landing_on_a_branch_that_moved_changes_nothing(world: World) -> None:
     mine = worked(world, world.task(1), lambda at: write(at, mine="1"))
-    late = world.workspace.build_candidate(world.run, mine)
+    late = world.workspace.landings.build_candidate(world.run, mine)
     other = landed(world, world.task(2), lambda at: write(at, other="2"))
 
-    head = world.workspace.land(world.run, late.commit, late.onto)
+    head = world.workspace.landings.land(world.run, late.commit, late.onto)
 
-    assert head == other.landed_commit == world.workspace.head(world.run)
-    assert not world.workspace.branch_contains(world.run, late.commit)
+    assert head == other.landed_commit == world.workspace.branches.head(world.run)
+    assert not world.workspace.branches.branch_contains(world.run, late.commit)
 
 
 @pytest.mark.spec("3.4", "3.5")
 def test_landing_nothing_is_fine(world: World) -> None:
     base = world.run.base
 
-    assert world.workspace.land(world.run, base, base) == base
+    assert world.workspace.landings.land(world.run, base, base) == base
 
 
 @pytest.mark.spec("3.4", "0.2")
 def test_a_commit_that_does_not_build_on_the_branch_never_lands(world: World) -> None:
     done = landed(world, world.task(), lambda at: write(at, new="n"))
 
-    with pytest.raises(GitFailed, match="loses work"):
-        world.workspace.land(world.run, world.run.base, done.landed_commit)
+    with pytest.raises(GitFailed, match="would lose work"):
+        world.workspace.landings.land(world.run, world.run.base, done.landed_commit)
 
-    assert world.workspace.head(world.run) == done.landed_commit
+    assert world.workspace.branches.head(world.run) == done.landed_commit
 
 
 def at_last(land: Callable[[], str]) -> str:
@@ -406,13 +411,13 @@ def at_last(land: Callable[[], str]) -> str:
 @pytest.mark.spec("3.4", "0.3")
 def test_of_two_landings_at_once_exactly_one_wins(world: World) -> None:
     tasks = [worked(world, world.task(n), adding(f"f{n}")) for n in range(1, 5)]
-    found = [world.workspace.build_candidate(world.run, task) for task in tasks]
+    found = [world.workspace.landings.build_candidate(world.run, task) for task in tasks]
     gate, heads = threading.Barrier(len(found)), dict[str, str]()
 
     def land(commit: str, onto: str) -> None:
         own = GitWorkspace(world.repo, world.root)
         gate.wait()
-        heads[commit] = at_last(lambda: own.land(world.run, commit, onto))
+        heads[commit] = at_last(lambda: own.landings.land(world.run, commit, onto))
 
     threads = [threading.Thread(target=land, args=(one.commit, one.onto)) for one in found]
     for thread in threads:
@@ -420,9 +425,9 @@ def test_of_two_landings_at_once_exactly_one_wins(world: World) -> None:
     for thread in threads:
         thread.join()
 
-    assert set(heads.values()) == {world.workspace.head(world.run)}
+    assert set(heads.values()) == {world.workspace.branches.head(world.run)}
     assert [commit for commit, head in heads.items() if commit == head] == [
-        world.workspace.head(world.run)
+        world.workspace.branches.head(world.run)
     ]
 
 
@@ -434,7 +439,7 @@ def test_many_worktrees_come_and_go_side_by_side(world: World) -> None:
         try:
             own = replace(world, workspace=GitWorkspace(world.repo, world.root))
             done = worked(own, own.task(n), adding(f"f{n}"))
-            own.workspace.remove_worktree(done)
+            own.workspace.worktrees.remove_worktree(done)
         except BaseException as failure:  # noqa: BLE001  # a thread must tell the test what it met
             failures.append(failure)
 
@@ -445,24 +450,24 @@ def test_many_worktrees_come_and_go_side_by_side(world: World) -> None:
         thread.join()
 
     assert failures == []
-    assert world.workspace.tasks_with_worktree() == frozenset()
-    saved = {work.task_id for work in world.workspace.list_saved_work()}
+    assert world.workspace.worktrees.tasks_with_worktree() == frozenset()
+    saved = {work.task_id for work in world.workspace.recovery.list_saved_work()}
     assert saved == {f"ab12cd34-{n}" for n in range(1, 7)}
 
 
 @pytest.mark.spec("0.2", "3.4")
 def test_nothing_lands_under_a_checkout_of_the_run_branch(world: World) -> None:
     done = worked(world, world.task(), lambda at: write(at, new="n"))
-    found = world.workspace.build_candidate(world.run, done)
+    found = world.workspace.landings.build_candidate(world.run, done)
     git(world.repo, "checkout", "-q", world.run.branch)
 
     with pytest.raises(GitFailed, match="is checked out at") as refused:
-        world.workspace.land(world.run, found.commit, found.onto)
+        world.workspace.landings.land(world.run, found.commit, found.onto)
     git(world.repo, "checkout", "-q", "main")
 
     assert "switch" in refused.value.hint
     assert not refused.value.transient
-    assert world.workspace.land(world.run, found.commit, found.onto) == found.commit
+    assert world.workspace.landings.land(world.run, found.commit, found.onto) == found.commit
 
 
 @pytest.mark.spec("0.6")
@@ -470,15 +475,15 @@ def test_a_run_branch_somebody_deleted_is_said(world: World) -> None:
     git(world.repo, "branch", "-q", "-D", world.run.branch)
 
     with pytest.raises(GitFailed, match="the run branch yaoki/ab12cd34 is gone"):
-        world.workspace.head(world.run)
+        world.workspace.branches.head(world.run)
 
 
 @pytest.mark.spec("8.2")
 def test_released_work_stays_reachable(world: World) -> None:
     done = landed(world, world.task(), lambda at: write(at, new="n"))
 
-    world.workspace.remove_worktree(done)
-    world.workspace.remove_worktree(done)
+    world.workspace.worktrees.remove_worktree(done)
+    world.workspace.worktrees.remove_worktree(done)
 
     assert not Path(done.work.worktree).exists()
     assert git(world.repo, "worktree", "list").count("\n") == 0
@@ -488,7 +493,7 @@ def test_released_work_stays_reachable(world: World) -> None:
         "refs/yaoki/runs/ab12cd34",
         "refs/yaoki/work/ab12cd34-1/1",
     }
-    assert world.workspace.is_reachable(done.work.head)
+    assert world.workspace.contents.is_reachable(done.work.head)
 
 
 @pytest.mark.spec("8.2", "0.2")
@@ -496,7 +501,7 @@ def test_files_written_after_the_end_are_kept_before_the_worktree_goes(world: Wo
     done = landed(world, world.task(), lambda at: write(at, new="n"))
     write(Path(done.work.worktree), late="too late\n")
 
-    world.workspace.remove_worktree(done)
+    world.workspace.worktrees.remove_worktree(done)
 
     assert not Path(done.work.worktree).exists()
     assert world.show("refs/yaoki/work/ab12cd34-1/1-late", "late") == "too late"
@@ -505,13 +510,13 @@ def test_files_written_after_the_end_are_kept_before_the_worktree_goes(world: Wo
 @pytest.mark.spec("8.2")
 def test_work_that_never_landed_outlives_its_worktree(world: World) -> None:
     done = worked(world, world.task(), lambda at: write(at, new="n"))
-    found = world.workspace.build_candidate(world.run, done)
+    found = world.workspace.landings.build_candidate(world.run, done)
 
-    world.workspace.remove_worktree(done)
+    world.workspace.worktrees.remove_worktree(done)
 
     assert "refs/heads/yaoki/ab12cd34-1" not in world.refs()
-    assert world.workspace.is_reachable(done.work.head)
-    assert world.workspace.is_reachable(found.commit)
+    assert world.workspace.contents.is_reachable(done.work.head)
+    assert world.workspace.contents.is_reachable(found.commit)
 
 
 @pytest.mark.spec("8.2")
@@ -522,7 +527,7 @@ def test_a_worktree_with_read_only_folders_can_be_removed(world: World) -> None:
 
     done = worked(world, world.task(), agent)
 
-    world.workspace.remove_worktree(done)
+    world.workspace.worktrees.remove_worktree(done)
 
     assert not Path(done.work.worktree).exists()
     assert not list((world.root / ".trash").iterdir())
@@ -536,7 +541,7 @@ def test_the_kind_of_feedback_decides_about_markers(world: World) -> None:
     failed = conflicted(mine)
     assert failed.feedback is not None
 
-    place = world.workspace.prepare(
+    place = world.workspace.worktrees.prepare(
         world.run,
         replace(failed, feedback=replace(failed.feedback, kind=FailureKind.INCOMPLETE)),
         2,
@@ -549,12 +554,14 @@ def test_the_kind_of_feedback_decides_about_markers(world: World) -> None:
 def test_differences_are_shown_up_to_a_bound(world: World) -> None:
     done = worked(world, world.task(), lambda at: write(at, new="n\n", big="x" * (2 << 20)))
 
-    text = world.workspace.diff(world.run.base, done.work.head)
+    text = world.workspace.contents.diff(world.run.base, done.work.head)
 
     assert "diff --git a/big b/big" in text
     assert "more bytes" in text
     assert len(text) < (1 << 20) + 1000
-    assert "2 files changed" in world.workspace.diff(world.run.base, done.work.head, stat=True)
+    assert "2 files changed" in world.workspace.contents.diff(
+        world.run.base, done.work.head, stat=True
+    )
 
 
 @pytest.mark.spec("16.7")
@@ -564,7 +571,7 @@ def test_a_commit_is_made_with_some_files_of_another(world: World) -> None:
     write(world.repo, a__txt="other\n", b__txt="b2\n", new__txt="new\n")
     second = commit(world.repo, "second")
 
-    made = world.workspace.commit_with_files_of(second, first, ["a.txt", "new.txt"])
+    made = world.workspace.contents.commit_with_files_of(second, first, ["a.txt", "new.txt"])
 
     assert world.show(made, "a.txt") == world.show(first, "a.txt")
     assert world.show(made, "b.txt") == "b2"

@@ -36,21 +36,21 @@ def escalated(world: World) -> Task:
     """Mine and the run branch both changed a.txt; a person is asked."""
     mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n", new="n"))
     landed(world, world.task(2), lambda at: write(at, a__txt="other\n", b__txt="B\n"))
-    assert world.workspace.build_candidate(world.run, mine).conflicts == ("a.txt",)
+    assert world.workspace.landings.build_candidate(world.run, mine).conflicts == ("a.txt",)
     return conflicted(mine)
 
 
 def answered(world: World, task: Task) -> tuple[Task, Candidate]:
     """`yaoki answer TASK done`: prepare, snapshot, keep, candidate, as the engine goes."""
     taken = replace(task, taken_over=True)
-    place = world.workspace.prepare(world.run, taken, taken.attempt + 1)
-    world.workspace.take_snapshot(taken, taken.attempt + 1)
+    place = world.workspace.worktrees.prepare(world.run, taken, taken.attempt + 1)
+    world.workspace.worktrees.take_snapshot(taken, taken.attempt + 1)
     work = replace(taken.work, base=place.base, head="", worktree=str(place.worktree))
     begun = replace(taken, attempt=taken.attempt + 1, work=work)
-    kept = world.workspace.commit_attempt(world.run, begun)
-    assert world.workspace.commit_attempt(world.run, begun) == kept
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
+    assert world.workspace.worktrees.commit_attempt(world.run, begun) == kept
     proved = replace(begun, work=replace(work, head=kept.head))
-    return proved, world.workspace.build_candidate(world.run, proved)
+    return proved, world.workspace.landings.build_candidate(world.run, proved)
 
 
 def merge(at: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_merge_made_by_hand_is_what_is_proven(world: World, how: Callable[[Pat
     assert world.show(found.commit, "b.txt") == "B"
     assert found.changed == ("a.txt", "new")
     parents = git(world.repo, "rev-parse", f"{found.commit}^1", f"{found.commit}^2").split()
-    assert parents == [world.workspace.head(world.run), proved.work.head]
+    assert parents == [world.workspace.branches.head(world.run), proved.work.head]
     assert not (world.repo / ADMIN / "MERGE_HEAD").exists()
     assert git(at, "status", "--porcelain") == ""
 
@@ -131,7 +131,7 @@ def test_the_run_branch_may_move_on_while_a_person_works(world: World) -> None:
 def test_plain_edits_over_markers_yaoki_put_there_resolve_them(world: World) -> None:
     """The usual way here: an agent was given the markers first and did not cope."""
     task = conflicted(worked(world, escalated(world), lambda _: None))
-    assert world.workspace.build_candidate(world.run, task).conflict_markers == ("a.txt",)
+    assert world.workspace.landings.build_candidate(world.run, task).conflict_markers == ("a.txt",)
     resolve(Path(task.work.worktree))
 
     _, found = answered(world, task)
@@ -161,7 +161,7 @@ def test_what_a_person_did_before_saying_so_is_never_replaced_by_a_fresh_worktre
     write(at, by_hand="h")
 
     taken = replace(task, attempt=0, needs_fresh_worktree=True, taken_over=True)
-    place = world.workspace.prepare(world.run, taken, 1)
+    place = world.workspace.worktrees.prepare(world.run, taken, 1)
 
     assert not place.fresh
     assert (at / "by_hand").exists()
@@ -174,8 +174,8 @@ def test_an_agents_unfinished_merge_counts_for_nothing(world: World) -> None:
     git(at, "merge", "-q", "yaoki/ab12cd34", code=1)
     git(at, "checkout", "-q", "HEAD", "--", ".")
 
-    kept = world.workspace.commit_attempt(world.run, begun)
-    found = world.workspace.build_candidate(
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
+    found = world.workspace.landings.build_candidate(
         world.run, replace(begun, work=replace(begun.work, head=kept.head))
     )
 

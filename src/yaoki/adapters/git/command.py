@@ -297,7 +297,7 @@ def explain_failure(args: Sequence[str], done: CommandResult) -> WorkspaceError:
     if taken := TAKEN.search(said):
         return GitFailed(
             f"{what}: its branch is checked out at {taken[1]}",
-            hint=f"let go of it there: git -C {taken[1]} switch --detach",
+            hint=f"release it there: git -C {taken[1]} switch --detach",
         )
     if "'refs/heads/yaoki' exists" in said:
         return RepositoryUnusable(

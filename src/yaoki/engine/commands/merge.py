@@ -44,7 +44,7 @@ class MergeCommand:
             )
         self._refuse_taken(run)
         rows = self._store.rows(run.id)
-        lost = self._workspace.missing_commits(
+        lost = self._workspace.branches.missing_commits(
             run, [row.landed_commit for row in rows_on_run_branch(rows)]
         )
         if lost or not self._taken(run, into):
@@ -68,7 +68,9 @@ class MergeCommand:
             if not unproven:
                 proven[:] = self._proven(run, made, whole=stands is RunStatus.DONE)
 
-        result = self._workspace.merge(run, into=into, force_ref=force_ref, approve=approve)
+        result = self._workspace.landings.merge(
+            run, into=into, force_ref=force_ref, approve=approve
+        )
         data: dict[str, object] = {
             "branch": result.branch,
             "commit": result.commit,
@@ -116,7 +118,7 @@ class MergeCommand:
         if not run.merged_commit:
             return
         try:
-            self._workspace.head(run)
+            self._workspace.branches.head(run)
         except BranchMovedExternally as gone:
             words = f"run {run.id} is merged already, and its branch is gone"
             raise NotNow(words, hint=f"git log {run.base[:10]}..{run.merged_commit[:10]}") from gone
@@ -125,6 +127,6 @@ class MergeCommand:
         """Did a person merge all of it by hand?  Who did knows what it holds."""
         try:
             rest = replace(run, base=f"refs/heads/{into or run.base_branch}")
-            return not self._workspace.list_landings(rest)
+            return not self._workspace.branches.list_landings(rest)
         except GitFailed:
             return False

@@ -30,7 +30,7 @@ class FinalCheckStep:
         if not _all_done([row for row in rows if row not in proofs]):
             return False
         last = proofs[-1] if proofs else None
-        head = self._workspace.head(run)
+        head = self._workspace.branches.head(run)
         if last is not None and self._looked_at(last) == head:
             return False
         spec = self._spec(

@@ -51,7 +51,7 @@ class IterateStep:
             safe = CommitOutcome.NOTHING if ended.commit is CommitOutcome.CONFLICT else ended.commit
             ended = replace(ended, commit=safe)
         follows = decide_iteration(ended, run.failures_in_row, bounds)
-        told = {**_told(ended, follows), "head": self._workspace.head(run)}
+        told = {**_told(ended, follows), "head": self._workspace.branches.head(run)}
         if follows.action == "next":
             return self._next(run, ended, follows, told)
         if follows.action == "pause":

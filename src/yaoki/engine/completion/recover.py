@@ -77,7 +77,7 @@ class RecoverStep:
     # -------------------------------------------------------------- tasks on their own
 
     def _round(self, run: Run, held: Sequence[Task]) -> list[TaskAmendment]:
-        head = self._workspace.head(run)
+        head = self._workspace.branches.head(run)
         chosen = plan_rerun_round(held, head)
         granted = [(task.id, _granting(head, "")) for task in chosen.to_rerun]
         return [
@@ -107,7 +107,9 @@ class RecoverStep:
         )
         match choice.strategy:
             case RecoveryStrategy.RETRY_FAILED_ONLY:
-                head = self._workspace.head(self._workspace.open_group_branch(run, group.id))
+                head = self._workspace.branches.head(
+                    self._workspace.groups.open_group_branch(run, group.id)
+                )
                 again = [(one, _granting(head, choice.strategy.value)) for one in failed]
                 return [(group.id, lambda _: (started,)), *again]
             case RecoveryStrategy.ROLLBACK_AND_RETRY:
@@ -139,11 +141,13 @@ class RecoverStep:
         Its head is seen before the tasks are looked at once more: what another worker landed
         there since it rolled the group back itself is not taken off.
         """
-        head = self._workspace.head(self._workspace.open_group_branch(run, group.id))
+        head = self._workspace.branches.head(
+            self._workspace.groups.open_group_branch(run, group.id)
+        )
         for seen in (group, *failed):
             _unchanged(seen)(self._store.task(seen.id))
-        before, to = self._workspace.roll_back_group_branch(run, group.id, head)
-        files = self._workspace.files_between(before, to)
+        before, to = self._workspace.groups.roll_back_group_branch(run, group.id, head)
+        files = self._workspace.contents.files_between(before, to)
         restored = JournalNote(
             "SNAPSHOT_RESTORE",
             {

@@ -41,16 +41,16 @@ class RevertStep:
         return bool(wanted)
 
     def _take(self, run: Run, task: Task) -> None:
-        line = self._workspace.open_group_branch(run, task.parent) if task.parent else run
+        line = self._workspace.groups.open_group_branch(run, task.parent) if task.parent else run
         standing = self.dependents_done(task)
-        head = self._workspace.head(line)
+        head = self._workspace.branches.head(line)
         leaving = frozenset(one.id for one in (*standing, task))
         last = next((one.id for one in (task, *reversed(standing)) if _moves(one)), "")
         try:
             for one in (*standing, task):
                 if _moves(one):
                     approve = self._approval(run, task, leaving if one.id == last else None)
-                    head = self._workspace.undo(line, one.landed_commit, one.id, approve)
+                    head = self._workspace.landings.undo(line, one.landed_commit, one.id, approve)
         except NotNow as refused:
             why = refused.sentence
             self._store.amend(task.id, lambda t: (UndoDropped(why),) if t.undo_requested else ())

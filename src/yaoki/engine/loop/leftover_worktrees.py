@@ -52,7 +52,7 @@ class LeftoverWorktrees:
         return self._remove([t for t in found.values() if known.get(t.id) == t.epoch])
 
     def _found(self) -> Iterator[Task]:
-        for name in sorted(self._workspace.tasks_with_worktree()):
+        for name in sorted(self._workspace.worktrees.tasks_with_worktree()):
             task = self._task(name)
             if task and (task.state in OVER or self._elsewhere(task)):
                 yield task
@@ -95,7 +95,7 @@ class LeftoverWorktrees:
                 self._release(task)
             except WorkspaceError as warned:
                 # Whoever ended the task may have cleaned up after it at the same time.
-                if task.id in self._workspace.tasks_with_worktree():
+                if task.id in self._workspace.worktrees.tasks_with_worktree():
                     self._warn_once(task, warned.sentence)
                 continue
             swept.setdefault(task.run_id, []).append(task.id)
@@ -119,15 +119,15 @@ class LeftoverWorktrees:
 
     def _release(self, task: Task) -> None:
         if task.state in OVER and task.spec.kind is TaskKind.GROUP:
-            self._workspace.close_group_branch(self._store.run(task.run_id), task.id)
+            self._workspace.groups.close_group_branch(self._store.run(task.run_id), task.id)
         mine = self._as_it_was_here(task) if self._foreign(task) else task
         if mine is not task:
             self._end(mine)
         if task.state in OVER:
-            self._workspace.remove_worktree(mine)
+            self._workspace.worktrees.remove_worktree(mine)
             self._released(task)
         elif self._store.task(task.id).epoch == task.epoch:
-            self._workspace.remove_worktree(mine, continued_elsewhere=True)
+            self._workspace.worktrees.remove_worktree(mine, continued_elsewhere=True)
 
     def _as_it_was_here(self, task: Task) -> Task:
         """What the worktree holds is of the last attempt that began here, not of the newest."""

@@ -36,7 +36,7 @@ class LandingBisection:
     ) -> BisectResult | None:
         """The guilty landing, when the line's base was green and a landing can be named."""
         check = _failing(task, verdict)
-        steps: Sequence[LandedStep] = self._workspace.list_landings(line)
+        steps: Sequence[LandedStep] = self._workspace.branches.list_landings(line)
         if check is None or not steps:
             return None
         with self._rooms.session(line, task, home, hold) as session:
@@ -80,7 +80,9 @@ class LandingBisection:
         """
 
         def red(n: int) -> bool:
-            made = self._workspace.combine_landings(line.base, [s.commit for s in steps[:n]])
+            made = self._workspace.branches.combine_landings(
+                line.base, [s.commit for s in steps[:n]]
+            )
             if not made:
                 raise InconclusiveCheck
             return look.red(made)
@@ -111,7 +113,7 @@ class LandingBisection:
         look: _Look,
     ) -> bool | None:
         commits = [steps[n - 1].commit for n in (*chosen, number)]
-        made = self._workspace.combine_landings(line.base, commits)
+        made = self._workspace.branches.combine_landings(line.base, commits)
         return look.red(made) if made else None
 
 

@@ -31,7 +31,7 @@ class MissingFiles:
             return finding
         if task.spec.kind is not TaskKind.CHANGE or task.taken_over:
             return finding
-        files = self._workspace.uncommitted_files(task, self._began(task))
+        files = self._workspace.uncommitted.uncommitted_files(task, self._began(task))
         if not files or not self._passes_with(case, facts, files):
             return _with_left_out(finding, task)
         return _missing(finding, files)
@@ -42,7 +42,7 @@ class MissingFiles:
         names = [file.path for file in files]
 
         def bring(room: Path) -> None:
-            self._workspace.copy_uncommitted_files(case.task, names, room)
+            self._workspace.uncommitted.copy_uncommitted_files(case.task, names, room)
 
         seen = case.run_on(facts["commit"], facts, "-with-ignored-files", bring)
         return seen.outcome is Outcome.PASSED

@@ -49,7 +49,7 @@ class MissingSetup:
         """The finding, with the `setup` that the plan lacks where that may be the cause."""
         if case.spec.type != "command" or case.task.spec.setup or not _failed(finding):
             return finding
-        for folder in self._workspace.ignored_folders(tuple(FOLDERS)):
+        for folder in self._workspace.uncommitted.ignored_folders(tuple(FOLDERS)):
             command = self._command(folder, commit)
             if command and _concerns(folder, finding):
                 words = (
@@ -61,7 +61,9 @@ class MissingSetup:
 
     def _command(self, folder: str, commit: str) -> str:
         made = (
-            how for file, how in FOLDERS[folder].items() if self._workspace.has_path(commit, file)
+            how
+            for file, how in FOLDERS[folder].items()
+            if self._workspace.contents.has_path(commit, file)
         )
         return next(made, "").format(folder)
 

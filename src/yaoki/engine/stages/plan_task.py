@@ -26,7 +26,7 @@ class PlanTaskStages:
 
     def verify(self, run: Run, task: Task, folder: Path) -> StageReport:
         answer = self._planning.read(run, task, folder)
-        head = self._workspace.head(run)
+        head = self._workspace.branches.head(run)
         finding = _finding(answer)
         return CandidateVerified(Verdict((finding,)), head, head)
 
@@ -35,7 +35,7 @@ class PlanTaskStages:
         answer = self._planning.read(run, task, folder)
         if answer.defects:
             # What it names is gone since: the verify stage says so.
-            return BranchMoved(self._workspace.head(run))
+            return BranchMoved(self._workspace.branches.head(run))
         fill = task.spec.planning_brief
         asks = fill is not None and fill.role == "goal" and bool(answer.specs)
         pause = "approval: the plan waits for your yes" if asks and not run.approved else ""

@@ -32,7 +32,7 @@ class PredecessorWait:
 
     def _wait(self, run: Run, task: Task, onto: str, hold: ClaimContext) -> StageDeferred | None:
         until = self._clock.now() + PREDECESSOR_WAIT_MAX
-        while task.work.landing_refusals and self._workspace.is_in_merge_queue(
+        while task.work.landing_refusals and self._workspace.landings.is_in_merge_queue(
             run, onto, hold.queue_members
         ):
             self._until_other(hold)
@@ -62,6 +62,6 @@ class PredecessorWait:
         """
         if stopped := self._wait(run, task, onto, hold):
             return stopped
-        if not task.work.landing_refusals or self._workspace.branch_contains(run, onto):
+        if not task.work.landing_refusals or self._workspace.branches.branch_contains(run, onto):
             return None
         return StageDeferred("proven on work that did not land: it is proven again", timedelta(0))

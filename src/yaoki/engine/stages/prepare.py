@@ -41,11 +41,13 @@ class PrepareStage:
         if isinstance(own, StageDeferred):
             return own
         hold = replace(hold, environment=own)
-        self._workspace.open_run_branch(run)
-        self._workspace.refuse_drift(run)
+        self._workspace.branches.open_run_branch(run)
+        self._workspace.branches.refuse_drift(run)
         attempt = task.attempt + 1
-        place = self._workspace.prepare(run, task, attempt)
-        if task.is_rerun and not (place.base and self._workspace.branch_contains(run, place.base)):
+        place = self._workspace.worktrees.prepare(run, task, attempt)
+        if task.is_rerun and not (
+            place.base and self._workspace.branches.branch_contains(run, place.base)
+        ):
             words = f"the re-run was to start on {run.branch}, not at {place.base[:12]}"
             return StageFaulted(words, transient=True)
         if place.fresh or not self._is_set_up(task, place.worktree):
@@ -80,7 +82,7 @@ class PrepareStage:
         """Of a group: what its subtasks landed on its branch; that is its work."""
         if task.spec.kind is not TaskKind.GROUP:
             return ""
-        return self._workspace.head(self._workspace.open_group_branch(run, task.id))
+        return self._workspace.branches.head(self._workspace.groups.open_group_branch(run, task.id))
 
     def _preflight(self, task: Task) -> Mapping[str, str] | StageDeferred:
         """Before any agent call, and at no cost in attempts: the task's variables, or a wait."""
@@ -134,7 +136,7 @@ class PrepareStage:
                 words = f"set-up command {' '.join(argv)!r} ended with {look.code}; log: {folder}"
                 return StageFaulted(f"{words}: {said}" if said else words, transient=True)
         if task.spec.setup:
-            self._workspace.record_setup_files(task)
+            self._workspace.worktrees.record_setup_files(task)
             self._write_ready_mark(task, worktree)
         return None
 
@@ -143,14 +145,17 @@ class PrepareStage:
         if not self._settings.snapshots:
             return "", ""
         try:
-            return self._workspace.take_snapshot(task, attempt, untouched=untouched), ""
+            return self._workspace.worktrees.take_snapshot(task, attempt, untouched=untouched), ""
         except WorkspaceError as error:
             return "", f"no snapshot, so no rollback for this attempt: {error.sentence}"
 
 
 def hash_protected(workspace: Workspace, task_id: str) -> Mapping[str, str]:
     """What an attempt must leave as it is, by name with a hash."""
-    return {**workspace.hash_protected_files(task_id), **workspace.hash_checkout()}
+    return {
+        **workspace.protection.hash_protected_files(task_id),
+        **workspace.protection.hash_checkout(),
+    }
 
 
 def _identity(folder: Path) -> str:

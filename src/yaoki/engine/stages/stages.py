@@ -118,10 +118,10 @@ class Stages:
             # An agent needs no branch; it must not wait, nor end, because a remote is away.
             return run.on_group_branch(task.parent, task.work.base)
         # Whoever submitted the run may have died before its branch was made.
-        self._workspace.open_run_branch(run)
+        self._workspace.branches.open_run_branch(run)
         if task.stage is Stage.PREPARE:
-            return self._workspace.refresh_group_branch(run, task.parent)
-        return self._workspace.open_group_branch(run, task.parent)
+            return self._workspace.groups.refresh_group_branch(run, task.parent)
+        return self._workspace.groups.open_group_branch(run, task.parent)
 
     def verify(self, run: Run, task: Task, hold: ClaimContext) -> StageReport:
         if task.spec.kind is TaskKind.PLAN:
@@ -131,12 +131,12 @@ class Stages:
             return own
         hold = replace(hold, environment=own)
         # Of a branch that somebody else moved: what is proven on it is not what was landed.
-        self._workspace.refuse_drift(run)
-        if self._workspace.rebuild_worktree(task):
+        self._workspace.branches.refuse_drift(run)
+        if self._workspace.worktrees.rebuild_worktree(task):
             fault = self._readying.set_up(run, task, task.attempt, Path(task.work.worktree), hold)
             if fault is not None:
                 return fault
-        candidate = self._workspace.build_candidate(run, task, hold.queue_members)
+        candidate = self._workspace.landings.build_candidate(run, task, hold.queue_members)
         if candidate.conflicts:
             conflicted = MergeConflicted(candidate.conflicts, candidate.onto, task.work.tree)
             return (
@@ -157,7 +157,9 @@ class Stages:
             bool(task.work.changed_file_count) or self._landed(run, task)
         )
         elsewhere = (
-            () if candidate.changed or already else self._workspace.find_work_elsewhere(task)
+            ()
+            if candidate.changed or already
+            else self._workspace.uncommitted.find_work_elsewhere(task)
         )
         return CandidateVerified(
             verdict, candidate.commit, candidate.onto, candidate.changed, already, blame, elsewhere
@@ -165,7 +167,7 @@ class Stages:
 
     def _landed(self, run: Run, task: Task) -> bool:
         """Does the branch hold this very task's work, though the store lost its landing?"""
-        steps = self._workspace.list_landings(run)
+        steps = self._workspace.branches.list_landings(run)
         undone = {step.undoes for step in steps}
         return any(step.task_id == task.id and step.commit not in undone for step in steps)
 
@@ -185,7 +187,7 @@ class Stages:
         group = task.spec.kind is TaskKind.GROUP
         if verdict.passed or hold.stop_reason() or not (proof or group):
             return None
-        line = self._workspace.open_group_branch(run, task.id) if group else run
+        line = self._workspace.groups.open_group_branch(run, task.id) if group else run
         home = self._attending.folder(task, task.attempt) / "blame"
         return self._blaming.find_culprit(line, task, verdict, home, hold)
 
@@ -195,7 +197,7 @@ class Stages:
         commit, onto = task.work.verified_commit, task.work.onto
         if task.spec.kind is TaskKind.PLAN:
             return self._planning.land(run, task, self._attending.folder(task, task.attempt))
-        if (commit != onto or self._passed_by(task)) and self._workspace.branch_contains(
+        if (commit != onto or self._passed_by(task)) and self._workspace.branches.branch_contains(
             run, commit
         ):
             return CommitLanded(commit, was_there_before=True)
@@ -211,9 +213,9 @@ class Stages:
             raise ClaimSuperseded
         # Whoever was cut off does not know that somebody else has the task by now.
         hold.confirm_claim()
-        head = self._workspace.land(run, commit, onto)
+        head = self._workspace.landings.land(run, commit, onto)
         stands = commit != onto or self._passed_by(task)
-        if head == commit or (stands and self._workspace.branch_contains(run, commit)):
+        if head == commit or (stands and self._workspace.branches.branch_contains(run, commit)):
             return CommitLanded(commit, was_there_before=commit == onto)
         return BranchMoved(head)
 
@@ -232,10 +234,10 @@ class Stages:
         try:
             # In this order: a worktree that is still there tells a sweep to close the line, too.
             if task.spec.kind is TaskKind.GROUP:
-                self._workspace.close_group_branch(run, task.id)
-            self._workspace.remove_worktree(task)
+                self._workspace.groups.close_group_branch(run, task.id)
+            self._workspace.worktrees.remove_worktree(task)
         except WorkspaceError as error:
-            left = task.id in self._workspace.tasks_with_worktree()
+            left = task.id in self._workspace.worktrees.tasks_with_worktree()
             return f"the worktree stays: {error.sentence}" if left else ""
         if self._resources is not None:
             self._resources.release(task)

@@ -84,7 +84,7 @@ class CandidateVerifier:
         if not strayed and candidate.changed and task.spec.kind not in AGENTLESS_TASK_KINDS:
             strayed = self._secrecy.findings(run, task, candidate)
         if not strayed and candidate.changed and task.spec.kind not in AGENTLESS_TASK_KINDS:
-            changes = self._workspace.read_changes(candidate.onto, candidate.commit)
+            changes = self._workspace.contents.read_changes(candidate.onto, candidate.commit)
             review = self._definitions.review(task, candidate, changes)
             strayed = self._criteria(task, candidate, changes, review)
             trivial = self._quality.is_trivial(changes) and len(changes) == len(candidate.changed)
@@ -144,7 +144,7 @@ class CandidateVerifier:
         def exists(name: str) -> bool:
             path = PurePosixPath(name)
             inside = path.relative_to(top) if path.is_relative_to(top) else path
-            return self._workspace.has_path(candidate.commit, str(inside))
+            return self._workspace.contents.has_path(candidate.commit, str(inside))
 
         return exists
 
@@ -168,10 +168,12 @@ class CandidateVerifier:
         # A judge of the run branch looks at the whole run, for a check changes nothing itself.
         old = run.base if task.spec.kind is TaskKind.CHECK else candidate.onto
         asked = any(spec.git == "pushed" for spec in task.spec.checks)
-        pushed = self._workspace.is_pushed(task.work.head) if asked and task.work.head else None
+        pushed = (
+            self._workspace.contents.is_pushed(task.work.head) if asked and task.work.head else None
+        )
         fixed = _facts(run, task, candidate, pushed)
         fixed["environment"] = hold.environment
-        fixed["diff"] = lambda: self._workspace.diff(old, candidate.commit)
+        fixed["diff"] = lambda: self._workspace.contents.diff(old, candidate.commit)
         for n, spec in enumerate(task.spec.checks, start=1):
             if spec.name in task.waivers:
                 yield _waived(spec.name)
@@ -220,9 +222,9 @@ class CandidateVerifier:
         """
         task, spec = case.task, case.spec
         strict, runs = spec.type == "judge", spec.type in PROGRAM_CHECK_TYPES
-        marks = self._workspace.protected_state(task, strict=strict) if runs else {}
+        marks = self._workspace.protection.protected_state(task, strict=strict) if runs else {}
         finding = case.run_on(facts["commit"], facts)
-        now = self._workspace.protected_state(task, strict=strict) if runs else {}
+        now = self._workspace.protection.protected_state(task, strict=strict) if runs else {}
         # Of a worktree that somebody deleted nothing can be told; its commit is proven without it.
         deleted = WORKTREE_LINK in marks and WORKTREE_LINK not in now
         names = {*now} if deleted else {*marks, *now}

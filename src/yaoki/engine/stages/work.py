@@ -87,7 +87,7 @@ class WorkStage:
             self._start(run, task, folder, replace(hold, environment=own))
         elif look.phase == "running" and not self._settings.adopt:
             self._processes.end(folder, "stop")
-            self._workspace.commit_attempt(run, task)
+            self._workspace.worktrees.commit_attempt(run, task)
             return AgentLost("its worker died; the agent was ended (limits.adopt = kill)")
         assert task.agent is not None, f"{task.id} has no agent"
         agent = self._find_agent(task.agent.preset)
@@ -159,7 +159,7 @@ class WorkStage:
     def _deserted(self, run: Run, task: Task, folder: Path) -> StageReport:
         """The shim died while this worker watched it: no crash of worker or machine did that."""
         self._processes.end(folder, "stop")
-        self._workspace.commit_attempt(run, task)
+        self._workspace.worktrees.commit_attempt(run, task)
         return AgentLost(SHIM_KILLED, counts_as_failure=True)
 
     def _after(
@@ -174,7 +174,7 @@ class WorkStage:
         """Whatever happened, everything the agent left is committed and kept."""
         if look.phase != "exited":
             self._processes.end(folder, "stop")
-            self._workspace.commit_attempt(run, task)
+            self._workspace.worktrees.commit_attempt(run, task)
             return AgentLost("the agent's process was cut off in the middle")
         exit_ = agent.read(folder, look)
         if look.ended_by == "output":
@@ -184,7 +184,7 @@ class WorkStage:
     def _kept(self, run: Run, task: Task, exit_: AgentExit, hold: ClaimContext) -> StageReport:
         # Looked at first: keeping reads the worktree through git, under that very configuration.
         tampered, disturbed = self._differing(task)
-        kept = self._workspace.commit_attempt(run, task)
+        kept = self._workspace.worktrees.commit_attempt(run, task)
         if kept.worktree_missing and not kept.changed and not task.taken_over:
             # Gone is not unchanged: nobody knows what was in it.
             return AgentLost(f"{WORKTREE_MISSING}: whatever the agent made there is lost")
@@ -215,7 +215,7 @@ class WorkStage:
     def _hidden(self, task: Task) -> Iterator[str]:
         """What git ignores does not land, and yet a check finds it: honest work gets lost so."""
         since = self._attending.agent_started_at(task)
-        names = self._workspace.ignored_sources(task, since) if since else ()
+        names = self._workspace.uncommitted.ignored_sources(task, since) if since else ()
         if names:
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
             listed = ", ".join(names[:SHOWN]) + more
@@ -244,7 +244,7 @@ class WorkStage:
         since = self._attending.agent_started_at(task)
         if name != f"{CHECKOUT}files" or not since:
             return name
-        found = self._workspace.edited_files(since)
+        found = self._workspace.uncommitted.edited_files(since)
         more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         return f"{name} ({', '.join(found[:SHOWN])}{more})" if found else name
 

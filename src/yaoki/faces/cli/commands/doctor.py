@@ -271,4 +271,4 @@ def _sandbox(app: App) -> Condition:
 
 def _remote(app: App) -> Condition:
     """Where machines meet.  What is owed to it is not lost: it is pushed when it answers."""
-    return Condition("remote", True, f"{app.workspace.check_remote()}, answers")
+    return Condition("remote", True, f"{app.workspace.remote.check_remote()}, answers")
