@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING, Any
 
-from yaoki.app.git_facts import LocalGitFacts
+from yaoki.adapters.git.facts import LocalGitFacts
 from yaoki.app.replay_clone import ReplayClone, open_replay_clone
 from yaoki.core.counting import format_count
 from yaoki.core.evidence import EVIDENCE_EVENTS, TaskEvidence, fold_evidence

@@ -10,9 +10,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from yaoki import __version__
+from yaoki.adapters.git.facts import LocalGitFacts
 from yaoki.app.check_output import StoredOutputs
 from yaoki.app.empty_attempts import find_empty_attempts
-from yaoki.app.git_facts import LocalGitFacts
 from yaoki.app.run_view import view_run
 from yaoki.core.display import strip_terminal_codes
 from yaoki.core.redact import mask, secret_values

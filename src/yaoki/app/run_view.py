@@ -11,10 +11,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from yaoki.adapters.git.facts import LocalGitFacts
 from yaoki.adapters.store.tables import journal_pages, run_changes, totals
 from yaoki.adapters.system.files import is_plain_file, open_plain_file
 from yaoki.adapters.system.machine import is_holder_dead, machine_id
-from yaoki.app.git_facts import LocalGitFacts
 from yaoki.engine.branch_guard import BRANCH_PAUSE, BranchGuard, rows_on_run_branch
 from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
 from yaoki.views import Explanation, RunView, build_run_view, explain, summarize_run, why_not_taken

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from yaoki.app.git_facts import LocalGitFacts
+from yaoki.adapters.git.facts import LocalGitFacts
 from yaoki.app.run_view import detect_external_merge
 from yaoki.core.counting import format_count
 from yaoki.core.evidence import (

@@ -32,6 +32,7 @@ from yaoki.ports.workers import ALL, BEGUN, NOTHING_NEW, WorkerInfo, WorkerSeen
 from yaoki.ports.workspace import (
     WORKTREE_LINK,
     AttemptWorktrees,
+    BranchStep,
     Candidate,
     CommitContents,
     CommittedAttempt,
@@ -63,6 +64,7 @@ __all__ = [
     "AttemptRequest",
     "AttemptWorktrees",
     "Baselines",
+    "BranchStep",
     "Candidate",
     "Channel",
     "Checker",

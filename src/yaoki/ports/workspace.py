@@ -114,6 +114,21 @@ class LandedStep:
     undoes: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class BranchStep:
+    """One commit on the first-parent line of the run branch; without a task it is no landing.
+
+    `undoes` is the landing that the commit reverts.
+    """
+
+    commit: str
+    tree: str
+    parent: str
+    run: str = ""
+    task: str = ""
+    undoes: str = ""
+
+
 class MergeKind(StrEnum):
     """How a run's work came into a branch."""
 

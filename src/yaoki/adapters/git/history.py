@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.commits import Commits, compose_message
 from yaoki.adapters.git.refs import BranchRefs, require_commit, target_branch_ref
 from yaoki.core.model import Run, TaskId
-from yaoki.ports import LandedStep
+from yaoki.ports import BranchStep, LandedStep
 
 _TRAILER = "%(trailers:key=Yaoki-{},valueonly,unfold,separator=%x2C)"
 _FORM = "%x00".join(("%H", "%T", "%P", *(_TRAILER.format(key) for key in ("Run", "Task", "Undo"))))
 
 
-@dataclass(frozen=True, slots=True)
-class FirstParent:
-    """One commit on the first-parent line of a branch, with its trailers.
-
-    `undo` names the landing that the commit reverts; such a commit is no landing itself.
-    """
-
-    commit: str
-    tree: str
-    parent: str
-    run: str
-    task: str
-    undo: str
-
-
-def read_first_parents(git: Git, base: str, head: str) -> tuple[FirstParent, ...]:
+def read_first_parents(git: Git, base: str, head: str) -> tuple[BranchStep, ...]:
     """The commits after `base` up to `head`, oldest first."""
     args = ("--first-parent", "--reverse", f"--format={_FORM}", f"{base}..{head}", "--")
     rows = (row.split("\0") for row in git.read_text("log", *args).split("\n") if row)
     return tuple(
-        FirstParent(commit, tree, parents.partition(" ")[0], run, "" if undo else task, undo)
+        BranchStep(commit, tree, parents.partition(" ")[0], run, "" if undo else task, undo)
         for commit, tree, parents, run, task, undo in rows
     )
 
@@ -50,7 +34,7 @@ class LandingHistory:
         """Oldest first, from the branch's base on; a step that is no landing has no task."""
         head = require_commit(self._refs, target_branch_ref(run), run.branch).sha
         return tuple(
-            LandedStep(TaskId(step.task), step.commit, step.undo)
+            LandedStep(TaskId(step.task), step.commit, step.undoes)
             for step in read_first_parents(self._git, run.base, head)
         )
 

@@ -29,7 +29,7 @@ def open_repository(path: Path, environ: Mapping[str, str] | None = None) -> Git
     if not path.is_dir():
         hint = f"cd into a repository, or --repo; or a new one: git init {shlex.quote(str(path))}"
         raise RepositoryUnusable(f"there is no folder {path}", hint=hint)
-    check_version(run_git(["version"], cwd=path, env=env).out.decode("ascii", "replace"))
+    check_version(read_git_version(path, environ))
     repository = _discover(path, env)
     if not _has_commits(path, env):
         raise RepositoryUnusable(
@@ -48,6 +48,12 @@ def _has_commits(path: Path, env: Mapping[str, str]) -> bool:
     if done.code != 0:
         raise explain_failure(args, done)
     return bool(done.out.strip())
+
+
+def read_git_version(folder: Path, environ: Mapping[str, str] | None = None) -> str:
+    """The output of `git version`."""
+    result = run_git(["version"], cwd=folder, env=git_environment(environ))
+    return result.out.decode("ascii", "replace")
 
 
 def check_version(said: str) -> None:
