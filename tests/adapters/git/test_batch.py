@@ -10,7 +10,7 @@ from tests.repositories import a_repository, commit, git
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.commits import Commits, compose_message
 from yaoki.adapters.git.refs import RefMove, Refs, move_or_fail
-from yaoki.adapters.git.trees import read_raw_diff
+from yaoki.adapters.git.tree_diff import read_raw_diff
 from yaoki.errors import GitFailed
 
 pytestmark = pytest.mark.spec("13.1")

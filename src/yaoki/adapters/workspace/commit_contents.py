@@ -9,8 +9,9 @@ from yaoki.adapters.git.commits import Commits
 from yaoki.adapters.git.diff import read_changes
 from yaoki.adapters.git.new_content import contains_text, read_new_content
 from yaoki.adapters.git.refs import Refs
+from yaoki.adapters.git.tree_diff import printable_path
 from yaoki.adapters.git.tree_view import read_tree_view
-from yaoki.adapters.git.trees import TreeBuilder, printable_path
+from yaoki.adapters.git.trees import TreeBuilder
 from yaoki.adapters.workspace.os_errors import translates_os_errors
 from yaoki.adapters.workspace.remote.mode import RemoteMode
 from yaoki.core.leaks import Leak, LeakSearch

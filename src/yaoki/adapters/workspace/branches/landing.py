@@ -18,7 +18,8 @@ from yaoki.adapters.git.refs import (
     target_branch_ref,
     task_branch_ref,
 )
-from yaoki.adapters.git.trees import LINK, TreeBuilder, TreeChange, printable_path
+from yaoki.adapters.git.tree_diff import LINK, TreeChange, printable_path
+from yaoki.adapters.git.trees import TreeBuilder
 from yaoki.adapters.workspace.branches.base_merge import BaseMerge
 from yaoki.adapters.workspace.branches.merge_queue import MergeQueue
 from yaoki.adapters.workspace.branches.run_branch import RACES_MAX, RunBranch

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from yaoki.adapters.git.command import CONFIG_BYTES_MAX, Git, GitLocation
 from yaoki.adapters.git.filters import Filters
-from yaoki.adapters.git.trees import printable_path
+from yaoki.adapters.git.tree_diff import printable_path
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.adapters.workspace.proof_rooms.source import RoomSource
 from yaoki.adapters.workspace.worktrees.worktree import delete_path

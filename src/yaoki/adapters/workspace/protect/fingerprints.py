@@ -22,7 +22,7 @@ from yaoki.adapters.git.config_files import (
 )
 from yaoki.adapters.git.replace_refs import read_replace_refs
 from yaoki.adapters.git.repository import GitRepository
-from yaoki.adapters.git.trees import printable_path
+from yaoki.adapters.git.tree_diff import printable_path
 from yaoki.adapters.workspace.protect.agent_settings import read_agent_settings
 from yaoki.adapters.workspace.protect.user_state import find_untracked, read_user_refs
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git, GitLocation
-from yaoki.adapters.git.trees import printable_path
+from yaoki.adapters.git.tree_diff import printable_path
 from yaoki.adapters.system.files import write_atomically
 from yaoki.adapters.workspace.worktrees.leftover_files import LeftoverFiles
 from yaoki.adapters.workspace.worktrees.worktree import Worktree, delete_path

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git, GitLocation
-from yaoki.adapters.git.trees import printable_path
+from yaoki.adapters.git.tree_diff import printable_path
 from yaoki.adapters.system.folders import walk_tree
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
 from yaoki.ports import WORKTREE_LINK, IgnoredFile

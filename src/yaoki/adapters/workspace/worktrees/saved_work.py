@@ -17,7 +17,8 @@ from yaoki.adapters.git.refs import (
     task_branch_ref,
     work_ref,
 )
-from yaoki.adapters.git.trees import FolderTree, TreeBuilder, digest_changes, printable_path
+from yaoki.adapters.git.tree_diff import digest_changes, printable_path
+from yaoki.adapters.git.trees import FolderTree, TreeBuilder
 from yaoki.adapters.workspace.worktrees.agent_repository import AgentCommits, AgentRepositories
 from yaoki.adapters.workspace.worktrees.allocation import Worktrees
 from yaoki.adapters.workspace.worktrees.attempt_commits import (

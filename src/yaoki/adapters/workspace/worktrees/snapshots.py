@@ -18,7 +18,8 @@ from yaoki.adapters.git.refs import (
     require_commit,
     snapshot_ref,
 )
-from yaoki.adapters.git.trees import TreeBuilder, printable_path
+from yaoki.adapters.git.tree_diff import printable_path
+from yaoki.adapters.git.trees import TreeBuilder
 from yaoki.adapters.workspace.worktrees.allocation import Worktrees
 from yaoki.adapters.workspace.worktrees.saved_work import WorkSaver
 from yaoki.adapters.workspace.worktrees.worktree import Worktree

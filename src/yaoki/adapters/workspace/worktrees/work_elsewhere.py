@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.refs import Refs, task_branch_ref
 from yaoki.adapters.git.submodule_objects import find_git_folder
-from yaoki.adapters.git.trees import GITLINK, OBJECT_ID, TreeBuilder, printable_path
+from yaoki.adapters.git.tree_diff import GITLINK, OBJECT_ID, printable_path
+from yaoki.adapters.git.trees import TreeBuilder
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
 
