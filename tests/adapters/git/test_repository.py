@@ -129,7 +129,7 @@ def test_a_held_lock_is_a_passing_failure_of_ours(tmp_path: Path) -> None:
     os.utime(lock, (0, 0))
     at = GitLocation(world.repo / ".git", world.repo)
 
-    with pytest.raises(GitFailed, match="is held") as failed:
+    with pytest.raises(GitFailed, match="is locked") as failed:
         Git(world.repo / ".git").run("add", "-A", at=at)
 
     assert failed.value.transient
@@ -147,7 +147,7 @@ def test_a_lock_a_killed_process_of_ours_left_is_broken(tmp_path: Path) -> None:
     tree = git(world.repo, "rev-parse", "main^{tree}")
     new = git(world.repo, "commit-tree", "-m", "new", "-p", "main", tree)
 
-    with pytest.raises(GitFailed, match="is held"):
+    with pytest.raises(GitFailed, match="is locked"):
         world.workspace.landings.land(world.run, new, world.run.base)
     os.utime(lock, (0, 0))
 

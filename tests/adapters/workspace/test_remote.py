@@ -692,7 +692,7 @@ def test_an_agent_cannot_bend_where_work_is_pushed(two: Clones, tmp_path: Path) 
     assert git(thief, "for-each-ref") == ""
     assert one.workspace.protection.hash_protected_files() != guards
     git(one.repo, "config", "core.sshCommand", "touch /tmp/never")
-    with pytest.raises(GitFailed, match="changed while yaoki runs"):
+    with pytest.raises(GitFailed, match="changed while yaoki is running"):
         one.workspace.branches.head(one.run)
 
 
