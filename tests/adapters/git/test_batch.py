@@ -21,7 +21,7 @@ def top(tmp_path: Path) -> Path:
     return a_repository(tmp_path)
 
 
-def test_refs_move_all_or_none_and_a_refusal_ends_nothing(top: Path) -> None:
+def test_refs_move_all_or_none_and_a_refusal_keeps_the_process_usable(top: Path) -> None:
     refs, head = Refs(Git(top / ".git")), git(top, "rev-parse", "HEAD")
     other = "1" * len(head)
 
@@ -37,7 +37,7 @@ def test_refs_move_all_or_none_and_a_refusal_ends_nothing(top: Path) -> None:
     assert there == ["refs/yaoki/work/a/2"]
 
 
-def test_refs_that_somebody_else_moved_or_packed_are_seen(top: Path) -> None:
+def test_refs_moved_or_packed_by_another_process_are_read(top: Path) -> None:
     refs, first = Refs(Git(top / ".git")), git(top, "rev-parse", "HEAD")
     (top / "more").write_text("x")
     second = commit(top)
@@ -50,7 +50,7 @@ def test_refs_that_somebody_else_moved_or_packed_are_seen(top: Path) -> None:
     assert refs.move(RefMove("refs/yaoki/work/a/1", first, second))
 
 
-def test_a_difference_is_told_as_git_tells_it(top: Path) -> None:
+def test_the_batch_diff_equals_that_of_git(top: Path) -> None:
     """Names with newlines as well, and what was asked before it came to be."""
     held, first = Git(top / ".git"), git(top, "rev-parse", "HEAD")
     (top / "two\nlines").write_text("x")
@@ -70,7 +70,7 @@ def test_a_difference_is_told_as_git_tells_it(top: Path) -> None:
     ("name", "email"),
     [("Una", "una@example.org"), ("七転び <八起き>\n.", '"u"<na@example.org>;')],
 )
-def test_a_commit_is_written_as_git_writes_it(top: Path, name: str, email: str) -> None:
+def test_a_batch_commit_equals_that_of_git(top: Path, name: str, email: str) -> None:
     git(top, "config", "user.name", name)
     git(top, "config", "user.email", email)
     held, head = Git(top / ".git"), git(top, "rev-parse", "HEAD")
@@ -89,7 +89,7 @@ def test_a_commit_is_written_as_git_writes_it(top: Path, name: str, email: str) 
     assert git(top, "fsck", "--strict") == ""
 
 
-def test_a_name_of_nothing_but_signs_is_nobodys(top: Path) -> None:
+def test_a_user_name_without_letters_gives_the_default_identity(top: Path) -> None:
     git(top, "config", "user.name", "...")
     git(top, "config", "user.email", "<>")
     tree = git(top, "rev-parse", "HEAD^{tree}")
@@ -99,7 +99,7 @@ def test_a_name_of_nothing_but_signs_is_nobodys(top: Path) -> None:
     assert git(top, "log", "-1", "--format=%an <%ae>", made) == "yaoki <yaoki@localhost>"
 
 
-def test_a_link_at_one_of_our_names_is_replaced_and_one_of_the_users_followed(top: Path) -> None:
+def test_a_symbolic_ref_of_yaoki_is_replaced_and_one_of_the_user_followed(top: Path) -> None:
     refs, first = Refs(Git(top / ".git")), git(top, "rev-parse", "HEAD")
     (top / "more").write_text("x")
     second = commit(top)

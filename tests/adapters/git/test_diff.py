@@ -53,7 +53,7 @@ def test_the_defect_in_the_last_of_many_files_is_found(world: World, text: str, 
     assert judged(found)[check].items[0].where.startswith("many/zz.py:")
 
 
-def test_a_test_that_goes_with_the_last_of_many_files_is_missed(world: World) -> None:
+def test_a_test_removed_with_the_last_of_many_files_is_reported_missing(world: World) -> None:
     write(world.repo / "tests", test_z__py="def test_it():\n    assert run() == 1\n")
     before = commit(world.repo)
     (world.repo / "tests" / "test_z.py").unlink()
@@ -91,7 +91,7 @@ def test_a_change_too_large_to_be_read_fails_by_number(
         assert failure.on_failure is OnFailure.ABORT
 
 
-def test_tests_that_nobody_could_look_at_count_as_weakened() -> None:
+def test_tests_that_were_skipped_for_size_count_as_weakened() -> None:
     found = weakened((Change("tests/test_a.py", "", "", (), was_skipped=True),))
 
     assert found is not None
@@ -99,5 +99,5 @@ def test_tests_that_nobody_could_look_at_count_as_weakened() -> None:
 
 
 @pytest.mark.parametrize("path", ["vendor/lib/a.py", "data/table.csv", "package-lock.json"])
-def test_files_that_nobody_judges_need_not_be_read(path: str) -> None:
+def test_files_without_criteria_are_not_read(path: str) -> None:
     assert judged((Change(path, None, "", (), was_skipped=True),)) == {}

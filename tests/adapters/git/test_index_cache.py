@@ -24,7 +24,7 @@ def _known(world: World, task_id: str) -> Path:
 
 
 @pytest.mark.spec("3.2", "6.1")
-def test_a_change_of_the_same_size_with_its_time_set_back_is_kept(world: World) -> None:
+def test_a_change_of_equal_size_with_a_reset_mtime_is_detected(world: World) -> None:
     def agent(at: Path) -> None:
         before = (at / "a.txt").stat()
         write(at, a__txt="a1\na2\naX\n")
@@ -37,7 +37,7 @@ def test_a_change_of_the_same_size_with_its_time_set_back_is_kept(world: World) 
 
 
 @pytest.mark.spec("3.2")
-def test_settings_that_make_git_trust_files_too_much_hide_nothing(world: World) -> None:
+def test_settings_that_make_git_skip_files_hide_no_change(world: World) -> None:
     """Kept under them, too: whoever set them, what an agent changed is committed."""
     for name, value in (("checkStat", "minimal"), ("trustctime", "false"), ("ignoreStat", "true")):
         git(world.repo, "config", f"core.{name}", value)
@@ -64,7 +64,7 @@ cat
 
 
 @pytest.mark.spec("13.1")
-def test_files_that_did_not_change_are_not_read_again(tmp_path: Path) -> None:
+def test_unchanged_files_are_not_hashed_again(tmp_path: Path) -> None:
     """A filter counts: git calls it for each file that it reads."""
     world = a_world(tmp_path)
     log, filter_ = tmp_path / "read", tmp_path / "filter"
@@ -87,7 +87,7 @@ def test_files_that_did_not_change_are_not_read_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("0.2")
-def test_what_is_remembered_may_be_broken_or_gone(world: World) -> None:
+def test_a_broken_or_missing_index_cache_is_ignored(world: World) -> None:
     begun = started(world, world.task())
     known = _known(world, begun.id)
 
@@ -103,7 +103,7 @@ def test_what_is_remembered_may_be_broken_or_gone(world: World) -> None:
 
 
 @pytest.mark.spec("3.2", "6.1")
-def test_what_is_remembered_is_only_what_we_wrote(world: World) -> None:
+def test_only_an_index_cache_of_this_process_is_used(world: World) -> None:
     """An agent finds the file, and marks a file in it as never changing."""
     begun = started(world, world.task())
     at, known = Path(begun.work.worktree), _known(world, begun.id)
@@ -120,7 +120,7 @@ def test_what_is_remembered_is_only_what_we_wrote(world: World) -> None:
     assert world.show(kept.head, "a.txt") == "hidden"
 
 
-def test_nothing_is_remembered_of_a_task_that_is_over(world: World) -> None:
+def test_the_index_cache_of_a_finished_task_is_dropped(world: World) -> None:
     done = worked(world, world.task(), lambda at: write(at, new__txt="1\n"))
 
     world.workspace.worktrees.remove_worktree(done)

@@ -16,7 +16,7 @@ def world(tmp_path: Path) -> World:
     return a_world(tmp_path)
 
 
-def test_a_tree_is_read_from_objects_whatever_lies_in_the_checkout(world: World) -> None:
+def test_a_tree_is_read_from_objects_and_not_from_the_checkout(world: World) -> None:
     write(world.repo, s__sh="exit 1\n", blob__bin="a\0b")
     (world.repo / "ü name").symlink_to("s.sh")
     made = commit(world.repo)
@@ -29,7 +29,7 @@ def test_a_tree_is_read_from_objects_whatever_lies_in_the_checkout(world: World)
     assert [view.read(path) for path in ("blob.bin", "ü name", "nowhere")] == [None] * 3
 
 
-def test_a_tree_tells_changed_files_from_unchanged_ones_by_their_ids(world: World) -> None:
+def test_object_ids_distinguish_changed_from_unchanged_files(world: World) -> None:
     write(world.repo, a__sh="1\n", b__sh="1\n")
     old = world.workspace.contents.tree_view(commit(world.repo))
     write(world.repo, a__sh="2\n")

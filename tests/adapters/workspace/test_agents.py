@@ -41,7 +41,7 @@ def kept_after(world: World, *acts: object) -> tuple[CommittedAttempt, Path]:
     return world.workspace.worktrees.commit_attempt(world.run, begun), at
 
 
-def test_commits_of_its_own_become_one_and_stay_under_a_ref(world: World) -> None:
+def test_an_agents_commits_become_one_and_are_saved_under_a_ref(world: World) -> None:
     def agent(at: Path) -> None:
         write(at, one="1")
         commit(at, "my own words")
@@ -59,7 +59,7 @@ def test_commits_of_its_own_become_one_and_stay_under_a_ref(world: World) -> Non
     assert git(at, "log", "-1", "--format=%s") == "task1: attempt 1"
 
 
-def test_work_on_another_branch_comes_to_the_tasks_branch(world: World) -> None:
+def test_work_on_another_branch_is_committed_on_the_tasks_branch(world: World) -> None:
     def agent(at: Path) -> None:
         git(at, "checkout", "-q", "-b", "feature/mine")
         write(at, one="1")
@@ -86,7 +86,7 @@ def test_a_detached_head_is_no_obstacle(world: World) -> None:
     assert git(at, "rev-parse", "HEAD") == kept.head
 
 
-def test_history_thrown_away_is_one_commit_on_the_base(world: World) -> None:
+def test_rewritten_history_becomes_one_commit_on_the_base(world: World) -> None:
     """A new root would share nothing with the run branch; its own commits stay reachable."""
 
     def agent(at: Path) -> None:
@@ -102,7 +102,7 @@ def test_history_thrown_away_is_one_commit_on_the_base(world: World) -> None:
     assert git(at, "status", "--porcelain") == ""
 
 
-def test_a_reset_behind_the_base_does_not_undo_what_landed(tmp_path: Path) -> None:
+def test_a_reset_behind_the_base_does_not_revert_landed_work(tmp_path: Path) -> None:
     repo = a_repository(tmp_path)
     write(repo, later="l")
     commit(repo, "second")
@@ -155,7 +155,7 @@ def test_a_worktree_git_forgot_loses_no_file(world: World) -> None:
     assert world.show("refs/yaoki/work/ab12cd34-1/1", "one") == "1"
 
 
-def test_a_destroyed_head_is_mended(world: World) -> None:
+def test_a_destroyed_head_is_repaired(world: World) -> None:
     def agent(at: Path) -> None:
         write(at, one="1")
         (world.repo / ".git" / "worktrees" / "ab12cd34-1" / "HEAD").write_text("nonsense")
@@ -166,7 +166,7 @@ def test_a_destroyed_head_is_mended(world: World) -> None:
     assert git(at, "rev-parse", "HEAD") == kept.head
 
 
-def test_a_deleted_worktree_is_work_that_did_nothing(world: World) -> None:
+def test_a_deleted_worktree_counts_as_no_change(world: World) -> None:
     begun = started(world, world.task())
     shutil.rmtree(begun.work.worktree)
 
@@ -198,7 +198,7 @@ def test_a_link_in_place_of_the_worktree_is_not_followed(world: World) -> None:
 
 
 @pytest.mark.parametrize("committed", [False, True], ids=["without a commit", "with a commit"])
-def test_repositories_inside_are_kept_as_plain_files(world: World, committed: bool) -> None:
+def test_nested_repositories_are_saved_as_plain_files(world: World, committed: bool) -> None:
     def inner(folder: Path) -> None:
         git(folder, "init", "-q")
         if committed:
@@ -217,7 +217,7 @@ def test_repositories_inside_are_kept_as_plain_files(world: World, committed: bo
     assert git(at, "status", "--porcelain") == ""
 
 
-def test_a_repository_in_a_tracked_folder_or_over_a_file_is_kept(world: World) -> None:
+def test_a_repository_in_a_tracked_folder_or_over_a_file_is_saved(world: World) -> None:
     def agent(at: Path) -> None:
         git(at / "src", "init", "-q")
         write(at / "src", new__py="new")
@@ -230,7 +230,7 @@ def test_a_repository_in_a_tracked_folder_or_over_a_file_is_kept(world: World) -
     assert kept.changed == ("b.txt", "b.txt/inside", "src/new.py")
 
 
-def test_a_link_to_a_repository_the_agent_committed_becomes_files(world: World) -> None:
+def test_a_committed_gitlink_becomes_files(world: World) -> None:
     def agent(at: Path) -> None:
         write(at / "lib", a="a")
         git(at / "lib", "init", "-q")
@@ -244,7 +244,7 @@ def test_a_link_to_a_repository_the_agent_committed_becomes_files(world: World) 
 
 @pytest.mark.spec("8.2")
 @pytest.mark.parametrize("pushed", [False, True], ids=["unpushed", "pushed"])
-def test_a_commit_in_a_submodule_that_nobody_else_has_is_kept_and_named(
+def test_an_unpublished_submodule_commit_is_saved_and_reported(
     tmp_path: Path, pushed: bool
 ) -> None:
     repo, allow = with_submodule(tmp_path)
@@ -277,7 +277,7 @@ def test_a_commit_in_a_submodule_that_nobody_else_has_is_kept_and_named(
 
 
 @pytest.mark.spec("8.2")
-def test_a_commit_in_a_shallow_submodule_is_named_and_breaks_nothing(tmp_path: Path) -> None:
+def test_a_commit_in_a_shallow_submodule_is_reported_and_harmless(tmp_path: Path) -> None:
     repo, allow = with_submodule(tmp_path)
     for text in ("more", "still more"):
         write(tmp_path / "library", more=text)
@@ -313,7 +313,7 @@ def with_submodule(tmp_path: Path) -> tuple[Path, tuple[str, ...]]:
 
 
 @pytest.mark.spec("8.2")
-def test_files_in_submodules_are_kept_before_the_worktree_goes(tmp_path: Path) -> None:
+def test_files_in_submodules_are_saved_before_the_worktree_is_removed(tmp_path: Path) -> None:
     repo, allow = with_submodule(tmp_path)
     world = a_world(tmp_path, repo)
     begun = started(world, world.task())
@@ -360,7 +360,7 @@ def test_names_links_modes_and_empty_files_survive(world: World) -> None:
         path.encode("utf-8")
 
 
-def test_an_unfinished_merge_is_kept_and_cleared(world: World) -> None:
+def test_an_unfinished_merge_is_saved_and_dropped(world: World) -> None:
     def agent(at: Path) -> None:
         write(at, a__txt="one\n")
         commit(at)
@@ -378,7 +378,7 @@ def test_an_unfinished_merge_is_kept_and_cleared(world: World) -> None:
     ]
 
 
-def test_files_hidden_from_git_status_are_kept(world: World) -> None:
+def test_files_hidden_from_git_status_are_saved(world: World) -> None:
     """Flags in the agent's index could hide its changes from anybody who trusts that index."""
 
     def agent(at: Path) -> None:
@@ -391,14 +391,14 @@ def test_files_hidden_from_git_status_are_kept(world: World) -> None:
     assert kept.changed == ("a.txt", "b.txt")
 
 
-def test_a_worktree_that_its_agent_removed_is_told(world: World) -> None:
+def test_a_worktree_removed_by_its_agent_is_reported(world: World) -> None:
     kept, _ = kept_after(world, shutil.rmtree)
 
     assert kept.changed == ()
     assert kept.worktree_missing
 
 
-def test_everything_deleted_is_seen_as_such(world: World) -> None:
+def test_deleting_every_file_is_reported(world: World) -> None:
     def agent(at: Path) -> None:
         for path in at.iterdir():
             if path.name != ".git":
@@ -411,7 +411,7 @@ def test_everything_deleted_is_seen_as_such(world: World) -> None:
     assert world.files(begun.work.head) == set()
 
 
-def test_a_tasks_branch_taken_by_a_checkout_is_not_moved(world: World) -> None:
+def test_a_checked_out_task_branch_is_not_moved(world: World) -> None:
     begun = started(world, world.task())
     at = Path(begun.work.worktree)
     git(at, "checkout", "-q", "--detach")
@@ -430,7 +430,7 @@ def test_a_tasks_branch_taken_by_a_checkout_is_not_moved(world: World) -> None:
 
 
 @pytest.mark.spec("3.2")
-def test_a_second_attempt_on_top_of_a_nested_repository_goes_on(world: World) -> None:
+def test_a_second_attempt_with_a_nested_repository_continues(world: World) -> None:
     def agent(at: Path) -> None:
         write(at / "lib", a="a")
         git(at / "lib", "init", "-q")

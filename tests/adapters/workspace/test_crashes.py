@@ -135,7 +135,7 @@ def test_killed_after_every_git_command_the_task_lands_once(tmp_path: Path) -> N
 
 @pytest.mark.slow
 @pytest.mark.spec("0.2", "8.1", "9.6")
-def test_killed_after_every_git_command_undo_and_restore_end_right(tmp_path: Path) -> None:
+def test_killed_after_every_git_command_undo_and_restore_succeed(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     done = landed(world, world.task(), lambda at: write(at, new="n"))
     at = Path(done.work.worktree)
@@ -158,7 +158,9 @@ def test_killed_after_every_git_command_undo_and_restore_end_right(tmp_path: Pat
 
 @pytest.mark.slow
 @pytest.mark.spec("0.2", "10.4")
-def test_killed_after_every_git_command_a_persons_merge_is_kept_and_rebuilt(tmp_path: Path) -> None:
+def test_killed_after_every_git_command_a_persons_merge_is_saved_and_rebuilt(
+    tmp_path: Path,
+) -> None:
     world = a_world(tmp_path)
     mine = conflicted(worked(world, world.task(), lambda at: write(at, a__txt="mine\n")))
     landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
@@ -200,14 +202,14 @@ def is_ready(world: World, task: Task) -> bool:
 
 
 @pytest.mark.spec("3.1", "8.6")
-def test_a_folder_git_knows_nothing_of_is_replaced(world: World) -> None:
+def test_a_folder_unknown_to_git_is_replaced(world: World) -> None:
     write(world.root / "ab12cd34-1", half="h")
 
     assert is_ready(world, world.task())
 
 
 @pytest.mark.spec("3.1", "8.6")
-def test_a_folder_git_knows_but_which_is_gone_is_made_again(world: World) -> None:
+def test_a_missing_folder_that_git_knows_is_made_again(world: World) -> None:
     begun = started(world, world.task())
     shutil.rmtree(begun.work.worktree)
 
@@ -227,7 +229,7 @@ def test_a_worktree_git_had_not_finished_is_made_again(world: World) -> None:
 
 
 @pytest.mark.spec("3.1", "8.6")
-def test_a_worktree_somebody_locked_is_replaced_after_its_work_is_kept(world: World) -> None:
+def test_a_locked_worktree_is_replaced_after_its_work_is_saved(world: World) -> None:
     begun = started(world, world.task())
     write(Path(begun.work.worktree), work="w")
     git(world.repo, "worktree", "lock", begun.work.worktree)
@@ -239,7 +241,7 @@ def test_a_worktree_somebody_locked_is_replaced_after_its_work_is_kept(world: Wo
 
 
 @pytest.mark.spec("3.2", "4.8")
-def test_locks_a_killed_agent_left_are_no_obstacle(world: World) -> None:
+def test_locks_of_a_killed_agent_are_removed(world: World) -> None:
     begun = started(world, world.task())
     write(Path(begun.work.worktree), work="w")
     for lock in (
@@ -258,7 +260,7 @@ def test_locks_a_killed_agent_left_are_no_obstacle(world: World) -> None:
 
 
 @pytest.mark.spec("8.2")
-def test_what_a_killed_removal_left_is_swept(world: World) -> None:
+def test_trash_of_a_killed_process_is_deleted(world: World) -> None:
     write(world.root / ".trash" / "ab12cd34-9.x", old="o")
     write(world.root / ".index" / "ab12cd34-1.x", index="i")
 
@@ -282,9 +284,7 @@ def test_a_root_reached_by_a_link_is_the_same_root(world: World, tmp_path: Path)
 
 @pytest.mark.spec("0.2", "8.6")
 @pytest.mark.parametrize("left", ["all", "the note alone"])
-def test_a_removal_that_was_killed_in_the_middle_is_found_and_ended(
-    tmp_path: Path, left: str
-) -> None:
+def test_an_interrupted_removal_is_completed(tmp_path: Path, left: str) -> None:
     """The folder is gone, and git still knows of it: the next life must see that as well."""
     world = a_world(tmp_path)
     done = landed(world, world.task(), lambda at: write(at, new="n"))

@@ -41,7 +41,7 @@ def both(world: World) -> set[str]:
 
 
 @pytest.mark.spec("9.6", "0.2")
-def test_the_mark_follows_what_yaoki_does_to_the_run_branch(tmp_path: Path) -> None:
+def test_the_recorded_head_follows_yaokis_moves_of_the_run_branch(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     opened = both(world)
     done = landed(world, world.task(), lambda at: write(at, new="n"))
@@ -56,7 +56,7 @@ def test_the_mark_follows_what_yaoki_does_to_the_run_branch(tmp_path: Path) -> N
 
 
 @pytest.mark.spec("0.2", "0.6")
-def test_a_deleted_run_branch_is_never_made_anew(world: World) -> None:
+def test_a_deleted_run_branch_is_never_created_again(world: World) -> None:
     """A new one at the base would forget what landed, and every task would say it is done."""
     last = world.workspace.branches.head(world.run)
     git(world.repo, "branch", "-q", "-D", world.run.branch)
@@ -85,7 +85,7 @@ def test_a_merged_runs_branch_may_be_deleted(world: World) -> None:
 
 
 @pytest.mark.spec("0.2")
-def test_a_run_without_a_mark_gets_one_where_its_branch_is(world: World) -> None:
+def test_a_run_without_a_recorded_head_gets_one_at_its_branch(world: World) -> None:
     """Made by an older yaoki, or killed between the two."""
     git(world.repo, "update-ref", "-d", MARK)
 
@@ -97,7 +97,7 @@ def test_a_run_without_a_mark_gets_one_where_its_branch_is(world: World) -> None
 
 
 @pytest.mark.spec("0.2", "3.4")
-def test_a_landing_killed_between_mark_and_branch_lands_when_repeated(world: World) -> None:
+def test_a_landing_killed_between_record_and_branch_lands_when_repeated(world: World) -> None:
     done = worked(world, world.task(2), lambda at: write(at, two="2"))
     found = world.workspace.landings.build_candidate(world.run, done)
     git(world.repo, "update-ref", MARK, found.commit)
@@ -108,7 +108,7 @@ def test_a_landing_killed_between_mark_and_branch_lands_when_repeated(world: Wor
 
 
 @pytest.mark.spec("3.4", "0.3")
-def test_a_landing_that_came_too_late_moves_no_mark(world: World) -> None:
+def test_a_late_landing_does_not_move_the_recorded_head(world: World) -> None:
     late = worked(world, world.task(2), lambda at: write(at, two="2"))
     found = world.workspace.landings.build_candidate(world.run, late)
     other = landed(world, world.task(3), lambda at: write(at, three="3"))
@@ -118,7 +118,7 @@ def test_a_landing_that_came_too_late_moves_no_mark(world: World) -> None:
 
 
 @pytest.mark.spec("0.1", "9.6")
-def test_commits_that_yaoki_did_not_land_are_not_merged_as_proven(world: World) -> None:
+def test_foreign_commits_are_not_merged_as_verified(world: World) -> None:
     mark = world.workspace.branches.head(world.run)
     by_hand(world, "one", "two")
     before = world.refs()
@@ -136,7 +136,7 @@ def test_commits_that_yaoki_did_not_land_are_not_merged_as_proven(world: World) 
 
 
 @pytest.mark.spec("9.6")
-def test_who_merged_foreign_commits_by_hand_is_told_that_it_is_done(world: World) -> None:
+def test_a_run_merged_by_hand_with_foreign_commits_counts_as_merged(world: World) -> None:
     by_hand(world, "one")
     git(world.repo, "checkout", "-q", "main")
     git(world.repo, "merge", "-q", world.run.branch)
@@ -145,7 +145,7 @@ def test_who_merged_foreign_commits_by_hand_is_told_that_it_is_done(world: World
 
 
 @pytest.mark.spec("0.2", "9.6")
-def test_a_run_branch_set_back_is_not_merged_as_the_whole_run(world: World) -> None:
+def test_a_run_branch_that_lacks_landings_is_not_merged(world: World) -> None:
     mark = world.workspace.branches.head(world.run)
     git(world.repo, "branch", "-q", "-f", world.run.branch, f"{mark}~1")
 
@@ -160,7 +160,7 @@ def test_a_run_branch_set_back_is_not_merged_as_the_whole_run(world: World) -> N
 
 
 @pytest.mark.spec("0.1", "3.4")
-def test_what_lands_on_foreign_commits_was_proven_with_them(world: World) -> None:
+def test_a_task_lands_on_foreign_commits_only_if_verified_with_them(world: World) -> None:
     by_hand(world, "one")
 
     done = landed(world, world.task(2), lambda at: write(at, two="2"))
@@ -171,7 +171,7 @@ def test_what_lands_on_foreign_commits_was_proven_with_them(world: World) -> Non
 
 
 @pytest.mark.spec("0.2", "8.6")
-def test_a_landing_on_its_way_is_not_somebody_elses_doing(world: World) -> None:
+def test_a_landing_in_progress_is_no_drift(world: World) -> None:
     """The mark moves first; a reader in between, or a kill there, sees it one landing ahead."""
     head = world.workspace.branches.head(world.run)
     git(world.repo, "update-ref", BRANCH, git(world.repo, "rev-parse", f"{head}^1").strip())
@@ -183,7 +183,7 @@ def test_a_landing_on_its_way_is_not_somebody_elses_doing(world: World) -> None:
 
 
 @pytest.mark.spec("0.2", "8.6")
-def test_who_saw_a_landing_or_is_told_of_it_notices_that_it_was_taken_off(world: World) -> None:
+def test_a_removed_landing_is_noticed_by_memory_or_by_the_store(world: World) -> None:
     """By one landing, which looks like a kill between mark and branch; or with the mark."""
     head = world.workspace.branches.head(world.run)
     before = git(world.repo, "rev-parse", f"{head}^1").strip()
@@ -213,7 +213,7 @@ def test_who_saw_a_landing_or_is_told_of_it_notices_that_it_was_taken_off(world:
 
 
 @pytest.mark.spec("0.2", "3.4")
-def test_nothing_lands_on_a_branch_from_which_a_landing_was_taken(world: World) -> None:
+def test_nothing_lands_on_a_branch_that_lost_a_landing(world: World) -> None:
     """Proven before the other landed, it would be expected right where the branch now is."""
     early = worked(world, world.task(2), lambda at: write(at, two="2"))
     found = world.workspace.landings.build_candidate(world.run, early)
@@ -228,7 +228,7 @@ def test_nothing_lands_on_a_branch_from_which_a_landing_was_taken(world: World) 
 
 
 @pytest.mark.spec("0.2", "8.6")
-def test_landings_side_by_side_never_look_like_somebody_elses(world: World) -> None:
+def test_concurrent_landings_never_look_like_drift(world: World) -> None:
     """Seen in a run of two slots: one task read the refs while the other moved them."""
     said: list[str] = []
     over = threading.Event()
@@ -252,7 +252,7 @@ def test_landings_side_by_side_never_look_like_somebody_elses(world: World) -> N
 
 
 @pytest.mark.spec("8.2", "14.3")
-def test_branch_and_mark_moved_together_by_an_agent_are_noticed(world: World) -> None:
+def test_branch_and_record_moved_together_by_an_agent_are_noticed(world: World) -> None:
     """Its own commit would count as landed without any check."""
     landed(world, world.task(), lambda at: write(at, one__txt="1\n"))
     assert world.workspace.branches.describe_drift(world.run) == ""
@@ -282,7 +282,7 @@ class Heard(Git):
 
 
 @pytest.mark.spec("0.2", "9.6")
-def test_what_a_branch_lacks_is_found_without_its_whole_history(world: World) -> None:
+def test_missing_commits_are_found_without_reading_the_whole_history(world: World) -> None:
     """Every look at a run branch read the whole history of the project into memory."""
     first = world.workspace.branches.head(world.run)
     second = landed(world, world.task(2), lambda at: write(at, two="2")).landed_commit

@@ -50,7 +50,7 @@ def on_main(world: World, **files: str) -> str:
 
 
 @pytest.mark.spec("9.6")
-def test_a_base_that_stood_still_is_fast_forwarded(away: World) -> None:
+def test_an_unmoved_base_is_fast_forwarded(away: World) -> None:
     merged = away.workspace.landings.merge(away.run, approve=approved)
 
     assert (merged.branch, merged.how) == ("main", "fast-forward")
@@ -75,7 +75,7 @@ def test_a_base_that_moved_gets_a_merge_commit(away: World) -> None:
 
 
 @pytest.mark.spec("9.6")
-def test_a_message_of_ones_own_is_used_whole(away: World) -> None:
+def test_a_custom_merge_message_is_used_in_full(away: World) -> None:
     on_main(away, other="o")
 
     away.workspace.landings.merge(
@@ -87,7 +87,7 @@ def test_a_message_of_ones_own_is_used_whole(away: World) -> None:
 
 
 @pytest.mark.spec("9.6", "0.3")
-def test_merging_twice_is_merging_once(away: World) -> None:
+def test_merging_twice_changes_nothing(away: World) -> None:
     on_main(away, other="o")
     first = away.workspace.landings.merge(away.run, approve=approved)
 
@@ -108,7 +108,7 @@ def test_conflicts_with_the_base_are_listed_and_nothing_moves(away: World) -> No
 
 
 @pytest.mark.spec("9.6", "0.2")
-def test_a_base_somebody_has_checked_out_is_not_moved(away: World) -> None:
+def test_a_checked_out_base_is_not_moved(away: World) -> None:
     git(away.repo, "checkout", "-q", "main")
     before = user_state(away.repo)
 
@@ -135,7 +135,7 @@ def test_a_base_in_the_middle_of_a_rebase_is_not_moved(away: World) -> None:
 
 
 @pytest.mark.spec("9.6", "0.2")
-def test_only_who_says_so_moves_a_ref_under_a_checkout(away: World) -> None:
+def test_only_force_ref_moves_a_ref_under_a_checkout(away: World) -> None:
     git(away.repo, "checkout", "-q", "main")
 
     merged = away.workspace.landings.merge(away.run, force_ref=True, approve=approved)
@@ -161,7 +161,7 @@ def test_a_run_can_be_merged_into_another_branch_new_or_old(away: World) -> None
 
 
 @pytest.mark.spec("9.6")
-def test_undo_takes_back_exactly_one_task(world: World) -> None:
+def test_undo_reverts_exactly_one_task(world: World) -> None:
     first = landed(world, world.task(1), lambda at: write(at, one="1", a__txt="A\na2\na3\n"))
     second = landed(world, world.task(2), lambda at: write(at, two="2"))
 
@@ -176,7 +176,7 @@ def test_undo_takes_back_exactly_one_task(world: World) -> None:
 
 
 @pytest.mark.spec("9.6", "0.3")
-def test_undoing_twice_is_undoing_once(world: World) -> None:
+def test_undoing_twice_changes_nothing(world: World) -> None:
     done = landed(world, world.task(1), lambda at: write(at, one="1"))
     head = world.workspace.landings.undo(world.run, done.landed_commit, done.id, approve=approved)
     later = landed(world, world.task(2), lambda at: write(at, two="2"))
@@ -201,7 +201,7 @@ def test_undo_is_refused_when_later_work_builds_on_it(world: World) -> None:
 
 
 @pytest.mark.spec("9.6", "0.6")
-def test_undo_of_what_never_landed_is_refused(world: World) -> None:
+def test_undo_of_an_unlanded_task_is_refused(world: World) -> None:
     done = worked(world, world.task(), lambda at: write(at, new="n"))
 
     with pytest.raises(NotNow, match="does not contain ab12cd34-1"):
@@ -223,7 +223,7 @@ def test_undo_does_not_move_a_checked_out_branch(world: World) -> None:
 
 
 @pytest.mark.spec("8.1")
-def test_a_snapshot_holds_everything_and_touches_nothing(world: World) -> None:
+def test_a_snapshot_contains_everything_and_changes_nothing(world: World) -> None:
     begun = started(world, world.task())
     at = Path(begun.work.worktree)
     write(at, a__txt="modified\n", untracked="u\n", staged="s\n", x__log="ignored")
@@ -246,7 +246,7 @@ def test_a_snapshot_holds_everything_and_touches_nothing(world: World) -> None:
 
 
 @pytest.mark.spec("8.1", "0.2")
-def test_restoring_brings_files_and_head_back_and_keeps_what_was_there(world: World) -> None:
+def test_restoring_brings_files_and_head_back_and_saves_the_current_state(world: World) -> None:
     begun = started(world, world.task())
     at = Path(begun.work.worktree)
     write(at, a__txt="first\n", untracked="u\n", deps__log="ignored")
@@ -272,7 +272,7 @@ def test_restoring_brings_files_and_head_back_and_keeps_what_was_there(world: Wo
 
 
 @pytest.mark.spec("8.1")
-def test_every_restore_keeps_its_own_past(world: World) -> None:
+def test_every_restore_saves_the_state_before_it(world: World) -> None:
     begun = started(world, world.task())
     at = Path(begun.work.worktree)
     world.workspace.worktrees.take_snapshot(begun, 1)
@@ -298,13 +298,13 @@ def test_a_wrong_snapshot_is_refused(world: World) -> None:
 
 
 @pytest.mark.spec("8.1")
-def test_a_snapshot_of_a_missing_worktree_fails_as_ours(world: World) -> None:
+def test_a_snapshot_of_a_missing_worktree_is_a_workspace_error(world: World) -> None:
     with pytest.raises(WorkspaceError, match="is gone"):
         world.workspace.worktrees.take_snapshot(world.task(), 1)
 
 
 @pytest.mark.spec("8.1")
-def test_old_snapshots_go_unless_something_needs_them(world: World) -> None:
+def test_old_snapshots_expire_unless_needed(world: World) -> None:
     begun = started(world, world.task())
     for attempt in (1, 2, 3):
         world.workspace.worktrees.take_snapshot(begun, attempt)
@@ -324,7 +324,7 @@ def test_old_snapshots_go_unless_something_needs_them(world: World) -> None:
 
 
 @pytest.mark.spec("8.2")
-def test_every_attempt_is_listed_and_can_be_looked_at(world: World) -> None:
+def test_every_attempt_is_listed_and_can_be_recovered(world: World) -> None:
     first = worked(world, world.task(), lambda at: write(at, one="1"))
     second = worked(world, replace(first, needs_fresh_worktree=True), lambda at: write(at, two="2"))
 
@@ -379,7 +379,7 @@ def included(tmp_path: Path) -> World:
 
 
 @pytest.mark.spec("3.1")
-def test_ignored_files_the_user_names_come_along(included: World) -> None:
+def test_included_ignored_files_are_copied(included: World) -> None:
     place = included.workspace.worktrees.prepare(included.run, included.task(), 1)
 
     at = place.worktree
@@ -391,7 +391,7 @@ def test_ignored_files_the_user_names_come_along(included: World) -> None:
 
 
 @pytest.mark.spec("3.1", "0.2")
-def test_a_file_git_does_not_ignore_stays_at_home(included: World) -> None:
+def test_a_file_that_is_not_ignored_is_not_copied(included: World) -> None:
     """It would be committed with the agent's work, and land."""
     done = worked(included, included.task(), lambda at: write(at, new="n"))
 
@@ -401,7 +401,7 @@ def test_a_file_git_does_not_ignore_stays_at_home(included: World) -> None:
 
 
 @pytest.mark.spec("3.1", "0.2")
-def test_links_out_of_the_repository_are_not_brought_along(included: World) -> None:
+def test_links_out_of_the_repository_are_not_copied(included: World) -> None:
     at = included.workspace.worktrees.prepare(included.run, included.task(), 1).worktree
 
     assert (at / "links" / "inside").readlink() == Path("real")
@@ -424,7 +424,7 @@ def test_only_a_fresh_worktree_gets_copies(included: World) -> None:
 
 
 @pytest.mark.spec("3.1")
-def test_copies_can_be_switched_off(included: World) -> None:
+def test_copying_can_be_disabled(included: World) -> None:
     plain = GitWorkspace(included.repo, included.root, include=False)
 
     at = plain.worktrees.prepare(included.run, included.task(), 1).worktree
@@ -444,7 +444,7 @@ def test_too_many_copies_are_refused_by_number(included: World) -> None:
 
 
 @pytest.mark.spec("3.1", "0.2")
-def test_copies_never_pass_through_a_link_in_the_worktree(tmp_path: Path) -> None:
+def test_copying_never_follows_a_link_in_the_worktree(tmp_path: Path) -> None:
     """The base has a link where the user's checkout has a folder by now."""
     repo = a_repository(tmp_path)
     (tmp_path / "victim").mkdir()
@@ -461,7 +461,7 @@ def test_copies_never_pass_through_a_link_in_the_worktree(tmp_path: Path) -> Non
 
 
 @pytest.mark.spec("13.1")
-def test_refs_do_not_pile_up_as_files(world: World) -> None:
+def test_refs_are_packed_from_time_to_time(world: World) -> None:
     """After many releases; what the tasks left stays reachable, packed."""
     task = landed(world, world.task(), lambda at: write(at, new__txt="x"))
 

@@ -49,7 +49,7 @@ def world(tmp_path: Path) -> World:
 
 
 @pytest.mark.spec("3.4", "0.1")
-def test_riders_build_on_each_other_and_land_in_that_order(world: World) -> None:
+def test_queued_tasks_build_on_each_other_and_land_in_order(world: World) -> None:
     first, second, third = proposed(world, several(world, 3))
 
     assert (first.onto, second.onto, third.onto) == (world.run.base, first.commit, second.commit)
@@ -61,7 +61,7 @@ def test_riders_build_on_each_other_and_land_in_that_order(world: World) -> None
 
 
 @pytest.mark.spec("3.4")
-def test_a_rider_waits_for_those_before_it_as_long_as_they_may_land(world: World) -> None:
+def test_a_queued_task_waits_while_its_predecessors_may_land(world: World) -> None:
     tasks = several(world, 3)
     first, second, third = proposed(world, tasks)
 
@@ -76,7 +76,7 @@ def test_a_rider_waits_for_those_before_it_as_long_as_they_may_land(world: World
 
 
 @pytest.mark.spec("3.4")
-def test_who_fell_out_is_left_out_and_those_behind_it_are_built_anew(world: World) -> None:
+def test_candidates_behind_one_that_left_the_queue_are_built_again(world: World) -> None:
     one, two, three = several(world, 3)
     first, _, third = proposed(world, (one, two, three))
 
@@ -88,7 +88,7 @@ def test_who_fell_out_is_left_out_and_those_behind_it_are_built_anew(world: Worl
 
 
 @pytest.mark.spec("3.4", "8.2")
-def test_asked_again_a_rider_keeps_its_place(world: World) -> None:
+def test_a_queued_task_keeps_its_place_when_built_again(world: World) -> None:
     tasks = several(world, 3)
     before = proposed(world, tasks)
 
@@ -96,7 +96,7 @@ def test_asked_again_a_rider_keeps_its_place(world: World) -> None:
 
 
 @pytest.mark.spec("3.4", "0.2")
-def test_a_landing_of_somebody_else_ends_the_train(world: World) -> None:
+def test_a_landing_outside_the_queue_empties_it(world: World) -> None:
     one, two = several(world, 2)
     first, second = proposed(world, (one, two))
     strange = landed(world, world.task(8), adding("strange"))
@@ -113,7 +113,7 @@ def test_a_landing_of_somebody_else_ends_the_train(world: World) -> None:
 
 
 @pytest.mark.spec("3.4", "1.4")
-def test_what_adds_nothing_to_the_train_is_no_part_of_it(world: World) -> None:
+def test_a_task_without_changes_is_not_queued(world: World) -> None:
     one, two = several(world, 1)[0], refused(worked(world, world.task(2), adding("f1")))
     first, second = proposed(world, (one, two))
 
@@ -125,7 +125,7 @@ def test_what_adds_nothing_to_the_train_is_no_part_of_it(world: World) -> None:
 
 
 @pytest.mark.spec("3.4", "3.5")
-def test_what_does_not_merge_with_the_train_says_on_what(world: World) -> None:
+def test_a_conflict_with_the_queue_names_the_predecessor(world: World) -> None:
     one = refused(worked(world, world.task(1), lambda at: write(at, a__txt="mine\n")))
     two = refused(worked(world, world.task(2), lambda at: write(at, a__txt="yours\n")))
     first, second = proposed(world, (one, two))
@@ -134,7 +134,7 @@ def test_what_does_not_merge_with_the_train_says_on_what(world: World) -> None:
 
 
 @pytest.mark.spec("3.4", "13.1")
-def test_of_many_who_ride_at_once_no_two_build_on_the_same(world: World) -> None:
+def test_no_two_concurrent_tasks_build_on_the_same_candidate(world: World) -> None:
     tasks = several(world, 4)
     gate, found = threading.Barrier(len(tasks)), list[Candidate]()
 
@@ -156,7 +156,7 @@ def test_of_many_who_ride_at_once_no_two_build_on_the_same(world: World) -> None
 
 @pytest.mark.spec("3.4", "8.1")
 @pytest.mark.parametrize("left", ["", "missing", "a blob"])
-def test_a_train_of_which_nothing_can_be_read_begins_anew(world: World, left: str) -> None:
+def test_an_unreadable_queue_starts_again(world: World, left: str) -> None:
     one, two = several(world, 2)
     blob = git(world.repo, "rev-parse", "main:README")
     held = {"": "", "missing": "12" * 20, "a blob": blob}[left]
@@ -169,7 +169,7 @@ def test_a_train_of_which_nothing_can_be_read_begins_anew(world: World, left: st
 
 
 @pytest.mark.spec("3.4", "8.1")
-def test_without_a_train_tasks_are_proven_on_the_branch(tmp_path: Path) -> None:
+def test_without_a_queue_tasks_are_verified_on_the_branch(tmp_path: Path) -> None:
     """A name in the way, as a person or another tool may have made it."""
     told = list[str]()
     plain = a_world(tmp_path)
@@ -185,7 +185,7 @@ def test_without_a_train_tasks_are_proven_on_the_branch(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("13.1", "3.4")
-def test_machines_with_a_remote_share_one_train(tmp_path: Path) -> None:
+def test_machines_with_a_remote_share_one_merge_queue(tmp_path: Path) -> None:
     both = clones(tmp_path)
     here, there = both.worlds
     one = refused(worked(here, here.task(1), adding("f1")))
@@ -204,7 +204,7 @@ def test_machines_with_a_remote_share_one_train(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("11.9", "13.1")
-def test_a_train_goes_with_its_run(tmp_path: Path) -> None:
+def test_the_merge_queue_is_deleted_with_its_run(tmp_path: Path) -> None:
     both = clones(tmp_path)
     here, there = both.worlds
     first = here.workspace.landings.build_candidate(
@@ -222,7 +222,7 @@ def test_a_train_goes_with_its_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("8.3", "3.4")
-def test_a_train_of_a_group_goes_with_its_line(world: World) -> None:
+def test_the_merge_queue_of_a_group_is_deleted_with_its_branch(world: World) -> None:
     line = world.workspace.groups.open_group_branch(world.run, "ab12cd34-9")
     own = replace(world, run=line)
     first, lost = proposed(own, several(own, 2))

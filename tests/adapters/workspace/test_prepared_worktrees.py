@@ -54,7 +54,7 @@ def tree_of(at: Path) -> dict[str, tuple[int, bytes]]:
 
 
 @pytest.mark.spec("13.1", "3.1")
-def test_a_spare_one_becomes_the_worktree_of_a_task_at_the_newest_commit(world: World) -> None:
+def test_a_prepared_worktree_is_handed_over_at_the_newest_commit(world: World) -> None:
     world.workspace.worktrees.prepare_ahead(world.run, 1)
     assert len(spares(world)) == 1
     done = landed(world, world.task(1), lambda at: write(at, new__txt="1\n"))
@@ -73,7 +73,7 @@ def test_a_spare_one_becomes_the_worktree_of_a_task_at_the_newest_commit(world: 
 
 
 @pytest.mark.spec("3.2", "8.1")
-def test_work_in_a_spare_one_is_kept_landed_and_cleared_like_any_other(world: World) -> None:
+def test_work_in_a_prepared_worktree_is_saved_landed_and_removed(world: World) -> None:
     world.workspace.worktrees.prepare_ahead(world.run, 2)
 
     done = landed(world, world.task(1), lambda at: write(at, new__txt="1\n"))
@@ -84,7 +84,9 @@ def test_work_in_a_spare_one_is_kept_landed_and_cleared_like_any_other(world: Wo
     assert not (world.root / done.id).exists()
 
 
-def test_no_more_are_made_than_asked_for_and_none_in_small_repositories(world: World) -> None:
+def test_no_more_worktrees_are_prepared_than_wanted_and_none_in_small_repositories(
+    world: World,
+) -> None:
     for _ in range(2):
         world.workspace.worktrees.prepare_ahead(world.run, 2)
     assert len(spares(world)) == 2
@@ -110,7 +112,7 @@ def test_a_repository_without_files_has_worktrees_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("13.1")
-def test_whoever_ends_takes_its_own_along(world: World) -> None:
+def test_a_process_removes_its_prepared_worktrees_when_it_ends(world: World) -> None:
     other = replace(world, workspace=GitWorkspace(world.repo, world.root, ahead_from_files=1))
     started(other, other.task(8))
     other.workspace.worktrees.prepare_ahead(world.run, 1)
@@ -127,7 +129,7 @@ def test_whoever_ends_takes_its_own_along(world: World) -> None:
 
 
 @pytest.mark.spec("0.2", "8.6")
-def test_those_of_a_killed_process_go_and_those_of_a_live_one_stay(world: World) -> None:
+def test_prepared_worktrees_of_killed_processes_are_removed_and_others_stay(world: World) -> None:
     world.workspace.worktrees.prepare_ahead(world.run, 1)
     mine = spares(world)
     words = (str(world.repo), str(world.root), pickle.dumps(world.run).hex())
@@ -145,7 +147,7 @@ def test_those_of_a_killed_process_go_and_those_of_a_live_one_stay(world: World)
 
 
 @pytest.mark.spec("0.2", "4.8")
-def test_a_hand_over_that_fails_half_way_leaves_nothing_in_the_way(tmp_path: Path) -> None:
+def test_a_failed_hand_over_leaves_nothing_behind(tmp_path: Path) -> None:
     """The worktree stands under the task's name already when its files cannot be written."""
     fails, filter_ = tmp_path / "fails", tmp_path / "filter"
     filter_.write_text(f"#!/bin/sh\nrm {fails} 2>/dev/null && exit 1\ncat\n")
@@ -170,7 +172,7 @@ def test_a_hand_over_that_fails_half_way_leaves_nothing_in_the_way(tmp_path: Pat
 
 
 @pytest.mark.spec("8.6")
-def test_what_is_remembered_of_a_task_whose_worker_was_killed_goes(world: World) -> None:
+def test_the_index_cache_of_a_killed_workers_task_is_removed(world: World) -> None:
     left = world.root / ".index" / "ab12cd34-77.known"
     left.mkdir(parents=True)
 
@@ -204,7 +206,7 @@ def gone(spare: Path) -> None:
 
 @pytest.mark.spec("3.1", "0.2")
 @pytest.mark.parametrize("harm", [rewritten, added, hidden, emptied, gone])
-def test_a_spare_one_that_somebody_touched_is_put_right_or_thrown_away(
+def test_a_modified_prepared_worktree_is_repaired_or_removed(
     world: World, harm: Callable[[Path], None]
 ) -> None:
     world.workspace.worktrees.prepare_ahead(world.run, 1)
@@ -219,7 +221,7 @@ def test_a_spare_one_that_somebody_touched_is_put_right_or_thrown_away(
 
 
 @pytest.mark.spec("0.2", "8.1")
-def test_what_stands_where_the_worktree_has_to_go_is_not_lost(world: World) -> None:
+def test_files_at_the_path_of_a_new_worktree_are_saved(world: World) -> None:
     """Whoever put it there, it is kept before anything takes its place."""
     world.workspace.worktrees.prepare_ahead(world.run, 1)
     done = worked(world, world.task(1), lambda at: write(at, new__txt="1\n"))

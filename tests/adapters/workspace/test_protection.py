@@ -29,7 +29,7 @@ def replace(repo: Path) -> Path:
 
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("target", ["../../tools/h.sh", "/no/such/place"])
-def test_a_hook_that_leads_nowhere_yet_shows_in_the_guards(tmp_path: Path, target: str) -> None:
+def test_a_dangling_hook_link_changes_the_protected_hashes(tmp_path: Path, target: str) -> None:
     """The work that lands may bring the very file."""
     world = a_world(tmp_path)
     before = dict(world.workspace.protection.hash_protected_files())
@@ -42,7 +42,7 @@ def test_a_hook_that_leads_nowhere_yet_shows_in_the_guards(tmp_path: Path, targe
 
 
 @pytest.mark.spec("14.2")
-def test_a_hook_that_leads_elsewhere_to_the_same_bytes_shows_in_the_guards(tmp_path: Path) -> None:
+def test_a_hook_link_to_equal_content_changes_the_protected_hashes(tmp_path: Path) -> None:
     repo = a_repository(tmp_path)
     hook = repo / ".git" / "hooks" / "post-merge"
     write(tmp_path, one="#!/bin/sh\n", two="#!/bin/sh\n")
@@ -59,7 +59,9 @@ def test_a_hook_that_leads_elsewhere_to_the_same_bytes_shows_in_the_guards(tmp_p
 
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("name", ["hooks", "refs", "objects", "info"])
-def test_a_folder_of_gits_that_became_a_link_shows_in_the_guards(tmp_path: Path, name: str) -> None:
+def test_a_git_folder_replaced_by_a_link_changes_the_protected_hashes(
+    tmp_path: Path, name: str
+) -> None:
     world = a_world(tmp_path)
     folder = world.repo / ".git" / name
     folder.mkdir(exist_ok=True)
@@ -72,7 +74,7 @@ def test_a_folder_of_gits_that_became_a_link_shows_in_the_guards(tmp_path: Path,
 
 
 @pytest.mark.spec("14.2")
-def test_a_folder_of_hooks_elsewhere_that_leads_nowhere_yet_shows_in_the_guards(
+def test_a_dangling_hooks_folder_changes_the_protected_hashes(
     tmp_path: Path,
 ) -> None:
     repo, folder = a_repository(tmp_path), tmp_path / "own"
@@ -87,7 +89,7 @@ def test_a_folder_of_hooks_elsewhere_that_leads_nowhere_yet_shows_in_the_guards(
 
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("name", ["config", "config.worktree", "info/attributes"])
-def test_settings_that_lead_nowhere_yet_show_in_the_guards(tmp_path: Path, name: str) -> None:
+def test_a_dangling_config_link_changes_the_protected_hashes(tmp_path: Path, name: str) -> None:
     world = a_world(tmp_path)
     before = dict(world.workspace.protection.hash_protected_files())
     file = world.repo / ".git" / name
@@ -103,7 +105,9 @@ def test_settings_that_lead_nowhere_yet_show_in_the_guards(tmp_path: Path, name:
 
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("name", ["commondir", "objects/info/alternates", "info/grafts"])
-def test_files_that_lead_git_elsewhere_show_in_the_guards(tmp_path: Path, name: str) -> None:
+def test_files_that_point_git_elsewhere_change_the_protected_hashes(
+    tmp_path: Path, name: str
+) -> None:
     world = a_world(tmp_path)
     before = dict(world.workspace.protection.hash_protected_files())
     file = world.repo / ".git" / name
@@ -115,7 +119,7 @@ def test_files_that_lead_git_elsewhere_show_in_the_guards(tmp_path: Path, name: 
 
 
 @pytest.mark.spec("14.2")
-def test_where_a_worktree_finds_its_repository_shows_in_the_guards(tmp_path: Path) -> None:
+def test_the_repository_link_of_a_worktree_is_protected(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     begun = started(world, world.task())
     before = dict(world.workspace.protection.hash_protected_files(begun.id))
@@ -127,7 +131,9 @@ def test_where_a_worktree_finds_its_repository_shows_in_the_guards(tmp_path: Pat
 
 
 @pytest.mark.spec("14.2")
-def test_a_checkout_that_is_led_to_another_repository_shows_in_the_guards(tmp_path: Path) -> None:
+def test_a_checkout_redirected_to_another_repository_changes_the_protected_hashes(
+    tmp_path: Path,
+) -> None:
     repo = a_repository(tmp_path)
     git(repo, "worktree", "add", "-q", "-b", "side", "../side")
     world = a_world(tmp_path, tmp_path / "side")
@@ -141,7 +147,7 @@ def test_a_checkout_that_is_led_to_another_repository_shows_in_the_guards(tmp_pa
 
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("packed", [False, True])
-def test_replaced_objects_show_in_the_guards(tmp_path: Path, packed: bool) -> None:
+def test_replace_refs_change_the_protected_hashes(tmp_path: Path, packed: bool) -> None:
     world = a_world(tmp_path)
     before = dict(world.workspace.protection.hash_protected_files())
 
@@ -181,7 +187,7 @@ def test_packing_refs_is_no_tampering(tmp_path: Path) -> None:
         ("shallow", lambda repo: (repo / ".git" / "shallow").write_text("0" * 40 + "\n")),
     ],
 )
-def test_what_a_person_may_do_as_well_is_told_and_not_blamed(
+def test_changes_a_person_may_make_are_reported_and_not_blamed(
     tmp_path: Path, name: str, act: Callable[[Path], object]
 ) -> None:
     world = a_world(tmp_path)
@@ -198,7 +204,7 @@ def test_what_a_person_may_do_as_well_is_told_and_not_blamed(
 
 
 @pytest.mark.spec("14.2")
-def test_a_pipe_in_place_of_a_file_holds_nobody_up(tmp_path: Path) -> None:
+def test_a_pipe_in_place_of_a_file_blocks_nothing(tmp_path: Path) -> None:
     pipe = tmp_path / ".claude" / "settings.json"
     pipe.parent.mkdir()
     os.mkfifo(pipe)
@@ -208,7 +214,7 @@ def test_a_pipe_in_place_of_a_file_holds_nobody_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("14.2")
-def test_a_filter_of_an_agent_finds_no_key_in_gits_environment(
+def test_an_agents_filter_sees_no_secret_in_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("UNRELATED_TOKEN", "a-key-of-the-person")
@@ -224,7 +230,7 @@ def test_a_filter_of_an_agent_finds_no_key_in_gits_environment(
 
 
 @pytest.mark.spec("14.2")
-def test_git_is_told_how_to_reach_other_machines_and_nothing_else() -> None:
+def test_git_gets_transport_variables_and_nothing_else() -> None:
     ways = {"SSH_AUTH_SOCK": "/s", "HTTPS_PROXY": "p", "https_proxy": "p", "SSL_CERT_FILE": "/c"}
     own = {"PATH": "/bin", "HOME": "/h", "LC_CTYPE": "C.UTF-8", "XDG_CONFIG_HOME": "/x"}
     others = {

@@ -15,7 +15,7 @@ from yaoki.adapters.workspace.attempt_worktrees import GitAttemptWorktrees
 from yaoki.adapters.workspace.branches.group_branch import GitGroupBranches
 from yaoki.adapters.workspace.branches.landing import GitLandings
 from yaoki.adapters.workspace.commit_contents import GitCommitContents
-from yaoki.adapters.workspace.protect.protected_files import GitProtectedFiles
+from yaoki.adapters.workspace.protected_files import GitProtectedFiles
 from yaoki.adapters.workspace.recovery import WorkRecovery
 from yaoki.adapters.workspace.remote.status import RemoteStatus
 from yaoki.adapters.workspace.run_branches import GitRunBranches
@@ -54,7 +54,7 @@ class Leaving(PosixPath):
 
 
 @pytest.mark.spec("8.1", "13.1")
-def test_a_worktree_that_a_neighbour_removes_meanwhile_holds_no_branch(world: World) -> None:
+def test_a_concurrently_removed_worktree_has_no_checkout(world: World) -> None:
     """The code review churned worktrees beside a landing: one call in a hundred raised an
     OSError that nobody had named, and three of those ask a person.
     """
@@ -65,7 +65,7 @@ def test_a_worktree_that_a_neighbour_removes_meanwhile_holds_no_branch(world: Wo
 
 
 @pytest.mark.spec("13.1", "8.2")
-def test_a_note_of_unpushed_work_that_vanishes_meanwhile_is_nothing_to_push(
+def test_a_concurrently_removed_push_record_is_ignored(
     tmp_path: Path,
 ) -> None:
     """The thread beside pushed the work and removed its note after ours had listed it: to ours
@@ -99,7 +99,7 @@ def unreadable_head(world: World) -> None:
     ],
     ids=["land", "refuse_checked_out", "merge", "undo"],
 )
-def test_what_git_keeps_and_nobody_can_read_is_a_named_failure(
+def test_an_unreadable_git_file_is_a_git_failure(
     world: World, act: Callable[[World, object], object]
 ) -> None:
     """An OSError without a name is counted as yaoki's own fault and asks a person at the third."""
@@ -112,7 +112,7 @@ def test_what_git_keeps_and_nobody_can_read_is_a_named_failure(
 
 
 @pytest.mark.spec("4.2")
-def test_every_question_to_the_workspace_names_the_errors_of_the_file_system() -> None:
+def test_every_public_method_of_a_role_translates_os_errors() -> None:
     """Half of the methods did not: whoever adds one must not forget it."""
     public = [
         (role.__name__, name, member)

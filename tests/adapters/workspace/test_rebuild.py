@@ -63,7 +63,7 @@ def headless(world: World, _: Path) -> None:
 @pytest.mark.parametrize(
     "harm", [unmade, gone, forgotten, headless], ids=lambda harm: harm.__name__
 )
-def test_a_worktree_that_is_gone_is_made_again_with_the_work_in_it(
+def test_a_missing_worktree_is_rebuilt_with_its_work(
     world: World, harm: Callable[[World, Path], None]
 ) -> None:
     done = worked(world, world.task(), lambda at: write(at, new="n\n"))
@@ -83,7 +83,7 @@ def test_a_worktree_that_is_gone_is_made_again_with_the_work_in_it(
 
 
 @pytest.mark.spec("0.2")
-def test_a_worktree_that_stands_is_left_alone(world: World) -> None:
+def test_an_existing_worktree_is_left_alone(world: World) -> None:
     """Also without its `.git`, which is only a pointer: the files and products stay."""
     done = worked(world, world.task(), lambda at: write(at, new="n\n", deps__log="d"))
     at = Path(done.work.worktree)
@@ -99,7 +99,7 @@ def test_a_worktree_that_stands_is_left_alone(world: World) -> None:
 
 @pytest.mark.spec("0.2")
 @pytest.mark.parametrize("left", ["branch", "work ref", "base"])
-def test_without_a_recorded_head_the_best_that_is_left_is_used(world: World, left: str) -> None:
+def test_without_a_recorded_head_the_best_remaining_commit_is_used(world: World, left: str) -> None:
     done = worked(world, world.task(), lambda at: write(at, new="n\n"))
     begun = replace(done, work=replace(done.work, head=""))
     shutil.rmtree(done.work.worktree)

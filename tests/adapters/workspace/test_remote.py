@@ -65,7 +65,7 @@ def together(acts: list[Callable[[], object]]) -> None:
 
 
 @pytest.mark.spec("3.4", "0.3")
-def test_what_one_machine_lands_the_other_builds_on(two: Clones) -> None:
+def test_work_landed_by_one_machine_is_the_base_on_another(two: Clones) -> None:
     one, other = two.worlds
 
     carried(one, 1, adding("first"))
@@ -103,7 +103,7 @@ def test_simultaneous_landings_from_three_machines_all_land_once(tmp_path: Path)
 
 
 @pytest.mark.spec("3.4")
-def test_of_the_same_landing_on_two_machines_both_see_it_landed_and_it_is_there_once(
+def test_the_same_landing_on_two_machines_lands_once(
     two: Clones,
 ) -> None:
     """A superseded worker and its successor."""
@@ -134,7 +134,9 @@ def test_a_late_landing_on_an_old_head_is_refused(two: Clones) -> None:
 
 
 @pytest.mark.spec("3.4", "0.2")
-def test_a_checkout_of_the_run_branch_stays_as_it_is_while_others_land(two: Clones) -> None:
+def test_a_checkout_of_the_run_branch_stays_unchanged_while_other_machines_land(
+    two: Clones,
+) -> None:
     one, other = two.worlds
     git(one.repo, "checkout", "-q", one.run.branch)
     before = user_state(one.repo)
@@ -148,7 +150,7 @@ def test_a_checkout_of_the_run_branch_stays_as_it_is_while_others_land(two: Clon
 
 
 @pytest.mark.spec("0.2")
-def test_a_commit_of_the_users_on_their_copy_of_the_run_branch_is_not_lost(two: Clones) -> None:
+def test_a_users_commit_on_the_local_copy_of_the_run_branch_is_saved(two: Clones) -> None:
     one, other = two.worlds
     git(one.repo, "checkout", "-q", one.run.branch)
     theirs = commit_of(one, "by hand")
@@ -167,7 +169,7 @@ def commit_of(world: World, name: str) -> str:
 
 
 @pytest.mark.spec("0.6")
-def test_a_run_branch_somebody_deleted_at_the_remote_is_said_and_never_made_anew(
+def test_a_run_branch_deleted_at_the_remote_is_reported_and_never_created_again(
     two: Clones,
 ) -> None:
     one, other = two.worlds
@@ -181,7 +183,7 @@ def test_a_run_branch_somebody_deleted_at_the_remote_is_said_and_never_made_anew
 
 
 @pytest.mark.spec("3.4", "4.8")
-def test_a_remote_that_forbids_the_push_is_said_and_nothing_lands(two: Clones) -> None:
+def test_a_rejected_push_is_reported_and_nothing_lands(two: Clones) -> None:
     one, _ = two.worlds
     task = worked(one, one.task(), adding("new"))
     found = one.workspace.landings.build_candidate(one.run, task)
@@ -198,7 +200,7 @@ def test_a_remote_that_forbids_the_push_is_said_and_nothing_lands(two: Clones) -
 
 
 @pytest.mark.spec("4.8")
-def test_a_lock_at_the_remote_is_waited_for_and_then_told_as_passing(two: Clones) -> None:
+def test_a_lock_at_the_remote_is_retried_and_then_a_transient_failure(two: Clones) -> None:
     one, _ = two.worlds
     task = worked(one, one.task(), adding("new"))
     found = one.workspace.landings.build_candidate(one.run, task)
@@ -217,7 +219,7 @@ def test_a_lock_at_the_remote_is_waited_for_and_then_told_as_passing(two: Clones
 
 
 @pytest.mark.spec("13.3", "4.8", "0.2")
-def test_cut_off_in_the_middle_nothing_lands_and_nothing_is_lost(two: Clones) -> None:
+def test_an_interrupted_push_lands_nothing_and_loses_nothing(two: Clones) -> None:
     one, other = two.worlds
     begun = started(one, one.task())
     write(Path(begun.work.worktree), new="n\n")
@@ -245,7 +247,7 @@ def task_at(world: World, task: Task) -> Task:
 
 
 @pytest.mark.spec("13.3")
-def test_cut_off_between_proof_and_landing_the_task_lands_later(two: Clones) -> None:
+def test_a_task_interrupted_before_landing_lands_later(two: Clones) -> None:
     one, _ = two.worlds
     task = worked(one, one.task(), adding("new"))
     found = one.workspace.landings.build_candidate(one.run, task)
@@ -263,7 +265,7 @@ def test_cut_off_between_proof_and_landing_the_task_lands_later(two: Clones) -> 
 
 
 @pytest.mark.spec("8.2", "13.3")
-def test_work_that_is_not_at_the_remote_yet_is_waited_for_and_never_replaced(two: Clones) -> None:
+def test_work_not_yet_at_the_remote_is_waited_for_and_never_replaced(two: Clones) -> None:
     one, other = two.worlds
     begun = started(one, one.task())
     write(Path(begun.work.worktree), new="n\n")
@@ -285,7 +287,7 @@ def test_work_that_is_not_at_the_remote_yet_is_waited_for_and_never_replaced(two
 
 
 @pytest.mark.spec("13.3", "8.2", "3.3")
-def test_a_task_is_taken_over_at_verify_from_a_machine_that_is_gone(two: Clones) -> None:
+def test_another_machine_continues_a_task_at_verify(two: Clones) -> None:
     one, other = two.worlds
     task = worked(one, one.task(), lambda at: write(at, new="n\n", a__txt="changed\n"))
     one.repo.rename(one.repo.with_name("gone"))
@@ -299,7 +301,7 @@ def test_a_task_is_taken_over_at_verify_from_a_machine_that_is_gone(two: Clones)
 
 
 @pytest.mark.spec("13.3", "3.4")
-def test_a_task_taken_over_at_land_is_proven_again(two: Clones) -> None:
+def test_a_task_continued_by_another_machine_at_land_is_verified_again(two: Clones) -> None:
     """The proven commit was on the machine that is gone; nothing unproven lands instead."""
     one, other = two.worlds
     task = worked(one, one.task(), adding("new"))
@@ -315,7 +317,7 @@ def test_a_task_taken_over_at_land_is_proven_again(two: Clones) -> None:
 
 
 @pytest.mark.spec("13.3", "3.4", "0.3")
-def test_a_landing_that_its_machine_could_not_record_is_seen_by_the_successor(two: Clones) -> None:
+def test_an_unrecorded_landing_is_found_by_the_next_machine(two: Clones) -> None:
     one, other = two.worlds
     task = worked(one, one.task(), adding("new"))
     found = one.workspace.landings.build_candidate(one.run, task)
@@ -328,7 +330,7 @@ def test_a_landing_that_its_machine_could_not_record_is_seen_by_the_successor(tw
 
 
 @pytest.mark.spec("3.7", "13.3")
-def test_a_retry_on_another_machine_goes_on_from_the_kept_work(two: Clones) -> None:
+def test_a_retry_on_another_machine_continues_from_the_saved_work(two: Clones) -> None:
     one, other = two.worlds
     first = worked(one, one.task(), adding("half"))
     failed = replace(first, feedback=Failure(FailureKind.QUALITY_FAILURE, "not all"))
@@ -355,7 +357,7 @@ def test_a_fresh_attempt_on_another_machine_starts_on_the_run_branch(two: Clones
 
 
 @pytest.mark.spec("10.4", "0.2")
-def test_what_a_person_did_in_a_worktree_elsewhere_is_not_passed_over(two: Clones) -> None:
+def test_a_persons_work_on_another_machine_is_waited_for(two: Clones) -> None:
     one, other = two.worlds
     task = worked(one, one.task(), adding("half"))
     write(Path(task.work.worktree), by_hand="h")
@@ -372,7 +374,7 @@ def test_what_a_person_did_in_a_worktree_elsewhere_is_not_passed_over(two: Clone
 
 
 @pytest.mark.spec("8.2", "8.1")
-def test_kept_work_and_snapshots_are_found_and_recovered_from_any_machine(two: Clones) -> None:
+def test_saved_work_and_snapshots_are_recovered_on_any_machine(two: Clones) -> None:
     one, other = two.worlds
     begun = started(one, one.task())
     one.workspace.worktrees.take_snapshot(begun, 1)
@@ -392,7 +394,7 @@ def test_kept_work_and_snapshots_are_found_and_recovered_from_any_machine(two: C
 
 
 @pytest.mark.spec("8.2", "0.2")
-def test_work_kept_under_one_name_on_two_machines_is_there_twice(two: Clones) -> None:
+def test_work_saved_under_one_name_on_two_machines_is_kept_twice(two: Clones) -> None:
     """Both prepared the same attempt, one of them cut off meanwhile."""
     works = [worked(world, world.task(), adding(f"by{n}")) for n, world in enumerate(two.worlds)]
 
@@ -404,7 +406,7 @@ def test_work_kept_under_one_name_on_two_machines_is_there_twice(two: Clones) ->
 
 
 @pytest.mark.spec("8.1")
-def test_snapshots_of_two_machines_under_one_name_are_both_kept(two: Clones) -> None:
+def test_two_snapshots_under_one_name_are_both_kept(two: Clones) -> None:
     for n, world in enumerate(two.worlds):
         begun = started(world, world.task())
         write(Path(begun.work.worktree), **{f"by{n}": "x"})
@@ -422,7 +424,7 @@ def readable(two: Clones, commit_: str) -> bool:
 
 
 @pytest.mark.spec("8.1")
-def test_old_snapshots_go_at_the_remote_as_well(two: Clones) -> None:
+def test_expired_snapshots_are_deleted_at_the_remote(two: Clones) -> None:
     one, other = two.worlds
     begun = started(one, one.task())
     one.workspace.worktrees.take_snapshot(begun, 1)
@@ -452,7 +454,7 @@ def test_a_snapshot_taken_elsewhere_is_restored(two: Clones) -> None:
 
 
 @pytest.mark.spec("8.2")
-def test_a_released_task_leaves_its_work_at_the_remote_and_no_branch(two: Clones) -> None:
+def test_a_finished_task_leaves_saved_work_and_no_branch_at_the_remote(two: Clones) -> None:
     one, _ = two.worlds
     task = worked(one, one.task(), adding("new"))
     assert f"{HEADS}/ab12cd34-1" in two.there()
@@ -468,7 +470,7 @@ def test_a_released_task_leaves_its_work_at_the_remote_and_no_branch(two: Clones
 
 
 @pytest.mark.spec("8.3")
-def test_a_groups_line_is_opened_landed_rolled_back_and_closed_by_different_machines(
+def test_different_machines_open_land_roll_back_and_close_a_group_branch(
     two: Clones,
 ) -> None:
     one, other = two.worlds
@@ -496,7 +498,7 @@ def test_a_groups_line_is_opened_landed_rolled_back_and_closed_by_different_mach
 
 
 @pytest.mark.spec("8.3")
-def test_a_group_rolled_back_twice_by_different_machines_keeps_both(two: Clones) -> None:
+def test_a_group_rolled_back_on_two_machines_keeps_both_heads(two: Clones) -> None:
     group = "ab12cd34-9"
     held = []
     for n, world in enumerate(two.worlds, start=1):
@@ -513,7 +515,7 @@ def test_a_group_rolled_back_twice_by_different_machines_keeps_both(two: Clones)
 
 
 @pytest.mark.spec("9.6")
-def test_another_machine_undoes_what_one_landed_and_twice_is_once(two: Clones) -> None:
+def test_another_machine_undoes_a_landing_and_repeating_changes_nothing(two: Clones) -> None:
     one, other = two.worlds
     task = landed(one, one.task(), adding("new"))
 
@@ -543,7 +545,7 @@ def test_merging_moves_the_base_branch_at_the_remote_and_no_checkout(two: Clones
 
 
 @pytest.mark.spec("9.6")
-def test_merging_meets_what_somebody_pushed_to_the_base_branch_meanwhile(two: Clones) -> None:
+def test_merging_includes_a_concurrent_push_to_the_base_branch(two: Clones) -> None:
     one, other = two.worlds
     carried(one, 1, adding("new"))
     commit_of(other, "theirs")
@@ -557,7 +559,7 @@ def test_merging_meets_what_somebody_pushed_to_the_base_branch_meanwhile(two: Cl
 
 
 @pytest.mark.spec("9.6", "0.2")
-def test_merging_refuses_a_branch_that_somebody_else_pushed_to(two: Clones) -> None:
+def test_merging_refuses_a_run_branch_with_foreign_commits(two: Clones) -> None:
     one, other = two.worlds
     git(other.repo, "fetch", "-q", "origin", one.run.branch)
     git(other.repo, "checkout", "-q", "--detach", "FETCH_HEAD")
@@ -571,9 +573,7 @@ def test_merging_refuses_a_branch_that_somebody_else_pushed_to(two: Clones) -> N
 
 @pytest.mark.spec("0.2", "8.6", "13.1")
 @pytest.mark.parametrize("typing", [0, 1, 2])
-def test_the_way_back_to_what_another_machine_landed_can_be_typed_in_any_clone(
-    tmp_path: Path, typing: int
-) -> None:
+def test_the_restore_command_works_in_any_clone(tmp_path: Path, typing: int) -> None:
     """The first has seen only its own landing when the branch and its mark are set back."""
     three = clones(tmp_path, 3)
     one, other, _ = three.worlds
@@ -622,7 +622,7 @@ def test_a_run_is_archived_with_the_work_of_all_machines_and_leaves_the_remote(
 
 
 @pytest.mark.spec("0.2")
-def test_a_run_begun_before_there_was_a_remote_goes_on_at_the_remote(tmp_path: Path) -> None:
+def test_a_run_started_before_there_was_a_remote_continues_at_the_remote(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     first = landed(world, world.task(1), adding("first"))
     line = world.workspace.groups.open_group_branch(world.run, "ab12cd34-9")
@@ -641,7 +641,7 @@ def test_a_run_begun_before_there_was_a_remote_goes_on_at_the_remote(tmp_path: P
 
 @pytest.mark.spec("0.6")
 @pytest.mark.parametrize("said", ["nowhere", "up/stream"])
-def test_a_remote_that_is_none_is_refused_by_name(tmp_path: Path, said: str) -> None:
+def test_an_unknown_remote_is_refused_by_name(tmp_path: Path, said: str) -> None:
     repo = a_repository(tmp_path)
 
     with pytest.raises(RepositoryUnusable, match=f"there is no remote '{said}'"):
@@ -657,7 +657,7 @@ def test_a_shallow_clone_is_refused_with_the_remedy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [["--filter=blob:none"], ["--filter=tree:0"]])
-def test_partial_clones_carry_tasks(tmp_path: Path, options: list[str]) -> None:
+def test_tasks_run_in_partial_clones(tmp_path: Path, options: list[str]) -> None:
     farm = clones(tmp_path, 2, "--no-checkout", *options)
 
     for n, world in enumerate(farm.worlds, start=1):
@@ -666,7 +666,7 @@ def test_partial_clones_carry_tasks(tmp_path: Path, options: list[str]) -> None:
     assert len(farm.steps()) == 2
 
 
-def test_a_clone_that_borrows_its_objects_carries_tasks(tmp_path: Path) -> None:
+def test_tasks_run_in_a_clone_with_alternates(tmp_path: Path) -> None:
     farm = clones(tmp_path, 1, f"--reference={tmp_path / 'repo'}")
 
     carried(farm.worlds[0], 1, adding("new"))
@@ -675,7 +675,7 @@ def test_a_clone_that_borrows_its_objects_carries_tasks(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("14.4", "14.2")
-def test_an_agent_cannot_bend_where_work_is_pushed(two: Clones, tmp_path: Path) -> None:
+def test_an_agent_cannot_redirect_pushes(two: Clones, tmp_path: Path) -> None:
     """It writes another address, and a program that carries pushes, into the config it shares."""
     one, _ = two.worlds
     thief = tmp_path / "thief.git"
@@ -710,7 +710,7 @@ def test_a_password_in_the_address_is_never_shown(tmp_path: Path) -> None:
     assert "hunter2secret" not in failed.value.sentence + failed.value.hint
 
 
-def test_work_of_two_clones_on_one_machine_is_told_apart(two: Clones) -> None:
+def test_two_clones_on_one_machine_have_different_hosts(two: Clones) -> None:
     hosts = {world.workspace.remote.worktree_host("m1") for world in two.worlds}
 
     assert len(hosts) == 2
@@ -718,7 +718,7 @@ def test_work_of_two_clones_on_one_machine_is_told_apart(two: Clones) -> None:
 
 
 @pytest.mark.spec("0.2")
-def test_nothing_of_the_users_changes_while_tasks_are_carried(two: Clones) -> None:
+def test_nothing_of_the_users_changes_while_tasks_run(two: Clones) -> None:
     one, other = two.worlds
     write(one.repo, untracked="u", README="changed\n")
     before = user_state(one.repo)
@@ -732,7 +732,7 @@ def test_nothing_of_the_users_changes_while_tasks_are_carried(two: Clones) -> No
     assert user_state(one.repo) == before
 
 
-def test_without_work_there_is_nothing_to_bring(two: Clones) -> None:
+def test_a_task_without_work_has_nothing_to_fetch(two: Clones) -> None:
     _, other = two.worlds
     task = replace(other.task(), attempt=1, work=Work(base=other.run.base))
 

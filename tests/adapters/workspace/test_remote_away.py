@@ -27,7 +27,7 @@ def adding(name: str) -> Callable[[Path], None]:
 
 
 @pytest.mark.spec("13.3", "4.8")
-def test_a_remote_that_is_away_is_known_as_such_until_it_answers(two: Clones) -> None:
+def test_an_unreachable_remote_is_a_problem_until_it_answers(two: Clones) -> None:
     space = two.worlds[0].workspace
     before = space.remote.remote_problem()
     two.away()
@@ -44,7 +44,7 @@ def test_a_remote_that_is_away_is_known_as_such_until_it_answers(two: Clones) ->
 
 
 @pytest.mark.spec("13.3")
-def test_who_is_locked_out_does_not_wait(two: Clones) -> None:
+def test_missing_credentials_are_not_retried(two: Clones) -> None:
     """Nobody answers better tomorrow: a person must give this machine a key."""
     one = two.worlds[0]
     git(one.repo, "remote", "set-url", "origin", "ext::sh -c 'exit 1'")
@@ -58,7 +58,7 @@ def test_who_is_locked_out_does_not_wait(two: Clones) -> None:
 
 
 @pytest.mark.spec("8.2", "0.2")
-def test_what_is_owed_is_pushed_in_a_quiet_moment_without_any_task(two: Clones) -> None:
+def test_pending_work_is_pushed_during_idle_upkeep(two: Clones) -> None:
     one = two.worlds[0]
     done = worked(one, one.task(), adding("new"))
     two.away()
@@ -76,7 +76,7 @@ def test_what_is_owed_is_pushed_in_a_quiet_moment_without_any_task(two: Clones) 
 
 
 @pytest.mark.spec("13.3", "8.2")
-def test_who_needs_what_another_machine_still_has_waits_for_it(two: Clones) -> None:
+def test_a_task_waits_for_work_that_another_machine_has_not_pushed(two: Clones) -> None:
     one, other = two.worlds
     done = worked(one, one.task(), adding("new"))
     for ref in [ref for ref in two.there() if "/work/" in ref]:
@@ -92,7 +92,7 @@ def test_who_needs_what_another_machine_still_has_waits_for_it(two: Clones) -> N
 
 
 @pytest.mark.spec("8.3", "0.2")
-def test_a_late_roll_back_does_not_take_off_what_landed_since(two: Clones) -> None:
+def test_a_late_roll_back_does_not_remove_later_landings(two: Clones) -> None:
     """Both decided on the same group; the first one's retry has landed before the second acts."""
     one, other = two.worlds
     line = one.workspace.groups.open_group_branch(one.run, GROUP)
@@ -117,7 +117,7 @@ def test_a_late_roll_back_does_not_take_off_what_landed_since(two: Clones) -> No
 
 
 @pytest.mark.spec("11.7", "0.2")
-def test_an_archive_takes_what_only_a_dead_machine_knew_of(two: Clones, tmp_path: Path) -> None:
+def test_an_archive_contains_the_refs_of_a_dead_machine(two: Clones, tmp_path: Path) -> None:
     """Its task branch and its group's line are at the remote and in no other clone."""
     one, other = two.worlds
     line = one.workspace.groups.open_group_branch(one.run, GROUP)

@@ -125,7 +125,9 @@ def test_killed_between_the_push_and_the_copy_the_landing_counts_once(
 
 
 @pytest.mark.spec("9.6", "0.3")
-def test_killed_between_the_push_and_the_copy_an_undo_is_one(two: Clones, tmp_path: Path) -> None:
+def test_killed_between_the_push_and_the_copy_an_undo_counts_once(
+    two: Clones, tmp_path: Path
+) -> None:
     one, _ = two.worlds
     task = landed(one, one.task(), lambda at: write(at, new="n"))
 
@@ -178,7 +180,7 @@ def test_killed_between_the_push_and_the_copy_a_run_is_opened_once(tmp_path: Pat
 
 
 @pytest.mark.spec("8.2")
-def test_killed_before_it_is_pushed_kept_work_is_pushed_by_the_next_touch(
+def test_saved_work_of_a_killed_process_is_pushed_by_the_next_call(
     two: Clones, tmp_path: Path
 ) -> None:
     """The remote is away, the worker is killed; a later one pushes on behalf of the dead."""

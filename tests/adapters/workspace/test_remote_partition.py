@@ -114,7 +114,7 @@ def lease_of(task: Task) -> Lease:
     return task.lease
 
 
-def test_a_worker_whose_lease_ran_out_unnoticed_does_not_land(machines: Machines) -> None:
+def test_a_worker_with_an_expired_lease_does_not_land(machines: Machines) -> None:
     """It has proven its work, heard nothing, and is about to push."""
     successors: list[Task] = []
     held: list[Lease] = []
@@ -137,7 +137,7 @@ def test_a_worker_whose_lease_ran_out_unnoticed_does_not_land(machines: Machines
     assert machines.steps() == [done.id]
 
 
-def test_a_lease_that_ran_out_and_that_nobody_took_is_renewed_and_lands(machines: Machines) -> None:
+def test_an_expired_unclaimed_lease_is_renewed_and_the_task_lands(machines: Machines) -> None:
     task = machines.landing()
     machines.one.store.heartbeat([lease_of(task)], timedelta(0))
     before = lease_of(machines.task).expires_at
@@ -178,7 +178,7 @@ def test_a_landing_pushed_after_the_claim_was_lost_counts_once(machines: Machine
 
 
 @pytest.mark.spec("3.4", "0.3")
-def test_a_push_that_comes_after_the_successors_is_refused(machines: Machines) -> None:
+def test_a_push_after_the_successors_push_is_refused(machines: Machines) -> None:
     task = machines.landing()
 
     def between() -> None:
@@ -191,7 +191,7 @@ def test_a_push_that_comes_after_the_successors_is_refused(machines: Machines) -
 
 
 @pytest.mark.spec("0.6")
-def test_without_a_store_behind_the_claim_nothing_lands(machines: Machines) -> None:
+def test_without_a_store_nothing_lands(machines: Machines) -> None:
     task = machines.landing()
 
     with pytest.raises(ClaimSuperseded):

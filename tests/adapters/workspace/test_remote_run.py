@@ -86,7 +86,7 @@ def the_plan(folder: Path) -> str:
 
 @pytest.mark.slow
 @pytest.mark.spec("13.1", "13.3", "0.2", "0.3", "3.4")
-def test_two_clones_carry_one_run_and_one_of_them_is_killed(tmp_path: Path) -> None:
+def test_two_clones_execute_one_run_and_one_of_them_is_killed(tmp_path: Path) -> None:
     seed, bare = a_repository(tmp_path), tmp_path / "remote.git"
     git(tmp_path, "clone", "-q", "--bare", str(seed), str(bare))
     one, other = (Machine(tmp_path, bare, name) for name in ("one", "other"))

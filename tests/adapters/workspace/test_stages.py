@@ -42,14 +42,14 @@ def adding(name: str) -> Callable[[Path], None]:
     return lambda at: write(at, **{name: "x"})
 
 
-def test_it_is_the_workspace_the_engine_asks_for(world: World) -> None:
+def test_git_workspace_implements_the_port(world: World) -> None:
     asked: Workspace = world.workspace
 
     assert asked.branches.head(world.run) == world.run.base
 
 
 @pytest.mark.spec("3.1")
-def test_the_run_branch_is_made_once(world: World) -> None:
+def test_the_run_branch_is_created_once(world: World) -> None:
     done = landed(world, world.task(), lambda at: write(at, new="n"))
 
     world.workspace.branches.open_run_branch(world.run)
@@ -71,7 +71,7 @@ def test_a_first_attempt_gets_a_fresh_worktree_outside_the_repository(world: Wor
 
 
 @pytest.mark.spec("3.1")
-def test_preparing_starts_from_what_has_landed(world: World) -> None:
+def test_preparing_starts_from_landed_work(world: World) -> None:
     first = landed(world, world.task(1), lambda at: write(at, new="n"))
 
     place = world.workspace.worktrees.prepare(world.run, world.task(2), 1)
@@ -90,7 +90,7 @@ def test_an_id_that_could_name_another_ref_is_refused(world: World, wrong: str) 
 
 
 @pytest.mark.spec("3.2")
-def test_everything_left_is_committed_and_kept(world: World) -> None:
+def test_everything_an_agent_left_is_committed_and_saved(world: World) -> None:
     def agent(at: Path) -> None:
         write(at, a__txt="changed\n", new__txt="new\n", debug__log="ignored")
         write(at / "deep" / "er", x="x")
@@ -123,7 +123,7 @@ def test_an_agent_that_did_nothing_makes_no_commit(world: World) -> None:
 
 
 @pytest.mark.spec("3.2")
-def test_keeping_twice_is_keeping_once(world: World) -> None:
+def test_committing_an_attempt_twice_changes_nothing(world: World) -> None:
     begun = started(world, world.task())
     write(Path(begun.work.worktree), new="n")
 
@@ -136,7 +136,7 @@ def test_keeping_twice_is_keeping_once(world: World) -> None:
 
 
 @pytest.mark.spec("3.7")
-def test_a_retry_goes_on_in_the_same_worktree(world: World) -> None:
+def test_a_retry_continues_in_the_same_worktree(world: World) -> None:
     first = worked(world, world.task(), lambda at: write(at, new="1", cache__log="kept"))
 
     place = world.workspace.worktrees.prepare(world.run, first, 2)
@@ -185,7 +185,7 @@ def test_a_fresh_attempt_starts_clean_and_loses_nothing(world: World) -> None:
 
 
 @pytest.mark.spec("8.2", "0.2")
-def test_kept_work_is_never_overwritten(world: World) -> None:
+def test_saved_work_is_never_overwritten(world: World) -> None:
     """A late process wrote after the attempt was kept; both states stay reachable."""
     first = worked(world, world.task(), lambda at: write(at, new="1"))
     at = Path(first.work.worktree)
@@ -226,7 +226,7 @@ def test_the_candidate_is_the_work_merged_onto_the_run_branch(world: World) -> N
 
 
 @pytest.mark.spec("3.3", "0.3")
-def test_asked_again_the_candidate_is_the_same_commit(world: World) -> None:
+def test_building_a_candidate_twice_gives_the_same_commit(world: World) -> None:
     done = worked(world, world.task(), lambda at: write(at, new="n"))
 
     assert world.workspace.landings.build_candidate(
@@ -247,7 +247,7 @@ def test_without_changes_the_candidate_is_the_run_branch_itself(world: World) ->
 
 
 @pytest.mark.spec("1.2", "3.3")
-def test_a_check_task_is_proven_on_the_run_branch(world: World) -> None:
+def test_a_check_task_is_verified_on_the_run_branch(world: World) -> None:
     task = world.task(1)
     begun = started(world, replace(task, spec=replace(task.spec, kind=TaskKind.CHECK)))
     other = landed(world, world.task(2), lambda at: write(at, new="n"))
@@ -259,7 +259,7 @@ def test_a_check_task_is_proven_on_the_run_branch(world: World) -> None:
 
 
 @pytest.mark.spec("3.3")
-def test_the_worktree_holds_the_candidate_and_ignored_files_only(world: World) -> None:
+def test_the_worktree_contains_only_the_candidate_and_ignored_files(world: World) -> None:
     """What checks leave behind is kept on a ref, and gone when the next proof begins."""
     done = worked(world, world.task(), lambda at: write(at, new="n", deps__log="d"))
     at = Path(done.work.worktree)
@@ -274,7 +274,7 @@ def test_the_worktree_holds_the_candidate_and_ignored_files_only(world: World) -
 
 
 @pytest.mark.spec("4.5")
-def test_conflict_markers_an_agent_leaves_are_seen(world: World) -> None:
+def test_conflict_markers_of_an_agent_are_reported(world: World) -> None:
     text = "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n"
     done = worked(
         world,
@@ -286,7 +286,7 @@ def test_conflict_markers_an_agent_leaves_are_seen(world: World) -> None:
 
 
 @pytest.mark.spec("4.5")
-def test_markers_that_stood_there_before_are_not_blamed(tmp_path: Path) -> None:
+def test_existing_conflict_markers_are_not_blamed(tmp_path: Path) -> None:
     repo = a_repository(tmp_path)
     text = "<<<<<<< HEAD\n=======\n>>>>>>> other\n"
     write(repo, doc=f"{text}end\n")
@@ -313,7 +313,7 @@ def test_work_that_does_not_merge_is_reported_by_path(world: World) -> None:
 
 
 @pytest.mark.spec("3.7", "7.4")
-def test_a_conflict_is_put_into_the_worktree_for_the_agent(world: World) -> None:
+def test_a_conflict_is_checked_out_for_the_agent(world: World) -> None:
     mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n", new="n"))
     other = landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
 
@@ -348,7 +348,7 @@ def test_preparing_a_conflict_twice_merges_once(world: World) -> None:
 
 
 @pytest.mark.spec("4.5")
-def test_a_conflict_left_unresolved_is_seen_as_markers(world: World) -> None:
+def test_an_unresolved_conflict_is_reported_as_markers(world: World) -> None:
     mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n"))
     landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
 
@@ -358,7 +358,7 @@ def test_a_conflict_left_unresolved_is_seen_as_markers(world: World) -> None:
 
 
 @pytest.mark.spec("3.4", "0.3")
-def test_landing_moves_the_run_branch_to_exactly_the_proven_commit(world: World) -> None:
+def test_landing_moves_the_run_branch_to_exactly_the_verified_commit(world: World) -> None:
     done = worked(world, world.task(), lambda at: write(at, new="n"))
     found = world.workspace.landings.build_candidate(world.run, done)
 
@@ -384,7 +384,7 @@ def test_landing_on_a_branch_that_moved_changes_nothing(world: World) -> None:
 
 
 @pytest.mark.spec("3.4", "3.5")
-def test_landing_nothing_is_fine(world: World) -> None:
+def test_landing_without_changes_succeeds(world: World) -> None:
     base = world.run.base
 
     assert world.workspace.landings.land(world.run, base, base) == base
@@ -409,7 +409,7 @@ def at_last(land: Callable[[], str]) -> str:
 
 
 @pytest.mark.spec("3.4", "0.3")
-def test_of_two_landings_at_once_exactly_one_wins(world: World) -> None:
+def test_exactly_one_of_two_concurrent_landings_succeeds(world: World) -> None:
     tasks = [worked(world, world.task(n), adding(f"f{n}")) for n in range(1, 5)]
     found = [world.workspace.landings.build_candidate(world.run, task) for task in tasks]
     gate, heads = threading.Barrier(len(found)), dict[str, str]()
@@ -432,7 +432,7 @@ def test_of_two_landings_at_once_exactly_one_wins(world: World) -> None:
 
 
 @pytest.mark.spec("3.1")
-def test_many_worktrees_come_and_go_side_by_side(world: World) -> None:
+def test_many_worktrees_are_added_and_removed_concurrently(world: World) -> None:
     failures: list[BaseException] = []
 
     def life(n: int) -> None:
@@ -471,7 +471,7 @@ def test_nothing_lands_under_a_checkout_of_the_run_branch(world: World) -> None:
 
 
 @pytest.mark.spec("0.6")
-def test_a_run_branch_somebody_deleted_is_said(world: World) -> None:
+def test_a_deleted_run_branch_is_reported(world: World) -> None:
     git(world.repo, "branch", "-q", "-D", world.run.branch)
 
     with pytest.raises(GitFailed, match="the run branch yaoki/ab12cd34 is gone"):
@@ -479,7 +479,7 @@ def test_a_run_branch_somebody_deleted_is_said(world: World) -> None:
 
 
 @pytest.mark.spec("8.2")
-def test_released_work_stays_reachable(world: World) -> None:
+def test_the_work_of_a_removed_worktree_stays_reachable(world: World) -> None:
     done = landed(world, world.task(), lambda at: write(at, new="n"))
 
     world.workspace.worktrees.remove_worktree(done)
@@ -497,7 +497,7 @@ def test_released_work_stays_reachable(world: World) -> None:
 
 
 @pytest.mark.spec("8.2", "0.2")
-def test_files_written_after_the_end_are_kept_before_the_worktree_goes(world: World) -> None:
+def test_files_written_after_the_end_are_saved_before_the_worktree_is_removed(world: World) -> None:
     done = landed(world, world.task(), lambda at: write(at, new="n"))
     write(Path(done.work.worktree), late="too late\n")
 
@@ -508,7 +508,7 @@ def test_files_written_after_the_end_are_kept_before_the_worktree_goes(world: Wo
 
 
 @pytest.mark.spec("8.2")
-def test_work_that_never_landed_outlives_its_worktree(world: World) -> None:
+def test_unlanded_work_outlives_its_worktree(world: World) -> None:
     done = worked(world, world.task(), lambda at: write(at, new="n"))
     found = world.workspace.landings.build_candidate(world.run, done)
 
@@ -551,7 +551,7 @@ def test_the_kind_of_feedback_decides_about_markers(world: World) -> None:
     assert place.base == world.run.base
 
 
-def test_differences_are_shown_up_to_a_bound(world: World) -> None:
+def test_diffs_are_cut_at_a_limit(world: World) -> None:
     done = worked(world, world.task(), lambda at: write(at, new="n\n", big="x" * (2 << 20)))
 
     text = world.workspace.contents.diff(world.run.base, done.work.head)
@@ -565,7 +565,7 @@ def test_differences_are_shown_up_to_a_bound(world: World) -> None:
 
 
 @pytest.mark.spec("16.7")
-def test_a_commit_is_made_with_some_files_of_another(world: World) -> None:
+def test_a_commit_can_take_some_files_of_another(world: World) -> None:
     """Files that the other lacks are left out; all others stay as they are."""
     first = world.run.base
     write(world.repo, a__txt="other\n", b__txt="b2\n", new__txt="new\n")

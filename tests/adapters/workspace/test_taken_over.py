@@ -74,7 +74,7 @@ def resolve_and_commit(at: Path) -> None:
 @pytest.mark.parametrize(
     "how", [resolve, resolve_and_add, resolve_and_commit], ids=lambda how: how.__name__
 )
-def test_a_merge_made_by_hand_is_what_is_proven(world: World, how: Callable[[Path], None]) -> None:
+def test_a_merge_made_by_hand_is_verified(world: World, how: Callable[[Path], None]) -> None:
     task = escalated(world)
     at = Path(task.work.worktree)
     merge(at)
@@ -92,7 +92,7 @@ def test_a_merge_made_by_hand_is_what_is_proven(world: World, how: Callable[[Pat
     assert git(at, "status", "--porcelain") == ""
 
 
-def test_a_merge_in_which_mine_won_is_a_merge_all_the_same(world: World) -> None:
+def test_a_merge_resolved_with_ours_is_a_merge(world: World) -> None:
     """The tree is the one from before, so only the parents tell."""
     task = escalated(world)
     at = Path(task.work.worktree)
@@ -104,7 +104,7 @@ def test_a_merge_in_which_mine_won_is_a_merge_all_the_same(world: World) -> None
     assert world.show(found.commit, "a.txt") == "mine"
 
 
-def test_markers_a_person_left_are_seen(world: World) -> None:
+def test_conflict_markers_of_a_person_are_reported(world: World) -> None:
     task = escalated(world)
     merge(Path(task.work.worktree))
 
@@ -128,7 +128,7 @@ def test_the_run_branch_may_move_on_while_a_person_works(world: World) -> None:
     assert world.files(found.commit) >= {"third", "new"}
 
 
-def test_plain_edits_over_markers_yaoki_put_there_resolve_them(world: World) -> None:
+def test_edits_over_yaokis_conflict_markers_resolve_them(world: World) -> None:
     """The usual way here: an agent was given the markers first and did not cope."""
     task = conflicted(worked(world, escalated(world), lambda _: None))
     assert world.workspace.landings.build_candidate(world.run, task).conflict_markers == ("a.txt",)
@@ -140,7 +140,7 @@ def test_plain_edits_over_markers_yaoki_put_there_resolve_them(world: World) -> 
     assert world.show(found.commit, "a.txt") == "mine and other"
 
 
-def test_plain_edits_without_a_merge_stay_as_they_are_and_conflict_honestly(world: World) -> None:
+def test_edits_without_a_merge_stay_and_conflict(world: World) -> None:
     """Nobody can tell an edit from a resolution; calling it a merge would undo what landed."""
     task = escalated(world)
     at = Path(task.work.worktree)
@@ -153,7 +153,7 @@ def test_plain_edits_without_a_merge_stay_as_they_are_and_conflict_honestly(worl
     assert world.show(proved.work.head, "a.txt") == "mine and other"
 
 
-def test_what_a_person_did_before_saying_so_is_never_replaced_by_a_fresh_worktree(
+def test_a_persons_work_is_never_replaced_by_a_fresh_worktree(
     world: World,
 ) -> None:
     task = started(world, world.task())
@@ -167,7 +167,7 @@ def test_what_a_person_did_before_saying_so_is_never_replaced_by_a_fresh_worktre
     assert (at / "by_hand").exists()
 
 
-def test_an_agents_unfinished_merge_counts_for_nothing(world: World) -> None:
+def test_an_agents_unfinished_merge_is_dropped(world: World) -> None:
     """It may have given the merge up half-way; recording it would undo what others landed."""
     begun = started(world, replace(escalated(world), feedback=None))
     at = Path(begun.work.worktree)

@@ -151,7 +151,7 @@ def test_a_dirty_checkout_is_byte_identical_after_every_operation(tmp_path: Path
 
 
 @pytest.mark.spec("0.2", "14.2")
-def test_no_hook_and_no_configured_program_runs_during_our_calls(tmp_path: Path) -> None:
+def test_no_hook_and_no_configured_program_runs_during_yaokis_calls(tmp_path: Path) -> None:
     repo, trap = a_repository(tmp_path), tmp_path / "sprung"
     write(repo, __worktreeinclude="*.log\n", x__log="x")
     git(repo, "add", "-f", ".worktreeinclude")
@@ -168,7 +168,7 @@ def test_no_hook_and_no_configured_program_runs_during_our_calls(tmp_path: Path)
 
 
 @pytest.mark.spec("14.2")
-def test_changed_config_and_hooks_show_in_the_guards(tmp_path: Path) -> None:
+def test_changed_config_and_hooks_change_the_protected_hashes(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     before = dict(world.workspace.protection.hash_protected_files())
     begun = started(world, world.task())
@@ -234,7 +234,7 @@ def test_a_persons_harmless_settings_are_no_tampering(tmp_path: Path) -> None:
         *("attr.tree", "diff.x.command", "uploadpack.packObjectsHook", "fetch.bundleURI"),
     ],
 )
-def test_settings_that_can_do_something_show_in_the_guards(tmp_path: Path, key: str) -> None:
+def test_sensitive_settings_change_the_protected_hashes(tmp_path: Path, key: str) -> None:
     world = a_world(tmp_path)
     before = dict(world.workspace.protection.hash_protected_files())
 
@@ -244,7 +244,7 @@ def test_settings_that_can_do_something_show_in_the_guards(tmp_path: Path, key: 
 
 
 @pytest.mark.spec("14.2")
-def test_a_config_nobody_can_read_shows_in_the_guards(tmp_path: Path) -> None:
+def test_an_unreadable_config_changes_the_protected_hashes(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     config = world.repo / ".git" / "config"
     before, whole = dict(world.workspace.protection.hash_protected_files()), config.read_bytes()
@@ -274,9 +274,7 @@ def differing(world: World, before: dict[str, str]) -> set[str]:
 
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("where", ["inside", "outside", "home"])
-def test_hooks_that_the_config_puts_elsewhere_show_in_the_guards(
-    tmp_path: Path, where: str
-) -> None:
+def test_hooks_in_a_configured_folder_are_protected(tmp_path: Path, where: str) -> None:
     """Relative means: from the checkout, whose person would run them."""
     repo = a_repository(tmp_path)
     folder = {"inside": repo / ".husky" / "_", "outside": tmp_path / "own"}.get(where)
@@ -323,7 +321,7 @@ def test_hooks_that_come_with_a_persons_own_commit_are_no_tampering(tmp_path: Pa
 
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("where", [".", "..", ".git"])
-def test_hooks_in_a_folder_where_everybody_works_are_only_what_git_starts(
+def test_in_a_shared_hooks_folder_only_files_that_git_starts_are_protected(
     tmp_path: Path, where: str
 ) -> None:
     (tmp_path / "around").mkdir()
@@ -346,7 +344,7 @@ def test_hooks_in_a_folder_where_everybody_works_are_only_what_git_starts(
 @pytest.mark.parametrize(
     "key", ["include.path", "includeIf.gitdir:/elsewhere/.path", "includeIf.onbranch:topic.path"]
 )
-def test_files_that_the_config_includes_show_in_the_guards(tmp_path: Path, key: str) -> None:
+def test_included_config_files_are_protected(tmp_path: Path, key: str) -> None:
     """Whether or not its condition is met today."""
     repo = a_repository(tmp_path)
     write(repo, shared__cfg="[user]\n\tname = Una\n[include]\n\tpath = deeper.cfg\n")
@@ -368,7 +366,7 @@ def test_files_that_the_config_includes_show_in_the_guards(tmp_path: Path, key: 
 
 
 @pytest.mark.spec("14.2")
-def test_hooks_named_by_an_included_file_show_in_the_guards(tmp_path: Path) -> None:
+def test_hooks_named_by_an_included_file_are_protected(tmp_path: Path) -> None:
     repo, folder = a_repository(tmp_path), tmp_path / "own"
     write(repo, shared__cfg=f"[core]\n\thooksPath = {folder}\n")
     git(repo, "config", "include.path", "../shared.cfg")
@@ -381,7 +379,7 @@ def test_hooks_named_by_an_included_file_show_in_the_guards(tmp_path: Path) -> N
 
 
 @pytest.mark.spec("14.2")
-def test_nothing_hides_behind_the_bound_of_a_large_config(tmp_path: Path) -> None:
+def test_a_change_beyond_the_size_limit_of_a_config_is_noticed(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     config = world.repo / ".git" / "config"
     before, whole = dict(world.workspace.protection.hash_protected_files()), config.read_bytes()
@@ -396,7 +394,7 @@ def test_nothing_hides_behind_the_bound_of_a_large_config(tmp_path: Path) -> Non
     "value", ["~nobody-of-this-name/x", "x" * 5000, "/dev/zero", "..", "%(prefix)/x", "~"]
 )
 @pytest.mark.parametrize("key", ["include.path", "core.hooksPath"])
-def test_a_path_that_leads_nowhere_is_no_error(tmp_path: Path, key: str, value: str) -> None:
+def test_a_missing_path_in_the_config_is_no_error(tmp_path: Path, key: str, value: str) -> None:
     world = a_world(tmp_path)
     git(world.repo, "config", key, value)
 
@@ -407,7 +405,7 @@ def test_a_path_that_leads_nowhere_is_no_error(tmp_path: Path, key: str, value: 
 
 
 @pytest.mark.spec("14.2")
-def test_git_is_asked_about_settings_only_when_their_bytes_are_new(tmp_path: Path) -> None:
+def test_settings_are_parsed_only_when_their_content_is_new(tmp_path: Path) -> None:
     repo = a_repository(tmp_path)
     write(repo, shared__cfg="[core]\n\thooksPath = .husky\n")
     git(repo, "config", "include.path", "../shared.cfg")

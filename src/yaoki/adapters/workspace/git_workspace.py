@@ -21,7 +21,7 @@ from yaoki.adapters.workspace.branches.merge_queue import MergeQueue
 from yaoki.adapters.workspace.branches.run_branch import RunBranch
 from yaoki.adapters.workspace.commit_contents import GitCommitContents
 from yaoki.adapters.workspace.preparation import WorktreePreparation
-from yaoki.adapters.workspace.protect.protected_files import GitProtectedFiles
+from yaoki.adapters.workspace.protected_files import GitProtectedFiles
 from yaoki.adapters.workspace.recovery import WorkRecovery
 from yaoki.adapters.workspace.remote.mode import open_remote_mode
 from yaoki.adapters.workspace.remote.status import RemoteStatus
