@@ -127,7 +127,14 @@ def holds_after(before: Task, event: Event, after: Task) -> None:
 
 
 def falls(before: Counts, after: Counts) -> bool:
-    numbers = ("faults", "deliveries", "interruptions", "attempts", "refused_landings", "total_failures")
+    numbers = (
+        "faults",
+        "deliveries",
+        "interruptions",
+        "attempts",
+        "refused_landings",
+        "total_failures",
+    )
     fewer = any(getattr(after, name) < getattr(before, name) for name in numbers)
     return fewer or any(after.failures_of(kind) < before.failures_of(kind) for kind in FailureKind)
 

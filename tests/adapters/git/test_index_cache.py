@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repositories import World, a_world, commit, git, started, worked, write
+from tests.repositories import World, a_world, commit, git, run_attempt, start_attempt, write
 from yaoki.core.model import RunId
 
 
@@ -30,8 +30,8 @@ def test_a_change_of_equal_size_with_a_reset_mtime_is_detected(world: World) -> 
         write(at, a__txt="a1\na2\naX\n")
         os.utime(at / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
 
-    first = worked(world, world.task(), lambda at: write(at, new__txt="1\n"))
-    again = worked(world, first, agent)
+    first = run_attempt(world, world.task(), lambda at: write(at, new__txt="1\n"))
+    again = run_attempt(world, first, agent)
 
     assert world.show(again.work.head, "a.txt") == "a1\na2\naX"
 
@@ -41,7 +41,7 @@ def test_settings_that_make_git_skip_files_hide_no_change(world: World) -> None:
     """Kept under them, too: whoever set them, what an agent changed is committed."""
     for name, value in (("checkStat", "minimal"), ("trustctime", "false"), ("ignoreStat", "true")):
         git(world.repo, "config", f"core.{name}", value)
-    first = worked(world, world.task(), lambda at: write(at, new__txt="1\n"))
+    first = run_attempt(world, world.task(), lambda at: write(at, new__txt="1\n"))
     file = Path(first.work.worktree) / "a.txt"
     before = file.stat()
 
@@ -49,7 +49,7 @@ def test_settings_that_make_git_skip_files_hide_no_change(world: World) -> None:
         write(at, a__txt="a1\na2\naX\n", b__txt="c\n")
         os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
 
-    again = worked(world, first, agent)
+    again = run_attempt(world, first, agent)
 
     assert world.show(again.work.head, "a.txt") == "a1\na2\naX"
     assert world.show(again.work.head, "b.txt") == "c"
@@ -76,7 +76,7 @@ def test_unchanged_files_are_not_hashed_again(tmp_path: Path) -> None:
     commit(world.repo)
     run = replace(world.run, id=RunId("cd34ef56"), base=git(world.repo, "rev-parse", "main"))
     world.workspace.branches.open_run_branch(run)
-    begun = started(replace(world, run=run), world.task())
+    begun = start_attempt(replace(world, run=run), world.task())
     log.write_text("")
 
     write(Path(begun.work.worktree), a__txt="changed\n")
@@ -88,7 +88,7 @@ def test_unchanged_files_are_not_hashed_again(tmp_path: Path) -> None:
 
 @pytest.mark.spec("0.2")
 def test_a_broken_or_missing_index_cache_is_ignored(world: World) -> None:
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     known = _known(world, begun.id)
 
     known.write_bytes(b"no index")
@@ -105,7 +105,7 @@ def test_a_broken_or_missing_index_cache_is_ignored(world: World) -> None:
 @pytest.mark.spec("3.2", "6.1")
 def test_only_an_index_cache_of_this_process_is_used(world: World) -> None:
     """An agent finds the file, and marks a file in it as never changing."""
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     at, known = Path(begun.work.worktree), _known(world, begun.id)
 
     marked = at.parent / "marked"
@@ -121,7 +121,7 @@ def test_only_an_index_cache_of_this_process_is_used(world: World) -> None:
 
 
 def test_the_index_cache_of_a_finished_task_is_dropped(world: World) -> None:
-    done = worked(world, world.task(), lambda at: write(at, new__txt="1\n"))
+    done = run_attempt(world, world.task(), lambda at: write(at, new__txt="1\n"))
 
     world.workspace.worktrees.remove_worktree(done)
 

@@ -16,9 +16,9 @@ from tests.repositories import (
     a_world,
     commit,
     git,
-    started,
+    run_attempt,
+    start_attempt,
     user_state,
-    worked,
     write,
 )
 from yaoki.errors import GitFailed
@@ -33,7 +33,7 @@ def world(tmp_path: Path) -> World:
 
 
 def kept_after(world: World, *acts: object) -> tuple[CommittedAttempt, Path]:
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     at = Path(begun.work.worktree)
     for act in acts:
         assert callable(act)
@@ -167,7 +167,7 @@ def test_a_destroyed_head_is_repaired(world: World) -> None:
 
 
 def test_a_deleted_worktree_counts_as_no_change(world: World) -> None:
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     shutil.rmtree(begun.work.worktree)
 
     kept = world.workspace.worktrees.commit_attempt(world.run, begun)
@@ -180,7 +180,7 @@ def test_a_deleted_worktree_counts_as_no_change(world: World) -> None:
 
 def test_a_link_in_place_of_the_worktree_is_not_followed(world: World) -> None:
     """Following it would commit, and then clean, the user's own checkout."""
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     shutil.rmtree(begun.work.worktree)
     Path(begun.work.worktree).symlink_to(world.repo)
     write(world.repo, private="p")
@@ -249,7 +249,7 @@ def test_an_unpublished_submodule_commit_is_saved_and_reported(
 ) -> None:
     repo, allow = with_submodule(tmp_path)
     world = a_world(tmp_path, repo)
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     at = Path(begun.work.worktree)
     git(at, *allow, "--quiet", "update", "--init")
     write(at / "lib", a__txt="changed inside\n")
@@ -285,7 +285,7 @@ def test_a_commit_in_a_shallow_submodule_is_reported_and_harmless(tmp_path: Path
     git(repo / "lib", "pull", "-q")
     commit(repo, "a newer one")
     world = a_world(tmp_path, repo)
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     at = Path(begun.work.worktree)
     git(repo, "config", "submodule.lib.url", f"file://{tmp_path}/library")
     git(at, *allow, "--quiet", "update", "--init", "--depth", "1")
@@ -316,7 +316,7 @@ def with_submodule(tmp_path: Path) -> tuple[Path, tuple[str, ...]]:
 def test_files_in_submodules_are_saved_before_the_worktree_is_removed(tmp_path: Path) -> None:
     repo, allow = with_submodule(tmp_path)
     world = a_world(tmp_path, repo)
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     at = Path(begun.work.worktree)
     git(at, *allow, "--quiet", "update", "--init")
     write(at / "lib", a__txt="changed inside\n")
@@ -404,7 +404,7 @@ def test_deleting_every_file_is_reported(world: World) -> None:
             if path.name != ".git":
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    begun = worked(world, world.task(), agent)
+    begun = run_attempt(world, world.task(), agent)
     found = world.workspace.landings.build_candidate(world.run, begun)
 
     assert (found.deleted_count, found.tracked_count) == (6, 6)
@@ -412,7 +412,7 @@ def test_deleting_every_file_is_reported(world: World) -> None:
 
 
 def test_a_checked_out_task_branch_is_not_moved(world: World) -> None:
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     at = Path(begun.work.worktree)
     git(at, "checkout", "-q", "--detach")
     write(at, one="1")
@@ -435,8 +435,8 @@ def test_a_second_attempt_with_a_nested_repository_continues(world: World) -> No
         write(at / "lib", a="a")
         git(at / "lib", "init", "-q")
 
-    first = worked(world, world.task(), agent)
-    again = worked(world, first, lambda at: write(at / "lib", b="b"))
+    first = run_attempt(world, world.task(), agent)
+    again = run_attempt(world, first, lambda at: write(at / "lib", b="b"))
     found = world.workspace.landings.build_candidate(world.run, again)
 
     assert found.changed == ("lib/a", "lib/b")

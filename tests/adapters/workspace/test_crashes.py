@@ -16,12 +16,12 @@ import pytest
 from tests.repositories import (
     World,
     a_world,
-    approved,
-    conflicted,
+    approve,
     git,
-    landed,
-    started,
-    worked,
+    land_task,
+    run_attempt,
+    start_attempt,
+    with_conflict,
     write,
 )
 from yaoki.adapters.workspace import GitWorkspace
@@ -100,7 +100,7 @@ class Killer:
 @pytest.mark.spec("0.2", "0.3", "3.1", "3.2", "3.3", "3.4", "8.2")
 def test_killed_after_every_git_command_the_task_lands_once(tmp_path: Path) -> None:
     world = a_world(tmp_path)
-    other = landed(world, world.task(2), lambda at: write(at, other="o"))
+    other = land_task(world, world.task(2), lambda at: write(at, other="o"))
     killer = Killer(world, tmp_path)
     task = world.task()
 
@@ -137,7 +137,7 @@ def test_killed_after_every_git_command_the_task_lands_once(tmp_path: Path) -> N
 @pytest.mark.spec("0.2", "8.1", "9.6")
 def test_killed_after_every_git_command_undo_and_restore_succeed(tmp_path: Path) -> None:
     world = a_world(tmp_path)
-    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    done = land_task(world, world.task(), lambda at: write(at, new="n"))
     at = Path(done.work.worktree)
     write(at, untracked="u", a__txt="changed\n")
     world.workspace.worktrees.take_snapshot(done, 1)
@@ -145,7 +145,7 @@ def test_killed_after_every_git_command_undo_and_restore_succeed(tmp_path: Path)
     killer = Killer(world, tmp_path)
 
     killer.call("recovery.restore_snapshot", "ab12cd34-1-1", done)
-    head: str = killer.call("landings.undo", world.run, done.landed_commit, done.id, approved)
+    head: str = killer.call("landings.undo", world.run, done.landed_commit, done.id, approve)
 
     assert git(at, "status", "--porcelain").splitlines() == [" M a.txt", "?? untracked"]
     assert (at / "untracked").read_text() == "u"
@@ -162,8 +162,8 @@ def test_killed_after_every_git_command_a_persons_merge_is_saved_and_rebuilt(
     tmp_path: Path,
 ) -> None:
     world = a_world(tmp_path)
-    mine = conflicted(worked(world, world.task(), lambda at: write(at, a__txt="mine\n")))
-    landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
+    mine = with_conflict(run_attempt(world, world.task(), lambda at: write(at, a__txt="mine\n")))
+    land_task(world, world.task(2), lambda at: write(at, a__txt="other\n"))
     at = Path(mine.work.worktree)
     git(at, "merge", "-q", world.run.branch, code=1)
     write(at, a__txt="both\n")
@@ -210,7 +210,7 @@ def test_a_folder_unknown_to_git_is_replaced(world: World) -> None:
 
 @pytest.mark.spec("3.1", "8.6")
 def test_a_missing_folder_that_git_knows_is_made_again(world: World) -> None:
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     shutil.rmtree(begun.work.worktree)
 
     assert is_ready(world, begun)
@@ -219,7 +219,7 @@ def test_a_missing_folder_that_git_knows_is_made_again(world: World) -> None:
 @pytest.mark.spec("3.1", "8.6")
 def test_a_worktree_git_had_not_finished_is_made_again(world: World) -> None:
     """Killed inside `git worktree add`: locked as initializing, an index half written."""
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     (admin(world, begun) / "locked").write_text("initializing\n")
     (admin(world, begun) / "index").rename(admin(world, begun) / "index.lock")
     (Path(begun.work.worktree) / "a.txt").unlink()
@@ -230,7 +230,7 @@ def test_a_worktree_git_had_not_finished_is_made_again(world: World) -> None:
 
 @pytest.mark.spec("3.1", "8.6")
 def test_a_locked_worktree_is_replaced_after_its_work_is_saved(world: World) -> None:
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     write(Path(begun.work.worktree), work="w")
     git(world.repo, "worktree", "lock", begun.work.worktree)
 
@@ -242,7 +242,7 @@ def test_a_locked_worktree_is_replaced_after_its_work_is_saved(world: World) -> 
 
 @pytest.mark.spec("3.2", "4.8")
 def test_locks_of_a_killed_agent_are_removed(world: World) -> None:
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     write(Path(begun.work.worktree), work="w")
     for lock in (
         admin(world, begun) / "index.lock",
@@ -264,7 +264,7 @@ def test_trash_of_a_killed_process_is_deleted(world: World) -> None:
     write(world.root / ".trash" / "ab12cd34-9.x", old="o")
     write(world.root / ".index" / "ab12cd34-1.x", index="i")
 
-    done = worked(world, world.task(), lambda at: write(at, new="n"))
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n"))
     world.workspace.worktrees.remove_worktree(done)
 
     assert not list((world.root / ".trash").iterdir())
@@ -274,7 +274,7 @@ def test_trash_of_a_killed_process_is_deleted(world: World) -> None:
 @pytest.mark.spec("0.2")
 def test_a_root_reached_by_a_link_is_the_same_root(world: World, tmp_path: Path) -> None:
     (tmp_path / "short").symlink_to(world.root)
-    started(world, world.task())
+    start_attempt(world, world.task())
     other = replace(world, workspace=GitWorkspace(world.repo, tmp_path / "short"))
 
     kept = other.workspace.worktrees.commit_attempt(world.run, replace(world.task(), attempt=1))
@@ -287,7 +287,7 @@ def test_a_root_reached_by_a_link_is_the_same_root(world: World, tmp_path: Path)
 def test_an_interrupted_removal_is_completed(tmp_path: Path, left: str) -> None:
     """The folder is gone, and git still knows of it: the next life must see that as well."""
     world = a_world(tmp_path)
-    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    done = land_task(world, world.task(), lambda at: write(at, new="n"))
     admin = world.repo / ".git" / "worktrees" / done.id
     shutil.rmtree(done.work.worktree)
     if left != "all":

@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.repositories import World, a_world, approved, commit, git, landed, started, worked, write
+from tests.repositories import (
+    World,
+    a_world,
+    approve,
+    commit,
+    git,
+    land_task,
+    run_attempt,
+    start_attempt,
+    write,
+)
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.reachability import commits_not_reachable
 from yaoki.adapters.workspace import GitWorkspace
@@ -22,7 +32,7 @@ MARK = "refs/yaoki/runs/ab12cd34"
 def world(tmp_path: Path) -> World:
     """One task has landed; the user is on another branch."""
     world = a_world(tmp_path)
-    landed(world, world.task(), lambda at: write(at, new="n"))
+    land_task(world, world.task(), lambda at: write(at, new="n"))
     git(world.repo, "checkout", "-q", "-b", "elsewhere")
     return world
 
@@ -44,10 +54,10 @@ def both(world: World) -> set[str]:
 def test_the_recorded_head_follows_yaokis_moves_of_the_run_branch(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     opened = both(world)
-    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    done = land_task(world, world.task(), lambda at: write(at, new="n"))
     after_landing = both(world)
 
-    head = world.workspace.landings.undo(world.run, done.landed_commit, done.id, approve=approved)
+    head = world.workspace.landings.undo(world.run, done.landed_commit, done.id, approve=approve)
 
     assert opened == {world.run.base}
     assert after_landing == {done.landed_commit}
@@ -75,7 +85,7 @@ def test_a_deleted_run_branch_is_never_created_again(world: World) -> None:
 
 @pytest.mark.spec("0.2")
 def test_a_merged_runs_branch_may_be_deleted(world: World) -> None:
-    merged = world.workspace.landings.merge(world.run, approve=approved)
+    merged = world.workspace.landings.merge(world.run, approve=approve)
     git(world.repo, "branch", "-q", "-D", world.run.branch)
 
     assert (
@@ -89,7 +99,7 @@ def test_a_run_without_a_recorded_head_gets_one_at_its_branch(world: World) -> N
     """Made by an older yaoki, or killed between the two."""
     git(world.repo, "update-ref", "-d", MARK)
 
-    merged = world.workspace.landings.merge(world.run, into="result", approve=approved)
+    merged = world.workspace.landings.merge(world.run, into="result", approve=approve)
     world.workspace.branches.open_run_branch(world.run)
 
     assert merged.commit == world.workspace.branches.head(world.run)
@@ -98,7 +108,7 @@ def test_a_run_without_a_recorded_head_gets_one_at_its_branch(world: World) -> N
 
 @pytest.mark.spec("0.2", "3.4")
 def test_a_landing_killed_between_record_and_branch_lands_when_repeated(world: World) -> None:
-    done = worked(world, world.task(2), lambda at: write(at, two="2"))
+    done = run_attempt(world, world.task(2), lambda at: write(at, two="2"))
     found = world.workspace.landings.build_candidate(world.run, done)
     git(world.repo, "update-ref", MARK, found.commit)
 
@@ -109,9 +119,9 @@ def test_a_landing_killed_between_record_and_branch_lands_when_repeated(world: W
 
 @pytest.mark.spec("3.4", "0.3")
 def test_a_late_landing_does_not_move_the_recorded_head(world: World) -> None:
-    late = worked(world, world.task(2), lambda at: write(at, two="2"))
+    late = run_attempt(world, world.task(2), lambda at: write(at, two="2"))
     found = world.workspace.landings.build_candidate(world.run, late)
-    other = landed(world, world.task(3), lambda at: write(at, three="3"))
+    other = land_task(world, world.task(3), lambda at: write(at, three="3"))
 
     assert world.workspace.landings.land(world.run, found.commit, found.onto) == other.landed_commit
     assert both(world) == {other.landed_commit}
@@ -124,7 +134,7 @@ def test_foreign_commits_are_not_merged_as_verified(world: World) -> None:
     before = world.refs()
 
     with pytest.raises(NotNow) as refused:
-        world.workspace.landings.merge(world.run, approve=approved)
+        world.workspace.landings.merge(world.run, approve=approve)
 
     assert refused.value.sentence == (
         "yaoki/ab12cd34 holds commits that yaoki did not land: 2 commits, first 'by hand: one'"
@@ -141,7 +151,7 @@ def test_a_run_merged_by_hand_with_foreign_commits_counts_as_merged(world: World
     git(world.repo, "checkout", "-q", "main")
     git(world.repo, "merge", "-q", world.run.branch)
 
-    assert world.workspace.landings.merge(world.run, approve=approved).how == "already"
+    assert world.workspace.landings.merge(world.run, approve=approve).how == "already"
 
 
 @pytest.mark.spec("0.2", "9.6")
@@ -150,7 +160,7 @@ def test_a_run_branch_that_lacks_landings_is_not_merged(world: World) -> None:
     git(world.repo, "branch", "-q", "-f", world.run.branch, f"{mark}~1")
 
     with pytest.raises(NotNow) as refused:
-        world.workspace.landings.merge(world.run, into="result", approve=approved)
+        world.workspace.landings.merge(world.run, into="result", approve=approve)
 
     assert refused.value.sentence.startswith(
         "yaoki/ab12cd34 lacks commits that yaoki landed: 2 commits, first 'task1: attempt 1'"
@@ -163,11 +173,11 @@ def test_a_run_branch_that_lacks_landings_is_not_merged(world: World) -> None:
 def test_a_task_lands_on_foreign_commits_only_if_verified_with_them(world: World) -> None:
     by_hand(world, "one")
 
-    done = landed(world, world.task(2), lambda at: write(at, two="2"))
+    done = land_task(world, world.task(2), lambda at: write(at, two="2"))
 
     assert world.files(done.landed_commit) >= {"one", "two"}
     assert both(world) == {done.landed_commit}
-    assert world.workspace.landings.merge(world.run, approve=approved).how == "fast-forward"
+    assert world.workspace.landings.merge(world.run, approve=approve).how == "fast-forward"
 
 
 @pytest.mark.spec("0.2", "8.6")
@@ -215,10 +225,10 @@ def test_a_removed_landing_is_noticed_by_memory_or_by_the_store(world: World) ->
 @pytest.mark.spec("0.2", "3.4")
 def test_nothing_lands_on_a_branch_that_lost_a_landing(world: World) -> None:
     """Proven before the other landed, it would be expected right where the branch now is."""
-    early = worked(world, world.task(2), lambda at: write(at, two="2"))
+    early = run_attempt(world, world.task(2), lambda at: write(at, two="2"))
     found = world.workspace.landings.build_candidate(world.run, early)
     for n in (3, 4):
-        landed(world, world.task(n), lambda at, n=n: write(at, **{f"f{n}": "x"}))  # type: ignore[misc]
+        land_task(world, world.task(n), lambda at, n=n: write(at, **{f"f{n}": "x"}))  # type: ignore[misc]
     git(world.repo, "update-ref", BRANCH, found.onto)
 
     with pytest.raises(BranchMovedExternally):
@@ -254,9 +264,9 @@ def test_concurrent_landings_never_look_like_drift(world: World) -> None:
 @pytest.mark.spec("8.2", "14.3")
 def test_branch_and_record_moved_together_by_an_agent_are_noticed(world: World) -> None:
     """Its own commit would count as landed without any check."""
-    landed(world, world.task(), lambda at: write(at, one__txt="1\n"))
+    land_task(world, world.task(), lambda at: write(at, one__txt="1\n"))
     assert world.workspace.branches.describe_drift(world.run) == ""
-    task = started(world, world.task(2))
+    task = start_attempt(world, world.task(2))
     there = Path(task.work.worktree)
     write(there, evil__txt="x\n")
     evil = commit(there, "evil")
@@ -285,7 +295,7 @@ class Heard(Git):
 def test_missing_commits_are_found_without_reading_the_whole_history(world: World) -> None:
     """Every look at a run branch read the whole history of the project into memory."""
     first = world.workspace.branches.head(world.run)
-    second = landed(world, world.task(2), lambda at: write(at, two="2")).landed_commit
+    second = land_task(world, world.task(2), lambda at: write(at, two="2")).landed_commit
     git(world.repo, "checkout", "-q", "--detach", second)
     write(world.repo, one="1")
     commit(world.repo)

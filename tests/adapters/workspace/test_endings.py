@@ -12,13 +12,13 @@ from tests.repositories import (
     World,
     a_repository,
     a_world,
-    approved,
+    approve,
     commit,
     git,
-    landed,
-    started,
+    land_task,
+    run_attempt,
+    start_attempt,
     user_state,
-    worked,
     write,
 )
 from yaoki.adapters.workspace import GitWorkspace
@@ -35,7 +35,7 @@ def world(tmp_path: Path) -> World:
 @pytest.fixture
 def away(world: World) -> World:
     """The user is on another branch, and one task has landed."""
-    landed(world, world.task(), lambda at: write(at, new="n", a__txt="A\na2\na3\n"))
+    land_task(world, world.task(), lambda at: write(at, new="n", a__txt="A\na2\na3\n"))
     git(world.repo, "checkout", "-q", "-b", "elsewhere")
     return world
 
@@ -51,7 +51,7 @@ def on_main(world: World, **files: str) -> str:
 
 @pytest.mark.spec("9.6")
 def test_an_unmoved_base_is_fast_forwarded(away: World) -> None:
-    merged = away.workspace.landings.merge(away.run, approve=approved)
+    merged = away.workspace.landings.merge(away.run, approve=approve)
 
     assert (merged.branch, merged.how) == ("main", "fast-forward")
     assert away.refs()["refs/heads/main"] == merged.commit == away.workspace.branches.head(away.run)
@@ -61,7 +61,7 @@ def test_an_unmoved_base_is_fast_forwarded(away: World) -> None:
 def test_a_base_that_moved_gets_a_merge_commit(away: World) -> None:
     meanwhile = on_main(away, other="o")
 
-    merged = away.workspace.landings.merge(away.run, approve=approved)
+    merged = away.workspace.landings.merge(away.run, approve=approve)
 
     assert merged.how == "merge"
     assert git(away.repo, "rev-parse", "main^1", "main^2").split() == [
@@ -79,7 +79,7 @@ def test_a_custom_merge_message_is_used_in_full(away: World) -> None:
     on_main(away, other="o")
 
     away.workspace.landings.merge(
-        away.run, message="Better sign-up\n\nWith all its reasons.", approve=approved
+        away.run, message="Better sign-up\n\nWith all its reasons.", approve=approve
     )
 
     text = git(away.repo, "log", "-1", "--format=%B", "main").strip()
@@ -89,9 +89,9 @@ def test_a_custom_merge_message_is_used_in_full(away: World) -> None:
 @pytest.mark.spec("9.6", "0.3")
 def test_merging_twice_changes_nothing(away: World) -> None:
     on_main(away, other="o")
-    first = away.workspace.landings.merge(away.run, approve=approved)
+    first = away.workspace.landings.merge(away.run, approve=approve)
 
-    again = away.workspace.landings.merge(away.run, approve=approved)
+    again = away.workspace.landings.merge(away.run, approve=approve)
 
     assert (again.how, again.commit) == ("already", first.commit)
 
@@ -101,7 +101,7 @@ def test_conflicts_with_the_base_are_listed_and_nothing_moves(away: World) -> No
     meanwhile = on_main(away, a__txt="M\na2\na3\n")
 
     with pytest.raises(NotNow, match=r"conflict: a\.txt") as refused:
-        away.workspace.landings.merge(away.run, approve=approved)
+        away.workspace.landings.merge(away.run, approve=approve)
 
     assert "git merge yaoki/ab12cd34" in refused.value.hint
     assert away.refs()["refs/heads/main"] == meanwhile
@@ -113,12 +113,12 @@ def test_a_checked_out_base_is_not_moved(away: World) -> None:
     before = user_state(away.repo)
 
     with pytest.raises(NotNow, match="main is checked out at") as refused:
-        away.workspace.landings.merge(away.run, approve=approved)
+        away.workspace.landings.merge(away.run, approve=approve)
 
     assert refused.value.hint == "run there: git merge --ff-only yaoki/ab12cd34"
     assert user_state(away.repo) == before
     git(away.repo, *refused.value.hint.removeprefix("run there: git ").split())
-    assert away.workspace.landings.merge(away.run, approve=approved).how == "already"
+    assert away.workspace.landings.merge(away.run, approve=approve).how == "already"
 
 
 @pytest.mark.spec("9.6", "0.2")
@@ -131,14 +131,14 @@ def test_a_base_in_the_middle_of_a_rebase_is_not_moved(away: World) -> None:
     git(away.repo, "rebase", "-q", "upstream", code=1)
 
     with pytest.raises(NotNow, match="main is checked out at"):
-        away.workspace.landings.merge(away.run, approve=approved)
+        away.workspace.landings.merge(away.run, approve=approve)
 
 
 @pytest.mark.spec("9.6", "0.2")
 def test_only_force_ref_moves_a_ref_under_a_checkout(away: World) -> None:
     git(away.repo, "checkout", "-q", "main")
 
-    merged = away.workspace.landings.merge(away.run, force_ref=True, approve=approved)
+    merged = away.workspace.landings.merge(away.run, force_ref=True, approve=approve)
 
     assert merged.commit == away.refs()["refs/heads/main"]
     assert not (away.repo / "new").exists()
@@ -149,23 +149,23 @@ def test_a_run_can_be_merged_into_another_branch_new_or_old(away: World) -> None
     git(away.repo, "checkout", "-q", "main")
     git(away.repo, "branch", "release")
 
-    made = away.workspace.landings.merge(away.run, into="result", approve=approved)
-    moved = away.workspace.landings.merge(away.run, into="release", approve=approved)
+    made = away.workspace.landings.merge(away.run, into="result", approve=approve)
+    moved = away.workspace.landings.merge(away.run, into="release", approve=approve)
 
     assert (made.how, moved.how) == ("created", "fast-forward")
     assert away.refs()["refs/heads/result"] == away.refs()["refs/heads/release"] == made.commit
     for wrong in ("-x", "a..b", "", "a b"):
         if wrong:
             with pytest.raises(NotNow, match="is not a valid branch name"):
-                away.workspace.landings.merge(away.run, into=wrong, approve=approved)
+                away.workspace.landings.merge(away.run, into=wrong, approve=approve)
 
 
 @pytest.mark.spec("9.6")
 def test_undo_reverts_exactly_one_task(world: World) -> None:
-    first = landed(world, world.task(1), lambda at: write(at, one="1", a__txt="A\na2\na3\n"))
-    second = landed(world, world.task(2), lambda at: write(at, two="2"))
+    first = land_task(world, world.task(1), lambda at: write(at, one="1", a__txt="A\na2\na3\n"))
+    second = land_task(world, world.task(2), lambda at: write(at, two="2"))
 
-    head = world.workspace.landings.undo(world.run, first.landed_commit, first.id, approve=approved)
+    head = world.workspace.landings.undo(world.run, first.landed_commit, first.id, approve=approve)
 
     assert world.workspace.branches.head(world.run) == head
     assert git(world.repo, "rev-parse", f"{head}^") == second.landed_commit
@@ -177,12 +177,12 @@ def test_undo_reverts_exactly_one_task(world: World) -> None:
 
 @pytest.mark.spec("9.6", "0.3")
 def test_undoing_twice_changes_nothing(world: World) -> None:
-    done = landed(world, world.task(1), lambda at: write(at, one="1"))
-    head = world.workspace.landings.undo(world.run, done.landed_commit, done.id, approve=approved)
-    later = landed(world, world.task(2), lambda at: write(at, two="2"))
+    done = land_task(world, world.task(1), lambda at: write(at, one="1"))
+    head = world.workspace.landings.undo(world.run, done.landed_commit, done.id, approve=approve)
+    later = land_task(world, world.task(2), lambda at: write(at, two="2"))
 
     assert (
-        world.workspace.landings.undo(world.run, done.landed_commit, done.id, approve=approved)
+        world.workspace.landings.undo(world.run, done.landed_commit, done.id, approve=approve)
         == later.landed_commit
     )
     assert git(world.repo, "rev-list", "--count", "--grep=^Undo", world.run.branch) == "1"
@@ -191,32 +191,32 @@ def test_undoing_twice_changes_nothing(world: World) -> None:
 
 @pytest.mark.spec("9.6")
 def test_undo_is_refused_when_later_work_builds_on_it(world: World) -> None:
-    first = landed(world, world.task(1), lambda at: write(at, a__txt="one\n"))
-    second = landed(world, world.task(2), lambda at: write(at, a__txt="one and two\n"))
+    first = land_task(world, world.task(1), lambda at: write(at, a__txt="one\n"))
+    second = land_task(world, world.task(2), lambda at: write(at, a__txt="one and two\n"))
 
     with pytest.raises(NotNow, match=r"later work builds on ab12cd34-1: a\.txt"):
-        world.workspace.landings.undo(world.run, first.landed_commit, first.id, approve=approved)
+        world.workspace.landings.undo(world.run, first.landed_commit, first.id, approve=approve)
 
     assert world.workspace.branches.head(world.run) == second.landed_commit
 
 
 @pytest.mark.spec("9.6", "0.6")
 def test_undo_of_an_unlanded_task_is_refused(world: World) -> None:
-    done = worked(world, world.task(), lambda at: write(at, new="n"))
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n"))
 
     with pytest.raises(NotNow, match="does not contain ab12cd34-1"):
-        world.workspace.landings.undo(world.run, done.work.head, done.id, approve=approved)
+        world.workspace.landings.undo(world.run, done.work.head, done.id, approve=approve)
     with pytest.raises(GitFailed, match="is gone"):
-        world.workspace.landings.undo(world.run, "0" * 40, done.id, approve=approved)
+        world.workspace.landings.undo(world.run, "0" * 40, done.id, approve=approve)
 
 
 @pytest.mark.spec("9.6", "0.2")
 def test_undo_does_not_move_a_checked_out_branch(world: World) -> None:
-    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    done = land_task(world, world.task(), lambda at: write(at, new="n"))
     git(world.repo, "checkout", "-q", world.run.branch)
 
     with pytest.raises(GitFailed, match="is checked out at"):
-        world.workspace.landings.undo(world.run, done.landed_commit, done.id, approve=approved)
+        world.workspace.landings.undo(world.run, done.landed_commit, done.id, approve=approve)
 
 
 # ------------------------------------------------------------------ snapshots
@@ -224,7 +224,7 @@ def test_undo_does_not_move_a_checked_out_branch(world: World) -> None:
 
 @pytest.mark.spec("8.1")
 def test_a_snapshot_contains_everything_and_changes_nothing(world: World) -> None:
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     at = Path(begun.work.worktree)
     write(at, a__txt="modified\n", untracked="u\n", staged="s\n", x__log="ignored")
     git(at, "add", "staged")
@@ -247,7 +247,7 @@ def test_a_snapshot_contains_everything_and_changes_nothing(world: World) -> Non
 
 @pytest.mark.spec("8.1", "0.2")
 def test_restoring_brings_files_and_head_back_and_saves_the_current_state(world: World) -> None:
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     at = Path(begun.work.worktree)
     write(at, a__txt="first\n", untracked="u\n", deps__log="ignored")
     world.workspace.worktrees.take_snapshot(begun, 1)
@@ -273,7 +273,7 @@ def test_restoring_brings_files_and_head_back_and_saves_the_current_state(world:
 
 @pytest.mark.spec("8.1")
 def test_every_restore_saves_the_state_before_it(world: World) -> None:
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     at = Path(begun.work.worktree)
     world.workspace.worktrees.take_snapshot(begun, 1)
 
@@ -287,8 +287,8 @@ def test_every_restore_saves_the_state_before_it(world: World) -> None:
 
 @pytest.mark.spec("8.1", "0.6")
 def test_a_wrong_snapshot_is_refused(world: World) -> None:
-    begun = started(world, world.task(1))
-    started(world, world.task(2))
+    begun = start_attempt(world, world.task(1))
+    start_attempt(world, world.task(2))
     world.workspace.worktrees.take_snapshot(world.task(2), 1)
 
     with pytest.raises(Unknown, match="there is no snapshot"):
@@ -305,7 +305,7 @@ def test_a_snapshot_of_a_missing_worktree_is_a_workspace_error(world: World) -> 
 
 @pytest.mark.spec("8.1")
 def test_old_snapshots_expire_unless_needed(world: World) -> None:
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     for attempt in (1, 2, 3):
         world.workspace.worktrees.take_snapshot(begun, attempt)
     now = datetime.now(UTC)
@@ -325,8 +325,10 @@ def test_old_snapshots_expire_unless_needed(world: World) -> None:
 
 @pytest.mark.spec("8.2")
 def test_every_attempt_is_listed_and_can_be_recovered(world: World) -> None:
-    first = worked(world, world.task(), lambda at: write(at, one="1"))
-    second = worked(world, replace(first, needs_fresh_worktree=True), lambda at: write(at, two="2"))
+    first = run_attempt(world, world.task(), lambda at: write(at, one="1"))
+    second = run_attempt(
+        world, replace(first, needs_fresh_worktree=True), lambda at: write(at, two="2")
+    )
 
     saved = world.workspace.recovery.list_saved_work()
     branch = world.workspace.recovery.recover_to_branch(
@@ -343,7 +345,7 @@ def test_every_attempt_is_listed_and_can_be_recovered(world: World) -> None:
 
 @pytest.mark.spec("8.2", "0.2")
 def test_recovering_never_moves_a_branch(world: World) -> None:
-    worked(world, world.task(), lambda at: write(at, one="1"))
+    run_attempt(world, world.task(), lambda at: write(at, one="1"))
     before = world.refs()
 
     with pytest.raises(NotNow, match="a branch 'main' exists already"):
@@ -393,7 +395,7 @@ def test_included_ignored_files_are_copied(included: World) -> None:
 @pytest.mark.spec("3.1", "0.2")
 def test_a_file_that_is_not_ignored_is_not_copied(included: World) -> None:
     """It would be committed with the agent's work, and land."""
-    done = worked(included, included.task(), lambda at: write(at, new="n"))
+    done = run_attempt(included, included.task(), lambda at: write(at, new="n"))
 
     assert not (Path(done.work.worktree) / "notes").exists()
     assert included.files(done.work.head) >= {"new"}
@@ -411,7 +413,7 @@ def test_links_out_of_the_repository_are_not_copied(included: World) -> None:
 
 @pytest.mark.spec("3.1", "3.7")
 def test_only_a_fresh_worktree_gets_copies(included: World) -> None:
-    done = worked(included, included.task(), lambda at: (at / ".env").unlink())
+    done = run_attempt(included, included.task(), lambda at: (at / ".env").unlink())
 
     again = included.workspace.worktrees.prepare(included.run, done, 2)
     fresh = included.workspace.worktrees.prepare(
@@ -463,7 +465,7 @@ def test_copying_never_follows_a_link_in_the_worktree(tmp_path: Path) -> None:
 @pytest.mark.spec("13.1")
 def test_refs_are_packed_from_time_to_time(world: World) -> None:
     """After many releases; what the tasks left stays reachable, packed."""
-    task = landed(world, world.task(), lambda at: write(at, new__txt="x"))
+    task = land_task(world, world.task(), lambda at: write(at, new__txt="x"))
 
     for _ in range(PACK_EVERY):
         world.workspace.worktrees.remove_worktree(task)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.workspace.clones import clones, opened
-from tests.repositories import World, a_world, git, landed, worked, write
+from tests.adapters.workspace.clones import clones, open_workspace
+from tests.repositories import World, a_world, git, land_task, run_attempt, write
 from yaoki.adapters.workspace import GitWorkspace
 from yaoki.core.model import Task, TaskId
 from yaoki.ports import Candidate, QueueMembers
@@ -35,7 +35,7 @@ def adding(name: str) -> Callable[[Path], object]:
 
 
 def several(world: World, count: int) -> list[Task]:
-    tasks = (worked(world, world.task(n), adding(f"f{n}")) for n in range(1, count + 1))
+    tasks = (run_attempt(world, world.task(n), adding(f"f{n}")) for n in range(1, count + 1))
     return [refused(task) for task in tasks]
 
 
@@ -99,7 +99,7 @@ def test_a_queued_task_keeps_its_place_when_built_again(world: World) -> None:
 def test_a_landing_outside_the_queue_empties_it(world: World) -> None:
     one, two = several(world, 2)
     first, second = proposed(world, (one, two))
-    strange = landed(world, world.task(8), adding("strange"))
+    strange = land_task(world, world.task(8), adding("strange"))
 
     assert not world.workspace.landings.is_in_merge_queue(world.run, first.commit, everybody)
     assert (
@@ -114,11 +114,11 @@ def test_a_landing_outside_the_queue_empties_it(world: World) -> None:
 
 @pytest.mark.spec("3.4", "1.4")
 def test_a_task_without_changes_is_not_queued(world: World) -> None:
-    one, two = several(world, 1)[0], refused(worked(world, world.task(2), adding("f1")))
+    one, two = several(world, 1)[0], refused(run_attempt(world, world.task(2), adding("f1")))
     first, second = proposed(world, (one, two))
 
     assert (second.commit, second.changed) == (first.commit, ())
-    three = refused(worked(world, world.task(3), adding("f3")))
+    three = refused(run_attempt(world, world.task(3), adding("f3")))
     assert (
         world.workspace.landings.build_candidate(world.run, three, everybody).onto == first.commit
     )
@@ -126,8 +126,8 @@ def test_a_task_without_changes_is_not_queued(world: World) -> None:
 
 @pytest.mark.spec("3.4", "3.5")
 def test_a_conflict_with_the_queue_names_the_predecessor(world: World) -> None:
-    one = refused(worked(world, world.task(1), lambda at: write(at, a__txt="mine\n")))
-    two = refused(worked(world, world.task(2), lambda at: write(at, a__txt="yours\n")))
+    one = refused(run_attempt(world, world.task(1), lambda at: write(at, a__txt="mine\n")))
+    two = refused(run_attempt(world, world.task(2), lambda at: write(at, a__txt="yours\n")))
     first, second = proposed(world, (one, two))
 
     assert (second.conflicts, second.onto) == (("a.txt",), first.commit)
@@ -188,8 +188,8 @@ def test_without_a_queue_tasks_are_verified_on_the_branch(tmp_path: Path) -> Non
 def test_machines_with_a_remote_share_one_merge_queue(tmp_path: Path) -> None:
     both = clones(tmp_path)
     here, there = both.worlds
-    one = refused(worked(here, here.task(1), adding("f1")))
-    two = refused(worked(there, there.task(2), adding("f2")))
+    one = refused(run_attempt(here, here.task(1), adding("f1")))
+    two = refused(run_attempt(there, there.task(2), adding("f2")))
 
     first = here.workspace.landings.build_candidate(here.run, one, everybody)
     second = there.workspace.landings.build_candidate(there.run, two, everybody)
@@ -208,17 +208,17 @@ def test_the_merge_queue_is_deleted_with_its_run(tmp_path: Path) -> None:
     both = clones(tmp_path)
     here, there = both.worlds
     first = here.workspace.landings.build_candidate(
-        here.run, refused(worked(here, here.task(1), adding("f1"))), everybody
+        here.run, refused(run_attempt(here, here.task(1), adding("f1"))), everybody
     )
     train = f"refs/yaoki/runs/{both.run.id}-train"
-    assert both.there()[train] == first.commit
+    assert both.remote_refs()[train] == first.commit
 
-    archive = opened(there.repo, there.root).recovery.ref_archive()
+    archive = open_workspace(there.repo, there.root).recovery.ref_archive()
     found = archive.list_refs(both.run.id)
     archive.delete_refs(both.run.id, found)
 
     assert found[train] == first.commit
-    assert train not in both.there()
+    assert train not in both.remote_refs()
 
 
 @pytest.mark.spec("8.3", "3.4")

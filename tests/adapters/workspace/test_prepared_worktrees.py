@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repositories import World, a_world, git, landed, started, worked, write
+from tests.repositories import World, a_world, git, land_task, run_attempt, start_attempt, write
 from yaoki.adapters.workspace import GitWorkspace
 
 # Makes a spare one and is killed with it.
@@ -34,7 +34,7 @@ def world(tmp_path: Path) -> World:
     made = a_world(tmp_path)
     ahead = GitWorkspace(made.repo, made.root, ahead_from_files=1)
     world = replace(made, workspace=ahead)
-    started(world, world.task(9))
+    start_attempt(world, world.task(9))
     return world
 
 
@@ -57,18 +57,20 @@ def tree_of(at: Path) -> dict[str, tuple[int, bytes]]:
 def test_a_prepared_worktree_is_handed_over_at_the_newest_commit(world: World) -> None:
     world.workspace.worktrees.prepare_ahead(world.run, 1)
     assert len(spares(world)) == 1
-    done = landed(world, world.task(1), lambda at: write(at, new__txt="1\n"))
+    done = land_task(world, world.task(1), lambda at: write(at, new__txt="1\n"))
     world.workspace.worktrees.prepare_ahead(world.run, 1)
     assert len(spares(world)) == 1, "the first took the one that was there"
-    last = landed(world, done, lambda at: write(at, a__txt="newer\n"))
+    last = land_task(world, done, lambda at: write(at, a__txt="newer\n"))
 
-    begun = started(world, world.task(2))
+    begun = start_attempt(world, world.task(2))
 
     at = Path(begun.work.worktree)
     assert spares(world) == []
     assert begun.work.base == last.landed_commit
     assert git(at, "status", "--porcelain", "--ignored", "--branch") == f"## yaoki/{begun.id}"
-    other = started(replace(world, workspace=GitWorkspace(world.repo, world.root)), world.task(3))
+    other = start_attempt(
+        replace(world, workspace=GitWorkspace(world.repo, world.root)), world.task(3)
+    )
     assert tree_of(at) == tree_of(Path(other.work.worktree))
 
 
@@ -76,7 +78,7 @@ def test_a_prepared_worktree_is_handed_over_at_the_newest_commit(world: World) -
 def test_work_in_a_prepared_worktree_is_saved_landed_and_removed(world: World) -> None:
     world.workspace.worktrees.prepare_ahead(world.run, 2)
 
-    done = landed(world, world.task(1), lambda at: write(at, new__txt="1\n"))
+    done = land_task(world, world.task(1), lambda at: write(at, new__txt="1\n"))
     world.workspace.worktrees.remove_worktree(done)
 
     assert world.show(done.landed_commit, "new.txt") == "1"
@@ -92,7 +94,7 @@ def test_no_more_worktrees_are_prepared_than_wanted_and_none_in_small_repositori
     assert len(spares(world)) == 2
 
     large = replace(world, workspace=GitWorkspace(world.repo, world.root, ahead_from_files=1000))
-    started(large, large.task(5))
+    start_attempt(large, large.task(5))
     large.workspace.worktrees.prepare_ahead(world.run, 4)
 
     assert len(spares(world)) == 2
@@ -106,7 +108,7 @@ def test_a_repository_without_files_has_worktrees_too(tmp_path: Path) -> None:
     made = a_world(tmp_path, tmp_path / "empty")
     world = replace(made, workspace=GitWorkspace(made.repo, made.root, ahead_from_files=1))
 
-    done = landed(world, world.task(1), lambda at: write(at, new__txt="1\n"))
+    done = land_task(world, world.task(1), lambda at: write(at, new__txt="1\n"))
 
     assert world.files(done.landed_commit) == {"new.txt"}
 
@@ -114,7 +116,7 @@ def test_a_repository_without_files_has_worktrees_too(tmp_path: Path) -> None:
 @pytest.mark.spec("13.1")
 def test_a_process_removes_its_prepared_worktrees_when_it_ends(world: World) -> None:
     other = replace(world, workspace=GitWorkspace(world.repo, world.root, ahead_from_files=1))
-    started(other, other.task(8))
+    start_attempt(other, other.task(8))
     other.workspace.worktrees.prepare_ahead(world.run, 1)
     mine = spares(world)
     world.workspace.worktrees.prepare_ahead(world.run, 1)
@@ -142,7 +144,7 @@ def test_prepared_worktrees_of_killed_processes_are_removed_and_others_stay(worl
 
     assert spares(world) == mine
     assert len(list(world.root.glob(".spare-*"))) == 1
-    started(world, world.task(1))
+    start_attempt(world, world.task(1))
     assert spares(world) == []
 
 
@@ -156,12 +158,14 @@ def test_a_failed_hand_over_leaves_nothing_behind(tmp_path: Path) -> None:
     world = replace(made, workspace=GitWorkspace(made.repo, made.root, ahead_from_files=1))
     for key, value in (("smudge", str(filter_)), ("clean", "cat"), ("required", "true")):
         git(world.repo, "config", f"filter.odd.{key}", value)
-    first = landed(world, world.task(9), lambda at: write(at, __gitattributes="*.txt filter=odd\n"))
+    first = land_task(
+        world, world.task(9), lambda at: write(at, __gitattributes="*.txt filter=odd\n")
+    )
     world.workspace.worktrees.prepare_ahead(world.run, 1)
-    landed(world, first, lambda at: write(at, a__txt="newer\n"))
+    land_task(world, first, lambda at: write(at, a__txt="newer\n"))
     fails.touch()
 
-    begun = started(world, world.task(1))
+    begun = start_attempt(world, world.task(1))
 
     at = Path(begun.work.worktree)
     assert not fails.exists(), "it did fail once"
@@ -212,7 +216,7 @@ def test_a_modified_prepared_worktree_is_repaired_or_removed(
     world.workspace.worktrees.prepare_ahead(world.run, 1)
     harm(world.root / spares(world)[0])
 
-    begun = started(world, world.task(1))
+    begun = start_attempt(world, world.task(1))
 
     at = Path(begun.work.worktree)
     assert git(at, "status", "--porcelain", "--ignored", "--branch") == f"## yaoki/{begun.id}"
@@ -224,11 +228,11 @@ def test_a_modified_prepared_worktree_is_repaired_or_removed(
 def test_files_at_the_path_of_a_new_worktree_are_saved(world: World) -> None:
     """Whoever put it there, it is kept before anything takes its place."""
     world.workspace.worktrees.prepare_ahead(world.run, 1)
-    done = worked(world, world.task(1), lambda at: write(at, new__txt="1\n"))
+    done = run_attempt(world, world.task(1), lambda at: write(at, new__txt="1\n"))
     world.workspace.worktrees.prepare_ahead(world.run, 1)
     write(Path(done.work.worktree), late__txt="late\n")
 
-    started(world, replace(done, needs_fresh_worktree=True))
+    start_attempt(world, replace(done, needs_fresh_worktree=True))
 
     refs = [ref for ref in world.refs() if f"/work/{done.id}/" in ref]
     assert any("late.txt" in world.files(ref) for ref in refs), refs

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repositories import World, a_repository, a_world, git, started, worked, write
+from tests.repositories import World, a_repository, a_world, git, run_attempt, start_attempt, write
 from yaoki.adapters.git.command import git_environment
 from yaoki.adapters.git.config_files import read_bounded
 from yaoki.adapters.workspace.protect.agent_settings import read_agent_settings
@@ -121,7 +121,7 @@ def test_files_that_point_git_elsewhere_change_the_protected_hashes(
 @pytest.mark.spec("14.2")
 def test_the_repository_link_of_a_worktree_is_protected(tmp_path: Path) -> None:
     world = a_world(tmp_path)
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     before = dict(world.workspace.protection.hash_protected_files(begun.id))
     admin = Path(git(Path(begun.work.worktree), "rev-parse", "--absolute-git-dir").strip())
 
@@ -223,7 +223,7 @@ def test_an_agents_filter_sees_no_secret_in_the_environment(
     # Planted by an agent of another worker: what comes while this one works it does not start.
     git(world.repo, "config", "filter.x.clean", f"sh -c 'env >> {stolen}; cat'")
 
-    worked(world, world.task(), lambda at: write(at, __gitattributes="* filter=x\n", new="n"))
+    run_attempt(world, world.task(), lambda at: write(at, __gitattributes="* filter=x\n", new="n"))
 
     assert "PATH=" in stolen.read_text(), "the filter must run for the test to mean something"
     assert "of-the-person" not in stolen.read_text()

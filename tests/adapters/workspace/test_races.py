@@ -8,7 +8,7 @@ from pathlib import Path, PosixPath
 import pytest
 
 from tests.adapters.workspace.clones import clones
-from tests.repositories import World, a_world, approved, git, landed, worked, write
+from tests.repositories import World, a_world, approve, git, land_task, run_attempt, write
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.refs import Refs
 from yaoki.adapters.workspace.attempt_worktrees import GitAttemptWorktrees
@@ -72,7 +72,7 @@ def test_a_concurrently_removed_push_record_is_ignored(
     the name leads nowhere.
     """
     one = clones(tmp_path, 1).worlds[0]
-    worked(one, one.task(), lambda at: write(at, new="new\n"))
+    run_attempt(one, one.task(), lambda at: write(at, new="new\n"))
     (one.root / ".unpushed" / "ab12cd34-9").symlink_to(tmp_path / "nowhere")
 
     one.workspace.branches.open_run_branch(one.run)
@@ -94,8 +94,8 @@ def unreadable_head(world: World) -> None:
     [
         lambda w, task: w.workspace.landings.land(w.run, task.landed_commit, w.run.base),
         lambda w, _: w.workspace.branches.refuse_checked_out(w.run),
-        lambda w, _: w.workspace.landings.merge(w.run, approve=approved),
-        lambda w, task: w.workspace.landings.undo(w.run, task.landed_commit, task.id, approved),
+        lambda w, _: w.workspace.landings.merge(w.run, approve=approve),
+        lambda w, task: w.workspace.landings.undo(w.run, task.landed_commit, task.id, approve),
     ],
     ids=["land", "refuse_checked_out", "merge", "undo"],
 )
@@ -103,7 +103,7 @@ def test_an_unreadable_git_file_is_a_git_failure(
     world: World, act: Callable[[World, object], object]
 ) -> None:
     """An OSError without a name is counted as yaoki's own fault and asks a person at the third."""
-    task = landed(world, world.task(), lambda at: write(at, new="new\n"))
+    task = land_task(world, world.task(), lambda at: write(at, new="new\n"))
     git(world.repo, "switch", "-q", "--detach")
     unreadable_head(world)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repositories import World, a_world, git, landed, worked, write
+from tests.repositories import World, a_world, git, land_task, run_attempt, write
 from yaoki.core.model import Task
 from yaoki.errors import GitFailed
 from yaoki.ports import Candidate
@@ -24,8 +24,8 @@ def world(tmp_path: Path) -> World:
 
 def proving(world: World) -> tuple[Task, Candidate, Path]:
     """A task whose candidate stands in its worktree, with a product of its set-up."""
-    landed(world, world.task(2), lambda at: write(at, other="o"))
-    done = worked(world, world.task(), lambda at: write(at, new="n\n", deps__log="d"))
+    land_task(world, world.task(2), lambda at: write(at, other="o"))
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n\n", deps__log="d"))
     return done, world.workspace.landings.build_candidate(world.run, done), Path(done.work.worktree)
 
 
@@ -66,7 +66,7 @@ def headless(world: World, _: Path) -> None:
 def test_a_missing_worktree_is_rebuilt_with_its_work(
     world: World, harm: Callable[[World, Path], None]
 ) -> None:
-    done = worked(world, world.task(), lambda at: write(at, new="n\n"))
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n\n"))
     at = Path(done.work.worktree)
     harm(world, at)
 
@@ -85,7 +85,7 @@ def test_a_missing_worktree_is_rebuilt_with_its_work(
 @pytest.mark.spec("0.2")
 def test_an_existing_worktree_is_left_alone(world: World) -> None:
     """Also without its `.git`, which is only a pointer: the files and products stay."""
-    done = worked(world, world.task(), lambda at: write(at, new="n\n", deps__log="d"))
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n\n", deps__log="d"))
     at = Path(done.work.worktree)
     write(at, unkept="u")
     (at / ".git").unlink()
@@ -100,7 +100,7 @@ def test_an_existing_worktree_is_left_alone(world: World) -> None:
 @pytest.mark.spec("0.2")
 @pytest.mark.parametrize("left", ["branch", "work ref", "base"])
 def test_without_a_recorded_head_the_best_remaining_commit_is_used(world: World, left: str) -> None:
-    done = worked(world, world.task(), lambda at: write(at, new="n\n"))
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n\n"))
     begun = replace(done, work=replace(done.work, head=""))
     shutil.rmtree(done.work.worktree)
     git(world.repo, "worktree", "prune")

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.workspace.clones import Clones, carried, clones, land, opened
+from tests.adapters.workspace.clones import Clones, clones, complete_task, land, open_workspace
 from tests.repositories import (
     World,
     a_repository,
     a_world,
-    approved,
+    approve,
     commit,
     git,
-    landed,
-    started,
+    land_task,
+    run_attempt,
+    start_attempt,
     user_state,
-    worked,
     write,
 )
 from yaoki.adapters.workspace import GitWorkspace
@@ -68,8 +68,8 @@ def together(acts: list[Callable[[], object]]) -> None:
 def test_work_landed_by_one_machine_is_the_base_on_another(two: Clones) -> None:
     one, other = two.worlds
 
-    carried(one, 1, adding("first"))
-    carried(other, 2, adding("second"))
+    complete_task(one, 1, adding("first"))
+    complete_task(other, 2, adding("second"))
 
     assert two.steps() == ["task1: Do 1.", "task2: Do 2."]
     assert (
@@ -79,7 +79,7 @@ def test_work_landed_by_one_machine_is_the_base_on_another(two: Clones) -> None:
     )
     assert {"first", "second"} <= one.files(two.head())
     assert [step.commit for step in one.workspace.branches.list_landings(one.run)][-1] == two.head()
-    assert two.there()["refs/yaoki/runs/ab12cd34"] == two.head()
+    assert two.remote_refs()["refs/yaoki/runs/ab12cd34"] == two.head()
     assert one.workspace.branches.describe_drift(one.run) == ""
 
 
@@ -88,7 +88,7 @@ def test_simultaneous_landings_from_three_machines_all_land_once(tmp_path: Path)
     """Twelve tasks, three clones, all landing at the same moment."""
     farm = clones(tmp_path, 3)
     lives = [(farm.worlds[n % 3], n) for n in range(1, 13)]
-    done = [(w, worked(w, w.task(n), adding(f"f{n}"))) for w, n in lives]
+    done = [(w, run_attempt(w, w.task(n), adding(f"f{n}"))) for w, n in lives]
 
     together([lambda w=w, t=t: land(w, t) for w, t in done])  # type: ignore[misc]
 
@@ -108,7 +108,7 @@ def test_the_same_landing_on_two_machines_lands_once(
 ) -> None:
     """A superseded worker and its successor."""
     one, other = two.worlds
-    task = worked(one, one.task(), adding("new"))
+    task = run_attempt(one, one.task(), adding("new"))
     found = one.workspace.landings.build_candidate(one.run, task)
     git(other.repo, "fetch", "-q", str(one.repo), found.commit)
 
@@ -121,16 +121,16 @@ def test_the_same_landing_on_two_machines_lands_once(
 @pytest.mark.spec("3.4", "13.3")
 def test_a_late_landing_on_an_old_head_is_refused(two: Clones) -> None:
     one, other = two.worlds
-    late = worked(one, one.task(1), adding("late"))
+    late = run_attempt(one, one.task(1), adding("late"))
     found = one.workspace.landings.build_candidate(one.run, late)
-    carried(other, 2, adding("quick"))
-    before = two.there()
+    complete_task(other, 2, adding("quick"))
+    before = two.remote_refs()
 
     head = one.workspace.landings.land(one.run, found.commit, found.onto)
 
     assert head == two.head() != found.commit
     assert not one.workspace.branches.branch_contains(one.run, found.commit)
-    assert {k: v for k, v in two.there().items() if k in before} == before
+    assert {k: v for k, v in two.remote_refs().items() if k in before} == before
 
 
 @pytest.mark.spec("3.4", "0.2")
@@ -141,8 +141,8 @@ def test_a_checkout_of_the_run_branch_stays_unchanged_while_other_machines_land(
     git(one.repo, "checkout", "-q", one.run.branch)
     before = user_state(one.repo)
 
-    carried(other, 1, adding("first"))
-    carried(one, 2, adding("second"))
+    complete_task(other, 1, adding("first"))
+    complete_task(one, 2, adding("second"))
 
     assert user_state(one.repo) == before
     assert git(one.repo, "status", "--porcelain") == ""
@@ -156,7 +156,7 @@ def test_a_users_commit_on_the_local_copy_of_the_run_branch_is_saved(two: Clones
     theirs = commit_of(one, "by hand")
     git(one.repo, "checkout", "-q", "main")
 
-    carried(other, 1, adding("first"))
+    complete_task(other, 1, adding("first"))
 
     assert one.workspace.branches.head(one.run) == two.head()
     assert git(one.repo, "rev-parse", one.run.branch) == two.head()
@@ -173,36 +173,36 @@ def test_a_run_branch_deleted_at_the_remote_is_reported_and_never_created_again(
     two: Clones,
 ) -> None:
     one, other = two.worlds
-    carried(one, 1, adding("first"))
+    complete_task(one, 1, adding("first"))
     git(two.bare, "update-ref", "-d", f"refs/heads/{one.run.branch}")
 
     for world in (one, other):
         with pytest.raises(GitFailed, match="is gone"):
-            opened(world.repo, world.root).branches.open_run_branch(world.run)
-    assert f"refs/heads/{one.run.branch}" not in two.there()
+            open_workspace(world.repo, world.root).branches.open_run_branch(world.run)
+    assert f"refs/heads/{one.run.branch}" not in two.remote_refs()
 
 
 @pytest.mark.spec("3.4", "4.8")
 def test_a_rejected_push_is_reported_and_nothing_lands(two: Clones) -> None:
     one, _ = two.worlds
-    task = worked(one, one.task(), adding("new"))
+    task = run_attempt(one, one.task(), adding("new"))
     found = one.workspace.landings.build_candidate(one.run, task)
     hook = two.bare / "hooks" / "pre-receive"
     hook.write_text("#!/bin/sh\nexit 1\n")
     hook.chmod(0o755)
-    before = two.there()
+    before = two.remote_refs()
 
     with pytest.raises(GitFailed, match="hook declined") as refused:
         one.workspace.landings.land(one.run, found.commit, found.onto)
 
     assert not refused.value.transient
-    assert two.there() == before
+    assert two.remote_refs() == before
 
 
 @pytest.mark.spec("4.8")
 def test_a_lock_at_the_remote_is_retried_and_then_a_transient_failure(two: Clones) -> None:
     one, _ = two.worlds
-    task = worked(one, one.task(), adding("new"))
+    task = run_attempt(one, one.task(), adding("new"))
     found = one.workspace.landings.build_candidate(one.run, task)
     lock = two.bare / "refs" / "heads" / "yaoki" / "ab12cd34.lock"
     lock.touch()
@@ -221,21 +221,21 @@ def test_a_lock_at_the_remote_is_retried_and_then_a_transient_failure(two: Clone
 @pytest.mark.spec("13.3", "4.8", "0.2")
 def test_an_interrupted_push_lands_nothing_and_loses_nothing(two: Clones) -> None:
     one, other = two.worlds
-    begun = started(one, one.task())
+    begun = start_attempt(one, one.task())
     write(Path(begun.work.worktree), new="n\n")
-    two.away()
+    two.disconnect()
 
     kept = one.workspace.worktrees.commit_attempt(one.run, begun)
     task = replace(begun, work=replace(begun.work, head=kept.head, tree=kept.tree))
     with pytest.raises(GitFailed, match="cannot be used") as cut:
         one.workspace.landings.build_candidate(one.run, task)
-    two.back()
+    two.reconnect()
 
     assert cut.value.transient
-    assert any("not pushed yet" in words for words in two.warned)
-    assert kept.head not in two.there().values()
-    opened(one.repo, one.root).remote.catch_up_with_remote()
-    assert two.there()["refs/yaoki/work/ab12cd34-1/1"] == kept.head
+    assert any("not pushed yet" in words for words in two.warnings)
+    assert kept.head not in two.remote_refs().values()
+    open_workspace(one.repo, one.root).remote.catch_up_with_remote()
+    assert two.remote_refs()["refs/yaoki/work/ab12cd34-1/1"] == kept.head
     land(other, task_at(other, task))
     assert two.steps() == ["task1: Do 1."]
 
@@ -249,15 +249,15 @@ def task_at(world: World, task: Task) -> Task:
 @pytest.mark.spec("13.3")
 def test_a_task_interrupted_before_landing_lands_later(two: Clones) -> None:
     one, _ = two.worlds
-    task = worked(one, one.task(), adding("new"))
+    task = run_attempt(one, one.task(), adding("new"))
     found = one.workspace.landings.build_candidate(one.run, task)
-    two.away()
+    two.disconnect()
 
     with pytest.raises(GitFailed) as cut:
         one.workspace.landings.land(one.run, found.commit, found.onto)
     with pytest.raises(GitFailed):
         one.workspace.branches.branch_contains(one.run, found.commit)
-    two.back()
+    two.reconnect()
 
     assert cut.value.transient
     assert two.steps() == []
@@ -267,11 +267,11 @@ def test_a_task_interrupted_before_landing_lands_later(two: Clones) -> None:
 @pytest.mark.spec("8.2", "13.3")
 def test_work_not_yet_at_the_remote_is_waited_for_and_never_replaced(two: Clones) -> None:
     one, other = two.worlds
-    begun = started(one, one.task())
+    begun = start_attempt(one, one.task())
     write(Path(begun.work.worktree), new="n\n")
-    two.away()
+    two.disconnect()
     kept = one.workspace.worktrees.commit_attempt(one.run, begun)
-    two.back()
+    two.reconnect()
     task = replace(begun, work=replace(begun.work, head=kept.head))
 
     with pytest.raises(GitFailed, match="not at the remote yet") as waits:
@@ -289,7 +289,7 @@ def test_work_not_yet_at_the_remote_is_waited_for_and_never_replaced(two: Clones
 @pytest.mark.spec("13.3", "8.2", "3.3")
 def test_another_machine_continues_a_task_at_verify(two: Clones) -> None:
     one, other = two.worlds
-    task = worked(one, one.task(), lambda at: write(at, new="n\n", a__txt="changed\n"))
+    task = run_attempt(one, one.task(), lambda at: write(at, new="n\n", a__txt="changed\n"))
     one.repo.rename(one.repo.with_name("gone"))
 
     assert other.workspace.worktrees.rebuild_worktree(task)
@@ -304,7 +304,7 @@ def test_another_machine_continues_a_task_at_verify(two: Clones) -> None:
 def test_a_task_continued_by_another_machine_at_land_is_verified_again(two: Clones) -> None:
     """The proven commit was on the machine that is gone; nothing unproven lands instead."""
     one, other = two.worlds
-    task = worked(one, one.task(), adding("new"))
+    task = run_attempt(one, one.task(), adding("new"))
     found = one.workspace.landings.build_candidate(one.run, task)
 
     head = other.workspace.landings.land(other.run, found.commit, found.onto)
@@ -319,7 +319,7 @@ def test_a_task_continued_by_another_machine_at_land_is_verified_again(two: Clon
 @pytest.mark.spec("13.3", "3.4", "0.3")
 def test_an_unrecorded_landing_is_found_by_the_next_machine(two: Clones) -> None:
     one, other = two.worlds
-    task = worked(one, one.task(), adding("new"))
+    task = run_attempt(one, one.task(), adding("new"))
     found = one.workspace.landings.build_candidate(one.run, task)
     one.workspace.landings.land(one.run, found.commit, found.onto)
 
@@ -332,11 +332,11 @@ def test_an_unrecorded_landing_is_found_by_the_next_machine(two: Clones) -> None
 @pytest.mark.spec("3.7", "13.3")
 def test_a_retry_on_another_machine_continues_from_the_saved_work(two: Clones) -> None:
     one, other = two.worlds
-    first = worked(one, one.task(), adding("half"))
+    first = run_attempt(one, one.task(), adding("half"))
     failed = replace(first, feedback=Failure(FailureKind.QUALITY_FAILURE, "not all"))
 
-    second = worked(other, failed, adding("rest"))
-    third = worked(one, replace(second, feedback=failed.feedback), adding("more"))
+    second = run_attempt(other, failed, adding("rest"))
+    third = run_attempt(one, replace(second, feedback=failed.feedback), adding("more"))
 
     assert other.files(second.work.head) >= {"half", "rest"}
     assert one.files(third.work.head) >= {"half", "rest", "more"}
@@ -347,10 +347,10 @@ def test_a_retry_on_another_machine_continues_from_the_saved_work(two: Clones) -
 @pytest.mark.spec("3.7")
 def test_a_fresh_attempt_on_another_machine_starts_on_the_run_branch(two: Clones) -> None:
     one, other = two.worlds
-    first = worked(one, one.task(1), adding("half"))
-    carried(one, 2, adding("landed"))
+    first = run_attempt(one, one.task(1), adding("half"))
+    complete_task(one, 2, adding("landed"))
 
-    second = started(other, replace(first, needs_fresh_worktree=True))
+    second = start_attempt(other, replace(first, needs_fresh_worktree=True))
 
     assert second.work.base == two.head()
     assert not (Path(second.work.worktree) / "half").exists()
@@ -359,7 +359,7 @@ def test_a_fresh_attempt_on_another_machine_starts_on_the_run_branch(two: Clones
 @pytest.mark.spec("10.4", "0.2")
 def test_a_persons_work_on_another_machine_is_waited_for(two: Clones) -> None:
     one, other = two.worlds
-    task = worked(one, one.task(), adding("half"))
+    task = run_attempt(one, one.task(), adding("half"))
     write(Path(task.work.worktree), by_hand="h")
 
     with pytest.raises(GitFailed, match="on another machine") as waits:
@@ -376,7 +376,7 @@ def test_a_persons_work_on_another_machine_is_waited_for(two: Clones) -> None:
 @pytest.mark.spec("8.2", "8.1")
 def test_saved_work_and_snapshots_are_recovered_on_any_machine(two: Clones) -> None:
     one, other = two.worlds
-    begun = started(one, one.task())
+    begun = start_attempt(one, one.task())
     one.workspace.worktrees.take_snapshot(begun, 1)
     write(Path(begun.work.worktree), new="n\n")
     kept = one.workspace.worktrees.commit_attempt(one.run, begun)
@@ -396,23 +396,25 @@ def test_saved_work_and_snapshots_are_recovered_on_any_machine(two: Clones) -> N
 @pytest.mark.spec("8.2", "0.2")
 def test_work_saved_under_one_name_on_two_machines_is_kept_twice(two: Clones) -> None:
     """Both prepared the same attempt, one of them cut off meanwhile."""
-    works = [worked(world, world.task(), adding(f"by{n}")) for n, world in enumerate(two.worlds)]
+    works = [
+        run_attempt(world, world.task(), adding(f"by{n}")) for n, world in enumerate(two.worlds)
+    ]
 
     for world in two.worlds:
         assert {work.commit for work in world.workspace.recovery.list_saved_work()} == {
             t.work.head for t in works
         }
-    assert {task.work.head for task in works} <= set(two.there().values())
+    assert {task.work.head for task in works} <= set(two.remote_refs().values())
 
 
 @pytest.mark.spec("8.1")
 def test_two_snapshots_under_one_name_are_both_kept(two: Clones) -> None:
     for n, world in enumerate(two.worlds):
-        begun = started(world, world.task())
+        begun = start_attempt(world, world.task())
         write(Path(begun.work.worktree), **{f"by{n}": "x"})
         world.workspace.worktrees.take_snapshot(begun, 1)
 
-    held = [two.worlds[0].files(c) for c in two.there().values() if readable(two, c)]
+    held = [two.worlds[0].files(c) for c in two.remote_refs().values() if readable(two, c)]
 
     assert any("by0" in files for files in held)
     assert any("by1" in files for files in held)
@@ -426,13 +428,13 @@ def readable(two: Clones, commit_: str) -> bool:
 @pytest.mark.spec("8.1")
 def test_expired_snapshots_are_deleted_at_the_remote(two: Clones) -> None:
     one, other = two.worlds
-    begun = started(one, one.task())
+    begun = start_attempt(one, one.task())
     one.workspace.worktrees.take_snapshot(begun, 1)
 
     gone = other_expired(other)
 
     assert gone == ["ab12cd34-1-1"]
-    assert not [ref for ref in two.there() if ref.startswith("refs/yaoki/snapshots/")]
+    assert not [ref for ref in two.remote_refs() if ref.startswith("refs/yaoki/snapshots/")]
 
 
 def other_expired(world: World) -> list[str]:
@@ -443,10 +445,10 @@ def other_expired(world: World) -> list[str]:
 @pytest.mark.spec("8.1")
 def test_a_snapshot_taken_elsewhere_is_restored(two: Clones) -> None:
     one, other = two.worlds
-    begun = started(one, one.task())
+    begun = start_attempt(one, one.task())
     write(Path(begun.work.worktree), before="b\n")
     one.workspace.worktrees.take_snapshot(begun, 1)
-    here = started(other, other.task())
+    here = start_attempt(other, other.task())
 
     other.workspace.recovery.restore_snapshot("ab12cd34-1-1", here)
 
@@ -456,13 +458,13 @@ def test_a_snapshot_taken_elsewhere_is_restored(two: Clones) -> None:
 @pytest.mark.spec("8.2")
 def test_a_finished_task_leaves_saved_work_and_no_branch_at_the_remote(two: Clones) -> None:
     one, _ = two.worlds
-    task = worked(one, one.task(), adding("new"))
-    assert f"{HEADS}/ab12cd34-1" in two.there()
+    task = run_attempt(one, one.task(), adding("new"))
+    assert f"{HEADS}/ab12cd34-1" in two.remote_refs()
 
     one.workspace.worktrees.remove_worktree(task)
 
-    assert f"{HEADS}/ab12cd34-1" not in two.there()
-    assert two.there()["refs/yaoki/work/ab12cd34-1/1"] == task.work.head
+    assert f"{HEADS}/ab12cd34-1" not in two.remote_refs()
+    assert two.remote_refs()["refs/yaoki/work/ab12cd34-1/1"] == task.work.head
     assert list((one.root / ".unpushed").iterdir()) == []
 
 
@@ -479,7 +481,7 @@ def test_different_machines_open_land_roll_back_and_close_a_group_branch(
     assert lines[0] == lines[1]
     for world, line, n in zip(two.worlds, lines, (1, 2), strict=True):
         own = replace(world, run=line)
-        task = worked(own, own.task(n), adding(f"sub{n}"))
+        task = run_attempt(own, own.task(n), adding(f"sub{n}"))
         land(own, task)
 
     held, to = other.workspace.groups.roll_back_group_branch(
@@ -492,9 +494,9 @@ def test_different_machines_open_land_roll_back_and_close_a_group_branch(
         == one.workspace.branches.head(one.workspace.groups.open_group_branch(one.run, group))
         == one.run.base
     )
-    assert two.there()[f"refs/yaoki/work/{group}/0-rollback-1"] == held
+    assert two.remote_refs()[f"refs/yaoki/work/{group}/0-rollback-1"] == held
     one.workspace.groups.close_group_branch(one.run, group)
-    assert not [ref for ref in two.there() if ref.endswith(("-group", f"/{group}"))]
+    assert not [ref for ref in two.remote_refs() if ref.endswith(("-group", f"/{group}"))]
 
 
 @pytest.mark.spec("8.3")
@@ -503,7 +505,7 @@ def test_a_group_rolled_back_on_two_machines_keeps_both_heads(two: Clones) -> No
     held = []
     for n, world in enumerate(two.worlds, start=1):
         own = replace(world, run=world.workspace.groups.open_group_branch(world.run, group))
-        land(own, worked(own, own.task(n), adding(f"sub{n}")))
+        land(own, run_attempt(own, own.task(n), adding(f"sub{n}")))
         held.append(
             world.workspace.groups.roll_back_group_branch(
                 world.run, group, own.workspace.branches.head(own.run)
@@ -511,16 +513,16 @@ def test_a_group_rolled_back_on_two_machines_keeps_both_heads(two: Clones) -> No
         )
 
     refs = [f"refs/yaoki/work/{group}/0-rollback-{n}" for n in (1, 2)]
-    assert [two.there()[ref] for ref in refs] == held
+    assert [two.remote_refs()[ref] for ref in refs] == held
 
 
 @pytest.mark.spec("9.6")
 def test_another_machine_undoes_a_landing_and_repeating_changes_nothing(two: Clones) -> None:
     one, other = two.worlds
-    task = landed(one, one.task(), adding("new"))
+    task = land_task(one, one.task(), adding("new"))
 
     heads = [
-        w.workspace.landings.undo(w.run, task.landed_commit, task.id, approve=approved)
+        w.workspace.landings.undo(w.run, task.landed_commit, task.id, approve=approve)
         for w in (other, one)
     ]
 
@@ -532,29 +534,29 @@ def test_another_machine_undoes_a_landing_and_repeating_changes_nothing(two: Clo
 @pytest.mark.spec("9.6", "0.2")
 def test_merging_moves_the_base_branch_at_the_remote_and_no_checkout(two: Clones) -> None:
     one, other = two.worlds
-    carried(one, 1, adding("new"))
+    complete_task(one, 1, adding("new"))
     git(other.repo, "checkout", "-q", "main")
     before = user_state(other.repo)
 
-    merged = other.workspace.landings.merge(other.run, approve=approved)
+    merged = other.workspace.landings.merge(other.run, approve=approve)
 
     assert (merged.branch, merged.how) == ("main", "fast-forward")
-    assert two.there()["refs/heads/main"] == two.head() == merged.commit
+    assert two.remote_refs()["refs/heads/main"] == two.head() == merged.commit
     assert user_state(other.repo) == before
-    assert one.workspace.landings.merge(one.run, approve=approved).how == "already"
+    assert one.workspace.landings.merge(one.run, approve=approve).how == "already"
 
 
 @pytest.mark.spec("9.6")
 def test_merging_includes_a_concurrent_push_to_the_base_branch(two: Clones) -> None:
     one, other = two.worlds
-    carried(one, 1, adding("new"))
+    complete_task(one, 1, adding("new"))
     commit_of(other, "theirs")
     git(other.repo, "push", "-q", "origin", "main")
 
-    merged = one.workspace.landings.merge(one.run, approve=approved)
+    merged = one.workspace.landings.merge(one.run, approve=approve)
 
     assert merged.how == "merge"
-    assert two.there()["refs/heads/main"] == merged.commit
+    assert two.remote_refs()["refs/heads/main"] == merged.commit
     assert {"new", "theirs"} <= one.files(merged.commit)
 
 
@@ -568,7 +570,7 @@ def test_merging_refuses_a_run_branch_with_foreign_commits(two: Clones) -> None:
 
     assert "did not land" in one.workspace.branches.describe_drift(one.run)
     with pytest.raises(NotNow, match="did not land"):
-        one.workspace.landings.merge(one.run, approve=approved)
+        one.workspace.landings.merge(one.run, approve=approve)
 
 
 @pytest.mark.spec("0.2", "8.6", "13.1")
@@ -577,9 +579,9 @@ def test_the_restore_command_works_in_any_clone(tmp_path: Path, typing: int) -> 
     """The first has seen only its own landing when the branch and its mark are set back."""
     three = clones(tmp_path, 3)
     one, other, _ = three.worlds
-    carried(one, 1, adding("first"))
+    complete_task(one, 1, adding("first"))
     seen = three.head()
-    carried(other, 2, adding("second"))
+    complete_task(other, 2, adding("second"))
     last = three.head()
     base = one.run.base
     for ref in (f"{HEADS}/{one.run.id}", f"refs/yaoki/runs/{one.run.id}"):
@@ -600,7 +602,7 @@ def test_a_run_is_archived_with_the_work_of_all_machines_and_leaves_the_remote(
     two: Clones, tmp_path: Path
 ) -> None:
     one, other = two.worlds
-    tasks = [worked(w, w.task(n), adding(f"f{n}")) for n, w in enumerate(two.worlds, start=1)]
+    tasks = [run_attempt(w, w.task(n), adding(f"f{n}")) for n, w in enumerate(two.worlds, start=1)]
     land(one, tasks[0])
     head = two.head()
     for world, task in zip(two.worlds, tasks, strict=True):
@@ -614,7 +616,7 @@ def test_a_run_is_archived_with_the_work_of_all_machines_and_leaves_the_remote(
 
     assert {task.work.head for task in tasks} <= set(refs.values())
     assert stays == [f"{HEADS}/ab12cd34"]
-    assert set(two.there()) == {"refs/heads/main", f"{HEADS}/ab12cd34"}
+    assert set(two.remote_refs()) == {"refs/heads/main", f"{HEADS}/ab12cd34"}
     assert two.head() == head
 
 
@@ -624,7 +626,7 @@ def test_a_run_is_archived_with_the_work_of_all_machines_and_leaves_the_remote(
 @pytest.mark.spec("0.2")
 def test_a_run_started_before_there_was_a_remote_continues_at_the_remote(tmp_path: Path) -> None:
     world = a_world(tmp_path)
-    first = landed(world, world.task(1), adding("first"))
+    first = land_task(world, world.task(1), adding("first"))
     line = world.workspace.groups.open_group_branch(world.run, "ab12cd34-9")
     bare = tmp_path / "bare.git"
     git(tmp_path, "init", "-q", "--bare", str(bare))
@@ -661,7 +663,7 @@ def test_tasks_run_in_partial_clones(tmp_path: Path, options: list[str]) -> None
     farm = clones(tmp_path, 2, "--no-checkout", *options)
 
     for n, world in enumerate(farm.worlds, start=1):
-        carried(world, n, lambda at, n=n: write(at, **{f"f{n}": "x", "a__txt": f"{n}\n"}))  # type: ignore[misc]
+        complete_task(world, n, lambda at, n=n: write(at, **{f"f{n}": "x", "a__txt": f"{n}\n"}))  # type: ignore[misc]
 
     assert len(farm.steps()) == 2
 
@@ -669,7 +671,7 @@ def test_tasks_run_in_partial_clones(tmp_path: Path, options: list[str]) -> None
 def test_tasks_run_in_a_clone_with_alternates(tmp_path: Path) -> None:
     farm = clones(tmp_path, 1, f"--reference={tmp_path / 'repo'}")
 
-    carried(farm.worlds[0], 1, adding("new"))
+    complete_task(farm.worlds[0], 1, adding("new"))
 
     assert farm.steps() == ["task1: Do 1."]
 
@@ -687,7 +689,7 @@ def test_an_agent_cannot_redirect_pushes(two: Clones, tmp_path: Path) -> None:
         git(at, "config", "remote.origin.url", str(thief))
         git(at, "config", "remote.yaoki-shared.pushurl", str(thief))
 
-    worked(one, one.task(), bend)
+    run_attempt(one, one.task(), bend)
 
     assert git(thief, "for-each-ref") == ""
     assert one.workspace.protection.hash_protected_files() != guards
@@ -723,8 +725,8 @@ def test_nothing_of_the_users_changes_while_tasks_run(two: Clones) -> None:
     write(one.repo, untracked="u", README="changed\n")
     before = user_state(one.repo)
 
-    task = landed(one, one.task(1), adding("new"))
-    carried(other, 2, adding("other"))
+    task = land_task(one, one.task(1), adding("new"))
+    complete_task(other, 2, adding("other"))
     one.workspace.branches.head(one.run)
     one.workspace.recovery.list_saved_work()
     one.workspace.worktrees.remove_worktree(task)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.workspace.clones import Clones, clones, land
-from tests.repositories import git, worked, write
+from tests.repositories import git, run_attempt, write
 from yaoki.errors import GitFailed, RemoteUnreachable
 
 pytestmark = pytest.mark.spec("13.1")
@@ -30,7 +30,7 @@ def adding(name: str) -> Callable[[Path], None]:
 def test_an_unreachable_remote_is_a_problem_until_it_answers(two: Clones) -> None:
     space = two.worlds[0].workspace
     before = space.remote.remote_problem()
-    two.away()
+    two.disconnect()
 
     with pytest.raises(RemoteUnreachable, match="the remote origin cannot be used") as told:
         space.branches.head(two.run)
@@ -38,7 +38,7 @@ def test_an_unreachable_remote_is_a_problem_until_it_answers(two: Clones) -> Non
     assert before == ""
     assert space.remote.remote_problem() == told.value.sentence
     assert told.value.hint.startswith("git ls-remote origin")
-    two.back()
+    two.reconnect()
     assert space.remote.check_remote() == "origin"
     assert space.remote.remote_problem() == ""
 
@@ -60,26 +60,26 @@ def test_missing_credentials_are_not_retried(two: Clones) -> None:
 @pytest.mark.spec("8.2", "0.2")
 def test_pending_work_is_pushed_during_idle_upkeep(two: Clones) -> None:
     one = two.worlds[0]
-    done = worked(one, one.task(), adding("new"))
-    two.away()
+    done = run_attempt(one, one.task(), adding("new"))
+    two.disconnect()
     kept = replace(done, attempt=2)
     one.workspace.worktrees.commit_attempt(one.run, kept)
     with pytest.raises(RemoteUnreachable):
         one.workspace.remote.catch_up_with_remote()
-    two.back()
-    assert "refs/yaoki/work/ab12cd34-1/2" not in two.there()
+    two.reconnect()
+    assert "refs/yaoki/work/ab12cd34-1/2" not in two.remote_refs()
 
     one.workspace.remote.catch_up_with_remote()
 
-    assert "refs/yaoki/work/ab12cd34-1/2" in two.there()
+    assert "refs/yaoki/work/ab12cd34-1/2" in two.remote_refs()
     assert one.workspace.remote.remote_problem() == ""
 
 
 @pytest.mark.spec("13.3", "8.2")
 def test_a_task_waits_for_work_that_another_machine_has_not_pushed(two: Clones) -> None:
     one, other = two.worlds
-    done = worked(one, one.task(), adding("new"))
-    for ref in [ref for ref in two.there() if "/work/" in ref]:
+    done = run_attempt(one, one.task(), adding("new"))
+    for ref in [ref for ref in two.remote_refs() if "/work/" in ref]:
         git(two.bare, "update-ref", "-d", ref)
 
     with pytest.raises(RemoteUnreachable, match="saved on another machine"):
@@ -97,10 +97,10 @@ def test_a_late_roll_back_does_not_remove_later_landings(two: Clones) -> None:
     one, other = two.worlds
     line = one.workspace.groups.open_group_branch(one.run, GROUP)
     own = replace(one, run=line)
-    land(own, worked(own, own.task(1), adding("first")))
+    land(own, run_attempt(own, own.task(1), adding("first")))
     seen = other.workspace.branches.head(line)
     one.workspace.groups.roll_back_group_branch(one.run, GROUP, seen)
-    land(own, worked(own, own.task(2), adding("again")))
+    land(own, run_attempt(own, own.task(2), adding("again")))
     head = one.workspace.branches.head(line)
 
     with pytest.raises(GitFailed, match="moved before it was rolled back") as told:
@@ -108,7 +108,7 @@ def test_a_late_roll_back_does_not_remove_later_landings(two: Clones) -> None:
 
     assert told.value.transient
     assert other.workspace.branches.head(line) == head
-    assert [ref for ref in two.there() if "rollback" in ref] == [
+    assert [ref for ref in two.remote_refs() if "rollback" in ref] == [
         f"refs/yaoki/work/{GROUP}/0-rollback-1"
     ]
 
@@ -122,7 +122,7 @@ def test_an_archive_contains_the_refs_of_a_dead_machine(two: Clones, tmp_path: P
     one, other = two.worlds
     line = one.workspace.groups.open_group_branch(one.run, GROUP)
     own = replace(one, run=line)
-    land(own, worked(own, own.task(1), adding("new")))
+    land(own, run_attempt(own, own.task(1), adding("new")))
     held = one.workspace.branches.head(line)
     archiving, file = other.workspace.recovery.ref_archive(), tmp_path / "run.bundle"
 
@@ -133,5 +133,5 @@ def test_an_archive_contains_the_refs_of_a_dead_machine(two: Clones, tmp_path: P
 
     assert refs[f"{HEADS}/{GROUP}-group"] == held
     assert f"{HEADS}/ab12cd34-1" in refs
-    assert set(two.there()) == {"refs/heads/main"}
+    assert set(two.remote_refs()) == {"refs/heads/main"}
     assert held in git(tmp_path, "bundle", "list-heads", str(file))

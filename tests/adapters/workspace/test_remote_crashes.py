@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.workspace.clones import Clones, carried, clones, land, opened
-from tests.repositories import World, approved, git, landed, started, worked, write
+from tests.adapters.workspace.clones import Clones, clones, complete_task, land, open_workspace
+from tests.repositories import World, approve, git, land_task, run_attempt, start_attempt, write
 from yaoki.core.model import RunId
 from yaoki.ports import CommittedAttempt
 
@@ -107,7 +107,7 @@ def test_killed_between_the_push_and_the_copy_the_landing_counts_once(
     two: Clones, tmp_path: Path
 ) -> None:
     one, other = two.worlds
-    task = worked(one, one.task(), lambda at: write(at, new="n"))
+    task = run_attempt(one, one.task(), lambda at: write(at, new="n"))
     found = one.workspace.landings.build_candidate(one.run, task)
     killer = Killer(one, tmp_path)
 
@@ -116,7 +116,7 @@ def test_killed_between_the_push_and_the_copy_the_landing_counts_once(
 
     assert copy == found.onto
     assert two.head() == found.commit
-    again = opened(one.repo, one.root)
+    again = open_workspace(one.repo, one.root)
     assert again.branches.branch_contains(one.run, found.commit)
     assert again.landings.land(one.run, found.commit, found.onto) == found.commit
     assert other.workspace.branches.branch_contains(other.run, found.commit)
@@ -129,13 +129,11 @@ def test_killed_between_the_push_and_the_copy_an_undo_counts_once(
     two: Clones, tmp_path: Path
 ) -> None:
     one, _ = two.worlds
-    task = landed(one, one.task(), lambda at: write(at, new="n"))
+    task = land_task(one, one.task(), lambda at: write(at, new="n"))
 
-    Killer(one, tmp_path).after_push(
-        "landings.undo", one.run, task.landed_commit, task.id, approved
-    )
-    head = opened(one.repo, one.root).landings.undo(
-        one.run, task.landed_commit, task.id, approve=approved
+    Killer(one, tmp_path).after_push("landings.undo", one.run, task.landed_commit, task.id, approve)
+    head = open_workspace(one.repo, one.root).landings.undo(
+        one.run, task.landed_commit, task.id, approve=approve
     )
 
     assert head == two.head()
@@ -148,7 +146,7 @@ def test_killed_between_the_push_and_the_copy_a_group_is_rolled_back_once(
 ) -> None:
     one, other = two.worlds
     line = one.workspace.groups.open_group_branch(one.run, "ab12cd34-9")
-    land(replace(one, run=line), worked(replace(one, run=line), one.task(), _new))
+    land(replace(one, run=line), run_attempt(replace(one, run=line), one.task(), _new))
     held = one.workspace.branches.head(line)
 
     Killer(one, tmp_path).after_push("groups.roll_back_group_branch", one.run, "ab12cd34-9", held)
@@ -156,9 +154,9 @@ def test_killed_between_the_push_and_the_copy_a_group_is_rolled_back_once(
         other.run, "ab12cd34-9", other.workspace.branches.head(line)
     )
 
-    assert to == other.run.base == opened(one.repo, one.root).branches.head(line)
-    kept = [ref for ref in two.there() if "rollback" in ref]
-    assert [two.there()[ref] for ref in kept] == [held]
+    assert to == other.run.base == open_workspace(one.repo, one.root).branches.head(line)
+    kept = [ref for ref in two.remote_refs() if "rollback" in ref]
+    assert [two.remote_refs()[ref] for ref in kept] == [held]
 
 
 def _new(at: Path) -> None:
@@ -173,9 +171,9 @@ def test_killed_between_the_push_and_the_copy_a_run_is_opened_once(tmp_path: Pat
 
     Killer(one, tmp_path).after_push("branches.open_run_branch", run)
     for world in farm.worlds:
-        opened(world.repo, world.root).branches.open_run_branch(run)
+        open_workspace(world.repo, world.root).branches.open_run_branch(run)
 
-    assert farm.there()["refs/heads/yaoki/ef56gh78"] == run.base
+    assert farm.remote_refs()["refs/heads/yaoki/ef56gh78"] == run.base
     assert other.workspace.branches.describe_drift(run) == ""
 
 
@@ -185,15 +183,17 @@ def test_saved_work_of_a_killed_process_is_pushed_by_the_next_call(
 ) -> None:
     """The remote is away, the worker is killed; a later one pushes on behalf of the dead."""
     one, other = two.worlds
-    begun = started(one, one.task())
+    begun = start_attempt(one, one.task())
     write(Path(begun.work.worktree), new="n\n")
-    two.away()
+    two.disconnect()
     Killer(one, tmp_path).after_push("worktrees.commit_attempt", one.run, begun)
-    two.back()
-    assert "refs/yaoki/work/ab12cd34-1/1" not in two.there()
+    two.reconnect()
+    assert "refs/yaoki/work/ab12cd34-1/1" not in two.remote_refs()
 
-    carried(replace(one, workspace=opened(one.repo, one.root)), 2, lambda at: write(at, b="b"))
-    opened(one.repo, one.root).branches.open_run_branch(one.run)
+    complete_task(
+        replace(one, workspace=open_workspace(one.repo, one.root)), 2, lambda at: write(at, b="b")
+    )
+    open_workspace(one.repo, one.root).branches.open_run_branch(one.run)
 
     assert {work.task_id for work in other.workspace.recovery.list_saved_work()} == {
         "ab12cd34-1",
@@ -207,8 +207,8 @@ def test_killed_after_every_git_command_the_task_lands_once_at_the_remote(
     two: Clones, tmp_path: Path
 ) -> None:
     one, other = two.worlds
-    carried(other, 2, lambda at: write(at, other="o"))
-    begun = started(one, one.task())
+    complete_task(other, 2, lambda at: write(at, other="o"))
+    begun = start_attempt(one, one.task())
     write(Path(begun.work.worktree), new="n\n")
     killer = Killer(one, tmp_path)
 
@@ -224,5 +224,5 @@ def test_killed_after_every_git_command_the_task_lands_once_at_the_remote(
     assert [
         w.commit for w in other.workspace.recovery.list_saved_work() if w.task_id == task.id
     ] == [kept.head]
-    assert "refs/heads/yaoki/ab12cd34-1" not in two.there()
+    assert "refs/heads/yaoki/ab12cd34-1" not in two.remote_refs()
     assert git(two.bare, "fsck", "--no-dangling") == ""

@@ -15,11 +15,11 @@ from tests.repositories import (
     a_repository,
     a_world,
     commit,
-    conflicted,
     git,
-    landed,
-    started,
-    worked,
+    land_task,
+    run_attempt,
+    start_attempt,
+    with_conflict,
     write,
 )
 from yaoki.adapters.workspace import GitWorkspace
@@ -50,7 +50,7 @@ def test_git_workspace_implements_the_port(world: World) -> None:
 
 @pytest.mark.spec("3.1")
 def test_the_run_branch_is_created_once(world: World) -> None:
-    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    done = land_task(world, world.task(), lambda at: write(at, new="n"))
 
     world.workspace.branches.open_run_branch(world.run)
 
@@ -72,7 +72,7 @@ def test_a_first_attempt_gets_a_fresh_worktree_outside_the_repository(world: Wor
 
 @pytest.mark.spec("3.1")
 def test_preparing_starts_from_landed_work(world: World) -> None:
-    first = landed(world, world.task(1), lambda at: write(at, new="n"))
+    first = land_task(world, world.task(1), lambda at: write(at, new="n"))
 
     place = world.workspace.worktrees.prepare(world.run, world.task(2), 1)
 
@@ -97,7 +97,7 @@ def test_everything_an_agent_left_is_committed_and_saved(world: World) -> None:
         (at / "b.txt").unlink()
         git(at, "mv", "README", "READ")
 
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     agent(Path(begun.work.worktree))
     kept = world.workspace.worktrees.commit_attempt(world.run, begun)
 
@@ -114,7 +114,7 @@ def test_everything_an_agent_left_is_committed_and_saved(world: World) -> None:
 
 @pytest.mark.spec("3.2", "3.5")
 def test_an_agent_that_did_nothing_makes_no_commit(world: World) -> None:
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
 
     kept = world.workspace.worktrees.commit_attempt(world.run, begun)
 
@@ -124,7 +124,7 @@ def test_an_agent_that_did_nothing_makes_no_commit(world: World) -> None:
 
 @pytest.mark.spec("3.2")
 def test_committing_an_attempt_twice_changes_nothing(world: World) -> None:
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     write(Path(begun.work.worktree), new="n")
 
     first = world.workspace.worktrees.commit_attempt(world.run, begun)
@@ -137,10 +137,10 @@ def test_committing_an_attempt_twice_changes_nothing(world: World) -> None:
 
 @pytest.mark.spec("3.7")
 def test_a_retry_continues_in_the_same_worktree(world: World) -> None:
-    first = worked(world, world.task(), lambda at: write(at, new="1", cache__log="kept"))
+    first = run_attempt(world, world.task(), lambda at: write(at, new="1", cache__log="kept"))
 
     place = world.workspace.worktrees.prepare(world.run, first, 2)
-    again = started(world, first)
+    again = start_attempt(world, first)
     kept = world.workspace.worktrees.commit_attempt(world.run, again)
 
     assert not place.fresh
@@ -153,11 +153,11 @@ def test_a_retry_continues_in_the_same_worktree(world: World) -> None:
 @pytest.mark.spec("3.7")
 def test_after_verify_only_the_tasks_own_changes_count(world: World) -> None:
     """The candidate brought another task's work in; the retry must not be blamed for it."""
-    first = worked(world, world.task(1), lambda at: write(at, mine="1"))
-    landed(world, world.task(2), lambda at: write(at, other="2"))
+    first = run_attempt(world, world.task(1), lambda at: write(at, mine="1"))
+    land_task(world, world.task(2), lambda at: write(at, other="2"))
     world.workspace.landings.build_candidate(world.run, first)
 
-    again = started(world, first)
+    again = start_attempt(world, first)
     kept = world.workspace.worktrees.commit_attempt(world.run, again)
 
     assert again.work.base == world.workspace.branches.head(world.run)
@@ -167,7 +167,7 @@ def test_after_verify_only_the_tasks_own_changes_count(world: World) -> None:
 @pytest.mark.spec("3.7", "8.2", "0.2")
 def test_a_fresh_attempt_starts_clean_and_loses_nothing(world: World) -> None:
     """The agent was cut off: nothing was kept yet when the fresh worktree is asked for."""
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     write(Path(begun.work.worktree), half="half\n", a__txt="broken\n")
     git(Path(begun.work.worktree), "checkout", "-q", "-b", "mine")
 
@@ -187,7 +187,7 @@ def test_a_fresh_attempt_starts_clean_and_loses_nothing(world: World) -> None:
 @pytest.mark.spec("8.2", "0.2")
 def test_saved_work_is_never_overwritten(world: World) -> None:
     """A late process wrote after the attempt was kept; both states stay reachable."""
-    first = worked(world, world.task(), lambda at: write(at, new="1"))
+    first = run_attempt(world, world.task(), lambda at: write(at, new="1"))
     at = Path(first.work.worktree)
     git(at, "reset", "-q", "--hard", world.run.base)
     write(at, late="l")
@@ -204,8 +204,8 @@ def test_saved_work_is_never_overwritten(world: World) -> None:
 
 @pytest.mark.spec("3.3")
 def test_the_candidate_is_the_work_merged_onto_the_run_branch(world: World) -> None:
-    mine = worked(world, world.task(1), lambda at: write(at, a__txt="A\na2\na3\n"))
-    other = landed(world, world.task(2), lambda at: write(at, a__txt="a1\na2\nZ\n"))
+    mine = run_attempt(world, world.task(1), lambda at: write(at, a__txt="A\na2\na3\n"))
+    other = land_task(world, world.task(2), lambda at: write(at, a__txt="a1\na2\nZ\n"))
 
     found = world.workspace.landings.build_candidate(world.run, mine)
 
@@ -227,7 +227,7 @@ def test_the_candidate_is_the_work_merged_onto_the_run_branch(world: World) -> N
 
 @pytest.mark.spec("3.3", "0.3")
 def test_building_a_candidate_twice_gives_the_same_commit(world: World) -> None:
-    done = worked(world, world.task(), lambda at: write(at, new="n"))
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n"))
 
     assert world.workspace.landings.build_candidate(
         world.run, done
@@ -236,8 +236,8 @@ def test_building_a_candidate_twice_gives_the_same_commit(world: World) -> None:
 
 @pytest.mark.spec("3.3", "3.5")
 def test_without_changes_the_candidate_is_the_run_branch_itself(world: World) -> None:
-    idle = worked(world, world.task(1), nothing)
-    other = landed(world, world.task(2), lambda at: write(at, new="n"))
+    idle = run_attempt(world, world.task(1), nothing)
+    other = land_task(world, world.task(2), lambda at: write(at, new="n"))
 
     found = world.workspace.landings.build_candidate(world.run, idle)
 
@@ -249,8 +249,8 @@ def test_without_changes_the_candidate_is_the_run_branch_itself(world: World) ->
 @pytest.mark.spec("1.2", "3.3")
 def test_a_check_task_is_verified_on_the_run_branch(world: World) -> None:
     task = world.task(1)
-    begun = started(world, replace(task, spec=replace(task.spec, kind=TaskKind.CHECK)))
-    other = landed(world, world.task(2), lambda at: write(at, new="n"))
+    begun = start_attempt(world, replace(task, spec=replace(task.spec, kind=TaskKind.CHECK)))
+    other = land_task(world, world.task(2), lambda at: write(at, new="n"))
 
     found = world.workspace.landings.build_candidate(world.run, begun)
 
@@ -261,7 +261,7 @@ def test_a_check_task_is_verified_on_the_run_branch(world: World) -> None:
 @pytest.mark.spec("3.3")
 def test_the_worktree_contains_only_the_candidate_and_ignored_files(world: World) -> None:
     """What checks leave behind is kept on a ref, and gone when the next proof begins."""
-    done = worked(world, world.task(), lambda at: write(at, new="n", deps__log="d"))
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n", deps__log="d"))
     at = Path(done.work.worktree)
     write(at, junk="from a check\n", a__txt="changed by a check\n")
 
@@ -276,7 +276,7 @@ def test_the_worktree_contains_only_the_candidate_and_ignored_files(world: World
 @pytest.mark.spec("4.5")
 def test_conflict_markers_of_an_agent_are_reported(world: World) -> None:
     text = "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n"
-    done = worked(
+    done = run_attempt(
         world,
         world.task(),
         lambda at: write(at, marked=text, half="<<<<<<< quoted\n", title="=======\n"),
@@ -293,15 +293,15 @@ def test_existing_conflict_markers_are_not_blamed(tmp_path: Path) -> None:
     commit(repo)
     world = a_world(tmp_path, repo)
 
-    done = worked(world, world.task(), lambda at: write(at, doc=f"{text}END\n"))
+    done = run_attempt(world, world.task(), lambda at: write(at, doc=f"{text}END\n"))
 
     assert world.workspace.landings.build_candidate(world.run, done).conflict_markers == ()
 
 
 @pytest.mark.spec("3.3", "4.5")
 def test_work_that_does_not_merge_is_reported_by_path(world: World) -> None:
-    mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n"))
-    other = landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
+    mine = run_attempt(world, world.task(1), lambda at: write(at, a__txt="mine\n"))
+    other = land_task(world, world.task(2), lambda at: write(at, a__txt="other\n"))
 
     found = world.workspace.landings.build_candidate(world.run, mine)
 
@@ -314,10 +314,10 @@ def test_work_that_does_not_merge_is_reported_by_path(world: World) -> None:
 
 @pytest.mark.spec("3.7", "7.4")
 def test_a_conflict_is_checked_out_for_the_agent(world: World) -> None:
-    mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n", new="n"))
-    other = landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
+    mine = run_attempt(world, world.task(1), lambda at: write(at, a__txt="mine\n", new="n"))
+    other = land_task(world, world.task(2), lambda at: write(at, a__txt="other\n"))
 
-    again = started(world, conflicted(mine))
+    again = start_attempt(world, with_conflict(mine))
     at = Path(again.work.worktree)
     text = (at / "a.txt").read_text()
     write(at, a__txt="both\n")
@@ -336,12 +336,12 @@ def test_a_conflict_is_checked_out_for_the_agent(world: World) -> None:
 
 @pytest.mark.spec("3.7", "0.2")
 def test_preparing_a_conflict_twice_merges_once(world: World) -> None:
-    mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n"))
-    landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
+    mine = run_attempt(world, world.task(1), lambda at: write(at, a__txt="mine\n"))
+    land_task(world, world.task(2), lambda at: write(at, a__txt="other\n"))
 
-    first = world.workspace.worktrees.prepare(world.run, conflicted(mine), 2)
+    first = world.workspace.worktrees.prepare(world.run, with_conflict(mine), 2)
     before = git(first.worktree, "rev-parse", "HEAD")
-    second = world.workspace.worktrees.prepare(world.run, conflicted(mine), 2)
+    second = world.workspace.worktrees.prepare(world.run, with_conflict(mine), 2)
 
     assert second == first
     assert git(first.worktree, "rev-parse", "HEAD") == before
@@ -349,17 +349,17 @@ def test_preparing_a_conflict_twice_merges_once(world: World) -> None:
 
 @pytest.mark.spec("4.5")
 def test_an_unresolved_conflict_is_reported_as_markers(world: World) -> None:
-    mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n"))
-    landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
+    mine = run_attempt(world, world.task(1), lambda at: write(at, a__txt="mine\n"))
+    land_task(world, world.task(2), lambda at: write(at, a__txt="other\n"))
 
-    lazy = worked(world, conflicted(mine), nothing)
+    lazy = run_attempt(world, with_conflict(mine), nothing)
 
     assert world.workspace.landings.build_candidate(world.run, lazy).conflict_markers == ("a.txt",)
 
 
 @pytest.mark.spec("3.4", "0.3")
 def test_landing_moves_the_run_branch_to_exactly_the_verified_commit(world: World) -> None:
-    done = worked(world, world.task(), lambda at: write(at, new="n"))
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n"))
     found = world.workspace.landings.build_candidate(world.run, done)
 
     assert not world.workspace.branches.branch_contains(world.run, found.commit)
@@ -373,9 +373,9 @@ def test_landing_moves_the_run_branch_to_exactly_the_verified_commit(world: Worl
 
 @pytest.mark.spec("3.4")
 def test_landing_on_a_branch_that_moved_changes_nothing(world: World) -> None:
-    mine = worked(world, world.task(1), lambda at: write(at, mine="1"))
+    mine = run_attempt(world, world.task(1), lambda at: write(at, mine="1"))
     late = world.workspace.landings.build_candidate(world.run, mine)
-    other = landed(world, world.task(2), lambda at: write(at, other="2"))
+    other = land_task(world, world.task(2), lambda at: write(at, other="2"))
 
     head = world.workspace.landings.land(world.run, late.commit, late.onto)
 
@@ -392,7 +392,7 @@ def test_landing_without_changes_succeeds(world: World) -> None:
 
 @pytest.mark.spec("3.4", "0.2")
 def test_a_commit_that_does_not_build_on_the_branch_never_lands(world: World) -> None:
-    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    done = land_task(world, world.task(), lambda at: write(at, new="n"))
 
     with pytest.raises(GitFailed, match="would lose work"):
         world.workspace.landings.land(world.run, world.run.base, done.landed_commit)
@@ -410,7 +410,7 @@ def at_last(land: Callable[[], str]) -> str:
 
 @pytest.mark.spec("3.4", "0.3")
 def test_exactly_one_of_two_concurrent_landings_succeeds(world: World) -> None:
-    tasks = [worked(world, world.task(n), adding(f"f{n}")) for n in range(1, 5)]
+    tasks = [run_attempt(world, world.task(n), adding(f"f{n}")) for n in range(1, 5)]
     found = [world.workspace.landings.build_candidate(world.run, task) for task in tasks]
     gate, heads = threading.Barrier(len(found)), dict[str, str]()
 
@@ -438,7 +438,7 @@ def test_many_worktrees_are_added_and_removed_concurrently(world: World) -> None
     def life(n: int) -> None:
         try:
             own = replace(world, workspace=GitWorkspace(world.repo, world.root))
-            done = worked(own, own.task(n), adding(f"f{n}"))
+            done = run_attempt(own, own.task(n), adding(f"f{n}"))
             own.workspace.worktrees.remove_worktree(done)
         except BaseException as failure:  # noqa: BLE001  # a thread must tell the test what it met
             failures.append(failure)
@@ -457,7 +457,7 @@ def test_many_worktrees_are_added_and_removed_concurrently(world: World) -> None
 
 @pytest.mark.spec("0.2", "3.4")
 def test_nothing_lands_under_a_checkout_of_the_run_branch(world: World) -> None:
-    done = worked(world, world.task(), lambda at: write(at, new="n"))
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n"))
     found = world.workspace.landings.build_candidate(world.run, done)
     git(world.repo, "checkout", "-q", world.run.branch)
 
@@ -480,7 +480,7 @@ def test_a_deleted_run_branch_is_reported(world: World) -> None:
 
 @pytest.mark.spec("8.2")
 def test_the_work_of_a_removed_worktree_stays_reachable(world: World) -> None:
-    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    done = land_task(world, world.task(), lambda at: write(at, new="n"))
 
     world.workspace.worktrees.remove_worktree(done)
     world.workspace.worktrees.remove_worktree(done)
@@ -498,7 +498,7 @@ def test_the_work_of_a_removed_worktree_stays_reachable(world: World) -> None:
 
 @pytest.mark.spec("8.2", "0.2")
 def test_files_written_after_the_end_are_saved_before_the_worktree_is_removed(world: World) -> None:
-    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    done = land_task(world, world.task(), lambda at: write(at, new="n"))
     write(Path(done.work.worktree), late="too late\n")
 
     world.workspace.worktrees.remove_worktree(done)
@@ -509,7 +509,7 @@ def test_files_written_after_the_end_are_saved_before_the_worktree_is_removed(wo
 
 @pytest.mark.spec("8.2")
 def test_unlanded_work_outlives_its_worktree(world: World) -> None:
-    done = worked(world, world.task(), lambda at: write(at, new="n"))
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n"))
     found = world.workspace.landings.build_candidate(world.run, done)
 
     world.workspace.worktrees.remove_worktree(done)
@@ -525,7 +525,7 @@ def test_a_worktree_with_read_only_folders_can_be_removed(world: World) -> None:
         write(at / "pkg", x="x")
         (at / "pkg").chmod(0o500)
 
-    done = worked(world, world.task(), agent)
+    done = run_attempt(world, world.task(), agent)
 
     world.workspace.worktrees.remove_worktree(done)
 
@@ -536,9 +536,9 @@ def test_a_worktree_with_read_only_folders_can_be_removed(world: World) -> None:
 @pytest.mark.spec("3.7")
 def test_the_kind_of_feedback_decides_about_markers(world: World) -> None:
     """Only a conflict brings the run branch in; other failures go on where they stood."""
-    mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n"))
-    landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
-    failed = conflicted(mine)
+    mine = run_attempt(world, world.task(1), lambda at: write(at, a__txt="mine\n"))
+    land_task(world, world.task(2), lambda at: write(at, a__txt="other\n"))
+    failed = with_conflict(mine)
     assert failed.feedback is not None
 
     place = world.workspace.worktrees.prepare(
@@ -552,7 +552,7 @@ def test_the_kind_of_feedback_decides_about_markers(world: World) -> None:
 
 
 def test_diffs_are_cut_at_a_limit(world: World) -> None:
-    done = worked(world, world.task(), lambda at: write(at, new="n\n", big="x" * (2 << 20)))
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n\n", big="x" * (2 << 20)))
 
     text = world.workspace.contents.diff(world.run.base, done.work.head)
 

@@ -12,11 +12,11 @@ from tests.repositories import (
     World,
     a_world,
     commit,
-    conflicted,
     git,
-    landed,
-    started,
-    worked,
+    land_task,
+    run_attempt,
+    start_attempt,
+    with_conflict,
     write,
 )
 from yaoki.core.model import Task
@@ -34,10 +34,10 @@ def world(tmp_path: Path) -> World:
 
 def escalated(world: World) -> Task:
     """Mine and the run branch both changed a.txt; a person is asked."""
-    mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n", new="n"))
-    landed(world, world.task(2), lambda at: write(at, a__txt="other\n", b__txt="B\n"))
+    mine = run_attempt(world, world.task(1), lambda at: write(at, a__txt="mine\n", new="n"))
+    land_task(world, world.task(2), lambda at: write(at, a__txt="other\n", b__txt="B\n"))
     assert world.workspace.landings.build_candidate(world.run, mine).conflicts == ("a.txt",)
-    return conflicted(mine)
+    return with_conflict(mine)
 
 
 def answered(world: World, task: Task) -> tuple[Task, Candidate]:
@@ -119,7 +119,7 @@ def test_the_run_branch_may_move_on_while_a_person_works(world: World) -> None:
     at = Path(task.work.worktree)
     merge(at)
     resolve_and_commit(at)
-    landed(world, world.task(3), lambda there: write(there, third="3"))
+    land_task(world, world.task(3), lambda there: write(there, third="3"))
 
     _, found = answered(world, task)
 
@@ -130,7 +130,7 @@ def test_the_run_branch_may_move_on_while_a_person_works(world: World) -> None:
 
 def test_edits_over_yaokis_conflict_markers_resolve_them(world: World) -> None:
     """The usual way here: an agent was given the markers first and did not cope."""
-    task = conflicted(worked(world, escalated(world), lambda _: None))
+    task = with_conflict(run_attempt(world, escalated(world), lambda _: None))
     assert world.workspace.landings.build_candidate(world.run, task).conflict_markers == ("a.txt",)
     resolve(Path(task.work.worktree))
 
@@ -156,7 +156,7 @@ def test_edits_without_a_merge_stay_and_conflict(world: World) -> None:
 def test_a_persons_work_is_never_replaced_by_a_fresh_worktree(
     world: World,
 ) -> None:
-    task = started(world, world.task())
+    task = start_attempt(world, world.task())
     at = Path(task.work.worktree)
     write(at, by_hand="h")
 
@@ -169,7 +169,7 @@ def test_a_persons_work_is_never_replaced_by_a_fresh_worktree(
 
 def test_an_agents_unfinished_merge_is_dropped(world: World) -> None:
     """It may have given the merge up half-way; recording it would undo what others landed."""
-    begun = started(world, replace(escalated(world), feedback=None))
+    begun = start_attempt(world, replace(escalated(world), feedback=None))
     at = Path(begun.work.worktree)
     git(at, "merge", "-q", "yaoki/ab12cd34", code=1)
     git(at, "checkout", "-q", "HEAD", "--", ".")

@@ -14,14 +14,14 @@ from tests.repositories import (
     World,
     a_repository,
     a_world,
-    approved,
+    approve,
     commit,
-    conflicted,
     git,
-    landed,
-    started,
+    land_task,
+    run_attempt,
+    start_attempt,
     user_state,
-    worked,
+    with_conflict,
     write,
 )
 from yaoki.adapters.git.config_files import list_settings
@@ -77,13 +77,17 @@ def the_whole_life(world: World) -> list[tuple[str, Callable[[], object]]]:
         return name, lambda: act(world)
 
     def one(_: World) -> None:
-        tasks["one"] = worked(world, tasks["one"], lambda at: write(at, a__txt="one\n", new="n"))
+        tasks["one"] = run_attempt(
+            world, tasks["one"], lambda at: write(at, a__txt="one\n", new="n")
+        )
 
     def two(_: World) -> None:
-        tasks["two"] = landed(world, tasks["two"], lambda at: write(at, a__txt="two\n"))
+        tasks["two"] = land_task(world, tasks["two"], lambda at: write(at, a__txt="two\n"))
 
     def resolve(_: World) -> None:
-        tasks["one"] = landed(world, conflicted(tasks["one"]), lambda at: write(at, a__txt="12\n"))
+        tasks["one"] = land_task(
+            world, with_conflict(tasks["one"]), lambda at: write(at, a__txt="12\n")
+        )
 
     def fresh(_: World) -> None:
         workspace.worktrees.prepare(run, replace(world.task(3), needs_fresh_worktree=True), 1)
@@ -118,13 +122,13 @@ def the_whole_life(world: World) -> list[tuple[str, Callable[[], object]]]:
         step(
             "undo",
             lambda _: workspace.landings.undo(
-                run, tasks["one"].landed_commit, "ab12cd34-1", approve=approved
+                run, tasks["one"].landed_commit, "ab12cd34-1", approve=approve
             ),
         ),
         step("merge", lambda _: refused_merge(world)),
         step(
             "merge into",
-            lambda _: workspace.landings.merge(run, into="yaoki/result", approve=approved),
+            lambda _: workspace.landings.merge(run, into="yaoki/result", approve=approve),
         ),
         step("guards", lambda _: workspace.protection.hash_protected_files()),
         step("diff", lambda _: workspace.contents.diff(run.base, workspace.branches.head(run))),
@@ -133,7 +137,7 @@ def the_whole_life(world: World) -> list[tuple[str, Callable[[], object]]]:
 
 def refused_merge(world: World) -> None:
     with pytest.raises(NotNow, match="yaoki changes no checkout"):
-        world.workspace.landings.merge(world.run, approve=approved)
+        world.workspace.landings.merge(world.run, approve=approve)
 
 
 @pytest.mark.spec("0.2", "9.6", "9.5")
@@ -171,7 +175,7 @@ def test_no_hook_and_no_configured_program_runs_during_yaokis_calls(tmp_path: Pa
 def test_changed_config_and_hooks_change_the_protected_hashes(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     before = dict(world.workspace.protection.hash_protected_files())
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     assert world.workspace.protection.hash_protected_files() == before
 
     git(Path(begun.work.worktree), "config", "core.fsmonitor", "/bin/true")
@@ -331,7 +335,7 @@ def test_in_a_shared_hooks_folder_only_files_that_git_starts_are_protected(
     folder = (repo / where).resolve()
     before = dict(world.workspace.protection.hash_protected_files())
 
-    landed(world, world.task(), lambda at: write(at, new="n"))
+    land_task(world, world.task(), lambda at: write(at, new="n"))
     write(repo, a__txt="a person's own work\n")
     assert differing(world, before) == set()
 
@@ -429,7 +433,7 @@ def test_worktrees_of_the_user_are_left_alone(tmp_path: Path) -> None:
     shutil.move(tmp_path / "side", tmp_path / "unplugged")
     world = a_world(tmp_path, repo)
 
-    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    done = land_task(world, world.task(), lambda at: write(at, new="n"))
     world.workspace.worktrees.remove_worktree(done)
 
     shutil.move(tmp_path / "unplugged", tmp_path / "side")
@@ -444,7 +448,7 @@ def test_a_run_may_be_started_from_a_linked_worktree(tmp_path: Path) -> None:
     before = user_state(tmp_path / "side")
     world = a_world(tmp_path, tmp_path / "side")
 
-    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    done = land_task(world, world.task(), lambda at: write(at, new="n"))
     world.workspace.worktrees.remove_worktree(done)
 
     assert world.show(world.run.branch, "new") == "n"
