@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git
@@ -10,7 +11,7 @@ from yaoki.adapters.git.commits import Commits
 from yaoki.adapters.git.filters import Filters
 from yaoki.adapters.git.history import LandingHistory
 from yaoki.adapters.git.refs import Refs
-from yaoki.adapters.git.repository import open_repository
+from yaoki.adapters.git.repository import GitRepository, open_repository
 from yaoki.adapters.git.size_bounds import DEFAULT_BOUNDS, SizeBounds
 from yaoki.adapters.git.trees import TreeBuilder
 from yaoki.adapters.processes.sandbox import Sandbox
@@ -23,7 +24,7 @@ from yaoki.adapters.workspace.commit_contents import GitCommitContents
 from yaoki.adapters.workspace.preparation import WorktreePreparation
 from yaoki.adapters.workspace.protected_files import GitProtectedFiles
 from yaoki.adapters.workspace.recovery import WorkRecovery
-from yaoki.adapters.workspace.remote.mode import open_remote_mode
+from yaoki.adapters.workspace.remote.mode import RemoteMode, open_remote_mode
 from yaoki.adapters.workspace.remote.status import RemoteStatus
 from yaoki.adapters.workspace.run_branches import GitRunBranches
 from yaoki.adapters.workspace.uncommitted_work import GitUncommittedWork
@@ -38,6 +39,26 @@ from yaoki.adapters.workspace.worktrees.snapshots import Snapshots
 from yaoki.adapters.workspace.worktrees.work_elsewhere import WorkElsewhere
 
 SAVED_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """The objects that several roles share."""
+
+    git: Git
+    repository: GitRepository
+    refs: Refs
+    commits: Commits
+    trees: TreeBuilder
+    worktrees: Worktrees
+    leftovers: LeftoverFiles
+    ignored: IgnoredFileStore
+    agent_repositories: AgentRepositories
+    mode: RemoteMode
+    branch: RunBranch
+    saved_refs: SavedRefs
+    saver: WorkSaver
+    snapshots: Snapshots
 
 
 class GitWorkspace:
@@ -62,95 +83,129 @@ class GitWorkspace:
         self.repository, self.root = open_repository(repo), root.resolve()
         self.filters = Filters(sandbox)
         git = Git(self.repository.common_dir, filters=self.filters)
-        refs, commits = Refs(git), Commits(git)
-        trees = TreeBuilder(git, self.root / ".index", bounds)
-        worktrees, leftovers = Worktrees(git, self.root), LeftoverFiles(git)
         mode = open_remote_mode(git, self.repository, remote, self.root / ".unpushed", warn)
-        branch = RunBranch(git, mode)
-        ignored = IgnoredFileStore(git, leftovers, self.root / ".prepared", saved_bytes)
-        agent_repositories = AgentRepositories(git, refs, self.root, sandbox)
-        saved_refs = SavedRefs(refs, commits)
-        saver = WorkSaver(
-            refs=refs,
-            commits=commits,
-            trees=trees,
-            worktrees=worktrees,
-            ignored=ignored,
-            agent_repositories=agent_repositories,
-            saved_refs=saved_refs,
-        )
-        snapshots = Snapshots(
-            git=git, refs=refs, commits=commits, trees=trees, worktrees=worktrees, saver=saver
-        )
-        pool = PreparedWorktreePool(worktrees, self.root, ahead_from_files)
-        preparation = WorktreePreparation(
-            git=git,
-            repository=self.repository,
-            refs=refs,
-            commits=commits,
-            trees=trees,
-            worktrees=worktrees,
-            pool=pool,
-            saver=saver,
-            saved_refs=saved_refs,
-            branch=branch,
-            mode=mode,
-            ignored=ignored,
-            include=include,
-        )
+        trees = TreeBuilder(git, self.root / ".index", bounds)
+        agents = AgentRepositories(git, Refs(git), self.root, sandbox)
+        parts = _build_parts(self.repository, self.root, git, mode, trees, agents, saved_bytes)
+        queue = MergeQueue(mode.run_refs, parts.branch, warn)
         self.branches = GitRunBranches(
-            refs=refs,
+            refs=parts.refs,
             mode=mode,
-            branch=branch,
-            history=LandingHistory(git, mode.run_refs, commits),
+            branch=parts.branch,
+            history=LandingHistory(git, mode.run_refs, parts.commits),
         )
-        self.groups = GitGroupBranches(mode.run_refs, branch, commits)
+        self.groups = GitGroupBranches(mode.run_refs, parts.branch, parts.commits)
         self.landings = GitLandings(
             mode=mode,
-            commits=commits,
+            commits=parts.commits,
             trees=trees,
-            worktrees=worktrees,
-            saver=saver,
-            branch=branch,
-            queue=MergeQueue(mode.run_refs, branch, warn),
+            worktrees=parts.worktrees,
+            saver=parts.saver,
+            branch=parts.branch,
+            queue=queue,
         )
-        self.worktrees = GitAttemptWorktrees(
-            git=git,
-            mode=mode,
-            trees=trees,
-            worktrees=worktrees,
-            pool=pool,
-            preparation=preparation,
-            saver=saver,
-            saved_refs=saved_refs,
-            snapshots=snapshots,
-            ignored=ignored,
-            agent_repositories=agent_repositories,
-            branch=branch,
-        )
+        pool = PreparedWorktreePool(parts.worktrees, self.root, ahead_from_files)
+        self.worktrees = _build_attempt_worktrees(parts, pool, include=include)
         self.uncommitted = GitUncommittedWork(
             git=git,
             repository=self.repository,
-            worktrees=worktrees,
-            leftovers=leftovers,
-            elsewhere=WorkElsewhere(git, refs, trees),
+            worktrees=parts.worktrees,
+            leftovers=parts.leftovers,
+            elsewhere=WorkElsewhere(git, parts.refs, trees),
         )
         self.contents = GitCommitContents(
-            git=git, refs=refs, commits=commits, trees=trees, mode=mode
+            git=git, refs=parts.refs, commits=parts.commits, trees=trees, mode=mode
         )
         self.protection = GitProtectedFiles(
             git=git,
             repository=self.repository,
-            worktrees=worktrees,
-            leftovers=leftovers,
+            worktrees=parts.worktrees,
+            leftovers=parts.leftovers,
             remote_name=mode.name,
         )
         self.recovery = WorkRecovery(
             common_dir=self.repository.common_dir,
             root=self.root,
-            refs=refs,
+            refs=parts.refs,
             mode=mode,
-            snapshots=snapshots,
-            saved_refs=saved_refs,
+            snapshots=parts.snapshots,
+            saved_refs=parts.saved_refs,
         )
         self.remote = RemoteStatus(mode)
+
+
+def _build_parts(
+    repository: GitRepository,
+    root: Path,
+    git: Git,
+    mode: RemoteMode,
+    trees: TreeBuilder,
+    agent_repositories: AgentRepositories,
+    saved_bytes: int,
+) -> _Parts:
+    refs, commits = Refs(git), Commits(git)
+    worktrees, leftovers = Worktrees(git, root), LeftoverFiles(git)
+    ignored = IgnoredFileStore(git, leftovers, root / ".prepared", saved_bytes)
+    saved_refs = SavedRefs(refs, commits)
+    saver = WorkSaver(
+        refs=refs,
+        commits=commits,
+        trees=trees,
+        worktrees=worktrees,
+        ignored=ignored,
+        agent_repositories=agent_repositories,
+        saved_refs=saved_refs,
+    )
+    snapshots = Snapshots(
+        git=git, refs=refs, commits=commits, trees=trees, worktrees=worktrees, saver=saver
+    )
+    return _Parts(
+        git=git,
+        repository=repository,
+        refs=refs,
+        commits=commits,
+        trees=trees,
+        worktrees=worktrees,
+        leftovers=leftovers,
+        ignored=ignored,
+        agent_repositories=agent_repositories,
+        mode=mode,
+        branch=RunBranch(git, mode),
+        saved_refs=saved_refs,
+        saver=saver,
+        snapshots=snapshots,
+    )
+
+
+def _build_attempt_worktrees(
+    parts: _Parts, pool: PreparedWorktreePool, *, include: bool
+) -> GitAttemptWorktrees:
+    preparation = WorktreePreparation(
+        git=parts.git,
+        repository=parts.repository,
+        refs=parts.refs,
+        commits=parts.commits,
+        trees=parts.trees,
+        worktrees=parts.worktrees,
+        pool=pool,
+        saver=parts.saver,
+        saved_refs=parts.saved_refs,
+        branch=parts.branch,
+        mode=parts.mode,
+        ignored=parts.ignored,
+        include=include,
+    )
+    return GitAttemptWorktrees(
+        git=parts.git,
+        mode=parts.mode,
+        trees=parts.trees,
+        worktrees=parts.worktrees,
+        pool=pool,
+        preparation=preparation,
+        saver=parts.saver,
+        saved_refs=parts.saved_refs,
+        snapshots=parts.snapshots,
+        ignored=parts.ignored,
+        agent_repositories=parts.agent_repositories,
+        branch=parts.branch,
+    )
