@@ -1,4 +1,4 @@
-"""Gits that are kept: they do what a git of its own does, and a failure of one is told by it."""
+"""Long-running git processes: they give the same results as single git commands."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_refs_moved_or_packed_by_another_process_are_read(top: Path) -> None:
 
 
 def test_the_batch_diff_equals_that_of_git(top: Path) -> None:
-    """Names with newlines as well, and what was asked before it came to be."""
+    """Also for names with newlines, and for an object that was created after a first query."""
     held, first = Git(top / ".git"), git(top, "rev-parse", "HEAD")
     (top / "two\nlines").write_text("x")
     (top / "end-").write_text("x")

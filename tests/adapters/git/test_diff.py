@@ -1,4 +1,4 @@
-"""Every file of a change reaches the criteria, or a failure says how many did not."""
+"""Every file of a change reaches the criteria, or a failure gives the number that did not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def world(tmp_path: Path) -> World:
 
 
 def many(world: World, last: str, count: int = MANY) -> str:
-    """A commit of so many sources, of which the last one holds these words."""
+    """A commit with this number of sources, the last of which contains the text."""
     for n in range(1, count):
         write(world.repo / "many", **{f"m{n:04}__py": f"value = {n}\n"})
     write(world.repo / "many", zz__py=last)
@@ -76,7 +76,7 @@ def test_a_test_removed_with_the_last_of_many_files_is_reported_missing(world: W
 def test_a_change_too_large_to_be_read_fails_by_number(
     world: World, read: Callable[[Git, str, str], tuple[Change, ...]]
 ) -> None:
-    """A bound there must be; beyond it the criteria fail and a person is asked."""
+    """Beyond the size limit the criteria fail, and the task is escalated."""
     head = many(world, "value = 0\n", 10)
 
     found = read(Git(world.repo / ".git"), world.run.base, head)

@@ -1,4 +1,4 @@
-"""What is remembered of a worktree's files saves reading them again, and never hides a change."""
+"""The index cache of a worktree saves hashing and never hides a change."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_change_of_equal_size_with_a_reset_mtime_is_detected(world: World) -> 
 
 @pytest.mark.spec("3.2")
 def test_settings_that_make_git_skip_files_hide_no_change(world: World) -> None:
-    """Kept under them, too: whoever set them, what an agent changed is committed."""
+    """An agent's changes are committed under any such settings."""
     for name, value in (("checkStat", "minimal"), ("trustctime", "false"), ("ignoreStat", "true")):
         git(world.repo, "config", f"core.{name}", value)
     first = run_attempt(world, world.task(), lambda at: write(at, new__txt="1\n"))
@@ -65,7 +65,7 @@ cat
 
 @pytest.mark.spec("13.1")
 def test_unchanged_files_are_not_hashed_again(tmp_path: Path) -> None:
-    """A filter counts: git calls it for each file that it reads."""
+    """A filter counts the reads: git calls it for each file that it hashes."""
     world = a_world(tmp_path)
     log, filter_ = tmp_path / "read", tmp_path / "filter"
     filter_.write_text(READ.format(log=log))
@@ -104,7 +104,7 @@ def test_a_broken_or_missing_index_cache_is_ignored(world: World) -> None:
 
 @pytest.mark.spec("3.2", "6.1")
 def test_only_an_index_cache_of_this_process_is_used(world: World) -> None:
-    """An agent finds the file, and marks a file in it as never changing."""
+    """An agent finds the cache and marks a file in it as never changing."""
     begun = start_attempt(world, world.task())
     at, known = Path(begun.work.worktree), _known(world, begun.id)
 

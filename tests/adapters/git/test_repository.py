@@ -1,4 +1,4 @@
-"""What counts as a repository, and how git's failures are told."""
+"""Which folders are repositories, and how failures of git are reported."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_folder_that_is_no_repository_is_refused_with_a_reason(tmp_path: Path)
 
 @pytest.mark.spec("0.6", "11.8")
 def test_a_worktree_that_is_just_being_added_hides_no_commits(tmp_path: Path) -> None:
-    """Somebody looks while a worker adds a worktree: its head is not written yet."""
+    """A process opens the repository while a worktree is added: its HEAD is not written yet."""
     repo = a_repository(tmp_path)
     git(repo, "worktree", "add", "-q", "-b", "side", "../side")
     (repo / ".git" / "worktrees" / "side" / "HEAD").write_text(f"{'0' * 40}\n")
@@ -122,7 +122,7 @@ def test_a_detached_checkout_must_name_its_base(tmp_path: Path) -> None:
 
 @pytest.mark.spec("4.8")
 def test_a_locked_ref_is_a_transient_failure(tmp_path: Path) -> None:
-    """The lock is the user's, so it is waited for and never broken, however old."""
+    """The lock is the user's, so it is waited for and never removed, however old."""
     world = a_world(tmp_path)
     lock = world.repo / ".git" / "index.lock"
     lock.touch()
@@ -183,7 +183,7 @@ def test_commits_have_the_users_identity_or_a_default(tmp_path: Path) -> None:
 
 @pytest.mark.spec("14.2")
 def test_the_callers_git_variables_do_not_reach_git(tmp_path: Path) -> None:
-    """Inside a git hook GIT_DIR and GIT_INDEX_FILE are set; they must not lead us astray."""
+    """Inside a git hook GIT_DIR and GIT_INDEX_FILE are set; they must not redirect yaoki."""
     repo = a_repository(tmp_path)
     around = {**os.environ, "GIT_DIR": "/nowhere", "GIT_INDEX_FILE": "/nowhere", "GIT_TRACE": "1"}
 

@@ -1,4 +1,4 @@
-"""A commit read from its objects, and the modes of what changed between two commits."""
+"""A commit read from its objects, and the modes of files that changed between two commits."""
 
 from __future__ import annotations
 

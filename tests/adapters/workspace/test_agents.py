@@ -1,4 +1,4 @@
-"""Agents that misuse git or the file system: whatever they did, their files are kept."""
+"""Agents that misuse git or the file system: their files are saved in every case."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_detached_head_is_no_obstacle(world: World) -> None:
 
 
 def test_rewritten_history_becomes_one_commit_on_the_base(world: World) -> None:
-    """A new root would share nothing with the run branch; its own commits stay reachable."""
+    """A new root commit shares nothing with the run branch; the agent's commits stay reachable."""
 
     def agent(at: Path) -> None:
         git(at, "checkout", "-q", "--orphan", "fresh")
@@ -142,7 +142,7 @@ def test_a_broken_dot_git_loses_no_file(world: World, how: str) -> None:
 
 
 def test_a_worktree_git_forgot_loses_no_file(world: World) -> None:
-    """`git worktree prune` after the `.git` file went: git knows nothing of it any more."""
+    """`git worktree prune` after the `.git` file was deleted: git has no record of it."""
 
     def agent(at: Path) -> None:
         write(at, one="1")
@@ -302,7 +302,7 @@ def test_a_commit_in_a_shallow_submodule_is_reported_and_harmless(tmp_path: Path
 
 
 def with_submodule(tmp_path: Path) -> tuple[Path, tuple[str, ...]]:
-    """A repository with the submodule `lib`, and the words that let git make one of a path."""
+    """A repository with the submodule `lib`, and the option that allows a local submodule."""
     library = a_repository(tmp_path)
     library.rename(tmp_path / "library")
     repo = a_repository(tmp_path)
@@ -379,7 +379,7 @@ def test_an_unfinished_merge_is_saved_and_dropped(world: World) -> None:
 
 
 def test_files_hidden_from_git_status_are_saved(world: World) -> None:
-    """Flags in the agent's index could hide its changes from anybody who trusts that index."""
+    """Flags in the agent's index could hide changes from a reader of that index."""
 
     def agent(at: Path) -> None:
         git(at, "update-index", "--assume-unchanged", "a.txt")

@@ -1,4 +1,4 @@
-"""Killed anywhere, every operation can be repeated and ends where it would have."""
+"""After a kill at any point every operation can be repeated with the same result."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ sys.exit("more than 40 git commands")
 
 
 class Killer:
-    """Calls a method again and again, killed after its 1st, 2nd, 3rd … git command."""
+    """Calls a method repeatedly, killed after its 1st, 2nd, 3rd … git command."""
 
     def __init__(self, world: World, folder: Path) -> None:
         self._world, self._folder = world, folder
@@ -285,7 +285,7 @@ def test_a_root_reached_by_a_link_is_the_same_root(world: World, tmp_path: Path)
 @pytest.mark.spec("0.2", "8.6")
 @pytest.mark.parametrize("left", ["all", "the note alone"])
 def test_an_interrupted_removal_is_completed(tmp_path: Path, left: str) -> None:
-    """The folder is gone, and git still knows of it: the next life must see that as well."""
+    """The folder is gone but git still records it: the next process must notice that."""
     world = a_world(tmp_path)
     done = land_task(world, world.task(), lambda at: write(at, new="n"))
     admin = world.repo / ".git" / "worktrees" / done.id

@@ -1,4 +1,4 @@
-"""The run branch is yaoki's: what somebody else does to it is seen, said and never built over."""
+"""Only yaoki moves the run branch: any other change is detected, reported and never built on."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def world(tmp_path: Path) -> World:
 
 
 def by_hand(world: World, *names: str) -> None:
-    """Somebody commits on the run branch."""
+    """A person commits on the run branch."""
     git(world.repo, "checkout", "-q", world.run.branch)
     for name in names:
         write(world.repo, **{name: "x"})
@@ -67,7 +67,7 @@ def test_the_recorded_head_follows_yaokis_moves_of_the_run_branch(tmp_path: Path
 
 @pytest.mark.spec("0.2", "0.6")
 def test_a_deleted_run_branch_is_never_created_again(world: World) -> None:
-    """A new one at the base would forget what landed, and every task would say it is done."""
+    """A new branch at the base would lose landed work while every task is done."""
     last = world.workspace.branches.head(world.run)
     git(world.repo, "branch", "-q", "-D", world.run.branch)
 
@@ -96,7 +96,7 @@ def test_a_merged_runs_branch_may_be_deleted(world: World) -> None:
 
 @pytest.mark.spec("0.2")
 def test_a_run_without_a_recorded_head_gets_one_at_its_branch(world: World) -> None:
-    """Made by an older yaoki, or killed between the two."""
+    """From an older yaoki, or after a kill between the two writes."""
     git(world.repo, "update-ref", "-d", MARK)
 
     merged = world.workspace.landings.merge(world.run, into="result", approve=approve)
@@ -182,7 +182,7 @@ def test_a_task_lands_on_foreign_commits_only_if_verified_with_them(world: World
 
 @pytest.mark.spec("0.2", "8.6")
 def test_a_landing_in_progress_is_no_drift(world: World) -> None:
-    """The mark moves first; a reader in between, or a kill there, sees it one landing ahead."""
+    """The recorded head moves first; a reader or a kill in between sees it one landing ahead."""
     head = world.workspace.branches.head(world.run)
     git(world.repo, "update-ref", BRANCH, git(world.repo, "rev-parse", f"{head}^1").strip())
 
@@ -194,7 +194,7 @@ def test_a_landing_in_progress_is_no_drift(world: World) -> None:
 
 @pytest.mark.spec("0.2", "8.6")
 def test_a_removed_landing_is_noticed_by_memory_or_by_the_store(world: World) -> None:
-    """By one landing, which looks like a kill between mark and branch; or with the mark."""
+    """By one landing, which looks like a kill between record and branch; or with the record."""
     head = world.workspace.branches.head(world.run)
     before = git(world.repo, "rev-parse", f"{head}^1").strip()
     fresh = GitWorkspace(world.repo, world.root)
@@ -224,7 +224,7 @@ def test_a_removed_landing_is_noticed_by_memory_or_by_the_store(world: World) ->
 
 @pytest.mark.spec("0.2", "3.4")
 def test_nothing_lands_on_a_branch_that_lost_a_landing(world: World) -> None:
-    """Proven before the other landed, it would be expected right where the branch now is."""
+    """Verified before the other task landed, it would be expected exactly at the current head."""
     early = run_attempt(world, world.task(2), lambda at: write(at, two="2"))
     found = world.workspace.landings.build_candidate(world.run, early)
     for n in (3, 4):
@@ -239,7 +239,7 @@ def test_nothing_lands_on_a_branch_that_lost_a_landing(world: World) -> None:
 
 @pytest.mark.spec("0.2", "8.6")
 def test_concurrent_landings_never_look_like_drift(world: World) -> None:
-    """Seen in a run of two slots: one task read the refs while the other moved them."""
+    """Observed in a run with two slots: one task read the refs while the other moved them."""
     said: list[str] = []
     over = threading.Event()
 
@@ -263,7 +263,7 @@ def test_concurrent_landings_never_look_like_drift(world: World) -> None:
 
 @pytest.mark.spec("8.2", "14.3")
 def test_branch_and_record_moved_together_by_an_agent_are_noticed(world: World) -> None:
-    """Its own commit would count as landed without any check."""
+    """The agent's own commit would count as landed without any check."""
     land_task(world, world.task(), lambda at: write(at, one__txt="1\n"))
     assert world.workspace.branches.describe_drift(world.run) == ""
     task = start_attempt(world, world.task(2))
@@ -278,8 +278,8 @@ def test_branch_and_record_moved_together_by_an_agent_are_noticed(world: World) 
     assert told == f"{world.run.branch} is at {evil[:12]}, which yaoki did not make"
 
 
-class Heard(Git):
-    """A git whose longest answer to one question is kept."""
+class RecordingGit(Git):
+    """Records the longest answer of git."""
 
     longest = 0
 
@@ -293,7 +293,7 @@ class Heard(Git):
 
 @pytest.mark.spec("0.2", "9.6")
 def test_missing_commits_are_found_without_reading_the_whole_history(world: World) -> None:
-    """Every look at a run branch read the whole history of the project into memory."""
+    """Every check of a run branch read the whole history of the project into memory."""
     first = world.workspace.branches.head(world.run)
     second = land_task(world, world.task(2), lambda at: write(at, two="2")).landed_commit
     git(world.repo, "checkout", "-q", "--detach", second)
@@ -301,11 +301,11 @@ def test_missing_commits_are_found_without_reading_the_whole_history(world: Worl
     commit(world.repo)
     write(world.repo, other="1")
     last = commit(world.repo)
-    heard = Heard(world.repo / ".git")
+    recorder = RecordingGit(world.repo / ".git")
 
     asked = [first, second, last, "0" * 40]
-    lacked = commits_not_reachable(heard, asked, second)
+    lacked = commits_not_reachable(recorder, asked, second)
 
     assert lacked == (last, "0" * 40)
-    assert heard.longest == 2, "only what the head lacks is listed"
-    assert commits_not_reachable(heard, [], second) == ()
+    assert recorder.longest == 2, "only what the head lacks is listed"
+    assert commits_not_reachable(recorder, [], second) == ()

@@ -1,4 +1,4 @@
-"""merge, undo, snapshots, recovered work, and files a fresh worktree brings along."""
+"""Merge, undo, snapshots, recovered work, and files copied to fresh worktrees."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def away(world: World) -> World:
 
 
 def on_main(world: World, **files: str) -> str:
-    """Somebody commits to main meanwhile."""
+    """A person commits to main meanwhile."""
     git(world.repo, "checkout", "-q", "main")
     write(world.repo, **files)
     made = commit(world.repo, "meanwhile")
@@ -464,7 +464,7 @@ def test_copying_never_follows_a_link_in_the_worktree(tmp_path: Path) -> None:
 
 @pytest.mark.spec("13.1")
 def test_refs_are_packed_from_time_to_time(world: World) -> None:
-    """After many releases; what the tasks left stays reachable, packed."""
+    """After many removed worktrees; saved work stays reachable in packed refs."""
     task = land_task(world, world.task(), lambda at: write(at, new__txt="x"))
 
     for _ in range(PACK_EVERY):

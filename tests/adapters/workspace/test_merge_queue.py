@@ -170,7 +170,7 @@ def test_an_unreadable_queue_starts_again(world: World, left: str) -> None:
 
 @pytest.mark.spec("3.4", "8.1")
 def test_without_a_queue_tasks_are_verified_on_the_branch(tmp_path: Path) -> None:
-    """A name in the way, as a person or another tool may have made it."""
+    """A ref in the way of the queue, made by a person or another tool."""
     told = list[str]()
     plain = a_world(tmp_path)
     world = replace(plain, workspace=GitWorkspace(plain.repo, plain.root, warn=told.append))

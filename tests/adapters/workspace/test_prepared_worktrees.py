@@ -1,4 +1,4 @@
-"""Worktrees made ahead: a task gets one as if it had been made for it, and none is left."""
+"""Prepared worktrees: a task gets one like a new one, and none is left over."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    """The first task has its worktree; from then on others are made ahead."""
+    """The first task has its worktree, so that others are prepared from now on."""
     made = a_world(tmp_path)
     ahead = GitWorkspace(made.repo, made.root, ahead_from_files=1)
     world = replace(made, workspace=ahead)
@@ -150,7 +150,7 @@ def test_prepared_worktrees_of_killed_processes_are_removed_and_others_stay(worl
 
 @pytest.mark.spec("0.2", "4.8")
 def test_a_failed_hand_over_leaves_nothing_behind(tmp_path: Path) -> None:
-    """The worktree stands under the task's name already when its files cannot be written."""
+    """The worktree already has the task's name when its files cannot be written."""
     fails, filter_ = tmp_path / "fails", tmp_path / "filter"
     filter_.write_text(f"#!/bin/sh\nrm {fails} 2>/dev/null && exit 1\ncat\n")
     filter_.chmod(0o755)
@@ -226,7 +226,7 @@ def test_a_modified_prepared_worktree_is_repaired_or_removed(
 
 @pytest.mark.spec("0.2", "8.1")
 def test_files_at_the_path_of_a_new_worktree_are_saved(world: World) -> None:
-    """Whoever put it there, it is kept before anything takes its place."""
+    """A folder at that path is saved before it is replaced."""
     world.workspace.worktrees.prepare_ahead(world.run, 1)
     done = run_attempt(world, world.task(1), lambda at: write(at, new__txt="1\n"))
     world.workspace.worktrees.prepare_ahead(world.run, 1)

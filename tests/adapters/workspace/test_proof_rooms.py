@@ -86,7 +86,7 @@ def commit_it(at: Path) -> None:
 
 
 def hide(at: Path) -> None:
-    """The clone's own git is told that the file never changes."""
+    """Set a flag in the clone's index that hides changes of the file."""
     git(at, "update-index", "--skip-worktree", "a.txt")
     edit(at)
 
@@ -231,7 +231,7 @@ def test_git_commands_of_a_check_affect_only_the_room(repo: Path) -> None:
 
 
 def test_modes_and_line_ends_are_those_of_the_commit(repo: Path) -> None:
-    """The user's settings would hide that the commit lacks the execute bit or has other ends."""
+    """The user's settings would hide a missing execute bit or other line ends."""
     head = commit(repo, {"run.sh": "#!/bin/sh\n"})
     git(repo, "config", "core.fileMode", "false")
     git(repo, "config", "core.autocrlf", "true")

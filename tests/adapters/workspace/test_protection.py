@@ -1,4 +1,4 @@
-"""Ways round git's settings: links that lead nowhere yet, other objects, another environment."""
+"""Attacks around git's settings: dangling links, replaced objects, environment variables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def differing(world: World, before: dict[str, str], task_id: str = "") -> set[st
 
 
 def replace(repo: Path) -> Path:
-    """Whoever reads a file of the base now reads something else; returns the ref."""
+    """Replace a file of the base by a replace ref; returns the ref."""
     old = git(repo, "rev-parse", "HEAD:a.txt").strip()
     write(repo, other="evil\n")
     git(repo, "replace", old, git(repo, "hash-object", "-w", "other").strip())
@@ -30,7 +30,7 @@ def replace(repo: Path) -> Path:
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("target", ["../../tools/h.sh", "/no/such/place"])
 def test_a_dangling_hook_link_changes_the_protected_hashes(tmp_path: Path, target: str) -> None:
-    """The work that lands may bring the very file."""
+    """Landed work may create the target of the link."""
     world = a_world(tmp_path)
     before = dict(world.workspace.protection.hash_protected_files())
     hooks = world.repo / ".git" / "hooks"

@@ -1,4 +1,4 @@
-"""Files that another process removes while we look; file-system errors that must be named."""
+"""Files that another process removes between listing and reading, and translated OS errors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def world(tmp_path: Path) -> World:
     return a_world(tmp_path)
 
 
-class Leaving(PosixPath):
+class VanishingPath(PosixPath):
     """A git folder whose worktrees another process removes between the listing and the reading."""
 
     def glob(self, pattern: str) -> Iterator[Path]:  # type: ignore[override]
@@ -56,10 +56,10 @@ class Leaving(PosixPath):
 @pytest.mark.spec("8.1", "13.1")
 def test_a_concurrently_removed_worktree_has_no_checkout(world: World) -> None:
     """The code review churned worktrees beside a landing: one call in a hundred raised an
-    OSError that nobody had named, and three of those ask a person.
+    bare OSError, and three of those escalate the task.
     """
     git(world.repo, "worktree", "add", "-q", "-b", "side", "../side")
-    refs = Refs(Git(Leaving(world.repo / ".git")))
+    refs = Refs(Git(VanishingPath(world.repo / ".git")))
 
     assert refs.checkouts_of("refs/heads/side") == []
 
@@ -68,9 +68,7 @@ def test_a_concurrently_removed_worktree_has_no_checkout(world: World) -> None:
 def test_a_concurrently_removed_push_record_is_ignored(
     tmp_path: Path,
 ) -> None:
-    """The thread beside pushed the work and removed its note after ours had listed it: to ours
-    the name leads nowhere.
-    """
+    """Another thread pushed the work and removed the record after this one had listed it."""
     one = clones(tmp_path, 1).worlds[0]
     run_attempt(one, one.task(), lambda at: write(at, new="new\n"))
     (one.root / ".unpushed" / "ab12cd34-9").symlink_to(tmp_path / "nowhere")
@@ -102,7 +100,7 @@ def unreadable_head(world: World) -> None:
 def test_an_unreadable_git_file_is_a_git_failure(
     world: World, act: Callable[[World, object], object]
 ) -> None:
-    """An OSError without a name is counted as yaoki's own fault and asks a person at the third."""
+    """A bare OSError counts as an internal error, and the third one escalates the task."""
     task = land_task(world, world.task(), lambda at: write(at, new="new\n"))
     git(world.repo, "switch", "-q", "--detach")
     unreadable_head(world)
@@ -113,7 +111,7 @@ def test_an_unreadable_git_file_is_a_git_failure(
 
 @pytest.mark.spec("4.2")
 def test_every_public_method_of_a_role_translates_os_errors() -> None:
-    """Half of the methods did not: whoever adds one must not forget it."""
+    """Half of the methods did not; a new method must not forget it."""
     public = [
         (role.__name__, name, member)
         for role in ROLES

@@ -1,4 +1,4 @@
-"""A worktree that is gone is made again at the work it held."""
+"""A missing worktree is made again at its work."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def world(tmp_path: Path) -> World:
 
 
 def proving(world: World) -> tuple[Task, Candidate, Path]:
-    """A task whose candidate stands in its worktree, with a product of its set-up."""
+    """A task with its candidate checked out, and with output of set-up."""
     land_task(world, world.task(2), lambda at: write(at, other="o"))
     done = run_attempt(world, world.task(), lambda at: write(at, new="n\n", deps__log="d"))
     return done, world.workspace.landings.build_candidate(world.run, done), Path(done.work.worktree)
 
 
 def exactly(at: Path, commit_: str) -> bool:
-    """At this commit, on the task's branch, nothing more than ignored files."""
+    """True at this commit on the task's branch with only ignored files besides."""
     head = git(at, "rev-parse", "HEAD")
     return (head, git(at, "symbolic-ref", "HEAD"), git(at, "status", "--porcelain")) == (
         commit_,
@@ -84,7 +84,7 @@ def test_a_missing_worktree_is_rebuilt_with_its_work(
 
 @pytest.mark.spec("0.2")
 def test_an_existing_worktree_is_left_alone(world: World) -> None:
-    """Also without its `.git`, which is only a pointer: the files and products stay."""
+    """Also without its `.git` link: files and set-up output stay."""
     done = run_attempt(world, world.task(), lambda at: write(at, new="n\n", deps__log="d"))
     at = Path(done.work.worktree)
     write(at, unkept="u")

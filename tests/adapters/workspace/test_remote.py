@@ -1,4 +1,4 @@
-"""Many machines, one remote: landings, kept work and snapshots are the same everywhere."""
+"""Many machines, one remote: landings, saved work and snapshots are the same everywhere."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def adding(name: str) -> Callable[[Path], None]:
 
 
 def together(acts: list[Callable[[], object]]) -> None:
-    """All at once, each in its thread; what one of them met is raised here."""
+    """Run all at once, each in a thread; an exception of any thread is raised here."""
     gate, met = threading.Barrier(len(acts)), list[BaseException]()
 
     def live(act: Callable[[], object]) -> None:
@@ -241,7 +241,7 @@ def test_an_interrupted_push_lands_nothing_and_loses_nothing(two: Clones) -> Non
 
 
 def task_at(world: World, task: Task) -> Task:
-    """Another machine goes on with it at VERIFY."""
+    """The task as another machine continues it at VERIFY."""
     world.workspace.worktrees.rebuild_worktree(task)
     return task
 
@@ -302,7 +302,7 @@ def test_another_machine_continues_a_task_at_verify(two: Clones) -> None:
 
 @pytest.mark.spec("13.3", "3.4")
 def test_a_task_continued_by_another_machine_at_land_is_verified_again(two: Clones) -> None:
-    """The proven commit was on the machine that is gone; nothing unproven lands instead."""
+    """The verified commit is only on the machine that is gone; nothing unverified lands."""
     one, other = two.worlds
     task = run_attempt(one, one.task(), adding("new"))
     found = one.workspace.landings.build_candidate(one.run, task)
@@ -395,7 +395,7 @@ def test_saved_work_and_snapshots_are_recovered_on_any_machine(two: Clones) -> N
 
 @pytest.mark.spec("8.2", "0.2")
 def test_work_saved_under_one_name_on_two_machines_is_kept_twice(two: Clones) -> None:
-    """Both prepared the same attempt, one of them cut off meanwhile."""
+    """Both machines prepared the same attempt, one of them disconnected."""
     works = [
         run_attempt(world, world.task(), adding(f"by{n}")) for n, world in enumerate(two.worlds)
     ]
@@ -576,7 +576,7 @@ def test_merging_refuses_a_run_branch_with_foreign_commits(two: Clones) -> None:
 @pytest.mark.spec("0.2", "8.6", "13.1")
 @pytest.mark.parametrize("typing", [0, 1, 2])
 def test_the_restore_command_works_in_any_clone(tmp_path: Path, typing: int) -> None:
-    """The first has seen only its own landing when the branch and its mark are set back."""
+    """The first machine knows only its own landing when branch and record are moved back."""
     three = clones(tmp_path, 3)
     one, other, _ = three.worlds
     complete_task(one, 1, adding("first"))
@@ -678,7 +678,7 @@ def test_tasks_run_in_a_clone_with_alternates(tmp_path: Path) -> None:
 
 @pytest.mark.spec("14.4", "14.2")
 def test_an_agent_cannot_redirect_pushes(two: Clones, tmp_path: Path) -> None:
-    """It writes another address, and a program that carries pushes, into the config it shares."""
+    """The agent writes another address and a transport program into the shared config."""
     one, _ = two.worlds
     thief = tmp_path / "thief.git"
     git(tmp_path, "init", "-q", "--bare", str(thief))

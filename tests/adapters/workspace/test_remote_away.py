@@ -1,4 +1,4 @@
-"""A remote that does not answer: what is owed to it, who waits for it, who may not race over it."""
+"""An unreachable remote: pending pushes, tasks that wait, and races when it is back."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_an_unreachable_remote_is_a_problem_until_it_answers(two: Clones) -> Non
 
 @pytest.mark.spec("13.3")
 def test_missing_credentials_are_not_retried(two: Clones) -> None:
-    """Nobody answers better tomorrow: a person must give this machine a key."""
+    """Waiting does not help: this machine needs credentials."""
     one = two.worlds[0]
     git(one.repo, "remote", "set-url", "origin", "ext::sh -c 'exit 1'")
     space = replace(one, workspace=type(one.workspace)(one.repo, one.root, remote="origin"))
@@ -93,7 +93,7 @@ def test_a_task_waits_for_work_that_another_machine_has_not_pushed(two: Clones) 
 
 @pytest.mark.spec("8.3", "0.2")
 def test_a_late_roll_back_does_not_remove_later_landings(two: Clones) -> None:
-    """Both decided on the same group; the first one's retry has landed before the second acts."""
+    """Both machines roll back one group; a retry has landed before the second one acts."""
     one, other = two.worlds
     line = one.workspace.groups.open_group_branch(one.run, GROUP)
     own = replace(one, run=line)
@@ -118,7 +118,7 @@ def test_a_late_roll_back_does_not_remove_later_landings(two: Clones) -> None:
 
 @pytest.mark.spec("11.7", "0.2")
 def test_an_archive_contains_the_refs_of_a_dead_machine(two: Clones, tmp_path: Path) -> None:
-    """Its task branch and its group's line are at the remote and in no other clone."""
+    """Its task branch and group branch are at the remote and in no other clone."""
     one, other = two.worlds
     line = one.workspace.groups.open_group_branch(one.run, GROUP)
     own = replace(one, run=line)

@@ -1,4 +1,4 @@
-"""Killed between the push and the local copy, or anywhere else: the next touch goes on."""
+"""After a kill between the push and the local copy, or anywhere else, the next call continues."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ class Killer:
         self.kills = 0
 
     def after_push(self, method: str, *args: object) -> None:
-        """The one call, dead as soon as the remote has what it pushed."""
+        """Call once, killed as soon as the remote has the push."""
         assert self._called("push", method, args) == signal.SIGKILL
 
     def everywhere(self, method: str, *args: object) -> Any:
-        """Again and again, killed after the 1st, 2nd, 3rd … command, until one is through."""
+        """Call repeatedly, killed after the 1st, 2nd, 3rd … command, until one call ends."""
         assert self._called("", method, args) == 0
         # Our own words, just written.
         kills, result = pickle.loads((self._folder / "call").read_bytes())  # noqa: S301
@@ -181,7 +181,7 @@ def test_killed_between_the_push_and_the_copy_a_run_is_opened_once(tmp_path: Pat
 def test_saved_work_of_a_killed_process_is_pushed_by_the_next_call(
     two: Clones, tmp_path: Path
 ) -> None:
-    """The remote is away, the worker is killed; a later one pushes on behalf of the dead."""
+    """The remote is unreachable and the worker is killed; a later worker pushes the work."""
     one, other = two.worlds
     begun = start_attempt(one, one.task())
     write(Path(begun.work.worktree), new="n\n")

@@ -1,4 +1,4 @@
-"""One run, one store, two clones: two workers carry it, one of them is killed on the way."""
+"""One run, one store, two clones: two workers execute the run, one of them is killed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ remote = "origin"
 
 
 class Machine:
-    """A clone with worktrees of its own; the store and the remote are everybody's."""
+    """A clone with its own worktrees; store and remote are shared."""
 
     def __init__(self, folder: Path, bare: Path, name: str) -> None:
         home = folder / name
@@ -75,7 +75,7 @@ class Machine:
 
 
 def the_plan(folder: Path) -> str:
-    """No agent ends before the test lets it."""
+    """Agents end when the test lets them."""
     acts = {f"t{n}": [waits_for(folder / "go"), *writes(f"f{n}", f"{n}\n")] for n in range(TASKS)}
     script = {name: [held] * ATTEMPTS for name, held in acts.items()}
     tasks = [{"id": name, "checks": ["there"]} for name in script]

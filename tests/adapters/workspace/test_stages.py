@@ -1,4 +1,4 @@
-"""prepare, keep, candidate, land, release: the stages of a task on real repositories."""
+"""Prepare, commit, build the candidate, land, remove: the stages of a task with real git."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_a_retry_continues_in_the_same_worktree(world: World) -> None:
 
 @pytest.mark.spec("3.7")
 def test_after_verify_only_the_tasks_own_changes_count(world: World) -> None:
-    """The candidate brought another task's work in; the retry must not be blamed for it."""
+    """The candidate contains another task's work, which is not a change of the retry."""
     first = run_attempt(world, world.task(1), lambda at: write(at, mine="1"))
     land_task(world, world.task(2), lambda at: write(at, other="2"))
     world.workspace.landings.build_candidate(world.run, first)
@@ -166,7 +166,7 @@ def test_after_verify_only_the_tasks_own_changes_count(world: World) -> None:
 
 @pytest.mark.spec("3.7", "8.2", "0.2")
 def test_a_fresh_attempt_starts_clean_and_loses_nothing(world: World) -> None:
-    """The agent was cut off: nothing was kept yet when the fresh worktree is asked for."""
+    """The agent was interrupted: nothing is saved yet when the fresh worktree is made."""
     begun = start_attempt(world, world.task())
     write(Path(begun.work.worktree), half="half\n", a__txt="broken\n")
     git(Path(begun.work.worktree), "checkout", "-q", "-b", "mine")
@@ -186,7 +186,7 @@ def test_a_fresh_attempt_starts_clean_and_loses_nothing(world: World) -> None:
 
 @pytest.mark.spec("8.2", "0.2")
 def test_saved_work_is_never_overwritten(world: World) -> None:
-    """A late process wrote after the attempt was kept; both states stay reachable."""
+    """A late process wrote after the attempt was committed; both states stay reachable."""
     first = run_attempt(world, world.task(), lambda at: write(at, new="1"))
     at = Path(first.work.worktree)
     git(at, "reset", "-q", "--hard", world.run.base)
@@ -260,7 +260,7 @@ def test_a_check_task_is_verified_on_the_run_branch(world: World) -> None:
 
 @pytest.mark.spec("3.3")
 def test_the_worktree_contains_only_the_candidate_and_ignored_files(world: World) -> None:
-    """What checks leave behind is kept on a ref, and gone when the next proof begins."""
+    """Files of checks are saved under a ref and removed before the next verification."""
     done = run_attempt(world, world.task(), lambda at: write(at, new="n", deps__log="d"))
     at = Path(done.work.worktree)
     write(at, junk="from a check\n", a__txt="changed by a check\n")
@@ -401,7 +401,7 @@ def test_a_commit_that_does_not_build_on_the_branch_never_lands(world: World) ->
 
 
 def at_last(land: Callable[[], str]) -> str:
-    """As a worker does: who finds the ref locked for long asks again."""
+    """Retry like a worker when the ref is locked for long."""
     for _ in range(20):
         with suppress(GitFailed):
             return land()
@@ -535,7 +535,7 @@ def test_a_worktree_with_read_only_folders_can_be_removed(world: World) -> None:
 
 @pytest.mark.spec("3.7")
 def test_the_kind_of_feedback_decides_about_markers(world: World) -> None:
-    """Only a conflict brings the run branch in; other failures go on where they stood."""
+    """Only a conflict merges the run branch; other retries continue unchanged."""
     mine = run_attempt(world, world.task(1), lambda at: write(at, a__txt="mine\n"))
     land_task(world, world.task(2), lambda at: write(at, a__txt="other\n"))
     failed = with_conflict(mine)
@@ -566,7 +566,7 @@ def test_diffs_are_cut_at_a_limit(world: World) -> None:
 
 @pytest.mark.spec("16.7")
 def test_a_commit_can_take_some_files_of_another(world: World) -> None:
-    """Files that the other lacks are left out; all others stay as they are."""
+    """Files that the other commit lacks are removed; all others stay."""
     first = world.run.base
     write(world.repo, a__txt="other\n", b__txt="b2\n", new__txt="new\n")
     second = commit(world.repo, "second")

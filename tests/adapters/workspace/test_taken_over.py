@@ -1,4 +1,4 @@
-"""A person takes a conflict over: what they did in the worktree is proven, merge and all."""
+"""A person takes over a conflict: their work in the worktree is verified, merge included."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def world(tmp_path: Path) -> World:
 
 
 def escalated(world: World) -> Task:
-    """Mine and the run branch both changed a.txt; a person is asked."""
+    """The task and the run branch both changed a.txt; the task is escalated."""
     mine = run_attempt(world, world.task(1), lambda at: write(at, a__txt="mine\n", new="n"))
     land_task(world, world.task(2), lambda at: write(at, a__txt="other\n", b__txt="B\n"))
     assert world.workspace.landings.build_candidate(world.run, mine).conflicts == ("a.txt",)
@@ -41,7 +41,7 @@ def escalated(world: World) -> Task:
 
 
 def answered(world: World, task: Task) -> tuple[Task, Candidate]:
-    """`yaoki answer TASK done`: prepare, snapshot, keep, candidate, as the engine goes."""
+    """`yaoki answer TASK done`: prepare, snapshot, commit, build the candidate."""
     taken = replace(task, taken_over=True)
     place = world.workspace.worktrees.prepare(world.run, taken, taken.attempt + 1)
     world.workspace.worktrees.take_snapshot(taken, taken.attempt + 1)
@@ -93,7 +93,7 @@ def test_a_merge_made_by_hand_is_verified(world: World, how: Callable[[Path], No
 
 
 def test_a_merge_resolved_with_ours_is_a_merge(world: World) -> None:
-    """The tree is the one from before, so only the parents tell."""
+    """The tree is unchanged, so only the parents show the merge."""
     task = escalated(world)
     at = Path(task.work.worktree)
     git(at, "merge", "-q", "--no-commit", "-s", "ours", "yaoki/ab12cd34")
@@ -114,7 +114,7 @@ def test_conflict_markers_of_a_person_are_reported(world: World) -> None:
 
 
 def test_the_run_branch_may_move_on_while_a_person_works(world: World) -> None:
-    """Their merge is with an older head; nothing of theirs is merged again with markers."""
+    """The person merged an older head; yaoki does not merge again with markers."""
     task = escalated(world)
     at = Path(task.work.worktree)
     merge(at)
@@ -129,7 +129,7 @@ def test_the_run_branch_may_move_on_while_a_person_works(world: World) -> None:
 
 
 def test_edits_over_yaokis_conflict_markers_resolve_them(world: World) -> None:
-    """The usual way here: an agent was given the markers first and did not cope."""
+    """The usual case: an agent had the markers first and did not resolve them."""
     task = with_conflict(run_attempt(world, escalated(world), lambda _: None))
     assert world.workspace.landings.build_candidate(world.run, task).conflict_markers == ("a.txt",)
     resolve(Path(task.work.worktree))
@@ -141,7 +141,7 @@ def test_edits_over_yaokis_conflict_markers_resolve_them(world: World) -> None:
 
 
 def test_edits_without_a_merge_stay_and_conflict(world: World) -> None:
-    """Nobody can tell an edit from a resolution; calling it a merge would undo what landed."""
+    """An edit cannot be told from a resolution; recording a merge would undo landed work."""
     task = escalated(world)
     at = Path(task.work.worktree)
     resolve(at)
@@ -168,7 +168,7 @@ def test_a_persons_work_is_never_replaced_by_a_fresh_worktree(
 
 
 def test_an_agents_unfinished_merge_is_dropped(world: World) -> None:
-    """It may have given the merge up half-way; recording it would undo what others landed."""
+    """The agent may have abandoned the merge; recording it would undo landed work."""
     begun = start_attempt(world, replace(escalated(world), feedback=None))
     at = Path(begun.work.worktree)
     git(at, "merge", "-q", "yaoki/ab12cd34", code=1)

@@ -46,7 +46,7 @@ def a_dirty_repository(folder: Path) -> Path:
 
 
 def tripwire(repo: Path, trap: Path) -> None:
-    """Every program git can be told to start touches the trap."""
+    """Configure every program that git can start to create the trap file."""
     program = repo.parent / "program"
     program.write_text(f"#!/bin/sh\ntouch '{trap}'\nexit 0\n")
     program.chmod(0o755)
@@ -279,7 +279,7 @@ def differing(world: World, before: dict[str, str]) -> set[str]:
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("where", ["inside", "outside", "home"])
 def test_hooks_in_a_configured_folder_are_protected(tmp_path: Path, where: str) -> None:
-    """Relative means: from the checkout, whose person would run them."""
+    """A relative path is relative to the checkout."""
     repo = a_repository(tmp_path)
     folder = {"inside": repo / ".husky" / "_", "outside": tmp_path / "own"}.get(where)
     if where == "home":
@@ -349,7 +349,7 @@ def test_in_a_shared_hooks_folder_only_files_that_git_starts_are_protected(
     "key", ["include.path", "includeIf.gitdir:/elsewhere/.path", "includeIf.onbranch:topic.path"]
 )
 def test_included_config_files_are_protected(tmp_path: Path, key: str) -> None:
-    """Whether or not its condition is met today."""
+    """Whether or not the include condition holds."""
     repo = a_repository(tmp_path)
     write(repo, shared__cfg="[user]\n\tname = Una\n[include]\n\tpath = deeper.cfg\n")
     git(repo, "config", key, "../shared.cfg")
@@ -427,7 +427,7 @@ def test_settings_are_parsed_only_when_their_content_is_new(tmp_path: Path) -> N
 
 @pytest.mark.spec("0.2")
 def test_worktrees_of_the_user_are_left_alone(tmp_path: Path) -> None:
-    """Also one whose disk is not mounted today, which `git worktree prune` would forget."""
+    """Also a worktree on an unmounted disk, which `git worktree prune` would forget."""
     repo = a_repository(tmp_path)
     git(repo, "worktree", "add", "-q", "-b", "side", "../side")
     shutil.move(tmp_path / "side", tmp_path / "unplugged")
