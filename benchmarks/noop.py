@@ -44,6 +44,7 @@ from yaoki.core.model.stage_report import (
 )
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.loop.admission import AdmissionDecision
 from yaoki.engine.loop.pool import Pool
 from yaoki.engine.loop.worker import Worker
 from yaoki.engine.stages.stages import Stages
@@ -156,9 +157,6 @@ class NoStages:
     def __init__(self, started: Callable[[Task], None], ended: Callable[[Task], None]) -> None:
         self._started, self._ended = started, ended
 
-    def on_target_branch(self, run: Run, _task: Task) -> Run:
-        return run
-
     def prepare(self, _run: Run, task: Task, _hold: ClaimContext) -> StageReport:
         self._started(task)
         return WorktreePrepared("base", "/worktree", "host", True)
@@ -206,6 +204,10 @@ def pool(store: SqlStore, stages: NoStages, slots: int) -> Pool:
         park_after=timedelta(hours=1),
         complete=store.is_idle,
         scan=lambda: None,
+        admission=AdmissionDecision,
+        presence=None,
+        idle_task=lambda: None,
+        prepare_ahead=lambda *_: None,
     )
 
 

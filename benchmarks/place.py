@@ -39,7 +39,7 @@ class Place:
         """The URL of the server; empty when there can be none, and `lacking` says why."""
         if self.lacking:
             return ""
-        if given := os.environ.get(server.GIVEN):
+        if given := os.environ.get(server.URL_VARIABLE):
             return given
         made = server.Server.make()
         self._around.callback(made.remove)

@@ -65,7 +65,7 @@ def test_work_that_landed_on_a_forged_landing_does_not_hide_it(place: Place) -> 
 
     status = place.status()
     assert (status["status"], SAID in status["paused"]) == ("PAUSED", True)
-    assert "1 landing stands on it" in status["paused"]
+    assert "1 landing is built on it" in status["paused"]
     assert place.yaoki("merge", status["run"], "--into", "release").code == 6
 
 

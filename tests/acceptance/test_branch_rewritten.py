@@ -12,7 +12,7 @@ from tests.acceptance.place import SETTINGS, Place, a_plan, holds, until, waits_
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("0.2", "0.6", "8.6")]
 LATER = ("b", "c", "d")
-LOST = "landed, but its commit is not on the branch any more"
+LOST = "landed, but its commit is no longer on the branch"
 
 
 def a_rewritten(marker: Path) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def test_a_run_that_is_done_is_not_cancelled(place: Place) -> None:
 
     refused = place.yaoki("cancel", run)
 
-    assert (refused.code, "already DONE" in refused.err) == (6, True)
+    assert (refused.code, "already done" in refused.err) == (6, True)
     assert place.status()["cancel_wanted"] is False
 
 
@@ -258,7 +258,7 @@ def test_undo_reverts_a_landed_task_and_asks(place: Place) -> None:
     again = place.yaoki("answer", "two", "retry")
     gone_on = place.yaoki("resume")
 
-    assert (standing.code, "1 task stands on one: two" in standing.err) == (6, True)
+    assert (standing.code, "1 task depends on one: two" in standing.err) == (6, True)
     assert undone.code == 0, undone.err
     assert (after["state"], after["reason"], after["landed"]) == ("ESCALATED", "MANUAL", None)
     assert "two.txt" not in files

@@ -105,7 +105,7 @@ def test_a_place_that_cannot_serve_is_refused(place: Place, place_kind: str) -> 
 
 
 @pytest.mark.spec("0.6", "12.1", "13.2")
-def test_a_newer_store_is_refused_and_left_alone(place: Place) -> None:
+def test_a_newer_store_is_refused_and_not_changed(place: Place) -> None:
     assert place.yaoki("run", place.plan(good_plan())).code == 0
     by_hand(place.database, "INSERT INTO schema_version (version) VALUES (99)")
 
@@ -139,7 +139,7 @@ def test_a_place_that_takes_no_store_is_told(place: Place) -> None:
     done = place.yaoki("run", place.plan(good_plan()))
 
     assert done.code == 1
-    assert "cannot be made" in done.err
+    assert "cannot be created" in done.err
     assert "Traceback" not in done.err
     assert (place.repo / ".yaoki").read_text() == "in the way\n"
 

@@ -81,7 +81,7 @@ def test_a_task_whose_workers_are_killed_becomes_a_dead_letter_and_is_revived(
     assert worker.returncode == 4
     assert slow["state"] == "ESCALATED"
     assert [letter["task"] for letter in letters] == [slow["id"]]
-    assert f"given to a worker {DELIVERIES} times" in letters[0]["why"]
+    assert f"claimed {DELIVERIES} times" in letters[0]["why"]
     assert len({given["holder"] for given in letters[0]["deliveries"]}) == DELIVERIES
     assert shown.out.splitlines()[-1] == f"next: yaoki dead revive {slow['id']}"
     assert (alive.code, "is no dead letter: it is DONE" in alive.err) == (6, True)

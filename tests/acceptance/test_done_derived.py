@@ -97,7 +97,7 @@ def test_a_row_edited_to_land_what_nobody_proved_lands_nothing(place: Place) -> 
 
     assert done.code == 4, done.out + done.err
     assert place.git("rev-parse", branch) == before
-    assert "no judgment of it passed" in place.task("b")["question"]
+    assert "which no passed verdict covers" in place.task("b")["question"]
 
 
 def test_a_required_task_edited_to_optional_is_asked_about_again(place: Place) -> None:

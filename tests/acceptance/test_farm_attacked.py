@@ -54,7 +54,7 @@ def test_a_run_whose_branch_the_remote_refuses_is_named(place: Place, tmp_path: 
 
     run = place.status()["run"]
     assert done.code != 0
-    assert f"run {run} is stored all the same" in done.err
+    assert f"run {run} is stored nevertheless" in done.err
     assert f"yaoki resume {run}" in done.err
 
 

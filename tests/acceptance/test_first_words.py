@@ -17,7 +17,7 @@ def test_a_refused_plan_does_not_advise_what_was_just_typed(place: Place) -> Non
 
     assert done.code == 2
     assert f"yaoki validate {plan}" not in done.err
-    assert f"mend them in {plan}" in done.err
+    assert f"fix them in {plan}" in done.err
 
 
 def test_an_id_in_other_letters_is_told_which_ones_serve(place: Place) -> None:

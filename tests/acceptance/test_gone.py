@@ -32,7 +32,7 @@ def test_work_that_went_with_its_worktree_is_no_work_that_was_done(place: Place,
     assert place.show(place.status()["run_branch"], "a.txt") == "good"
     told = [e["data"] for e in place.events("a") if e["event"] == "RETRY_DECISION"]
     assert [one["failure"]["kind"] for one in told] == ["LOST"]
-    assert "the worktree was gone when the agent had ended" in told[0]["failure"]["message"]
+    assert "the worktree was missing after the agent had ended" in told[0]["failure"]["message"]
 
 
 def test_what_was_committed_before_the_worktree_went_counts(place: Place) -> None:
@@ -44,4 +44,5 @@ def test_what_was_committed_before_the_worktree_went_counts(place: Place) -> Non
     assert done.code == 0, done.out + done.err
     assert place.show(place.status()["run_branch"], "a.txt") == "1"
     flat = " ".join(done.out.split())
-    assert "the worktree was gone when the agent had ended: only what was committed is kept" in flat
+    warning = "the worktree was missing after the agent had ended: only committed work is saved"
+    assert warning in flat

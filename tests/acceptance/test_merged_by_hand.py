@@ -57,7 +57,7 @@ def test_a_second_merge_says_that_it_is_done(place: Place) -> None:
 
     again = place.yaoki("merge", run)
 
-    assert (again.code, "is merged already" in again.err) == (6, True), again.err
+    assert (again.code, "is already merged" in again.err) == (6, True), again.err
     assert f"..{place.git('rev-parse', 'main')[:10]}" in again.err
 
 

@@ -95,7 +95,7 @@ def test_a_channel_that_fails_says_why_and_what_helps(place: Place) -> None:
     assert (done.code, held.code) == (1, 1)
     assert "BAD  command  /bin/sh ended with exit code 3" in done.out
     assert f"BAD  webhook  http://127.0.0.1:{received.port}/[masked] answered 404" in done.out
-    assert "look at the receiver's log" in done.out
+    assert "check the receiver's log" in done.out
     assert "k3yInThePath" not in done.out + held.out
     assert (held.document["schema"], held.document["ok"]) == (1, False)
     assert [one["delivered"] for one in held.document["channels"]] == [False, False]
@@ -132,9 +132,9 @@ def test_every_service_gets_the_notice(place: Place) -> None:
 @pytest.mark.parametrize(
     ("addresses", "said"),
     [
-        ("bad://secret-k3y/x", "no entry for [masked] address 2 (bad) did not take the notice"),
-        ("odd://secret-k3y/x", "address 2 (odd) is not one that apprise understands"),
-        ("secret-k3y", "the variable SERVICES holds something that is no address of a service"),
+        ("bad://secret-k3y/x", "no entry for [masked] address 2 (bad) did not accept the notice"),
+        ("odd://secret-k3y/x", "address 2 (odd) is not an address that apprise understands"),
+        ("secret-k3y", "the variable SERVICES is not a list of service addresses"),
         (" ", "the variable SERVICES of notify.apprise_env is not set"),
     ],
 )

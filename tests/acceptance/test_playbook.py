@@ -228,7 +228,7 @@ def test_validate_and_plan_know_playbooks_and_name_a_missing_agent(played: Playe
     assert missing.code == 2
     assert f"{PLAYBOOK}:65:3: phases.0.subtasks.0.executor: yaoki.toml has no agent" in missing.err
     assert '[agents.claudecode] and below that preset = "claude"' in missing.err
-    assert (sound.code, "22 tasks, no defects" in sound.out) == (0, True)
+    assert (sound.code, "22 tasks, no problems found" in sound.out) == (0, True)
     first = shown["tasks"][0]
     assert (first["name"], first["checks"][0]) == ("p1.1", "p1.1.technical")
     assert unused.code == 2

@@ -137,7 +137,7 @@ BROKEN = {
     "empty": ("", "is empty"),
     "blank": ("---\nparams: []\n---\n  \n\n", "is empty"),
     "a comment": ("{# nothing to say #}\n", "is empty"),
-    "a param nobody gives": ("---\nparams: [nobody]\n---\n{{ nobody }} x\n", "gives no param"),
+    "a param nobody gives": ("---\nparams: [nobody]\n---\n{{ nobody }} x\n", "has no param"),
     "a param nobody uses": ("---\nparams: [message]\n---\nWords.\n", "never used"),
     "a tag that is not closed": ("{% if message %}\n", "f_failed_test-failed.md:1:"),
 }
@@ -173,4 +173,4 @@ def test_a_file_that_nobody_looks_for_is_told_in_the_list(place: Place) -> None:
     done = place.yaoki("prompts", "list", "--json")
 
     assert done.code == 2
-    assert done.document["defects"][0].startswith(".yaoki/prompts/notes.md:1: is never looked for")
+    assert done.document["defects"][0].startswith(".yaoki/prompts/notes.md:1: is never used")

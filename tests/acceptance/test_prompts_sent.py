@@ -95,4 +95,4 @@ def test_a_prompt_that_says_nothing_gives_way_to_the_built_in_words(place: Place
 
     assert code == 0
     assert "a.txt does not hold good" in place.prompt(task, 2)
-    assert "says nothing" in events(entries, "PROMPT_FAULT")[0]["fault"]
+    assert "renders an empty text" in events(entries, "PROMPT_FAULT")[0]["fault"]

@@ -112,7 +112,7 @@ def test_a_dry_run_says_what_would_leave_and_why_the_rest_stays(place: Place) ->
     assert "days ago" in told["due"][0]["why"]
     assert told["due"][0]["bytes"] > 0
     why = {run["run"]: run["why"] for run in told["stays"]}
-    assert why == {asks: "1 tasks ask a person", new: "one of the newest 1 finished runs"}
+    assert why == {asks: "1 task needs a person", new: "one of the newest 1 finished runs"}
     assert shown.out.splitlines()[-1] == "next: yaoki prune"
     assert sorted(stored(place)) == sorted([old, asks, new])
     assert refs(place, old) == before
@@ -191,7 +191,7 @@ def test_a_run_stays_while_somebody_was_not_told_of_it(place: Place) -> None:
 
     assert pruned["archived"] == []
     assert [(each["run"], each["why"]) for each in pruned["stays"]] == [
-        (run, "1 notices are not sent")
+        (run, "1 notice is not sent")
     ]
 
 

@@ -220,7 +220,7 @@ def test_a_registry_is_refused_with_every_defect_and_its_prompts_as_well(
     ]
     assert lines[0].startswith(f"{file}:28:27: ")
     assert lines[2] == (
-        f"{prompt}:2: test-failed gives no param 'failedTest'; did you mean 'failedTests'?"
+        f"{prompt}:2: test-failed has no param 'failedTest'; did you mean 'failedTests'?"
     )
     assert not registered.stored()
 

@@ -260,9 +260,9 @@ def test_a_changed_receipt_branch_or_output_is_red_with_its_place(place: Place) 
 
     assert (changed.code, moved.code, rewritten.code, none.code) == (1, 1, 1, 1)
     assert "landed 1: one" in changed.out
-    assert f"refs/heads/{branch} does not hold {head}" in moved.out
+    assert f"refs/heads/{branch} does not contain {head}" in moved.out
     assert output["file"] in rewritten.out
-    assert "this is no receipt" in none.out
+    assert "this is not a receipt" in none.out
     assert missing.code == 2
 
 
@@ -354,7 +354,7 @@ def test_what_was_noticed_and_what_changed_nothing_is_told_at_the_end(place: Pla
 
     assert done.code == 0, done.err
     rows = {line.split()[0]: line for line in done.out.splitlines() if "attempt 1" in line}
-    assert "nothing to change: its checks passed as it was" in rows["idle"]
+    assert "nothing to change: its checks already pass" in rows["idle"]
     assert "nothing to change" not in rows["a"]
     assert {one["name"] for one in report["noticed"]["listed"]} == {"a"}
     told_ = [one["words"] for one in report["noticed"]["listed"]]

@@ -138,7 +138,7 @@ def test_without_another_landing_there_is_no_re_run(place: Place) -> None:
 
     assert run.code == 4
     assert (place.task("one")["reason"], place.task("one")["attempt"]) == ("MAX_RETRIES", 2)
-    assert "no other task has landed since it began" in place.yaoki("why", "one").out
+    assert "no other task has landed since it started" in place.yaoki("why", "one").out
 
 
 @pytest.mark.acceptance

@@ -91,7 +91,7 @@ def test_when_all_ranges_are_taken_a_task_waits_and_says_so(place: Place, tmp_pa
 
     assert alone
     assert run.returncode == 0, out
-    assert "all 1 ranges of ports (21000-21009, 10 each)" in released[0]["data"]["why"]
+    assert "all 1 port ranges (21000-21009, 10 each)" in released[0]["data"]["why"]
     assert seen(tmp_path, "agent.a")[0] == seen(tmp_path, "agent.b")[0] == "21000"
     assert not {"RETRY_DECISION", "ESCALATE_DECISION"} & set(place.story())
 

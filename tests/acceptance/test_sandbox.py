@@ -240,7 +240,7 @@ from yaoki.adapters.processes.sandbox import Sandbox
 from yaoki.ports import Launch
 here = Path.cwd()
 argv = (sys.executable, "-c", "import yaoki.errors; print(yaoki.__file__)")
-inside = Sandbox(here).around(Launch(argv, str(here), dict(os.environ)), here / "attempt")
+inside = Sandbox(here).wrap(Launch(argv, str(here), dict(os.environ)), here / "attempt")
 sys.exit(subprocess.run(inside.argv, env=dict(inside.env)).returncode)
 """
 
@@ -377,7 +377,9 @@ def test_a_sandbox_that_is_not_there_stops_everything_before_any_agent(place: Pl
     done = place.yaoki("run", a_plan(place, f"touch {marker}"), env={"PATH": str(tools)})
 
     assert done.code == 2
-    assert "the settings ask for a sandbox, and there is none: bwrap is not installed" in done.err
+    assert (
+        "sandbox.mode requires a sandbox, but none is available: bwrap is not installed" in done.err
+    )
     assert 'install bubblewrap, or set sandbox.mode = "off"' in done.err
     assert not marker.exists()
 
@@ -401,9 +403,9 @@ def test_a_sandbox_that_leaves_any_power_inside_is_none(tmp_path: Path, status: 
     sandbox = Sandbox(tmp_path, program=str(weak))
     launch = Launch(("true",), str(tmp_path), {})
 
-    with pytest.raises(Fault, match="leaves capabilities to those inside") as raised:
+    with pytest.raises(Fault, match="leaves capabilities to processes inside") as raised:
         sandbox.check_available()
-    with pytest.raises(Fault, match="leaves capabilities to those inside"):
+    with pytest.raises(Fault, match="leaves capabilities to processes inside"):
         sandbox.wrap(launch, tmp_path)
 
     assert raised.value.code == "SANDBOX_UNAVAILABLE"

@@ -53,7 +53,7 @@ def test_an_agent_replaces_a_task_only_so_often_and_a_person_as_they_like(place:
         assert place.yaoki("resume", "--quiet").code == 4
 
     assert codes == [0, 0, 0, 6]
-    assert "was replaced 3 times already" in done.err
+    assert "was already replaced 3 times" in done.err
     assert extended(place, "mine", names[3]).code == 0, "a person may"
 
 

@@ -263,7 +263,7 @@ def test_the_disk_of_the_worktrees_counts_as_well_as_that_of_the_store(place: Pl
         plan = place.plan(a_plan_of(shell("echo x > x.txt"), "test -f x.txt"))
         with place.start("run", plan) as running:
             assert running.stdout is not None
-            words = next(line for line in running.stdout if "nothing new is begun" in line)
+            words = next(line for line in running.stdout if "no new task is started" in line)
             running.send_signal(signal.SIGINT)
             running.communicate()
 

@@ -296,7 +296,7 @@ def test_an_agent_that_kills_its_shim_uses_up_its_own_retries(place: Place, most
     assert ran.read_text().splitlines() == ["ran"] * (most + 1)
     (asked,) = [e["data"] for e in place.events("t") if e["event"] == "ESCALATE_DECISION"]
     assert asked["failure"]["kind"] == "INCOMPLETE"
-    assert "the shim that carries the agent was killed" in place.yaoki("why", "t").out
+    assert "the shim that runs the agent was killed" in place.yaoki("why", "t").out
 
 
 # ------------------------------------------------------------------ what is the run's own

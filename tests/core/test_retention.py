@@ -51,14 +51,14 @@ def test_the_exact_day_counts() -> None:
 @pytest.mark.spec("11.7")
 def test_a_run_that_is_not_over_stays_and_takes_no_place_of_the_others() -> None:
     """Ten open runs must not push finished ones out, nor keep them in."""
-    opened = [a_life(f"o{n}", 50, "1 tasks ask a person") for n in range(5)]
+    opened = [a_life(f"o{n}", 50, "1 task needs a person") for n in range(5)]
     going = [a_life(f"g{n}", None) for n in range(5)]
     lives = [*opened, *going, a_life("a", 30), a_life("b", 20), a_life("c", 10)]
 
     found = {fate.lifetime.run_id: fate for fate in decide_retention(lives, RULE, NOW)}
 
     assert [name for name, fate in found.items() if fate.is_archived] == ["a"]
-    assert found[RunId("o0")].reason == "1 tasks ask a person"
+    assert found[RunId("o0")].reason == "1 task needs a person"
     assert found[RunId("g0")].reason == "it is not finished"
 
 

@@ -42,6 +42,7 @@ from yaoki.core.machine.evolution import fold_events
 from yaoki.core.model import (
     Choice,
     Counts,
+    EndCause,
     FailureKind,
     OnFailure,
     Outcome,
@@ -500,8 +501,10 @@ def test_whatever_was_seen_a_wish_to_cancel_wins(stage: Stage, report: StageRepo
 
 
 @pytest.mark.spec("9.5", "10.6")
-@pytest.mark.parametrize("ended_by", ["", "cancel"])
-def test_an_agent_that_ran_is_told_of_before_its_task_is_cancelled(ended_by: str) -> None:
+@pytest.mark.parametrize("ended_by", [EndCause.NONE, EndCause.CANCEL])
+def test_an_agent_that_ran_is_told_of_before_its_task_is_cancelled(
+    ended_by: EndCause,
+) -> None:
     task = an_active_task(Stage.WORK, cancel_requested=True)
     exit_ = replace(WORKED.exit, ended_by=ended_by, cost=0.5)
 
@@ -513,8 +516,10 @@ def test_an_agent_that_ran_is_told_of_before_its_task_is_cancelled(ended_by: str
 
 
 @pytest.mark.spec("3.7", "10.6")
-@pytest.mark.parametrize("ended_by", ["stop", "lease", "cancel"])
-def test_what_a_cut_off_agent_cost_counts_and_its_attempt_does_not(ended_by: str) -> None:
+@pytest.mark.parametrize("ended_by", [EndCause.STOP, EndCause.LEASE, EndCause.CANCEL])
+def test_what_a_cut_off_agent_cost_counts_and_its_attempt_does_not(
+    ended_by: EndCause,
+) -> None:
     task = an_active_task(Stage.WORK)
     exit_ = replace(WORKED.exit, code=None, ended_by=ended_by, cost=0.5)
 

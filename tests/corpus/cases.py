@@ -19,7 +19,7 @@ from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import EscalationDecided, Event, Judged, RetryDecided
 from yaoki.core.machine.evolution import evolve
-from yaoki.core.model import AgentExit, AgentSpec, Outcome, Stage, Task, TaskId, Verdict
+from yaoki.core.model import AgentExit, AgentSpec, EndCause, Outcome, Stage, Task, TaskId, Verdict
 from yaoki.core.model.stage_report import CandidateVerified, WorkCommitted
 from yaoki.ports import AttemptRequest, ProcessState
 
@@ -112,7 +112,7 @@ def leave(case: Case, folder: Path) -> ProcessState:
         "exited",
         code=case.code,
         signal=case.signal,
-        ended_by=case.ended_by,
+        ended_by=EndCause(case.ended_by),
         seconds=3.0,
         output_bytes=len(_out(case)) + len(_err(case)),
         start_error=case.start_error,

@@ -28,7 +28,7 @@ from yaoki.core.decide.classification import FATAL_CATALOGUE
 from yaoki.core.decide.failure_response import ClockAndChance
 from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import EscalationDecided, JournalNote, RetryDecided
-from yaoki.core.model import AgentExit, FailureKind, Outcome, Stage, Work
+from yaoki.core.model import AgentExit, AgentLimit, FailureKind, Outcome, Stage, Work
 from yaoki.core.model.stage_report import CandidateVerified
 from yaoki.ports import ProcessState
 
@@ -178,10 +178,10 @@ def test_a_time_of_day_without_a_zone_is_read_where_the_machine_stands() -> None
 @pytest.mark.parametrize(
     ("exit_", "code"),
     [
-        (AgentExit(code=1, limit="auth"), "AUTHENTICATION_FAILED"),
+        (AgentExit(code=1, limit=AgentLimit.AUTH), "AUTHENTICATION_FAILED"),
         (AgentExit(code=126), "PERMISSION_DENIED"),
         (AgentExit(code=127), "RESOURCE_NOT_FOUND"),
-        (AgentExit(code=1, limit="request"), "REQUEST_REFUSED"),
+        (AgentExit(code=1, limit=AgentLimit.REQUEST), "REQUEST_REFUSED"),
     ],
 )
 def test_a_fatal_end_reaches_the_person_with_its_message_and_actions(

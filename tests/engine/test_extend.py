@@ -54,7 +54,7 @@ def test_a_run_that_is_merged_meanwhile_is_not_extended(store: SqlStore) -> None
     seen = store.run(RUN_ID)
     store.update_run(RUN_ID, "RUN_MERGED", {}, merged="c0ffee")
 
-    with pytest.raises(NotNow, match="is merged already"):
+    with pytest.raises(NotNow, match="is already merged"):
         ExtendCommand(store).extend(seen, [a_spec("b")], {})
 
     assert [row.name for row in store.rows(RUN_ID)] == ["a"]

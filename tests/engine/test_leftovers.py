@@ -51,7 +51,14 @@ def test_only_a_worktree_that_stays_is_told(store: SqlStore, stays: bool) -> Non
     store.record(lease_of(task), lambda _: over)
     place = Removed(task_id, stays=stays)
 
-    LeftoverWorktrees(store, cast(Workspace, SimpleNamespace(worktrees=place))).sweep(RUN_ID)
+    LeftoverWorktrees(
+        store,
+        cast(Workspace, SimpleNamespace(worktrees=place)),
+        host="",
+        end_processes=lambda _: None,
+        on_release=lambda _: None,
+        is_archived=lambda _: False,
+    ).sweep(RUN_ID)
 
     told = [e.event for e in store.journal(run_id=RunId(RUN_ID)) if e.event == "WARNING"]
     assert told == (["WARNING"] if stays else [])

@@ -37,7 +37,7 @@ def clock() -> HandClock:
 
 @pytest.fixture
 def store(tmp_path: Path, clock: HandClock) -> Iterator[SqlStore]:
-    made = opened(tmp_path / "state.db", clock, limits={"posting": NoticeSelection(("ear",))})
+    made = opened(tmp_path / "state.db", clock, limits={"notices": NoticeSelection(("ear",))})
     submit(made, a_spec("a"))
     made.pause(RUN_ID, "budget: a test asks", event="BUDGET_WARNING", data={"message": "80 %"})
     yield made

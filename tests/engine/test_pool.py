@@ -11,7 +11,7 @@ import pytest
 
 from tests.builders import HandClock, an_active_task
 from yaoki.core.model import Lease, RunId, Task, TaskId
-from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.claim_context import SlotRelease, StopCheck, StopReason
 from yaoki.engine.loop.admission import Admission, AdmissionDecision
 from yaoki.engine.loop.pool import Pool
 from yaoki.engine.stage_settings import FreeCapacity
@@ -23,7 +23,7 @@ SOON = timedelta(milliseconds=10)
 
 
 class Heart:
-    """A store that only beats."""
+    """A store that only counts heartbeats."""
 
     def __init__(self) -> None:
         self.beats = 0
@@ -47,31 +47,42 @@ class Heart:
         return HeartbeatResult(self.lost, frozenset())
 
 
-class Carrier:
-    """Carries one task until it is told to let go, or may."""
+class FakeWorker:
+    """Runs one task until it must stop or may end."""
 
     def __init__(self, task: Task | None) -> None:
         self.tasks = [task] if task else []
-        self.carrying, self.may_end = threading.Event(), threading.Event()
-        self.let_go = ""
-        self.begun: list[str] = []
+        self.running, self.may_end = threading.Event(), threading.Event()
+        self.stopped_by: StopReason | None = None
+        self.scopes: list[str] = []
 
-    def claim(self, limit: int, runs: Sequence[RunId], begin: str = ALL) -> list[Task]:
-        self.begun.append(begin)
+    def claim(self, limit: int, runs: Sequence[RunId], scope: str = ALL) -> list[Task]:
+        self.scopes.append(scope)
         tasks, self.tasks = self.tasks, []
         return tasks
 
-    def carry(self, task: Task, hold: ClaimContext) -> Task | None:
-        self.carrying.set()
+    def run_task(
+        self, task: Task, stop_reason: StopCheck, release_slot: SlotRelease
+    ) -> Task | None:
+        self.running.set()
         while not self.may_end.wait(0.005):
-            self.let_go = hold.stop_reason()
-            if self.let_go:
+            self.stopped_by = stop_reason()
+            if self.stopped_by:
                 return None
         return task
 
 
+NO_CALLS: dict[str, Any] = {
+    "scan": lambda: None,
+    "admission": AdmissionDecision,
+    "presence": None,
+    "idle_task": lambda: None,
+    "prepare_ahead": lambda *_: None,
+}
+
+
 def a_pool(store: Any, worker: Any, **more: Any) -> Pool:
-    given = {"complete": lambda _: not worker.tasks, "scan": lambda: None, **more}
+    calls = {"complete": lambda _: not worker.tasks, **NO_CALLS, **more}
     return Pool(
         store,
         worker,
@@ -80,120 +91,126 @@ def a_pool(store: Any, worker: Any, **more: Any) -> Pool:
         lease=timedelta(minutes=1),
         heartbeat=SOON,
         park_after=timedelta(hours=6),
-        **given,
+        **calls,
     )
 
 
 @pytest.mark.spec("0.6", "11.1")
-def test_a_heartbeat_that_breaks_stops_the_pool_and_is_told() -> None:
-    """An agent that nobody renews must not be carried on as if all were well."""
-    carrier = Carrier(an_active_task())
+def test_a_failed_heartbeat_stops_the_pool_and_is_raised() -> None:
+    """An agent whose lease is not renewed must not keep running."""
+    worker = FakeWorker(an_active_task())
 
     def broken() -> None:
-        if carrier.carrying.is_set():
+        if worker.running.is_set():
             raise OSError("no such device")
 
     with pytest.raises(OSError, match="no such device"):
-        a_pool(Heart(), carrier, scan=broken).serve([RUN])
+        a_pool(Heart(), worker, scan=broken).serve([RUN])
 
-    assert carrier.let_go == "stop"
+    assert worker.stopped_by is StopReason.STOP
 
 
 @pytest.mark.spec("0.6")
-def test_a_claim_that_breaks_lets_every_carrier_go() -> None:
-    class Breaks(Carrier):
-        def claim(self, limit: int, runs: Sequence[RunId], begin: str = ALL) -> list[Task]:
+def test_a_claim_that_breaks_stops_every_task() -> None:
+    class Breaks(FakeWorker):
+        def claim(self, limit: int, runs: Sequence[RunId], scope: str = ALL) -> list[Task]:
             if not self.tasks:
                 raise RuntimeError("the store is gone")
-            return super().claim(limit, runs, begin)
+            return super().claim(limit, runs, scope)
 
-    carrier = Breaks(an_active_task())
+    worker = Breaks(an_active_task())
 
     with pytest.raises(RuntimeError, match="the store is gone"):
-        a_pool(Heart(), carrier).serve([RUN])
+        a_pool(Heart(), worker).serve([RUN])
 
-    assert carrier.let_go == "stop"
+    assert worker.stopped_by is StopReason.STOP
 
 
 @pytest.mark.spec("11.1")
-def test_leases_are_renewed_while_a_task_is_carried_and_a_lost_one_is_let_go() -> None:
+def test_leases_are_renewed_while_a_task_runs_and_a_lost_lease_stops_it() -> None:
     task = an_active_task()
-    store, carrier = Heart(), Carrier(task)
+    store, worker = Heart(), FakeWorker(task)
     store.lost = frozenset({task.id})
 
-    a_pool(store, carrier).serve([RUN])
+    a_pool(store, worker).serve([RUN])
 
     assert store.beats > 0
-    assert carrier.let_go == "lost"
+    assert worker.stopped_by is StopReason.LOST
 
 
 OTHER = RunId("run00002")
 
 
 @pytest.mark.spec("11.8")
-def test_a_pool_that_serves_all_goes_on_until_asked_and_settles_every_run() -> None:
-    looked: list[RunId] = []
+def test_a_pool_that_serves_all_completes_every_run_until_it_is_stopped() -> None:
+    completed: list[RunId] = []
 
-    def rests(run: RunId) -> bool:
-        looked.append(run)
-        pool.stop.drain = len(looked) == 2
+    def complete(run: RunId) -> bool:
+        completed.append(run)
+        pool.stop.drain = len(completed) == 2
         return False
 
-    pool = a_pool(Heart(), Carrier(None), complete=rests)
+    pool = a_pool(Heart(), FakeWorker(None), complete=complete)
 
     pool.serve_all(lambda: [RUN, OTHER])
 
-    assert looked == [RUN, OTHER]
+    assert completed == [RUN, OTHER]
     assert pool.stop.drain
 
 
 @pytest.mark.spec("11.8", "0.6")
-def test_a_run_that_breaks_is_told_there_and_stops_no_other() -> None:
-    store, carrier, looked = Heart(), Carrier(None), list[RunId]()
+def test_an_error_of_one_run_is_noted_there_and_stops_no_other() -> None:
+    store, worker, completed = Heart(), FakeWorker(None), list[RunId]()
 
-    def rests(run: RunId) -> bool:
-        looked.append(run)
+    def complete(run: RunId) -> bool:
+        completed.append(run)
         if run == RUN:
             raise WorkspaceError("its branch is gone")
         pool.stop.escalate()
         return True
 
-    pool = a_pool(store, carrier, complete=rests)
+    pool = a_pool(store, worker, complete=complete)
     pool.serve_all(lambda: [RUN, OTHER])
 
-    assert looked == [RUN, OTHER]
+    assert completed == [RUN, OTHER]
     assert store.notes == [(RUN, "its branch is gone")]
 
 
 @pytest.mark.spec("11.8", "0.6")
-def test_a_broken_store_stops_a_pool_that_serves_all() -> None:
-    def rests(_: RunId) -> bool:
+def test_an_error_of_the_store_stops_a_pool_that_serves_all() -> None:
+    def complete(_: RunId) -> bool:
         raise StoreError("the store failed")
 
     with pytest.raises(StoreError, match="the store failed"):
-        a_pool(Heart(), Carrier(None), complete=rests).serve_all(lambda: [RUN])
+        a_pool(Heart(), FakeWorker(None), complete=complete).serve_all(lambda: [RUN])
 
 
 @pytest.mark.spec("11.8")
 def test_a_pool_that_serves_no_run_claims_nothing() -> None:
-    """No names at all would mean every run of the store, of other repositories, too."""
-    carrier = Carrier(an_active_task())
+    """An empty list would mean every run of the store, also those of other repositories."""
+    worker = FakeWorker(an_active_task())
 
     def scan() -> None:
         pool.stop.drain = True
 
-    pool = a_pool(Heart(), carrier, scan=scan)
+    pool = a_pool(Heart(), worker, scan=scan)
 
     pool.serve_all(list)
 
-    assert carrier.begun == []
+    assert worker.scopes == []
 
 
 @pytest.mark.spec("11.5")
-def test_a_machine_without_room_begins_nothing_new_and_says_so_once() -> None:
-    carrier = Carrier(None)
+def test_a_machine_without_capacity_starts_nothing_new_and_warns_once() -> None:
+    worker = FakeWorker(None)
     rooms = iter([FreeCapacity(1, 9), FreeCapacity(2, 9), FreeCapacity(3, 9), FreeCapacity(9, 1)])
-    admission = Admission(lambda: next(rooms), disk_min=5, memory_min=5)
+    admission = Admission(
+        lambda: next(rooms),
+        disk_min=5,
+        memory_min=5,
+        ports_exhausted=lambda: "",
+        remote_unreachable=lambda: "",
+    )
     answers: list[AdmissionDecision] = []
 
     def admits() -> AdmissionDecision:
@@ -208,12 +225,12 @@ def test_a_machine_without_room_begins_nothing_new_and_says_so_once() -> None:
             return self.beats
 
     store = Changing()
-    pool = a_pool(store, carrier, admission=admits, complete=lambda _: False)
+    pool = a_pool(store, worker, admission=admits, complete=lambda _: False)
     pool.serve([RUN])
 
     assert [a.shortage for a in answers] == ["disk", "disk", "disk", "memory"]
-    assert carrier.begun == [NOTHING_NEW] * 4
+    assert worker.scopes == [NOTHING_NEW] * 4
     assert store.notes == [
-        (RUN, "nothing new is begun here: 1 bytes of disk are free, 5 are needed"),
-        (RUN, "nothing new is begun here: 1 bytes of memory are free, 5 are needed"),
+        (RUN, "no new task is started here: 1 bytes of disk are free, 5 are needed"),
+        (RUN, "no new task is started here: 1 bytes of memory are free, 5 are needed"),
     ]

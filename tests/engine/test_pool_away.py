@@ -1,4 +1,4 @@
-"""The pool while the remote does not answer, and what it does with a quiet moment."""
+"""The pool while the remote is unreachable, and its background tasks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.builders import HandClock
-from tests.engine.test_pool import RUN, SOON, Carrier, Heart
+from tests.engine.test_pool import NO_CALLS, RUN, SOON, FakeWorker, Heart
 from yaoki.core.model import RunId, Task
 from yaoki.engine.loop.admission import Admission
 from yaoki.engine.loop.pool import COMPLETION_FAILURES_MAX, Pool
@@ -22,7 +22,7 @@ MINUTE = timedelta(minutes=1)
 
 
 class Passing(Heart):
-    """A store that changes, and time goes by, whenever it is asked for news."""
+    """A store that changes, and whose clock advances, whenever its version is read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,8 +33,8 @@ class Passing(Heart):
         return self.clock.now().minute * 60 + self.clock.now().second
 
 
-class Ending(Carrier):
-    """Is only asked for what a person wants ended."""
+class Ending(FakeWorker):
+    """Counts the claims of cancelled tasks."""
 
     def __init__(self) -> None:
         super().__init__(None)
@@ -46,7 +46,7 @@ class Ending(Carrier):
 
 
 def a_pool(store: Passing, worker: Any, **more: Any) -> Pool:
-    given = {"complete": lambda _: False, "scan": lambda: None, **more}
+    calls = {"complete": lambda _: False, **NO_CALLS, **more}
     return Pool(
         store,  # type: ignore[arg-type]
         worker,
@@ -55,88 +55,89 @@ def a_pool(store: Passing, worker: Any, **more: Any) -> Pool:
         lease=MINUTE,
         heartbeat=SOON,
         park_after=60 * MINUTE,
-        **given,
+        **calls,
     )
 
 
 @pytest.mark.spec("13.3", "11.5")
-def test_a_machine_that_does_not_reach_the_remote_leaves_tasks_to_others() -> None:
-    """What it claimed would only wait here; what a person cancelled is ended all the same."""
+def test_a_machine_that_cannot_reach_the_remote_leaves_tasks_to_others() -> None:
+    """A claimed task would only wait here; tasks that a person cancelled are ended nevertheless."""
     words = iter([AWAY, AWAY, ""])
     admission = Admission(
         lambda: FreeCapacity(9, 9),
         disk_min=5,
         memory_min=5,
+        ports_exhausted=lambda: "",
         remote_unreachable=lambda: next(words, ""),
     )
-    carrier, store = Ending(), Passing()
+    worker, store = Ending(), Passing()
 
-    def rests(_: RunId) -> bool:
-        return bool(carrier.begun)
+    def complete(_: RunId) -> bool:
+        return bool(worker.scopes)
 
-    a_pool(store, carrier, admission=admission.decide, complete=rests).serve([RUN])
+    a_pool(store, worker, admission=admission.decide, complete=complete).serve([RUN])
 
-    assert (carrier.ended, len(carrier.begun)) == (2, 1)
-    assert store.notes == [(RUN, f"nothing new is begun here: {AWAY}")]
+    assert (worker.ended, len(worker.scopes)) == (2, 1)
+    assert store.notes == [(RUN, f"no new task is started here: {AWAY}")]
 
 
 @pytest.mark.spec("13.3", "0.6")
-def test_a_run_whose_end_needs_the_remote_is_looked_at_again_until_it_answers() -> None:
-    looks: list[RunId] = []
+def test_completion_is_retried_until_the_remote_answers() -> None:
+    calls: list[RunId] = []
     store = Passing()
 
-    def rests(run: RunId) -> bool:
-        looks.append(run)
-        if len(looks) <= 3 * COMPLETION_FAILURES_MAX:
+    def complete(run: RunId) -> bool:
+        calls.append(run)
+        if len(calls) <= 3 * COMPLETION_FAILURES_MAX:
             raise RemoteUnreachable(AWAY)
         return True
 
-    a_pool(store, Carrier(None), complete=rests).serve([RUN])
+    a_pool(store, FakeWorker(None), complete=complete).serve([RUN])
 
-    assert len(looks) == 3 * COMPLETION_FAILURES_MAX + 1
+    assert len(calls) == 3 * COMPLETION_FAILURES_MAX + 1
     assert store.notes == [(RUN, AWAY)]
 
 
 @pytest.mark.spec("0.4", "0.6")
-def test_a_passing_fault_of_git_is_borne_a_few_times_and_then_told() -> None:
-    looks: list[RunId] = []
+def test_a_transient_fault_of_git_is_retried_a_few_times_and_then_raised() -> None:
+    calls: list[RunId] = []
 
-    def rests(run: RunId) -> bool:
-        looks.append(run)
+    def complete(run: RunId) -> bool:
+        calls.append(run)
         raise GitFailed("a lock is held", transient=True)
 
     with pytest.raises(GitFailed, match="a lock is held"):
-        a_pool(Passing(), Carrier(None), complete=rests).serve([RUN])
+        a_pool(Passing(), FakeWorker(None), complete=complete).serve([RUN])
 
-    assert len(looks) == COMPLETION_FAILURES_MAX + 1
+    assert len(calls) == COMPLETION_FAILURES_MAX + 1
 
 
 @pytest.mark.spec("0.6")
-def test_a_lasting_fault_of_git_is_told_at_once() -> None:
-    def rests(_: RunId) -> bool:
+def test_a_permanent_fault_of_git_is_raised_at_once() -> None:
+    def complete(_: RunId) -> bool:
         raise GitFailed("the branch is gone")
 
     with pytest.raises(GitFailed, match="the branch is gone"):
-        a_pool(Passing(), Carrier(None), complete=rests).serve([RUN])
+        a_pool(Passing(), FakeWorker(None), complete=complete).serve([RUN])
 
 
 @pytest.mark.spec("13.1", "8.2")
-def test_a_quiet_moment_is_used_even_when_there_is_no_run_and_stopping_does_not_wait() -> None:
-    """What is owed to the remote must not wait for the next task of this clone."""
-    begun, never = threading.Event(), threading.Event()
+def test_the_idle_task_runs_without_a_run_and_a_stop_does_not_wait_for_it() -> None:
+    """Pending pushes to the remote must not wait for the next task of this clone."""
+    started, never = threading.Event(), threading.Event()
 
-    def aside() -> None:
-        begun.set()
+    def idle_task() -> None:
+        started.set()
         never.wait(20)
 
     def scan() -> None:
-        if begun.is_set():
+        if started.is_set():
             pool.stop.escalate()
 
-    pool = a_pool(Passing(), Carrier(None), idle_task=aside, scan=scan)
+    pool = a_pool(Passing(), FakeWorker(None), idle_task=idle_task, scan=scan)
     try:
         pool.serve_all(list)
-        assert begun.is_set()
+        assert started.is_set()
         assert pool.stop.drain
     finally:
         never.set()

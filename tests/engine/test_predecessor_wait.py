@@ -1,4 +1,4 @@
-"""Tasks that wait for those they are built on: which slot they keep, and for how long."""
+"""Tasks that wait for their predecessor in the merge queue: their slot, and how long they wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from tests.builders import HandClock, a_run, a_task
 from yaoki.core.model import Run, Stage, Task, Work
 from yaoki.core.model.stage_report import StageDeferred
-from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.claim_context import unclaimed_context
 from yaoki.engine.stages.predecessor_wait import PREDECESSOR_WAIT_MAX, PredecessorWait
 from yaoki.ports import Workspace
 
@@ -21,7 +21,7 @@ RUN = a_run()
 
 
 class Queue:
-    """A branch that comes to the wanted commit after so many looks; None for never."""
+    """A branch that reaches the wanted commit after this many polls; None for never."""
 
     def __init__(self, looks: int | None) -> None:
         self._looks = looks
@@ -36,47 +36,51 @@ class Queue:
         return True
 
 
-def riding(looks: int | None) -> PredecessorWait:
+def predecessor_wait(looks: int | None) -> PredecessorWait:
     queue = Queue(looks)
     workspace = SimpleNamespace(branches=queue, landings=queue)
     return PredecessorWait(cast(Workspace, workspace), HandClock())
 
 
-def waiting(stage: Stage) -> Task:
+def queued_task(stage: Stage) -> Task:
     return replace(a_task(), stage=stage, work=Work(landing_refusals=1))
 
 
-def lending(slots: list[str]) -> Callable[[], AbstractContextManager[None]]:
+def recording(slots: list[str]) -> Callable[[], AbstractContextManager[None]]:
     @contextmanager
-    def lent() -> Iterator[None]:
-        slots.append("lent")
+    def release() -> Iterator[None]:
+        slots.append("released")
         yield
 
-    return lent
+    return release
 
 
 @pytest.mark.spec("11.6", "11.5")
-def test_a_slot_is_lent_only_in_the_stage_that_the_store_does_not_count() -> None:
-    """The store counts every task but those that land.  A task that waited in verify lent its slot
-    in the pool and was counted by the store: two rules for one slot.
+def test_a_slot_is_released_only_in_the_stage_that_the_store_does_not_count() -> None:
+    """The store counts every task but those in LAND.  A task that waited in VERIFY released its
+    slot in the pool and was still counted by the store: two rules for one slot.
     """
     slots: list[str] = []
-    hold = replace(ClaimContext(stop_reason=lambda: ""), release_slot=lending(slots))
+    claim = replace(unclaimed_context(), release_slot=recording(slots))
 
-    riding(2).discard_if_predecessor_failed(RUN, waiting(Stage.VERIFY), "c0ffee", hold)
+    predecessor_wait(2).discard_if_predecessor_failed(
+        RUN, queued_task(Stage.VERIFY), "c0ffee", claim
+    )
     in_verify = list(slots)
-    riding(2).wait_for_predecessor(RUN, waiting(Stage.LAND), "c0ffee", hold)
+    predecessor_wait(2).wait_for_predecessor(RUN, queued_task(Stage.LAND), "c0ffee", claim)
 
     assert in_verify == []
-    assert slots == ["lent"]
+    assert slots == ["released"]
 
 
 @pytest.mark.spec("0.4")
-def test_a_wait_for_others_in_the_queue_ends() -> None:
-    """A queue that never moves must not hold a thread for ever: the task is claimed again later."""
-    hold = ClaimContext(stop_reason=lambda: "")
+def test_the_wait_for_a_predecessor_ends() -> None:
+    """A queue that never moves must not block a thread for ever: the task is claimed again."""
+    claim = unclaimed_context()
 
-    told = riding(None).wait_for_predecessor(RUN, waiting(Stage.LAND), "c0ffee", hold)
+    report = predecessor_wait(None).wait_for_predecessor(
+        RUN, queued_task(Stage.LAND), "c0ffee", claim
+    )
 
-    assert isinstance(told, StageDeferred)
-    assert f"{PREDECESSOR_WAIT_MAX.total_seconds():.0f} s" in told.reason
+    assert isinstance(report, StageDeferred)
+    assert f"{PREDECESSOR_WAIT_MAX.total_seconds():.0f} s" in report.reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -26,10 +27,7 @@ class Broken:
         self._depth = depth
         self.work = self.verify = self.land = self.prepare
 
-    def on_target_branch(self, run: Run, _: Task) -> Run:
-        return run
-
-    def prepare(self, run: Run, task: Task, hold: ClaimContext) -> Any:
+    def prepare(self, run: Run, task: Task, claim: ClaimContext) -> Any:
         return self._sink(self._depth)
 
     def _sink(self, depth: int) -> Any:
@@ -62,7 +60,7 @@ def carried(store: SqlStore, stages: Broken) -> Task:
     submit(store, a_spec("a"))
     worker = a_worker(store, stages)
     (task,) = worker.claim(1, [])
-    done = worker.carry(task, ClaimContext(stop_reason=lambda: ""))
+    done = worker.run_task(task, lambda: None, nullcontext)
     assert done is not None
     return done
 

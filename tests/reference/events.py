@@ -15,7 +15,7 @@ from tests.reference.words import CLASSES, TOLD
 from yaoki.core.machine.codec import EVENT_CLASSES
 from yaoki.core.model import TaskSpec
 from yaoki.faces.hooks import state as sessions
-from yaoki.ports.store import JournalEntry
+from yaoki.ports import JournalEntry
 
 PLAIN = {str: "text", int: "number", float: "number", bool: "true or false", Any: "anything"}
 ELSEWHERE = {TaskSpec: "a [task of the plan](plan.md#a-task)"}

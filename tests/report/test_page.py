@@ -36,7 +36,7 @@ def asked_in_the_middle(choice: str, outcome: str = "PASSED", **exit_: Any) -> l
     seen: dict[str, Any] = {"check": "tests", "outcome": outcome, "commit": name(1), "exit_code": 0}
     return [
         *head,
-        entry(10, "ESCALATE_DECISION", 1, failure=WEAKENED, blocked="MAX_RETRIES"),
+        entry(10, "ESCALATE_DECISION", 1, failure=WEAKENED, blocked="MAX_RETRIES", stage="VERIFY"),
         entry(90, "ESCALATION_ANSWERED", 1, choice=choice),
         entry(91, "TASK_CLAIMED", 1),
         entry(92, "CHECK_FINISHED", 1, **seen, seconds=0.5, message="", log=""),
@@ -72,7 +72,7 @@ def test_what_a_person_let_pass_is_said_where_the_task_stands() -> None:
 @pytest.mark.parametrize(
     ("exit_", "words"),
     [
-        ({"ended_by": "hang"}, "its agent hung and was ended"),
+        ({"ended_by": "hang"}, "its agent hung and was stopped"),
         ({"signal": 11}, "its agent crashed (signal 11)"),
         ({"code": 3}, "its agent ended with exit code 3"),
     ],
@@ -145,7 +145,7 @@ def test_the_proof_of_the_whole_is_called_alike_everywhere() -> None:
     html = render_page(report)
 
     assert "done_when" not in html
-    assert html.count("the whole, proven once more") >= 3
+    assert html.count("the whole run, verified again") >= 3
 
 
 def test_kept_work_stands_by_task() -> None:

@@ -142,7 +142,7 @@ def test_what_no_agent_told_is_unknown_and_what_some_told_is_a_lower_bound() -> 
     assert (silent["numbers"]["cost"], silent["numbers"]["cost_untold"]) == (None, 1)
     for text in (render_markdown(silent), render_page(silent)):
         assert "$" not in text.partition("<style>")[0] + text.partition("</style>")[2]
-        assert "told its cost" in text, "a sentence, and no row of which nothing is known"
+        assert "reported its cost" in text, "a sentence, and no row of which nothing is known"
     assert (some["numbers"]["cost"], some["numbers"]["cost_untold"]) == (0.5, 1)
     assert "at least $0.50" in render_page(some)
     assert (free["numbers"]["cost"], format_cost(0.0)) == (0.0, "$0.00"), "told to be free"
@@ -230,7 +230,7 @@ def test_nobody_is_offered_words_for_an_agent_where_none_works() -> None:
 
     retry = made["asking"][0]["answers"][0]
     assert retry["command"] == "yaoki answer run00001-1 retry"
-    assert retry["what"] == "its checks run once more; no agent works on it"
+    assert retry["what"] == "its checks run again; no agent works on it"
 
 
 @pytest.mark.spec("6.6", "11.5")
@@ -276,7 +276,7 @@ def test_ten_thousand_tasks_make_a_page_of_bounded_size_that_counts_what_it_leav
     for told in (
         "… 9,600 more tasks",
         "… 9,940 more tasks",
-        "… 9,800 more, all of which stand in the receipt",
+        "… 9,800 more, all listed in the receipt",
     ):
         assert told in html
     assert "… 9,900 more tasks" in text
@@ -316,7 +316,7 @@ def test_a_task_that_fell_a_thousand_times_keeps_its_last_attempts_and_the_count
             "DONE",
             {"done": 2, "cancelled": 1, "whole_proven": True},
             "The run is done: 2 of 3 tasks are done, all that had to be, each proven by its checks."
-            " The whole was then proven once more.",
+            " The whole run was then verified again.",
         ),
         (
             "DONE",
@@ -339,26 +339,24 @@ def test_a_task_that_fell_a_thousand_times_keeps_its_last_attempts_and_the_count
         (
             "CANCELLED",
             {"done": 1, "cancelled": 2},
-            "The run has ended without being done: 1 of 3 tasks is done and proven"
+            "The run ended without being done: 1 of 3 tasks is done and proven"
             " and 2 were cancelled.",
         ),
         (
             "ACTIVE",
             {"done": 2, "open": 1},
-            "The run is not at its end: 2 of 3 tasks are done and proven so far"
-            " and 1 is still open.",
+            "The run is not finished: 2 of 3 tasks are done and proven so far and 1 is still open.",
         ),
         (
             "DONE",
             {"done": 2, "lost": 1},
-            "The run had ended, but what landed of 1 task is not on its branch any more:"
+            "The run had ended, but the landed work of 1 task is no longer on its branch:"
             " 2 of 3 tasks are done and proven.",
         ),
         (
             "CANCELLED",
             {"tasks": 1, "done": 0, "cancelled": 1},
-            "The run has ended without being done: 0 of 1 task is done and proven"
-            " and 1 was cancelled.",
+            "The run ended without being done: 0 of 1 task is done and proven and 1 was cancelled.",
         ),
         (
             "DONE",
@@ -374,7 +372,7 @@ def test_a_task_that_fell_a_thousand_times_keeps_its_last_attempts_and_the_count
         (
             "ACTIVE",
             {"done": 2, "waived": 1, "open": 1},
-            "The run is not at its end: 2 of 3 tasks are done (1 with checks that a person waived)"
+            "The run is not finished: 2 of 3 tasks are done (1 with checks that a person waived)"
             " so far and 1 is still open.",
         ),
     ],
@@ -469,7 +467,7 @@ def test_git_catches_a_forger_who_makes_new_digests(receipt: dict[str, Any]) -> 
     assert "has the tree" in red(resealed(receipt, landed=[first, other]), a_line(2))["trees"]
     assert "git has 2 steps" in red(resealed(receipt, line=line[:1]), a_line(2))["line"]
     assert "line 1: git has" in red(resealed(receipt, line=line[::-1]), a_line(2))["line"]
-    assert "untold" in red(resealed(receipt, landed=[first]), a_line(2))["landed"]
+    assert "does not list" in red(resealed(receipt, landed=[first]), a_line(2))["landed"]
     assert "is not its landing" in red(resealed(receipt, landed=[first] * 2), a_line(2))["landed"]
     assert "did not pass" in red(resealed(receipt, landed=[first, failed]), a_line(2))["checks"]
     unproven = {**second, "checks": []}
@@ -492,7 +490,7 @@ def test_a_repository_that_tells_another_story_is_red(receipt: dict[str, Any]) -
     assert "is of nobody" in red(data, foreign)["line"]
     assert "does not follow" in red(data, loose)["line"]
     assert f"{name(2)} is not here" in red(data, poor)["commits"]
-    assert "does not hold" in red(data, lost)["ref"]
+    assert "does not contain" in red(data, lost)["ref"]
 
 
 @pytest.mark.spec("14.4")
@@ -502,9 +500,9 @@ def test_a_repository_that_tells_another_story_is_red(receipt: dict[str, Any]) -
         (b"", "line 1, column 1"),
         (b"[]", "not an object"),
         (b'{"form": "x"}', "form: 'x'"),
-        (b'{"a": 1, "a": 2}', "'a' stands twice"),
-        (b'{"a": NaN}', "NaN is no number"),
-        (b'{"a":\n"\xff"}', "line 2, byte 2: no UTF-8"),
+        (b'{"a": 1, "a": 2}', "'a' occurs twice"),
+        (b'{"a": NaN}', "NaN is not a JSON number"),
+        (b'{"a":\n"\xff"}', "line 2, byte 2: not UTF-8"),
         (b"[" * 100_000, ""),
         (b'{"form": "yaoki-receipt", "schema": 2}', "this yaoki reads 1, not 2"),
         (b'{"form": "yaoki-receipt", "schema": 1, "b": 1}', "b: is unknown"),

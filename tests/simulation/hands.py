@@ -10,7 +10,16 @@ from typing import Any
 
 from tests.simulation.world import Process, Touches, Tree, World
 from yaoki.adapters.agents.output_files import OUT
-from yaoki.core.model import AgentExit, AgentSpec, CheckSpec, Failure, FailureKind, Finding, Outcome
+from yaoki.core.model import (
+    AgentExit,
+    AgentSpec,
+    CheckSpec,
+    EndCause,
+    Failure,
+    FailureKind,
+    Finding,
+    Outcome,
+)
 from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
 from yaoki.errors import NoticeFailed
@@ -52,7 +61,7 @@ class NumberedProcesses:
             if process.looks > 0:
                 return ProcessState("running")
             self._say(folder, self.world.act(process))
-        return ProcessState("exited", code=0, ended_by=process.ended, output_bytes=1)
+        return ProcessState("exited", code=0, ended_by=EndCause(process.ended), output_bytes=1)
 
     def _say(self, folder: Path, words: str) -> None:
         if words:

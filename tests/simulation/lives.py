@@ -6,7 +6,7 @@ import copy
 import random
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
@@ -30,7 +30,7 @@ from yaoki.adapters.store.tables.outbox import NoticeSelection
 from yaoki.app.planner_answer import PlanAnswerReader
 from yaoki.core.model import Catalogue, Run, RunId, Task, TaskSpec
 from yaoki.engine.branch_guard import BranchGuard
-from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.claim_context import StopReason
 from yaoki.engine.commands.control import Control
 from yaoki.engine.commands.extend import ExtendCommand
 from yaoki.engine.commands.submit import Submission
@@ -90,7 +90,7 @@ class TouchedStore:
     )
 
     def __init__(self, store: SqlStore, touch: Touches) -> None:
-        unknown = {name for name in self.WRITES if not hasattr(SqlStore, name)}
+        unknown = {name for name in self.WRITES if not hasattr(store, name)}
         assert not unknown, f"no kill point any more: {unknown}"
         self._store, self._touch = store, touch
 
@@ -176,7 +176,7 @@ class Life:
         self.world, self.holder, self.touch = scene.world, holder, touch
         self.clock = HandClock(self.world, skew)
         self.home = scene.home
-        limits = {"posting": NoticeSelection(("ear",))} if self.world.listens else {}
+        limits = {"notices": NoticeSelection(("ear",))} if self.world.listens else {}
         self.real = store or open_store(
             scene.home / "state.db", self.clock, durable=False, limits=limits
         )
@@ -194,6 +194,11 @@ class Life:
             new_id=lambda: str(RUN),
             verify_commit=stages.verify_commit,
             complete=self.closing.complete,
+            mask=lambda text: text,
+            archived_hint=lambda _: "",
+            on_release=lambda _: None,
+            host="",
+            end_processes=lambda _: None,
         )
         self.worker = Worker(
             self.store,
@@ -222,6 +227,7 @@ class Life:
             lambda: FreeCapacity(1 << 40, 1 << 40),
             PlanAnswerReader(self.real, 1 << 16),
             self.real.task,
+            None,
         )
 
     def another(self, holder: str) -> bool:
@@ -251,7 +257,7 @@ class Life:
         """One claim carried to its rest; true when the run rests and everybody was told."""
         tasks: list[Task] = self.worker.claim(1, [RUN])
         for task in tasks:
-            self.worker.carry(task, ClaimContext(lambda: ""))
+            self.worker.run_task(task, lambda: None, nullcontext)
         if self.real.count_waiting_notices():
             self.sending.deliver()
         if tasks:
@@ -272,7 +278,7 @@ class Life:
         self.real.expire_claims(self.another, counted=False)
         while tasks := self.real.claim_to_cancel(self.holder, LEASE, [RUN]):
             for task in tasks:
-                self.worker.carry(task, ClaimContext(lambda: "cancel"))
+                self.worker.run_task(task, lambda: StopReason.CANCEL, nullcontext)
 
     def close(self) -> None:
         self.real.close()

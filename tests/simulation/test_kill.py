@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 
@@ -24,7 +25,7 @@ from tests.simulation.lives import (
 from tests.simulation.stories import HARD, PLAIN
 from tests.simulation.world import Touches
 from yaoki.core.model import Stage, State, TaskKind
-from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.claim_context import StopReason
 
 SEEDS = int(os.environ.get("YAOKI_SEEDS", "50"))
 CHUNK = 25
@@ -145,7 +146,7 @@ def test_a_carrier_that_lost_its_claim_lets_go_and_records_nothing() -> None:
         life.submit(slow)
         (task,) = life.worker.claim(1, [RUN])
 
-        assert life.worker.carry(task, ClaimContext(lambda: "lost")) is None
+        assert life.worker.run_task(task, lambda: StopReason.LOST, nullcontext) is None
 
         told = [entry.event for entry in life.real.journal(task_id=task.id)]
         assert told[-1] == "PROMPT_SENT"

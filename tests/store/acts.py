@@ -1,4 +1,4 @@
-"""What the tests of the store do again and again, each in one line."""
+"""Common actions of the store tests."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from yaoki.ports import Clock
 Where = Path | str
 
 
-def opened(where: Where, clock: Clock | None = None, **given: Any) -> SqlStore:
-    """The clock in the hand counts, and every look at the version asks."""
-    plain: dict[str, Any] = {"durable": False, "server_clock": False, "looks": 1}
-    return open_store(where, clock or HandClock(), **{**plain, **given})
+def opened(where: Where, clock: Clock | None = None, **options: Any) -> SqlStore:
+    """Without syncs; the test's clock counts, and every poll reads the version."""
+    defaults: dict[str, Any] = {"durable": False, "server_clock": False, "polls_max": 1}
+    return open_store(where, clock or HandClock(), **{**defaults, **options})
 
 
-def submit(store: SqlStore, *specs: TaskSpec, run: str = RUN_ID, **given: Any) -> list[TaskId]:
-    return store.submit(a_run(run, **given), specs, {"argv": ["run", "plan.yaml"]})
+def submit(store: SqlStore, *specs: TaskSpec, run: str = RUN_ID, **options: Any) -> list[TaskId]:
+    return store.submit(a_run(run, **options), specs, {"argv": ["run", "plan.yaml"]})
 
 
 def plan(**needs: Sequence[str]) -> list[TaskSpec]:
-    return [a_spec(name, needs=tuple(wanted)) for name, wanted in needs.items()]
+    return [a_spec(name, needs=tuple(need_names)) for name, need_names in needs.items()]
 
 
-def take(store: SqlStore, holder: str = "host:1", **given: Any) -> Task:
+def take(store: SqlStore, holder: str = "host:1", **options: Any) -> Task:
     """Claim exactly one."""
-    (task,) = store.claim(holder, MINUTE, 1, **given)
+    (task,) = store.claim(holder, MINUTE, 1, **options)
     return task
 
 
@@ -51,14 +51,14 @@ def lease_of(task: Task) -> Lease:
 
 
 def finish(store: SqlStore, task: Task, commit: str = "c0ffee") -> Task:
-    """All the way from prepare to done in one transaction."""
-    return store.record(lease_of(task), lambda seen: to_land(commit, seen.attempt + 1))
+    """From prepare to done in one transaction."""
+    return store.record(lease_of(task), lambda task_now: to_land(commit, task_now.attempt + 1))
 
 
 def escalate(store: SqlStore, task: Task) -> Task:
-    def give_up(seen: Task) -> Sequence[Event]:
+    def give_up(task_now: Task) -> Sequence[Event]:
         report = StageFaulted("git is missing", transient=False, code="RESOURCE_NOT_FOUND")
-        return decide(seen, report, ClockAndChance(lease_of(seen).expires_at, 0.5))
+        return decide(task_now, report, ClockAndChance(lease_of(task_now).expires_at, 0.5))
 
     return store.record(lease_of(task), give_up)
 
@@ -68,10 +68,10 @@ def events_of(store: SqlStore, task_id: str) -> list[str]:
 
 
 def by_hand(where: Where, statement: str, *params: Any) -> list[Any]:
-    """Change the database behind the store's back, or look at it."""
+    """Read or change the database without the store."""
     if isinstance(where, Path):
-        with closing(sqlite3.connect(where)) as link, link:
-            return link.execute(statement, params).fetchall()
+        with closing(sqlite3.connect(where)) as connection, connection:
+            return connection.execute(statement, params).fetchall()
     import psycopg
 
     with psycopg.connect(where) as server:

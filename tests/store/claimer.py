@@ -1,4 +1,4 @@
-"""A worker process of its own: claims and finishes until nothing is left, prints what it had."""
+"""A worker process: claims and finishes tasks until nothing is left, and prints their ids."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OPEN_S = 30.0
 
 def main(where: str, holder: str, durable: bool) -> None:
     place = where if "://" in where else Path(where)
-    store = _opened(place, durable=durable)
+    store = _open_patiently(place, durable=durable)
     deadline = time.monotonic() + 60
     while not store.is_idle(RUN_ID) and time.monotonic() < deadline:
         for task in store.claim(holder, MINUTE, 3):
@@ -25,14 +25,14 @@ def main(where: str, holder: str, durable: bool) -> None:
     store.close()
 
 
-def _opened(place: Where, *, durable: bool) -> SqlStore:
-    """A server that is just being killed is asked again: only who is at work waits by itself."""
-    give_up = time.monotonic() + OPEN_S
+def _open_patiently(place: Where, *, durable: bool) -> SqlStore:
+    """Retries while the server is being killed: the first connection does not wait by itself."""
+    deadline = time.monotonic() + OPEN_S
     while True:
         try:
             return opened(place, create=False, durable=durable)
         except StoreError:
-            if time.monotonic() > give_up:
+            if time.monotonic() > deadline:
                 raise
             time.sleep(0.2)
 

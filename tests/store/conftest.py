@@ -1,4 +1,4 @@
-"""A store on each database, and a clock to hold in the hand."""
+"""A store on each database, and a clock that the test sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DATABASES = ["sqlite", "postgres"]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Every test of the store runs on each database, unless it is about the file of one."""
+    """Every test runs on each database, unless it is marked for one of them."""
     if "database" in metafunc.fixturenames:
         marked = [name for name in DATABASES if metafunc.definition.get_closest_marker(name)]
         metafunc.parametrize("database", marked or DATABASES, scope="session")
@@ -30,25 +30,25 @@ def clock() -> HandClock:
 @pytest.fixture
 def url(server_url: str) -> Iterator[str]:
     """An empty database on the server."""
-    with server.a_database(server_url) as found:
-        yield found
+    with server.a_database(server_url) as value:
+        yield value
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where a store of its own file lives."""
+    """The path of a store in a SQLite file."""
     return tmp_path / ".yaoki" / "state.db"
 
 
 @pytest.fixture
 def where(database: str, request: pytest.FixtureRequest) -> Where:
-    found: Where = request.getfixturevalue("path" if database == "sqlite" else "url")
-    return found
+    value: Where = request.getfixturevalue("path" if database == "sqlite" else "url")
+    return value
 
 
 @pytest.fixture
 def store(where: Where, clock: HandClock) -> Iterator[SqlStore]:
-    """Not synced to disk: what a power failure does is no matter of these tests."""
-    made = opened(where, clock)
-    yield made
-    made.close()
+    """Not synced to disk: these tests are not about power failures."""
+    opened_store = opened(where, clock)
+    yield opened_store
+    opened_store.close()

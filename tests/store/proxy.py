@@ -1,4 +1,4 @@
-"""A wire to the server that can be cut at the very instant of a commit."""
+"""A proxy to the server that can drop the connection at the instant of a commit."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ COMMIT = b"COMMIT"
 
 
 class Wire:
-    """Stands between a store and its server.  `cut` is armed for one commit, or empty.
+    """Forwards between a store and its server.  `cut` is set for one commit, or empty.
 
-    "before": the server never hears of it; "after": it has committed, and nobody hears of that.
+    "before": the server never gets the COMMIT; "after": it commits, but the answer is dropped.
     """
 
     def __init__(self, url: str) -> None:
-        there = parse_qs(urlsplit(url).query)["host"][0]
-        self._server = f"{there}/.s.PGSQL.5432"
+        folder = parse_qs(urlsplit(url).query)["host"][0]
+        self._server = f"{folder}/.s.PGSQL.5432"
         self._folder = tempfile.TemporaryDirectory(prefix="yaoki-wire-", dir="/tmp")
-        self.url = url.replace(there, self._folder.name)
+        self.url = url.replace(folder, self._folder.name)
         self.cut = ""
         self.cuts = 0
-        self._door = socket.socket(socket.AF_UNIX)
-        self._door.bind(str(Path(self._folder.name) / ".s.PGSQL.5432"))
-        self._door.listen(50)
-        self._ends: list[socket.socket] = [self._door]
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(Path(self._folder.name) / ".s.PGSQL.5432"))
+        self._listener.listen(50)
+        self._ends: list[socket.socket] = [self._listener]
         self._threads = [threading.Thread(target=self._serve, daemon=True)]
         self._threads[0].start()
 
@@ -46,36 +46,38 @@ class Wire:
         self._folder.cleanup()
 
     def _serve(self) -> None:
-        with suppress(OSError):  # the door was closed
+        with suppress(OSError):  # the listener was closed
             while True:
-                near, _ = self._door.accept()
+                near, _ = self._listener.accept()
                 far = socket.socket(socket.AF_UNIX)
                 far.connect(self._server)
                 self._ends += [near, far]
-                for one, other, asks in ((near, far, True), (far, near, False)):
-                    carry = threading.Thread(target=self._carry, args=(one, other, asks))
-                    carry.daemon = True
-                    self._threads.append(carry)
-                    carry.start()
+                for source, target, is_request in ((near, far, True), (far, near, False)):
+                    thread = threading.Thread(
+                        target=self._forward, args=(source, target, is_request)
+                    )
+                    thread.daemon = True
+                    self._threads.append(thread)
+                    thread.start()
 
-    def _carry(self, one: socket.socket, other: socket.socket, asks: bool) -> None:
+    def _forward(self, source: socket.socket, target: socket.socket, is_request: bool) -> None:
         with suppress(OSError):
-            while data := one.recv(65536):
-                if asks and self.cut and COMMIT in data:
-                    self._cut(one, other, data)
+            while data := source.recv(65536):
+                if is_request and self.cut and COMMIT in data:
+                    self._cut(source, target, data)
                     return
-                other.sendall(data)
-        for end in (one, other):
+                target.sendall(data)
+        for end in (source, target):
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
     def _cut(self, client: socket.socket, server: socket.socket, data: bytes) -> None:
-        how, self.cut = self.cut, ""
+        when, self.cut = self.cut, ""
         self.cuts += 1
-        # First, so that no answer gets through.
+        # Before the server gets the COMMIT, so that no answer gets through.
         client.shutdown(socket.SHUT_RDWR)
-        if how == "after":
+        if when == "after":
             with suppress(OSError):
                 server.sendall(data)
-            return  # the other thread reads the answer, and has nobody to give it to
+            return  # the other thread reads the answer and cannot forward it
         server.shutdown(socket.SHUT_RDWR)

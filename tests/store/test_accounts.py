@@ -1,4 +1,4 @@
-"""Shared limits: all tasks of a limited account wait, others go on, one probe reopens it."""
+"""Rate limits: all tasks of a limited account wait, others go on, one probe reopens it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import AgentFinished, AttemptStarted, Event
 from yaoki.core.model import (
     AgentExit,
+    AgentLimit,
     AgentSpec,
     Catalogue,
     FailureKind,
@@ -49,9 +50,9 @@ def names(tasks: list[Task]) -> list[str]:
     return [task.spec.name for task in tasks]
 
 
-def limited(store: SqlStore, task: Task, clock: HandClock, wait: timedelta) -> None:
+def limit_account(store: SqlStore, task: Task, clock: HandClock, wait: timedelta) -> None:
     """The agent of this task met a 429."""
-    exit_ = AgentExit(code=1, limit="rate", retry_after=wait)
+    exit_ = AgentExit(code=1, limit=AgentLimit.RATE, retry_after=wait)
     finish(store, task, exit_)
     report = CandidateVerified(Verdict((Finding("c", Outcome.FAILED),)), "c1", "c0")
 
@@ -69,12 +70,12 @@ def finish(store: SqlStore, task: Task, exit_: AgentExit) -> None:
 
 
 @pytest.mark.spec("5.4", "11.6")
-def test_a_limit_is_shared_others_go_on_and_one_probe_reopens(
+def test_a_limited_account_stops_its_tasks_only_and_one_probe_reopens_it(
     store: SqlStore, clock: HandClock
 ) -> None:
     submit(store)
     (first,) = store.claim("w:1", LEASE, 1)
-    limited(store, first, clock, timedelta(seconds=7))
+    limit_account(store, first, clock, timedelta(seconds=7))
 
     assert names(store.claim("w:1", LEASE, 9)) == ["other"], "the account waits, others go on"
     assert [a.name for a in store.accounts()] == ["shared"]
@@ -90,21 +91,21 @@ def test_a_limit_is_shared_others_go_on_and_one_probe_reopens(
 
 
 @pytest.mark.spec("5.4")
-def test_a_probe_that_meets_the_limit_again_closes_the_account_again(
+def test_a_probe_that_meets_the_limit_closes_the_account_again(
     store: SqlStore, clock: HandClock
 ) -> None:
     submit(store)
     (first,) = store.claim("w:1", LEASE, 1)
-    limited(store, first, clock, timedelta(seconds=7))
+    limit_account(store, first, clock, timedelta(seconds=7))
     store.claim("w:1", LEASE, 9)
     clock.advance(timedelta(seconds=7))
     (probe,) = store.claim("w:1", LEASE, 9)
 
-    limited(store, probe, clock, timedelta(hours=20))
+    limit_account(store, probe, clock, timedelta(hours=20))
 
     clock.advance(timedelta(hours=19))
     assert "shared" in {a.name for a in store.accounts()}
-    # The lease of "other" ran out long ago; nobody of the account starts.
+    # The lease of "other" expired long ago; no task of the account starts.
     assert {t.agent.name for t in store.claim("w:1", LEASE, 9) if t.agent} <= {"free"}
     clock.advance(timedelta(hours=1))
     assert len([t for t in store.claim("w:1", LEASE, 9) if t.agent != FREE]) == 1
@@ -114,7 +115,7 @@ def test_a_probe_that_meets_the_limit_again_closes_the_account_again(
 def test_a_probe_that_is_lost_is_followed_by_another(store: SqlStore, clock: HandClock) -> None:
     submit(store)
     (first,) = store.claim("w:1", LEASE, 1)
-    limited(store, first, clock, timedelta(seconds=1))
+    limit_account(store, first, clock, timedelta(seconds=1))
     clock.advance(timedelta(seconds=1))
     store.claim("w:1", LEASE, 9)
 
@@ -125,14 +126,14 @@ def test_a_probe_that_is_lost_is_followed_by_another(store: SqlStore, clock: Han
 
 @pytest.mark.spec("5.4")
 @pytest.mark.parametrize("limit", ["", "overloaded"])
-def test_whoever_began_before_the_limit_does_not_end_the_wait(
+def test_an_agent_that_started_before_the_limit_does_not_end_the_wait(
     store: SqlStore, clock: HandClock, limit: str
 ) -> None:
     submit(store)
     first, second = store.claim("w:1", LEASE, 2)
-    limited(store, first, clock, timedelta(seconds=50))
+    limit_account(store, first, clock, timedelta(seconds=50))
 
-    finish(store, second, AgentExit(code=0, limit=limit))
+    finish(store, second, AgentExit(code=0, limit=AgentLimit(limit)))
 
     assert [a.name for a in store.accounts()] == ["shared"]
     clock.advance(timedelta(seconds=49))
@@ -143,13 +144,13 @@ def test_whoever_began_before_the_limit_does_not_end_the_wait(
 def test_a_probe_that_never_asked_the_service_is_followed_by_another(
     store: SqlStore, clock: HandClock
 ) -> None:
-    """The agent could not go on with its conversation: that says nothing of the account."""
+    """The agent could not continue its conversation: that says nothing about the account."""
     submit(store)
     (first,) = store.claim("w:1", LEASE, 1)
-    limited(store, first, clock, timedelta(seconds=7))
+    limit_account(store, first, clock, timedelta(seconds=7))
     clock.advance(timedelta(seconds=7))
     probe = next(t for t in store.claim("w:1", LEASE, 9) if t.agent != FREE)
 
-    finish(store, probe, AgentExit(code=42, limit="session"))
+    finish(store, probe, AgentExit(code=42, limit=AgentLimit.SESSION))
 
     assert [a.name for a in store.accounts()] == ["shared"]

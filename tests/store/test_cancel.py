@@ -1,4 +1,4 @@
-"""Cancelling: a wish that cannot be taken back, durable before it acts."""
+"""Cancellations: they cannot be undone, and are durable before they take effect."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from yaoki.errors import LeaseLost, NotNow
 
 
 @pytest.mark.spec("9.5")
-def test_each_state_ends_as_the_table_says(store: SqlStore) -> None:
-    """Waiting and escalated end at once, active is interrupted by its holder, done stays done."""
+def test_cancelling_ends_each_state_as_specified(store: SqlStore) -> None:
+    """Waiting and escalated tasks end at once, active ones by their holder, done ones stay done."""
     submit(store, *plan(done=[], stuck=[], active=[], waiting=[], behind=["waiting"]))
     finish(store, take(store))
     escalate(store, take(store))
@@ -46,13 +46,13 @@ def test_each_state_ends_as_the_table_says(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("9.5", "10.1")
-def test_the_wish_is_journalled_before_what_follows_from_it(store: SqlStore) -> None:
+def test_a_cancellation_is_journalled_before_its_effects(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
 
     store.cancel_run(RUN_ID, "enough")
 
-    told = [(e.event, e.task_id) for e in store.journal(run_id=RUN_ID)][3:]
-    assert told[:3] == [
+    entries = [(e.event, e.task_id) for e in store.journal(run_id=RUN_ID)][3:]
+    assert entries[:3] == [
         ("CANCEL_REQUESTED", ""),
         ("CANCEL_REQUESTED", task_id),
         ("TASK_CANCELLED", task_id),
@@ -73,7 +73,7 @@ def test_cancelling_twice_changes_nothing_more(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("9.5")
-def test_the_holder_ends_what_was_at_work(store: SqlStore) -> None:
+def test_the_holder_of_an_active_task_cancels_it(store: SqlStore) -> None:
     submit(store, a_spec("a"))
     task = take(store)
     store.cancel_run(RUN_ID, "enough")
@@ -85,7 +85,7 @@ def test_the_holder_ends_what_was_at_work(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("9.5", "11.2")
-def test_a_late_result_of_cancelled_work_is_journalled_only(store: SqlStore) -> None:
+def test_a_late_result_of_a_cancelled_task_is_only_journalled(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
     task = take(store)
     store.cancel_run(RUN_ID, "enough")
@@ -99,7 +99,7 @@ def test_a_late_result_of_cancelled_work_is_journalled_only(store: SqlStore) -> 
 
 
 @pytest.mark.spec("9.5")
-def test_the_wish_outlives_its_holder(store: SqlStore, clock: HandClock) -> None:
+def test_a_cancellation_survives_the_death_of_the_holder(store: SqlStore, clock: HandClock) -> None:
     submit(store, a_spec("a"))
     take(store, "dead:1")
     store.cancel_run(RUN_ID, "enough")
@@ -119,7 +119,7 @@ def test_one_task_can_be_cancelled_by_itself(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("9.5", "0.6")
-def test_what_is_over_cannot_be_cancelled(store: SqlStore) -> None:
+def test_a_finished_task_cannot_be_cancelled(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
     done = finish(store, take(store))
 
@@ -130,7 +130,7 @@ def test_what_is_over_cannot_be_cancelled(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("9.5")
-def test_other_runs_go_on(store: SqlStore) -> None:
+def test_cancelling_one_run_leaves_other_runs_alone(store: SqlStore) -> None:
     submit(store, a_spec("a"), run="run00001")
     submit(store, a_spec("a"), run="run00002")
 
@@ -140,9 +140,11 @@ def test_other_runs_go_on(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("9.5", "11.6")
-def test_wishes_of_a_run_nobody_here_serves_do_not_starve_ours(store: SqlStore) -> None:
+def test_cancelled_tasks_of_another_repository_do_not_starve_those_of_this_one(
+    store: SqlStore,
+) -> None:
     """Two repositories share a store.  Twenty cancelled tasks of the other one, whose worker is
-    gone, stood first in line and took all the room there was to look.
+    gone, came first in the list and filled it.
     """
     other, ours = RunId("run00001"), RunId("run00002")
     submit(store, *(a_spec(f"t{n}") for n in range(20)), run=other)
@@ -159,7 +161,7 @@ def test_wishes_of_a_run_nobody_here_serves_do_not_starve_ours(store: SqlStore) 
 
 @pytest.mark.spec("9.6", "11.6")
 def test_a_task_that_is_recalled_is_not_marked_as_cancelled(store: SqlStore, where: Where) -> None:
-    """One column told both by the numbers 1 and 2."""
+    """One column once stored both, as the numbers 1 and 2."""
     submit(store, a_spec("a"))
     task = take(store)
 
@@ -173,7 +175,7 @@ def test_a_task_that_is_recalled_is_not_marked_as_cancelled(store: SqlStore, whe
 
 
 @pytest.mark.spec("8.5", "1.3")
-def test_all_levels_below_a_failure_are_blocked_with_one_notice(store: SqlStore) -> None:
+def test_a_failure_blocks_all_levels_of_dependents_with_one_entry(store: SqlStore) -> None:
     submit(store, *plan(a=[], b=["a"], c=["b"], d=["a", "c"], free=[]))
 
     stuck = escalate(store, take(store))
@@ -186,7 +188,7 @@ def test_all_levels_below_a_failure_are_blocked_with_one_notice(store: SqlStore)
 
 
 @pytest.mark.spec("8.5", "9.5", "0.3")
-def test_cancelling_a_run_blocks_nobody_for_all_are_over(store: SqlStore) -> None:
+def test_cancelling_a_run_journals_no_blocked_dependents(store: SqlStore) -> None:
     submit(store, *plan(a=[], b=["a"], c=["b"]))
 
     store.cancel_run(RUN_ID, "enough")
@@ -195,7 +197,7 @@ def test_cancelling_a_run_blocks_nobody_for_all_are_over(store: SqlStore) -> Non
 
 
 @pytest.mark.spec("9.5", "0.4")
-def test_a_long_chain_is_cancelled_whole(store: SqlStore) -> None:
+def test_every_task_of_a_long_chain_is_cancelled(store: SqlStore) -> None:
     submit(store, *(a_spec(f"t{n}", needs=(f"t{n - 1}",) if n else ()) for n in range(500)))
 
     store.cancel_run(RUN_ID, "enough")

@@ -1,4 +1,4 @@
-"""A task that fails for good blocks all below it, in one transaction; its heir revives it."""
+"""A failed task blocks its dependents in one transaction; its replacement revives them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def ready(store: SqlStore) -> list[str]:
 
 
 @pytest.mark.spec("8.5", "0.3")
-def test_ten_thousand_dependents_are_told_of_in_one_line_and_revived_by_one_answer(
+def test_ten_thousand_dependents_are_blocked_in_one_entry_and_revived_by_one_answer(
     store: SqlStore,
 ) -> None:
     fan = [a_spec(f"d{n}", needs=("root",)) for n in range(10_000)]
@@ -41,8 +41,8 @@ def test_ten_thousand_dependents_are_told_of_in_one_line_and_revived_by_one_answ
 
 
 @pytest.mark.spec("8.5", "9.2", "5.2")
-def test_a_replacement_takes_over_whoever_waited_and_what_was_counted(store: SqlStore) -> None:
-    """Four levels and a diamond: exactly those with that cause go on, through the new task."""
+def test_a_replacement_takes_over_the_dependents_and_the_counts(store: SqlStore) -> None:
+    """Four levels and a diamond: exactly the dependents of the replaced task go on."""
     root, *_ = submit(store, *DIAMOND, a_spec("other"))
     failed = escalate(store, take(store))
 
@@ -61,9 +61,9 @@ def test_a_replacement_takes_over_whoever_waited_and_what_was_counted(store: Sql
 
 
 @pytest.mark.spec("9.1", "1.2")
-def test_whoever_needs_a_plan_task_needs_what_it_makes(store: SqlStore) -> None:
-    """Only the last of the new tasks that are required hold them up."""
-    made = (
+def test_dependents_of_a_plan_task_depend_on_the_tasks_that_it_plans(store: SqlStore) -> None:
+    """They wait only for required new tasks that no other new task needs."""
+    new_specs = (
         a_spec("first"),
         a_spec("second", needs=("first",)),
         a_spec("extra", required=False),
@@ -73,8 +73,8 @@ def test_whoever_needs_a_plan_task_needs_what_it_makes(store: SqlStore) -> None:
     )
     plan_id, after = submit(store, fill, a_spec("after", needs=("fill",)))
 
-    told = tuple(spec.name for spec in made)
-    store.amend(plan_id, lambda _: (Planned(told, by="person", specs=made),))
+    spec_names = tuple(spec.name for spec in new_specs)
+    store.amend(plan_id, lambda _: (Planned(spec_names, by="person", specs=new_specs),))
 
     assert store.task(plan_id).state is State.DONE
     second = store.task(f"{RUN_ID}-4")
@@ -88,7 +88,7 @@ def test_whoever_needs_a_plan_task_needs_what_it_makes(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("8.5", "9.6")
-def test_nobody_starts_on_work_that_is_about_to_be_taken_back(store: SqlStore) -> None:
+def test_no_task_starts_on_work_that_is_about_to_be_reverted(store: SqlStore) -> None:
     one, _ = submit(store, *plan(one=[], two=["one"]))
     finish(store, take(store))
 

@@ -1,4 +1,4 @@
-"""Claiming: in order, each task once, fair, and never past a limit."""
+"""Claims: in order, each task once, fair between runs, and within limits."""
 
 from __future__ import annotations
 
@@ -60,15 +60,15 @@ def test_a_task_is_never_claimed_twice(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("11.6", "1.4")
-def test_equals_start_in_the_order_of_their_numbers(store: SqlStore) -> None:
+def test_tasks_of_equal_rank_start_in_the_order_of_their_numbers(store: SqlStore) -> None:
     submit(store, *(a_spec(f"t{n}") for n in range(1, 13)))
 
     assert [task.n for task in claim(store)] == list(range(1, 13))
 
 
 @pytest.mark.spec("11.6", "1.4")
-def test_equals_that_came_back_start_in_the_order_of_their_numbers(store: SqlStore) -> None:
-    """Written to the rows in another order, they still count by number."""
+def test_returned_tasks_of_equal_rank_start_in_the_order_of_their_numbers(store: SqlStore) -> None:
+    """The rows were written in another order."""
     submit(store, *(a_spec(f"t{n}") for n in range(1, 13)))
     for task in reversed(claim(store)):
         store.record(lease_of(task), lambda _: (a_retry(due_at=NOW),))
@@ -77,7 +77,9 @@ def test_equals_that_came_back_start_in_the_order_of_their_numbers(store: SqlSto
 
 
 @pytest.mark.spec("11.6")
-def test_priority_goes_first_and_waiting_makes_up_for_it(store: SqlStore, clock: HandClock) -> None:
+def test_a_higher_priority_starts_first_until_waiting_outweighs_it(
+    store: SqlStore, clock: HandClock
+) -> None:
     submit(store, a_spec("old"), a_spec("old-high", priority=1))
     clock.advance(AGEING + SECOND)
     store.add_tasks(RUN_ID, [a_spec("new-high", priority=1), a_spec("urgent", priority=5)])
@@ -86,7 +88,7 @@ def test_priority_goes_first_and_waiting_makes_up_for_it(store: SqlStore, clock:
 
 
 @pytest.mark.spec("5.1", "5.4")
-def test_a_task_is_not_claimed_before_its_time(store: SqlStore, clock: HandClock) -> None:
+def test_a_task_is_not_claimed_before_its_due_date(store: SqlStore, clock: HandClock) -> None:
     submit(store, *plan(a=[], b=[]))
     task = take(store)
     store.record(lease_of(task), lambda _: (a_retry(due_at=NOW + 10 * SECOND),))
@@ -102,20 +104,20 @@ def test_a_task_is_not_claimed_before_its_time(store: SqlStore, clock: HandClock
 
 
 @pytest.mark.spec("1.1", "0.3")
-def test_a_chain_opens_link_by_link(store: SqlStore) -> None:
+def test_a_chain_becomes_ready_task_by_task(store: SqlStore) -> None:
     submit(store, *plan(a=[], b=["a"], c=["b"]))
-    seen = []
+    claimed = []
     while ready := claim(store):
-        seen.append(names(ready))
+        claimed.append(names(ready))
         for task in ready:
             finish(store, task)
 
-    assert seen == [["a"], ["b"], ["c"]]
+    assert claimed == [["a"], ["b"], ["c"]]
     assert store.is_idle(RUN_ID)
 
 
 @pytest.mark.spec("1.1", "0.3")
-def test_a_diamond_closes_only_when_both_sides_are_done(store: SqlStore) -> None:
+def test_the_end_of_a_diamond_is_ready_when_both_sides_are_done(store: SqlStore) -> None:
     submit(store, *plan(a=[], b=["a"], c=["a"], d=["b", "c"]))
     finish(store, take(store))
     left, right = claim(store)
@@ -128,7 +130,7 @@ def test_a_diamond_closes_only_when_both_sides_are_done(store: SqlStore) -> None
 
 
 @pytest.mark.spec("1.1")
-def test_a_fan_opens_at_once(store: SqlStore) -> None:
+def test_all_dependents_of_one_task_become_ready_at_once(store: SqlStore) -> None:
     submit(store, a_spec("root"), *(a_spec(f"leaf{n}", needs=("root",)) for n in range(50)))
 
     finish(store, take(store))
@@ -146,7 +148,9 @@ def test_a_need_named_twice_counts_once(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("8.5")
-def test_a_failed_need_keeps_its_dependents_closed_until_it_is_answered(store: SqlStore) -> None:
+def test_dependents_of_a_failed_task_are_not_ready_until_it_is_answered_and_done(
+    store: SqlStore,
+) -> None:
     submit(store, *plan(a=[], b=["a"], c=["b"]))
     failed = escalate(store, take(store))
 
@@ -163,7 +167,7 @@ def test_a_failed_need_keeps_its_dependents_closed_until_it_is_answered(store: S
 
 @pytest.mark.spec("11.6")
 def test_runs_take_turns(store: SqlStore) -> None:
-    """A long run that came first does not starve a short one."""
+    """A long run that was submitted first does not starve a short one."""
     submit(store, *(a_spec(f"t{n}") for n in range(20)), run="run00001")
     submit(store, *(a_spec(f"t{n}") for n in range(20)), run="run00002")
 
@@ -173,7 +177,7 @@ def test_runs_take_turns(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("11.6")
-def test_only_the_asked_runs_are_served(store: SqlStore) -> None:
+def test_a_claim_takes_tasks_of_the_named_runs_only(store: SqlStore) -> None:
     submit(store, a_spec("a"), run="run00001")
     submit(store, a_spec("a"), run="run00002")
 
@@ -183,7 +187,7 @@ def test_only_the_asked_runs_are_served(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("11.6")
-def test_an_agents_own_limit_holds_over_all_runs(store: SqlStore) -> None:
+def test_the_concurrency_of_an_agent_is_limited_over_all_runs(store: SqlStore) -> None:
     small, large = an_agent("small", concurrency=2), an_agent("large")
     shared = replace(a_run().catalogue, agents={"small": small, "large": large})
     specs = [a_spec(f"s{n}", agents=(small,)) for n in range(4)]
@@ -202,7 +206,7 @@ def test_an_agents_own_limit_holds_over_all_runs(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("11.6")
-def test_a_machines_own_limit_holds_over_all_its_workers(store: SqlStore) -> None:
+def test_the_tasks_of_a_machine_are_limited_over_all_its_workers(store: SqlStore) -> None:
     submit(store, *(a_spec(f"t{n}") for n in range(9)))
 
     one = store.claim("here:1", MINUTE, 2, host="here", host_max=3)
@@ -241,9 +245,9 @@ def test_many_threads_claim_each_task_once(store: SqlStore) -> None:
     taken: list[list[Task]] = [[] for _ in range(8)]
 
     def work(n: int) -> None:
-        while found := store.claim(f"host:{n}", MINUTE, 2):
-            taken[n].extend(found)
-            for task in found:
+        while tasks := store.claim(f"host:{n}", MINUTE, 2):
+            taken[n].extend(tasks)
+            for task in tasks:
                 finish(store, task)
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
@@ -252,7 +256,7 @@ def test_many_threads_claim_each_task_once(store: SqlStore) -> None:
     for thread in threads:
         thread.join(60)
 
-    ids = [task.id for found in taken for task in found]
+    ids = [task.id for tasks in taken for task in tasks]
     assert len(ids) == len(set(ids)) == 120
     assert store.count_by_state(RUN_ID) == {(State.DONE, True): 120}
     assert store.audit(RUN_ID) == []
@@ -260,17 +264,17 @@ def test_many_threads_claim_each_task_once(store: SqlStore) -> None:
 
 @pytest.mark.spec("0.3", "11.1", "11.8", "13.3")
 def test_many_processes_claim_each_task_once(store: SqlStore, where: Where) -> None:
-    """Each opens the store by itself; all start together and go on until nothing is left."""
+    """Each process opens the store itself; all start together and claim until nothing is left."""
     submit(store, *(a_spec(f"t{n}", needs=(f"t{n - 40}",) if n >= 40 else ()) for n in range(120)))
     command = [sys.executable, "-m", "tests.store.claimer", str(where)]
     claimers = [
         subprocess.Popen([*command, f"host:{n}"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
         for n in range(4)
     ]
-    told = [claimer.communicate(timeout=90)[0].split() for claimer in claimers]
+    outputs = [claimer.communicate(timeout=90)[0].split() for claimer in claimers]
 
     assert [claimer.returncode for claimer in claimers] == [0] * 4
-    ids = [task_id for each in told for task_id in each]
+    ids = [task_id for each in outputs for task_id in each]
     assert len(ids) == len(set(ids)) == 120
     assert store.count_by_state(RUN_ID) == {(State.DONE, True): 120}
     assert store.audit(RUN_ID) == []
@@ -291,7 +295,9 @@ def test_a_store_opened_twice_sees_what_the_other_wrote(store: SqlStore, where: 
 
 
 @pytest.mark.spec("3.4", "13.1")
-def test_who_is_at_its_proof_on_the_same_line_is_told_with_its_refusals(store: SqlStore) -> None:
+def test_competing_tasks_on_the_same_branch_are_listed_with_their_refused_landings(
+    store: SqlStore,
+) -> None:
     submit(store, a_spec("a"), a_spec("b"), a_spec("fresh"))
     a, b = (take(store) for _ in range(2))
     refuse(store, a)
@@ -306,8 +312,8 @@ def test_who_is_at_its_proof_on_the_same_line_is_told_with_its_refusals(store: S
 
 
 def refuse(store: SqlStore, task: Task) -> None:
-    """Worked, proven, refused at the landing, and given back."""
-    held = lease_of(task)
+    """The task is worked on, verified, refused at the landing, and returned."""
+    own_lease = lease_of(task)
     begun = to_land(attempt=1)[:-1]
-    released = LeaseReleased(held.holder, held.epoch, "the worker was stopped")
-    store.record(held, lambda _: (*begun, LandingRefused("other"), released))
+    released = LeaseReleased(own_lease.holder, own_lease.epoch, "the worker was stopped")
+    store.record(own_lease, lambda _: (*begun, LandingRefused("other"), released))

@@ -1,4 +1,4 @@
-"""Transactions: alone or together, whole or not at all."""
+"""Transactions: alone or in a batch, all or nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from yaoki.errors import RowInvalid, StoreError, StoreFull, YaokiError
 
 
 class Boom(Exception):
-    """A rule that breaks."""
+    """A rule that raises."""
 
 
 def break_down(_: Task) -> Sequence[Event]:
@@ -29,7 +29,7 @@ def break_down(_: Task) -> Sequence[Event]:
 
 
 def at_once(works: Sequence[Callable[[], object]]) -> list[BaseException | None]:
-    """All at the same time, each in a thread; what each raised."""
+    """Run all at the same time, each in a thread; returns what each raised."""
     raised: list[BaseException | None] = [None] * len(works)
 
     def run(n: int) -> None:
@@ -46,10 +46,10 @@ def at_once(works: Sequence[Callable[[], object]]) -> list[BaseException | None]
     return raised
 
 
-class Gate:
-    """Holds the writer's turn, so that everything handed in meanwhile shares the next commit.
+class CommitBlocker:
+    """Occupies the writer, so that all transactions that arrive meanwhile share the next commit.
 
-    Where writers do not take turns, all are let go at once.
+    Where writers do not take turns, all start at once.
     """
 
     def __init__(self, database: Database) -> None:
@@ -66,14 +66,14 @@ class Gate:
         holder = threading.Thread(target=self._database.write, args=(self._wait,))
         holder.start()
         self._inside.wait(30)
-        opener = threading.Thread(target=self._let_go, args=(len(works),))
+        opener = threading.Thread(target=self._release, args=(len(works),))
         opener.start()
         raised = at_once(works)
         opener.join(30)
         holder.join(30)
         return raised
 
-    def _let_go(self, waiting: int) -> None:
+    def _release(self, waiting: int) -> None:
         deadline = time.monotonic() + 30
         while self._database.waiting_count < waiting and time.monotonic() < deadline:
             time.sleep(0.005)
@@ -84,7 +84,7 @@ class Gate:
 
 
 @pytest.mark.spec("0.3", "10.1")
-def test_a_rule_that_breaks_leaves_no_trace(store: SqlStore) -> None:
+def test_a_rule_that_raises_changes_nothing(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
     task = take(store)
     before = store.journal()
@@ -96,8 +96,8 @@ def test_a_rule_that_breaks_leaves_no_trace(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("0.1", "0.3")
-def test_what_cannot_be_is_refused_whole(store: SqlStore) -> None:
-    """The first two events are fine, the third skips the judgment: none is kept."""
+def test_an_illegal_event_refuses_the_whole_transaction(store: SqlStore) -> None:
+    """The first two events are legal, the third skips the judgment: none is stored."""
     (task_id,) = submit(store, a_spec("a"))
     task = take(store)
     started, finished, _, landed = to_land()
@@ -110,7 +110,7 @@ def test_what_cannot_be_is_refused_whole(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("10.1")
-def test_a_change_and_its_journal_are_one(store: SqlStore) -> None:
+def test_a_change_and_its_journal_entry_are_one_transaction(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
 
     done = finish(store, take(store))
@@ -131,12 +131,12 @@ def test_a_change_and_its_journal_are_one(store: SqlStore) -> None:
 
 @pytest.mark.sqlite
 @pytest.mark.spec("13.1", "0.3")
-def test_transitions_that_wait_share_one_commit(store: SqlStore) -> None:
+def test_waiting_transactions_share_one_commit(store: SqlStore) -> None:
     submit(store, *(a_spec(f"t{n}") for n in range(40)))
     tasks = store.claim("host:1", MINUTE, 40)
     before = store.database.commit_count
 
-    raised = Gate(store.database).together([lambda t=t: finish(store, t) for t in tasks])  # type: ignore[misc]
+    raised = CommitBlocker(store.database).together([lambda t=t: finish(store, t) for t in tasks])  # type: ignore[misc]
 
     assert raised == [None] * 40
     assert store.count_by_state(RUN_ID) == {(State.DONE, True): 40}
@@ -145,8 +145,8 @@ def test_transitions_that_wait_share_one_commit(store: SqlStore) -> None:
 
 @pytest.mark.sqlite
 @pytest.mark.spec("13.1")
-def test_threads_share_commits_by_themselves(path: Path, clock: HandClock) -> None:
-    """With real syncs the disk is slow enough that others queue up meanwhile.
+def test_concurrent_threads_share_commits(path: Path, clock: HandClock) -> None:
+    """With real syncs the disk is slow enough that other transactions queue up.
 
     Now and then threads may come one after the other; they do not do so every time.
     """
@@ -168,7 +168,7 @@ def test_threads_share_commits_by_themselves(path: Path, clock: HandClock) -> No
 
 
 @pytest.mark.spec("0.3", "0.6")
-def test_one_that_breaks_does_not_disturb_its_neighbours(store: SqlStore) -> None:
+def test_a_failed_transaction_does_not_affect_others_in_its_batch(store: SqlStore) -> None:
     ids = submit(store, *(a_spec(f"t{n}") for n in range(6)))
     tasks = store.claim("host:1", MINUTE, 6)
     works: list[Callable[[], object]] = [
@@ -177,7 +177,7 @@ def test_one_that_breaks_does_not_disturb_its_neighbours(store: SqlStore) -> Non
     ]
     works.insert(2, lambda: store.record(lease_of(tasks[5]), break_down))
 
-    raised = Gate(store.database).together(works)
+    raised = CommitBlocker(store.database).together(works)
 
     assert [type(error) for error in raised if error] == [Boom]
     assert [store.task(i).state for i in ids] == [State.DONE] * 5 + [State.ACTIVE]
@@ -185,12 +185,12 @@ def test_one_that_breaks_does_not_disturb_its_neighbours(store: SqlStore) -> Non
 
 
 @pytest.mark.spec("0.3", "0.6")
-def test_one_the_database_refuses_does_not_disturb_its_neighbours(store: SqlStore) -> None:
-    """The same run a second time: only its own caller hears of it."""
+def test_a_transaction_that_the_database_refuses_does_not_affect_others(store: SqlStore) -> None:
+    """The same run is submitted a second time: only that caller gets the error."""
     submit(store, a_spec("a"))
     task = take(store)
 
-    raised = Gate(store.database).together(
+    raised = CommitBlocker(store.database).together(
         [
             lambda: submit(store, a_spec("a")),
             lambda: finish(store, task),
@@ -207,13 +207,13 @@ def test_one_the_database_refuses_does_not_disturb_its_neighbours(store: SqlStor
 
 
 def pages_left(store: SqlStore, pages: int) -> None:
-    """Let the database grow by so many pages and no more."""
+    """Let the database grow by this many pages at most."""
 
-    def bound(link: Transaction) -> None:
-        row = link.row("PRAGMA page_count")
+    def bound(tx: Transaction) -> None:
+        row = tx.row("PRAGMA page_count")
         assert row is not None
         most = 2**30 if pages < 0 else row["page_count"] + pages
-        link.row(f"PRAGMA max_page_count = {most}")
+        tx.row(f"PRAGMA max_page_count = {most}")
 
     store.database.write(bound)
 
@@ -223,7 +223,7 @@ BIG = {"message": "x" * 200_000}
 
 @pytest.mark.sqlite
 @pytest.mark.spec("0.2", "0.6", "11.5")
-def test_a_full_disk_is_said_and_nothing_is_kept(store: SqlStore) -> None:
+def test_a_full_disk_is_reported_and_nothing_is_stored(store: SqlStore) -> None:
     submit(store, a_spec("a"))
     before = store.journal()
     pages_left(store, 2)
@@ -237,13 +237,13 @@ def test_a_full_disk_is_said_and_nothing_is_kept(store: SqlStore) -> None:
 
 @pytest.mark.sqlite
 @pytest.mark.spec("0.2", "0.6")
-def test_a_full_disk_is_told_to_every_caller_of_the_commit(store: SqlStore) -> None:
+def test_a_full_disk_is_reported_to_every_caller_of_the_commit(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
     task = take(store)
     before = store.journal()
     pages_left(store, 2)
 
-    raised = Gate(store.database).together(
+    raised = CommitBlocker(store.database).together(
         [
             lambda: store.note(RUN_ID, "WARNING", {"message": "small"}),
             lambda: store.note(RUN_ID, "WARNING", BIG),
@@ -257,7 +257,7 @@ def test_a_full_disk_is_told_to_every_caller_of_the_commit(store: SqlStore) -> N
 
 @pytest.mark.sqlite
 @pytest.mark.spec("0.2")
-def test_the_store_goes_on_when_there_is_room_again(store: SqlStore) -> None:
+def test_the_store_works_again_when_there_is_space(store: SqlStore) -> None:
     submit(store, a_spec("a"))
     task = take(store)
     pages_left(store, 2)
@@ -274,7 +274,7 @@ def test_the_store_goes_on_when_there_is_room_again(store: SqlStore) -> None:
 
 @pytest.mark.sqlite
 @pytest.mark.spec("0.2")
-def test_a_submit_that_meets_a_full_disk_leaves_nothing(store: SqlStore) -> None:
+def test_a_submit_on_a_full_disk_stores_nothing(store: SqlStore) -> None:
     pages_left(store, 3)
 
     with pytest.raises(StoreFull):
@@ -293,10 +293,10 @@ def test_a_reader_does_not_wait_for_a_writer(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
     seen: list[State] = []
 
-    def slow(link: Transaction) -> None:
-        link.run("UPDATE tasks SET state = 'DONE'")
+    def slow(tx: Transaction) -> None:
+        tx.run("UPDATE tasks SET state = 'DONE'")
         seen.append(store.task(task_id).state)
-        link.run("UPDATE tasks SET state = 'WAITING'")
+        tx.run("UPDATE tasks SET state = 'WAITING'")
 
     store.database.write(slow)
 
@@ -305,8 +305,8 @@ def test_a_reader_does_not_wait_for_a_writer(store: SqlStore) -> None:
 
 @pytest.mark.spec("13.1")
 def test_a_reader_cannot_write(store: SqlStore) -> None:
-    with pytest.raises(StoreError), store.database.read() as link:
-        link.run("DELETE FROM journal")
+    with pytest.raises(StoreError), store.database.read() as tx:
+        tx.run("DELETE FROM journal")
 
 
 @pytest.mark.sqlite
@@ -314,9 +314,9 @@ def test_a_reader_cannot_write(store: SqlStore) -> None:
 def test_the_file_is_in_wal_mode_with_full_sync(path: Path, clock: HandClock) -> None:
     store = open_store(path, clock)
 
-    def look(link: Transaction) -> tuple[str, int, int]:
-        asked = ("journal_mode", "synchronous", "foreign_keys")
-        rows = [(name, link.row(f"PRAGMA {name}")) for name in asked]
+    def look(tx: Transaction) -> tuple[str, int, int]:
+        pragmas = ("journal_mode", "synchronous", "foreign_keys")
+        rows = [(name, tx.row(f"PRAGMA {name}")) for name in pragmas]
         mode, sync, keys = (row[name] for name, row in rows if row is not None)
         return mode, sync, keys
 
@@ -325,7 +325,7 @@ def test_the_file_is_in_wal_mode_with_full_sync(path: Path, clock: HandClock) ->
 
 
 @pytest.mark.spec("13.1")
-def test_the_version_tells_of_every_commit(store: SqlStore) -> None:
+def test_every_commit_changes_the_version(store: SqlStore) -> None:
     seen = [store.version()]
     submit(store, a_spec("a"))
     seen.append(store.version())
@@ -347,7 +347,7 @@ def test_a_closed_store_can_be_opened_again(where: Where, clock: HandClock) -> N
     again.close()
 
 
-def test_an_event_that_only_tells_leaves_the_row_alone(store: SqlStore) -> None:
+def test_an_event_without_effect_does_not_change_the_row(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
     task = take(store)
 
@@ -361,16 +361,15 @@ def test_an_event_that_only_tells_leaves_the_row_alone(store: SqlStore) -> None:
 @pytest.mark.postgres
 @pytest.mark.spec("0.3", "13.1")
 def test_a_commit_that_the_server_turned_into_a_rollback_is_an_error(store: SqlStore) -> None:
-    """A failure inside the transaction was passed over, so the server answers COMMIT with
-    ROLLBACK and no error.  Only an assertion noticed, and `python -O` has none: what was lost
-    counted as stored.
+    """A failure inside the transaction was ignored, so the server answers COMMIT with ROLLBACK and
+    no error.  Only an assertion noticed it once, and `python -O` has none.
     """
     submit(store, a_spec("a"))
     before = store.journal()
 
-    def work(link: Transaction) -> None:
+    def work(tx: Transaction) -> None:
         with suppress(Exception):
-            link.rows("SELECT 1 / 0")
+            tx.rows("SELECT 1 / 0")
 
     with pytest.raises(StoreError, match="ended with ROLLBACK"):
         store.database.write(work)

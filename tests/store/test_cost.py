@@ -1,4 +1,4 @@
-"""What a claim reads does not grow with the store."""
+"""The cost of a claim does not grow with the store."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ PARAMS = {"run_id": "r", "now": 0, "limit": 1, "id": "x", "after": 0, "task_id":
 
 
 def plan_of(store: SqlStore, statement: str) -> str:
-    with store.database.read() as link:
+    with store.database.read() as tx:
         return " | ".join(
-            row["detail"] for row in link.rows(f"EXPLAIN QUERY PLAN {statement}", PARAMS)
+            row["detail"] for row in tx.rows(f"EXPLAIN QUERY PLAN {statement}", PARAMS)
         )
 
 
@@ -43,7 +43,7 @@ INDEXED = {
 @pytest.mark.sqlite
 @pytest.mark.spec("11.6", "13.1")
 @pytest.mark.parametrize(("name", "index"), INDEXED.items())
-def test_a_statement_looks_only_at_what_it_needs(store: SqlStore, name: str, index: str) -> None:
+def test_a_statement_uses_its_index(store: SqlStore, name: str, index: str) -> None:
     statement = getattr(sql, name)
     for key, value in {":change": "1", ":ageing_ms": "1"}.items():
         statement = statement.replace(key, value)
@@ -58,7 +58,7 @@ def test_a_statement_looks_only_at_what_it_needs(store: SqlStore, name: str, ind
 
 @pytest.mark.sqlite
 @pytest.mark.spec("11.6")
-def test_the_ready_ones_are_not_sorted_again(store: SqlStore) -> None:
+def test_ready_tasks_are_read_in_index_order(store: SqlStore) -> None:
     assert "TEMP B-TREE" not in plan_of(store, sql.READY)
 
 
@@ -69,9 +69,9 @@ class Steps:
         self.taken = 0
         store.database.write(self._count)
 
-    def _count(self, link: Transaction) -> None:
-        assert isinstance(link, SqliteTransaction)
-        connection: sqlite3.Connection = link._connection
+    def _count(self, tx: Transaction) -> None:
+        assert isinstance(tx, SqliteTransaction)
+        connection: sqlite3.Connection = tx._connection
         connection.set_progress_handler(self._tick, 10)
 
     def _tick(self) -> int:
@@ -80,7 +80,7 @@ class Steps:
 
 
 def cost(store: SqlStore, tasks: int) -> float:
-    """Steps for one claim and finish, in the middle of a run of so many tasks."""
+    """Steps for one claim and finish, in the middle of a run of this many tasks."""
     submit(store, *(a_spec(f"t{n}") for n in range(tasks)))
     for task in store.claim("host:1", MINUTE, tasks // 2):
         finish(store, task)
@@ -106,8 +106,10 @@ def test_a_claim_costs_the_same_in_a_large_store(tmp_path: Path, clock: HandCloc
 
 @pytest.mark.sqlite
 @pytest.mark.spec("11.6", "5.4")
-def test_parked_tasks_do_not_slow_the_others_down(store: SqlStore, clock: HandClock) -> None:
-    """A thousand tasks wait for a rate limit to pass; claiming the rest must not look at them."""
+def test_tasks_that_wait_for_a_date_do_not_slow_down_claims(
+    store: SqlStore, clock: HandClock
+) -> None:
+    """A thousand tasks wait for a rate limit to end; a claim of others must not read them."""
     submit(store, *(a_spec(f"t{n}") for n in range(1_100)))
     plain = cost_of_one(store)
     later = clock.now() + 60 * MINUTE
@@ -128,10 +130,10 @@ def cost_of_one(store: SqlStore) -> float:
 
 @pytest.mark.sqlite
 @pytest.mark.spec("9.5", "0.4")
-def test_cancelling_costs_the_same_for_each_link_of_a_chain(
+def test_cancelling_costs_the_same_for_each_task_of_a_chain(
     tmp_path: Path, clock: HandClock
 ) -> None:
-    """Others wait for the writer's turn meanwhile, and their leases run."""
+    """Other writers wait meanwhile, and their leases go on."""
     short, long = (
         cancelled(open_store(tmp_path / f"{links}.db", clock, durable=False), links)
         for links in (100, 1_000)
@@ -151,10 +153,10 @@ def cancelled(store: SqlStore, links: int) -> float:
 
 @pytest.mark.spec("13.1")
 def test_specifications_are_read_once(store: SqlStore) -> None:
-    """A task's long goal is not parsed again at each of its steps."""
+    """A task's long goal is not parsed again at each of its stages."""
     (task_id,) = submit(store, a_spec("a", goal="g" * 60_000))
-    with store.database.read() as link:
-        (doc,) = (row["doc"] for row in link.rows("SELECT doc FROM tasks"))
+    with store.database.read() as tx:
+        (doc,) = (row["doc"] for row in tx.rows("SELECT doc FROM tasks"))
 
     assert len(doc) < 100, "the row repeats nothing of the specification"
     assert store.task(task_id).spec is store.task(task_id).spec

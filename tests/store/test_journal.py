@@ -1,4 +1,4 @@
-"""The journal is all there is to know: rows fold from it, and a lie in a row is found."""
+"""The journal is complete: rows fold from it, and a changed row is found."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from yaoki.errors import LeaseLost, NotNow
 
 
 @pytest.mark.spec("10.1")
-def test_a_line_says_when_where_and_what(store: SqlStore, clock: HandClock) -> None:
+def test_an_entry_has_its_time_its_task_and_its_event(store: SqlStore, clock: HandClock) -> None:
     (task_id,) = submit(store, a_spec("a"))
     clock.advance(SECOND)
     task = take(store)
@@ -41,7 +41,7 @@ def test_a_line_says_when_where_and_what(store: SqlStore, clock: HandClock) -> N
 
 
 @pytest.mark.spec("10.1", "10.2")
-def test_the_journal_is_read_on_from_where_one_stopped(store: SqlStore) -> None:
+def test_the_journal_is_read_on_after_a_number(store: SqlStore) -> None:
     submit(store, *(a_spec(f"t{n}") for n in range(10)))
     whole = store.journal()
     read = store.journal(limit=5)
@@ -54,7 +54,7 @@ def test_the_journal_is_read_on_from_where_one_stopped(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("10.1")
-def test_the_journal_of_one_run_or_one_task(store: SqlStore) -> None:
+def test_the_journal_can_be_read_by_run_or_by_task(store: SqlStore) -> None:
     submit(store, a_spec("a"), run="run00001")
     submit(store, *plan(a=[], b=[]), run="run00002")
 
@@ -68,7 +68,7 @@ def test_the_journal_of_one_run_or_one_task(store: SqlStore) -> None:
 
 
 def live(store: SqlStore, clock: HandClock, dice: Random) -> None:
-    """Something a worker or a person does; a refusal is an answer, too."""
+    """A random action of a worker or a person; it may be refused."""
     clock.advance(dice.choice([SECOND, 20 * SECOND]))
     rows = store.rows(RUN_ID)
     row = dice.choice(rows)
@@ -111,7 +111,7 @@ def step(store: SqlStore, clock: HandClock, dice: Random, task_id: str) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(seed=st.integers(0, 2**32))
-def test_after_any_work_the_journal_folds_to_the_rows(tmp_path: Path, seed: int) -> None:
+def test_after_random_work_the_journal_folds_to_the_rows(tmp_path: Path, seed: int) -> None:
     dice, clock = Random(seed), HandClock()
     path = tmp_path / f"{seed}" / "state.db"
     path.unlink(missing_ok=True)
@@ -169,7 +169,7 @@ LIES = {
 
 @pytest.mark.spec("10.2")
 @pytest.mark.parametrize("lie", LIES.values(), ids=list(LIES))
-def test_a_lie_in_a_row_or_a_journal_is_found(
+def test_an_audit_finds_a_changed_row_or_journal(
     store: SqlStore, where: Where, clock: HandClock, lie: str
 ) -> None:
     submit(store, *plan(a=[], b=[]))
@@ -188,7 +188,7 @@ def test_a_lie_in_a_row_or_a_journal_is_found(
 
 
 @pytest.mark.spec("10.2")
-def test_a_wrong_count_of_open_needs_is_found(store: SqlStore, where: Where) -> None:
+def test_an_audit_finds_a_wrong_count_of_open_needs(store: SqlStore, where: Where) -> None:
     submit(store, *plan(a=[], b=["a"]))
 
     by_hand(where, "UPDATE tasks SET open_needs = 0 WHERE n = 2")
@@ -214,7 +214,7 @@ def test_a_blocked_row_without_a_reason_reads_as_unknown(
 
 
 @pytest.mark.spec("1.1", "1.3")
-def test_a_screens_row_holds_what_a_task_shows(store: SqlStore) -> None:
+def test_a_screen_row_has_the_fields_of_its_task(store: SqlStore) -> None:
     submit(store, a_spec("a"), a_spec("b", required=False, needs=("a",)))
     stuck = escalate(store, take(store))
 
@@ -232,7 +232,7 @@ def test_a_screens_row_holds_what_a_task_shows(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("9.6", "8.5")
-def test_work_taken_back_closes_its_dependents_again(store: SqlStore) -> None:
+def test_dependents_of_reverted_work_are_no_longer_ready(store: SqlStore) -> None:
     ids = submit(store, *plan(a=[], b=["a"]))
     finish(store, take(store))
     asked = Question("Again?", (Choice.RETRY, Choice.ABORT))
@@ -247,7 +247,7 @@ def test_work_taken_back_closes_its_dependents_again(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("8.5")
-def test_an_answer_tells_those_it_revives(store: SqlStore) -> None:
+def test_an_answer_journals_the_dependents_that_it_revives(store: SqlStore) -> None:
     ids = submit(store, *plan(a=[], b=["a"], c=["b"]))
     stuck = escalate(store, take(store))
 
@@ -258,7 +258,7 @@ def test_an_answer_tells_those_it_revives(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("11.8")
-def test_a_claim_given_back_rests_where_it_was(store: SqlStore) -> None:
+def test_a_returned_claim_stays_at_its_stage(store: SqlStore) -> None:
     submit(store, a_spec("a"))
     task = store.record(lease_of(take(store)), lambda _: to_land()[:1])
 

@@ -1,4 +1,4 @@
-"""Leases: expiry, fencing, heartbeats, and holders that live on."""
+"""Leases: expiry, fencing, heartbeats, and dead holders."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_an_expired_claim_goes_to_the_next_holder(store: SqlStore, clock: HandCl
 
 
 @pytest.mark.spec("11.1")
-def test_a_claim_holds_until_its_last_instant(store: SqlStore, clock: HandClock) -> None:
+def test_a_claim_is_valid_until_its_lease_expires(store: SqlStore, clock: HandClock) -> None:
     submit(store, a_spec("a"))
     take(store)
     clock.advance(MINUTE)
@@ -38,10 +38,10 @@ def test_a_claim_holds_until_its_last_instant(store: SqlStore, clock: HandClock)
 
 
 @pytest.mark.spec("11.3")
-def test_a_holder_that_lives_keeps_its_task_up_to_a_bound(
+def test_a_living_holder_keeps_its_task_for_a_bounded_time(
     store: SqlStore, clock: HandClock
 ) -> None:
-    """Half an hour of silence after its lease is the most, however alive it is."""
+    """At most half an hour after the lease expired, even if the process lives."""
     (task_id,) = submit(store, a_spec("a"))
     first = take(store, "here:1")
     clock.advance(MINUTE + SECOND)
@@ -57,8 +57,8 @@ def test_a_holder_that_lives_keeps_its_task_up_to_a_bound(
 
 
 @pytest.mark.spec("11.3", "11.1")
-def test_nobody_takes_a_task_from_himself(store: SqlStore, clock: HandClock) -> None:
-    """A worker that slept past its lease goes on with what it holds; it does not hold it twice."""
+def test_a_worker_does_not_claim_its_own_expired_task(store: SqlStore, clock: HandClock) -> None:
+    """A worker that slept past its lease continues its task; it does not claim it a second time."""
     (task_id,) = submit(store, a_spec("a"))
     first = take(store, "here:1")
     clock.advance(300 * MINUTE)
@@ -88,7 +88,7 @@ def test_a_replaced_holder_cannot_write(store: SqlStore, clock: HandClock) -> No
 
 
 @pytest.mark.spec("11.2", "0.3", "10.1")
-def test_the_same_late_result_three_times_is_one_record(store: SqlStore, clock: HandClock) -> None:
+def test_a_late_result_is_journalled_once(store: SqlStore, clock: HandClock) -> None:
     (task_id,) = submit(store, a_spec("login"))
     late = lease_of(take(store, "sleeper"))
     clock.advance(2 * MINUTE)
@@ -106,7 +106,7 @@ def test_the_same_late_result_three_times_is_one_record(store: SqlStore, clock: 
 
 
 @pytest.mark.spec("11.2")
-def test_each_superseded_claim_is_refused_by_itself(store: SqlStore, clock: HandClock) -> None:
+def test_each_superseded_claim_has_its_own_refusal(store: SqlStore, clock: HandClock) -> None:
     """Claim 1 and claim 11 are two claims, whatever their digits share."""
     (task_id,) = submit(store, a_spec("login"))
     leases = []
@@ -136,7 +136,7 @@ def test_a_result_for_finished_work_is_refused(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("11.2")
-def test_the_right_epoch_in_the_wrong_hands_is_refused(store: SqlStore) -> None:
+def test_the_right_epoch_with_the_wrong_holder_is_refused(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("login"))
     forged = replace(lease_of(take(store, "host:1")), holder="host:2")
 
@@ -153,21 +153,21 @@ def test_a_result_for_an_unknown_task_is_refused_by_name(store: SqlStore) -> Non
 
 
 @pytest.mark.spec("11.2")
-def test_the_refused_rule_is_not_even_asked(store: SqlStore, clock: HandClock) -> None:
+def test_a_refused_result_does_not_run_its_rule(store: SqlStore, clock: HandClock) -> None:
     submit(store, a_spec("login"))
     late = lease_of(take(store, "sleeper"))
     clock.advance(2 * MINUTE)
     take(store, "successor")
-    asked: list[str] = []
+    calls: list[str] = []
 
     def ask(task: Task) -> tuple[Event, ...]:
-        asked.append(task.id)
+        calls.append(task.id)
         return (JournalNote("ASKED"),)
 
     with pytest.raises(LeaseLost):
         store.record(late, ask)
 
-    assert asked == []
+    assert calls == []
 
 
 # ------------------------------------------------------------------ heartbeats
@@ -176,10 +176,10 @@ def test_the_refused_rule_is_not_even_asked(store: SqlStore, clock: HandClock) -
 @pytest.mark.spec("11.1")
 def test_a_heartbeat_extends_every_lease_it_names(store: SqlStore, clock: HandClock) -> None:
     submit(store, *plan(a=[], b=[]))
-    held = store.claim("host:1", MINUTE, 2)
+    tasks = store.claim("host:1", MINUTE, 2)
     clock.advance(50 * SECOND)
 
-    beat = store.heartbeat([lease_of(task) for task in held], MINUTE)
+    beat = store.heartbeat([lease_of(task) for task in tasks], MINUTE)
 
     assert (beat.lost, beat.cancel_requested) == (frozenset(), frozenset())
     clock.advance(50 * SECOND)
@@ -188,7 +188,7 @@ def test_a_heartbeat_extends_every_lease_it_names(store: SqlStore, clock: HandCl
 
 
 @pytest.mark.spec("11.1", "13.3")
-def test_a_heartbeat_cannot_bring_a_lost_claim_back(store: SqlStore, clock: HandClock) -> None:
+def test_a_heartbeat_does_not_revive_a_lost_claim(store: SqlStore, clock: HandClock) -> None:
     (task_id,) = submit(store, a_spec("a"))
     old = lease_of(take(store, "host:1"))
     clock.advance(2 * MINUTE)
@@ -201,7 +201,7 @@ def test_a_heartbeat_cannot_bring_a_lost_claim_back(store: SqlStore, clock: Hand
 
 
 @pytest.mark.spec("11.1", "9.5")
-def test_a_heartbeat_cannot_revive_a_cancelled_task(store: SqlStore) -> None:
+def test_a_heartbeat_does_not_revive_a_cancelled_task(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
     task = take(store)
     store.cancel_task(task_id, "enough")
@@ -215,7 +215,7 @@ def test_a_heartbeat_cannot_revive_a_cancelled_task(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("9.5", "11.1")
-def test_a_heartbeat_tells_its_holder_of_wishes_to_cancel_and_nobody_elses(
+def test_a_heartbeat_reports_cancellations_of_its_own_tasks_only(
     store: SqlStore,
 ) -> None:
     ids = submit(store, *plan(a=[], b=[]))
@@ -227,7 +227,7 @@ def test_a_heartbeat_tells_its_holder_of_wishes_to_cancel_and_nobody_elses(
     assert store.tasks_to_stop() == set(ids)
 
 
-def test_a_heartbeat_of_nothing_is_quiet(store: SqlStore) -> None:
+def test_a_heartbeat_without_leases_does_nothing(store: SqlStore) -> None:
     beat = store.heartbeat([], MINUTE)
 
     assert (beat.lost, beat.cancel_requested) == (frozenset(), frozenset())
@@ -238,7 +238,7 @@ def test_a_heartbeat_of_nothing_is_quiet(store: SqlStore) -> None:
 
 @pytest.mark.spec("11.3", "8.6")
 @pytest.mark.parametrize(("counted", "deliveries"), [(True, 1), (False, 0)])
-def test_the_claims_of_a_dead_holder_come_back_at_once(
+def test_the_claims_of_a_dead_holder_are_returned_at_once(
     store: SqlStore, counted: bool, deliveries: int
 ) -> None:
     ids = submit(store, *plan(a=[], b=[]))
@@ -255,7 +255,7 @@ def test_the_claims_of_a_dead_holder_come_back_at_once(
 
 
 @pytest.mark.spec("11.3", "8.6")
-def test_only_the_asked_runs_are_swept(store: SqlStore) -> None:
+def test_claims_are_expired_in_the_named_runs_only(store: SqlStore) -> None:
     submit(store, a_spec("a"), run="run00001")
     submit(store, a_spec("a"), run="run00002")
     store.claim("dead:1", MINUTE, 2)
@@ -270,7 +270,7 @@ def test_only_the_asked_runs_are_swept(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("10.4")
-def test_an_amendment_is_decided_on_what_stands_there(store: SqlStore) -> None:
+def test_an_amendment_is_decided_on_the_stored_task(store: SqlStore) -> None:
     (task_id,) = submit(store, a_spec("a"))
 
     def refuse(_: Task) -> tuple[Event, ...]:

@@ -1,4 +1,4 @@
-"""Opening a store: new, old, newer, broken, or not there at all."""
+"""Opening a store: new, old, newer, damaged, or missing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_new_store_ignores_itself_in_git(store: SqlStore, path: Path) -> None:
 
 @pytest.mark.sqlite
 @pytest.mark.spec("13.1", "0.6")
-def test_a_store_is_not_made_where_it_should_be_found(path: Path, clock: HandClock) -> None:
+def test_a_missing_store_is_not_created_without_create(path: Path, clock: HandClock) -> None:
     with pytest.raises(StoreError, match="no store here yet") as missing:
         open_store(path, clock, create=False)
 
@@ -61,7 +61,7 @@ def test_opening_again_migrates_nothing(store: SqlStore, path: Path, clock: Hand
 
 @pytest.mark.spec("13.2", "0.2")
 def test_an_old_store_is_backed_up_before_it_is_migrated(tmp_path: Path) -> None:
-    """A store of version 1, and a migration that a later yaoki brings."""
+    """A store of version 1, and a migration of a later yaoki."""
     path = tmp_path / "state.db"
     old = SqliteDatabase(path)
     migrate(old, tmp_path / "backups")
@@ -79,7 +79,7 @@ def test_an_old_store_is_backed_up_before_it_is_migrated(tmp_path: Path) -> None
 
 
 @pytest.mark.spec("13.2", "0.2")
-def test_a_migration_that_fails_leaves_the_old_version_whole(tmp_path: Path) -> None:
+def test_a_failed_migration_leaves_the_old_version_intact(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
     old = SqliteDatabase(path)
     migrate(old, tmp_path / "backups")
@@ -97,7 +97,7 @@ def test_a_migration_that_fails_leaves_the_old_version_whole(tmp_path: Path) -> 
 
 
 @pytest.mark.spec("13.2")
-def test_a_newer_store_is_refused_and_left_alone(
+def test_a_newer_store_is_refused_and_not_changed(
     store: SqlStore, where: Where, clock: HandClock
 ) -> None:
     submit(store, a_spec("a"))
@@ -113,7 +113,7 @@ def test_a_newer_store_is_refused_and_left_alone(
 
 @pytest.mark.spec("8.7", "0.6")
 @pytest.mark.parametrize("content", [b"not a database, " * 500, b"\0" * 8192, b"short"])
-def test_a_file_that_is_no_database_is_said_and_kept(
+def test_a_file_that_is_no_database_is_refused_and_not_changed(
     path: Path, clock: HandClock, content: bytes
 ) -> None:
     path.parent.mkdir()
@@ -127,9 +127,7 @@ def test_a_file_that_is_no_database_is_said_and_kept(
 
 
 @pytest.mark.spec("0.6")
-def test_a_database_of_somebody_else_is_refused_and_left_alone(
-    path: Path, clock: HandClock
-) -> None:
+def test_a_foreign_database_is_refused_and_not_changed(path: Path, clock: HandClock) -> None:
     path.parent.mkdir()
     by_hand(path, "CREATE TABLE photos (id INTEGER)")
 
@@ -140,17 +138,17 @@ def test_a_database_of_somebody_else_is_refused_and_left_alone(
 
 
 @pytest.mark.spec("0.6")
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path, clock: HandClock) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path, clock: HandClock) -> None:
     (tmp_path / "file").write_text("in the way")
 
-    with pytest.raises(StoreError, match="cannot be made") as refused:
+    with pytest.raises(StoreError, match="cannot be created") as refused:
         open_store(tmp_path / "file" / "state.db", clock)
 
     assert refused.value.hint
 
 
 @pytest.mark.spec("0.6")
-def test_a_folder_in_the_place_of_the_store_is_said(path: Path, clock: HandClock) -> None:
+def test_a_folder_with_the_name_of_the_store_is_reported(path: Path, clock: HandClock) -> None:
     path.mkdir(parents=True)
 
     with pytest.raises(StoreError, match="cannot be opened"):
@@ -163,7 +161,7 @@ def test_comments_in_a_migration_are_not_statements() -> None:
 
 
 @pytest.mark.spec("8.7")
-def test_a_whole_file_is_said_to_be_whole(store: SqlStore) -> None:
+def test_an_intact_file_passes_the_integrity_check(store: SqlStore) -> None:
     assert store.check_integrity() == []
 
 
@@ -172,7 +170,7 @@ def test_a_whole_file_is_said_to_be_whole(store: SqlStore) -> None:
 
 @pytest.mark.sqlite
 @pytest.mark.spec("8.7", "0.2")
-def test_a_backup_holds_everything_and_can_be_opened(
+def test_a_backup_is_complete_and_can_be_opened(
     store: SqlStore, tmp_path: Path, clock: HandClock
 ) -> None:
     submit(store, a_spec("a"), a_spec("b"))
@@ -196,17 +194,17 @@ def test_a_backup_holds_everything_and_can_be_opened(
 @pytest.mark.sqlite
 @pytest.mark.spec("8.7", "11.1")
 def test_a_backup_and_a_reader_do_not_wait_for_each_other(store: SqlStore) -> None:
-    """A backup held the one lock of all readers for its whole length, in the thread that renews
+    """A backup once kept the lock of all readers for its whole length, in the thread that renews
     the leases: claims and heartbeats of a large store waited for it.
     """
     submit(store, a_spec("a"))
     taken: list[Path] = []
     copy = threading.Thread(target=lambda: taken.append(store.backups.take(NOW)))
 
-    with store.database.read() as link:
+    with store.database.read() as tx:
         copy.start()
         copy.join(20)
-        seen = link.rows("SELECT id FROM tasks")
+        seen = tx.rows("SELECT id FROM tasks")
         early = list(taken)
 
     copy.join(20)
@@ -256,8 +254,8 @@ def version(path: Path) -> int:
 
 
 def look(path: Path, statement: str) -> list[tuple[Any, ...]]:
-    link = sqlite3.connect(path)
+    connection = sqlite3.connect(path)
     try:
-        return link.execute(statement).fetchall()
+        return connection.execute(statement).fetchall()
     finally:
-        link.close()
+        connection.close()

@@ -1,4 +1,4 @@
-"""Rows of an archived run go in one transaction, or not at all."""
+"""The rows of an archived run are deleted in one transaction, or not at all."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ OLD, NEW = RunId("run00001"), RunId("run00002")
 
 
 def ended(store: SqlStore, clock: HandClock, run: RunId) -> int:
-    """A run of two tasks that is summed up; returns its last line."""
+    """A finished run of two tasks; returns the number of its last entry."""
     submit(store, *plan(a=[], b=["a"]), run=run)
     for _ in range(2):
         finish(store, take(store))
     now_ms = round(clock.now().timestamp() * 1000)
     store.update_run(run, "FINAL_SUMMARY", {"status": "DONE"}, summed_ms=now_ms)
-    with store.database.read() as link:
-        return last_seq_of_run(link, run)
+    with store.database.read() as tx:
+        return last_seq_of_run(tx, run)
 
 
 @pytest.mark.spec("11.7")
-def test_a_run_goes_whole_and_leaves_one_line(store: SqlStore, clock: HandClock) -> None:
+def test_deleting_an_archived_run_leaves_one_entry(store: SqlStore, clock: HandClock) -> None:
     last = ended(store, clock, OLD)
     ended(store, clock, NEW)
     others = read_run_rows(store.database, NEW)
-    told = {"file": f"{OLD}.tar.gz"}
+    archive_data = {"file": f"{OLD}.tar.gz"}
 
-    assert delete_archived_run(store.database, OLD, clock.now(), last_seq=last, data=told)
+    assert delete_archived_run(store.database, OLD, clock.now(), last_seq=last, data=archive_data)
 
     assert read_run_rows(store.database, OLD) == []
     assert [entry.event for entry in store.journal(run_id=OLD)] == ["RUN_ARCHIVED"]
@@ -53,7 +53,7 @@ def test_a_run_goes_whole_and_leaves_one_line(store: SqlStore, clock: HandClock)
 
 
 @pytest.mark.spec("11.7", "0.2")
-def test_a_run_that_went_on_since_it_was_written_down_stays(
+def test_a_run_that_changed_after_it_was_archived_is_not_deleted(
     store: SqlStore, clock: HandClock
 ) -> None:
     last = ended(store, clock, OLD)
@@ -66,18 +66,18 @@ def test_a_run_that_went_on_since_it_was_written_down_stays(
 
 
 @pytest.mark.spec("11.7", "0.2")
-def test_a_run_that_was_opened_again_stays(store: SqlStore, clock: HandClock) -> None:
+def test_a_reopened_run_is_not_deleted(store: SqlStore, clock: HandClock) -> None:
     ended(store, clock, OLD)
     store.update_run(OLD, "RUN_REOPENED", {}, summed_ms=None)
-    with store.database.read() as link:
-        last = last_seq_of_run(link, OLD)
+    with store.database.read() as tx:
+        last = last_seq_of_run(tx, OLD)
 
     assert not delete_archived_run(store.database, OLD, clock.now(), last_seq=last, data={})
     assert store.run(OLD).id == OLD
 
 
 @pytest.mark.spec("11.7")
-def test_what_is_open_of_a_run_is_said(store: SqlStore) -> None:
+def test_the_open_work_of_a_run_is_described(store: SqlStore) -> None:
     submit(store, *plan(a=[]), run=OLD)
     waiting = read_lifetimes(store.database)[0].open_reason
     task = take(store)
@@ -86,16 +86,16 @@ def test_what_is_open_of_a_run_is_said(store: SqlStore) -> None:
     asking = read_lifetimes(store.database)[0].open_reason
     store.pause(OLD, "budget: all is used")
 
-    assert waiting == "1 tasks wait for a worker"
-    assert working == "1 tasks are at work"
-    assert asking == "1 tasks ask a person"
+    assert waiting == "1 task waits for a worker"
+    assert working == "1 task is active"
+    assert asking == "1 task needs a person"
     assert read_lifetimes(store.database)[0].open_reason == "it is paused: budget: all is used"
     assert read_lifetimes(store.database)[0].finished_at is None
 
 
 @pytest.mark.sqlite
 @pytest.mark.spec("11.7", "8.7")
-def test_a_store_made_again_from_its_journal_file_lets_the_run_go_again(
+def test_a_replay_of_the_journal_file_deletes_the_archived_run_again(
     path: Path, clock: HandClock
 ) -> None:
     store = open_store(path, clock, durable=False)

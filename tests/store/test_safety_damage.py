@@ -1,4 +1,4 @@
-"""A damaged store, met by the installed program: set aside, restored, said, and gone on with."""
+"""The installed program with a damaged store: it is moved to quarantine, restored and reported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TABLES = ("runs", "tasks", "needs", "accounts", "journal")
 
 
 def the_plan(place: Place) -> str:
-    """The third task goes on when the worker has been killed."""
+    """The third task continues after the worker was killed."""
     acts = {
         "one": [writes("one.txt")],
         "two": [writes("two.txt", "bad\n"), writes("two.txt")],
@@ -39,8 +39,8 @@ def the_plan(place: Place) -> str:
     return place.plan(a_plan(acts, tasks, {name: holds(f"{name}.txt") for name in NAMES}))
 
 
-class Middle:
-    """A run that was killed in the middle, put back as it was for every test."""
+class InterruptedRun:
+    """A run whose worker was killed, restored for every test."""
 
     def __init__(self, folder: Path, pycache: Path) -> None:
         (folder / "place").mkdir()
@@ -69,9 +69,11 @@ class Middle:
         if not self.db.exists():
             return False
         try:
-            with closing(sqlite3.connect(f"{self.db.as_uri()}?mode=ro", uri=True)) as link:
-                found = link.execute("SELECT task_id FROM journal WHERE event = 'PROMPT_SENT'")
-                return any(row[0].endswith("-3") for row in found)
+            with closing(sqlite3.connect(f"{self.db.as_uri()}?mode=ro", uri=True)) as connection:
+                result = connection.execute(
+                    "SELECT task_id FROM journal WHERE event = 'PROMPT_SENT'"
+                )
+                return any(row[0].endswith("-3") for row in result)
         except sqlite3.OperationalError:
             return False
 
@@ -82,21 +84,21 @@ class Middle:
 
     def _processes(self) -> list[str]:
         mark = str(self.place.home).encode()
-        found = []
+        result = []
         for place in Path("/proc").glob("[0-9]*"):
             try:
                 if mark in (place / "environ").read_bytes():
-                    found.append(place.name)
+                    result.append(place.name)
             except OSError:
                 continue
-        return found
+        return result
 
     def store_again(self) -> None:
         """Without what lies around it."""
         for name in ("quarantine", "rebuild", "journal", "backups"):
             shutil.rmtree(self.db.parent / name, ignore_errors=True)
-        kept = self.saved / "repo" / ".yaoki"
-        shutil.copytree(kept, self.db.parent, dirs_exist_ok=True)
+        saved_bytes = self.saved / "repo" / ".yaoki"
+        shutil.copytree(saved_bytes, self.db.parent, dirs_exist_ok=True)
 
     def again(self) -> Place:
         shutil.rmtree(self.place.folder)
@@ -105,20 +107,20 @@ class Middle:
 
 
 @pytest.fixture(scope="module")
-def middle(tmp_path_factory: pytest.TempPathFactory) -> Middle:
+def middle(tmp_path_factory: pytest.TempPathFactory) -> InterruptedRun:
     base = tmp_path_factory.getbasetemp()
-    return Middle(tmp_path_factory.mktemp("middle"), base.parent / "pycache")
+    return InterruptedRun(tmp_path_factory.mktemp("middle"), base.parent / "pycache")
 
 
 def rows(path: Path) -> dict[str, list[dict[str, Any]]]:
-    """All that is stored; how long a lease still runs is beaten by the heart, not told."""
-    with closing(sqlite3.connect(path)) as link:
-        link.row_factory = sqlite3.Row
-        found = {
-            name: [dict(row) for row in link.execute(f"SELECT * FROM {name} ORDER BY 1, 2")]
+    """All rows, without lease dates: heartbeats change them without a journal entry."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.row_factory = sqlite3.Row
+        result = {
+            name: [dict(row) for row in connection.execute(f"SELECT * FROM {name} ORDER BY 1, 2")]
             for name in TABLES
         }
-    return {**found, "tasks": [{**row, "lease_ms": 0} for row in found["tasks"]]}
+    return {**result, "tasks": [{**row, "lease_ms": 0} for row in result["tasks"]]}
 
 
 def pages(path: Path) -> int:
@@ -165,12 +167,12 @@ def empty(path: Path) -> None:
 
 def an_empty_database(path: Path) -> None:
     path.unlink()
-    with closing(sqlite3.connect(path)) as link:
-        link.execute("VACUUM")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("VACUUM")
 
 
 def no_log(path: Path) -> None:
-    """The log of a store that was never closed is lost; the database beside it is whole and old."""
+    """The write-ahead log is lost; the database beside it is intact and old."""
     shutil.copy(path.parents[3] / "with-log" / "state.db", path)
 
 
@@ -192,11 +194,11 @@ KINDS = [
     an_old_copy,
 ]
 
-# The rows are compared after each of them; what follows from equal rows is tried after some.
+# The rows are compared after each kind of damage; the run is continued after some.
 GONE_ON_WITH = [half, middle_pages, gone, no_log]
 
 
-def test_the_middle_is_a_middle(middle: Middle) -> None:
+def test_the_fixture_is_an_interrupted_run(middle: InterruptedRun) -> None:
     place = middle.again()
 
     states = [task["state"] for task in place.status()["tasks"]]
@@ -208,24 +210,24 @@ def test_the_middle_is_a_middle(middle: Middle) -> None:
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "0.2", "0.6")
 @pytest.mark.parametrize("harm", KINDS)
-def test_a_damaged_store_is_set_aside_and_restored(
-    middle: Middle, harm: Callable[[Path], None]
+def test_a_damaged_store_is_moved_to_quarantine_and_restored(
+    middle: InterruptedRun, harm: Callable[[Path], None]
 ) -> None:
     place = middle.again()
     harm(middle.db)
     harmed = middle.db.read_bytes() if middle.db.exists() else None
 
-    said = place.yaoki("status", "--json")
+    done = place.yaoki("status", "--json")
     after = rows(middle.db)
     quiet = place.yaoki("status", "--json")
     healthy = place.yaoki("doctor")
 
     (aside,) = (middle.db.parent / "quarantine").iterdir()
-    assert str(aside) in said.err
-    assert "restored from" in said.err
-    assert "are lost" not in said.err
+    assert str(aside) in done.err
+    assert "restored from" in done.err
+    assert "are lost" not in done.err
     assert [f.read_bytes() for f in aside.glob("state.db")] == [harmed] * (harmed is not None)
-    assert _tasks(said.document) == _tasks(middle.before)
+    assert _tasks(done.document) == _tasks(middle.before)
     assert {k: after[k] for k in TABLES[:-1]} == {k: middle.rows[k] for k in TABLES[:-1]}
     count = len(middle.rows["journal"])
     assert after["journal"][:count] == middle.rows["journal"]
@@ -233,15 +235,15 @@ def test_a_damaged_store_is_set_aside_and_restored(
     assert (quiet.err, healthy.code) == ("", 0), healthy.out
     assert str(aside) in healthy.out
     if harm in GONE_ON_WITH:
-        _goes_on(place)
+        _continue_run(place)
 
 
 def _tasks(document: dict[str, Any]) -> list[tuple[str, ...]]:
     return [(task["id"], task["state"], task["attempt"]) for task in document["tasks"]]
 
 
-def _goes_on(place: Place) -> None:
-    """To the end; what had landed has landed once."""
+def _continue_run(place: Place) -> None:
+    """Continue to the end; landed work has landed once."""
     resumed = place.yaoki("resume")
     assert resumed.code == 0, resumed.out + resumed.err
     status = place.status()
@@ -252,29 +254,29 @@ def _goes_on(place: Place) -> None:
     landed = Counter(line for line in trailers if line.strip())
     assert sorted(landed.values()) == [1] * 4
     entries = place.yaoki("trace", "--json").document["entries"]
-    told = [entry["data"] for entry in entries if entry["event"] == "RECONCILED"]
-    assert "corrupt store" in {data["mismatch"] for data in told}
+    output = [entry["data"] for entry in entries if entry["event"] == "RECONCILED"]
+    assert "corrupt store" in {data["mismatch"] for data in output}
 
 
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "0.2")
-def test_a_lost_log_is_noticed(middle: Middle) -> None:
-    """The files of a killed worker, but for the log."""
+def test_a_lost_log_is_noticed(middle: InterruptedRun) -> None:
+    """The files of a killed worker, without the write-ahead log."""
     place = middle.again()
     for name in ("state.db", "state.db-shm"):
         shutil.copy(middle.with_log / name, middle.db.parent / name)
 
-    said = place.yaoki("status", "--json")
+    done = place.yaoki("status", "--json")
 
-    assert "quarantine" in said.err
-    assert _tasks(said.document) == _tasks(middle.before)
+    assert "quarantine" in done.err
+    assert _tasks(done.document) == _tasks(middle.before)
     assert place.yaoki("doctor").code == 0
 
 
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "0.2")
 @pytest.mark.parametrize("harm", [half, zeros, header])
-def test_a_damaged_backup_is_passed_over(middle: Middle, harm: Callable[[Path], None]) -> None:
+def test_a_damaged_backup_is_skipped(middle: InterruptedRun, harm: Callable[[Path], None]) -> None:
     place = middle.again()
     store = open_store(middle.db, HandClock(datetime.now(UTC)))
     newest = store.backups.take(datetime.now(UTC))
@@ -283,54 +285,56 @@ def test_a_damaged_backup_is_passed_over(middle: Middle, harm: Callable[[Path], 
     for file in (newest, middle.db):
         harm(file)
 
-    said = place.yaoki("status", "--json")
+    done = place.yaoki("status", "--json")
 
-    assert f"restored from {older}" in said.err
-    assert _tasks(said.document) == _tasks(middle.before)
+    assert f"restored from {older}" in done.err
+    assert _tasks(done.document) == _tasks(middle.before)
     (line,) = (e for e in _entries(place) if e["event"] == "RECONCILED")
     assert line["data"]["damaged_backups"] == [newest.name]
 
 
 def _entries(place: Place) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = place.yaoki("trace", "--json").document["entries"]
-    return found
+    result: list[dict[str, Any]] = place.yaoki("trace", "--json").document["entries"]
+    return result
 
 
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "10.2")
-def test_without_a_backup_all_comes_from_the_journal_file(middle: Middle) -> None:
+def test_without_a_backup_the_store_is_rebuilt_from_the_journal_file(
+    middle: InterruptedRun,
+) -> None:
     place = middle.again()
     shutil.rmtree(middle.db.parent / "backups")
     half(middle.db)
 
-    said = place.yaoki("status", "--json")
+    done = place.yaoki("status", "--json")
 
-    assert "the journal file alone" in said.err
-    assert _tasks(said.document) == _tasks(middle.before)
-    _goes_on(place)
+    assert "the journal file alone" in done.err
+    assert _tasks(done.document) == _tasks(middle.before)
+    _continue_run(place)
 
 
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "0.2")
-def test_without_a_journal_file_the_backup_is_what_there_is_and_git_says_the_rest(
-    middle: Middle,
+def test_without_a_journal_file_the_backup_and_git_restore_the_run(
+    middle: InterruptedRun,
 ) -> None:
-    """The backup was made before anything began; what has landed since is not landed twice."""
+    """The backup is older than the work; what landed since does not land twice."""
     place = middle.again()
     shutil.rmtree(middle.db.parent / "journal")
     gone(middle.db)
 
-    said = place.yaoki("status", "--json")
+    done = place.yaoki("status", "--json")
 
-    assert "restored from" in said.err
-    assert {task["state"] for task in said.document["tasks"]} == {"WAITING"}
+    assert "restored from" in done.err
+    assert {task["state"] for task in done.document["tasks"]} == {"WAITING"}
 
 
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "0.6")
 @pytest.mark.parametrize("harm", [gone, zeros, empty, header])
-def test_with_neither_backup_nor_journal_it_is_refused_by_name(
-    middle: Middle, harm: Callable[[Path], None]
+def test_without_backup_and_journal_file_the_repair_is_refused(
+    middle: InterruptedRun, harm: Callable[[Path], None]
 ) -> None:
     place = middle.again()
     for name in ("journal", "backups"):
@@ -342,7 +346,7 @@ def test_with_neither_backup_nor_journal_it_is_refused_by_name(
         refused = place.yaoki(*words)
         assert refused.code == 1
         assert "neither a good backup nor a journal file" in refused.err
-        assert "begin anew" in refused.err
+        assert "start over" in refused.err
         assert "Traceback" not in refused.err
     assert "neither a good backup" in place.yaoki("doctor").out
     assert (middle.db.read_bytes() if middle.db.exists() else None) == harmed
@@ -351,15 +355,17 @@ def test_with_neither_backup_nor_journal_it_is_refused_by_name(
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "0.2", "0.3")
 @pytest.mark.parametrize("lost", [1, 2, 4])
-def test_a_landing_that_the_journal_file_lost_lands_as_already(middle: Middle, lost: int) -> None:
-    """The tail of the file is torn: the landing of `two`, then its proof, is not known any more."""
+def test_a_landing_that_the_journal_file_lost_is_found_on_the_branch(
+    middle: InterruptedRun, lost: int
+) -> None:
+    """The end of the file is torn: the landing of `two`, then its verification, is lost."""
     place = middle.again()
     witness = JournalFile(StorePaths(middle.db).journal)
-    found = [line for _, line in witness.read_lines() if line is not None]
-    at = [n for n, line in enumerate(found) if line["event"] == "TASK_LANDED"][-1]
+    result = [line for _, line in witness.read_lines() if line is not None]
+    at = [n for n, line in enumerate(result) if line["event"] == "TASK_LANDED"][-1]
     (segment,) = witness.list_segments()
-    kept = segment.read_bytes().split(b"\n")[: at + 1 - (lost - 1)]
-    segment.write_bytes(b"\n".join(kept)[:-20])
+    saved_bytes = segment.read_bytes().split(b"\n")[: at + 1 - (lost - 1)]
+    segment.write_bytes(b"\n".join(saved_bytes)[:-20])
     zeros(middle.db)
     branch = middle.before["run_branch"]
     head = place.git("rev-parse", branch)
@@ -368,7 +374,7 @@ def test_a_landing_that_the_journal_file_lost_lands_as_already(middle: Middle, l
 
     assert place.git("rev-parse", branch) == head
     assert place.task("two")["state"] != "DONE"
-    _goes_on(place)
+    _continue_run(place)
     landed = [e for e in _entries(place) if e["event"] == "TASK_LANDED"]
     two = next(e["data"] for e in landed if e["task"].endswith("-2"))
     assert two.get("already") is True
@@ -376,15 +382,15 @@ def test_a_landing_that_the_journal_file_lost_lands_as_already(middle: Middle, l
 
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "0.3")
-def test_commands_that_notice_at_once_repair_once(middle: Middle) -> None:
+def test_concurrent_commands_repair_the_store_once(middle: InterruptedRun) -> None:
     place = middle.again()
     half(middle.db)
 
-    asked = [place.start("status") for _ in range(4)]
-    said = [each.communicate(timeout=BOUND_S)[0] for each in asked]
+    commands = [place.start("status") for _ in range(4)]
+    done = [each.communicate(timeout=BOUND_S)[0] for each in commands]
 
-    assert [each.returncode for each in asked] == [place.yaoki("status").code] * 4
-    assert len([words for words in said if "quarantine" in words]) == 1
+    assert [each.returncode for each in commands] == [place.yaoki("status").code] * 4
+    assert len([words for words in done if "quarantine" in words]) == 1
     assert len(list((middle.db.parent / "quarantine").iterdir())) == 1
     assert _tasks(place.status()) == _tasks(middle.before)
 
@@ -407,8 +413,8 @@ open_store(Path(sys.argv[1]), HandClock()).close()
 
 
 @pytest.mark.spec("8.7", "0.2")
-def test_a_kill_in_the_middle_of_a_repair_is_repaired_by_the_next_opening(middle: Middle) -> None:
-    """At every touch of a file, one after the other, until one repair goes through."""
+def test_the_next_opening_completes_a_repair_that_was_killed(middle: InterruptedRun) -> None:
+    """Killed at every file operation, one after the other, until a repair completes."""
     killed = 0
     place = middle.again()
     for touch in range(1, 100):
@@ -435,7 +441,7 @@ def test_a_kill_in_the_middle_of_a_repair_is_repaired_by_the_next_opening(middle
 
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "0.2", "13.3")
-def test_a_live_worker_of_the_old_file_stops_and_says_so(middle: Middle) -> None:
+def test_a_worker_with_the_replaced_file_stops_and_reports_it(middle: InterruptedRun) -> None:
     """Another command found damage and replaced the store; what the worker would write is refused,
     and nothing of it reaches the journal file."""
     place = middle.again()
@@ -446,7 +452,7 @@ def test_a_live_worker_of_the_old_file_stops_and_says_so(middle: Middle) -> None
         until(lambda: _prompted(middle.db, "slow"), "the agent is at work")
         gone(middle.db)
         place.yaoki("status")
-        told = worker.communicate(timeout=BOUND_S)[0]
+        output = worker.communicate(timeout=BOUND_S)[0]
     finally:
         worker.kill()
         worker.communicate(timeout=BOUND_S)
@@ -454,28 +460,28 @@ def test_a_live_worker_of_the_old_file_stops_and_says_so(middle: Middle) -> None
         middle.settle("enough")
 
     assert worker.returncode == 1
-    assert "deleted or replaced while this worker used it" in told
+    assert "deleted or replaced while this worker used it" in output
     doctor = place.yaoki("doctor")
     assert doctor.code == 0, doctor.out
 
 
 def _prompted(path: Path, name: str) -> bool:
     try:
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as link:
-            found = link.execute(
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+            result = connection.execute(
                 "SELECT 1 FROM journal j JOIN tasks t ON t.id = j.task_id"
                 " WHERE t.name = ? AND j.event = 'PROMPT_SENT'",
                 (name,),
             )
-            return found.fetchone() is not None
+            return result.fetchone() is not None
     except sqlite3.OperationalError:
         return False
 
 
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "0.6")
-def test_damage_that_only_a_thorough_look_finds_is_found_by_the_doctor(middle: Middle) -> None:
-    """A line of the journal was changed inside the database; every page of it is well formed."""
+def test_the_doctor_finds_damage_that_needs_a_thorough_check(middle: InterruptedRun) -> None:
+    """A journal entry was changed inside the database; every page is well formed."""
     place = middle.again()
     content = middle.db.read_bytes()
     assert content.count(b'"reasoning":"') >= 1
@@ -493,7 +499,9 @@ def test_damage_that_only_a_thorough_look_finds_is_found_by_the_doctor(middle: M
 
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7")
-def test_a_damaged_journal_file_is_told_by_the_doctor_and_written_anew(middle: Middle) -> None:
+def test_the_doctor_reports_a_damaged_journal_file_and_it_is_written_again(
+    middle: InterruptedRun,
+) -> None:
     place = middle.again()
     folder = middle.db.parent / "journal"
     (segment,) = folder.iterdir()

@@ -1,4 +1,4 @@
-"""A full disk in the middle of anything: refused by name, nothing half written, gone on with."""
+"""A full disk at any time: reported, nothing half written, and the run continues later."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ os._exit(0)
 """
 
 
-def limited(path: Path, bytes_: int) -> dict[str, object]:
-    """Forty notes by a process whose files may grow to so many bytes, ended without a goodbye."""
+def write_notes_with_limit(path: Path, bytes_: int) -> dict[str, object]:
+    """Forty notes by a process whose files are limited to this many bytes, killed at the end."""
     done = subprocess.run(
         (sys.executable, "-c", CHILD, str(path), str(bytes_)),
         cwd=Path(__file__).parents[2],
@@ -53,27 +53,27 @@ def limited(path: Path, bytes_: int) -> dict[str, object]:
         timeout=BOUND_S,
         check=True,
     )
-    held: dict[str, object] = json.loads(done.stdout)
-    return held
+    result: dict[str, object] = json.loads(done.stdout)
+    return result
 
 
 @pytest.mark.spec("0.2", "0.6", "8.7", "11.5")
 @pytest.mark.parametrize("size", [40_000, 60_000, 80_001, 100_000, 131_072])
-def test_a_commit_that_finds_no_room_is_undone_and_said(
+def test_a_commit_on_a_full_disk_is_rolled_back_and_reported(
     path: Path, clock: HandClock, size: int
 ) -> None:
-    """Every note that was acknowledged is there, none that was refused; after that all goes on."""
+    """Every acknowledged note is stored and no refused one; after that the store works."""
     store = open_store(path, clock)
     submit(store, a_spec("a"))
     store.close()
 
-    held = limited(path, size)
+    result = write_notes_with_limit(path, size)
     again = open_store(path, clock)
 
     notes = [e.data["n"] for e in again.journal() if e.event == "WARNING" and "n" in e.data]
-    assert held["error"] == "StoreFull"
-    assert "free some space" in str(held["hint"])
-    assert notes == held["told"]
+    assert result["error"] == "StoreFull"
+    assert "free some space" in str(result["hint"])
+    assert notes == result["told"]
     assert again.check_integrity() == []
     again.note(RUN_ID, "WARNING", {"message": "room again"})
     assert written(path) == journal(path)
@@ -82,20 +82,20 @@ def test_a_commit_that_finds_no_room_is_undone_and_said(
 
 
 @pytest.mark.spec("0.2", "8.7")
-def test_a_journal_file_without_room_warns_once_and_follows_later(
+def test_a_journal_file_on_a_full_disk_warns_once_and_is_completed_later(
     path: Path, clock: HandClock
 ) -> None:
-    """Only the file finds no room, so every commit stands."""
+    """Only the journal file has no space, so every commit is stored."""
     said: list[str] = []
     store = open_store(path, clock, warn=said.append)
     submit(store, a_spec("a"))
     segment = StorePaths(path).journal / "0001.jsonl"
-    kept = segment.rename(segment.with_suffix(".kept"))
+    backup_copy = segment.rename(segment.with_suffix(".kept"))
     segment.symlink_to("/dev/full")
 
     for n in range(3):
         store.note(RUN_ID, "WARNING", {"n": n})
-    kept.replace(segment)
+    backup_copy.replace(segment)
     missing = store.lines_missing_in_journal_file()
     store.note(RUN_ID, "WARNING", {"message": "room again"})
 
@@ -109,7 +109,7 @@ def test_a_journal_file_without_room_warns_once_and_follows_later(
 @pytest.mark.acceptance
 @pytest.mark.spec("0.2", "0.6", "8.7", "11.5")
 @pytest.mark.parametrize("size", [20_000, 60_000, 120_000])
-def test_a_run_on_a_full_disk_fails_by_name_and_goes_on_when_there_is_room(
+def test_a_run_on_a_full_disk_reports_it_and_continues_when_there_is_space(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, size: int
 ) -> None:
     place = Place(tmp_path, tmp_path_factory.getbasetemp().parent / "pycache")
@@ -122,7 +122,7 @@ def test_a_run_on_a_full_disk_fails_by_name_and_goes_on_when_there_is_room(
         )
     )
 
-    full = starved(place, size, "run", plan)
+    full = yaoki_with_file_limit(place, size, "run", plan)
     db = place.repo / ".yaoki" / "state.db"
     submitted = db.exists() and bool(rows_of(db))
     went_on = place.yaoki("resume") if submitted else place.yaoki("run", plan)
@@ -143,7 +143,7 @@ def rows_of(db: Path) -> list[object]:
         return []
 
 
-def starved(place: Place, bytes_: int, *words: str) -> Completed:
+def yaoki_with_file_limit(place: Place, bytes_: int, *words: str) -> Completed:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_, resource.RLIM_INFINITY))
 
@@ -163,7 +163,7 @@ def starved(place: Place, bytes_: int, *words: str) -> Completed:
 
 
 @pytest.mark.spec("0.2", "8.7")
-def test_a_backup_without_room_leaves_no_half_copy(path: Path, clock: HandClock) -> None:
+def test_a_backup_on_a_full_disk_leaves_no_partial_copy(path: Path, clock: HandClock) -> None:
     store = open_store(path, clock)
     submit(store, *(a_spec(f"t{n}", goal="g" * 3000) for n in range(40)))
     store.close()
@@ -194,7 +194,7 @@ def test_a_backup_without_room_leaves_no_half_copy(path: Path, clock: HandClock)
 @pytest.mark.spec("0.2", "8.7", "0.6")
 @pytest.mark.parametrize("backup", [True, False])
 @pytest.mark.parametrize("size", [30_000, 90_000, 150_000])
-def test_a_repair_without_room_changes_nothing_and_is_done_later(
+def test_a_repair_on_a_full_disk_changes_nothing_and_succeeds_later(
     path: Path, clock: HandClock, size: int, backup: bool
 ) -> None:
     store = open_store(path, clock)

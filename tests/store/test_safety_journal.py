@@ -1,4 +1,4 @@
-"""The journal file: every committed line once, torn ones named, and enough to make every row."""
+"""The journal file: every committed entry once, torn lines reported, and every row rebuilt."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from yaoki.core.machine.events import Answered, UndoCompleted, UndoRequested
 from yaoki.core.model import Choice, FailureKind, Question, RunId, TaskId
 from yaoki.errors import StoreCorrupt
 
-# About the file of a store, and what lies beside it.
+# About the file of a store, and the files beside it.
 pytestmark = pytest.mark.sqlite
 
 TABLES = ("runs", "tasks", "needs", "accounts", "totals", "journal")
 
 
 def rows(path: Path, *tables: str) -> dict[str, list[tuple[Any, ...]]]:
-    """All that is stored, as it lies in the file."""
-    with closing(sqlite3.connect(path)) as link:
+    """All rows as they are in the file."""
+    with closing(sqlite3.connect(path)) as connection:
         return {
-            name: link.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall()
+            name: connection.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall()
             for name in tables or TABLES
         }
 
@@ -47,9 +47,9 @@ def written(path: Path) -> list[tuple[Any, ...]]:
 
 
 def journal(path: Path) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(path)) as link:
-        found = link.execute(f"SELECT {', '.join(COLUMNS)} FROM journal ORDER BY seq")
-        return found.fetchall()
+    with closing(sqlite3.connect(path)) as connection:
+        cursor = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM journal ORDER BY seq")
+        return cursor.fetchall()
 
 
 def segment(path: Path) -> Path:
@@ -57,7 +57,7 @@ def segment(path: Path) -> Path:
 
 
 def live(store: SqlStore, clock: HandClock) -> None:
-    """Something of everything that changes a row."""
+    """At least one of every kind of change to a row."""
     paid = an_agent("paid", account="shared", concurrency=2)
     submit(
         store,
@@ -93,7 +93,7 @@ def live(store: SqlStore, clock: HandClock) -> None:
 
 
 @pytest.mark.spec("8.7", "10.1")
-def test_every_committed_line_stands_once_in_the_file(
+def test_the_journal_file_has_every_committed_entry_once(
     store: SqlStore, path: Path, clock: HandClock
 ) -> None:
     live(store, clock)
@@ -127,7 +127,7 @@ def test_two_processes_write_one_file(store: SqlStore, path: Path, clock: HandCl
 
 
 @pytest.mark.spec("8.7")
-def test_what_is_undone_is_not_witnessed(store: SqlStore, path: Path) -> None:
+def test_a_rolled_back_transaction_is_not_in_the_journal_file(store: SqlStore, path: Path) -> None:
     submit(store, a_spec("a"))
     with pytest.raises(ZeroDivisionError):
         store.record(lease_of(take(store)), lambda _: [1 // 0])  # type: ignore[list-item]
@@ -137,10 +137,10 @@ def test_what_is_undone_is_not_witnessed(store: SqlStore, path: Path) -> None:
 
 @pytest.mark.spec("8.7", "0.2")
 @pytest.mark.parametrize("torn_bytes", [1, 40, 700])
-def test_a_kill_before_the_append_is_caught_up(
+def test_entries_missing_after_a_kill_are_appended_later(
     store: SqlStore, path: Path, clock: HandClock, torn_bytes: int
 ) -> None:
-    """The commit stood, the append was cut off: whole lines follow, the torn one stays named."""
+    """The commit was stored, the append cut off: the lines follow, and the torn one is reported."""
     live(store, clock)
     content = segment(path).read_bytes()
     segment(path).write_bytes(content[:-torn_bytes])
@@ -156,7 +156,7 @@ def test_a_kill_before_the_append_is_caught_up(
 
 
 @pytest.mark.spec("8.7", "0.2")
-def test_another_process_fills_the_gap_with_its_next_commit(
+def test_another_process_appends_missing_entries_with_its_next_commit(
     store: SqlStore, path: Path, clock: HandClock
 ) -> None:
     other = open_store(path, clock, durable=False)
@@ -171,7 +171,9 @@ def test_another_process_fills_the_gap_with_its_next_commit(
 
 
 @pytest.mark.spec("8.7")
-def test_a_file_that_is_gone_is_written_anew(store: SqlStore, path: Path, clock: HandClock) -> None:
+def test_a_deleted_journal_file_is_written_again(
+    store: SqlStore, path: Path, clock: HandClock
+) -> None:
     live(store, clock)
     segment(path).unlink()
 
@@ -181,7 +183,7 @@ def test_a_file_that_is_gone_is_written_anew(store: SqlStore, path: Path, clock:
 
 
 @pytest.mark.spec("8.7")
-def test_full_segments_are_followed_by_others_and_compressed(path: Path, clock: HandClock) -> None:
+def test_full_segments_are_compressed_and_new_ones_started(path: Path, clock: HandClock) -> None:
     store = open_store(path, clock, durable=False)
     witness = JournalFile(StorePaths(path).journal, segment_bytes=2000)
     assert isinstance(store.database, SqliteDatabase)
@@ -205,8 +207,10 @@ def test_full_segments_are_followed_by_others_and_compressed(path: Path, clock: 
 
 
 @pytest.mark.spec("8.7", "0.2")
-def test_a_segment_goes_only_after_its_archive_is_on_the_disk(path: Path, clock: HandClock) -> None:
-    """The archive was renamed into place unsynced and the plain segment deleted: a power loss
+def test_a_plain_segment_is_deleted_after_its_archive_is_synced(
+    path: Path, clock: HandClock
+) -> None:
+    """The archive was once renamed into place unsynced and the plain segment deleted: a power loss
     could take 16 MB of the very file that repairs a corrupt store.
     """
     store = open_store(path, clock, durable=False)
@@ -233,7 +237,7 @@ def test_a_segment_goes_only_after_its_archive_is_on_the_disk(path: Path, clock:
 
 
 @pytest.mark.spec("8.7", "0.6")
-def test_a_damaged_line_is_never_believed() -> None:
+def test_a_damaged_line_is_not_decoded() -> None:
     row = (7, 1000, "run00001", "run00001-1", "", 2, "WARNING", '{"message":"ほら"}')
     (line,) = encode_lines([row]).splitlines()
     assert decode_line(line) == dict(zip(COLUMNS, row, strict=True))
@@ -248,10 +252,10 @@ def test_a_damaged_line_is_never_believed() -> None:
 
 
 @pytest.mark.spec("8.7", "10.2", "0.2")
-def test_the_journal_file_alone_gives_every_row_again(
+def test_the_journal_file_alone_rebuilds_every_row(
     store: SqlStore, path: Path, clock: HandClock
 ) -> None:
-    """Runs, tasks with rank and claim, needs, accounts with probe, and the journal itself."""
+    """Runs, tasks with rank and claim, needs, accounts with probe, and the journal."""
     live(store, clock)
     before = rows(path)
     assert before["accounts"]
@@ -266,16 +270,16 @@ def test_the_journal_file_alone_gives_every_row_again(
     assert {**after, "journal": after["journal"][: len(before["journal"])]} == before
     assert [line[6] for line in told] == ["RECONCILED"] * 2
     assert [again.audit(run.id) for run in again.runs()] == [[], []]
-    assert "it is gone" in said[0]
+    assert "it is missing" in said[0]
     assert "the journal file alone" in said[0]
     assert written(path) == journal(path)
     again.close()
 
 
 @pytest.mark.spec("8.7", "10.2", "10.5", "9.2")
-def test_replacements_pauses_and_notices_come_back_too(path: Path, clock: HandClock) -> None:
-    """What was sent is not sent again; what was not is not forgotten."""
-    limits = {"posting": NoticeSelection(("desktop", "webhook"))}
+def test_a_replay_rebuilds_replacements_pauses_and_notices(path: Path, clock: HandClock) -> None:
+    """Sent notices are not sent again; unsent ones are not forgotten."""
+    limits = {"notices": NoticeSelection(("desktop", "webhook"))}
     store = open_store(path, clock, durable=False, limits=limits)
     submit(store, *plan(a=[], b=["a"], c=["b"]))
     escalate(store, take(store))
@@ -306,8 +310,8 @@ def test_an_archived_run_stays_archived(path: Path, clock: HandClock) -> None:
     finish(store, take(store))
     store.update_run(RunId("run00007"), "FINAL_SUMMARY", {"status": "DONE"}, summed_ms=12)
     submit(store, a_spec("b"))
-    with store.database.read() as link:
-        last = last_seq_of_run(link, "run00007")
+    with store.database.read() as connection:
+        last = last_seq_of_run(connection, "run00007")
     assert delete_archived_run(
         store.database, "run00007", clock.now(), last_seq=last, data={"file": "x.tar.gz"}
     )
@@ -324,12 +328,12 @@ def test_an_archived_run_stays_archived(path: Path, clock: HandClock) -> None:
 
 def unsent(path: Path) -> list[tuple[Any, ...]]:
     asked = "SELECT run_id, task_id, event, channel, body FROM outbox WHERE sent_ms = 0 ORDER BY id"
-    with closing(sqlite3.connect(path)) as link:
-        return link.execute(asked).fetchall()
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(asked).fetchall()
 
 
 @pytest.mark.spec("8.7", "10.2")
-def test_a_backup_is_brought_up_to_date_from_the_journal_file(path: Path, clock: HandClock) -> None:
+def test_a_restored_backup_is_completed_from_the_journal_file(path: Path, clock: HandClock) -> None:
     store = open_store(path, clock, durable=False)
     submit(store, *plan(one=[], two=["one"]), run="run00009")
     backup = store.backups.take(clock.now())
@@ -350,7 +354,7 @@ def test_a_backup_is_brought_up_to_date_from_the_journal_file(path: Path, clock:
 
 
 @pytest.mark.spec("8.7", "0.6")
-def test_a_lost_line_is_counted_and_what_followed_it_is_kept_as_a_note(
+def test_a_lost_line_is_counted_and_dependent_lines_become_notes(
     path: Path, clock: HandClock
 ) -> None:
     """Its attempt never started, as far as the file knows; so what the attempt did is not guessed,
@@ -381,10 +385,8 @@ def test_a_lost_line_is_counted_and_what_followed_it_is_kept_as_a_note(
 
 @pytest.mark.spec("8.7", "0.1", "0.6")
 @pytest.mark.parametrize("event", ["TASK_SUBMITTED", "PLAN_SUBMITTED"])
-def test_a_run_whose_plan_is_not_whole_is_refused_not_shortened(
-    path: Path, clock: HandClock, event: str
-) -> None:
-    """Without one of its tasks the run would end as done; that is no repair."""
+def test_a_run_with_an_incomplete_plan_is_refused(path: Path, clock: HandClock, event: str) -> None:
+    """Without one of its tasks the run would end as done."""
     store = open_store(path, clock, durable=False)
     submit(store, a_spec("a"), a_spec("b"))
     store.close()
@@ -393,10 +395,10 @@ def test_a_run_whose_plan_is_not_whole_is_refused_not_shortened(
     segment(path).write_bytes(content[:first] + b"#" + content[first + 1 :])
     path.write_bytes(b"garbage " * 900)
 
-    with pytest.raises(StoreCorrupt, match=f"run {RUN_ID} cannot be made again whole") as refused:
+    with pytest.raises(StoreCorrupt, match=f"run {RUN_ID} cannot be rebuilt") as refused:
         open_store(path, clock, durable=False)
 
-    assert "begin anew" in refused.value.hint
+    assert "start over" in refused.value.hint
     assert path.read_bytes() == b"garbage " * 900, "nothing was moved"
     assert not StorePaths(path).quarantine.exists()
 
@@ -415,7 +417,7 @@ def test_stores_in_one_folder_do_not_share_their_journals(tmp_path: Path, clock:
 
 
 @pytest.mark.spec("8.7", "0.2")
-def test_a_file_that_cannot_be_written_is_a_warning_and_follows_later(
+def test_a_journal_file_that_cannot_be_written_warns_and_is_completed_later(
     path: Path, clock: HandClock
 ) -> None:
     said: list[str] = []

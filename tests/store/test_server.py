@@ -1,4 +1,4 @@
-"""A store on a server: it may go away at any instant, and its clock counts."""
+"""A store on a server: the server may become unreachable at any instant, and its clock counts."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ RUN = RunId(RUN_ID)
 DAY = timedelta(days=1)
 
 
-def until(what: Callable[[], bool], bound_s: float = 60) -> None:
+def until(condition: Callable[[], bool], bound_s: float = 60) -> None:
     deadline = time.monotonic() + bound_s
-    while not what():
+    while not condition():
         assert time.monotonic() < deadline, "it never came"
         time.sleep(0.02)
 
@@ -37,7 +37,7 @@ def until(what: Callable[[], bool], bound_s: float = 60) -> None:
 
 
 @pytest.mark.spec("13.1", "0.6")
-def test_a_store_is_not_made_where_it_should_be_found(url: str, clock: HandClock) -> None:
+def test_a_missing_store_is_not_created_without_create(url: str, clock: HandClock) -> None:
     assert not is_store_known(url)
     with pytest.raises(StoreError, match="no store here yet"):
         opened(url, clock, create=False)
@@ -48,10 +48,10 @@ def test_a_store_is_not_made_where_it_should_be_found(url: str, clock: HandClock
 
 
 @pytest.mark.spec("0.6")
-def test_a_database_of_somebody_else_is_refused_and_left_alone(url: str) -> None:
+def test_a_foreign_database_is_refused_and_not_changed(url: str) -> None:
     by_hand(url, "CREATE TABLE photos (id INTEGER)")
 
-    with pytest.raises(StoreCorrupt, match="not a yaoki store: it holds photos"):
+    with pytest.raises(StoreCorrupt, match="not a yaoki store: it has the tables photos"):
         opened(url)
 
     found = by_hand(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
@@ -59,7 +59,7 @@ def test_a_database_of_somebody_else_is_refused_and_left_alone(url: str) -> None
 
 
 @pytest.mark.spec("13.2", "13.1")
-def test_many_who_open_a_new_store_at_once_make_it_once(url: str) -> None:
+def test_concurrent_openings_create_a_store_once(url: str) -> None:
     made: list[SqlStore] = []
     threads = [threading.Thread(target=lambda: made.append(opened(url))) for _ in range(8)]
     for thread in threads:
@@ -79,7 +79,7 @@ def test_a_database_in_another_encoding_is_refused(server_url: str) -> None:
     name = f"old{uuid4().hex}"
     by_hand_alone(server_url, f"CREATE DATABASE {name} ENCODING 'LATIN1' TEMPLATE template0")
     try:
-        with pytest.raises(StoreError, match="encoded as LATIN1") as refused:
+        with pytest.raises(StoreError, match="encoding of the database is LATIN1") as refused:
             opened(server_url.replace("/postgres", f"/{name}", 1))
         assert "createdb" in refused.value.hint
     finally:
@@ -90,8 +90,8 @@ def test_a_database_in_another_encoding_is_refused(server_url: str) -> None:
 def by_hand_alone(url: str, statement: str) -> None:
     import psycopg
 
-    with psycopg.connect(url, autocommit=True) as link:
-        link.execute(statement)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(statement)
 
 
 SECRETIVE = [
@@ -106,7 +106,7 @@ SECRETIVE = [
 @pytest.mark.usefixtures("server_url")
 @pytest.mark.spec("14.2", "0.6")
 @pytest.mark.parametrize("address", SECRETIVE)
-def test_a_password_is_never_repeated(address: str) -> None:
+def test_no_message_contains_the_password(address: str) -> None:
     with pytest.raises(StoreError) as refused:
         opened(address)
 
@@ -116,7 +116,7 @@ def test_a_password_is_never_repeated(address: str) -> None:
 
 
 @pytest.mark.spec("0.6")
-def test_a_missing_driver_is_said_with_the_remedy() -> None:
+def test_a_missing_driver_is_reported_with_the_remedy() -> None:
     script = (
         "import sys; sys.modules['psycopg'] = None\n"
         "from yaoki.adapters.store import open_store\n"
@@ -137,8 +137,8 @@ def test_a_missing_driver_is_said_with_the_remedy() -> None:
 
 @pytest.mark.spec("11.1", "13.3")
 @pytest.mark.parametrize("wrong", [-DAY, DAY])
-def test_a_worker_with_a_wrong_clock_does_no_harm(url: str, wrong: timedelta) -> None:
-    """It neither takes what others hold nor keeps what it holds for a day."""
+def test_a_wrong_clock_on_one_machine_does_not_affect_leases(url: str, wrong: timedelta) -> None:
+    """The worker neither takes claimed tasks nor keeps its own for a day."""
     right = open_store(url, HandClock(datetime.now(UTC)), durable=False)
     skewed = open_store(url, HandClock(datetime.now(UTC) + wrong), durable=False)
     submit(right, *plan(a=[], b=[]))
@@ -162,10 +162,10 @@ def test_a_worker_with_a_wrong_clock_does_no_harm(url: str, wrong: timedelta) ->
 
 
 @pytest.mark.spec("13.1")
-def test_a_poller_hears_of_a_commit_without_asking(url: str, clock: HandClock) -> None:
-    store, other = opened(url, clock), opened(url, clock, looks=10**9)
+def test_a_notification_makes_a_poll_read_the_version(url: str, clock: HandClock) -> None:
+    store, other = opened(url, clock), opened(url, clock, polls_max=10**9)
     other.version()
-    until(lambda: other.database._courier.listening)  # type: ignore[attr-defined]
+    until(lambda: other.database._listener.listening)  # type: ignore[attr-defined]
     before = other.version()
     assert other.version() == before
 
@@ -177,10 +177,12 @@ def test_a_poller_hears_of_a_commit_without_asking(url: str, clock: HandClock) -
 
 
 @pytest.mark.spec("13.1")
-def test_what_was_not_heard_is_asked_for(url: str, clock: HandClock) -> None:
-    store = opened(url, clock, looks=4)
+def test_without_a_notification_the_version_is_read_after_some_polls(
+    url: str, clock: HandClock
+) -> None:
+    store = opened(url, clock, polls_max=4)
     store.version()
-    until(lambda: store.database._courier.listening)  # type: ignore[attr-defined]
+    until(lambda: store.database._listener.listening)  # type: ignore[attr-defined]
     before = store.version()
 
     by_hand(url, "INSERT INTO connections (id, commits, at_ms) VALUES ('silent', 1, 0)")
@@ -191,16 +193,16 @@ def test_what_was_not_heard_is_asked_for(url: str, clock: HandClock) -> None:
 
 
 @pytest.mark.spec("10.1", "10.2")
-def test_who_follows_the_journal_misses_no_line(url: str, clock: HandClock) -> None:
-    """A line is numbered before it is committed; one that comes late must not be jumped over."""
+def test_a_reader_that_follows_the_journal_misses_no_entry(url: str, clock: HandClock) -> None:
+    """An entry is numbered before it is committed; a late one must not be skipped."""
     store = opened(url, clock)
     submit(store, a_spec("a"))
     start = store.last_seq()
     written, go_on = threading.Event(), threading.Event()
 
-    def slowly(link: Transaction) -> None:
-        store._append_event(link, RUN, "WARNING", {"message": "first"})
-        link.flush()
+    def slowly(tx: Transaction) -> None:
+        store.writer.append_event(tx, RUN, "WARNING", {"message": "first"})
+        tx.flush()
         written.set()
         go_on.wait(60)
 
@@ -224,20 +226,20 @@ def test_who_follows_the_journal_misses_no_line(url: str, clock: HandClock) -> N
 
 
 @pytest.mark.spec("0.3", "13.1")
-def test_two_who_wait_for_each_other_both_come_to_their_end(url: str, clock: HandClock) -> None:
-    """The server ends one of them, and that one is done again."""
+def test_two_deadlocked_transactions_both_succeed(url: str, clock: HandClock) -> None:
+    """The server aborts one of them, and that one is repeated."""
     store = opened(url, clock)
     ids = submit(store, *plan(a=[], b=[]))
     both, tries = threading.Barrier(2, timeout=60), list[str]()
 
     def crossing(first: str, then: str) -> Callable[[Transaction], None]:
-        def work(link: Transaction) -> None:
+        def work(tx: Transaction) -> None:
             tries.append(first)
-            store._task(link, first)
+            store.loader.task(tx, first)
             if tries.count(first) == 1:
                 both.wait()
-            store._task(link, then)
-            store._append_event(link, RUN, "WARNING", {"first": first})
+            store.loader.task(tx, then)
+            store.writer.append_event(tx, RUN, "WARNING", {"first": first})
 
         return work
 
@@ -265,8 +267,10 @@ def wire(url: str) -> Iterator[Wire]:
 
 @pytest.mark.spec("0.2", "0.3", "13.3")
 @pytest.mark.parametrize("cut", ["before", "after"])
-def test_a_commit_without_an_answer_is_stored_once(wire: Wire, clock: HandClock, cut: str) -> None:
-    """Whether the server heard of it or not, the caller gets its result; the line stands once."""
+def test_a_commit_without_an_answer_is_stored_exactly_once(
+    wire: Wire, clock: HandClock, cut: str
+) -> None:
+    """Whether the server got the COMMIT or not, the caller gets its result, stored once."""
     store = opened(wire.url, clock)
     (task_id,) = submit(store, a_spec("a"))
     wire.cut = cut
@@ -285,7 +289,7 @@ def test_a_commit_without_an_answer_is_stored_once(wire: Wire, clock: HandClock,
 
 
 @pytest.mark.spec("0.6", "0.4")
-def test_a_server_that_stays_away_is_said_within_a_bound(wire: Wire, clock: HandClock) -> None:
+def test_a_long_outage_is_reported_within_a_bound(wire: Wire, clock: HandClock) -> None:
     store = opened(wire.url, clock, outage=timedelta(seconds=0.3))
     submit(store, a_spec("a"))
     wire.__exit__()
@@ -302,8 +306,8 @@ def test_a_server_that_stays_away_is_said_within_a_bound(wire: Wire, clock: Hand
 @pytest.mark.slow
 @pytest.mark.usefixtures("server_url")
 @pytest.mark.spec("0.2", "0.3", "13.1", "13.3")
-def test_a_server_that_crashes_in_the_middle_loses_nothing_and_stops_nobody() -> None:
-    """Three processes claim and finish; the server is killed under them four times."""
+def test_a_server_crash_loses_nothing_and_stops_no_worker() -> None:
+    """Three processes claim and finish tasks; the server is killed four times."""
     if binaries() is None:
         pytest.skip("the server was given, so it cannot be crashed")
     server = Server.make()
@@ -342,10 +346,10 @@ def claimer(url: str, holder: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.spec("13.3")
-def test_who_waits_for_a_server_as_long_as_it_takes_says_so_and_can_be_hurried(
+def test_an_unbounded_wait_for_the_server_is_reported_and_can_be_stopped(
     url: str, clock: HandClock
 ) -> None:
-    """A worker outlives any outage, and its second signal still ends it."""
+    """A worker survives any outage, and its second signal still ends it."""
     said: list[str] = []
     failed: list[BaseException] = []
     with Wire(url) as wire:

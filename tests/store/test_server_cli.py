@@ -28,7 +28,7 @@ def stored_at(place: Place, url: str) -> None:
 
 
 @pytest.mark.spec("13.1", "0.1")
-def test_a_run_is_carried_to_its_end_on_a_server(place: Place, url: str) -> None:
+def test_a_run_is_completed_with_its_store_on_a_server(place: Place, url: str) -> None:
     stored_at(place, url)
     empty = place.yaoki("doctor")
     before = place.yaoki("status")
@@ -46,7 +46,7 @@ def test_a_run_is_carried_to_its_end_on_a_server(place: Place, url: str) -> None
 
 
 @pytest.mark.spec("13.1", "8.7")
-def test_nothing_of_a_file_stands_beside_it_and_the_doctor_says_so(place: Place, url: str) -> None:
+def test_a_store_on_a_server_leaves_no_files_and_the_doctor_says_so(place: Place, url: str) -> None:
     stored_at(place, url)
     assert place.yaoki("run", place.plan(PLAN)).code == 0
 
@@ -63,7 +63,7 @@ def test_nothing_of_a_file_stands_beside_it_and_the_doctor_says_so(place: Place,
 @pytest.mark.usefixtures("server_url")
 @pytest.mark.spec("14.2", "0.6")
 @pytest.mark.parametrize("command", [("status",), ("doctor",), ("config", "show"), ("run", "x")])
-def test_no_command_tells_the_password(place: Place, command: tuple[str, ...]) -> None:
+def test_no_command_prints_the_password(place: Place, command: tuple[str, ...]) -> None:
     stored_at(place, "postgresql://me:hush@127.0.0.1:1/yaoki")
 
     done = place.yaoki(*command)
@@ -83,7 +83,7 @@ def test_no_command_tells_the_password(place: Place, command: tuple[str, ...]) -
         ("sqlite://", "store.url: sqlite:// is followed by"),
     ],
 )
-def test_an_address_that_is_no_store_is_refused(place: Place, url: str, told: str) -> None:
+def test_a_url_that_is_no_store_is_refused(place: Place, url: str, told: str) -> None:
     stored_at(place, url)
 
     done = place.yaoki("status")

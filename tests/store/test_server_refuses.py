@@ -1,4 +1,4 @@
-"""A server that does not let us in: the installed program says why, and what to do."""
+"""A server that refuses connections: the installed program reports the cause and the remedy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROLES = (
 
 @pytest.fixture(scope="module")
 def strict() -> Iterator[Server]:
-    """A server of its own, with rules of its own."""
+    """A separate server with its own access rules."""
     import psycopg
 
     if why := missing() or ("" if binaries() else "there are no binaries of PostgreSQL"):
@@ -53,18 +53,18 @@ def place(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 REFUSED = [
     ("secretive:hush@", "postgres", "does not accept the password of secretive", "PGPASSWORD"),
-    ("secretive@", "postgres", "wants a password for secretive", "~/.pgpass"),
+    ("secretive@", "postgres", "needs a password for secretive", "~/.pgpass"),
     ("ghost@", "postgres", "there is no role ghost", "createuser ghost"),
     ("nologin@", "postgres", "nologin may not log in", "ALTER ROLE nologin LOGIN"),
-    ("stranger@", "postgres", "its pg_hba.conf says no", "pg_hba.conf"),
+    ("stranger@", "postgres", "does not allow stranger", "pg_hba.conf"),
     ("yaoki@", "nowhere", "there is no database nowhere", "createdb"),
     ("crowded@", "postgres", "no connection left for crowded", "max_connections"),
-    ("poor@", "postgres", "poor may not make tables", "GRANT USAGE, CREATE ON SCHEMA public"),
+    ("poor@", "postgres", "poor may not create tables", "GRANT USAGE, CREATE ON SCHEMA public"),
 ]
 
 
 @pytest.mark.parametrize(("user", "name", "sentence", "hint"), REFUSED)
-def test_who_is_refused_is_told_why_and_what_to_do(
+def test_a_refused_connection_reports_the_cause_and_the_remedy(
     strict: Server, user: str, name: str, sentence: str, hint: str
 ) -> None:
     url = f"postgresql://{user}/{name}?host={strict.folder}"
@@ -74,15 +74,17 @@ def test_who_is_refused_is_told_why_and_what_to_do(
 
     assert sentence in refused.value.sentence
     assert hint in refused.value.hint
-    assert "is the server up" not in refused.value.hint
+    assert "check that the server runs" not in refused.value.hint
     assert "hush" not in f"{refused.value.sentence} {refused.value.hint}"
     passing = isinstance(refused.value, StoreUnreachable)
     assert passing == ("connection left" in sentence), "only what passes is waited for"
 
 
 @pytest.mark.acceptance
-def test_a_command_says_the_same_and_does_not_wait(strict: Server, place: Place) -> None:
-    """`worker` waits for a store that is away for ever; one that refuses is no such store."""
+def test_a_refused_command_reports_the_cause_and_does_not_wait(
+    strict: Server, place: Place
+) -> None:
+    """`worker` waits without bound for an unreachable store, but not for one that refuses."""
     url = f"postgresql://secretive:hush@/postgres?host={strict.folder}"
     (place.repo / "yaoki.toml").write_text(f'{SETTINGS}\n[store]\nurl = "{url}"\n')
 
@@ -98,11 +100,11 @@ def test_a_command_says_the_same_and_does_not_wait(strict: Server, place: Place)
 
 
 @pytest.mark.usefixtures("strict")
-def test_a_way_that_cannot_be_encrypted_and_a_host_without_an_address_are_told() -> None:
+def test_missing_encryption_and_an_unknown_host_are_reported() -> None:
     for url, sentence, hint in (
         ("postgresql://me@127.0.0.1:1/x?sslmode=nonsense", "cannot be encrypted", "sslmode"),
-        ("postgresql://me@nowhere.invalid/x", "has no address here", "look at its name"),
-        ("postgresql://me@127.0.0.1:1/x", "cannot be reached", "is the server up"),
+        ("postgresql://me@nowhere.invalid/x", "cannot be resolved", "check the name"),
+        ("postgresql://me@127.0.0.1:1/x", "cannot be reached", "check that the server runs"),
     ):
         with pytest.raises(StoreError) as refused:
             open_store(url, SystemClock())
@@ -121,9 +123,7 @@ def test_a_way_that_cannot_be_encrypted_and_a_host_without_an_address_are_told()
         ("server closed the connection unexpectedly", ""),
     ],
 )
-def test_what_a_server_says_at_the_door_is_known_and_a_broken_session_is_none_of_it(
-    said: str, code: str
-) -> None:
+def test_refusals_are_recognised_and_a_broken_session_is_no_refusal(said: str, code: str) -> None:
     import psycopg
 
     from yaoki.adapters.store.postgres.connection_errors import find_refusal

@@ -1,4 +1,4 @@
-"""Many claim, finish and add at the same time, each through a store of its own."""
+"""Many claim, finish and add tasks at the same time, each through its own connection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from yaoki.adapters.store import SqlStore
 from yaoki.core.model import RunId, State, Task
 from yaoki.errors import OverLimit
 
-# More of them by hand: YAOKI_ROUNDS=1000
+# More rounds by hand: YAOKI_ROUNDS=1000
 ROUNDS = int(os.environ.get("YAOKI_ROUNDS", "12"))
 CLAIMERS = 50
 RUN = RunId(RUN_ID)
@@ -23,7 +23,7 @@ RUN = RunId(RUN_ID)
 
 @pytest.fixture
 def stores(store: SqlStore, where: Where) -> Iterator[list[SqlStore]]:
-    """As many machines."""
+    """One store per simulated machine."""
     others = [opened(where) for _ in range(4)]
     yield [store, *others]
     for other in others:
@@ -31,7 +31,7 @@ def stores(store: SqlStore, where: Where) -> Iterator[list[SqlStore]]:
 
 
 def at_once(works: Sequence[Callable[[], object]]) -> list[BaseException]:
-    """All begin at the same instant; what was raised."""
+    """Start all at the same instant; returns the exceptions."""
     start, raised = threading.Barrier(len(works)), list[BaseException]()
 
     def run(work: Callable[[], object]) -> None:
@@ -51,8 +51,10 @@ def at_once(works: Sequence[Callable[[], object]]) -> list[BaseException]:
 
 @pytest.mark.spec("11.1", "0.3", "13.1")
 @pytest.mark.timeout(0 if ROUNDS > 100 else 120)
-def test_of_fifty_who_claim_one_task_exactly_one_wins(stores: list[SqlStore]) -> None:
-    """A chain: one task is ready at a time, and all fifty want it."""
+def test_of_fifty_concurrent_claims_of_one_task_exactly_one_succeeds(
+    stores: list[SqlStore],
+) -> None:
+    """A chain: one task is ready at a time, and fifty workers claim it."""
     store = stores[0]
     submit(store, *(a_spec(f"t{n}", needs=(f"t{n - 1}",) if n else ()) for n in range(ROUNDS)))
     for _ in range(ROUNDS):
@@ -72,8 +74,10 @@ def test_of_fifty_who_claim_one_task_exactly_one_wins(stores: list[SqlStore]) ->
 
 
 @pytest.mark.spec("13.1", "0.3")
-def test_what_waits_for_many_is_opened_by_the_last_of_them(stores: list[SqlStore]) -> None:
-    """Thirty end at once; three wait for overlapping thirds of them, in other orders."""
+def test_a_task_with_many_needs_becomes_ready_when_the_last_one_ends(
+    stores: list[SqlStore],
+) -> None:
+    """Thirty tasks end at once; three depend on overlapping thirds of them, in other orders."""
     roots = [f"r{n}" for n in range(30)]
     sinks = {"all": roots, "back": roots[::-1], "some": roots[10:]}
     submit(stores[0], *plan(**{name: [] for name in roots}, **sinks))
@@ -90,8 +94,8 @@ def test_what_waits_for_many_is_opened_by_the_last_of_them(stores: list[SqlStore
 
 
 @pytest.mark.spec("9.2", "13.1", "0.3")
-def test_a_task_added_while_its_need_ends_is_not_forgotten(stores: list[SqlStore]) -> None:
-    """Whichever comes first, the new task knows whether its need is done."""
+def test_a_task_added_while_its_need_ends_becomes_ready(stores: list[SqlStore]) -> None:
+    """Whichever transaction comes first, the new task counts its need correctly."""
     submit(stores[0], *plan(**{f"t{n}": [] for n in range(12)}))
     tasks = stores[0].claim("host:1", MINUTE, 12)
 
@@ -107,7 +111,7 @@ def test_a_task_added_while_its_need_ends_is_not_forgotten(stores: list[SqlStore
 
 
 @pytest.mark.spec("11.6", "5.4")
-def test_a_shared_limit_holds_for_all_who_claim_at_once(stores: list[SqlStore]) -> None:
+def test_a_shared_limit_holds_for_concurrent_claims(stores: list[SqlStore]) -> None:
     small = an_agent("small", concurrency=3)
     shared = replace(a_run().catalogue, agents={"small": small})
     submit(stores[0], *(a_spec(f"t{n}", agents=(small,)) for n in range(30)), catalogue=shared)
@@ -121,7 +125,7 @@ def test_a_shared_limit_holds_for_all_who_claim_at_once(stores: list[SqlStore]) 
 
 
 @pytest.mark.spec("11.6", "11.8")
-def test_a_machines_limit_holds_for_all_its_workers_at_once(stores: list[SqlStore]) -> None:
+def test_the_limit_of_a_machine_holds_for_concurrent_claims(stores: list[SqlStore]) -> None:
     submit(stores[0], *(a_spec(f"t{n}") for n in range(30)))
 
     def claim(n: int) -> None:
@@ -133,7 +137,7 @@ def test_a_machines_limit_holds_for_all_its_workers_at_once(stores: list[SqlStor
 
 
 @pytest.mark.spec("11.5", "0.6")
-def test_runs_submitted_at_once_do_not_pass_the_limit_together(
+def test_concurrent_submits_do_not_exceed_the_limit_together(
     where: Where, clock: HandClock
 ) -> None:
     limited = [opened(where, clock, limits={"pending_runs_max": 3}) for _ in range(4)]
@@ -148,7 +152,7 @@ def test_runs_submitted_at_once_do_not_pass_the_limit_together(
 
 
 @pytest.mark.spec("9.5", "0.3", "13.1")
-def test_cancelling_meets_claims_on_their_way(stores: list[SqlStore]) -> None:
+def test_a_cancellation_during_claims_ends_every_task(stores: list[SqlStore]) -> None:
     submit(stores[0], *(a_spec(f"t{n}") for n in range(20)))
 
     def claim(n: int) -> None:
@@ -165,7 +169,7 @@ def test_cancelling_meets_claims_on_their_way(stores: list[SqlStore]) -> None:
 
 
 @pytest.mark.spec("11.2", "0.3")
-def test_the_same_result_from_many_at_once_counts_once(stores: list[SqlStore]) -> None:
+def test_the_same_result_recorded_concurrently_counts_once(stores: list[SqlStore]) -> None:
     (task_id,) = submit(stores[0], a_spec("a"))
     task = take(stores[0])
 

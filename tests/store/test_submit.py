@@ -1,4 +1,4 @@
-"""Submitting: all or nothing, within limits, frozen."""
+"""Submitted runs: all or nothing, within limits, unchangeable."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from yaoki.core.model import RunId, State, TaskId
 from yaoki.errors import OverLimit, StoreCorrupt, StoreError, Unknown
 
 
-def limited(where: Where, clock: HandClock, limits: Mapping[str, Any]) -> SqlStore:
+def open_with_limits(where: Where, clock: HandClock, limits: Mapping[str, Any]) -> SqlStore:
     return opened(where, clock, limits=limits)
 
 
 @pytest.mark.spec("1.4", "2.6", "10.1")
-def test_a_run_is_stored_whole(store: SqlStore) -> None:
+def test_a_run_is_stored_completely(store: SqlStore) -> None:
     ids = submit(store, *plan(a=[], b=["a"]), done_when=("tests",), parallel=3)
 
     assert ids == [f"{RUN_ID}-1", f"{RUN_ID}-2"]
@@ -35,7 +35,7 @@ def test_a_run_is_stored_whole(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("2.6")
-def test_a_task_comes_back_with_its_specification(store: SqlStore, where: Where) -> None:
+def test_a_task_is_read_with_its_specification(store: SqlStore, where: Where) -> None:
     spec = a_spec(scope=("src/**",), checks=(a_check(argv=("own",)),), priority=2)
     (task_id,) = submit(store, spec)
     other = opened(where)
@@ -64,7 +64,7 @@ BAD_PLANS = {
 
 @pytest.mark.spec("0.3", "11.5")
 @pytest.mark.parametrize("specs", BAD_PLANS.values(), ids=list(BAD_PLANS))
-def test_a_submit_that_fails_leaves_nothing(store: SqlStore, specs: list[Any]) -> None:
+def test_a_failed_submit_stores_nothing(store: SqlStore, specs: list[Any]) -> None:
     with pytest.raises((KeyError, TypeError, StoreError)):
         submit(store, *specs)
 
@@ -86,7 +86,7 @@ def test_the_same_run_is_not_stored_twice(store: SqlStore) -> None:
 
 @pytest.mark.spec("11.5", "0.6")
 def test_too_many_tasks_are_refused_with_the_numbers(where: Where, clock: HandClock) -> None:
-    store = limited(where, clock, {"pending_tasks_max": 3})
+    store = open_with_limits(where, clock, {"pending_tasks_max": 3})
 
     with pytest.raises(OverLimit, match="4 is over the limit of 3") as refused:
         submit(store, *(a_spec(f"t{n}") for n in range(4)))
@@ -98,8 +98,8 @@ def test_too_many_tasks_are_refused_with_the_numbers(where: Where, clock: HandCl
 
 
 @pytest.mark.spec("11.5", "0.6")
-def test_too_many_runs_are_refused_until_one_is_over(where: Where, clock: HandClock) -> None:
-    store = limited(where, clock, {"pending_runs_max": 2})
+def test_too_many_runs_are_refused_until_one_is_finished(where: Where, clock: HandClock) -> None:
+    store = open_with_limits(where, clock, {"pending_runs_max": 2})
     submit(store, a_spec("a"), run="run00001")
     submit(store, a_spec("a"), run="run00002")
     before = store.journal()
@@ -116,7 +116,7 @@ def test_too_many_runs_are_refused_until_one_is_over(where: Where, clock: HandCl
 
 @pytest.mark.spec("11.5")
 def test_tasks_added_later_count_too(where: Where, clock: HandClock) -> None:
-    store = limited(where, clock, {"pending_tasks_max": 3})
+    store = open_with_limits(where, clock, {"pending_tasks_max": 3})
     submit(store, a_spec("a"), a_spec("b"))
 
     with pytest.raises(OverLimit, match="4 is over the limit of 3"):
@@ -141,7 +141,7 @@ def test_a_task_is_added_once(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("9.2")
-def test_an_added_task_waits_for_what_is_not_done_yet(store: SqlStore) -> None:
+def test_an_added_task_waits_for_its_unfinished_needs(store: SqlStore) -> None:
     submit(store, *plan(a=[], b=[]))
     finish(store, take(store))
 
@@ -153,7 +153,7 @@ def test_an_added_task_waits_for_what_is_not_done_yet(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("9.3")
-def test_adding_to_a_run_that_was_summed_up_opens_it_again(store: SqlStore) -> None:
+def test_adding_a_task_to_a_finished_run_reopens_it(store: SqlStore) -> None:
     submit(store, a_spec("a"))
     store.update_run(RUN_ID, "FINAL_SUMMARY", {"status": "DONE"}, summed_ms=1)
 
@@ -163,7 +163,7 @@ def test_adding_to_a_run_that_was_summed_up_opens_it_again(store: SqlStore) -> N
 
 
 @pytest.mark.spec("0.6", "11.2")
-def test_what_is_not_there_is_said_by_name(store: SqlStore) -> None:
+def test_an_unknown_run_or_task_is_named_in_the_error(store: SqlStore) -> None:
     with pytest.raises(Unknown, match="no run nothere"):
         store.run("nothere")
     with pytest.raises(Unknown, match="no task nothere-1"):
@@ -176,7 +176,7 @@ def test_what_is_not_there_is_said_by_name(store: SqlStore) -> None:
         store.update_run(RunId("nothere"), "MERGED", {})
 
 
-def test_bytes_that_are_no_text_are_kept(store: SqlStore) -> None:
+def test_a_file_name_that_is_not_utf_8_is_stored(store: SqlStore) -> None:
     """A file name in another encoding must not stop its task."""
     submit(store, a_spec("a"))
 
@@ -185,7 +185,7 @@ def test_bytes_that_are_no_text_are_kept(store: SqlStore) -> None:
     assert store.journal()[-1].data == {"message": "conflict in \udcff.py"}
 
 
-def test_a_run_keeps_its_merge(store: SqlStore) -> None:
+def test_a_merge_is_stored_with_its_run(store: SqlStore) -> None:
     submit(store, a_spec("a"))
 
     store.update_run(RUN_ID, "RUN_MERGED", {"into": "main"}, merged="abc")

@@ -1,4 +1,4 @@
-"""Workers in the store: who is there, what a claim leaves to others, ranges of ports."""
+"""Workers in the store: heartbeats, which tasks a claim leaves to others, port ranges."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEN = PortRanges(20_000, 20_029, 10)
 
 
 @pytest.mark.spec("11.8")
-def test_a_worker_is_seen_with_what_it_holds_until_its_beat_is_old(
+def test_a_worker_is_listed_with_its_tasks_until_its_heartbeat_is_old(
     store: SqlStore, clock: HandClock
 ) -> None:
     (task_id,) = submit(store, a_spec("a"))
@@ -40,7 +40,7 @@ def test_a_worker_is_seen_with_what_it_holds_until_its_beat_is_old(
 
 
 @pytest.mark.spec("11.8")
-def test_a_worker_that_leaves_is_gone_at_once(store: SqlStore) -> None:
+def test_a_removed_worker_is_not_listed(store: SqlStore) -> None:
     store.record_worker_heartbeat(HERE, MINUTE)
     store.remove_worker(HERE.holder)
 
@@ -58,7 +58,7 @@ def test_a_task_is_left_to_workers_that_have_all_its_tags(store: SqlStore) -> No
 
 
 @pytest.mark.spec("11.5")
-def test_a_machine_without_room_takes_nothing_that_is_to_be_begun(store: SqlStore) -> None:
+def test_a_machine_without_room_claims_no_new_work(store: SqlStore) -> None:
     submit(store, a_spec("a"))
 
     assert store.claim("a:1", MINUTE, 9, scope=NOTHING_NEW) == []
@@ -67,7 +67,7 @@ def test_a_machine_without_room_takes_nothing_that_is_to_be_begun(store: SqlStor
 
 
 @pytest.mark.spec("11.5", "4.8")
-def test_what_is_given_back_until_a_date_is_not_taken_before_it(
+def test_a_task_returned_until_a_date_is_not_claimed_before_it(
     store: SqlStore, clock: HandClock
 ) -> None:
     submit(store, a_spec("a"))
@@ -83,7 +83,7 @@ def test_what_is_given_back_until_a_date_is_not_taken_before_it(
 
 
 @pytest.mark.spec("11.9")
-def test_a_range_stays_with_its_task_and_is_nobody_elses(store: SqlStore) -> None:
+def test_a_port_range_stays_with_its_task_alone(store: SqlStore) -> None:
     a, b, c, d = submit(store, *(a_spec(name) for name in "abcd"))
 
     bases = [store.lease_ports(task_id, "here", TEN, ()) for task_id in (a, b, a, c, d)]
@@ -97,7 +97,7 @@ def test_a_range_stays_with_its_task_and_is_nobody_elses(store: SqlStore) -> Non
 
 
 @pytest.mark.spec("11.9")
-def test_a_range_that_others_on_the_machine_use_is_passed_over(store: SqlStore) -> None:
+def test_a_port_range_that_another_program_uses_is_skipped(store: SqlStore) -> None:
     a, b = submit(store, a_spec("a"), a_spec("b"))
     store.lease_ports(a, "here", TEN, ())
 
@@ -106,7 +106,7 @@ def test_a_range_that_others_on_the_machine_use_is_passed_over(store: SqlStore) 
 
 
 @pytest.mark.spec("11.9")
-def test_claimers_at_once_get_ranges_of_their_own(store: SqlStore) -> None:
+def test_concurrent_leases_get_different_port_ranges(store: SqlStore) -> None:
     tasks = submit(store, *(a_spec(f"t{n}") for n in range(12)))
     ports, found = PortRanges(20_000, 20_119, 10), dict[str, int | None]()
 
@@ -123,7 +123,9 @@ def test_claimers_at_once_get_ranges_of_their_own(store: SqlStore) -> None:
 
 
 @pytest.mark.spec("13.3")
-def test_what_a_person_works_on_is_claimed_only_where_his_work_lies(store: SqlStore) -> None:
+def test_a_task_that_a_person_took_over_is_claimed_only_on_the_same_machine(
+    store: SqlStore,
+) -> None:
     (task_id,) = submit(store, a_spec("a"))
     task = take(store, "desk:1")
     begun = AttemptStarted(1, "small", "ba5e", "/w/a", "desk", True)

@@ -76,7 +76,10 @@ def test_a_waiting_task_says_what_for(row: TaskRow, words: str) -> None:
 @pytest.mark.spec("1.3", "12.4")
 @pytest.mark.parametrize(
     ("run", "words"),
-    [(RUN, "nobody carries the run"), (replace(RUN, pause_reason="budget"), "the run is paused")],
+    [
+        (RUN, "no worker is running this"),
+        (replace(RUN, pause_reason="budget"), "the run is paused"),
+    ],
     ids=["left", "paused"],
 )
 def test_what_nothing_is_begun_for_is_said_of_each_task(run: Run, words: str) -> None:
@@ -100,14 +103,14 @@ def test_only_unmet_needs_are_named() -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({}, "waits for its one re-run until everything else rests"),
+        ({}, "waits for its one re-run, until no other task can run"),
         (
             {"reason": "MAX_RETRIES_INTEGRATION"},
-            "waits until everything else rests; its one re-run is used up",
+            "waits until no other task can run; its one re-run is used up",
         ),
         (
             {"parent": TaskId("run00001-2")},
-            "waits until everything else rests; then its group is recovered",
+            "waits until no other task can run; then its group is recovered",
         ),
     ],
     ids=["first", "used", "subtask"],
@@ -123,15 +126,18 @@ def test_a_held_task_says_what_follows(more: dict[str, Any], words: str) -> None
 @pytest.mark.spec("5.5", "12.4")
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(7, "limited for 7 s"), (-1, "whose limit is over: one task tries first")],
+    [
+        (7, "waits for its account bot, limited for 7 s"),
+        (-1, "the rate limit of bot has just ended; one task is testing it first"),
+    ],
 )
-def test_who_waits_for_an_account_says_how_long(seconds: int, words: str) -> None:
+def test_a_task_that_waits_for_an_account_says_how_long(seconds: int, words: str) -> None:
     limits = {"bot": NOW + timedelta(seconds=seconds)}
     view = build_run_view(
         RUN, [a_row(1, account="bot")], {}, resting=False, is_carried=True, limits=limits
     )
 
-    assert describe_wait(view.tasks[0], NOW, {}) == f"waits for its account bot, {words}"
+    assert describe_wait(view.tasks[0], NOW, {}) == words
 
 
 @pytest.mark.spec("9.6", "0.6")
@@ -146,7 +152,7 @@ def test_a_run_that_ended_without_being_done_says_that_a_part_is_taken() -> None
         run, rows[:1], {}, resting=True, merge_instead=lambda: "git merge yaoki/run00001"
     )
 
-    assert cut.partial_merge_note == "not all of it is done: the next command takes 1 of 2 tasks"
+    assert cut.partial_merge_note == "not all tasks are done: the next command merges 1 of 2 tasks"
     assert whole.partial_merge_note == ""
 
 

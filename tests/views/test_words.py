@@ -18,7 +18,7 @@ from yaoki.engine.completion import recover
 from yaoki.faces.cli.doctor.condition import edit_command
 from yaoki.ports import JournalEntry
 from yaoki.views import build_run_view, explain
-from yaoki.views.why import RULES
+from yaoki.views.decisions import RULES
 
 pytestmark = pytest.mark.spec("12.4")
 
@@ -39,7 +39,7 @@ def test_each_rule_that_a_decision_names_has_its_words() -> None:
     ("kept", "words"),
     [
         (BASE, "cancelled; it had changed nothing"),
-        (HEAD, "cancelled; kept as it stood, at bbbbbbbbbb"),
+        (HEAD, "cancelled; its work is saved at bbbbbbbbbb"),
         ("", "cancelled"),
     ],
 )

@@ -105,7 +105,7 @@ def test_every_form_is_found_told_by_name_and_kept_out(place: Place) -> None:
         [write(f"{name}.py", "KEY = None\n") for name in FORMS],
     )
 
-    assert "secret stands in the change" in told
+    assert "The change contains a secret" in told
     held = history(place)
     for name, text in FORMS.items():
         assert f"{name}.py:3" in told, name

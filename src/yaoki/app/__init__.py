@@ -19,7 +19,7 @@ from yaoki.app.planner_answer import PlanAnswerReader
 from yaoki.app.repository import print_warning
 from yaoki.core.model import State
 from yaoki.core.redact import mask, secret_values
-from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.claim_context import StopReason
 from yaoki.errors import StoreError, Unknown, WorkspaceError
 from yaoki.ports import PlannerAnswer, WorkerInfo
 
@@ -289,7 +289,7 @@ class App(PlanPreflight):
         worker = self.build_worker(1)
         while tasks := worker.claim_cancelled([run.id]):
             for task in tasks:
-                worker.carry(task, ClaimContext(lambda: "cancel"))
+                worker.run_task(task, lambda: StopReason.CANCEL, nullcontext)
 
     def expire_snapshots(self) -> list[str]:
         """Old ones go; those of tasks that are not over, or not known here, are needed."""

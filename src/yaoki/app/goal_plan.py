@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def make_goal_plan(goal: str, settings: Settings, known: PlanEnvironment) -> Plan:
     """Refused without a planner, or without a check that could prove anything."""
-    from yaoki.formats.plan import parse_plan
+    from yaoki.formats.plan_file import parse_plan
 
     if not settings.planner:
         raise PlanInvalid(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from yaoki.core.model import PlanningBrief, Run, State, Task, TaskId, TaskSpec
 from yaoki.core.planner_prompt import may_be_replaced
-from yaoki.ports import PlannerAnswer, Store, TaskRow
+from yaoki.ports import PlannerAnswer, Reads, TaskRow
 
 if TYPE_CHECKING:
     from yaoki.formats.plan.planner_answer import AnswerContext, ExistingTask
@@ -19,7 +19,7 @@ ADDED_MAX = 10_000
 class PlanAnswerReader:
     """`ports.Planning` over the plan reader and the store."""
 
-    def __init__(self, store: Store, text_bytes_max: int) -> None:
+    def __init__(self, store: Reads, text_bytes_max: int) -> None:
         self._store, self._text_bytes_max = store, text_bytes_max
 
     def read(self, run: Run, task: Task, folder: Path) -> PlannerAnswer:

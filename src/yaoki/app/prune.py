@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store import run_archive
+from yaoki.adapters.store.journal_file.checksummed_line import RUN_ARCHIVED
 from yaoki.adapters.store.run_archive import ARCHIVE_SUFFIX, BUNDLE, JOURNAL, ROWS, Manifest
 from yaoki.adapters.store.sqlite.database import sync_to_disk
 from yaoki.adapters.store.tables import retention
@@ -222,7 +223,7 @@ class RunArchiver:
         after = 0
         while page := self._store.journal(run_id=run_id, after=after, limit=PAGE):
             for entry in page:
-                if entry.seq <= last and entry.event != retention.RUN_ARCHIVED:
+                if entry.seq <= last and entry.event != RUN_ARCHIVED:
                     yield {"schema": SCHEMA, **entry_document(entry)}
             after = page[-1].seq
 
@@ -247,7 +248,7 @@ class RunArchiver:
             remove_tree(logs)
         kept = tuple(self._git.delete_refs(manifest.run, manifest.refs))
         self._git.forget_missing_worktrees(manifest.run)
-        line = {"event": retention.RUN_ARCHIVED, **_told(manifest, path), "refs_kept": list(kept)}
+        line = {"event": RUN_ARCHIVED, **_told(manifest, path), "refs_kept": list(kept)}
         run_archive.add_to_index(self.folder, line)
         return ArchivedRun(manifest.run, manifest.why, path, path.stat().st_size, kept)
 

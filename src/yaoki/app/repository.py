@@ -103,7 +103,7 @@ class RepositoryContext:
                 "max_in_progress": timedelta(seconds=limits.max_in_progress_s),
                 "ageing": timedelta(seconds=limits.ageing_s),
                 "backups_kept": self.settings.store.backups,
-                "posting": self._posting,
+                "notices": self._notice_selection,
                 "day_budget": self.settings.budget.day,
             },
             warn=print_warning,
@@ -129,7 +129,7 @@ class RepositoryContext:
         return sorted(StorePaths(self.store_path).quarantine.glob("*"))
 
     @property
-    def _posting(self) -> NoticeSelection:
+    def _notice_selection(self) -> NoticeSelection:
         """Which notices are written, and for which channels."""
         from yaoki.adapters.store.tables.outbox import NoticeSelection
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from yaoki import __version__
 from yaoki.adapters.store.tables import journal_pages
 from yaoki.adapters.system.files import write_atomically
-from yaoki.adapters.telemetry import COUNTED_EVENTS, Counters, Sample, format_samples
+from yaoki.adapters.telemetry import COUNTED_EVENTS, Counters, Sample
 from yaoki.core.model import State
 from yaoki.core.redact import mask, secret_values
 from yaoki.errors import Fault
@@ -46,6 +46,8 @@ class Metrics:
 
     def render(self) -> str:
         """In Prometheus' text format."""
+        from yaoki.adapters.telemetry.prometheus import format_samples
+
         with self._turn:
             samples = list(self._samples()) if self._app.has_store else list(_nobody())
         known = secret_values(os.environ)

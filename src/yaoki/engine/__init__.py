@@ -1,1 +1,1 @@
-"""Carries tasks: stages touch one edge each, the worker records, the pool keeps the slots busy."""
+"""Runs tasks: a stage does the work, the worker records the outcome, the pool fills the slots."""

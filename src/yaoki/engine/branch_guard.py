@@ -1,4 +1,4 @@
-"""The run branch is the whole run's: moved by somebody else it is one question, not one a task."""
+"""Guards the run branch: if somebody else moves it, the run asks once, not once for each task."""
 
 from __future__ import annotations
 
@@ -7,81 +7,85 @@ from collections.abc import Sequence
 from yaoki.core.model import Run, TaskKind
 from yaoki.engine.foreign_commits import accept_foreign_commit, refuse_foreign_commits
 from yaoki.errors import BranchMovedExternally, NotNow, WorkspaceError
-from yaoki.ports import Store, TaskRow, Workspace
+from yaoki.ports import RunStore, TaskRow, Workspace
 
-# How the reason of such a pause begins.
+# A pause for this reason begins with this word; it is stored, and no part of the sentence.
 BRANCH_PAUSE = "branch: "
-BACK = "put it back"
 
 
-def _way(strayed: BranchMovedExternally) -> str:
-    """A command puts it back; anything else says for itself what it is."""
-    return f"{BACK}: {strayed.restore_command}" if strayed.restore_command else strayed.hint
+def _remedy(drift: BranchMovedExternally) -> str:
+    return f"put it back: {drift.restore_command}" if drift.restore_command else drift.hint
 
 
 def rows_on_run_branch(rows: Sequence[TaskRow]) -> list[TaskRow]:
-    """What must stand on the run branch; what subtasks landed comes there with their group."""
-    waiting = {row.id for row in rows if row.kind == TaskKind.GROUP and not row.landed_commit}
-    return [row for row in rows if row.landed_commit and row.parent not in waiting]
+    """The tasks whose commits the run branch must contain.
+
+    A subtask's commit reaches the run branch only when its group lands.
+    """
+    open_groups = {row.id for row in rows if row.kind == TaskKind.GROUP and not row.landed_commit}
+    return [row for row in rows if row.landed_commit and row.parent not in open_groups]
 
 
 class BranchGuard:
-    """Holds the run branch against what the store knows to have landed on it."""
+    """Compares the run branch with what the store recorded as landed on it."""
 
-    def __init__(self, store: Store, workspace: Workspace) -> None:
+    def __init__(self, store: RunStore, workspace: Workspace) -> None:
         self._store, self._workspace = store, workspace
 
     def pause_on_drift(self, run: Run) -> None:
-        """At the beginning of a life, and before a run is called done."""
+        """Pause the run if its branch drifted: when a worker starts, and before a run is done."""
         rows = rows_on_run_branch(self._store.rows(run.id))
         try:
             if rows:
                 self._workspace.branches.push_existing_run(run)
                 self._refuse(run, rows)
-        except BranchMovedExternally as strayed:
-            self._ask(run, strayed)
+        except BranchMovedExternally as drift:
+            self._pause(run, drift)
 
-    def pause_for(self, run: Run, strayed: BranchMovedExternally) -> None:
-        """Somebody at work met it, who knows only what he has seen: the store says what else the
-        branch must hold, and so where it has to go back to.
+    def pause_for(self, run: Run, drift: BranchMovedExternally) -> None:
+        """Pause the run for a drift that a stage met.
+
+        A stage knows only its own commits.  The store knows everything that the branch must
+        contain, and so the commit to restore.
         """
         try:
             self._refuse(run, rows_on_run_branch(self._store.rows(run.id)))
-        except BranchMovedExternally as whole:
-            strayed = whole
+        except BranchMovedExternally as complete:
+            drift = complete
         except WorkspaceError as failed:
-            # What was met is asked about all the same.
+            # The run still pauses for the drift that the stage met.
             self._store.note(run.id, "WARNING", {"message": failed.sentence})
-        self._ask(run, strayed)
+        self._pause(run, drift)
 
-    def _ask(self, run: Run, strayed: BranchMovedExternally) -> None:
-        """Nothing of the run is claimed, so nothing lands, until a person has put it back."""
-        self._store.pause(run.id, f"{BRANCH_PAUSE}{strayed.sentence}; {_way(strayed)}")
+    def _pause(self, run: Run, drift: BranchMovedExternally) -> None:
+        """No task of the run is claimed, so none lands, until a person has restored the branch."""
+        self._store.pause(run.id, f"{BRANCH_PAUSE}{drift.sentence}; {_remedy(drift)}")
 
-    def refuse_drift(self, run: Run, otherwise: str = "") -> None:
-        """A person goes on, or ships it: only once the branch is back, also where nothing has
-        landed yet.  `otherwise` is what else may be done.
+    def refuse_drift(self, run: Run, alternative: str = "") -> None:
+        """Refuse a person's command while the branch has drifted, even if nothing has landed yet.
+
+        `alternative` names another remedy for the hint.
         """
         try:
             self._refuse(run, rows_on_run_branch(self._store.rows(run.id)))
-        except BranchMovedExternally as strayed:
-            ways = "; ".join(filter(None, (_way(strayed), otherwise)))
-            raise NotNow(strayed.sentence, hint=ways) from strayed
+        except BranchMovedExternally as drift:
+            remedies = "; ".join(filter(None, (_remedy(drift), alternative)))
+            raise NotNow(drift.sentence, hint=remedies) from drift
 
     def refuse_unrestored(self, run: Run) -> None:
-        """A person says go: the branch must be back, and nobody's checkout."""
+        """Refuse `go` until the branch is restored and not checked out anywhere."""
         self.refuse_drift(run)
         try:
             self._workspace.branches.refuse_checked_out(run)
-        except BranchMovedExternally as held:
-            raise NotNow(held.sentence, hint=held.hint) from held
+        except BranchMovedExternally as drift:
+            raise NotNow(drift.sentence, hint=drift.hint) from drift
 
     def accept_commit(self, run: Run, commit: str, how: str = "") -> None:
-        """A person takes a step that no task landed as it is; the store remembers."""
+        """Record that a person accepts a commit of the branch that no task landed."""
         accept_foreign_commit(self._store, self._workspace, run, commit, how)
 
     def _refuse(self, run: Run, rows: Sequence[TaskRow]) -> None:
-        # Who landed nothing of his own stands at what he found there, whoever put it there.
+        # A task that landed no commit of its own says nothing about the branch head: skip it.
         landed = [row.landed_commit for row in rows if row.landed_commit != row.onto]
         self._workspace.branches.refuse_drift(run, landed)
         refuse_foreign_commits(self._store, self._workspace, run)

@@ -1,4 +1,4 @@
-"""The clock and the dice of one decision, read once."""
+"""Clock and random number for one decision, read once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from yaoki.ports import Clock
 
 
 def read_clock_and_chance(clock: Clock) -> ClockAndChance:
-    """In whole milliseconds, as rows keep it: what is decided now reads back the same."""
+    """The time is cut to milliseconds, as rows store it, so a decision reads back unchanged."""
     now = clock.now()
     return ClockAndChance(now.replace(microsecond=now.microsecond // 1000 * 1000), clock.chance())

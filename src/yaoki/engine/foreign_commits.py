@@ -1,7 +1,7 @@
-"""A step of the run branch that no task landed.
+"""Finds commits on the run branch that no task landed.
 
-Whoever may write refs and commits can write them as we do.  What was proven, and so may land,
-stands in the store before it lands; a branch that holds more was made by somebody else.
+Anybody who may write refs can imitate our commits.  But a verified commit is recorded in the store
+before it lands, so a commit that the store does not know was made by somebody else.
 """
 
 from __future__ import annotations
@@ -9,39 +9,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from yaoki.core.counting import format_count
 from yaoki.core.machine.events import Judged, LandingReverted, UndoCompleted
 from yaoki.core.model import Run, Stage, State
 from yaoki.errors import BranchMovedExternally, NotNow
-from yaoki.ports import JournalEntry, LandedStep, Store, TaskRow, Workspace
+from yaoki.ports import JournalEntry, JournalReads, LandedStep, TaskRow, Workspace
 
 PAGE = 1000
 RECONCILED = "RECONCILED"
 FOREIGN_COMMIT = "foreign step"
 
 
-def refuse_foreign_commits(store: Store, workspace: Workspace, run: Run) -> None:
-    """Raise `BranchMovedExternally` at the first step that the store does not know.
+def refuse_foreign_commits(store: JournalReads, workspace: Workspace, run: Run) -> None:
+    """Raise `BranchMovedExternally` at the first commit that the store does not know.
 
-    The branch is read first: what lands in between is proven by then, and known.
+    Read the branch before the store: a commit that lands in between is recorded by then.
     """
     if run.merged_commit and workspace.branches.missing_commits(run, [run.base]):
-        return  # it was the user's, who has deleted it
+        return  # the branch of a merged run belongs to the user, who deleted it
     steps = workspace.branches.list_landings(run)
-    known, strange = _looked(store, run, steps)
-    if strange:
-        raise _refusal(workspace, run, steps, strange[0], known)
+    known, foreign = _compare(store, run, steps)
+    if foreign:
+        raise _refusal(workspace, run, steps, foreign[0], known)
 
 
 def accept_foreign_commit(
-    store: Store, workspace: Workspace, run: Run, commit: str, how: str = ""
+    store: JournalReads, workspace: Workspace, run: Run, commit: str, how: str = ""
 ) -> None:
-    """Write down that a person takes this step as it is; what is not strange needs no yes."""
-    _, strange = _looked(store, run, workspace.branches.list_landings(run))
-    if commit not in {step.commit for step in strange}:
-        named = strange[0].commit if strange else ""
+    """Record that a person accepts this foreign commit; any other commit is refused."""
+    _, foreign = _compare(store, run, workspace.branches.list_landings(run))
+    if commit not in {step.commit for step in foreign}:
+        first = foreign[0].commit if foreign else ""
         raise NotNow(
-            f"{run.branch} holds no step {commit[:12]} that is to be accepted",
-            hint=f"yaoki answer {run.id} go" + (f" --accept {named}" if named else ""),
+            f"{run.branch} has no foreign commit {commit[:12]} to accept",
+            hint=f"yaoki answer {run.id} go" + (f" --accept {first}" if first else ""),
         )
     repair = {
         "mismatch": FOREIGN_COMMIT,
@@ -52,26 +53,26 @@ def accept_foreign_commit(
     store.note(run.id, RECONCILED, repair)
 
 
-def _looked(
-    store: Store, run: Run, steps: Sequence[LandedStep]
+def _compare(
+    store: JournalReads, run: Run, steps: Sequence[LandedStep]
 ) -> tuple[set[str], list[LandedStep]]:
-    """What the store knows, and the steps that it does not."""
+    """The commits that the store knows, and the steps that it does not."""
     rows = store.rows(run.id)
-    known = _known(store, rows)
+    known = _commits_of_tasks(store, rows)
     if all(step.commit in known for step in steps):
         return known, []
-    past = _past(store, run)
-    known |= past.made
-    # Whoever takes work back moves the branch first, and may have been killed then.
-    undone = known if past.undid or any(row.undo_requested for row in rows) else set()
-    strange = [step for step in steps if not (step.commit in known or step.undoes in undone)]
-    return known, [] if past.repaired else strange
+    past = _read_past(store, run)
+    known |= past.commits
+    # An undo moves the branch before it is recorded, and its worker may have been killed then.
+    undone = known if past.has_undo or any(row.undo_requested for row in rows) else set()
+    foreign = [step for step in steps if not (step.commit in known or step.undoes in undone)]
+    return known, [] if past.was_repaired else foreign
 
 
-def _known(store: Store, rows: Sequence[TaskRow]) -> set[str]:
-    """What stands there for a task, and what is landing now.
+def _commits_of_tasks(store: JournalReads, rows: Sequence[TaskRow]) -> set[str]:
+    """The commits that tasks landed, and those that are landing now.
 
-    Who landed nothing of his own stands at what he found, which proves nothing of that.
+    A task without changes counts as landed at a commit that it did not make: skip it.
     """
     own = {row.landed_commit for row in rows if row.landed_commit and row.landed_commit != row.onto}
     landing = (row for row in rows if row.state is State.ACTIVE and row.stage == Stage.LAND)
@@ -80,36 +81,36 @@ def _known(store: Store, rows: Sequence[TaskRow]) -> set[str]:
 
 @dataclass(slots=True)
 class _Past:
-    """What the journal tells of commits that no task stands for any more.
+    """What the journal says about commits that no task points to any more.
 
-    `undid`: some work was taken back; of several steps that does only the last is told.  After a
-    repair of the store what landed last may be missing in it, and is found on the branch.
+    `has_undo`: work was undone; of several reverts the journal names only the last commit.
+    `was_repaired`: after a repair of the store the latest landings may be missing in it.
     """
 
-    made: set[str] = field(default_factory=set)
-    undid: bool = False
-    repaired: bool = False
+    commits: set[str] = field(default_factory=set)
+    has_undo: bool = False
+    was_repaired: bool = False
 
-    def learn(self, entry: JournalEntry) -> None:
+    def read(self, entry: JournalEntry) -> None:
         data = entry.data
         match entry.event:
             case Judged.NAME if data.get("passed") and data.get("commit") != data.get("onto"):
-                self.made.add(str(data["commit"]))
+                self.commits.add(str(data["commit"]))
             case UndoCompleted.NAME | LandingReverted.NAME:
-                self.made.add(str(data.get("commit") or data.get("head") or ""))
-                self.undid = True
+                self.commits.add(str(data.get("commit") or data.get("head") or ""))
+                self.has_undo = True
             case event if event == RECONCILED and data.get("mismatch") == "corrupt store":
-                self.repaired = True
+                self.was_repaired = True
             case event if event == RECONCILED and data.get("mismatch") == FOREIGN_COMMIT:
-                self.made.add(str(data["commit"]))
+                self.commits.add(str(data["commit"]))
 
 
-def _past(store: Store, run: Run) -> _Past:
-    """Asked only when something is to be explained: a journal is long."""
+def _read_past(store: JournalReads, run: Run) -> _Past:
+    """Read only when a commit needs an explanation: a journal is long."""
     past, after = _Past(), 0
     while entries := store.journal(run_id=run.id, after=after, limit=PAGE):
         for entry in entries:
-            past.learn(entry)
+            past.read(entry)
         after = entries[-1].seq
     return past
 
@@ -118,19 +119,18 @@ def _refusal(
     workspace: Workspace,
     run: Run,
     steps: Sequence[LandedStep],
-    strange: LandedStep,
+    foreign: LandedStep,
     known: set[str],
 ) -> BranchMovedExternally:
-    at = [step.commit for step in steps].index(strange.commit)
+    at = [step.commit for step in steps].index(foreign.commit)
     before = steps[at - 1].commit if at else run.base
-    words = f"{run.branch} holds {strange.commit[:12]}, which no task of the run landed"
-    upon = sum(step.commit in known for step in steps[at + 1 :])
-    if not upon:
+    message = f"{run.branch} contains {foreign.commit[:12]}, which no task of the run landed"
+    later = sum(step.commit in known for step in steps[at + 1 :])
+    if not later:
         return BranchMovedExternally(
-            words, restore_command=workspace.branches.way_back(run, before)
+            message, restore_command=workspace.branches.way_back(run, before)
         )
-    stand = f"{upon} landing{' stands' if upon == 1 else 's stand'} on it"
-    take = f"if it may stay: yaoki answer {run.id} go --accept {strange.commit}"
-    leave = f"if not: yaoki cancel {run.id}"
-    hint = f"look: git show {strange.commit}; {take}; {leave}"
-    return BranchMovedExternally(f"{words}; {stand}", hint=hint)
+    built = format_count(later, "landing is", "landings are")
+    accept = f"to accept it: yaoki answer {run.id} go --accept {foreign.commit}"
+    hint = f"look: git show {foreign.commit}; {accept}; otherwise: yaoki cancel {run.id}"
+    return BranchMovedExternally(f"{message}; {built} built on it", hint=hint)

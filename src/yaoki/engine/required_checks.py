@@ -1,6 +1,6 @@
-"""What must hold on the head of a run: the required checks of everything that has landed.
+"""The required checks of everything that has landed, which must pass on the head of a run.
 
-Each task is proven when it lands; a later landing may break what an earlier one proved.
+Each task is verified when it lands, but a later landing may break an earlier one.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from yaoki.core.model import (
     TaskSpec,
     Verdict,
 )
-from yaoki.ports import Store, TaskRow
+from yaoki.ports import BaselineReads, TaskRow
 
-# A judge costs money and may change its mind; what git knows of a task is not of the head.
+# A judge costs money and may change its mind; a `git` check is about one task, not the head.
 REPEATABLE_CHECK_TYPES = frozenset({"command", "file", "python"})
-# Proves a commit of a run with the checks of a task: (run, task, commit, what it builds on).
+# Verifies a commit of a run with the checks of a task: (run, task, commit, its parent commit).
 VerifyCommit = Callable[[Run, TaskSpec, str, str], Verdict]
 
 
@@ -54,46 +54,46 @@ class CheckSet:
 
 
 class RequiredChecks:
-    """Reads the store: which checks stand, and of which the verdict on a commit is known."""
+    """Reads from the store which checks are required, and which verdicts are known."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: BaselineReads) -> None:
         self._store = store
 
     def of_landed(self, run: Run, without: frozenset[TaskId] = frozenset()) -> CheckSet:
-        """The checks of what has landed; `without` are tasks whose work is to be taken back."""
+        """The checks of all landed tasks except `without`, the tasks about to be undone."""
         tasks = list(self._landed(run, without))
-        named = {check.name: check for task in tasks for check in _lasting(task)}
+        checks = {check.name: check for task in tasks for check in _repeatable(task)}
         setup = dict.fromkeys(command for task in tasks for command in task.spec.setup)
         inputs = dict.fromkeys(glob for task in tasks for glob in task.spec.setup_inputs)
-        return CheckSet(tuple(named.values()), tuple(setup), tuple(inputs))
+        return CheckSet(tuple(checks.values()), tuple(setup), tuple(inputs))
 
     def not_known_to_pass(self, run: Run, commit: str) -> CheckSet:
-        """Those of which nobody knows that they pass on this commit."""
-        standing = self.of_landed(run)
-        open_ = tuple(c for c in standing.checks if not self.is_known_to_pass(c, standing, commit))
-        return replace(standing, checks=open_)
+        """The required checks without a stored pass on this commit."""
+        required = self.of_landed(run)
+        checks = tuple(c for c in required.checks if not self.is_known_to_pass(c, required, commit))
+        return replace(required, checks=checks)
 
-    def is_known_to_pass(self, check: CheckSpec, standing: CheckSet, commit: str) -> bool:
-        """A guard is never known: what it says depends on the base as well."""
-        found = self._store.baseline(commit, command_key(check, standing.setup))
-        passed = found is not None and found.outcome is Outcome.PASSED
+    def is_known_to_pass(self, check: CheckSpec, required: CheckSet, commit: str) -> bool:
+        """A check with a baseline is never known: its verdict depends on the base as well."""
+        stored = self._store.baseline(commit, command_key(check, required.setup))
+        passed = stored is not None and stored.outcome is Outcome.PASSED
         return passed and check.baseline != KNOWN_FAILURES
 
     def _landed(self, run: Run, without: frozenset[TaskId]) -> Iterator[Task]:
         rows = self._store.rows(run.id)
-        proofs = {row.id for row in rows if is_final_check(row)}
+        skipped = without | {row.id for row in rows if is_final_check(row)}
         for row in rows:
-            if row.state is State.DONE and row.landed_commit and row.id not in without | proofs:
+            if row.state is State.DONE and row.landed_commit and row.id not in skipped:
                 yield self._store.task(row.id)
 
 
 def is_final_check(row: TaskRow) -> bool:
-    """A proof of the whole run, which lands nothing of its own."""
+    """A final check of the run, which lands no commit of its own."""
     return row.kind == TaskKind.CHECK and row.name.startswith(FINAL_CHECK_NAME)
 
 
-def _lasting(task: Task) -> Iterator[CheckSpec]:
-    """Not what a person waived, nor what the plan lets pass."""
+def _repeatable(task: Task) -> Iterator[CheckSpec]:
+    """Without the checks that a person waived or the plan made optional."""
     for check in task.spec.checks:
         if (
             check.required
@@ -104,6 +104,5 @@ def _lasting(task: Task) -> Iterator[CheckSpec]:
 
 
 def describe_first_failure(verdict: Verdict) -> str:
-    """The first thing that does not hold, in a few words."""
     finding: Finding | None = verdict.first_failing
     return f"check {finding.check}: {finding.message}" if finding else "no check passed"

@@ -1,17 +1,17 @@
-"""How a run stands now, as the store knows it."""
+"""The current status of a run, from the store."""
 
 from __future__ import annotations
 
 from yaoki.core.model import Run
 from yaoki.core.run_status import RunStatus, current_run_status
-from yaoki.ports import Store
+from yaoki.ports import StatusReads
 
 
-def load_run_status(store: Store, run: Run) -> RunStatus:
-    return current_run_status(run, store.count_by_state(run.id), idle=_rests(store, run))
+def load_run_status(store: StatusReads, run: Run) -> RunStatus:
+    return current_run_status(run, store.count_by_state(run.id), idle=_is_settled(store, run))
 
 
-def _rests(store: Store, run: Run) -> bool:
-    """Nothing can be claimed, and nothing waits for its re-run or to be taken back."""
-    unsettled = store.tasks_awaiting_rerun(run.id) or store.tasks_to_undo(run.id)
-    return store.is_idle(run.id) and not unsettled
+def _is_settled(store: StatusReads, run: Run) -> bool:
+    """Nothing can be claimed, and no task awaits its re-run or its undo."""
+    pending = store.tasks_awaiting_rerun(run.id) or store.tasks_to_undo(run.id)
+    return store.is_idle(run.id) and not pending

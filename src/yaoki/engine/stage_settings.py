@@ -1,4 +1,4 @@
-"""What the stages need to know of the settings and of the machine."""
+"""What the stages need from the settings and from the machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class StageSettings:
-    """What the stages need to know of the settings."""
+    """Settings as the stages use them."""
 
     folder: Path
     host: str
@@ -25,25 +25,25 @@ class StageSettings:
     hang_warning: timedelta = timedelta(minutes=5)
     setup_timeout: timedelta = timedelta(minutes=10)
     environment: Mapping[str, str] = field(default_factory=dict)
-    # All that the worker itself knows: secrets in it are masked, and nobody is given it.
+    # The worker's own environment, used to mask its secrets; it is passed to no process.
     worker_environment: Mapping[str, str] = field(default_factory=dict)
-    # What every agent is told besides who it is.
+    # Variables that every agent gets besides those of its task.
     agent_environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class FreeCapacity:
-    """How many bytes this machine has left; `place` is the folder whose disk has the fewest."""
+    """Free bytes on this machine; `fullest_folder` is the folder whose disk has the fewest."""
 
     disk: int
     memory: int
     fullest_folder: str = ""
 
     def disk_shortage(self, floor: int) -> str:
-        """What is wrong with the disk, and the command that makes room; empty when nothing is."""
+        """The shortage and the command that makes room; empty when there is enough."""
         if self.disk >= floor:
             return ""
-        at = f" at {self.fullest_folder}; make room (yaoki prune), or lower limits.disk_free_bytes"
+        at = f" at {self.fullest_folder}; free space (yaoki prune) or lower limits.disk_free_bytes"
         return (
             f"{self.disk} bytes of disk are free, {floor} are "
             f"needed{at if self.fullest_folder else ''}"

@@ -8,6 +8,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
+from yaoki.core.model import EndCause
+
 OUTBOX = "outbox"
 # Set for an agent in the sandbox: the store is out of its reach.
 SANDBOX_VARIABLE = "YAOKI_SANDBOX"
@@ -51,13 +53,13 @@ class ProcessState:
     """How a launched process stands, seen from its folder.
 
     `phase` is absent (never started), running, exited (exit facts present) or gone (started,
-    but its shim died without recording an exit).  `ended_by` as in AgentExit.
+    but its shim died without recording an exit).
     """
 
     phase: str
     code: int | None = None
     signal: int | None = None
-    ended_by: str = ""
+    ended_by: EndCause = EndCause.NONE
     seconds: float = 0.0
     quiet_seconds: float = 0.0
     output_bytes: int = 0
@@ -77,5 +79,5 @@ class Processes(Protocol):
     def renew_lease(self, folder: Path) -> None:
         """Tell the shim that somebody still holds the lease."""
 
-    def end(self, folder: Path, why: str) -> ProcessState:
+    def end(self, folder: Path, why: EndCause) -> ProcessState:
         """End the whole tree, detached grandchildren included, and say how it stands then."""

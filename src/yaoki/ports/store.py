@@ -1,9 +1,12 @@
-"""The one transactional store."""
+"""The transactional store, as small protocols named for their callers.
+
+Every method is one transaction.  An engine class takes the smallest protocol that it needs; only
+the composition root sees the whole `Store`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -14,88 +17,150 @@ from yaoki.core.run_status import StateCounts
 from yaoki.core.settings.resources import PortRanges
 from yaoki.errors import RowInvalid
 from yaoki.ports.notices import Notice
+from yaoki.ports.stored_values import HeartbeatResult, JournalEntry, LimitedAccount, TaskRow
 from yaoki.ports.workers import WorkerInfo, WorkerSeen
 
-
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
-    """One line of the journal."""
-
-    seq: int
-    at: datetime
-    run_id: str
-    task_id: str
-    attempt: int
-    event: str
-    data: Mapping[str, Any]
-    subtask: str = ""
+# ------------------------------------------------------------------ reading
 
 
-@dataclass(frozen=True, slots=True)
-class TaskRow:
-    """A task as screens need it, read without its specification and history."""
+class Reads(Protocol):
+    """Runs and tasks as they are."""
 
-    id: TaskId
-    run_id: RunId
-    n: int
-    name: str
-    kind: str
-    state: State
-    stage: str
-    attempt: int
-    epoch: int
-    holder: str
-    due_at: datetime | None
-    lease_until: datetime | None
-    open_needs: int
-    required: bool
-    reason: str
-    agent: str
-    cancel_requested: bool
-    landed_commit: str
-    question: str
-    undo_requested: bool = False
-    parent: str = ""
-    awaiting_rerun: bool = False
-    phase: str = ""
-    account: str = ""
-    tags: str = ""
-    worktree_host: str = ""
-    landing_refusals: int = 0
-    session: str = ""
-    spend: Spend = field(default_factory=Spend)
-    onto: str = ""
-    # Of landed work: how its agent ended, where that was not with exit code 0.
-    agent_exit: str = ""
+    def run(self, run_id: str) -> Run: ...
+    def runs(self) -> list[Run]: ...
+    def unfinished_runs(self) -> list[tuple[RunId, str, str]]:
+        """Runs without a final summary: id, repository and base commit."""
+
+    def task(self, task_id: str) -> Task: ...
+    def rows(self, run_id: RunId) -> list[TaskRow]: ...
+    def needs(self, run_id: RunId) -> dict[TaskId, tuple[TaskId, ...]]: ...
+    def count_by_state(self, run_id: RunId) -> dict[tuple[State, bool], int]:
+        """How many tasks per (state, required)."""
+
+    def is_idle(self, run_id: RunId) -> bool:
+        """Is no task of this run claimed, ready or due later?"""
 
 
-@dataclass(frozen=True, slots=True)
-class LimitedAccount:
-    """An account whose service asked to wait; `probe` is the task that tries first after that."""
+class OpenWork(Protocol):
+    """What a run must settle before it can end."""
 
-    name: str
-    until: datetime
-    reason: str
-    probe_task: str = ""
+    def tasks_awaiting_rerun(self, run_id: RunId) -> list[Task]:
+        """Tasks that wait for a re-run until everything else is finished or needs a person."""
+
+    def tasks_to_undo(self, run_id: RunId) -> list[Task]:
+        """Tasks whose landed work is to be reverted: a person or a failed check wants it."""
+
+    def open_planning_tasks(self, run_id: RunId) -> list[tuple[Task, datetime]]:
+        """Open plan tasks that can start and have a deadline, with the instant it passes."""
+
+    def illegal_rows(self, run_id: RunId) -> list[RowInvalid]:
+        """Rows with a state or stage that yaoki does not know."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeartbeatResult:
-    """What a heartbeat learned: claims that were lost, and tasks a person wants cancelled."""
+class Journal(Protocol):
+    """The journal, and the copy of it that proves what was recorded."""
 
-    lost: frozenset[TaskId]
-    cancel_requested: frozenset[TaskId]
+    def journal(
+        self, *, run_id: str = "", task_id: str = "", after: int = 0, limit: int = 1000
+    ) -> list[JournalEntry]: ...
+
+    def note(
+        self, run_id: RunId, name: str, data: Mapping[str, Any], task_id: str = "", attempt: int = 0
+    ) -> None:
+        """Append an entry that changes no row."""
+
+    @property
+    def journal_source(self) -> str:
+        """What a message calls the source of `read_journal_source`."""
+
+    def read_journal_source(
+        self, run_id: RunId, events: Collection[str] = ()
+    ) -> Iterator[JournalEntry]:
+        """The entries of a run from the journal file, or on a server from the journal.
+
+        Only entries named in `events`, if there are any.
+        """
 
 
 class Baselines(Protocol):
-    """What a check said of a commit that others build on."""
+    """What a check said of a commit that tasks build on."""
 
     def baseline(self, commit: str, command: str) -> Finding | None: ...
     def save_baseline(self, commit: str, command: str, finding: Finding) -> None: ...
 
 
-class Store(Baselines, Protocol):
-    """The one transactional store.  Every method is one transaction."""
+# ------------------------------------------------------------------ writing
+
+
+class Claims(Protocol):
+    """Which worker may act on which task, and until when."""
+
+    def claim(
+        self,
+        holder: str,
+        lease: timedelta,
+        limit: int,
+        *,
+        runs: Sequence[RunId] = (),
+        host: str = "",
+        host_max: int = 0,
+        is_alive: Callable[[str], bool] = ...,
+        tags: Collection[str] = ...,
+        place: str = "",
+        scope: str = ...,
+    ) -> list[Task]:
+        """Claim up to `limit` ready tasks.
+
+        A holder that `is_alive` on this machine keeps its task for a while after its lease expired.
+        Tasks that need more than `tags`, or a person's work that is in another `place`, are left to
+        other workers; `scope` is one of ALL, BEGUN and NOTHING_NEW.
+        """
+
+    def claim_to_cancel(
+        self, holder: str, lease: timedelta, runs: Sequence[RunId]
+    ) -> list[Task]: ...
+
+    def competing_tasks(self, task: Task) -> list[CompetingTask]:
+        """Other tasks that are being verified or landed on the same branch."""
+
+    def heartbeat(self, leases: Sequence[Lease], lease: timedelta) -> HeartbeatResult: ...
+
+    def expire_claims(
+        self, is_dead: Callable[[str], bool], *, counted: bool, runs: Sequence[RunId] = ()
+    ) -> list[TaskId]:
+        """Return the claims of dead holders."""
+
+    def tasks_to_stop(self) -> frozenset[TaskId]:
+        """The active tasks that a person wants cancelled."""
+
+    def next_due(self, runs: Sequence[RunId] = ()) -> datetime | None: ...
+    def version(self) -> int:
+        """Changes with every commit of any process; cheap enough to poll."""
+
+
+class Records(Protocol):
+    """What changes tasks."""
+
+    def record(self, lease: Lease, decide: Callable[[Task], Sequence[Event]]) -> Task: ...
+
+    def amend(self, task_id: TaskId, decide: Callable[[Task], Sequence[Event]]) -> Task:
+        """A person's change: it needs no lease, because `decide` sees a live claim."""
+
+    def amend_all(
+        self, changes: Sequence[tuple[TaskId, Callable[[Task], Sequence[Event]]]]
+    ) -> list[Task]:
+        """Changes of several tasks that belong together: all or none."""
+
+    def amend_from_journal(
+        self, task_id: TaskId, decide: Callable[[Task], Sequence[Event]]
+    ) -> Task:
+        """As `amend`, but of the task as its journal describes it: the row is not trusted."""
+
+    def cancel_task(self, task_id: TaskId, why: str) -> Task: ...
+
+
+class Runs(Protocol):
+    """What changes runs."""
 
     def submit(
         self, run: Run, specs: Sequence[TaskSpec], request: Mapping[str, Any]
@@ -113,11 +178,11 @@ class Store(Baselines, Protocol):
         data: Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> list[TaskId]:
-        """Add tasks to a run; `unless` names a task whose presence makes this a no-op.
+        """Add tasks to a run; nothing happens if it has a task named `unless`.
 
-        `replaces` maps a new task's name to the id of the one it takes the place of; `retire` are
-        failed ones that what comes now makes pointless.  `event` and
-        `fields` are told and kept of the run in the same transaction.
+        `replaces` maps a new task's name to the id of the task that it replaces; `retire` are
+        failed tasks that the new ones make pointless.  `event`, with `data`, is journalled and the
+        run's columns `fields` are changed in the same transaction.
         """
 
     def extend(
@@ -129,25 +194,11 @@ class Store(Baselines, Protocol):
         *,
         by_planner: bool = False,
     ) -> tuple[list[TaskId], int]:
-        """Add tasks as the next revision of the plan; returns them and its number.
+        """Add tasks as the next revision of the plan; returns their ids and its number.
 
-        `refuse` raises when the run, as it is in the transaction, takes no more tasks.  `planned`:
-        no person asked for it, so a replacement counts against its lineage.
+        `refuse` raises when the run, as it is in the transaction, takes no more tasks.  Where the
+        planner asked for it, a replacement counts against its lineage.
         """
-
-    def amend_all(
-        self, changes: Sequence[tuple[TaskId, Callable[[Task], Sequence[Event]]]]
-    ) -> list[Task]:
-        """Changes of several tasks that belong together: all or none."""
-
-    def tasks_awaiting_rerun(self, run_id: RunId) -> list[Task]:
-        """Those that wait for a re-run until everything else rests."""
-
-    def tasks_to_undo(self, run_id: RunId) -> list[Task]:
-        """Those whose landed work is to be taken back: a person or a proof wants it."""
-
-    def open_planning_tasks(self, run_id: RunId) -> list[tuple[Task, datetime]]:
-        """Open plan tasks that can start and have a deadline, with the instant it passes."""
 
     def pause(
         self,
@@ -158,74 +209,32 @@ class Store(Baselines, Protocol):
         data: Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> None:
-        """Nothing new is begun until a person says so; `event` and `fields` as in `add`."""
+        """Nothing new starts until a person says so; `event` and `fields` as in `add_tasks`."""
+
+    def unpause(self, run_id: RunId, words: str, how: str = "") -> Run: ...
 
     def end_iterations(
         self, run_id: RunId, number: int, event: str, data: Mapping[str, Any]
     ) -> None:
-        """Tell why the iteration of this number was the last one; once, whoever looks again."""
+        """Journal once why the iteration of this number was the last one."""
 
-    def unpause(self, run_id: RunId, words: str, how: str = "") -> Run: ...
+    def update_run(
+        self, run_id: RunId, event: str, data: Mapping[str, Any], **fields: Any
+    ) -> Run: ...
 
-    def claim(
-        self,
-        holder: str,
-        lease: timedelta,
-        limit: int,
-        *,
-        runs: Sequence[RunId] = (),
-        host: str = "",
-        host_max: int = 0,
-        is_alive: Callable[[str], bool] = ...,
-        tags: Collection[str] = ...,
-        place: str = "",
-        scope: str = ...,
-    ) -> list[Task]:
-        """`alive` says that a holder lives on this machine; such a one keeps its task for a while
-        even when its lease ran out.  Tasks that need more than `tags`, or a person's work that lies
-        in another `place`, are left to others; `begin` is one of ALL, BEGUN and NOTHING_NEW.
-        """
-
-    def record_worker_heartbeat(self, worker: WorkerInfo, gone_after: timedelta) -> None:
-        """It lives; whoever did not say so for too long is forgotten."""
-
-    def remove_worker(self, holder: str) -> None: ...
-    def workers(self) -> list[WorkerSeen]: ...
-    def unfinished_runs(self) -> list[tuple[RunId, str, str]]:
-        """Runs that are not summed up: id, repository and base commit."""
-
-    def lease_ports(
-        self, task_id: str, host: str, ports: PortRanges, avoid: Iterable[tuple[int, int]]
-    ) -> int | None:
-        """The base of the task's range of ports; nothing when all are taken."""
-
-    def free_ports(self, task_id: str) -> None: ...
-
-    def claim_to_cancel(
-        self, holder: str, lease: timedelta, runs: Sequence[RunId]
-    ) -> list[Task]: ...
-
-    def competing_tasks(self, task: Task) -> list[CompetingTask]:
-        """Other tasks that somebody proves or lands on the same line."""
-
-    def record(self, lease: Lease, decide: Callable[[Task], Sequence[Event]]) -> Task: ...
-
-    def amend(self, task_id: TaskId, decide: Callable[[Task], Sequence[Event]]) -> Task:
-        """A person's change: no lease needed, fenced by what `decide` sees."""
-
-    def heartbeat(self, leases: Sequence[Lease], lease: timedelta) -> HeartbeatResult: ...
-
-    def expire_claims(
-        self, is_dead: Callable[[str], bool], *, counted: bool, runs: Sequence[RunId] = ()
-    ) -> list[TaskId]:
-        """Take the claims of dead holders back."""
+    def summarize_run(
+        self, run_id: RunId, summarize: Callable[[StateCounts], Mapping[str, Any] | None]
+    ) -> None:
+        """Finish a run with a summary of its tasks as they are in the same transaction."""
 
     def cancel_run(self, run_id: RunId, why: str) -> list[TaskId]: ...
-    def cancel_task(self, task_id: TaskId, why: str) -> Task: ...
-    def tasks_to_stop(self) -> frozenset[TaskId]: ...
-    def accounts(self) -> list[LimitedAccount]: ...
+
+
+class Notices(Protocol):
+    """Notices on their way to people."""
+
     def take_notices(self, limit: int = 20) -> list[Notice]:
-        """What is due, marked as being sent."""
+        """The notices that are due, marked as being sent."""
 
     def mark_notice_sent(self, notice: Notice) -> None: ...
     def mark_notice_failed(
@@ -233,54 +242,71 @@ class Store(Baselines, Protocol):
     ) -> None:
         """`retry_after` is the wait that the receiver asked for."""
 
+
+class Workers(Protocol):
+    """Workers by their heartbeats."""
+
+    def record_worker_heartbeat(self, worker: WorkerInfo, gone_after: timedelta) -> None:
+        """Store that the worker lives; workers that were silent for too long are forgotten."""
+
+    def remove_worker(self, holder: str) -> None: ...
+    def workers(self) -> list[WorkerSeen]: ...
+
+
+class LeasedPorts(Protocol):
+    """The port ranges of tasks."""
+
+    def lease_ports(
+        self, task_id: str, host: str, ports: PortRanges, avoid: Iterable[tuple[int, int]]
+    ) -> int | None:
+        """The base of the task's port range; None when all are taken."""
+
+    def free_ports(self, task_id: str) -> None: ...
+
+
+# ------------------------------------------------------------------ what callers combine
+
+
+class StatusReads(Reads, OpenWork, Protocol):
+    """For the status of a run."""
+
+
+class JournalReads(Reads, Journal, Protocol):
+    """For guards that compare tasks with the journal."""
+
+
+class BaselineReads(Reads, Baselines, Protocol):
+    """For the checks that a run must pass."""
+
+
+class TaskStore(Reads, Records, Protocol):
+    """For commands about single tasks."""
+
+
+class RunStore(JournalReads, Records, Runs, Protocol):
+    """For commands and guards of a run."""
+
+
+class CompletionStore(RunStore, OpenWork, Baselines, Protocol):
+    """For the steps when nothing can be claimed."""
+
+
+class PoolStore(Claims, Journal, Protocol):
+    """For the pool of slots."""
+
+
+class WorkerStore(RunStore, Claims, Protocol):
+    """For a worker that runs tasks."""
+
+
+class CommandStore(CompletionStore, Claims, Protocol):
+    """For what a person may ask."""
+
+
+class Store(CommandStore, Notices, Workers, LeasedPorts, Protocol):
+    """The whole store, for the composition root."""
+
+    def accounts(self) -> list[LimitedAccount]: ...
     def total_spend(self, run_id: RunId) -> Spend: ...
     def audit(self, run_id: RunId) -> list[str]: ...
-
-    @property
-    def journal_source(self) -> str:
-        """What `witnessed` reads, in words: the journal file, or of a server the journal."""
-
-    def read_journal_source(
-        self, run_id: RunId, events: Collection[str] = ()
-    ) -> Iterator[JournalEntry]:
-        """The lines of a run as the journal file holds them; of `events` alone, if named."""
-
-    def illegal_rows(self, run_id: RunId) -> list[RowInvalid]:
-        """Rows whose state or stage is none that yaoki knows."""
-
-    def amend_from_journal(
-        self, task_id: TaskId, decide: Callable[[Task], Sequence[Event]]
-    ) -> Task:
-        """As `amend`, but of the task as its journal has it: the row is not trusted."""
-
-    def note(
-        self, run_id: RunId, name: str, data: Mapping[str, Any], task_id: str = "", attempt: int = 0
-    ) -> None: ...
-
-    def run(self, run_id: str) -> Run: ...
-    def runs(self) -> list[Run]: ...
-    def update_run(
-        self, run_id: RunId, event: str, data: Mapping[str, Any], **fields: Any
-    ) -> Run: ...
-    def summarize_run(
-        self, run_id: RunId, summarize: Callable[[StateCounts], Mapping[str, Any] | None]
-    ) -> None:
-        """The end of a run, told of its tasks as they stand in the same transaction."""
-
-    def task(self, task_id: str) -> Task: ...
-    def rows(self, run_id: RunId) -> list[TaskRow]: ...
-    def needs(self, run_id: RunId) -> dict[TaskId, tuple[TaskId, ...]]: ...
-    def count_by_state(self, run_id: RunId) -> dict[tuple[State, bool], int]:
-        """How many tasks per (state, required)."""
-
-    def is_idle(self, run_id: RunId) -> bool:
-        """Is nothing of this run claimed, ready or due later?"""
-
-    def next_due(self, runs: Sequence[RunId] = ()) -> datetime | None: ...
-    def journal(
-        self, *, run_id: str = "", task_id: str = "", after: int = 0, limit: int = 1000
-    ) -> list[JournalEntry]: ...
-    def version(self) -> int:
-        """Changes whenever anybody commits; cheap enough to poll."""
-
     def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""The report of a run: one document, as markdown, HTML or JSON, and the receipt that proves it."""
+"""The report of a run: one document as Markdown, HTML or JSON, and the receipt that proves it."""
 
 from __future__ import annotations
 

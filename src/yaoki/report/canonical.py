@@ -1,4 +1,4 @@
-"""The one form of a receipt: sorted JSON, a digest of each entry, one over the whole.
+"""The canonical form of a receipt: sorted JSON, a digest of each entry, one over the whole.
 
 The second line holds the digest of all the others, so `sed 2d FILE | sha256sum` recomputes it.
 """
@@ -13,13 +13,13 @@ from typing import Any
 
 DIGEST, PART_DIGEST = "digest", "sha256"
 BYTES_MAX = 256 << 20
-# Lists whose entries carry a digest of their own, so that a change is found where it is.
+# Lists whose entries have digests of their own, so that a change can be located.
 LISTS = ("landed", "line")
 Data = dict[str, Any]
 
 
 def canonical_text(body: Mapping[str, Any]) -> str:
-    """The same data is always the same bytes: a line for each field, and for each entry."""
+    """The same data always gives the same bytes: one line for each field and each entry."""
     fields = (f" {_line(name)}: {_field(name, body[name])}" for name in sorted(body))
     return "{\n" + ",\n".join(fields) + "\n}\n"
 
@@ -39,18 +39,18 @@ def receipt_digest(body: Mapping[str, Any]) -> str:
 
 
 def entry_digest(part: Mapping[str, Any]) -> str:
-    """Of one entry, without its own digest."""
+    """The digest of one entry, without its own digest field."""
     body = {key: held for key, held in part.items() if key != PART_DIGEST}
     return _sum(_line(body))
 
 
 def _sum(words: str) -> str:
-    """Of any text: a file may hold halves of characters, and is refused by name for it later."""
+    """SHA-256 of any text; lone surrogates in a file are hashed here and refused later."""
     return hashlib.sha256(words.encode(errors="surrogatepass")).hexdigest()
 
 
 def seal(body: Mapping[str, Any]) -> Data:
-    """The receipt with its digests; the digest of the whole stands first."""
+    """The receipt with its digests; the digest of the whole comes first."""
     parts = {
         name: [{**part, PART_DIGEST: entry_digest(part)} for part in body[name]] for name in LISTS
     }
@@ -66,19 +66,19 @@ def receipt_text(receipt: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableReceipt:
-    """Why a file is no receipt, and where."""
+    """The file is not a receipt; the message says why and where."""
 
     reason: str
 
 
 def parse_receipt(data: bytes) -> Data | UnreadableReceipt:
-    """The receipt in the file, or where it stops to be one.  Nothing in it is believed yet."""
+    """Parse the file, or raise with the place of the error.  Nothing is verified yet."""
     if len(data) > BYTES_MAX:
         return UnreadableReceipt(f"{len(data)} bytes are more than a receipt can have")
     try:
         held = json.loads(data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_never)
     except UnicodeDecodeError as error:
-        return UnreadableReceipt(f"{_place(data, error.start)}: no UTF-8")
+        return UnreadableReceipt(f"{_place(data, error.start)}: not UTF-8")
     except json.JSONDecodeError as error:
         return UnreadableReceipt(f"line {error.lineno}, column {error.colno}: {error.msg}")
     except (RecursionError, ValueError) as error:
@@ -89,7 +89,7 @@ def parse_receipt(data: bytes) -> Data | UnreadableReceipt:
 
 
 def find_misprint(data: bytes, receipt: Mapping[str, Any]) -> str:
-    """Where the file is not the canonical text of what it says; empty when it is."""
+    """Where the file differs from the canonical text of its data; empty when it does not."""
     try:
         wanted = receipt_text(receipt).encode()
     except (UnicodeEncodeError, ValueError) as error:
@@ -112,9 +112,9 @@ def _once(pairs: list[tuple[str, Any]]) -> Data:
     if len(held) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} stands twice in one object")
+        raise ValueError(f"{twice!r} occurs twice in one object")
     return held
 
 
 def _never(word: str) -> Any:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")

@@ -1,4 +1,4 @@
-"""Drawn in plain SVG: attempts along the time of the run, and counts as bars."""
+"""Charts in plain SVG: attempts along the time of the run, and counts as bars."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from yaoki.report.wording import format_duration, one_line_text
 
 ROWS_MAX = 60
 UNITS = 1000
-# A bar this long is a full one, so that a single fall does not look like a flood.
+# The smallest count of a full-length bar, so that a single failure does not look like many.
 FEW = 5
 THINNEST = 8
 Data = Mapping[str, Any]
-# A tone, and from when to when, in seconds since the run began.
+# A tone, and start and end in seconds since the run began.
 ChartBar = tuple[str, float, float]
 ASKS = "asks"
 KEYS = (
     ("good", "an attempt that landed"),
-    ("bad", "one that did not"),
-    ("", "one without an end yet"),
+    ("bad", "an attempt that did not land"),
+    ("", "an attempt that has not ended"),
     (ASKS, "waiting for a person"),
 )
 
 
 def timeline_chart(report: Data) -> Html | None:
-    """A row for each task; the tasks in the order of their first attempt."""
+    """One row per task, in the order of the first attempts."""
     begun = sorted(
         (t for t in report["tasks"] if t["attempts"]), key=lambda t: t["attempts"][0]["at"]
     )
@@ -79,13 +79,13 @@ def _attempts(task: Data, start: datetime, wall: float) -> Html:
 
 
 def _pieces(one: Data, start: datetime, wall: float) -> list[ChartBar]:
-    """An attempt, and apart from it what was spent waiting for a person."""
+    """The parts of an attempt: work, and waits for a person."""
     at, end = _seconds(one["at"], start), one["until"]
     right = _seconds(end, start) if end else wall
     found: list[ChartBar] = []
     for asked in one["asked"]:
         since = _seconds(asked["at"], start)
-        # Nobody answered, and it ended otherwise.
+        # The attempt ended without an answer.
         open_until = right if right > since else wall
         until = _seconds(asked["until"], start) if asked["until"] else open_until
         found += [(_tone(one), at, since), (ASKS, since, until)]
@@ -94,12 +94,14 @@ def _pieces(one: Data, start: datetime, wall: float) -> list[ChartBar]:
 
 
 def _bar(one: Data, piece: ChartBar, wall: float) -> Html:
-    """Never so thin that nobody sees it, and never past the edge."""
+    """At least as wide as can be seen, and never past the edge."""
     tone, left, right = piece
     width = max(THINNEST, min(UNITS, UNITS * (right - left) / wall))
     x = max(0.0, min(UNITS - width, UNITS * left / wall))
     how = (
-        "waiting for a person" if tone == ASKS else one_line_text(one["ended"] or "no end yet", 200)
+        "waiting for a person"
+        if tone == ASKS
+        else one_line_text(one["ended"] or "not ended yet", 200)
     )
     title = tag(
         "title", f"attempt {one['attempt']}, {format_duration(max(0.0, right - left))}: {how}"
@@ -118,7 +120,7 @@ def _seconds(instant: str, start: datetime) -> float:
 
 
 def bar_chart(counted: Sequence[tuple[str, int]]) -> Html | None:
-    """The longest is the most."""
+    """The largest count has the longest bar."""
     if not counted:
         return None
     most = max(FEW, *(number for _, number in counted))

@@ -1,4 +1,4 @@
-"""The report as one document: what every form of it shows, and nothing more."""
+"""The report as one document, from which every format is rendered."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from yaoki.views.tasks import RunView, TaskView
 
 SCHEMA = 1
 ASKING_MAX = 1000
-# As the workspace names what it keeps of one.
+# The workspace's ref name for saved work of a submodule.
 SUBMODULE = re.compile(r"/\d+-submodule(?:-\d+)?$")
 Data = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class EscalationDetails:
-    """What the store knows of a task that asks, besides its row."""
+    """What the store knows about an escalated task, besides its row."""
 
     worktree: str
     failing_check: str
@@ -46,7 +46,7 @@ class EscalationDetails:
 
 @dataclass(frozen=True, slots=True)
 class ReportSources:
-    """Everything a report is made from.  `clean` masks what somebody else wrote."""
+    """Everything a report is made from.  `clean` masks secrets in text from agents and tools."""
 
     view: RunView
     journal: JournalSummary
@@ -62,32 +62,33 @@ class ReportSources:
 
 
 def report_document(given: ReportSources) -> Data:
-    """Without the receipt, which is made from it."""
-    view, fold, clean = given.view, given.journal, given.clean
-    sight = TaskReportContext(view, fold, given.branch, given.check_outputs, clean)
+    """The report without its receipt, which is made from it."""
+    view, clean = given.view, given.clean
+    history = given.journal.history
+    sight = TaskReportContext(view, given.journal, given.branch, given.check_outputs, clean)
     tasks = [task_document(sight, task) for task in view.tasks]
-    told = {**count_tasks(view, fold, sight.landed), "lost": len(sight.missing_from_branch)}
+    told = {**count_tasks(view, history, sight.landed), "lost": len(sight.missing_from_branch)}
     told["waived"] = sum(map(_waived, tasks))
     run = _run(given)
     return {
         "schema": SCHEMA,
         "made_at": given.now.isoformat(timespec="seconds"),
-        # The last thing that happened: the same run makes the same receipt, whenever it is asked.
-        "as_of": (fold.last_at or view.run.created_at).isoformat(),
+        # The time of the last entry, so that the same run always makes the same receipt.
+        "as_of": (history.last_at or view.run.created_at).isoformat(),
         "made_by": given.made_by,
-        # Where the report was made; what the run itself used is told only by its checks.
+        # The tools that made the report; only checks report the tools of the run.
         "made_with": dict(given.made_with),
         "verdict": _verdict(given, run["status"], told),
         "run": run,
         "plan": _plan(given),
         "numbers": told,
-        "time": measure_times(view.run, fold, given.now),
+        "time": measure_times(view.run, history, given.now),
         "asking": [question_document(given, task) for task in view.tasks_asking[:ASKING_MAX]],
         "asking_left_out": max(0, len(view.tasks_asking) - ASKING_MAX),
-        "retries": count_retries(fold),
-        "not_retried": count_not_retried(fold),
-        "flaky": list_flaky_checks(view, fold, clean),
-        "red_before": list_failing_before(view, fold, clean),
+        "retries": count_retries(history),
+        "not_retried": count_not_retried(history),
+        "flaky": list_flaky_checks(view, history, clean),
+        "red_before": list_failing_before(view, history, clean),
         "decided": _decided(given),
         "noticed": _noticed(given),
         "kept": list_saved_work(view, given.saved_work, given.branch.commits, clean),
@@ -107,7 +108,7 @@ def _verdict(given: ReportSources, status: str, told: Data) -> str:
 
 
 def _waived(task: Data) -> bool:
-    """Did it land although a person let one of its checks pass?"""
+    """Did it land with a check that a person waived?"""
     proof = task["proof"]
     return bool(proof) and any(check["outcome"] == "WAIVED" for check in proof["checks"])
 
@@ -126,8 +127,8 @@ def _run(given: ReportSources) -> Data:
         "created_at": run.created_at.isoformat(),
         "finished_at": run.finished_at.isoformat() if run.finished_at else None,
         "merged": clean(run.merged_commit) or None,
-        # By git itself only a merge into the base branch is seen.
-        "merged_into": clean(given.journal.merged_into or run.base_branch)
+        # Without an entry, git shows only a merge into the base branch.
+        "merged_into": clean(given.journal.history.merged_into or run.base_branch)
         if run.merged_commit
         else None,
         "paused": clean(run.pause_reason) or None,
@@ -145,7 +146,7 @@ def _plan(given: ReportSources) -> Data:
 
 
 def question_document(given: ReportSources, task: TaskView) -> Data:
-    """The question, and each answer as the command that gives it."""
+    """The question, and the command for each answer."""
     row, held = task.row, given.escalation_of(task.row.id)
     answers = (_answer(row, choice, held) for choice in task.choices)
     return {
@@ -158,7 +159,7 @@ def question_document(given: ReportSources, task: TaskView) -> Data:
 
 
 def _answer(row: TaskRow, choice: str, held: EscalationDetails) -> Data:
-    """A command to copy: whatever stands in it is one word to a shell."""
+    """A command to copy; each argument is quoted for the shell."""
     command = f"yaoki answer {row.id} {choice}"
     if choice == Choice.RETRY and agent_reads_words(row):
         command += ' "words for the agent"'
@@ -169,7 +170,7 @@ def _answer(row: TaskRow, choice: str, held: EscalationDetails) -> Data:
 
 
 def _noticed(given: ReportSources) -> Data:
-    names, found = _names(given), given.journal.warnings
+    names, found = _names(given), given.journal.history.warnings
     listed = [
         {
             "at": one.at.isoformat(),
@@ -199,13 +200,13 @@ def _decided(given: ReportSources) -> Data:
             "words": given.clean(one.words)[:500] or None,
             "how": one.channel or None,
         }
-        for one in given.journal.answers
+        for one in given.journal.history.answers
     ]
-    return {"answers": listed, "left_out": given.journal.answers_left_out}
+    return {"answers": listed, "left_out": given.journal.history.answers_left_out}
 
 
 def _stranded(given: ReportSources) -> Iterable[str]:
-    """What landed links to, and nobody but this repository is known to have."""
+    """Warnings about landed submodule commits that no remote is known to have."""
     rows = [task.row for task in given.view.tasks]
     done: dict[str, TaskRow] = {r.id: r for r in rows if r.state is State.DONE and r.landed_commit}
     for work in given.saved_work:
@@ -213,16 +214,16 @@ def _stranded(given: ReportSources) -> Iterable[str]:
         if row and row.attempt == work.attempt and SUBMODULE.search(work.ref):
             yield (
                 f"{row.name} landed a link to commit {work.commit} of a submodule, which none of "
-                f"its remotes had then; it is kept as {work.ref}: push it to where others find it"
+                f"its remotes had at that time; it is saved as {work.ref}: push it to a remote"
             )
 
 
 def _strange(given: ReportSources) -> Iterable[str]:
-    """What a reader must not overlook."""
+    """Warnings that a reader must not overlook."""
     view, branch = given.view, given.branch
     yield from _stranded(given)
     if branch.is_deleted and view.run.merged_commit:
-        return  # it was the user's, who may delete it
+        return  # a user may delete the branch of a merged run
     if branch.unreadable_because:
         yield branch.unreadable_because
         return
@@ -241,6 +242,6 @@ def _strange(given: ReportSources) -> Iterable[str]:
     if lost:
         shown = ", ".join(lost[:5])
         yield (
-            f"the run branch does not hold what landed of "
+            f"the run branch does not contain the landed commits of "
             f"{format_count(len(lost), 'task')}: {shown}"
         )

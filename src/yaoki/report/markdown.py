@@ -1,4 +1,4 @@
-"""The report as markdown: fit for a terminal, a pull request and a mail."""
+"""The report as Markdown, for a terminal, a pull request or a mail."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ LANDED_MAX, OTHERS_MAX, SMALL_MAX, CHECKS_MAX = 100, 100, 30, 8
 FAILURES_MAX = 60
 Data = Mapping[str, Any]
 
-# What could begin a link, an emphasis, a cell or a tag inside a line.
+# Characters that could begin a link, an emphasis, a cell or a tag inside a line.
 _SPECIAL = re.compile(r"([\\`*\[\]<>|])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
 def escape_markdown(value: object, limit: int = 200) -> str:
-    """Foreign text inside a line: shown as it is, whatever it would mean to markdown."""
+    """Text from elsewhere inside a line, shown literally."""
     return _SPECIAL.sub(lambda hit: f"\\{hit[0]}", one_line_text(value, limit))
 
 
 def code_span(value: object, limit: int = 300) -> str:
-    """In a code span; a backtick inside would end it."""
+    """Text in a code span; a backtick inside would end it."""
     shown = one_line_text(value, limit).replace("`", "'")
     return f"`{shown}`"
 
@@ -77,8 +77,11 @@ def _asking(report: Data) -> Iterator[str]:
         run = report["run"]["run"]
         yield f"The run is paused: {escape_markdown(report['run']['paused'], 1000)}"
         yield ""
-        yield f"- {code_span(f'yaoki answer {run} go')}: it goes on; of a budget, as much again"
-        yield f"- {code_span(f'yaoki answer {run} abort')}: it is cancelled; its work is kept"
+        yield (
+            f"- {code_span(f'yaoki answer {run} go')}: the run continues; "
+            "a used-up budget is granted once more"
+        )
+        yield f"- {code_span(f'yaoki answer {run} abort')}: the run is cancelled; its work is saved"
         yield ""
     for one in asking[:SMALL_MAX]:
         yield f"**{escape_markdown(one['name'], 80)}** ({one['reason']}):"
@@ -94,7 +97,7 @@ def _asking(report: Data) -> Iterator[str]:
 
 
 def _noticed(report: Data) -> Iterator[str]:
-    """What nobody asks about, and everybody should know."""
+    """Warnings of the run that need no answer."""
     listed = report["noticed"]["listed"]
     if not listed:
         return
@@ -134,12 +137,12 @@ def _numbers(report: Data) -> Iterator[str]:
     yield f"| retries | {numbers['retries']:,} |"
     yield ""
     if numbers["agent_runs"] and numbers["cost"] is None:
-        yield "No agent told its cost."
+        yield "No agent reported its cost."
         yield ""
 
 
 def _told(what: str, numbers: Data, words: Callable[[Any, int], str]) -> Iterator[str]:
-    """A row of which nothing is known says nothing; a sentence below the table says that."""
+    """No row for an unknown value; a sentence below the table says so."""
     if numbers[what] is not None:
         told = words(numbers[what], numbers[f"{what}_untold"])
         yield f"| {what} | {told}{_untold(numbers, what)} |"
@@ -147,7 +150,7 @@ def _told(what: str, numbers: Data, words: Callable[[Any, int], str]) -> Iterato
 
 def _untold(numbers: Data, what: str) -> str:
     untold = numbers[f"{what}_untold"]
-    return f" ({format_count(untold, 'agent run')} told none)" if untold else ""
+    return f" ({format_count(untold, 'agent run')} reported none)" if untold else ""
 
 
 def _landed(report: Data) -> Iterator[str]:
@@ -217,7 +220,7 @@ def _others(report: Data) -> Iterator[str]:
 
 
 def _why_not(task: Data, names: Mapping[str, str]) -> str:
-    """Done, and yet not landed: whatever is done in a group lands with it."""
+    """Why a done task has not landed: a subtask lands with its group."""
     if task["on_branch"] is False:
         return OFF_BRANCH
     if task["state"] != "DONE" or not task["group"]:
@@ -238,9 +241,7 @@ def _falls(report: Data) -> Iterator[str]:
         for one in report["not_retried"][:SMALL_MAX]
     ]
     if n := numbers["workers_lost"]:
-        falls.append(
-            f"- {format_count(n, 'claim')} taken back from workers that were gone; nothing lost"
-        )
+        falls.append(f"- {format_count(n, 'claim')} taken back from lost workers; nothing was lost")
     if n := numbers["verified_again"]:
         falls.append(f"- {format_count(n, 'proof')} made again because other work landed first")
     if n := numbers["results_refused"]:
@@ -253,11 +254,12 @@ def _falls(report: Data) -> Iterator[str]:
         for one in report["flaky"]
     ]
     falls += [
-        f"- red before: {escape_markdown(one['check'], 60)}: {escape_markdown(one['failures'])}"
+        f"- already failing on the base: {escape_markdown(one['check'], 60)}: "
+        f"{escape_markdown(one['failures'])}"
         for one in report["red_before"]
     ]
     if falls:
-        yield "## Falls"
+        yield "## Failures and retries"
         yield ""
         yield from falls[:FAILURES_MAX]
         yield ""
@@ -303,7 +305,7 @@ def _kept(report: Data) -> Iterator[str]:
 
 
 def _sessions(report: Data) -> Iterator[str]:
-    """What each agent told of itself; silent where none told anything."""
+    """What each agent reported about its session; empty where none reported anything."""
     told = agent_conversations(report)
     if not told:
         return
@@ -341,7 +343,7 @@ def _proof(report: Data) -> Iterator[str]:
 
 
 def _left(number: int, shown: int, where: str) -> Iterator[str]:
-    """How many a list leaves out; a list that is cut says so."""
+    """The number of entries that a cut list leaves out."""
     if number > shown:
         yield f"… {number - shown:,} more {where}"
         yield ""

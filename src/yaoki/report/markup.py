@@ -1,4 +1,4 @@
-"""HTML made of escaped parts: text is text, whatever it holds; only a tag is a tag."""
+"""HTML built from escaped parts: text is always escaped, only `tag` makes markup."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VOID = frozenset({"br", "hr", "link", "meta", "rect"})
 
 
 class Html(str):
-    """Text that is markup already; made by `tag` and `join_html` alone."""
+    """Text that is markup already; only `tag` and `join_html` make it."""
 
     __slots__ = ()
 

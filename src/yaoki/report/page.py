@@ -28,7 +28,7 @@ from yaoki.report.wording import (
 )
 
 Data = Mapping[str, Any]
-# The name of a commit is whole to git, and long enough for people, with its beginning.
+# An abbreviated commit id is enough for git and for people.
 HEX = re.compile(r"\b([0-9a-f]{10})[0-9a-f]{30}\b")
 TONES = {"DONE": "good", "ESCALATED": "bad", "CANCELLED": "bad"}
 
@@ -58,7 +58,7 @@ def render_page(report: Data) -> str:
 
 @cache
 def _style() -> tuple[Html, str]:
-    """The style sheet, and the hash by which the policy lets it in and no other."""
+    """The style sheet, and its hash for the content security policy."""
     sheet = resources.files("yaoki.report").joinpath("page.css").read_text("utf-8")
     seal = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode("ascii")
     return Html(f"<style>{sheet}</style>"), f"sha256-{seal}"
@@ -155,11 +155,11 @@ def _others(n: Data) -> str:
 
 
 def _told(what: str, n: Data, words: Callable[[Any, int], str]) -> Html | None:
-    """Nothing where no agent told any: that is one sentence, and no number."""
+    """No number where no agent reported one; a sentence says so instead."""
     if n[what] is None:
         return None
     untold, runs = n[f"{what}_untold"], format_count(n["agent_runs"], "agent run")
-    more = f"{untold:,} of {runs} told none" if untold else "told by every agent"
+    more = f"{untold:,} of {runs} reported none" if untold else "reported by every agent"
     return _number(what, words(n[what], untold), more)
 
 
@@ -167,7 +167,7 @@ def _silent(n: Data) -> str:
     added = "added up over all tasks"
     if not n["agent_runs"]:
         return "no agent ran"
-    return f"{added}; none told its cost" if n["cost"] is None else added
+    return f"{added}; none reported its cost" if n["cost"] is None else added
 
 
 def _risen(n: Data) -> str:

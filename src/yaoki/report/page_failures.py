@@ -1,4 +1,4 @@
-"""What fell and rose again, and what people decided."""
+"""Failures and retries, warnings, and what people decided."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def failures_section(report: Data) -> Html | None:
         for one in report["retries"][:SMALL_MAX]
     ]
     told = [
-        (n["workers_lost"], "claim", "of workers that were gone taken over; nothing was lost"),
-        (n["verified_again"], "time", "checked once more, because other work had landed first"),
+        (n["workers_lost"], "claim", "of lost workers taken over; nothing was lost"),
+        (n["verified_again"], "time", "verified again because other work had landed first"),
         (n["results_refused"], "late result", "refused"),
         (n["taken_back"], "landing", "taken back"),
     ]
@@ -40,7 +40,7 @@ def failures_section(report: Data) -> Html | None:
         for one in report["flaky"]
     ]
     lines += [
-        f"red before anybody worked on it: {one_line_text(one['check'], 60)}: "
+        f"already failing on the base:  {one_line_text(one['check'], 60)}: "
         f"{one_line_text(one['failures'], 200)}"
         for one in report["red_before"]
     ]

@@ -14,13 +14,13 @@ Data = Mapping[str, Any]
 
 
 def task_title(task: Data) -> str:
-    """The proof of the whole run is no task of anybody's plan."""
+    """The name of a task; the final check of the whole run is in no plan."""
     whole = task["kind"] == "check" and task["name"].startswith(FINAL_CHECK_NAME)
-    return "the whole, proven once more" if whole else one_line_text(task["name"], 80)
+    return "the whole run, verified again" if whole else one_line_text(task["name"], 80)
 
 
 def task_titles(report: Data) -> Mapping[str, str]:
-    """What each task is called everywhere on the page, by its id."""
+    """The title of each task on the page, by its id."""
     return {task["id"]: task_title(task) for task in report["tasks"]}
 
 
@@ -36,5 +36,5 @@ def bullet_list(lines: Sequence[object]) -> Html | None:
 
 
 def left_out_note(number: int, shown: int, where: str) -> Html | None:
-    """A list that is cut says by how much."""
+    """The number of entries that a cut list leaves out."""
     return tag("p", f"… {number - shown:,} more {where}", class_="more") if number > shown else None

@@ -1,4 +1,4 @@
-"""The proof of each landed task, and how anyone holds it against git."""
+"""The proof of each landed task, and how to verify it with git."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OUTCOMES = {"PASSED": "good", "FLAKY": "wait", "WAIVED": "wait", "SKIPPED": "cal
 def proofs_section(report: Data) -> Html:
     proven = [task for task in report["tasks"] if task["proof"]]
     left = len(proven) - PROOFS_MAX
-    more = f"… {left:,} more, all of which stand in the receipt" if left > 0 else None
+    more = f"… {left:,} more, all listed in the receipt" if left > 0 else None
     return tag(
         "section",
         tag("h2", "Proof", tag("small", "what each landed commit was checked with")),
@@ -114,7 +114,7 @@ def _receipt(report: Data) -> Html:
     commands = f"yaoki report {run['run']} --receipt {file}\nyaoki verify {file}"
     return tag(
         "div",
-        tag("p", "Nobody need believe this page: the receipt is held against git alone."),
+        tag("p", "You need not trust this page: the receipt can be verified with git alone."),
         tag("pre", tag("code", commands)),
         pairs,
         class_="whole",

@@ -1,4 +1,4 @@
-"""What needs a person, each answer as a command to copy."""
+"""Questions to a person, each answer as a command to copy."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def _ask(one: Data, known: Mapping[str, str]) -> Html:
 
 def _pause(run: Data) -> Html:
     base = f"yaoki answer {run['run']}"
-    ways = [(f"{base} go", "it goes on; of a budget, as much again is granted")]
-    ways.append((f"{base} abort", "the run is cancelled; its work is kept"))
+    ways = [(f"{base} go", "the run continues; a used-up budget is granted once more")]
+    ways.append((f"{base} abort", "the run is cancelled; its work is saved"))
     words = tag("q", one_line_text(run["paused"], 600))
     return tag("article", tag("h3", "The run is paused"), words, _ways(ways), class_="ask")
 

@@ -1,4 +1,4 @@
-"""The tables of the page: tasks, kept work, conversations."""
+"""The tables of the page: tasks, saved work, conversations."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from yaoki.views.tasks import OFF_BRANCH, UNCHANGED
 
 TASKS_MAX = 400
 Data = Mapping[str, Any]
-# The word for each state, and its tone; the word alone says it, the tone only helps.
+# The word for each state, and its tone; the word suffices without the tone.
 STATES: Mapping[str, tuple[str, str]] = {
     "DONE": ("✓ done", "good"),
     "ESCALATED": ("? needs you", "bad"),
-    "ACTIVE": ("▸ at work", "wait"),
+    "ACTIVE": ("▸ running", "wait"),
     "WAITING": ("… waiting", "wait"),
     "CANCELLED": ("✕ cancelled", "calm"),
     "REPLACED": ("↪ replaced", "calm"),
@@ -33,7 +33,7 @@ def tasks_section(report: Data) -> Html:
     ranked = sorted(every, key=lambda task: places.get(task["state"], 0))[:TASKS_MAX]
     known = task_titles(report)
     heads = [("task", ""), ("state", ""), ("attempts", "n"), ("agent time", "n")]
-    # A column of which nothing is known says nothing.
+    # A column without a known value is left out.
     priced = report["numbers"]["cost"] is not None
     heads += [("cost", "n")] if priced else []
     heads += [("commit", ""), ("what happened", "")]
@@ -42,9 +42,7 @@ def tasks_section(report: Data) -> Html:
         "section",
         tag("h2", "Tasks", tag("small", "those that need you first") if asks else None),
         html_table(heads, [_row(task, _story(task, known), priced=priced) for task in ranked]),
-        left_out_note(
-            len(every), TASKS_MAX, "tasks, all of which stand in: yaoki report --format json"
-        ),
+        left_out_note(len(every), TASKS_MAX, "tasks, all listed in: yaoki report --format json"),
     )
 
 
@@ -75,7 +73,7 @@ def _row(task: Data, story: object, *, priced: bool) -> Html:
 
 
 def _story(task: Data, known: Mapping[str, str]) -> object:
-    """Why it rests; of what landed, the falls before it, and who let it land."""
+    """Why a task does not run; for a landed one, its earlier failures and a person's part in it."""
     if task["cause"]:
         needed = known.get(task["cause"], task["cause"])
         return f"{plain_words.describe_reason(task['reason'])}: needs {needed}"
@@ -92,7 +90,7 @@ def _story(task: Data, known: Mapping[str, str]) -> object:
 
 
 def _end(task: Data, *, smoothly: bool) -> Iterable[str]:
-    """How it landed, where that is worth a line."""
+    """How the task landed, where that is notable."""
     if task["proof"] and task["proof"]["how"] == "UNCHANGED":
         yield UNCHANGED if task["kind"] == "change" else "checked"
     elif task["landed"]:
@@ -104,7 +102,7 @@ def _end(task: Data, *, smoothly: bool) -> Iterable[str]:
 
 
 def _hardly(one: Data) -> Iterable[str]:
-    """What befell an attempt that landed in the end."""
+    """What went wrong in the attempt that landed."""
     said = f"attempt {one['attempt']}: "
     if one["agent_end"]:
         yield (
@@ -160,7 +158,7 @@ def saved_work_section(report: Data) -> Html | None:
 
 
 def conversations_section(report: Data) -> Html | None:
-    """What agents told of themselves; silent where none told anything."""
+    """What agents reported about their sessions; empty where none reported anything."""
     told = all_conversations(report)
     if not told:
         return None
@@ -184,7 +182,7 @@ def conversations_section(report: Data) -> Html | None:
         )
         for task, one in told[:TASKS_MAX]
     ]
-    heading = tag("h2", "Conversations", tag("small", "what each agent told of itself"))
+    heading = tag("h2", "Conversations", tag("small", "what each agent reported"))
     more = left_out_note(len(told), TASKS_MAX, "attempts: yaoki report --format json")
     return tag("section", heading, html_table(heads, rows), more)
 

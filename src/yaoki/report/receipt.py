@@ -1,4 +1,4 @@
-"""The receipt: what landed, and what proved it, in a form that anyone can hold against git."""
+"""The receipt: what landed and what proved it, in a form that can be verified with git."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Data = dict[str, Any]
 
 
 class GitFacts(Protocol):
-    """What git alone says; nothing of yaoki's own is asked."""
+    """Facts from git alone, without yaoki's own records."""
 
     def trees(self, commits: Sequence[str]) -> Mapping[str, str]:
-        """The tree of each commit that is there."""
+        """The tree of each commit that exists."""
 
     def first_parents(self, base: str, head: str) -> Sequence[BranchStep]:
         """The first parents of `head` back to `base`, oldest first."""
 
     def reachable(self, base: str, head: str) -> frozenset[str]:
-        """Every commit of `head` that `base` has not."""
+        """Every commit of `head` that `base` does not have."""
 
     def refs_containing(self, commit: str, ref: str) -> Sequence[str]:
         """The refs from which the commit can be reached: this one, or any."""
@@ -32,9 +32,7 @@ class GitFacts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunBranchState:
-    """The run branch as git has it.  `inside` are its commits; `why` says why there is none, and
-    `gone` that it was there once.
-    """
+    """The run branch as git has it, or why it cannot be read."""
 
     head: str = ""
     steps: tuple[BranchStep, ...] = ()
@@ -45,7 +43,7 @@ class RunBranchState:
 
 
 def read_run_branch(git: GitFacts, base: str, head: str, landed: Sequence[str]) -> RunBranchState:
-    """The line from the base to the head, and the tree of whatever landed."""
+    """The first-parent steps from base to head, and the tree of each landed commit."""
     steps = tuple(git.first_parents(base, head))
     found = {step.commit: step.tree for step in steps}
     more = [commit for commit in {base, head, *landed} if commit and commit not in found]
@@ -54,7 +52,7 @@ def read_run_branch(git: GitFacts, base: str, head: str, landed: Sequence[str]) 
 
 
 def make_receipt(document: Mapping[str, Any], branch: RunBranchState) -> Data:
-    """From the report's own document, so both say the same."""
+    """Made from the report's document, so that both agree."""
     run, trees = document["run"], branch.trees
     places = {step.commit: n for n, step in enumerate(branch.steps, start=1)}
     return seal(
@@ -78,7 +76,7 @@ def make_receipt(document: Mapping[str, Any], branch: RunBranchState) -> Data:
 
 
 def _step(step: BranchStep) -> Data:
-    """What it does: LANDED, UNDONE, or OTHER, which yaoki did not make."""
+    """The kind of a step: LANDED, UNDONE, or OTHER for a commit that yaoki did not make."""
     what = "UNDONE" if step.undoes else "LANDED" if step.task else "OTHER"
     names = {"task": step.task or None, "undoes": step.undoes or None}
     return {"commit": step.commit, "tree": step.tree, "what": what, **names}
@@ -101,5 +99,5 @@ def _landed(task: Mapping[str, Any], places: Mapping[str, int]) -> Data:
 
 def _check(check: Mapping[str, Any]) -> Data:
     names = ("check", "type", "identity", "outcome", "required", "exit_code", "outputs")
-    # Whole numbers only: there is one way to write them.
+    # Only whole numbers, because they have one spelling.
     return {**{name: check[name] for name in names}, "ms": round(check["seconds"] * 1000)}

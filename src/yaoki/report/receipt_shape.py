@@ -1,4 +1,4 @@
-"""The shape of a receipt: which fields, of which type; anything else is refused by its place."""
+"""The schema of a receipt: fields and types; anything else is an error with its place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DEFECTS_MAX = 20
 _NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SUM = re.compile(r"[0-9a-f]{64}")
 
-# A type, a pattern of text, a shape below, or a list of one; a tuple may be None as well.
+# A type, a text pattern, a nested shape, or a list of one; in a tuple, None is allowed too.
 FieldShape = Any
 POINT: Mapping[str, FieldShape] = {"commit": _NAME, "tree": _NAME}
 OUTPUT: Mapping[str, FieldShape] = {"file": str, "bytes": int, "sha256": _SUM}
@@ -64,7 +64,7 @@ RECEIPT: Mapping[str, FieldShape] = {
 
 
 def shape_defects(held: Mapping[str, Any], form: str, schema: int) -> list[str]:
-    """Every place that is not as it must be, up to a bound."""
+    """Every place that does not match the schema, up to a limit."""
     if held.get("form") != form:
         return [f"form: {held.get('form')!r} is not {form!r}"]
     if held.get("schema") != schema:
@@ -87,7 +87,7 @@ def _wrong(value: Any, shape: FieldShape, place: str) -> Iterator[str]:
         yield from _fields(value, shape, place)
     elif isinstance(shape, re.Pattern):
         if not isinstance(value, str) or not shape.fullmatch(value):
-            yield f"{place}: {str(value)[:80]!r} is not as it must be"
+            yield f"{place}: {str(value)[:80]!r} is not valid"
     elif type(value) is not shape:
         yield f"{place}: {str(value)[:80]!r} is no {shape.__name__}"
 

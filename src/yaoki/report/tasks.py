@@ -1,4 +1,4 @@
-"""One task of the report: where it stands, its proof, its attempts."""
+"""One task of the report: its state, its proof, its attempts."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from functools import cached_property
 from typing import Any
 
 from yaoki.core.model import State
-from yaoki.report.attempts import AttemptRecord, CheckRecord, LandingProof, PersonWait, TaskRecord
+from yaoki.report.attempts import attempt_documents
 from yaoki.report.check_outputs import CheckOutputs
 from yaoki.report.journal_summary import JournalSummary
 from yaoki.report.receipt import RunBranchState
+from yaoki.views.history import CheckResult, Judgment, TaskHistory
 from yaoki.views.tasks import RunView, TaskView
 
 MESSAGE_CHARS = 300
+CHECKS_MAX = 200
 Data = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class TaskReportContext:
-    """What is looked at for every task."""
+    """What every task of the report is made from."""
 
     view: RunView
     journal: JournalSummary
@@ -30,12 +32,12 @@ class TaskReportContext:
 
     @cached_property
     def landed(self) -> frozenset[str]:
-        """Done and there for all."""
+        """Tasks that are done and on the run branch."""
         return self._settled - self.missing_from_branch
 
     @cached_property
     def missing_from_branch(self) -> frozenset[str]:
-        """Done, and not on the run branch any more; a merged run's branch may be deleted."""
+        """Done tasks that are no longer on the run branch; a merged run's branch may be deleted."""
         branch = self.branch
         if self.view.run.merged_commit or not (branch.head or branch.is_deleted):
             return frozenset()
@@ -46,7 +48,7 @@ class TaskReportContext:
 
     @cached_property
     def _settled(self) -> frozenset[str]:
-        """What subtasks landed counts once their group has landed."""
+        """Done tasks; a subtask counts once its group has landed."""
         tasks = self.view.tasks
         waiting = {t.row.id for t in tasks if t.row.kind == "group" and not t.row.landed_commit}
         done = (t.row for t in tasks if t.row.state is State.DONE)
@@ -59,8 +61,7 @@ class TaskReportContext:
 
 def task_document(sight: TaskReportContext, task: TaskView) -> Data:
     row, clean = task.row, sight.clean
-    told = sight.journal.tasks.get(row.id) or TaskRecord()
-    tries = list(told.attempts.values())
+    history = sight.journal.history.tasks.get(row.id) or TaskHistory()
     return {
         "id": row.id,
         "n": row.n,
@@ -79,44 +80,16 @@ def task_document(sight: TaskReportContext, task: TaskView) -> Data:
         "group": row.parent or None,
         "phase": clean(row.phase) or None,
         "attempt": row.attempt,
-        "proof": _proof(sight, task, told),
-        "attempts": [_attempt(one, clean) for one in tries],
-        "attempts_left_out": told.attempts_left_out,
+        "proof": _proof(sight, task, history),
+        **attempt_documents(history, clean),
         "next": task.next_command or None,
     }
 
 
-def _attempt(one: AttemptRecord, clean: Callable[[str], str]) -> Data:
-    """What the agent did not tell of itself is null, which is unknown."""
-    return {
-        "attempt": one.attempt,
-        "at": one.at.isoformat(),
-        "until": one.until.isoformat() if one.until else None,
-        "agent": clean(one.agent) or None,
-        "ended": clean(one.ended) or None,
-        "landed": one.landed,
-        "agent_started": one.prompt_sent or one.agent_runs > 0,
-        "agent_s": round(one.agent_s, 3) if one.agent_runs else None,
-        "session": clean(one.session) or None,
-        "cost": round(one.cost, 6) if one.cost is not None else None,
-        "tokens": one.tokens,
-        "agent_end": clean(one.agent_end) or None,
-        "asked": [_asked(asked, clean) for asked in one.person_waits],
-    }
-
-
-def _asked(one: PersonWait, clean: Callable[[str], str]) -> Data:
-    return {
-        "at": one.at.isoformat(),
-        "until": one.until.isoformat() if one.until else None,
-        "why": clean(one.reason),
-        "choice": one.choice or None,
-    }
-
-
-def _proof(sight: TaskReportContext, task: TaskView, told: TaskRecord) -> Data | None:
-    """What the checks said of exactly the commit that landed; of another commit it says nothing."""
-    row, proof = task.row, told.proof
+def _proof(sight: TaskReportContext, task: TaskView, history: TaskHistory) -> Data | None:
+    """The check results of exactly the landed commit; a judgment of another commit is no proof."""
+    row = task.row
+    proof = history.judgments[-1] if history.judgments else None
     if row.id not in sight.landed or proof is None or proof.commit != row.landed_commit:
         return None
     return {
@@ -124,18 +97,18 @@ def _proof(sight: TaskReportContext, task: TaskView, told: TaskRecord) -> Data |
         "tree": sight.branch.trees.get(proof.commit),
         "onto": proof.onto,
         "how": _how(sight, task, proof),
-        "checks": [_check(sight, row.id, check) for check in proof.checks],
+        "checks": [_check(sight, row.id, check) for check in proof.checks[:CHECKS_MAX]],
     }
 
 
-def _how(sight: TaskReportContext, task: TaskView, proof: LandingProof) -> str:
-    """A step of the run branch, one within its group, or nothing had to change."""
+def _how(sight: TaskReportContext, task: TaskView, proof: Judgment) -> str:
+    """Landed on the run branch, landed in its group, or unchanged."""
     if sight.steps.get(proof.commit) == task.row.id:
         return "LANDED"
     return "IN_GROUP" if task.row.parent and proof.commit != proof.onto else "UNCHANGED"
 
 
-def _check(sight: TaskReportContext, task_id: str, check: CheckRecord) -> Data:
+def _check(sight: TaskReportContext, task_id: str, check: CheckResult) -> Data:
     known, clean = sight.journal.check_identity(task_id, check.check), sight.clean
     return {
         "check": clean(check.check),
@@ -144,7 +117,7 @@ def _check(sight: TaskReportContext, task_id: str, check: CheckRecord) -> Data:
         "command": clean(known.command)[:MESSAGE_CHARS] if known and known.command else None,
         "outcome": check.outcome,
         "tests": check.tests,
-        "known_failures": check.known_failures,
+        "known_failures": len(check.known),
         "required": check.required,
         "exit_code": check.exit_code,
         "seconds": check.seconds,

@@ -1,4 +1,4 @@
-"""The numbers of a report: counts, time, retries by cause, what was flaky or red, kept work."""
+"""The numbers of a report: counts, times, retries by cause, flaky checks, saved work."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.model import Run, State
+from yaoki.core.model import Outcome, Run, State
 from yaoki.core.run_status import RunStatus
 from yaoki.ports import SavedWork
-from yaoki.report.attempts import PERSON, RETRY, TURN
-from yaoki.report.journal_summary import JournalSummary
+from yaoki.report.attempts import (
+    WaitedFor,
+    count_failures,
+    failures_before,
+    iter_checks,
+    wait_times,
+)
+from yaoki.views.history import AgentUsage, RunHistory, TaskHistory
 from yaoki.views.tasks import RunView, is_proof
 
 NAMES_MAX = 20
@@ -20,8 +26,8 @@ Data = dict[str, Any]
 CleanText = Callable[[str], str]
 
 
-def count_tasks(view: RunView, fold: JournalSummary, landed: frozenset[str]) -> Data:
-    """Of the tasks of the plan; the proof of the whole run and what was replaced are apart."""
+def count_tasks(view: RunView, history: RunHistory, landed: frozenset[str]) -> Data:
+    """Counts the tasks of the plan; final checks and replaced tasks are counted apart."""
     tasks = view.counted_tasks
     states = Counter(t.row.state for t in tasks)
     blocked = sum(t.blocked for t in tasks)
@@ -35,85 +41,83 @@ def count_tasks(view: RunView, fold: JournalSummary, landed: frozenset[str]) -> 
         "dropped": _dropped(view),
         "open": states[State.WAITING] + states[State.ACTIVE] - blocked,
         "replaced": sum(t.row.state is State.REPLACED for t in view.tasks),
-        # Of a run that was cut short, or had work taken back since, the last proof says nothing.
+        # After a run was cut short or work was undone, the last final check proves nothing.
         "whole_proven": view.status is RunStatus.DONE and bool(proofs) and proofs[-1],
-        "attempts": sum(len(t.attempts) + t.attempts_left_out for t in fold.tasks.values()),
-        "retries": sum(sum(t.retries.values()) for t in fold.tasks.values()),
-        "workers_lost": fold.event_counts["LEASE_EXPIRED"],
-        "results_refused": fold.event_counts["RESULT_REFUSED"],
-        "verified_again": fold.event_counts["LAND_REFUSED"],
-        "taken_back": fold.event_counts["TASK_UNLANDED"] + fold.event_counts["TASK_UNDONE"],
-        **_spent(fold),
+        "attempts": sum(len(task.numbered_attempts) for task in history.tasks.values()),
+        "retries": sum(count["count"] for count in count_retries(history)),
+        "workers_lost": history.event_counts["LEASE_EXPIRED"],
+        "results_refused": history.event_counts["RESULT_REFUSED"],
+        "verified_again": history.event_counts["LAND_REFUSED"],
+        "taken_back": history.event_counts["TASK_UNLANDED"] + history.event_counts["TASK_UNDONE"],
+        **_usage(history.usage),
     }
 
 
 def _dropped(view: RunView) -> int:
-    """Parts that failed, and without which their group landed."""
+    """Subtasks that failed, and whose group landed without them."""
     groups = {t.row.id for t in view.tasks if t.row.kind == "group" and t.row.landed_commit}
     parts = (t.row for t in view.counted_tasks if t.row.parent in groups)
     return sum(row.state is State.CANCELLED for row in parts)
 
 
-def _spent(fold: JournalSummary) -> Data:
-    """Null when no agent told any; above zero `…_untold` says that it is a lower bound."""
-    runs = fold.agent_runs
+def _usage(usage: AgentUsage) -> Data:
+    """Null when no agent reported any; with `…_untold` above zero it is a lower bound."""
     return {
-        "agent_runs": runs,
-        "cost": round(fold.cost, 6) if fold.cost_unknown_runs < runs else None,
-        "cost_untold": fold.cost_unknown_runs,
-        "tokens": fold.tokens if fold.tokens_unknown_runs < runs else None,
-        "tokens_untold": fold.tokens_unknown_runs,
+        "agent_runs": usage.runs,
+        "cost": usage.known_cost,
+        "cost_untold": usage.cost_unknown_runs,
+        "tokens": usage.known_tokens,
+        "tokens_untold": usage.tokens_unknown_runs,
     }
 
 
-def measure_times(run: Run, fold: JournalSummary, now: datetime) -> Data:
-    """Wall time is of the run; the others are added up over tasks that ran side by side."""
-    end = run.finished_at or max(now, fold.last_at or now)
-    waited: Counter[str] = Counter()
-    for told in fold.tasks.values():
-        told.switch_wait(told.waiting_for, end)
-        waited.update(told.waited_s)
+def measure_times(run: Run, history: RunHistory, now: datetime) -> Data:
+    """Wall time of the run; the other times are summed over tasks that ran in parallel."""
+    end = run.finished_at or max(now, history.last_at or now)
+    waited: Counter[WaitedFor] = Counter()
+    checks_s = 0.0
+    for task in history.tasks.values():
+        waited.update(wait_times(task, end))
+        checks_s += sum(check.seconds for check in iter_checks(task))
     return {
         "wall_s": round(max(0.0, (end - run.created_at).total_seconds()), 3),
-        "agent_s": round(fold.agent_s, 3),
-        "checks_s": round(sum(t.checks_s for t in fold.tasks.values()), 3),
-        "waiting": {
-            "turn_s": round(waited[TURN], 3),
-            "retry_s": round(waited[RETRY], 3),
-            "person_s": round(waited[PERSON], 3),
-        },
+        "agent_s": round(history.usage.seconds, 3),
+        "checks_s": round(checks_s, 3),
+        "waiting": {f"{cause}_s": round(waited[cause], 3) for cause in WaitedFor},
     }
 
 
-def count_retries(fold: JournalSummary) -> list[Data]:
+def count_retries(history: RunHistory) -> list[Data]:
     """By cause, the most frequent first."""
-    return _by_cause(told.retries for told in fold.tasks.values())
+    return _by_cause(count_failures(task)[0] for task in history.tasks.values())
 
 
-def count_not_retried(fold: JournalSummary) -> list[Data]:
+def count_not_retried(history: RunHistory) -> list[Data]:
     """Failures that waited for a re-run, for their group or for a person instead, by cause."""
-    return _by_cause(told.not_retried for told in fold.tasks.values())
+    return _by_cause(count_failures(task)[1] for task in history.tasks.values())
 
 
 def _by_cause(counted: Iterable[Counter[tuple[str, str]]]) -> list[Data]:
-    found: Counter[tuple[str, str]] = Counter()
-    for one in counted:
-        found.update(one)
-    ordered = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
+    total: Counter[tuple[str, str]] = Counter()
+    for counts in counted:
+        total.update(counts)
+    ordered = sorted(total.items(), key=lambda pair: (-pair[1], pair[0]))
     return [{"kind": k, "pattern": pattern or None, "count": n} for (k, pattern), n in ordered]
 
 
-def list_flaky_checks(view: RunView, fold: JournalSummary, clean: CleanText) -> list[Data]:
+def list_flaky_checks(view: RunView, history: RunHistory, clean: CleanText) -> list[Data]:
     """Checks that failed and passed on the same commit."""
-    times_: Counter[str] = Counter()
+    times: Counter[str] = Counter()
     names: dict[str, list[str]] = {}
     for task in view.tasks:
-        for check, n in fold.tasks[task.row.id].flaky.items() if task.row.id in fold.tasks else ():
-            times_[check] += n
+        checks = iter_checks(history.tasks.get(task.row.id, TaskHistory()))
+        flaky = Counter(check.check for check in checks if check.outcome == Outcome.FLAKY)
+        for check, n in flaky.items():
+            times[check] += n
             names.setdefault(check, []).append(clean(task.row.name))
     return [
         {"check": clean(check), "times": n, **_named(names[check])}
-        for check, n in sorted(times_.items(), key=lambda pair: (-pair[1], pair[0]))
+        for check, n in sorted(times.items(), key=lambda pair: (-pair[1], pair[0]))
     ]
 
 
@@ -121,25 +125,25 @@ def _named(names: Sequence[str]) -> Data:
     return {"tasks": list(names[:NAMES_MAX]), "tasks_left_out": max(0, len(names) - NAMES_MAX)}
 
 
-def list_failing_before(view: RunView, fold: JournalSummary, clean: CleanText) -> list[Data]:
-    """What failed before anybody worked on it, and so was not blamed on a task."""
-    found: dict[tuple[str, str], list[str]] = {}
+def list_failing_before(view: RunView, history: RunHistory, clean: CleanText) -> list[Data]:
+    """Failures that the base has as well, so that no task is blamed for them."""
+    failing: dict[tuple[str, str], list[str]] = {}
     for task in view.tasks:
-        told = fold.tasks.get(task.row.id)
-        for check, words in told.failing_before.items() if told else ():
-            found.setdefault((check, words), []).append(clean(task.row.name))
+        before = failures_before(history.tasks.get(task.row.id, TaskHistory()))
+        for check, words in before.items():
+            failing.setdefault((check, words), []).append(clean(task.row.name))
     return [
         {"check": clean(check), "failures": clean(words), **_named(names)}
-        for (check, words), names in found.items()
+        for (check, words), names in failing.items()
     ]
 
 
 def list_saved_work(
-    view: RunView, kept: Sequence[SavedWork], inside: frozenset[str], clean: CleanText
+    view: RunView, saved: Sequence[SavedWork], on_branch: frozenset[str], clean: CleanText
 ) -> Data:
-    """What attempts left that is not on the run branch, and the command that brings it back."""
+    """Saved work that is not on the run branch, and the command that restores it."""
     open_ = {t.row.id: t.row.name for t in view.tasks if t.row.state is not State.DONE}
-    mine = [work for work in kept if work.task_id in open_ and work.commit not in inside]
+    mine = [work for work in saved if work.task_id in open_ and work.commit not in on_branch]
     listed = [
         {
             "task": work.task_id,

@@ -1,4 +1,4 @@
-"""A receipt held against git alone: each thing that must hold is a line, green or red."""
+"""Verifies a receipt with git alone; each condition is one line, green or red."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Data = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class VerificationResult:
-    """One thing that was looked at.  `ok` None: it could not be, which is no failure."""
+    """One verified condition.  `ok` is None when it could not be verified, which is no failure."""
 
     name: str
     ok: bool | None
@@ -31,18 +31,18 @@ class VerificationResult:
 def verify_receipt(
     data: bytes, git: GitFacts, *, ref: str = "", measure: MeasureOutput
 ) -> list[VerificationResult]:
-    """Everything that can be looked at; what a red line makes pointless is left out."""
+    """Verify every condition; those that a red line makes pointless are left out."""
     held = canonical.parse_receipt(data)
     if isinstance(held, canonical.UnreadableReceipt):
-        return [VerificationResult("form", False, "this is no receipt", (held.reason,))]
+        return [VerificationResult("form", False, "this is not a receipt", (held.reason,))]
     inside = held.get("receipt") if "form" not in held else None
     if isinstance(inside, dict):
-        # A whole report: what it says besides is for people, and nobody vouches for it.
+        # In a whole report, only the receipt is verified.
         held, data = inside, b""
     wrong = shape_defects(held, FORM, SCHEMA)
     if wrong:
         return [
-            VerificationResult("form", False, "this is no receipt of this version", tuple(wrong))
+            VerificationResult("form", False, "this is not a receipt of this version", tuple(wrong))
         ]
     lines = [*_digests(data, held), *_against(git, held, ref), _proofs(held)]
     return [*lines, _outputs(held, measure)]
@@ -51,7 +51,7 @@ def verify_receipt(
 def verification_result(
     name: str, good: str, bad: str, places: Sequence[str]
 ) -> VerificationResult:
-    """Green without places, else red with the first of them."""
+    """Green without defects, else red with the first of them."""
     if not places:
         return VerificationResult(name, True, good)
     shown = tuple(places[:PLACES_SHOWN])
@@ -64,11 +64,9 @@ def verification_result(
 
 def _digests(data: bytes, held: Data) -> Iterator[VerificationResult]:
     misprint = canonical.find_misprint(data, held) if data else ""
-    words = (
-        "written in the one canonical way" if data else "a report; only its receipt is looked at"
-    )
+    words = "written in the canonical form" if data else "a report; only its receipt is verified"
     yield verification_result(
-        "form", words, "not as yaoki writes it", [misprint] if misprint else []
+        "form", words, "not in the canonical form", [misprint] if misprint else []
     )
     body = {key: value for key, value in held.items() if key != canonical.DIGEST}
     places = [
@@ -101,30 +99,30 @@ def _against(git: GitFacts, held: Data, ref: str) -> Iterator[VerificationResult
     yield verification_result("commits", good, "some are missing", lost)
     yield _all_trees(parts, there, len(missing))
     if base not in there or head not in there:
-        yield VerificationResult("line", None, "not looked at: its ends are missing here")
+        yield VerificationResult("line", None, "not verified: its ends are missing here")
         return
     steps = git.first_parents(base, head)
     good = f"{format_count(len(steps), 'step')} from base to head, exactly these, in this order"
     yield verification_result(
-        "line", good, "the run branch tells another story", list(_order(held, steps))
+        "line", good, "the run branch has other steps", list(_order(held, steps))
     )
     inside = git.reachable(base, head) | {base}
-    good = f"{format_count(len(held['landed']), 'task')}, each where it says"
+    good = f"{format_count(len(held['landed']), 'task')}, each at its place"
     yield verification_result(
-        "landed", good, "a landing is not where it says", list(_landed(held, inside))
+        "landed", good, "a landing is not at its place", list(_landed(held, inside))
     )
     yield _reference(git, held["run_branch"], head, ref)
 
 
 def _all_trees(parts: Sequence[Data], there: Mapping[str, str], missing: int) -> VerificationResult:
-    """Of a commit that is not here nothing is known, so its tree is no good news."""
+    """The trees of the commits that exist here; a missing commit proves nothing."""
     found = verification_result(
         "trees", "each commit has the tree that was proven", *_trees(parts, there)
     )
     if found.ok and missing:
         here = len({part["commit"] for part in parts} & there.keys())
         return VerificationResult(
-            "trees", None, f"right for the {here} that are here; the others were not seen"
+            "trees", None, f"right for the {here} that exist here; the others could not be verified"
         )
     return found
 
@@ -139,7 +137,7 @@ def _trees(parts: Sequence[Data], there: Mapping[str, str]) -> tuple[str, list[s
 
 
 def _order(held: Data, steps: Sequence[BranchStep]) -> Iterator[str]:
-    """Along the first parents, nothing between, nothing left out."""
+    """Defects in the first-parent order: every step, and no other."""
     before, told = held["base"]["commit"], held["line"]
     if len(steps) != len(told):
         yield f"git has {len(steps)} steps, the receipt {len(told)}"
@@ -159,7 +157,7 @@ def _order(held: Data, steps: Sequence[BranchStep]) -> Iterator[str]:
 
 
 def _landed(held: Data, inside: frozenset[str]) -> Iterator[str]:
-    """Every landing that stands has its task, and every task its landing."""
+    """Every landing that was not undone has its task, and every task its landing."""
     undone = {part["undoes"] for part in held["line"] if part["undoes"]}
     standing = {
         part["commit"]: part["task"]
@@ -175,28 +173,31 @@ def _landed(held: Data, inside: frozenset[str]) -> Iterator[str]:
             yield f"{name}: {part['commit']} is not its landing"
         elif part["step"] != places.get(part["commit"] if part["how"] == "LANDED" else ""):
             yield f"{name}: it is not step {part['step']}"
-    yield from (f"{task} landed as {commit}, untold" for commit, task in standing.items())
+    yield from (
+        f"{task} landed as {commit}, which the receipt does not list"
+        for commit, task in standing.items()
+    )
 
 
 def _reference(git: GitFacts, branch: str, head: str, ref: str) -> VerificationResult:
-    """The one that was named, else the run branch; where that is gone, whichever holds it."""
+    """The named ref, else the run branch; if that is deleted, any ref that contains the head."""
     asked = ref or f"refs/heads/{branch}"
     names = git.refs_containing(head, asked)
     if not names and not ref and not git.trees([asked]):
         names, asked = git.refs_containing(head, ""), "any branch or tag"
     if not names:
         return VerificationResult(
-            "ref", False, "the head is lost to the refs", (f"{asked} does not hold {head}",)
+            "ref", False, "no ref contains the head", (f"{asked} does not contain {head}",)
         )
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return VerificationResult("ref", True, f"{names[0]}{more} holds the head {head[:12]}")
+    return VerificationResult("ref", True, f"{names[0]}{more} contains the head {head[:12]}")
 
 
 # ------------------------------------------------------------------ what it says of the checks
 
 
 def _proofs(held: Data) -> VerificationResult:
-    """A task whose checks do not add up to a proof has no business in a receipt."""
+    """Tasks in the receipt whose checks do not prove them."""
     bad = []
     for n, part in enumerate(held["landed"], start=1):
         red = [c["check"] for c in part["checks"] if c["required"] and not _settled(c)]
@@ -215,7 +216,7 @@ def _settled(check: Data) -> bool:
 
 
 def _outputs(held: Data, measure: MeasureOutput) -> VerificationResult:
-    """Only where they are stored: no receipt needs its run's folder."""
+    """The stored outputs of checks, where they exist; a receipt does not need them."""
     told = [o for part in held["landed"] for check in part["checks"] for o in check["outputs"]]
     seen = [(output, measure(output["file"])) for output in told]
     here = [(output, found) for output, found in seen if found is not None]

@@ -1,4 +1,4 @@
-"""The words of a report: the verdict, numbers as people say them, foreign text made fit."""
+"""The words of a report: the verdict, numbers for people, and text from elsewhere in one line."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from yaoki.core.display import one_line, strip_terminal_codes
 
 Data = Mapping[str, Any]
 UNKNOWN = "unknown"
-# Of a run that has not ended.
+# For a run that has not ended.
 SO_FAR = "so far"
 
 
 def one_line_text(value: object, limit: int = 300) -> str:
-    """Foreign text on one line, without terminal codes."""
+    """Text from elsewhere in one line, without terminal codes."""
     return one_line(strip_terminal_codes(str(value)), limit)
 
 
@@ -35,7 +35,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_cost(cost: float | None, untold: int = 0) -> str:
-    """What nobody told is unknown; what some told is a lower bound."""
+    """A cost that no agent reported is unknown; one that some reported is a lower bound."""
     if cost is None:
         return UNKNOWN
     shown = f"${cost:,.2f}" if cost >= 0.1 or not cost else f"${cost:.4f}"
@@ -49,14 +49,14 @@ def format_tokens(tokens: int | None, untold: int = 0) -> str:
 
 
 def format_instant(instant: str | None) -> str:
-    """To the minute, in UTC: a report is read in other places than it was made in."""
+    """To the minute, in UTC: a report is read in other time zones."""
     if not instant:
         return "not yet"
     return datetime.fromisoformat(instant).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def agent_conversations(report: Data) -> list[tuple[Data, Data]]:
-    """Every run of an agent with its task; none at all where no agent told anything of itself."""
+    """Every attempt with its task; empty where no agent reported anything about itself."""
     runs = [
         (task, one) for task in report["tasks"] for one in task["attempts"] if one["agent_started"]
     ]
@@ -65,7 +65,7 @@ def agent_conversations(report: Data) -> list[tuple[Data, Data]]:
 
 
 def list_some(names: Sequence[str], left_out: int, limit: int = 200) -> str:
-    """Names in a row, and how many are not named."""
+    """A list of names, and how many more there are."""
     shown = one_line_text(", ".join(names), limit)
     return f"{shown} and {left_out:,} more" if left_out else shown
 
@@ -75,7 +75,7 @@ def verdict_sentence(status: str, numbers: Data, paused: str) -> str:
     done, tasks, lost = numbers["done"], numbers["tasks"], numbers["lost"]
     so_far = f"{_of(done, tasks)} {_how_far(numbers)}"
     if status == "DONE" and lost:
-        gone = f"what landed of {format_count(lost, 'task')} is not on its branch any more"
+        gone = f"the landed work of {format_count(lost, 'task')} is no longer on its branch"
         return f"The run had ended, but {gone}: {so_far}."
     if status == "DONE":
         without = _without(numbers["dropped"])
@@ -86,14 +86,14 @@ def verdict_sentence(status: str, numbers: Data, paused: str) -> str:
         return f"The run is paused ({one_line_text(paused, 160)}): {so_far}{_rest(numbers)}."
     if status == "CANCELLED":
         without = _without(numbers["dropped"])
-        return f"The run has ended without being done: {so_far}{_rest(numbers)}{without}."
+        return f"The run ended without being done: {so_far}{_rest(numbers)}{without}."
     if status == "ACTIVE":
-        return f"The run is not at its end: {so_far} so far{_rest(numbers)}."
+        return f"The run is not finished: {so_far} so far{_rest(numbers)}."
     return f"The run needs you: {so_far}{_rest(numbers)}."
 
 
 def _without(dropped: int) -> str:
-    """A group may land without the parts that failed; nobody should have to find that out."""
+    """The subtasks that failed and were left out of their group."""
     parts = format_count(
         dropped, "part of a group failed and was", "parts of groups failed and were"
     )
@@ -123,7 +123,7 @@ def _of(done: int, tasks: int) -> str:
 
 
 def _proven(numbers: Data) -> str:
-    return " The whole was then proven once more." if numbers["whole_proven"] else ""
+    return " The whole run was then verified again." if numbers["whole_proven"] else ""
 
 
 def _rest(numbers: Data) -> str:

@@ -1,7 +1,8 @@
-"""What any screen shows, as pure values: runs, tasks, the story of a run, and why."""
+"""What screens show, as pure values: runs, tasks, their history, and why a task is where it is."""
 
 from __future__ import annotations
 
+from yaoki.views.decisions import ExplainedDecision
 from yaoki.views.documents import (
     SCHEMA,
     entry_document,
@@ -26,7 +27,7 @@ from yaoki.views.tasks import (
     is_proof,
     summarize_run,
 )
-from yaoki.views.why import AttemptSummary, ExplainedDecision, Explanation, explain
+from yaoki.views.why import AttemptSummary, Explanation, explain
 from yaoki.views.workers import why_not_taken, worker_lines, workers_document
 
 __all__ = [

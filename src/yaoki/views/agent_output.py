@@ -1,4 +1,4 @@
-"""What an agent that speaks JSON lines says, in lines that people read: words, tools, the end."""
+"""The JSON lines of an agent as text for people: messages, tool calls, the end."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from yaoki.core.display import one_line
 
-# One thing said, and one look at what a tool was given or gave back.
+# The length of one message, and of one tool's input or output.
 WORDS_CHARS, GLANCE_CHARS = 4000, 160
-# The part of what a tool is given that tells most, wherever an agent has it.
+# The fields of a tool's input that say most, whichever agent sends them.
 TELLING_ARGUMENTS = (
     "command",
     "file_path",
@@ -25,7 +25,7 @@ Data = Mapping[str, Any]
 
 
 def format_agent_output(text: str) -> str:
-    """The same log for people.  A line that is no event of a known form stays as it is."""
+    """The log as text for people.  A line that is no event of a known form is left unchanged."""
     return "".join(f"{words}\n" for line in text.splitlines() for words in _lines(line))
 
 
@@ -97,7 +97,7 @@ def _system(event: Data) -> list[str]:
 
 
 def _message(event: Data) -> list[str] | None:
-    """A turn of the agent, or what its tools gave back."""
+    """A turn of the agent, or the output of its tools."""
     blocks = _part(event, "message", "content")
     if isinstance(blocks, str):
         return [_said(blocks)]

@@ -8,23 +8,19 @@ from yaoki.ports import TaskRow
 
 
 def agent_reads_words(row: TaskRow) -> bool:
-    """Does an agent read what a person says to it?"""
+    """Is there an agent that reads the words of an answer?"""
     return row.kind not in AGENTLESS_KINDS
 
 
 def choice_meaning(choice: Choice, row: TaskRow, worktree: str = "") -> str:
     match choice:
         case Choice.RETRY:
-            again = "it tries again, told your words"
-            return (
-                again
-                if agent_reads_words(row)
-                else "its checks run once more; no agent works on it"
-            )
+            again = "the task is tried again; the agent gets your words"
+            return again if agent_reads_words(row) else "its checks run again; no agent works on it"
         case Choice.DONE:
             where = f" in {worktree}" if worktree else ""
-            return f"you did it yourself{where}; that is verified like any work"
+            return f"you did the work yourself{where}; it is verified like any other"
         case Choice.WAIVE:
-            return "that check no longer counts; recorded"
+            return "that check no longer counts; this is recorded"
         case Choice.ABORT:
-            return "the task is cancelled; its work is kept"
+            return "the task is cancelled; its work is saved"

@@ -1,4 +1,4 @@
-"""What a plan may cost, by what the same agents took before; what nobody told is unknown."""
+"""What a plan may cost, judged by earlier runs of the same agents; unknown without reports."""
 
 from __future__ import annotations
 
@@ -11,54 +11,52 @@ from yaoki.core.bound import worst_case
 from yaoki.core.counting import format_count
 from yaoki.core.model import TaskSpec
 from yaoki.ports import JournalEntry
+from yaoki.views.history import Attempt, build_run_history
 
-# What tells who ran, what it took, and after how many attempts its task landed.
+# The events that name an agent, its cost, and the attempt that landed.
 COST_EVENTS = ("ATTEMPT_STARTED", "AGENT_FINISHED", "TASK_LANDED")
 
 
 @dataclass(slots=True)
 class AgentCostHistory:
-    """What the runs of one agent told: their costs in US dollars, and attempts per landed task."""
+    """What the runs of one agent reported: costs in US dollars, and attempts per landed task."""
 
     runs: int = 0
     costs: list[float] = field(default_factory=list)
     landed: int = 0
     attempts: int = 0
 
+    def add(self, attempt: Attempt) -> None:
+        self.runs += len(attempt.agent_runs)
+        self.costs += [float(run.cost) for run in attempt.agent_runs if run.cost is not None]
+        if attempt.landed:
+            self.landed += 1
+            self.attempts += attempt.number
+
     @property
     def median_cost(self) -> float | None:
-        """The median of what a run cost."""
         return median(self.costs) if self.costs else None
 
     @property
     def attempts_per_landing(self) -> float:
-        """Attempts that a task took until it landed; one while none has."""
+        """Attempts that a task took until it landed; 1 while none has landed."""
         return max(1.0, self.attempts / self.landed) if self.landed else 1.0
 
 
 def fold_agent_costs(entries: Iterable[JournalEntry]) -> dict[str, AgentCostHistory]:
-    """By the agent's name; the entries stand in their order."""
-    found: dict[str, AgentCostHistory] = {}
-    agents: dict[str, str] = {}
-    for entry in entries:
-        if entry.event == "ATTEMPT_STARTED":
-            agents[entry.task_id] = str(entry.data.get("agent", ""))
-        if not (agent := agents.get(entry.task_id)):
-            continue
-        known = found.setdefault(agent, AgentCostHistory())
-        if entry.event == "AGENT_FINISHED":
-            known.runs += 1
-            cost = entry.data["exit"].get("cost")
-            known.costs += [float(cost)] if cost is not None else []
-        elif entry.event == "TASK_LANDED":
-            known.landed += 1
-            known.attempts += entry.attempt
-    return found
+    """By the agent's name; `entries` are oldest first."""
+    histories: dict[str, AgentCostHistory] = {}
+    for task in build_run_history(entries).tasks.values():
+        for attempt in task.attempts:
+            if attempt.agent:
+                agent = histories.setdefault(attempt.agent, AgentCostHistory())
+                agent.add(attempt)
+    return histories
 
 
 @dataclass(frozen=True, slots=True)
 class AgentCost:
-    """The tasks of a plan that one agent begins, and what it took before."""
+    """The tasks of a plan that one agent begins, and the history of that agent."""
 
     agent: str
     tasks: int
@@ -79,7 +77,7 @@ class AgentCost:
 def plan_costs(
     specs: Sequence[TaskSpec], histories: Mapping[str, AgentCostHistory]
 ) -> tuple[AgentCost, ...]:
-    """By the first agent of each chain; runs of judges are not in it."""
+    """By the first agent of each chain, without the runs of judges."""
     tasks: dict[str, list[int]] = {}
     for spec in specs:
         if spec.agents:
@@ -92,27 +90,30 @@ def plan_costs(
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    held = [value for value in values if value is not None]
-    return round(sum(held), 6) if held else None
+    known = [value for value in values if value is not None]
+    return round(sum(known), 6) if known else None
 
 
 def cost_lines(costs: Sequence[AgentCost]) -> list[str]:
-    """What it may cost and by what that was judged, or why nobody knows."""
+    """The expected cost and how it was derived, or why it is unknown."""
     if not costs:
         return []
     expected, worst = _sum(c.expected_cost for c in costs), _sum(c.worst_cost for c in costs)
     head = "expected cost unknown"
     if expected is not None and worst is not None:
         without = any(cost.expected_cost is None for cost in costs)
-        more = ", without what is unknown" if without else ""
+        more = ", unknown costs not included" if without else ""
         head = f"expected cost {format_dollars(expected)}, at worst {format_dollars(worst)}{more}"
-    each = (_judged(cost) if cost.expected_cost is not None else _unknown(cost) for cost in costs)
+    each = (
+        _known_line(cost) if cost.expected_cost is not None else _unknown_line(cost)
+        for cost in costs
+    )
     return [head, *each]
 
 
-def _judged(cost: AgentCost) -> str:
+def _known_line(cost: AgentCost) -> str:
     known, usual = cost.history, cost.history.median_cost
-    assert usual is not None, "asked only when it is known"
+    assert usual is not None, "only called for a known cost"
     tasks, runs = format_count(cost.tasks, "task"), format_count(len(known.costs), "run")
     tries = f"{known.attempts_per_landing:.2g}"
     attempts = f"{tries} attempt" if tries == "1" else f"{tries} attempts"
@@ -122,21 +123,21 @@ def _judged(cost: AgentCost) -> str:
     )
 
 
-def _unknown(cost: AgentCost) -> str:
+def _unknown_line(cost: AgentCost) -> str:
     tasks = format_count(cost.tasks, "task")
     if not cost.history.runs:
         return f"  {cost.agent}: {tasks}, no run of {cost.agent} yet: cost unknown"
     runs = format_count(cost.history.runs, "run")
-    return f"  {cost.agent}: {tasks}, none of its last {runs} told a cost: cost unknown"
+    return f"  {cost.agent}: {tasks}, none of its last {runs} reported a cost: cost unknown"
 
 
 def format_dollars(dollars: float) -> str:
-    """Two digits, and more for what is less than a cent."""
+    """Two decimals, or four below one cent."""
     return f"${dollars:.2f}" if dollars >= 0.01 or not dollars else f"${dollars:.4f}"
 
 
 def cost_document(costs: Sequence[AgentCost]) -> dict[str, Any]:
-    """Sums of what is known; null when nothing is."""
+    """Sums of the known costs; null when none is known."""
     return {
         "expected": _sum(cost.expected_cost for cost in costs),
         "worst": _sum(cost.worst_cost for cost in costs),

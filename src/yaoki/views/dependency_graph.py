@@ -1,4 +1,4 @@
-"""Who needs whom in a run, as screens draw it: worked out once for as long as it holds."""
+"""The dependency graph of a run as screens draw it, computed once per version of the run."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class DependencyGraph:
 
     @cached_property
     def dependents(self) -> dict[TaskId, list[TaskId]]:
-        """The needs, turned round: who waits for whom."""
+        """The reverse of `needs`: the tasks that wait for each task."""
         return dependents(self.needs)
 
     @cached_property
     def layers(self) -> dict[TaskId, int]:
-        """The longest way from a task without needs; needs may stand after who needs them."""
+        """The longest path from a task without needs; the order of the tasks does not matter."""
         found: dict[TaskId, int] = {}
         for first in self.needs:
             way = [first]
@@ -41,7 +41,7 @@ class DependencyGraph:
         return found
 
     def count_dependents(self, task_id: TaskId) -> int:
-        """How many cannot start before this one is done, directly or not."""
+        """The number of tasks that depend on this one, directly or not."""
         seen: set[TaskId] = {task_id}
         level = [task_id]
         while level:

@@ -1,4 +1,4 @@
-"""The JSON documents of the command line; all carry the version of their shape."""
+"""The JSON documents of the command line, each with its schema version."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from yaoki.core.model import Reason, Spend, Stage, State
 from yaoki.core.run_status import RunStatus
 from yaoki.ports import JournalEntry
 from yaoki.views.costs import cost_document
+from yaoki.views.decisions import ExplainedDecision
 from yaoki.views.plans import PlanView, TaskBound
 from yaoki.views.tasks import RunView, TaskView
-from yaoki.views.why import AttemptSummary, ExplainedDecision, Explanation
+from yaoki.views.why import AttemptSummary, Explanation
 
 SCHEMA = 1
 Document = dict[str, Any]
@@ -92,7 +93,7 @@ def _task(view: TaskView) -> Document:
 
 
 def _spent(used: Spend) -> Document:
-    """As far as agents told it: nothing told is unknown, which is null and never zero."""
+    """What agents reported; a value that none reported is unknown, which is null and never zero."""
     return {"cost": used.money or None, "tokens": used.tokens or None, "untold": used.unknown}
 
 
@@ -201,7 +202,7 @@ _SPENT = {
 
 
 def status_schema() -> Document:
-    """The shape of `yaoki status --json`, in words that draft 7 knows."""
+    """The JSON schema (draft 7) of `yaoki status --json`."""
     run = {
         "schema": {"const": SCHEMA},
         **dict.fromkeys(("run", "goal", "run_branch", "base_branch", "base", "created_at"), _TEXT),

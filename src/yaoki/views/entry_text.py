@@ -1,4 +1,4 @@
-"""The story of a run: each journal entry of interest in a few words."""
+"""Each journal entry that people read, in a few words."""
 
 from __future__ import annotations
 
@@ -13,14 +13,20 @@ from yaoki.views.outcomes import outcome_words
 
 Data = Mapping[str, Any]
 MESSAGE_CHARS = 160
-# It may name a command to type, which must not be cut.
+# A warning may contain a command, which must not be cut.
 WARNING_CHARS = 1000
 
 
 def describe_entry(entry: JournalEntry) -> str:
-    """What happened, in one line; empty for what only machines care about."""
+    """What happened, in one line; empty for an event that only programs read.
+
+    An entry of another version may lack a field that its words need; it has no words then.
+    """
     words = _WORDS.get(entry.event)
-    return words(entry.data) if words else ""
+    try:
+        return words(entry.data) if words else ""
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return ""
 
 
 def failure_words(failure: Data) -> str:
@@ -68,7 +74,7 @@ def _judged(data: Data) -> str:
     what = "nothing to change, and its checks pass" if data.get("unchanged") else "proven"
     if "WAIVED" in outcomes:
         what = (
-            "proven but for what a person waived"
+            "proven, except for checks that a person waived"
             if "PASSED" in outcomes
             else "accepted without a proof"
         )
@@ -86,12 +92,12 @@ def _escalated(data: Data) -> str:
 
 
 def _landed(data: Data) -> str:
-    already = " (it stood there already)" if data.get("already") else ""
+    already = " (no change; the branch stays there)" if data.get("already") else ""
     return f"landed {data['commit'][:10]}{already}"
 
 
 def _refused(data: Data) -> str:
-    """The journal tells why it gave way; usually somebody else was quicker."""
+    """The journal may give a reason; usually another task landed first."""
     return str(data.get("why") or f"the run branch moved to {data['head'][:10]}")
 
 
@@ -112,12 +118,12 @@ def _answered(data: Data) -> str:
 
 
 def _cancelled(data: Data) -> str:
-    """Whether it had changed anything by then, this line alone does not know."""
-    return "cancelled" + (f"; kept as it stood, at {data['kept'][:10]}" if data.get("kept") else "")
+    """This entry alone does not tell whether the attempt had changed anything."""
+    return "cancelled" + (f"; its work is saved at {data['kept'][:10]}" if data.get("kept") else "")
 
 
 def _returned(data: Data) -> str:
-    return f"its claim was taken back: {data.get('why') or 'the lease ran out'}"
+    return f"its claim ended: {data.get('why') or 'the lease ran out'}"
 
 
 def _reconciled(data: Data) -> str:
@@ -154,7 +160,7 @@ def _recovering(data: Data) -> str:
 
 
 def _recovered(data: Data) -> str:
-    """Journals of an earlier yaoki name no subtask that was left out."""
+    """Journals of earlier versions do not name the subtasks that were left out."""
     if left_out := data.get("left_out_subtasks"):
         return (
             f"landed by {data['strategy']} without "
@@ -166,7 +172,7 @@ def _recovered(data: Data) -> str:
 def _blamed(data: Data) -> str:
     beside = f" together with {', '.join(data['partners'])}" if data.get("partners") else ""
     looked = format_count(data["looked"], "commit")
-    return f"{data['culprit']} is to blame{beside}; found by looking at {looked}"
+    return f"{data['culprit']} is to blame{beside}; found after testing {looked}"
 
 
 def _planned(data: Data) -> str:
@@ -192,8 +198,8 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "RECOVERY_START": _recovering,
     "RECOVERY_COMPLETE": _recovered,
     "TASK_BLAMED": _blamed,
-    "TASK_UNLANDED": lambda data: f"taken back off its branch: {data.get('why', '')}",
-    "TASK_RECALLED": lambda data: f"interrupted, its work is kept: {data.get('why', '')}",
+    "TASK_UNLANDED": lambda data: f"reverted on its branch: {data.get('why', '')}",
+    "TASK_RECALLED": lambda data: f"interrupted, its work is saved: {data.get('why', '')}",
     "TASK_REPLACED": lambda data: f"replaced by {data['by']}",
     "TASKS_PLANNED": _planned,
     "PHASE_FILLED": lambda data: f"phase {data['phase']} is filled",
@@ -203,7 +209,7 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "ITERATION_FINISHED": _iterated,
     "RUN_PAUSED": lambda data: f"paused: {data['why']}",
     "RUN_RESUMED": lambda data: (
-        f"goes on after: {data['was']}" + (f" ({data['how']})" if data.get("how") else "")
+        f"continues after: {data['was']}" + (f" ({data['how']})" if data.get("how") else "")
     ),
     "BUDGET_WARNING": _message,
     "DEAD_LETTERED": lambda data: f"dead letter: {data.get('message', '')}",
@@ -217,7 +223,7 @@ _WORDS: Mapping[str, Callable[[Data], str]] = {
     "TASK_UNDONE": lambda _: "undone on the run branch",
     "LEASE_EXPIRED": _returned,
     "LAND_REFUSED": lambda data: f"{_refused(data)}; verifying again",
-    "RESULT_REFUSED": lambda data: f"a late result of claim {data['epoch']} was refused",
+    "RESULT_REFUSED": lambda data: f"a late result of claim {data['epoch']} was rejected",
     "PROMPT_FAULT": lambda data: f"warning: a generic hint was used: {data.get('fault', '')}",
     "SNAPSHOT_RESTORE": lambda data: f"restored from snapshot {data['snapshot_id']}",
     "RECONCILED": _reconciled,

@@ -1,4 +1,4 @@
-"""Documents without secrets, whoever shows them."""
+"""Masks secrets in documents."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from yaoki.core.redact import mask
 
 
 def mask_document(value: Any, secrets: Sequence[str] = ()) -> Any:
-    """The same data without known secrets, nor anything shaped like one, in any of its texts."""
+    """The same data with known secrets, and texts shaped like one, masked."""
     return _masked(value, secrets, {})
 
 
 def _masked(value: Any, secrets: Sequence[str], seen: dict[str, str]) -> Any:
-    """Big documents say the same few words again and again: each is looked at once."""
+    """Large documents repeat the same few texts; each is masked once."""
     if isinstance(value, str):
         clean = seen.get(value)
         if clean is None:

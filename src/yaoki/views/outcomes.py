@@ -9,14 +9,14 @@ from yaoki.core.counting import format_count
 
 
 def outcome_numbers(tests: int | None, known: int = 0) -> str:
-    """What follows the outcome; nothing for a check that counts no tests."""
+    """The numbers after the outcome; empty for a check that counts no tests."""
     parts = [format_count(tests, "test")] if tests is not None else []
     parts += [format_count(known, "known failure")] if known else []
     return "".join(f", {part}" for part in parts)
 
 
 def outcome_words(data: Mapping[str, Any]) -> str:
-    """Of a CHECK_FINISHED; a failure says its own numbers."""
+    """The outcome in a CHECK_FINISHED; the message of a failure has its own numbers."""
     good = data["outcome"] in {"PASSED", "FLAKY"}
     more = outcome_numbers(data.get("tests"), len(data.get("known", ()))) if good else ""
     return f"{data['outcome']}{more}"

@@ -1,4 +1,4 @@
-"""A plan before it starts: its tasks in order, the worst number of agent runs, what it may cost."""
+"""A plan before it starts: its tasks in order, the most agent runs possible, the expected cost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from yaoki.views.costs import AgentCost, AgentCostHistory, plan_costs
 
 @dataclass(frozen=True, slots=True)
 class TaskBound:
-    """A task of a plan and how often an agent can run for it without a person's answer."""
+    """A task of a plan, and the most agent runs for it without a person's answer."""
 
     n: int
     spec: TaskSpec
@@ -51,7 +51,7 @@ class PlanView:
 
     @property
     def content_runs_max(self) -> int:
-        """Agent runs that answer for the work."""
+        """Agent runs for the work itself."""
         return sum(task.bound.content + task.bound.reruns for task in self.tasks)
 
     @property

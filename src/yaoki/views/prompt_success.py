@@ -1,4 +1,4 @@
-"""Which prompt cured which failure, folded from the journal: nothing of it is stored."""
+"""How often each prompt fixed which failure, computed from the journal."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import ClassVar
 
 from yaoki.ports import JournalEntry
 
-# What an attempt came to, after its prompt was sent.
+# The end of an attempt after its prompt was sent.
 ENDS = ("RETRY_DECISION", "ESCALATE_DECISION", "TASK_LANDED")
 BUILT_IN_WORDS = "built-in words"
 
 
 @dataclass(slots=True)
 class PromptSuccess:
-    """How often one prompt was sent for one pattern, and what came of it.
+    """How often one prompt was sent for one pattern, and with which result.
 
-    `cured`: the next look no longer showed that pattern.  `open`: nobody has looked yet.
+    `cured`: the next verification did not show that pattern.  `undecided`: there was none yet.
     """
 
     prompt: str
@@ -38,16 +38,14 @@ class PromptSuccess:
 
 @dataclass(slots=True)
 class PromptSuccesses:
-    """Folded entry by entry, so that who follows the journal need not begin again."""
+    """Folded entry by entry, so that it can follow a growing journal."""
 
-    # The only events that say anything here.
     EVENTS: ClassVar[tuple[str, ...]] = ("PROMPT_SENT", *ENDS)
     by_prompt: dict[tuple[str, str], PromptSuccess] = field(default_factory=dict)
     pending: dict[str, PromptSuccess] = field(default_factory=dict)
 
     @property
     def most_used_first(self) -> list[PromptSuccess]:
-        """The most used first."""
         return sorted(self.by_prompt.values(), key=lambda c: (-c.sent, c.pattern, c.prompt))
 
     def add(self, entry: JournalEntry) -> None:
@@ -64,7 +62,7 @@ class PromptSuccesses:
         self.pending[entry.task_id] = cure
 
     def _ended(self, entry: JournalEntry) -> None:
-        """A failure of ours, or one without a look at the work, says nothing of the prompt."""
+        """A fault of yaoki, or a failure before verification, says nothing about the prompt."""
         failure = entry.data.get("failure") or {}
         repeats = failure.get("kind") in {"TRANSIENT_ERROR", "RATE_LIMIT", "LOST", "FATAL_ERROR"}
         if failure.get("ours") or repeats:

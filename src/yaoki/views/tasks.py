@@ -1,4 +1,4 @@
-"""A run and its tasks as screens show them; blocked and its cause are derived here."""
+"""A run and its tasks as screens show them; `blocked` and its cause are derived here."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from yaoki.core.model import (
 from yaoki.core.run_status import RunStatus, current_run_status, exit_code
 from yaoki.ports import TaskRow
 
-# Of a task whose agent had nothing to do.
-UNCHANGED = "nothing to change: its checks passed as it was"
-OFF_BRANCH = "landed, but its commit is not on the branch any more"
+# How the agent of a task ended that had nothing to change, or whose commit was removed.
+UNCHANGED = "nothing to change: its checks already pass"
+OFF_BRANCH = "landed, but its commit is no longer on the branch"
 STUCK_STATES = frozenset({State.ESCALATED, State.CANCELLED})
 OPEN_STATES = frozenset(
     state for state in State if not state.is_final and state not in STUCK_STATES
@@ -36,15 +36,15 @@ NEEDS_SHOWN = 3
 
 
 class IdleReason(StrEnum):
-    """Why nothing of a whole run is begun, in words; the names are what documents say."""
+    """Why no task of a run is started, in words; documents use the names."""
 
     PAUSED = "the run is paused"
-    NOBODY = "nobody carries the run"
+    NOBODY = "no worker is running this"
 
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
-    """A task with what a person asks of it: why it rests, because of whom, and the way out."""
+    """A task with the reason why it does not run, the task that blocks it, and the next command."""
 
     row: TaskRow
     reason: str = ""
@@ -55,7 +55,7 @@ class TaskView:
     next_command: str = ""
     limited_until: datetime | None = None
     not_taken_because: str = ""
-    # Does the run branch hold what it landed?  Nothing where nobody looked.
+    # Does the run branch contain its landed commit?  None where this was not checked.
     on_branch: bool | None = None
 
     @property
@@ -65,7 +65,7 @@ class TaskView:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run as it stands; its status is derived, never stored."""
+    """The current state of a run; its status is derived, never stored."""
 
     run: Run
     status: RunStatus
@@ -73,14 +73,14 @@ class RunView:
     counts: Mapping[str, int]
     next_command: str
     spent: Spend = field(default_factory=Spend)
-    # Is anybody at it?  An active run that nobody carries stands still until it is resumed.
+    # Does a worker run it?  An active run without a worker makes no progress until it is resumed.
     is_carried: bool = True
-    # Of a continuous run: what became of the last iteration that ended, and what follows.
+    # For a continuous run: the result of the last finished iteration, and what follows.
     last_iteration: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def last_iteration_words(self) -> str:
-        """The last iteration that ended, in words; empty for a run that is not continuous."""
+        """The last finished iteration in words; empty for a run that is not continuous."""
         if not self.last_iteration:
             return ""
         last = self.last_iteration
@@ -93,7 +93,7 @@ class RunView:
 
     @property
     def counted_tasks(self) -> tuple[TaskView, ...]:
-        """The tasks that are counted: the run's own proofs and what was replaced are none."""
+        """The tasks of the plan, without the run's final checks and replaced tasks."""
         return tuple(
             view
             for view in self.tasks
@@ -102,7 +102,7 @@ class RunView:
 
     @property
     def landed_tasks(self) -> tuple[TaskView, ...]:
-        """Done and on the run branch: what subtasks landed comes there with their group."""
+        """Tasks that are done and on the run branch; subtasks get there with their group."""
         waiting = {
             v.row.id for v in self.tasks if v.row.kind == "group" and not v.row.landed_commit
         }
@@ -116,7 +116,7 @@ class RunView:
 
     @property
     def landable_tasks(self) -> tuple[TaskView, ...]:
-        """The counted tasks that can land: a plan is an answer, and no branch holds it."""
+        """The counted tasks that can land; a planning task changes no branch."""
         return tuple(view for view in self.counted_tasks if view.row.kind != TaskKind.PLAN)
 
     @property
@@ -125,23 +125,22 @@ class RunView:
 
     @property
     def tasks_asking(self) -> tuple[TaskView, ...]:
-        """Who needs a person."""
+        """The tasks that wait for a person."""
         return tuple(view for view in self.tasks if view.row.state is State.ESCALATED)
 
     @property
     def partial_merge_note(self) -> str:
-        """Of a run that ended without being done: what the command that merges it takes."""
+        """For a run that ended without being done: what the merge command includes."""
         done, tasks = len(self.landable_tasks_landed), len(self.landable_tasks)
         merges = self.status is RunStatus.CANCELLED and " merge " in self.next_command
         if not merges or done == tasks:
             return ""
-        return (
-            f"not all of it is done: the next command takes {done} of {format_count(tasks, 'task')}"
-        )
+        total = format_count(tasks, "task")
+        return f"not all tasks are done: the next command merges {done} of {total}"
 
     @property
     def unlanded_optional_tasks(self) -> tuple[TaskView, ...]:
-        """What did not land and is no question of its own: optional tasks, and parts of groups."""
+        """Tasks that did not land and ask nothing: optional tasks, and subtasks of groups."""
         return tuple(
             v
             for v in self.tasks
@@ -150,7 +149,7 @@ class RunView:
 
 
 def is_proof(view: TaskView) -> bool:
-    """The task that proves the whole run, which no plan lists."""
+    """Is it the final check of the whole run, which no plan lists?"""
     return view.row.kind == "check" and view.row.name.startswith(FINAL_CHECK_NAME)
 
 
@@ -169,10 +168,12 @@ def build_run_view(
     merge_instead: Callable[[], str] = lambda: "",
     last_iteration: Mapping[str, Any] | None = None,
 ) -> RunView:
-    """`questions` are those of the escalated tasks; `worker` says that somebody is at it; `limits`
-    until when which account waits; `lacks` why no worker takes a task that could start;
-    `on_branch` whether what landed is still there, where that was looked at; `taking` what brings
-    the work into the base branch where `yaoki merge` would be refused.
+    """Build the view of a run.
+
+    `questions`: of the escalated tasks.  `is_carried`: a worker runs the run.  `limits`: until when
+    each account is limited.  `not_taken_because`: why no worker takes a task that could start.
+    `on_branch`: whether a landed commit is still on the branch, where this was checked.
+    `merge_instead`: the command to merge the work where `yaoki merge` would be refused.
     """
     tally = Counter((row.state, row.required) for row in rows)
     unsettled = any(row.awaiting_rerun or row.undo_requested for row in rows)
@@ -196,8 +197,8 @@ def summarize_run(
     unsettled: bool,
     spent: Spend | None = None,
 ) -> RunView:
-    """A run without its tasks.  `unsettled`: one waits for its re-run or to be taken back."""
-    # A paused run rests whatever waits for a decision: the decision is a person's.
+    """A run without its tasks.  `unsettled`: a task waits for its re-run or for being reverted."""
+    # A paused run is idle even with open decisions: a person makes them.
     settled = bool(run.pause_reason) or not unsettled
     stands = current_run_status(run, tally, idle=resting and settled)
     counts = {state.value: tally[state, True] + tally[state, False] for state in State}
@@ -205,7 +206,7 @@ def summarize_run(
 
 
 def _idle(run: Run, stands: RunStatus, *, worker: bool) -> IdleReason | Literal[""]:
-    """Why nothing of the run is begun, whatever is ready."""
+    """Why no task of the run is started, even if some are ready."""
     if run.pause_reason:
         return IdleReason.PAUSED
     return IdleReason.NOBODY if stands is RunStatus.ACTIVE and not worker else ""
@@ -214,7 +215,7 @@ def _idle(run: Run, stands: RunStatus, *, worker: bool) -> IdleReason | Literal[
 def _causes(
     rows: Sequence[TaskRow], needs: Mapping[TaskId, Sequence[TaskId]]
 ) -> Mapping[TaskId, TaskId]:
-    """One walk over the graph, and none at all while nothing is stuck."""
+    """The blocking task of each task: one walk over the graph, none while no task is stuck."""
     failed = [row.id for row in rows if row.state in STUCK_STATES]
     if not failed:
         return {}
@@ -224,7 +225,7 @@ def _causes(
 
 @dataclass(frozen=True, slots=True)
 class _TaskContext:
-    """What a task is seen beside.  Ten thousand are looked at at once, so each is made once."""
+    """What all task views of a run share, computed once: a run may have ten thousand tasks."""
 
     rows: Mapping[TaskId, TaskRow]
     needs: Mapping[TaskId, Sequence[TaskId]]
@@ -253,7 +254,7 @@ def _way_out(cause: TaskRow) -> str:
 
 
 def first_to_answer(tasks: Sequence[TaskView]) -> TaskView | None:
-    """Whom to answer first: a required task before an optional one."""
+    """The task to answer first: a required one before an optional one."""
     asking = [view for view in tasks if view.row.state is State.ESCALATED]
     return min(asking, key=lambda view: (not view.row.required, view.row.n), default=None)
 
@@ -277,7 +278,7 @@ def _next(
             first = first_to_answer(tasks)
             return first.next_command if first else f"yaoki status {run.id}"
         case RunStatus.PAUSED:
-            # What has to be done first stands in its question.
+            # The question itself says what has to be done first.
             go = "" if run.pause_reason.startswith("branch") else " go"
             return f"yaoki answer {run.id}{go}"
         case RunStatus.CANCELLED:
@@ -290,16 +291,18 @@ def _next(
 
 
 def merge_log_command(run: Run) -> str:
-    """What the merge brought, and not the whole past."""
+    """Shows the commits of the merge, not the whole history."""
     return f"git log {run.base[:10]}..{run.merged_commit[:10]}"
 
 
 def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> str:
-    """What the task waits for, in a few words; empty when it does not wait."""
+    """The cause of the wait in a few words; empty when the task does not wait."""
     row = view.row
     if row.state is State.ACTIVE:
         riding = row.landing_refusals and row.stage == Stage.LAND
-        return view.not_taken_because or ("lands after those it was proven with" if riding else "")
+        return view.not_taken_because or (
+            "lands after the tasks it was verified with" if riding else ""
+        )
     if row.state is not State.WAITING:
         return ""
     if view.blocked:
@@ -315,17 +318,17 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
     if view.limited_until is not None and row.stage == Stage.PREPARE:
         left = (view.limited_until - now).total_seconds()
         if left <= 0:
-            return f"waits for its account {row.account}, whose limit is over: one task tries first"
+            return f"the rate limit of {row.account} has just ended; one task is testing it first"
         return f"waits for its account {row.account}, limited for {left:.0f} s"
     if row.landing_refusals and row.stage == Stage.VERIFY:
-        return view.not_taken_because or "waits for a free slot, to be proven on the moved branch"
+        return view.not_taken_because or "waits for a free slot, to be verified on the moved branch"
     return view.not_taken_because or "waits for a free slot"
 
 
 def _held(row: TaskRow) -> str:
-    """What follows is decided when everything else rests."""
+    """What happens next is decided when no other task can run."""
     if row.parent:
-        return "waits until everything else rests; then its group is recovered"
+        return "waits until no other task can run; then its group is recovered"
     if row.reason == Reason.MAX_RETRIES_INTEGRATION:
-        return "waits until everything else rests; its one re-run is used up"
-    return "waits for its one re-run until everything else rests"
+        return "waits until no other task can run; its one re-run is used up"
+    return "waits for its one re-run, until no other task can run"

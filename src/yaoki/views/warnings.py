@@ -1,4 +1,4 @@
-"""Warnings of a run, each told once: nobody should have to look for them in the morning."""
+"""The warnings of a run, each listed once with its number of occurrences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEPT_MAX = 200
 
 @dataclass(slots=True)
 class RunWarning:
-    """Words about a task, or about the run when there is none; `at` is the first time."""
+    """A warning about a task, or about the run without one; `at` is its first occurrence."""
 
     at: datetime
     task_id: str
@@ -24,7 +24,7 @@ class RunWarning:
 
 @dataclass(slots=True)
 class RunWarnings:
-    """The first ones; others are counted."""
+    """The first warnings; further ones are only counted."""
 
     by_text: dict[tuple[str, str], RunWarning] = field(default_factory=dict)
     left_out: int = 0

@@ -1,4 +1,4 @@
-"""Workers as screens show them: who, where, how busy, with which tasks, waiting for what."""
+"""Workers as screens show them: name, host, load, tasks, and why one is idle."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def why_not_taken(
 ) -> str:
     """Why none of these workers takes a task that could start; empty when one may.
 
-    With `now` the row is as it stands at this instant, so its lease tells whether anybody is at it;
-    `keeps_s` says how long a silent holder keeps its task because it is known to live.
+    With `now` the row is current, so its lease tells whether a worker has the task;
+    `keeps_s`: how long a silent holder keeps its task because its process is known to live.
     """
     until = row.lease_until
     if now is not None and row.state is State.ACTIVE and until is not None and until < now:
@@ -63,7 +63,7 @@ def _serves(seen: WorkerSeen, row: TaskRow) -> bool:
 
 
 def worker_lines(live: Sequence[WorkerSeen], now: datetime) -> list[str]:
-    """One line each, and one more for what it waits for."""
+    """One line for each worker, and one more for why it is idle."""
     lines = []
     for seen in live:
         lines.append(f"worker {_who(seen)}: {_busy(seen)}, {_age(seen, now)}{_extras(seen)}")

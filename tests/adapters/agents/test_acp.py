@@ -23,7 +23,7 @@ from yaoki.adapters.processes.pipe import LINE_BYTES_MAX, PipedProcess
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.agent_json import last_agent_message
-from yaoki.core.model import AgentExit, AgentSpec, TaskId
+from yaoki.core.model import AgentExit, AgentSpec, EndCause, TaskId
 from yaoki.errors import Fault
 from yaoki.ports import AttemptRequest, ProcessState
 
@@ -117,7 +117,7 @@ class Stage:
 def stage(tmp_path: Path) -> Iterator[Stage]:
     stage = Stage(tmp_path)
     yield stage
-    PROCESSES.end(stage.folder, "stop")
+    PROCESSES.end(stage.folder, EndCause.STOP)
 
 
 def until(holds: Callable[[], object], bound_s: float = 40.0) -> None:
@@ -393,7 +393,7 @@ def test_a_wish_to_end_cancels_the_turn_and_leaves_the_conversation(stage: Stage
     stage.start({"say": "working\n"}, {"until_cancelled": 1}, deaf=True, grace_s=40)
     until(lambda: stage.folder.joinpath("out.log").exists() and stage.told("update"))
 
-    exit_ = stage.read(PROCESSES.end(stage.folder, "cancel"))
+    exit_ = stage.read(PROCESSES.end(stage.folder, EndCause.CANCEL))
 
     assert stage.heard("session/cancel") == [{"sessionId": SESSION}]
     assert stage.told("end")[0]["stop_reason"] == "cancelled"
@@ -485,7 +485,7 @@ def test_an_end_of_turn_without_a_word_or_an_act_is_unfinished(stage: Stage) -> 
 def test_an_error_is_told_by_what_is_structured_in_it(
     stage: Stage, error: dict[str, Any], limit: str, wait_s: float | None
 ) -> None:
-    exit_ = stage.left(stderr_tail=error)
+    exit_ = stage.left(error=error)
 
     wait = exit_.retry_after.total_seconds() if exit_.retry_after else None
     assert (exit_.limit, wait) == (limit, wait_s)
@@ -550,7 +550,7 @@ def test_an_allowance_that_means_nothing_is_refused(allow: Any) -> None:
 def test_only_an_agent_that_asks_can_be_allowed_something() -> None:
     spec = AgentSpec("mine", preset="codex", options={"allow": ["execute"]})
 
-    with pytest.raises(Fault, match="'allow' is no option of Codex"):
+    with pytest.raises(Fault, match="'allow' is not an option of Codex"):
         PresetAgent(load_preset("codex")).preflight(spec)
 
 

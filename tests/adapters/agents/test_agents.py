@@ -18,7 +18,8 @@ import yaml
 
 from tests.builders import in_outbox
 from yaoki.adapters.agents import find_agent, scenario_player
-from yaoki.adapters.agents.command import ARGUMENT_BYTES_MAX, CommandAgent
+from yaoki.adapters.agents.command import CommandAgent
+from yaoki.adapters.agents.command_line import ARGUMENT_BYTES_MAX
 from yaoki.adapters.agents.limits import classify_error_lines, find_retry_after, select_error_lines
 from yaoki.adapters.agents.pending_question import find_question
 from yaoki.adapters.agents.result_file import BYTES_MAX, AgentResult, read_result
@@ -26,7 +27,8 @@ from yaoki.adapters.agents.scenario import ACTS, check_scenario
 from yaoki.adapters.agents.scripted import ScriptedAgent
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.system.clock import SystemClock
-from yaoki.core.model import AgentExit, AgentSpec, TaskId
+from yaoki.core.machine.codec import from_data
+from yaoki.core.model import AgentExit, AgentLimit, AgentSpec, EndCause, TaskId
 from yaoki.core.redact import MARK
 from yaoki.errors import Fault, PlanInvalid, Unknown
 from yaoki.ports import AgentDriver, AttemptRequest, ProcessState
@@ -93,7 +95,7 @@ class Stage:
 
     def end(self) -> None:
         for folder in self._used:
-            PROCESSES.end(folder, "stop")
+            PROCESSES.end(folder, EndCause.STOP)
 
 
 def until(true: Callable[[], bool], seconds: float = 40.0) -> None:
@@ -666,7 +668,7 @@ def test_the_actor_asks(stage: Stage) -> None:
     agent = stage.start(scripted([{"ask": "Which database?"}, "hang"]))
 
     until(lambda: agent.pending_question(stage.folder) == "Which database?")
-    look = PROCESSES.end(stage.folder, "stop")
+    look = PROCESSES.end(stage.folder, EndCause.STOP)
     assert agent.read(stage.folder, look).question == "Which database?"
 
 
@@ -718,7 +720,7 @@ def test_a_grandchild_in_its_own_session_does_not_outlive_the_actor(
     pid = int(file.read_text())
     os.kill(pid, 0)
 
-    PROCESSES.end(stage.folder, "cancel")
+    PROCESSES.end(stage.folder, EndCause.CANCEL)
 
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
@@ -793,7 +795,7 @@ def test_a_scenario_may_stand_in_a_file(stage: Stage, tmp_path: Path, name: str)
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("tasks: {a: [nothing], a: [hang]}", "'a' stands twice"),
+        ("tasks: {a: [nothing], a: [hang]}", "'a' is a duplicate"),
         ("tasks: {a: &x [nothing], b: *x}", "aliases are not allowed"),
         ("tasks: !!python/object/apply:os.system ['touch pwned']", "cannot be read"),
         ("tasks: {", "cannot be read"),
@@ -848,8 +850,18 @@ def test_an_agent_that_may_not_be_executed_is_known_by_the_error_number(
 
 
 def test_facts_of_the_look_are_handed_on(tmp_path: Path) -> None:
-    look = ProcessState("exited", code=3, ended_by="hang", seconds=1.5, output_bytes=9)
+    look = ProcessState("exited", code=3, ended_by=EndCause.HANG, seconds=1.5, output_bytes=9)
 
     exit_ = CommandAgent(ENVIRON).read(tmp_path, look)
 
-    assert exit_ == AgentExit(code=3, ended_by="hang", seconds=1.5, output_bytes=9)
+    assert exit_ == AgentExit(code=3, ended_by=EndCause.HANG, seconds=1.5, output_bytes=9)
+
+
+@pytest.mark.spec("14.4")
+def test_an_unknown_stored_word_is_read_as_a_failure_without_a_known_cause() -> None:
+    """Another version of yaoki, or an agent outside a sandbox, may have written any word."""
+    exit_ = from_data(AgentExit, {"code": 0, "ended_by": "forged", "limit": "of-next-year"})
+
+    assert (exit_.ended_by, exit_.limit) == (EndCause.OTHER, AgentLimit.UNKNOWN)
+    assert not exit_.ended_cleanly
+    assert not exit_.was_cut_off, "only our own reasons excuse an attempt"

@@ -104,7 +104,7 @@ def test_an_unknown_key_of_a_description_is_refused(text: str) -> None:
 
 @pytest.mark.spec("0.6")
 def test_there_is_no_description_of_an_unknown_agent() -> None:
-    with pytest.raises(Unknown, match="no description of an agent 'clod'"):
+    with pytest.raises(Unknown, match="there is no agent preset 'clod'"):
         load_preset("clod")
 
 
@@ -199,16 +199,16 @@ def test_another_service_is_named_in_the_agents_own_way(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "session", "about", "words"),
     [
-        ("claude", "", {"options": {"colour": "red"}}, "'colour' is no option of Claude Code"),
+        ("claude", "", {"options": {"colour": "red"}}, "'colour' is not an option of Claude Code"),
         ("claude", "", {"options": {"program": 1}}, "options.program must be text"),
         ("claude", "", {"options": {"arguments": "-x"}}, "arguments must be a list of words"),
         ("claude", "", {"options": {"arguments": [1]}}, "arguments must be a list of words"),
         ("claude", "", {"options": {"base_url": "file:///x"}}, "is no address"),
-        ("opencode", "", {"model": 'm"}'}, "is no name of a model"),
+        ("opencode", "", {"model": 'm"}'}, "is not a valid model name"),
         ("opencode", "", {"options": {"base_url": "http://x"}}, "needs a model"),
         ("pi", "", {"options": {"base_url": "http://x"}}, "takes no base_url here"),
-        ("claude", "--help", {}, "cannot go on with '--help'"),
-        ("claude", "a b", {}, "cannot go on with 'a b'"),
+        ("claude", "--help", {}, "cannot continue '--help'"),
+        ("claude", "a b", {}, "cannot continue 'a b'"),
         ("aider", SESSION, {}, "aider cannot go on"),
     ],
 )

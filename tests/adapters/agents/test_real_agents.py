@@ -19,7 +19,7 @@ from yaoki.adapters.agents.preset import load_preset
 from yaoki.adapters.agents.preset_agent import PresetAgent
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.system.clock import SystemClock
-from yaoki.core.model import AgentExit, AgentSpec, TaskId
+from yaoki.core.model import AgentExit, AgentSpec, EndCause, TaskId
 from yaoki.ports import AttemptRequest
 
 # Real programs on a busy machine take their time; the bounds are for those that never end.
@@ -77,14 +77,14 @@ class Theatre:
         PROCESSES.start(folder, self.agent.build_launch(order))
         while (look := PROCESSES.inspect(folder)).phase == "running":
             if self.agent.announced_wait(folder) > PATIENCE:
-                look = PROCESSES.end(folder, "waiting")
+                look = PROCESSES.end(folder, EndCause.WAITING)
                 break
             CLOCK.sleep(timedelta(milliseconds=50))
         return self.agent.read(folder, look)
 
     def close(self) -> None:
         for folder in self._folders:
-            PROCESSES.end(folder, "stop")
+            PROCESSES.end(folder, EndCause.STOP)
         self.model.__exit__(None, None, None)
 
 

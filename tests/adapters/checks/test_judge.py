@@ -14,7 +14,7 @@ import pytest
 
 from yaoki.adapters.agents import find_agent
 from yaoki.adapters.checks import CheckDispatcher
-from yaoki.adapters.checks.judge_answer import JudgeAnswer, parse_judge_answer
+from yaoki.adapters.checks.judge_answer import JudgeAnswer, JudgeNext, parse_judge_answer
 from yaoki.adapters.checks.judge_prompt import FORM, compose_judge_prompt
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.core.model import AgentSpec, CheckSpec, Finding, OnFailure, Outcome
@@ -168,8 +168,8 @@ def test_a_judge_that_repeats_its_prompt_has_not_answered(bench: Bench) -> None:
         (PASS.replace("[]", "null"), "missing must be"),
         (PASS.replace("[]", "[1]"), "missing must be"),
         (PASS.replace("continue", "land"), "next must be one of"),
-        (PASS.replace("continue", "impossible"), "pass is true, yet"),
-        (PASS.replace("[]", '["tests"]'), "pass is true, yet"),
+        (PASS.replace("continue", "impossible"), "pass is true, but"),
+        (PASS.replace("[]", '["tests"]'), "pass is true, but"),
         (PASS.replace('"next"', '"sure": 1, "next"'), "unknown key 'sure'"),
         (PASS.replace('"next"', '"pass": false, "next"'), "no JSON object"),
         (PASS.replace("true", "NaN"), "no JSON object"),
@@ -186,7 +186,7 @@ def test_only_a_whole_answer_counts(text: str, why: str) -> None:
 def test_the_same_answer_twice_is_one_answer() -> None:
     answer = parse_judge_answer(f"{PASS}\nIn sum {{as promised}}:\n{PASS}\nThat was all.")
 
-    assert answer == JudgeAnswer(True, "all of it holds", (), "continue")
+    assert answer == JudgeAnswer(True, "all of it holds", (), JudgeNext.CONTINUE)
 
 
 @pytest.mark.spec("6.7")
@@ -289,10 +289,10 @@ def test_a_judge_that_hangs_is_broken_and_nobodys_fault(bench: Bench) -> None:
     ("agent", "words", "transient"),
     [
         (acts("rate_limit"), "(rate)", True),
-        (acts({"die": "KILL"}), "died by signal 9", True),
+        (acts({"die": "KILL"}), "was killed by signal 9", True),
         (acts({"say": PASS}, {"exit": 3}), "exit code 3", True),
         (acts({"complain": "API Error: 401 Unauthorized"}, {"exit": 1}), "(auth)", False),
-        (acts({"say": PASS}, "unsafe"), "noted that it failed", True),
+        (acts({"say": PASS}, "unsafe"), "reported that it failed", True),
         (AgentSpec("critic", command=("no-such-judge",)), "not on the PATH", False),
         (AgentSpec("critic", command=(sys.executable, "-c", "import os; os._exit(127)")), "127", 0),
     ],

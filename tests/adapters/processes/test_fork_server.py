@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from yaoki.adapters.processes.process_trees import ShimProcesses
+from yaoki.core.model import EndCause
 from yaoki.ports import Launch, ProcessState
 
 WORKER = """
@@ -37,7 +38,7 @@ def processes() -> ShimProcesses:
 def folder(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "attempt"
     yield place
-    ShimProcesses().end(place, "stop")
+    ShimProcesses().end(place, EndCause.STOP)
 
 
 def launch(folder: Path, *argv: str) -> Launch:
@@ -88,7 +89,7 @@ def test_shims_of_one_worker_have_one_stem_and_sessions_of_their_own(
 
     assert stem == other
     assert [os.getsid(shim.pid) for shim in shims] == [shim.pid for shim in shims]
-    assert [processes.end(f, "stop").ended_by for f in folders] == ["stop", "stop"]
+    assert [processes.end(f, EndCause.STOP).ended_by for f in folders] == ["stop", "stop"]
     until(lambda: not stem.children())
 
 
@@ -104,7 +105,7 @@ def test_a_killed_stem_ends_no_agent_and_stops_no_start(
 
     assert ended(processes, other).code == 3
     assert processes.inspect(folder).phase == "running"
-    assert processes.end(folder, "stop").ended_by == "stop"
+    assert processes.end(folder, EndCause.STOP).ended_by == "stop"
 
 
 @pytest.mark.spec("0.2", "3.7")
@@ -118,7 +119,7 @@ def test_the_stem_ends_with_its_worker_and_the_agent_does_not(folder: Path) -> N
 
     until(lambda: is_gone(stem))
     assert ShimProcesses().inspect(folder).phase == "running"
-    assert ShimProcesses().end(folder, "stop").ended_by == "stop"
+    assert ShimProcesses().end(folder, EndCause.STOP).ended_by == "stop"
 
 
 @pytest.mark.spec("3.7")

@@ -21,6 +21,7 @@ from tests.time_limits import has_line, reached
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.processes.sweep import MARK_VARIABLE
 from yaoki.adapters.system.machine import process_start_time
+from yaoki.core.model import EndCause
 from yaoki.errors import Fault
 from yaoki.ports import Launch, ProcessState
 
@@ -68,7 +69,7 @@ time.sleep(60)
 def folder(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "attempt"
     yield place
-    PROCESSES.end(place, "stop")
+    PROCESSES.end(place, EndCause.STOP)
 
 
 @pytest.fixture
@@ -276,7 +277,7 @@ def test_end_leaves_no_process_of_the_tree(folder: Path, place: Path, manner: st
     PROCESSES.start(folder, python(place, FAMILY, manner, grace=seconds(0.3)))
     pids = family(place)
 
-    look = PROCESSES.end(folder, "cancel")
+    look = PROCESSES.end(folder, EndCause.CANCEL)
 
     assert (look.phase, look.ended_by) == ("exited", "cancel")
     assert look.signal in {signal.SIGKILL, signal.SIGTERM if manner == "polite" else None}
@@ -299,7 +300,7 @@ def test_a_killed_shim_is_noticed_and_its_tree_swept(folder: Path, place: Path) 
     os.kill(shim_of(folder), signal.SIGKILL)
     until(lambda: PROCESSES.inspect(folder).phase == "gone")
     assert len(survivors(pids)) == 4
-    look = PROCESSES.end(folder, "cancel")
+    look = PROCESSES.end(folder, EndCause.CANCEL)
 
     assert look.phase == "gone"
     assert survivors(pids) == []
@@ -310,7 +311,7 @@ def test_a_stopped_shim_still_obeys(folder: Path, place: Path) -> None:
     PROCESSES.start(folder, shell(place, "exec sleep 60"))
     os.kill(shim_of(folder), signal.SIGSTOP)
 
-    assert PROCESSES.end(folder, "cancel").ended_by == "cancel"
+    assert PROCESSES.end(folder, EndCause.CANCEL).ended_by == "cancel"
 
 
 @pytest.mark.spec("9.5", "8.6")
@@ -321,7 +322,7 @@ def test_a_shim_that_cannot_finish_does_not_hold_us_up(folder: Path, place: Path
     pids = family(place)
     (folder / "exit.json.tmp").mkdir()
 
-    assert impatient.end(folder, "cancel").phase == "gone"
+    assert impatient.end(folder, EndCause.CANCEL).phase == "gone"
     assert survivors(pids) == []
     until(lambda: not process_start_time(shim_of(folder)))
 
@@ -340,13 +341,13 @@ def test_a_bare_signal_to_the_shim_means_stop(folder: Path, place: Path) -> None
 def test_ending_what_has_ended_changes_nothing(folder: Path, place: Path) -> None:
     look = carried(folder, shell(place, "exit 7"))
 
-    assert PROCESSES.end(folder, "cancel") == look
+    assert PROCESSES.end(folder, EndCause.CANCEL) == look
 
 
 @pytest.mark.spec("9.5")
 def test_what_was_cancelled_before_its_start_never_runs(folder: Path, place: Path) -> None:
     folder.mkdir()
-    assert PROCESSES.end(folder, "cancel").phase == "absent"
+    assert PROCESSES.end(folder, EndCause.CANCEL).phase == "absent"
 
     look = carried(folder, shell(place, "touch ran"))
 
@@ -383,7 +384,7 @@ def test_however_many_start_it_it_runs_once(folder: Path, place: Path) -> None:
     until(lambda: has_line(place / "ran"))
     for boss in workers:
         put_away(boss)
-    PROCESSES.end(folder, "stop")
+    PROCESSES.end(folder, EndCause.STOP)
     PROCESSES.start(folder, shell(place, code))
 
     assert (place / "ran").read_text() == "once\n"
@@ -432,7 +433,9 @@ def test_an_exit_that_cannot_be_written_is_tried_again(folder: Path, place: Path
 
 
 def test_an_unknown_folder_is_absent(folder: Path) -> None:
-    assert PROCESSES.inspect(folder) == PROCESSES.end(folder, "stop") == ProcessState("absent")
+    assert (
+        PROCESSES.inspect(folder) == PROCESSES.end(folder, EndCause.STOP) == ProcessState("absent")
+    )
     assert not folder.exists()
 
 
@@ -516,7 +519,7 @@ def test_the_environment_does_not_stay_on_disk(folder: Path, place: Path) -> Non
     PROCESSES.start(folder, Launch(("sh", "-c", "touch on; sleep 60"), str(place), given))
     until((place / "on").exists)
     until(lambda: not (folder / "launch.json").exists())
-    assert PROCESSES.end(folder, "stop").phase == "exited"
+    assert PROCESSES.end(folder, EndCause.STOP).phase == "exited"
 
     assert not [file for file in folder.iterdir() if secret in file.read_bytes()]
     assert folder.stat().st_mode & 0o077 == 0
@@ -532,7 +535,7 @@ def test_a_pipe_among_the_files_holds_nobody_up(folder: Path, place: Path, name:
     PROCESSES.start(folder, shell(place, f"cd {folder} && {script}"))
     until((folder / name).is_fifo)
 
-    look = PROCESSES.end(folder, "stop")
+    look = PROCESSES.end(folder, EndCause.STOP)
 
     assert look.phase in {"exited", "gone"}
 
@@ -585,7 +588,7 @@ def test_an_agent_that_was_ended_leaves_no_secret_either(folder: Path, place: Pa
     until((place / "on").exists)
     assert (folder / "out.log").read_text() == "correct-horse\n", "stars come at the end"
 
-    assert PROCESSES.end(folder, "cancel").ended_by == "cancel"
+    assert PROCESSES.end(folder, EndCause.CANCEL).ended_by == "cancel"
 
     assert (folder / "out.log").read_text() == "*" * 13 + "\n"
 

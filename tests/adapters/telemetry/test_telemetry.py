@@ -5,27 +5,30 @@ from __future__ import annotations
 import json
 import re
 import signal
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from subprocess import run
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from tests.acceptance.place import Place, a_plan, holds, until, waits_for, writes
-from tests.adapters.telemetry.collector import Got, Received, receiving
+from tests.adapters.telemetry.collector import ReceivedSpan, Receiver, run_receiver
 from tests.builders import NOW
 from tests.faces.web.conftest import SECRET, the_plan
 from tests.faces.web.served import Client, Served, serving
-from yaoki.adapters.telemetry import METRIC_FAMILIES, Counters, Sample, format_samples
+from yaoki.adapters.telemetry import METRIC_FAMILIES, Counters, Sample
 from yaoki.adapters.telemetry.collector import find_collector
 from yaoki.adapters.telemetry.metrics import SERIES_MAX
+from yaoki.adapters.telemetry.prometheus import format_samples
 from yaoki.ports import JournalEntry
 
 pytestmark = pytest.mark.acceptance
 DOCS = Path(__file__).parents[3] / "docs"
-LINE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)*)\})? (\S+)')
 PART = re.compile(r"_(bucket|sum|count)$")
 
 
@@ -55,28 +58,28 @@ def served(played: Place) -> Iterator[Served]:
         yield server
 
 
-def read(text: str) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
-    """The text format, read strictly: each line is a comment of a family, or a sample of it."""
-    found: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
-    family = ""
+Series = dict[tuple[tuple[str, str], ...], float]
+
+
+def read(text: str) -> dict[str, Series]:
+    """The samples by name and labels, as Prometheus' own parser reads them.
+
+    Every family is one of ours with its type, and neither a family nor a series appears twice.
+    """
+    by_name: dict[str, Series] = {}
+    families: set[str] = set()
     assert text.endswith("\n")
-    for line in text.splitlines():
-        if line.startswith("# HELP "):
-            family = line.split()[2]
-            assert family not in {PART.sub("", name) for name in found}, "a family stands once"
-            continue
-        if line.startswith("# TYPE "):
-            assert line == f"# TYPE {family} {METRIC_FAMILIES[family].type}"
-            continue
-        match = LINE.fullmatch(line)
-        assert match, line
-        name, labels, value = match[1], match[2] or "", float(match[3])
-        part = METRIC_FAMILIES[family].type == "histogram"
-        assert (PART.sub("", name) if part else name) == family, line
-        pairs = tuple(re.findall(r'([a-z_]+)="((?:[^"\\]|\\.)*)"', labels))
-        assert pairs not in found.setdefault(name, {}), "a series stands once"
-        found[name][pairs] = value
-    return found
+    for metric in text_string_to_metric_families(text):
+        name = f"{metric.name}_total" if metric.type == "counter" else metric.name
+        assert METRIC_FAMILIES[name].type == metric.type
+        assert name not in families, f"{name} is listed twice"
+        families.add(name)
+        for sample in metric.samples:
+            series = by_name.setdefault(sample.name, {})
+            labels = tuple(sample.labels.items())
+            assert labels not in series, f"{sample.name} {labels} is listed twice"
+            series[labels] = sample.value
+    return by_name
 
 
 # ------------------------------------------------------------------ metrics
@@ -218,7 +221,21 @@ def test_a_label_may_hold_anything() -> None:
 
     text = format_samples([Sample("yaoki_info", "yaoki_info", (("version", strange),), 1.0)])
 
-    assert text.splitlines()[-1] == 'yaoki_info{version="a \\"b\\" \\\\ c\\nd"} 1'
+    assert read(text) == {"yaoki_info": {(("version", strange),): 1.0}}
+
+
+@pytest.mark.spec("14.1")
+def test_only_rendering_loads_the_client_library() -> None:
+    """Its import costs 105 ms, more than a whole `yaoki hook`."""
+    script = """if True:
+        import sys
+        import yaoki.app.telemetry, yaoki.faces.cli.main, yaoki.faces.web.application
+        print(sorted(name for name in sys.modules if name.startswith("prometheus")))
+    """
+
+    done = run((sys.executable, "-c", script), capture_output=True, text=True, check=True)
+
+    assert done.stdout == "[]\n"
 
 
 # ------------------------------------------------------------------ the dashboard and the guide
@@ -270,17 +287,17 @@ def test_every_metric_stands_in_the_guide() -> None:
 # ------------------------------------------------------------------ traces
 
 
-def traced(place: Place, held: Received, **more: str) -> None:
-    place.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = held.address
+def traced(place: Place, receiver: Receiver, **more: str) -> None:
+    place.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = receiver.address
     place.env.update(more)
 
 
-def by_id(spans: list[Got]) -> dict[str, Got]:
+def by_id(spans: list[ReceivedSpan]) -> dict[str, ReceivedSpan]:
     assert len({span.id for span in spans}) == len(spans), "no span is sent twice"
     return {span.id: span for span in spans}
 
 
-def whole(spans: list[Got]) -> dict[str, Got]:
+def whole(spans: list[ReceivedSpan]) -> dict[str, ReceivedSpan]:
     """One trace, one root, everybody's parent is there, nobody ends before it begins."""
     known = by_id(spans)
     assert len({span.trace for span in spans}) == 1
@@ -290,9 +307,9 @@ def whole(spans: list[Got]) -> dict[str, Got]:
     return known
 
 
-def once(spans: list[Got]) -> list[Got]:
+def once(spans: list[ReceivedSpan]) -> list[ReceivedSpan]:
     """Who is killed between sending and noting it sends again: the same, under the same id."""
-    known: dict[str, Got] = {}
+    known: dict[str, ReceivedSpan] = {}
     for span in spans:
         assert known.setdefault(span.id, span) == span
     return list(known.values())
@@ -303,10 +320,10 @@ def once(spans: list[Got]) -> list[Got]:
 def test_a_run_is_one_trace_of_attempts_stages_checks_and_waits(
     place: Place, protocol: str
 ) -> None:
-    with receiving() as held:
+    with run_receiver() as receiver:
         traced(
             place,
-            held,
+            receiver,
             OTEL_EXPORTER_OTLP_PROTOCOL=protocol,
             OTEL_EXPORTER_OTLP_HEADERS="x-own=a%20b",
             OTEL_EXPORTER_OTLP_COMPRESSION="gzip" if protocol == "http/json" else "none",
@@ -317,26 +334,28 @@ def test_a_run_is_one_trace_of_attempts_stages_checks_and_waits(
         done = place.yaoki("run", place.plan(plan), "--json")
 
     assert (done.code, done.err) == (4, "")
-    assert set(held.paths) == {"/v1/traces"}
-    assert {headers["x-own"] for headers in held.headers} == {"a b"}
-    assert held.resources[0]["service.name"] == "yaoki"
-    assert held.resources[0]["deployment.environment"] == "tests"
-    assert SECRET not in repr(held.spans)
-    known, story = whole(held.spans), Counter(place.story())
-    names = Counter(span.name for span in held.spans)
+    assert set(receiver.paths) == {"/v1/traces"}
+    assert {headers["x-own"] for headers in receiver.headers} == {"a b"}
+    assert receiver.resources[0]["service.name"] == "yaoki"
+    assert receiver.resources[0]["deployment.environment"] == "tests"
+    assert SECRET not in repr(receiver.spans)
+    known, story = whole(receiver.spans), Counter(place.story())
+    names = Counter(span.name for span in receiver.spans)
     assert names["attempt"] == story["ATTEMPT_STARTED"]
     assert names["check"] == story["CHECK_FINISHED"]
     assert names["prepare"] == names["work"] == names["attempt"]
     assert names["land"] == story["TASK_LANDED"] + story["LAND_REFUSED"]
     assert names["wait BACKOFF"] == story["RETRY_DECISION"] == 1
-    parents = {(span.name, known[span.parent].name) for span in held.spans if span.parent}
+    parents = {(span.name, known[span.parent].name) for span in receiver.spans if span.parent}
     assert parents == {
         *(("attempt", "run"), ("wait SLOT", "run"), ("wait NEEDS", "run"), ("wait BACKOFF", "run")),
         *((stage, "attempt") for stage in ("prepare", "work", "verify", "land")),
         ("check", "verify"),
     }
     lies = [
-        s for s in held.spans if s.name == "attempt" and s.attributes["yaoki.task.name"] == "lie"
+        s
+        for s in receiver.spans
+        if s.name == "attempt" and s.attributes["yaoki.task.name"] == "lie"
     ]
     ends = {int(s.attributes["yaoki.attempt"]): s.attributes["yaoki.outcome"] for s in lies}
     assert ends == {1: "RETRY", 2: "LANDED"}
@@ -353,18 +372,18 @@ def test_a_restart_after_a_kill_goes_on_with_the_same_trace(place: Place) -> Non
         [{"id": "a", "checks": ["a"]}, {"id": "b", "checks": ["b"], "needs": ["a"]}],
         {"a": holds("a.txt"), "b": holds("b.txt")},
     )
-    with receiving() as held:
-        traced(place, held)
+    with run_receiver() as receiver:
+        traced(place, receiver)
         first = place.start("run", place.plan(plan))
         until(lambda: place.stored() and "PROMPT_SENT" in place.story("b"), "b is at work")
-        until(lambda: "attempt" in [span.name for span in held.spans], "a's attempt was sent")
+        until(lambda: "attempt" in [span.name for span in receiver.spans], "a's attempt was sent")
         first.kill()
         first.communicate()
         gate.touch()
         second = place.yaoki("resume", "--json")
 
     assert second.code == 0, second.err
-    spans = once(held.spans)
+    spans = once(receiver.spans)
     whole(spans)
     names = Counter(span.name for span in spans)
     assert names["attempt"] == Counter(place.story())["ATTEMPT_STARTED"]
@@ -375,26 +394,26 @@ def test_a_restart_after_a_kill_goes_on_with_the_same_trace(place: Place) -> Non
 
 def test_a_collector_that_is_away_harms_nothing_and_gets_everything_later(place: Place) -> None:
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
-    with receiving() as held:
-        traced(place, held)
-        held.answer = 503
+    with run_receiver() as receiver:
+        traced(place, receiver)
+        receiver.answer = 503
         away = place.yaoki("run", place.plan(plan), "--quiet")
-        refused, held.answer = held.refused, 200
-        assert not held.spans
+        refused, receiver.answer = receiver.refused, 200
+        assert not receiver.spans
         later = place.yaoki("resume", "--quiet")
 
     assert (away.code, later.code) == (0, 0)
     assert refused >= 1
-    assert away.err.count("answered 503; tried again, nothing is lost") == 1, "said once"
-    whole(held.spans)
-    assert {"attempt", "summary", "check"} <= {span.name for span in held.spans}
+    assert away.err.count("answered 503; will retry, nothing is lost") == 1, "said once"
+    whole(receiver.spans)
+    assert {"attempt", "summary", "check"} <= {span.name for span in receiver.spans}
 
 
 def test_what_a_collector_will_never_take_is_left_out_and_said(place: Place) -> None:
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
-    with receiving() as held:
-        traced(place, held)
-        held.answer = 400
+    with run_receiver() as receiver:
+        traced(place, receiver)
+        receiver.answer = 400
         done = place.yaoki("run", place.plan(plan), "--quiet")
 
     assert done.code == 0

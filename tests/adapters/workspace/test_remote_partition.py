@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from tests.trusting import trust_below
 from yaoki.app import App
 from yaoki.core.model import Lease, Run, Stage, State, Task
 from yaoki.core.model.stage_report import CommitLanded
-from yaoki.engine.claim_context import ClaimContext, ClaimSuperseded
+from yaoki.engine.claim_context import ClaimSuperseded, StopReason, unclaimed_context
 from yaoki.errors import LeaseLost
 from yaoki.faces.cli.commands.plans import read_plan
 
@@ -68,17 +69,17 @@ class Machines:
     def task(self) -> Task:
         return self.one.store.task(f"{self.run.id}-1")
 
-    def carry(self, app: App, why: Callable[[], str]) -> Task | None:
+    def carry(self, app: App, why: Callable[[], StopReason | None]) -> Task | None:
         (task,) = app.build_worker(1).claim(1, [self.run.id])
-        return app.build_worker(1).carry(task, ClaimContext(why))
+        return app.build_worker(1).run_task(task, why, nullcontext)
 
     def landing(self) -> Task:
         """The task, verified on the first machine, whose worker is gone before it lands."""
 
-        def why() -> str:
+        def why() -> StopReason | None:
             if self.task.stage is Stage.LAND:
                 raise Cut
-            return ""
+            return None
 
         with pytest.raises(Cut):
             self.carry(self.one, why)
@@ -119,11 +120,11 @@ def test_a_worker_with_an_expired_lease_does_not_land(machines: Machines) -> Non
     successors: list[Task] = []
     held: list[Lease] = []
 
-    def hears_nothing() -> str:
+    def hears_nothing() -> StopReason | None:
         if machines.task.stage is Stage.LAND and not successors:
             held.append(lease_of(machines.task))
             successors.append(machines.taken_over())
-        return ""
+        return None
 
     late = machines.carry(machines.one, hears_nothing)
 
@@ -131,7 +132,7 @@ def test_a_worker_with_an_expired_lease_does_not_land(machines: Machines) -> Non
     assert machines.steps() == []
     assert machines.task.epoch == lease_of(successors[0]).epoch
     assert machines.refused() == [(held[0].holder, held[0].epoch)]
-    done = machines.other.build_worker(1).carry(successors[0], ClaimContext(lambda: ""))
+    done = machines.other.build_worker(1).run_task(successors[0], lambda: None, nullcontext)
     assert done is not None
     assert done.state is State.DONE
     assert machines.steps() == [done.id]
@@ -142,7 +143,7 @@ def test_an_expired_unclaimed_lease_is_renewed_and_the_task_lands(machines: Mach
     machines.one.store.heartbeat([lease_of(task)], timedelta(0))
     before = lease_of(machines.task).expires_at
 
-    done = machines.one.build_worker(1).carry(task, ClaimContext(lambda: ""))
+    done = machines.one.build_worker(1).run_task(task, lambda: None, nullcontext)
 
     assert done is not None
     assert done.state is State.DONE
@@ -160,9 +161,9 @@ def test_a_landing_pushed_after_the_claim_was_lost_counts_once(machines: Machine
         successors.append(machines.taken_over())
 
     pushed = machines.one.stages.land(
-        machines.run, task, ClaimContext(lambda: "", confirm_claim=between)
+        machines.run, task, replace(unclaimed_context(), confirm_claim=between)
     )
-    done = machines.other.build_worker(1).carry(successors[0], ClaimContext(lambda: ""))
+    done = machines.other.build_worker(1).run_task(successors[0], lambda: None, nullcontext)
 
     assert isinstance(pushed, CommitLanded)
     assert done is not None
@@ -182,9 +183,11 @@ def test_a_push_after_the_successors_push_is_refused(machines: Machines) -> None
     task = machines.landing()
 
     def between() -> None:
-        machines.other.build_worker(1).carry(machines.taken_over(), ClaimContext(lambda: ""))
+        machines.other.build_worker(1).run_task(machines.taken_over(), lambda: None, nullcontext)
 
-    machines.one.stages.land(machines.run, task, ClaimContext(lambda: "", confirm_claim=between))
+    machines.one.stages.land(
+        machines.run, task, replace(unclaimed_context(), confirm_claim=between)
+    )
 
     assert machines.task.state is State.DONE
     assert machines.steps() == [task.id]
@@ -195,6 +198,6 @@ def test_without_a_store_nothing_lands(machines: Machines) -> None:
     task = machines.landing()
 
     with pytest.raises(ClaimSuperseded):
-        machines.one.stages.land(machines.run, task, ClaimContext(lambda: ""))
+        machines.one.stages.land(machines.run, task, unclaimed_context())
 
     assert machines.steps() == []

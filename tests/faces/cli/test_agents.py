@@ -174,7 +174,7 @@ def test_a_rehearsal_of_an_agent_that_is_not_logged_in_says_how_to_log_in(
     shutil.rmtree(told["folder"])
     last = told["lines"][-1]
     assert last["words"] == words
-    assert last["next"].startswith(f"log in: start {preset} once by yourself, or set ")
+    assert last["next"].startswith(f"log in: start {preset} once by hand, or set ")
     assert "_API_KEY" in last["next"]
 
 
@@ -189,4 +189,4 @@ def test_a_real_program_passes_its_rehearsal(tmp_path: Path) -> None:
         played = called("test", "codex", *words, **{**environ(), "HOME": str(tmp_path)})
 
     assert played.return_value == 0, played.output
-    assert "ok   resume: it went on with" in played.output
+    assert "ok   resume: it continued" in played.output

@@ -123,7 +123,8 @@ def _look_around(terminal: Terminal) -> None:
 def _answer(terminal: Terminal) -> None:
     terminal.press("a")
     terminal.shows("answer asks", "Owl or daruma?", "r  retry", "a  abort")
-    terminal.shows("it tries again, told your words", "the task is cancelled; its work is kept")
+    terminal.shows("the task is tried again; the agent gets your words")
+    terminal.shows("the task is cancelled; its work is saved")
     terminal.press("r")
     terminal.shows("words for the agent", "> _")
     terminal.press("A darumo\x7fa. q")
@@ -364,13 +365,13 @@ def test_what_is_written_beside_the_screen_is_told_after_it(place: Place) -> Non
     plan = place.plan(the_plan(place))
     bad = {**place.env, **UTF8, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
     with on_a_terminal(place.repo, bad, "run", plan) as terminal:
-        terminal.shows("traces: http://127.0.0.1:9 is not reached")
+        terminal.shows("traces: http://127.0.0.1:9 cannot be reached")
         (place.folder / "work").touch()
         (place.folder / "check").touch()
         assert terminal.ended() == 4
         said = terminal.raw[terminal.raw.rindex(b"\x1b[?1049l") :].decode()
 
-    assert "traces: http://127.0.0.1:9 is not reached" in said
+    assert "traces: http://127.0.0.1:9 cannot be reached" in said
 
 
 # ------------------------------------------------------------------ the parts

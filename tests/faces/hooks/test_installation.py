@@ -186,7 +186,11 @@ def test_other_agents_get_the_same_hook_in_their_own_form(
 @pytest.mark.spec("12.6", "0.6")
 @pytest.mark.parametrize("agent", ["opencode", "aider", "mini-swe-agent", "claud-code"])
 def test_an_agent_without_such_a_hook_is_refused_with_the_reason(agent: str) -> None:
-    words = "did you mean 'claude-code'" if agent == "claud-code" else "cannot be held at its stop"
+    words = (
+        "did you mean 'claude-code'"
+        if agent == "claud-code"
+        else "has no hook that can refuse a stop"
+    )
 
     with pytest.raises(Unknown, match=words):
         find_hooked_agent(agent)
@@ -274,7 +278,7 @@ def test_a_file_in_the_place_of_our_folder_is_told_and_never_a_traceback(place: 
         timeout=40,
     )
 
-    words = f"{home} cannot be made: a file stands in its place"
+    words = f"{home} cannot be created: there is a file of that name"
     assert words in refused.err
     assert f"mv {home} " in refused.err
     assert (doctor.code, words in doctor.out) == (1, True)
@@ -292,5 +296,5 @@ def test_a_pipe_in_place_of_the_settings_is_refused_and_holds_nobody_up(
     made.file.parent.mkdir()
     os.mkfifo(made.file)
 
-    with pytest.raises(NotNow, match="is no plain file; it was not changed"):
+    with pytest.raises(NotNow, match="is not a regular file; it was not changed"):
         act(made)

@@ -23,6 +23,7 @@ from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import AgentFinished, AttemptStarted
 from yaoki.core.model import (
     AgentExit,
+    AgentLimit,
     AgentSpec,
     Catalogue,
     FailureKind,
@@ -71,8 +72,8 @@ def waits_of(
         if one.event in Stoppages.EVENTS:
             stops.add(one)
     life = build_timeline([one for one in lines if one.task_id == f"r-{task}"], at(60))
-    life.explain_waits(stops.pauses, stops.limits_of(account, {"small": "shared"}), at(60))
-    waits = timeline_document(life)["waits"]
+    limits = stops.limits_of(account, {"small": "shared"})
+    waits = timeline_document(life.explain_waits(stops.pauses, limits, at(60)))["waits"]
     return [(w["cause"], _seconds(w["from"], w["until"] or at(60).isoformat())) for w in waits]
 
 
@@ -144,7 +145,7 @@ def hit_by(store: SqlStore, clock: HandClock, agent: AgentSpec, wait: timedelta)
     """The agent of the next task met a 429."""
     task = take(store)
     began = AttemptStarted(1, agent.name, "c0", "/w", "h", fresh=True)
-    left = AgentFinished(AgentExit(code=1, limit="rate", retry_after=wait), "c0", "t")
+    left = AgentFinished(AgentExit(code=1, limit=AgentLimit.RATE, retry_after=wait), "c0", "t")
     store.record(lease_of(task), lambda _: (began, left))
     report = CandidateVerified(Verdict((Finding("c", Outcome.FAILED),)), "c1", "c0")
     store.record(
@@ -203,14 +204,18 @@ def test_every_wait_has_a_name_that_the_page_has_words_for() -> None:
     assert the_wait(stuck, last, needs=needs)["cause"] == "BLOCKED"
     assert the_wait(open_, last, needs=needs)["cause"] == "NEEDS"
     assert the_wait(a_row(2, due_at=soon))["seconds"] == 12
-    assert the_wait(account, limits={"bot": soon}, worker=True)["cause"] == "ACCOUNT"
-    assert the_wait(account, limits={"bot": NOW}, worker=True)["cause"] == "PROBE"
+    assert the_wait(account, limits={"bot": soon}, is_carried=True)["cause"] == "ACCOUNT"
+    assert the_wait(account, limits={"bot": NOW}, is_carried=True)["cause"] == "PROBE"
     assert the_wait(a_row(2, awaiting_rerun=True))["cause"] == "HELD"
     assert the_wait(a_row(2, awaiting_rerun=True, parent="run00001-1"))["cause"] == "HELD_GROUP"
     assert the_wait(a_row(2), paused="budget")["cause"] == "PAUSED"
     assert the_wait(a_row(2))["cause"] == "NOBODY"
-    assert the_wait(a_row(2), worker=True)["cause"] == "SLOT"
-    told = the_wait(a_row(2), worker=True, lacks=lambda _: "waits for a worker with the tags gpu")
+    assert the_wait(a_row(2), is_carried=True)["cause"] == "SLOT"
+    told = the_wait(
+        a_row(2),
+        is_carried=True,
+        not_taken_because=lambda _: "waits for a worker with the tags gpu",
+    )
     assert (told["cause"], told["words"]) == ("SAID", "waits for a worker with the tags gpu")
 
 

@@ -15,7 +15,7 @@ from yaoki.core.decide.escalation import build_escalation
 from yaoki.core.decide.retry import RetryDecision, decide_retry
 from yaoki.core.decide.rules import _disturbed
 from yaoki.core.model import Counts, Failure, FailureKind, Reason, Stage, Task, TaskKind, Work
-from yaoki.views.why import DECISION_OF_EVENT, RULES
+from yaoki.views.decisions import DECISION_OF_EVENT, RULES
 
 WORDS = Path(yaoki.faces.web.__file__).with_name("static") / "words"
 SAID: list[tuple[str, str]] = [

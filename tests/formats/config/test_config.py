@@ -359,7 +359,7 @@ def test_every_defect_is_said_at_once(tmp_path: Path) -> None:
         for line in (
             "languge: unknown key; did you mean 'language'?",
             "agent: unknown agent 'smal'; did you mean 'small'?",
-            "retry.max_retries: retired; it is now default_max_retries",
+            "retry.max_retries: renamed; it is now default_max_retries",
             "retry.default_max_retries: 20 retries can never be reached: max_total_attempts is 12",
             "retry.default_backoff.jitter: must be from 0 to 1, not 2",
             "retry.cause_specific.FATAL_ERROR: FATAL_ERROR is never retried",

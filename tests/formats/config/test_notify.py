@@ -56,8 +56,8 @@ def test_nothing_is_sent_and_everything_is_told_unless_said_otherwise() -> None:
     [
         ("command = 'tell me'", "command: must be a list of texts, not 'tell me'"),
         ("command = ['tell', '']", "command: must be a list of texts, none of them empty"),
-        ('command = ["a\\u0000b"]', "command: holds a NUL"),
-        ("events = []", "events: must hold from 1 to 100 texts, not 0"),
+        ('command = ["a\\u0000b"]', "command: contains a NUL character"),
+        ("events = []", "events: must have from 1 to 100 texts, not 0"),
         ("events = ['escalate']", "not 'escalate'; did you mean 'escalated'?"),
         ("timeout_s = 0", "timeout_s: must be from 0.001 to 300, not 0"),
         ("webhok = 'x'", "webhok: unknown key; did you mean 'webhook'?"),

@@ -338,7 +338,7 @@ def test_what_is_written_is_read_back_and_can_be_used() -> None:
     assert held["checks"]["tests"]["run"] == ["a", 'b"c\\']
     assert held["checks"]["web"]["baseline"] == "known"
     assert "baseline" not in held["checks"]["tests"]
-    assert "# cannot run here: go is not installed really\n# what helps: apt install go" in text
+    assert "# cannot run here: go is not installed really\n# remedy: apt install go" in text
     assert "# [checks.gone]" in text
     own = Settings(agent=("claude",), agents=held["agents"], checks=held["checks"])
     assert [spec.name for spec in read_settings_parts(own).checks] == ["tests", "web", "slow"]

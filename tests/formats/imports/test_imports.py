@@ -17,7 +17,7 @@ from yaoki.core.settings.settings import Settings
 from yaoki.errors import PlanInvalid
 from yaoki.faces.cli.group import group
 from yaoki.formats.imports import ImportedList, ImportOptions, detect_form, plan_text, read_list
-from yaoki.formats.plan import parse_plan
+from yaoki.formats.plan_file import parse_plan
 
 OWN = Settings(
     agent=("mine",),
@@ -312,7 +312,7 @@ def test_pull_requests_are_left_out_and_needs_by_address_count() -> None:
     assert needs(held) == {"issue-6": ("issue-7",), "issue-7": ()}
     assert left_out(held) == [("#8 c", "a pull request")]
     told = " ".join(words for _, words in held.notes)
-    assert "issue #6 waits for you/yours#7, which is not in this list: taken as done" in told
+    assert "issue #6 waits for you/yours#7, which is not in this list: treated as done" in told
     assert "they/theirs#3" in told
 
 
@@ -374,7 +374,7 @@ def test_the_plan_of_every_form_is_sound(form: str) -> None:
     "text", ["", "hello\n", "{}", "[]", '{"goal": "x", "tasks": [{"id": "a", "goal": "b"}]}', "[{"]
 )
 def test_what_is_no_list_is_refused(text: str) -> None:
-    with pytest.raises(PlanInvalid, match="no list that can be imported"):
+    with pytest.raises(PlanInvalid, match="not a list that can be imported"):
         made(text)
 
 
@@ -385,7 +385,7 @@ def test_bounds_hold_and_hostile_text_ends_quickly() -> None:
     words = "depends on " + "and" * 100_000
     issue = made(json.dumps([{"number": 1, "title": "t", "body": words}]), text_bytes_max=1 << 20)
 
-    assert "1000 are allowed" in long.unreadable[0][1]
+    assert "the limit is 1000" in long.unreadable[0][1]
     assert "levels deep" in deep.unreadable[0][1]
     assert len(issue.items) == 1
     with pytest.raises(PlanInvalid, match="over the limit"):
@@ -452,4 +452,4 @@ def test_the_command_writes_a_plan_once_and_only_when_all_was_read(tmp_path: Pat
     document = json.loads(skipped.output)
     assert (document["tasks"], document["unread"][0]["line"]) == (["one"], 2)
     assert yaml.safe_load(printed.stdout)["goal"] == "Mine"
-    assert "4 tasks, no defects" in valid.output
+    assert "4 tasks, no problems found" in valid.output

@@ -16,7 +16,8 @@ from yaoki.core.machine.codec import from_data, to_data
 from yaoki.core.model import CheckSpec, FailureKind, OnFailure, TaskKind
 from yaoki.core.settings.settings import LimitSettings, Settings
 from yaoki.errors import PlanInvalid, SettingsInvalid
-from yaoki.formats.plan import Plan, check_settings, load_plan, parse_plan, plan_schema
+from yaoki.formats.plan import Plan, check_settings, plan_schema
+from yaoki.formats.plan_file import load_plan, parse_plan
 
 PLANS = Path(__file__).parents[2] / "fixtures" / "plans"
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "plan.md"
@@ -304,7 +305,7 @@ def test_ten_defects_are_ten_messages_each_where_it_stands() -> None:
         load_plan(PLANS / "ten-defects.yaml", Settings())
 
     fault, name = refused.value, PLANS / "ten-defects.yaml"
-    assert fault.sentence == f"{name}: 10 defects, nothing was stored"
+    assert fault.sentence == f"{name}: 10 problems found"
     assert fault.hint == f"yaoki validate {name}"
     assert fault.exit_code == 2
     assert [line.removeprefix(f"{name}:") for line in fault.defects] == [
@@ -353,12 +354,12 @@ ONE = "tasks: [{id: one, kind: check, checks: [tests, bad]}]\n"
         (tasks("{goal: x}"), "6:5: tasks.0: id is missing"),
         (tasks("{id: '3', goal: x}"), "6:10: tasks.0.id: id '3' is a number"),
         (tasks("{id: a/b, goal: x}"), "6:10: tasks.0.id: id 'a/b' is not a name"),
-        (tasks("{id: a, goal: x}", "{id: a, goal: y}"), "id 'a' stands already in line 6"),
+        (tasks("{id: a, goal: x}", "{id: a, goal: y}"), "id 'a' is already used in line 6"),
         # goals and kinds
         (tasks("{id: a}"), "6:5: tasks.0: goal is missing"),
-        (tasks("{id: a, goal: x, prompt: y}"), "tasks.0.prompt: goal and prompt are two words"),
+        (tasks("{id: a, goal: x, prompt: y}"), "tasks.0.prompt: goal and prompt mean the same"),
         (tasks("{id: a, goal: x, kind: group}"), "a group without tasks"),
-        (tasks("{id: a, goal: x, kind: plan, checks: [tests]}"), "proven by the plan it answers"),
+        (tasks("{id: a, goal: x, kind: plan, checks: [tests]}"), "verified by the plan it returns"),
         (tasks("{id: a, goal: x, atomic: true}"), "atomic is for a task of kind group"),
         (tasks("{id: a, goal: x, deadline: 5s}"), "deadline is for a task of kind plan"),
         (tasks("{id: a, goal: x, kind: chek}"), "not 'chek'; did you mean 'check'?"),
@@ -394,7 +395,7 @@ ONE = "tasks: [{id: one, kind: check, checks: [tests, bad]}]\n"
         (CHECK + "  bad: {}\n" + ONE, "4:8: checks.bad: checks nothing; give it run, shell"),
         (
             CHECK + "  Q1: {shell: x}\n" + ONE.replace("bad", "Q1"),
-            "checks.Q1: Q1 is what",
+            "checks.Q1: Q1 is the name",
         ),
         (CHECK + "  bad: {run: [x], shell: x}\n" + ONE, "checks.bad: has run and shell"),
         (CHECK + "  bad: {run: []}\n" + ONE, "checks.bad.run: run is empty"),
@@ -406,7 +407,7 @@ ONE = "tasks: [{id: one, kind: check, checks: [tests, bad]}]\n"
         (CHECK + "  bad: {run: [x], definition: [../a]}\n" + ONE, "must not lead out of the repo"),
         (CHECK + "  bad: {git: dirty}\n" + ONE, "must be clean or scope or pushed or merged"),
         (CHECK + "  bad: {git: clean, success: empty}\n" + ONE, "a git check has no success"),
-        (CHECK + "  bad: {file: {path: a}}\n" + ONE, "checks.bad.file: asks nothing; give it"),
+        (CHECK + "  bad: {file: {path: a}}\n" + ONE, "checks.bad.file: has no condition; give it"),
         (CHECK + "  bad: {file: {exists: true}}\n" + ONE, "checks.bad.file: path is missing"),
         (CHECK + "  bad: {file: {path: ../a, exists: true}}\n" + ONE, "lead out of the repo"),
         (CHECK + "  bad: {file: {path: a, exists: false}}\n" + ONE, "use absent: true"),
@@ -415,7 +416,7 @@ ONE = "tasks: [{id: one, kind: check, checks: [tests, bad]}]\n"
         # what nothing uses
         (CHECK + "  bad: {run: [x]}\n" + ONE.replace(", bad", ""), "4:3: checks.bad: nothing uses"),
         (HEAD + TASK + "patterns: [mine]", "6:12: patterns.0: nothing uses pattern 'mine'"),
-        (HEAD + TASK + "patterns: [omission]", "pattern 'omission' is known already"),
+        (HEAD + TASK + "patterns: [omission]", "pattern 'omission' is already known"),
         # scope
         (tasks("{id: a, goal: x, scope: [/etc/*]}"), "must be a path relative to the repository"),
         # limits
@@ -449,14 +450,14 @@ ONE = "tasks: [{id: one, kind: check, checks: [tests, bad]}]\n"
         (tasks("{id: a, goal: x, phase: p}"), "6:29: tasks.0.phase: unknown phase 'p'"),
         (HEAD + TASK + "done_when: [tests, tests]", "6:20: done_when.1: 'tests' is named twice"),
         # YAML
-        (HEAD + TASK + "goal: again", "6:1: goal: this key stands here a second time"),
+        (HEAD + TASK + "goal: again", "6:1: goal: this key appears a second time"),
         (HEAD + TASK + "3: x", "6:1: key '3' is not plain text; put it in quotes"),
         (HEAD + TASK + "[a]: x", "6:1: this key is not plain text"),
-        (HEAD + TASK + "base: !!str main", "6:7: base: tag tag:yaml.org,2002:str is refused"),
-        (HEAD + TASK + "base: &x main", "6:7: base: anchor &x is refused"),
+        (HEAD + TASK + "base: !!str main", "6:7: base: tag tag:yaml.org,2002:str is not supported"),
+        (HEAD + TASK + "base: &x main", "6:7: base: anchor &x is not supported"),
         (HEAD + TASK + "priority: .inf", "6:11: priority: is not a finite number"),
         (HEAD + TASK + "priority: " + "9" * 5000, "6:11: priority: is not a finite number"),
-        (HEAD + TASK + 'base: "a\\0b"', "6:7: base: holds a character that no text may hold"),
+        (HEAD + TASK + 'base: "a\\0b"', "6:7: base: contains a character that is not allowed"),
     ],
 )
 def test_a_defect_is_one_message_with_its_place_and_reason(text: str, found: str) -> None:
@@ -543,7 +544,7 @@ def test_a_text_that_is_no_plan_is_refused_and_harms_nobody(text: str, found: st
 def test_an_alias_is_refused_so_that_no_plan_can_grow_in_memory() -> None:
     found = defects("a: &a [x]\ngoal: *a\n" + BODY + TASK)
 
-    assert "plan.yaml:2:7: goal: alias *a is refused; write the value out" in found
+    assert "plan.yaml:2:7: goal: alias *a is not supported; write the value out" in found
 
 
 @pytest.mark.spec("11.5")

@@ -12,7 +12,8 @@ from yaoki.core.machine.codec import from_data, to_data
 from yaoki.core.model import FailureKind, TaskKind, TaskSpec
 from yaoki.core.settings.settings import Settings
 from yaoki.errors import PlanInvalid
-from yaoki.formats.plan import Plan, load_plan, parse_plan
+from yaoki.formats.plan import Plan
+from yaoki.formats.plan_file import load_plan, parse_plan
 
 PLAYBOOK = Path(__file__).parents[2] / "fixtures" / "playbook" / "playbook-auto-retry.md"
 SEED = PLAYBOOK.read_text()
@@ -367,7 +368,7 @@ BROKEN = {
     ),
     "boxes in a section for people": (
         ("## final_tasks", "## later"),
-        "214:1: box 'ft1' stands outside of phases and final_tasks",
+        "214:1: box 'ft1' is outside of phases and final_tasks",
     ),
     "an unknown key of meta": (
         ("project:", "projekt:"),
@@ -387,7 +388,7 @@ BROKEN = {
     ),
     "a tag": (
         ("project: auto-retry", "project: !!python/name:os.system x"),
-        "10:10: meta.project: tag tag:yaml.org,2002:python/name:os.system is refused; "
+        "10:10: meta.project: tag tag:yaml.org,2002:python/name:os.system is not supported; "
         "a plan has plain values",
     ),
     "a goal without an end": (
@@ -396,7 +397,7 @@ BROKEN = {
     ),
     "a sentence that YAML takes for a mapping": (
         ("  - iteration_count が", "  - count: が"),
-        "48:5: goal.done_when.2: holds a colon and is read as a mapping; "
+        "48:5: goal.done_when.2: contains a colon and is read as a mapping; "
         "put the sentence in quotes",
     ),
     "an unknown key of a phase": (
@@ -426,7 +427,7 @@ BROKEN = {
     ),
     "work after p_final": (
         ("[p3]", "[p_final]"),
-        "141:1: phases.3.depends_on.0: p_final is proven after everything else",
+        "141:1: phases.3.depends_on.0: p_final runs after everything else",
     ),
     "a phase without an id": (
         ("### p4: ドキュメント更新", "### ドキュメント更新"),
@@ -434,7 +435,7 @@ BROKEN = {
     ),
     "an id that stands twice": (
         ("**p1.2**", "**p1.1**"),
-        "71:1: phases.0.subtasks.1.id: id 'p1.1' stands already in line 64",
+        "71:1: phases.0.subtasks.1.id: id 'p1.1' is already used in line 64",
     ),
     "an id that is none": (
         ("**p1.2**", "**一の二**"),
@@ -451,7 +452,7 @@ BROKEN = {
     ),
     "a key that stands twice": (
         ("  - executor: claudecode\n", "  - executor: claudecode\n  - executor: other\n"),
-        "66:3: phases.0.subtasks.0.executor: this key stands here a second time",
+        "66:3: phases.0.subtasks.0.executor: this key appears a second time",
     ),
     "an unknown key of a subtask": (
         ("  - executor:", "  - executer:"),
@@ -467,7 +468,7 @@ BROKEN = {
     ),
     "a validation that says nothing": (
         ('"test -d .claude/session-state で確認"', '""'),
-        "67:5: phases.0.subtasks.0.validations.technical: says nothing",
+        "67:5: phases.0.subtasks.0.validations.technical: is empty",
     ),
     "a fourth validation": (
         ("    - technical:", "    - beauty: x\n    - technical:"),

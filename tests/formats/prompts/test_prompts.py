@@ -640,7 +640,7 @@ def test_every_defect_of_a_folder_is_told_with_file_and_line(tmp_path: Path) -> 
         f"{home}/f_failed_omission.md:5: uses a detail that is not there",
         f"{home}/f_failed_test-failed.md:6: 'failedTest' is used but not declared",
         f"{home}/f_failed_todo-added.md:4: param 'check' is declared but never used",
-        f"{home}/f_failed_todo-added.md:3: todo-added gives no param 'todo'; did you mean 'todos'?",
+        f"{home}/f_failed_todo-added.md:3: todo-added has no param 'todo'; did you mean 'todos'?",
         f"{home}/failed.md:1: is never looked for",
     ]
     assert len(defects) == len(expected)

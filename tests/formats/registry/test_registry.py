@@ -27,7 +27,8 @@ from yaoki.core.model import (
 )
 from yaoki.core.settings.settings import Settings
 from yaoki.errors import PlanInvalid
-from yaoki.formats.plan import Plan, PlanEnvironment, load_plan, parse_plan
+from yaoki.formats.plan import Plan, PlanEnvironment
+from yaoki.formats.plan_file import load_plan, parse_plan
 from yaoki.formats.prompts import PromptLibrary, check_templates
 
 REGISTRY = Path(__file__).parents[2] / "fixtures" / "registry" / "steps_registry.json"
@@ -172,7 +173,10 @@ CHANGES: list[tuple[Callable[[Held], object], str]] = [
     (lambda r: r.update(version="4.0.0"), "version: version '4.0.0' is not known; 3.x is"),
     (lambda r: r.pop("agentId"), "agentId is missing"),
     (lambda r: r.update(step={}), "step: unknown key; did you mean 'steps'?"),
-    (lambda r: step(r).update(stepId="other"), f"{AT_STEP}.stepId: stepId 'other' is not the key"),
+    (
+        lambda r: step(r).update(stepId="other"),
+        f"{AT_STEP}.stepId: stepId 'other' differs from its key",
+    ),
     (lambda r: step(r).pop("name"), f"{AT_STEP}: name is missing"),
     (lambda r: step(r).update(c2="../.."), f"{AT_STEP}.c2: '../..' cannot be part of the path"),
     (lambda r: step(r).pop("c3"), f"{AT_STEP}: c3 is missing"),
@@ -412,6 +416,9 @@ def test_the_prompt_files_of_a_registry_are_held_against_its_params(tmp_path: Pa
     put(tmp_path, "steps/another/registry/f_failed_tests.md", own)
 
     found = check_templates(tmp_path, files=[FILES], params={"test-failed": ["seed"]})
+    without_plan = check_templates(
+        tmp_path, files=[FILES], params={"test-failed": ["seed"]}, ignore_plan_files=True
+    )
     without = check_templates(tmp_path, files=[FILES])
 
     at = f"{tmp_path}/steps/again/work"
@@ -419,6 +426,7 @@ def test_the_prompt_files_of_a_registry_are_held_against_its_params(tmp_path: Pa
         f"{at}/f_broken.md",
         f"{at}/f_brokn_tests.md",
     ]
-    assert found[0].endswith(":2: any failure of edition 'broken' gives no param 'seed'")
-    assert "is never looked for" in found[1]
-    assert f"{at}/f_broken_tests.md:2: test-failed gives no param 'seed'" in without
+    assert found[0].endswith(":2: any failure of edition 'broken' has no param 'seed'")
+    assert "is never used" in found[1]
+    assert without_plan == found[:1]
+    assert f"{at}/f_broken_tests.md:2: test-failed has no param 'seed'" in without

@@ -1,4 +1,4 @@
-"""Agents: how each kind is called, and how what it left is read."""
+"""Agent drivers: how each kind of agent is started, and how its output is read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GROUP = "yaoki.agents"
 
 
 def find_agent(preset: str) -> AgentDriver:
-    """The agent of this preset; each is loaded only when somebody asks for it."""
+    """The driver of this preset, imported on demand."""
     match preset:
         case "command":
             from yaoki.adapters.agents.command import CommandAgent
@@ -25,11 +25,11 @@ def find_agent(preset: str) -> AgentDriver:
 
             return ScriptedAgent()
         case _:
-            return _described(preset) or _installed(preset)
+            return _load_shipped(preset) or _load_installed(preset)
 
 
 def works_in_sandbox(preset: str) -> bool:
-    """Was an agent of this preset seen to work there?  Of a bare command nobody knows."""
+    """True if this preset was tested in the sandbox; false for a plain command."""
     from yaoki.adapters.agents.preset import load_preset, shipped_preset_names
 
     return preset == "scripted" or (
@@ -38,41 +38,41 @@ def works_in_sandbox(preset: str) -> bool:
 
 
 def preset_names() -> tuple[str, ...]:
-    """Every preset that a plan may name here: built in, described, installed."""
+    """Every preset that a plan may name: built-in, shipped, installed."""
     from importlib.metadata import entry_points
 
     from yaoki.adapters.agents.preset import shipped_preset_names
 
-    own = (*BUILT_IN, *shipped_preset_names())
-    return (*own, *sorted({entry.name for entry in entry_points(group=GROUP)} - set(own)))
+    names = (*BUILT_IN, *shipped_preset_names())
+    return (*names, *sorted({entry.name for entry in entry_points(group=GROUP)} - set(names)))
 
 
-def _described(preset: str) -> AgentDriver | None:
+def _load_shipped(preset: str) -> AgentDriver | None:
     from yaoki.adapters.agents.preset import load_preset, shipped_preset_names
     from yaoki.adapters.agents.preset_agent import PresetAgent
 
     return PresetAgent(load_preset(preset)) if preset in shipped_preset_names() else None
 
 
-def _installed(preset: str) -> AgentDriver:
-    """An agent of another package: its entry point is called without arguments."""
+def _load_installed(preset: str) -> AgentDriver:
+    """A driver from another package, whose entry point takes no arguments."""
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=GROUP, name=preset):
         try:
             agent: AgentDriver = entry.load()()
-        except Exception as error:  # other people's code may fail in any way
+        except Exception as error:  # third-party code may raise anything
             raise Fault(
                 f"the agent preset {preset!r} of {entry.value} cannot be loaded: {error}",
                 transient=False,
                 code="RESOURCE_NOT_FOUND",
-                hint="mend or remove the package that brings it",
+                hint="fix or remove the package that provides it",
             ) from error
         return agent
-    raise Unknown(f"no agent preset {preset!r}", hint=_nearest(preset))
+    raise Unknown(f"no agent preset {preset!r}", hint=_suggest(preset))
 
 
-def _nearest(preset: str) -> str:
+def _suggest(preset: str) -> str:
     from difflib import get_close_matches
 
     names = preset_names()

@@ -1,4 +1,4 @@
-"""Which known agents answer here: their version is asked for, all at once, in bounded time."""
+"""Finds known agents on this machine by asking all of them for their version, with a timeout."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from yaoki.errors import Fault
 PROBE_TIMEOUT = timedelta(seconds=10)
 OUTPUT_BYTES_MAX = 1 << 20
 VERSION_CHARS_MAX = 60
-# Who is named first is the default of a first settings file.
+# The first one found becomes the default in a new settings file.
 PREFERRED_PRESETS = ("claude", "codex", "gemini", "opencode", "aider")
 
 
 @dataclass(frozen=True, slots=True)
 class AgentAvailability:
-    """A known agent whose program is on the PATH; `words` are its version, or why there is none."""
+    """A known agent on the PATH; `words` is its version, or why there is none."""
 
     preset: AgentPreset
     is_responding: bool
@@ -34,45 +34,47 @@ class AgentAvailability:
 
 
 def find_presets_on_path() -> list[AgentPreset]:
-    """The known agents whose program is here; one that speaks two protocols is named once."""
-    known = [load_preset(name) for name in shipped_preset_names()]
-    here = [held for held in known if not held.protocol and shutil.which(held.program)]
+    """Known agents on the PATH; an agent with two protocols appears once."""
+    presets = [load_preset(name) for name in shipped_preset_names()]
+    available = [
+        preset for preset in presets if not preset.protocol and shutil.which(preset.program)
+    ]
     order = {name: place for place, name in enumerate(PREFERRED_PRESETS)}
-    return sorted(here, key=lambda held: (order.get(held.name, len(order)), held.name))
+    return sorted(available, key=lambda preset: (order.get(preset.name, len(order)), preset.name))
 
 
 def probe_presets(
-    asked: Iterable[AgentPreset], timeout: timedelta = PROBE_TIMEOUT
+    presets: Iterable[AgentPreset], timeout: timedelta = PROBE_TIMEOUT
 ) -> list[AgentAvailability]:
-    """Ask each of them at the same time; one that hangs holds up nobody and is ended."""
-    listed = list(asked)
-    if not listed:
+    """Asks all at the same time; an agent that hangs is ended and does not delay the others."""
+    targets = list(presets)
+    if not targets:
         return []
     with (
         tempfile.TemporaryDirectory(prefix="yaoki-probe-") as folder,
-        ThreadPoolExecutor(max_workers=len(listed)) as pool,
+        ThreadPoolExecutor(max_workers=len(targets)) as pool,
     ):
-        return list(pool.map(lambda held: _asked(held, Path(folder), timeout), listed))
+        return list(pool.map(lambda preset: _probe(preset, Path(folder), timeout), targets))
 
 
-def _asked(about: AgentPreset, folder: Path, timeout: timedelta) -> AgentAvailability:
-    program = shutil.which(about.program)
+def _probe(preset: AgentPreset, folder: Path, timeout: timedelta) -> AgentAvailability:
+    program = shutil.which(preset.program)
     if program is None:
-        return AgentAvailability(about, False, f"{about.program} is not on the PATH")
-    env = filter_environment(os.environ, (*BASIC_VARIABLES, *about.pass_env))
-    argv = (program, *about.version)
+        return AgentAvailability(preset, False, f"{preset.program} is not on the PATH")
+    env = filter_environment(os.environ, (*BASIC_VARIABLES, *preset.pass_env))
+    argv = (program, *preset.version)
     try:
-        done = run_command(
+        result = run_command(
             argv, cwd=folder, env=env, timeout=timeout, output_bytes_max=OUTPUT_BYTES_MAX
         )
     except Fault as fault:
-        return AgentAvailability(about, False, fault.sentence)
-    said = strip_terminal_codes((done.out or done.err).decode("utf-8", errors="replace")).split(
-        "\n"
-    )
-    words = one_line(next((line for line in said if line.strip()), ""), VERSION_CHARS_MAX)
-    if done.code != 0:
+        return AgentAvailability(preset, False, fault.sentence)
+    lines = strip_terminal_codes(
+        (result.out or result.err).decode("utf-8", errors="replace")
+    ).split("\n")
+    version = one_line(next((line for line in lines if line.strip()), ""), VERSION_CHARS_MAX)
+    if result.code != 0:
         return AgentAvailability(
-            about, False, f"exit code {done.code}{': ' + words if words else ''}"
+            preset, False, f"exit code {result.code}{': ' + version if version else ''}"
         )
-    return AgentAvailability(about, True, words or "answers, and tells no version")
+    return AgentAvailability(preset, True, version or "works, but reports no version")

@@ -1,15 +1,21 @@
-"""Any command line as an agent, by template."""
+"""Any command line as an agent."""
 
 from __future__ import annotations
 
 import errno
 import os
 import re
-import shutil
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from yaoki.adapters.agents.command_line import (
+    CHANNELS,
+    build_agent_environment,
+    fill_command_line,
+    find_binary,
+    write_prompt,
+)
 from yaoki.adapters.agents.limits import (
     announces_retry,
     classify_error_lines,
@@ -26,7 +32,7 @@ from yaoki.adapters.agents.output_files import (
 )
 from yaoki.adapters.agents.pending_question import find_question
 from yaoki.adapters.agents.preset import load_preset
-from yaoki.adapters.agents.result_file import RESULT, AgentResult, read_result
+from yaoki.adapters.agents.result_file import AgentResult, read_result
 from yaoki.adapters.agents.structured import (
     OutputSummary,
     read_announced_wait,
@@ -36,16 +42,11 @@ from yaoki.adapters.agents.structured import (
 )
 from yaoki.adapters.agents.usage import UNKNOWN_USAGE, Usage, read_usage
 from yaoki.core.display import strip_terminal_codes
-from yaoki.core.environment import BASIC_VARIABLES, filter_environment
-from yaoki.core.model import AgentExit, AgentSpec
-from yaoki.core.redact import mask, mask_values, secret_values
+from yaoki.core.model import AgentExit, AgentLimit, AgentSpec
+from yaoki.core.redact import mask, secret_values
 from yaoki.errors import Fault
-from yaoki.ports import AttemptRequest, Launch, ProcessState, outbox
+from yaoki.ports import AttemptRequest, Launch, ProcessState
 
-PROMPT = "prompt.md"
-CHANNELS = ("argument", "stdin", "file")
-# Linux takes 128 KiB in one argument; a longer prompt is handed over as a file.
-ARGUMENT_BYTES_MAX = 100_000
 ERROR_CHARS_MAX = 4096
 LOG_BYTES_READ = 64 * 1024
 QUIET_S = 2.0
@@ -54,24 +55,22 @@ PERMISSION_ERRNOS = frozenset((errno.EACCES, errno.EPERM))
 EXHAUSTION_ERRNOS = frozenset(
     (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC)
 )
-# An agent that repeats its own calls this often loops; we wait better than it does.
+# An agent that retries this often is stuck; yaoki waits for the service instead.
 REPEATS_MAX = 25
 RETRY_LINE = re.compile(r"\bretry(?:ing)?\b", re.IGNORECASE)
 
-# What a text may add to a structured fact, or to one that says nothing exact.
-REFINING_LIMITS = frozenset({"context", "session", "money"})
-VAGUE_LIMITS = frozenset({"", "unfinished", "unknown"})
-
-_PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|worktree|folder|task|attempt|model)\}")
+# Limits from a text that refine a structured limit, and structured limits that a text replaces.
+REFINING_LIMITS = frozenset({AgentLimit.CONTEXT, AgentLimit.SESSION, AgentLimit.MONEY})
+VAGUE_LIMITS = frozenset({AgentLimit.NONE, AgentLimit.UNFINISHED, AgentLimit.UNKNOWN})
 
 
 def local_now() -> datetime:
-    """In the zone of this machine: some agents tell the time of day without one."""
+    """In the zone of this machine: some agents print a time of day without a zone."""
     return datetime.now(UTC).astimezone()
 
 
 class CommandAgent:
-    """Fills a command line, gives it a reduced environment, and reads what it left."""
+    """Builds a command line with a reduced environment, and reads the output of the agent."""
 
     def __init__(
         self,
@@ -83,276 +82,188 @@ class CommandAgent:
 
     def preflight(self, spec: AgentSpec) -> None:
         if not spec.command:
-            raise _unfit(spec, "it has no command", hint="give it one: command: [my-agent, …]")
+            raise _make_fault(spec, "it has no command", hint="give it one: command: [my-agent, …]")
         if spec.prompt not in CHANNELS:
-            raise _unfit(spec, f"{spec.prompt!r} is no prompt channel", hint=" | ".join(CHANNELS))
+            raise _make_fault(
+                spec, f"{spec.prompt!r} is not a prompt channel", hint=" | ".join(CHANNELS)
+            )
         find_binary(spec, self._environ)
 
-    def build_launch(self, order: AttemptRequest) -> Launch:
-        return self._launch(order, order.agent.pass_env)
+    def build_launch(self, request: AttemptRequest) -> Launch:
+        return self._launch(request, request.agent.pass_env)
 
-    def _launch(self, order: AttemptRequest, handed: tuple[str, ...]) -> Launch:
-        """`handed` are the names of the plan itself: what a preset adds is no secret by that."""
-        prompt = write_prompt(order, self._environ, handed)
-        self._write_call_record(order)
-        env = build_agent_environment(order, self._environ)
+    def _launch(self, request: AttemptRequest, handed: tuple[str, ...]) -> Launch:
+        """`handed`: variables that the plan names; variables of a preset are not secret by that."""
+        prompt = write_prompt(request, self._environ, handed)
+        self._write_call_record(request)
+        env = build_agent_environment(request, self._environ)
         return Launch(
-            argv=fill_command_line(order, prompt),
-            cwd=str(order.worktree),
+            argv=fill_command_line(request, prompt),
+            cwd=str(request.worktree),
             env=env,
-            stdin=prompt if order.agent.prompt == "stdin" else None,
-            deadline=order.timeout,
-            hang=order.hang,
-            lease=order.lease,
-            output_bytes_max=order.output_bytes_max,
+            stdin=prompt if request.agent.prompt == "stdin" else None,
+            deadline=request.timeout,
+            hang=request.hang,
+            lease=request.lease,
+            output_bytes_max=request.output_bytes_max,
             secrets=secret_values(env, handed),
         )
 
     def can_resume(self, spec: AgentSpec) -> bool:
-        """Can it go on with a conversation?  Nobody knows that of a bare command line."""
+        """False: a plain command line gives no way to resume."""
         return False
 
-    def _write_call_record(self, order: AttemptRequest) -> None:
-        record_agent_name(order.folder, order.agent.command)
+    def _write_call_record(self, request: AttemptRequest) -> None:
+        record_agent_name(request.folder, request.agent.command)
 
-    def read(self, folder: Path, look: ProcessState) -> AgentExit:
+    def read(self, folder: Path, state: ProcessState) -> AgentExit:
         secrets = secret_values(self._environ)
         result = read_result(folder)
         errors = strip_terminal_codes(read_tail(folder / ERR, LOG_BYTES_READ))
         lines = select_error_lines(errors)
-        told = read_summary(folder, look.code, self._now())
-        used = _used(folder, told)
-        limit = _limit(told, lines) or ("rate" if result.retry_after else "")
+        summary = read_summary(folder, state.code, self._now())
+        usage = _read_usage(folder, summary)
+        limit = _find_limit(summary, lines) or (
+            AgentLimit.RATE if result.retry_after else AgentLimit.NONE
+        )
         return AgentExit(
-            code=look.code,
-            signal=look.signal,
-            ended_by=look.ended_by,
-            seconds=look.seconds,
-            output_bytes=look.output_bytes,
-            stderr_tail=_error(errors, told, result, secrets),
-            question=mask(result.question or _asked(folder, look), secrets),
-            retry_after=result.retry_after or self._wait(told, lines),
+            code=state.code,
+            signal=state.signal,
+            ended_by=state.ended_by,
+            seconds=state.seconds,
+            output_bytes=state.output_bytes,
+            stderr_tail=_error_text(errors, summary, result, secrets),
+            question=mask(result.question or _find_question(folder, state), secrets),
+            retry_after=result.retry_after or self._retry_after(summary, lines),
             limit=limit,
             retry_safe=result.retry_safe,
-            # A conversation that is gone has no name to come back to.
-            session="" if limit == "session" else self._resumable_session(folder, told),
-            start_error=look.start_error,
-            start_fault=_our_fault(look),
-            start_denied=look.start_errno in PERMISSION_ERRNOS,
+            # A conversation that no longer exists cannot be resumed.
+            session="" if limit == AgentLimit.SESSION else self._resumable_session(folder, summary),
+            start_error=state.start_error,
+            start_fault=_is_machine_fault(state),
+            start_denied=state.start_errno in PERMISSION_ERRNOS,
             unreadable=result.defect if result.unreadable else "",
-            reports_failure=result.failed or told.limit == "unknown",
-            failure_claim=mask(_claim(result, told), secrets),
+            reports_failure=result.failed or summary.limit == AgentLimit.UNKNOWN,
+            failure_claim=mask(_failure_claim(result, summary), secrets),
             contradiction=mask(result.summary, secrets) if result.status == "conflict" else "",
             report_bytes=log_size(folder / OUT),
             output_tail=mask(
                 strip_terminal_codes(read_tail(folder / OUT, OUTPUT_EXCERPT_BYTES)), secrets
             ),
-            cost=used.cost,
-            tokens=used.tokens,
-            turns=used.turns,
+            cost=usage.cost,
+            tokens=usage.tokens,
+            turns=usage.turns,
         )
 
-    def _resumable_session(self, folder: Path, told: OutputSummary) -> str:
-        return told.session
+    def _resumable_session(self, folder: Path, summary: OutputSummary) -> str:
+        return summary.session
 
-    def _wait(self, told: OutputSummary, lines: tuple[str, ...]) -> timedelta | None:
-        if told.claims_success:
+    def _retry_after(self, summary: OutputSummary, lines: tuple[str, ...]) -> timedelta | None:
+        if summary.claims_success:
             return None
-        return told.retry_after or find_retry_after(lines, self._now())
+        return summary.retry_after or find_retry_after(lines, self._now())
 
     def pending_question(self, folder: Path) -> str:
-        asked = read_result(folder).question
-        if not asked and datetime.now(UTC).timestamp() - last_write_s(folder) >= QUIET_S:
-            asked = _last_words(list_written_logs(folder)[:1], input_only=False)
-        return mask(asked, secret_values(self._environ))
+        question = read_result(folder).question
+        if not question and datetime.now(UTC).timestamp() - last_write_s(folder) >= QUIET_S:
+            question = _find_question_in(list_written_logs(folder)[:1], input_only=False)
+        return mask(question, secret_values(self._environ))
 
     def announced_wait(self, folder: Path) -> timedelta:
-        """How long the agent says it will wait by itself, or has been told to; zero when it works.
+        """How long the agent says it will wait for its service; zero while it works.
 
-        Its retry lines count only while they are its last words.
+        Retry lines count only while they are the last lines.
         """
         if read_result(folder).question:
             return timedelta(0)
-        newest = list_written_logs(folder)[:1]
-        if not newest:
+        newest_log = list_written_logs(folder)[:1]
+        if not newest_log:
             return timedelta(0)
-        if newest[0].name != ERR:
+        if newest_log[0].name != ERR:
             return read_announced_wait(folder, self._now())
         lines = [
             line
-            for line in strip_terminal_codes(read_tail(newest[0], LOG_BYTES_READ)).splitlines()
+            for line in strip_terminal_codes(read_tail(newest_log[0], LOG_BYTES_READ)).splitlines()
             if line
         ]
-        told = select_error_lines("\n".join(lines[-2:]))
-        if not told or not classify_error_lines(select_error_lines("\n".join(lines))):
+        errors = select_error_lines("\n".join(lines[-2:]))
+        if not errors or not classify_error_lines(select_error_lines("\n".join(lines))):
             return timedelta(0)
-        announced = find_retry_after(told, self._now()) or timedelta(0)
+        announced = find_retry_after(errors, self._now()) or timedelta(0)
         if not announced and announces_retry(lines[-1]):
-            # Its silence tells the time: an agent that goes on says something else.
-            aged = self._now().timestamp() - last_write_s(folder)
-            announced = timedelta(seconds=max(aged, 0.0))
+            # Without a time, the age of the line counts: an agent that continues prints more.
+            age_s = self._now().timestamp() - last_write_s(folder)
+            announced = timedelta(seconds=max(age_s, 0.0))
         repeats = sum(RETRY_LINE.search(line) is not None for line in lines)
         return max(announced, timedelta.max if repeats >= REPEATS_MAX else timedelta(0))
 
 
-# ------------------------------------------------------------------ before
-
-
-def find_binary(spec: AgentSpec, environ: Mapping[str, str]) -> str:
-    """Where the command stands on the agent's own PATH; `Fault` when it cannot run.
-
-    A relative path names a file of the worktree, which is not there yet.
-    """
-    command = spec.command[0]
-    if "/" in command and not Path(command).is_absolute():
-        return command
-    path = _base(spec, environ).get("PATH", os.defpath)
-    if found := shutil.which(command, path=path):
-        return found
-    if shutil.which(command, mode=os.F_OK, path=path):
-        raise Fault(
-            f"agent {spec.name!r}: {command!r} is not executable",
-            transient=False,
-            code="PERMISSION_DENIED",
-            hint=f"chmod +x {command}, or name another command for {spec.name!r}",
-        )
-    where = "does not exist" if "/" in command else "is not on the PATH"
-    raise Fault(
-        f"agent {spec.name!r}: {command!r} {where}",
-        transient=False,
-        code="RESOURCE_NOT_FOUND",
-        hint=f"install {command}, or name another command for {spec.name!r}",
-    )
-
-
-def _unfit(spec: AgentSpec, why: str, *, hint: str) -> Fault:
-    return Fault(
-        f"agent {spec.name!r}: {why}", transient=False, code="RESOURCE_NOT_FOUND", hint=hint
-    )
-
-
-def _base(spec: AgentSpec, environ: Mapping[str, str]) -> dict[str, str]:
-    return {
-        **filter_environment(environ, (*BASIC_VARIABLES, *spec.pass_env)),
-        "TERM": "dumb",
-        **spec.env,
-    }
-
-
-def build_agent_environment(order: AttemptRequest, environ: Mapping[str, str]) -> Mapping[str, str]:
-    """The whole environment of the agent: allowed names, the plan's, then who it is."""
-    return {
-        **_base(order.agent, environ),
-        "YAOKI_TASK": order.task_id,
-        "YAOKI_ATTEMPT": str(order.attempt),
-        "YAOKI_EPOCH": str(order.epoch),
-        "YAOKI_WORKTREE": str(order.worktree),
-        "YAOKI_RESULT": str(outbox(order.folder) / RESULT),
-        "YAOKI_PROMPT_FILE": str(order.folder / PROMPT),
-        **order.environment,
-    }
-
-
-def write_prompt(order: AttemptRequest, environ: Mapping[str, str], handed: tuple[str, ...]) -> str:
-    """Write down exactly what is sent, for the owner's eyes only, and return it.
-
-    Only known values are masked here: a shape may be what the task is about.
-    """
-    words = order.prompt.replace("\0", "").encode("utf-8", errors="replace").decode("utf-8")
-    prompt = mask_values(words, secret_values(environ, handed))
-    order.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    outbox(order.folder).mkdir(mode=0o700, exist_ok=True)
-    file = order.folder / PROMPT
-    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-        os.fchmod(handle, 0o600)
-        stream.write(prompt)
-    return prompt
-
-
-def fill_command_line(order: AttemptRequest, prompt: str) -> tuple[str, ...]:
-    """The command line.  Values are put in once: a placeholder inside one stays as it is."""
-    spec, file = order.agent, str(order.folder / PROMPT)
-    argument = prompt
-    if len(prompt.encode("utf-8")) > ARGUMENT_BYTES_MAX:
-        argument = f"Read the file {file} and do what it says."
-    values = {
-        "prompt": argument,
-        "prompt_file": file,
-        "worktree": str(order.worktree),
-        "folder": str(outbox(order.folder)),
-        "task": str(order.task_id),
-        "attempt": str(order.attempt),
-        "model": spec.model,
-    }
-    filled = tuple(_PLACEHOLDER.sub(lambda hit: values[hit[1]], part) for part in spec.command)
-    named = {hit for part in spec.command for hit in _PLACEHOLDER.findall(part)}
-    if spec.prompt == "stdin" or named & {"prompt", "prompt_file"}:
-        return filled
-    return (*filled, file if spec.prompt == "file" else argument)
-
-
-# ------------------------------------------------------------------ after
-
-
-def _used(folder: Path, told: OutputSummary) -> Usage:
-    if not told.preset_name:
+def _read_usage(folder: Path, summary: OutputSummary) -> Usage:
+    if not summary.preset_name:
         return UNKNOWN_USAGE
     called = read_call_record(folder)
     before = Usage(called.cost, None if called.tokens is None else int(called.tokens))
-    return read_usage(folder, load_preset(told.preset_name).usage, before)
+    return read_usage(folder, load_preset(summary.preset_name).usage, before)
 
 
-def _limit(told: OutputSummary, lines: tuple[str, ...]) -> str:
-    """Structure first, text second; a good end takes back the complaints before it."""
-    if told.claims_success:
-        return ""
-    spoken = classify_error_lines(lines)
+def _find_limit(summary: OutputSummary, lines: tuple[str, ...]) -> AgentLimit:
+    """Structured events first, text second; a successful end cancels earlier errors."""
+    if summary.claims_success:
+        return AgentLimit.NONE
+    text_limit = classify_error_lines(lines)
     return (
-        spoken
-        if spoken and (told.limit in VAGUE_LIMITS or spoken in REFINING_LIMITS)
-        else told.limit
+        text_limit
+        if text_limit and (summary.limit in VAGUE_LIMITS or text_limit in REFINING_LIMITS)
+        else summary.limit
     )
 
 
-def _our_fault(look: ProcessState) -> bool:
-    """Not the agent's: no room for another process, or its worktree cannot be entered."""
-    return look.start_errno in EXHAUSTION_ERRNOS or look.cwd_not_entered
+def _is_machine_fault(state: ProcessState) -> bool:
+    """Not a fault of the agent: no resources for a process, or the worktree is not accessible."""
+    return state.start_errno in EXHAUSTION_ERRNOS or state.cwd_not_entered
 
 
-def _claim(result: AgentResult, told: OutputSummary) -> str:
-    """What the agent itself says of its failure: in its note, or with its last event."""
+def _failure_claim(result: AgentResult, summary: OutputSummary) -> str:
+    """How the agent describes its failure, in its result file or in its last event."""
     if result.unreadable:
         return result.summary
     if result.failed:
         return "; ".join(filter(None, (result.defect, result.summary))) or "no reason given"
-    return told.message if told.limit == "unknown" else ""
+    return summary.message if summary.limit == AgentLimit.UNKNOWN else ""
 
 
-def _error(errors: str, told: OutputSummary, result: AgentResult, secrets: tuple[str, ...]) -> str:
-    """The end of the error channel, then what the agent noted, for that is its last word."""
-    noted = result.summary if result.status == "failed" else ""
+def _error_text(
+    errors: str, summary: OutputSummary, result: AgentResult, secrets: tuple[str, ...]
+) -> str:
+    """The end of the error channel, then the result of the agent, which comes last."""
+    claim = result.summary if result.status == "failed" else ""
     parts = (
         mask(errors, secrets)[-ERROR_CHARS_MAX:],
-        mask(told.message, secrets),
+        mask(summary.message, secrets),
         result.defect,
-        mask(noted, secrets),
+        mask(claim, secrets),
     )
     return "\n".join(part.strip() for part in parts if part.strip())
 
 
-def _asked(folder: Path, look: ProcessState) -> str:
-    """A clean end is not a wait, unless the very last line reads an answer.
+def _find_question(folder: Path, state: ProcessState) -> str:
+    """After a clean end, only an input prompt in the very last line is a question.
 
-    Both channels count: with its input closed an agent asks on one and complains on the other.
+    Both channels count: with closed input an agent asks on one and reports an error on the other.
     """
-    clean = look.phase == "exited" and look.code == 0 and not look.ended_by
-    return _last_words(list_written_logs(folder), input_only=clean)
+    is_clean = state.phase == "exited" and state.code == 0 and not state.ended_by
+    return _find_question_in(list_written_logs(folder), input_only=is_clean)
 
 
-def _last_words(logs: tuple[Path, ...], *, input_only: bool) -> str:
-    words = (
+def _find_question_in(logs: tuple[Path, ...], *, input_only: bool) -> str:
+    questions = (
         find_question(strip_terminal_codes(read_tail(log, LOG_BYTES_READ)), input_only=input_only)
         for log in logs
     )
-    return next(filter(None, words), "")
+    return next(filter(None, questions), "")
+
+
+def _make_fault(spec: AgentSpec, problem: str, *, hint: str) -> Fault:
+    return Fault(
+        f"agent {spec.name!r}: {problem}", transient=False, code="RESOURCE_NOT_FOUND", hint=hint
+    )

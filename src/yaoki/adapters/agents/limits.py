@@ -1,7 +1,7 @@
-"""Limits, refusals and waits, read from the error channel only.
+"""Recognises limits, refusals and waits in the error channel.
 
-A line counts when it begins as an error line does.  Prose about 429 does not, and
-nothing an agent says on its standard output ever does.
+A line counts only if it begins like an error line.  Prose about 429 does not count, and nothing on
+standard output does.
 """
 
 from __future__ import annotations
@@ -11,22 +11,23 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from yaoki.adapters.agents.reset_times import find_wait
+from yaoki.core.model import AgentLimit
 
 LINES_READ = 40
 LINE_CHARS_READ = 1000
 
-# Time stamps and levels that loggers put before the line itself.
+# Timestamps and levels that loggers put before the message.
 _PREFIX = re.compile(
     r"^[\s>*✖✗×!⚠-]{0,8}(?:\[?\d{4}-\d\d-\d\d[T ][\d:.,]{5,15}(?:Z|[+-]\d\d:?\d\d)?\]?[\s:-]{0,4})?"
     r"(?:\[?(?:WARN(?:ING)?|CRITICAL)\]?[\s:-]{1,4})?",
     re.IGNORECASE,
 )
-# opencode logs so; what it says of a title is not about its work.
+# The log format of opencode; errors of its title generation are not about the work.
 _LOGGED = re.compile(
     r"^timestamp=\S{1,40} level=ERROR (?!.{0,400}\bsmall=true\b)"
     r".{0,400}?\berror(?:\.error)?=\"(?=\w)"
 )
-# It goes on by itself after this, and does not say when.
+# opencode retries after this line without naming a time.
 _RETRIED = re.compile(r'^timestamp=\S{1,40} level=ERROR .{0,60}message="stream error"')
 _ERROR_LINE = re.compile(
     r"""(?:
@@ -69,27 +70,27 @@ _ERROR_LINE = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-# Any program may begin a line so; what follows may be about the agent's own task.
+# Any program may print such a line; it may be about the task of the agent.
 _ANY_PROGRAM = re.compile(
     r"\[?(?:error|fatal|panic)\b|(?:[A-Za-z_]\w{0,60}\.){0,6}\w{1,60}Error\b", re.I
 )
-# What only a service of models says; a test about it would not.
-_OWN_WORDS = re.compile(
+# Only a model service prints this; a test about such errors does not.
+_SERVICE_WORDS = re.compile(
     r"(?:api|http|request|stream|server|provider)[ _-]?(?:error|status)\b", re.I
 )
-_OF_THE_TASK = re.compile(
+_TASK_WORDS = re.compile(
     r"\bexpect(?:ed|s)?\b|\bassert|\btest_\w|\w_test\b|\btests?\b|\bspecs?\b|\bgot \d{3}\b"
     r"|\bnot reached\b|\bshould\b|\bmock|\bfixture|[\w/]\.(?:py|tsx?|jsx?|go|rs|java|rb|php|cs):\d",
     re.IGNORECASE,
 )
-# A test runner spoke here: an exception among its lines is a test's.
+# Lines of a test runner: an exception among them belongs to a test.
 _RUNNER = re.compile(
     r"\s{0,4}(?:FAILED? |--- FAIL|not ok \d|={3,} .{0,80}={3}|_{4,} |Tests?:\s+\d"
     r"|\d{1,6} (?:failed|failing|passed)\b)"
 )
-# A registry of packages is not the agent's service; that nothing is reached holds for both.
+# A package registry is not the service of the agent; only a network failure concerns both.
 _PACKAGES = re.compile(r"(?:npm|yarn|pnpm|pip)\s(?:err!|error)\s", re.IGNORECASE)
-# A bare number proves nothing: "error: expected 401, got 200" is about the agent's own task.
+# A number alone proves nothing: "error: expected 401, got 200" is about the agent's own task.
 _STATUS = r"(?:error|status|code|returned|response|failed:?|http[/\d.]{0,4})\D{0,6}"
 _CONTEXT = (
     r"context_length_exceeded|prompt is too long|context.?window.{0,20}(?:exceed|full)"
@@ -133,19 +134,19 @@ _NOTFOUND = (
     r"|bwrap: execvp .{1,300}: No such file"
 )
 _FORBIDDEN = r"\bEACCES\b|\[Errno 13\]|\bEPERM\b|cannot be used with root|not running in a trusted"
-# The first that a line matches is meant: a 429 may speak of money, a 400 of a prompt too long.
-_WORDS = tuple(
+# The first match counts: a 429 may be about money, a 400 about a prompt that is too long.
+_PATTERNS = tuple(
     (name, re.compile(words, re.IGNORECASE))
     for name, words in (
-        ("context", _CONTEXT),
-        ("money", _MONEY),
-        ("rate", _RATE),
-        ("session", _SESSION),
-        ("auth", _AUTH),
-        ("overloaded", _OVERLOADED),
-        ("request", _REQUEST),
-        ("forbidden", _FORBIDDEN),
-        ("notfound", _NOTFOUND),
+        (AgentLimit.CONTEXT, _CONTEXT),
+        (AgentLimit.MONEY, _MONEY),
+        (AgentLimit.RATE, _RATE),
+        (AgentLimit.SESSION, _SESSION),
+        (AgentLimit.AUTH, _AUTH),
+        (AgentLimit.OVERLOADED, _OVERLOADED),
+        (AgentLimit.REQUEST, _REQUEST),
+        (AgentLimit.FORBIDDEN, _FORBIDDEN),
+        (AgentLimit.NOT_FOUND, _NOTFOUND),
     )
 )
 _RETRY_AFTER = re.compile(r"retry[-_]after\b", re.IGNORECASE)
@@ -153,72 +154,78 @@ _NAMES_WAIT = re.compile(r"retry(?:ing)? (?:in|after) \d|retry[-_]?delay|try aga
 
 
 def select_error_lines(text: str) -> tuple[str, ...]:
-    """The last lines of an error channel that are errors by their beginning."""
+    """Those of the last lines of an error channel that begin like an error."""
     lines = [line for line in text.splitlines() if line.strip()][-LINES_READ:]
-    bare = (_bare(line[:LINE_CHARS_READ]) for line in lines)
-    tested = any(_RUNNER.match(line) for line in lines)
-    return tuple(line for line in bare if _ERROR_LINE.match(line) and not _told(line, tested))
+    stripped = (_strip_prefix(line[:LINE_CHARS_READ]) for line in lines)
+    has_runner = any(_RUNNER.match(line) for line in lines)
+    return tuple(
+        line
+        for line in stripped
+        if _ERROR_LINE.match(line) and not _is_about_task(line, has_runner)
+    )
 
 
-def _bare(line: str) -> str:
-    """Without what a logger puts before it."""
+def _strip_prefix(line: str) -> str:
+    """Removes the prefix of a logger."""
     logged = _LOGGED.sub("API error: ", line, count=1)
     return _PREFIX.sub("", line, count=1) if logged == line else logged
 
 
 def announces_retry(line: str) -> bool:
-    """Does the agent try again after this line, and keep the time to itself?"""
+    """True if the agent retries after this line without naming a time."""
     return _RETRIED.match(line) is not None and bool(select_error_lines(line))
 
 
-def _told(line: str, tested: bool) -> bool:
-    """Is this line about what the agent worked on, rather than about the agent?"""
-    if not _ANY_PROGRAM.match(line) or _OWN_WORDS.match(line):
+def _is_about_task(line: str, has_runner: bool) -> bool:
+    """True if the line is about the task rather than about the agent."""
+    if not _ANY_PROGRAM.match(line) or _SERVICE_WORDS.match(line):
         return False
-    return tested or _OF_THE_TASK.search(line) is not None
+    return has_runner or _TASK_WORDS.search(line) is not None
 
 
-def classify_error_lines(lines: Sequence[str]) -> str:
-    """The word of `AgentExit.limit` that the last telling line stands for, or nothing."""
+def classify_error_lines(lines: Sequence[str]) -> AgentLimit:
+    """The limit that the last meaningful line names."""
     for line in reversed(lines):
-        if word := classify_error_text(line):
-            return word
-    # A wait asked for with no other word is a limit all the same.
-    return "rate" if any(_RETRY_AFTER.match(line) for line in lines) else ""
+        if limit := classify_error_text(line):
+            return limit
+    # A wait without any other reason is a rate limit.
+    return AgentLimit.RATE if any(_RETRY_AFTER.match(line) for line in lines) else AgentLimit.NONE
 
 
-def classify_error_text(text: str) -> str:
-    """What a text that is known to be an error says."""
+def classify_error_text(text: str) -> AgentLimit:
+    """Classifies a text that is known to be an error."""
     text = text[: 4 * LINE_CHARS_READ]
-    word = next((name for name, words in _WORDS if words.search(text)), "")
-    if _PACKAGES.match(text) and word != "overloaded":
-        return ""
-    # Who names a wait means to answer again, whatever is said of plans and billing.
-    return "rate" if word == "money" and _NAMES_WAIT.search(text) else word
+    limit = next((name for name, pattern in _PATTERNS if pattern.search(text)), AgentLimit.NONE)
+    if _PACKAGES.match(text) and limit != "overloaded":
+        return AgentLimit.NONE
+    # A service that names a wait will answer again, whatever it says about billing.
+    return AgentLimit.RATE if limit == AgentLimit.MONEY and _NAMES_WAIT.search(text) else limit
 
 
-def classify_http_status(status: int | None, text: str = "") -> str:
-    """An HTTP status, refined by its text: 400 may be a prompt too long, 429 an empty purse."""
-    told = classify_error_text(text)
-    if status is None or told in {"context", "money", "session"}:
-        return told
-    return _OF_STATUS.get(status) or ("overloaded" if 500 <= status <= 599 else "unknown")
+def classify_http_status(status: int | None, text: str = "") -> AgentLimit:
+    """Refined by the text: 400 may be a prompt that is too long, 429 an account without credit."""
+    limit = classify_error_text(text)
+    if status is None or limit in {AgentLimit.CONTEXT, AgentLimit.MONEY, AgentLimit.SESSION}:
+        return limit
+    return _LIMIT_BY_STATUS.get(status) or (
+        AgentLimit.OVERLOADED if 500 <= status <= 599 else AgentLimit.UNKNOWN
+    )
 
 
-_OF_STATUS = {
-    400: "request",
-    401: "auth",
-    402: "money",
-    403: "auth",
-    404: "notfound",
-    408: "overloaded",
-    413: "context",
-    422: "request",
-    429: "rate",
+_LIMIT_BY_STATUS = {
+    400: AgentLimit.REQUEST,
+    401: AgentLimit.AUTH,
+    402: AgentLimit.MONEY,
+    403: AgentLimit.AUTH,
+    404: AgentLimit.NOT_FOUND,
+    408: AgentLimit.OVERLOADED,
+    413: AgentLimit.CONTEXT,
+    422: AgentLimit.REQUEST,
+    429: AgentLimit.RATE,
 }
 
 
 def find_retry_after(lines: Sequence[str], now: datetime) -> timedelta | None:
-    """The wait the service asked for, from the last line that names one."""
+    """The wait in the last line that names one."""
     waits = (find_wait(line, now) for line in reversed(lines))
     return next((wait for wait in waits if wait is not None), None)

@@ -1,4 +1,4 @@
-"""Reading what an agent left in its folder: bounded, whatever the agent put there."""
+"""Bounded reads of the files that an agent left in its folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OUT, ERR = "out.log", "err.log"
 
 
 def read_tail(file: Path, limit: int) -> str:
-    """The last bytes of a log as text; empty when there is no plain file of that name."""
+    """The last bytes of a log as text; empty if it is not a plain file."""
     with open_plain_file(file) as stream:
         if stream is None:
             return ""
@@ -21,7 +21,7 @@ def read_tail(file: Path, limit: int) -> str:
 
 
 def log_size(file: Path) -> int:
-    """Zero for a log that is not there."""
+    """Zero for a missing log."""
     try:
         return file.stat().st_size
     except FileNotFoundError:
@@ -29,18 +29,18 @@ def log_size(file: Path) -> int:
 
 
 def list_written_logs(folder: Path) -> tuple[Path, ...]:
-    """The logs that hold something, the one written to last first."""
+    """The logs that are not empty, the newest first."""
     logs = [file for file in (folder / OUT, folder / ERR) if _modified_ns(file)]
     return tuple(sorted(logs, key=_modified_ns, reverse=True))
 
 
 def last_write_s(folder: Path) -> float:
-    """When a log was last written to, in seconds since the epoch."""
+    """The time of the last write to a log, in seconds since the epoch."""
     return max(_modified_ns(folder / OUT), _modified_ns(folder / ERR)) / 1e9
 
 
 def _modified_ns(file: Path) -> int:
-    """Zero for a log that holds nothing: nobody wrote to it."""
+    """Zero for an empty log: nothing was written to it."""
     try:
         facts = file.stat()
     except FileNotFoundError:

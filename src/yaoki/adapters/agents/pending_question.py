@@ -1,4 +1,4 @@
-"""Does the agent wait for a person?  Only its very last line can say so."""
+"""Recognises an agent that waits for a person, by its very last line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 LINES_SHOWN = 5
 QUESTION_CHARS_MAX = 1000
 
-# Something reads an answer right here: these lines are never the end of a story.
+# Prompts that read an answer right here; no finished agent ends with such a line.
 _INPUT = re.compile(
     r"(?:[\[(](?:y(?:es)?/no?|y/n/\w{1,6})(?:/\[?\w{1,12}\]?)?[\])]\s{0,2}[?:>]?"
     r"|^press (?:any key|enter|return|y)\b.{0,60}"
@@ -17,7 +17,7 @@ _INPUT = re.compile(
     r"|\(yes/no(?:/\[fingerprint\])?\)\?)\s{0,4}$",
     re.IGNORECASE,
 )
-# A request for permission; some agents close with such words and go on by themselves.
+# Requests for permission; some agents print such words and continue by themselves.
 _PERMISSION = re.compile(
     r"^\W{0,4}(?:do you want (?:me )?to|are you sure|allow|proceed|continue|overwrite|confirm)\b"
     r".{0,200}\?\s{0,4}$",
@@ -26,10 +26,10 @@ _PERMISSION = re.compile(
 
 
 def find_question(text: str, *, input_only: bool) -> str:
-    """The paragraph that ends in a question for a person; empty when the last line is none.
+    """The paragraph that ends with a question to a person; empty if the last line is no question.
 
-    `input_only`: the agent came to a good end, so only a line that still waits for its answer is
-    a question.  Such a line has no end.
+    `input_only`: the agent ended successfully, so only an input prompt, a line without a line
+    break, counts.
     """
     if input_only and text.endswith("\n"):
         return ""

@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from yaoki.core.model import AgentLimit
 from yaoki.errors import Unknown
 
 PRESETS = files("yaoki.adapters.agents") / "presets"
@@ -19,11 +20,11 @@ PROTOCOLS = ("", "acp")
 
 @dataclass(frozen=True, slots=True)
 class UsageRule:
-    """Where an agent tells what it used: fields of an event, or a pattern over a text it left.
+    """Where an agent reports its usage: fields of an event, or a pattern over a text file.
 
-    `count`: the last such event stands for the whole run, or all of them are added up.  `turns`
-    is a field, or `events`: one turn for each event.  `whole_thread` names what, after a resume,
-    holds the earlier runs of the conversation as well; `thread` is the field that names it.
+    `count`: the last event has the total of the run, or all events are added up.  `turns` is a
+    field, or `events`: one turn for each event.  `whole_thread` names the values that, after a
+    resume, include earlier runs of the conversation; `thread` is the field with its id.
     """
 
     event: str = ""
@@ -39,7 +40,7 @@ class UsageRule:
 
 @dataclass(frozen=True, slots=True)
 class EndpointOverride:
-    """How the agent is pointed at another service: its arguments and variables."""
+    """The arguments and variables that select another service endpoint."""
 
     arguments: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
@@ -48,14 +49,14 @@ class EndpointOverride:
 
 @dataclass(frozen=True, slots=True)
 class AgentPreset:
-    """How one known agent is called and read.
+    """How one known agent is started and its output is read.
 
     `start` and `resume` are whole command lines after the program; `{more}` is where the model,
     the endpoint and the arguments of the plan go.  `events` names the reader of its output.
     `protocol` is empty for a plain command line, or `acp`: then our own client runs the program and
     speaks with it, `events` is `acp` too, `model` is one word that is told over the protocol, and
     `allow` are the kinds of tools that need no person; a plan may name others.
-    `exit_codes` and `lines` are its own signals: words of `AgentExit.limit`.  `scratch` are
+    `exit_codes` and `lines` are its own signals of a limit.  `scratch` are
     folders that it leaves in its worktree and that are nobody's work; `state` are those below its
     home, or named by a variable (`$CODEX_HOME`), where it keeps its conversations.  In the sandbox
     each task has a copy of them, without what `history` names there; `sandbox` says that the agent
@@ -79,8 +80,8 @@ class AgentPreset:
     env: Mapping[str, str] = field(default_factory=dict)
     base_url: EndpointOverride = field(default_factory=EndpointOverride)
     usage: UsageRule = field(default_factory=UsageRule)
-    exit_codes: Mapping[int, str] = field(default_factory=dict)
-    lines: Mapping[str, str] = field(default_factory=dict)
+    exit_codes: Mapping[int, AgentLimit] = field(default_factory=dict)
+    lines: Mapping[str, AgentLimit] = field(default_factory=dict)
     scratch: tuple[str, ...] = ()
     state: tuple[str, ...] = ()
     history: tuple[str, ...] = ()
@@ -94,58 +95,60 @@ class AgentPreset:
 
 @cache
 def shipped_preset_names() -> tuple[str, ...]:
-    """The names of all shipped descriptions."""
-    held = (file.name for file in PRESETS.iterdir())
-    return tuple(sorted(name.removesuffix(".toml") for name in held if name.endswith(".toml")))
+    """The names of all shipped presets."""
+    names = (file.name for file in PRESETS.iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
 
 
 @cache
 def load_preset(name: str) -> AgentPreset:
     if name not in shipped_preset_names():
-        raise Unknown(f"no description of an agent {name!r}", hint="yaoki agents list")
+        raise Unknown(f"there is no agent preset {name!r}", hint="yaoki agents list")
     text = (PRESETS / f"{name}.toml").read_text(encoding="utf-8")
     return parse_preset(name, text)
 
 
 def parse_preset(name: str, text: str) -> AgentPreset:
-    """A description from its file; an unknown key is a mistake, not a wish."""
+    """Parses a preset file; refuses unknown keys."""
     table = tomllib.loads(text)
-    made: dict[str, Any] = _plain(table, AgentPreset, f"{name}.toml")
-    made["base_url"] = EndpointOverride(
-        **_plain(table.get("base_url", {}), EndpointOverride, "base_url")
+    values: dict[str, Any] = _read_table(table, AgentPreset, f"{name}.toml")
+    values["base_url"] = EndpointOverride(
+        **_read_table(table.get("base_url", {}), EndpointOverride, "base_url")
     )
-    made["usage"] = UsageRule(**_plain(table.get("usage", {}), UsageRule, "usage"))
-    made["exit_codes"] = {int(code): word for code, word in table.get("exit_codes", {}).items()}
-    found = AgentPreset(name=name, **made)
-    _check(found)
-    return found
+    values["usage"] = UsageRule(**_read_table(table.get("usage", {}), UsageRule, "usage"))
+    limits = {limit.value: limit for limit in AgentLimit}
+    values["exit_codes"] = {int(code): limits[w] for code, w in table.get("exit_codes", {}).items()}
+    values["lines"] = {pattern: limits[w] for pattern, w in table.get("lines", {}).items()}
+    preset = AgentPreset(name=name, **values)
+    _validate(preset)
+    return preset
 
 
-def _plain(table: Mapping[str, Any], kind: type, where: str) -> dict[str, Any]:
-    known = {held.name for held in fields(kind)} - {"name"}
-    strange = sorted(set(table) - known)
-    if strange:
-        raise ValueError(f"{where}: unknown keys {strange}")
+def _read_table(table: Mapping[str, Any], kind: type, where: str) -> dict[str, Any]:
+    known = {field_.name for field_ in fields(kind)} - {"name"}
+    unknown = sorted(set(table) - known)
+    if unknown:
+        raise ValueError(f"{where}: unknown keys {unknown}")
     return {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}
 
 
-def _check(found: AgentPreset) -> None:
-    """Our own files: a defect is ours, and is found by the tests before anybody meets it."""
-    assert found.prompt in {"stdin", "argument", "file"}, found.name
-    assert found.usage.count in COUNTS, found.name
-    assert {"cost", "tokens"}.issuperset(found.usage.whole_thread), found.name
-    assert bool(found.usage.whole_thread) is bool(found.usage.thread), found.name
-    named = "{session}" in " ".join(found.resume)
-    # Over the protocol it is not the command line that names the conversation.
-    assert found.protocol in PROTOCOLS, found.name
-    assert named is (found.can_resume and not found.protocol), found.name
-    assert (found.protocol or "") == ("acp" if found.events == "acp" else ""), found.name
-    assert found.protocol or not found.allow, found.name
-    assert not found.protocol or len(found.model) == 1, found.name
-    for pattern in (found.usage.pattern, *found.lines):
+def _validate(preset: AgentPreset) -> None:
+    """Assertions, because the files are ours and the tests load all of them."""
+    assert preset.prompt in {"stdin", "argument", "file"}, preset.name
+    assert preset.usage.count in COUNTS, preset.name
+    assert {"cost", "tokens"}.issuperset(preset.usage.whole_thread), preset.name
+    assert bool(preset.usage.whole_thread) is bool(preset.usage.thread), preset.name
+    names_session = "{session}" in " ".join(preset.resume)
+    # With a protocol, the session id is not on the command line.
+    assert preset.protocol in PROTOCOLS, preset.name
+    assert names_session is (preset.can_resume and not preset.protocol), preset.name
+    assert (preset.protocol or "") == ("acp" if preset.events == "acp" else ""), preset.name
+    assert preset.protocol or not preset.allow, preset.name
+    assert not preset.protocol or len(preset.model) == 1, preset.name
+    for pattern in (preset.usage.pattern, *preset.lines):
         re.compile(pattern)
 
 
 def insert_optional_arguments(line: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
-    """A command line with the optional arguments in their place."""
+    """Replaces `{more}` by the optional arguments."""
     return tuple(word for part in line for word in (more if part == "{more}" else (part,)))

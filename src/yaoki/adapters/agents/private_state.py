@@ -1,8 +1,8 @@
-"""A copy of an agent's own folder for one task: it goes on with its conversation, and can write
-neither the user's settings nor their hooks nor their keys.
+"""Copies of an agent's own folders for one task: the agent can continue its conversation, but
+cannot write the settings, hooks or keys of the user.
 
-The copy is made once for a task, of the user's settings without their conversations, and stays from
-attempt to attempt.
+The copy is made once per task, from the user's settings without conversations, and is used by all
+attempts.
 """
 
 from __future__ import annotations
@@ -27,45 +27,45 @@ class PrivateState:
         self._folder = folder
 
     def make_copies(self, wanted: Mapping[Path, Sequence[str]]) -> dict[Path, Path]:
-        """The copy of each of these folders; a folder that is not there is made, and empty.
+        """Maps each folder to its copy; a missing folder gets an empty copy.
 
-        With each folder come the names in it that are not copied.
+        `wanted` names for each folder the patterns that are not copied.
         """
-        return {place: self._copy(place, left_out) for place, left_out in wanted.items()}
+        return {source: self._copy(source, excluded) for source, excluded in wanted.items()}
 
-    def _copy(self, place: Path, left_out: Sequence[str]) -> Path:
-        place.mkdir(parents=True, exist_ok=True)
-        kept = self._folder / sha256(os.fsencode(place)).hexdigest()[:12]
-        copy, mark = kept / "copy", kept / FINISHED
+    def _copy(self, source: Path, excluded: Sequence[str]) -> Path:
+        source.mkdir(parents=True, exist_ok=True)
+        private_folder = self._folder / sha256(os.fsencode(source)).hexdigest()[:12]
+        copy, mark = private_folder / "copy", private_folder / FINISHED
         if mark.exists():
             return copy
-        # One that was killed half-way begins again.
+        # A copy that was interrupted starts again.
         shutil.rmtree(copy, ignore_errors=True)
         copy.mkdir(parents=True)
         room = BYTES_MAX
-        for n, file in enumerate(_files(place, left_out)):
+        for n, file in enumerate(_list_files(source, excluded)):
             room -= file.stat().st_size
             if n >= FILES_MAX or room < 0:
                 break
-            target = copy / file.relative_to(place)
+            target = copy / file.relative_to(source)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(file, target)
         mark.touch()
         return copy
 
 
-def _files(place: Path, left_out: Sequence[str]) -> Iterator[Path]:
-    """Small plain files, those nearest to the top first in each folder."""
-    for folder, folders, names in os.walk(place):
+def _list_files(source: Path, excluded: Sequence[str]) -> Iterator[Path]:
+    """Small plain files, those nearest to the top first."""
+    for folder, folders, names in os.walk(source):
         inside = Path(folder)
-        folders[:] = [f for f in sorted(folders) if not _is_left_out(inside / f, place, left_out)]
+        folders[:] = [f for f in sorted(folders) if not _is_excluded(inside / f, source, excluded)]
         for file in (inside / name for name in sorted(names)):
             fit = file.is_file() and os.access(file, os.R_OK)
             small = fit and file.stat().st_size <= FILE_BYTES_MAX
-            if small and not _is_left_out(file, place, left_out):
+            if small and not _is_excluded(file, source, excluded):
                 yield file
 
 
-def _is_left_out(path: Path, place: Path, patterns: Sequence[str]) -> bool:
-    name = path.relative_to(place).as_posix()
+def _is_excluded(path: Path, source: Path, patterns: Sequence[str]) -> bool:
+    name = path.relative_to(source).as_posix()
     return any(fnmatch(name, pattern) for pattern in patterns)

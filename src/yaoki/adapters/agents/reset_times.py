@@ -1,6 +1,6 @@
-"""When a service says it may be asked again: spans, dates, epochs and times of day.
+"""Parses when a service may be asked again: durations, dates, epochs and times of day.
 
-The clock is an argument; a time of day without a zone is read in the zone of that clock.
+The clock is an argument; a time of day without a zone is in the zone of that clock.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 
 
 def find_wait(line: str, now: datetime) -> timedelta | None:
-    """The wait this line asks for; None when it names none or the time has passed.
+    """The wait that the line names; None if there is none or the time has passed.
 
-    Exact forms first: an epoch, `Retry-After`, an instant, a span, a time of day.
+    Exact forms first: epoch, `Retry-After`, instant, duration, time of day.
     """
     for read in _FORMS:
         wait = read(line, now)
@@ -67,7 +67,7 @@ def find_wait(line: str, now: datetime) -> timedelta | None:
 
 
 def remaining_until_epoch(number: float, now: datetime) -> timedelta | None:
-    """From an epoch in seconds or milliseconds; None when that is no time or has passed."""
+    """For an epoch in seconds or milliseconds; None if it is invalid or has passed."""
     seconds = number / 1000 if number > 1e11 else number
     if not 1e9 <= seconds < 1e11:
         return None
@@ -75,12 +75,12 @@ def remaining_until_epoch(number: float, now: datetime) -> timedelta | None:
     return min(wait, WAIT_MAX) if wait > timedelta(0) else None
 
 
-def _epoch(line: str, now: datetime) -> timedelta | None:
+def _parse_epoch(line: str, now: datetime) -> timedelta | None:
     hit = _EPOCH.search(line)
     return remaining_until_epoch(int(hit["n"]), now) if hit else None
 
 
-def _http_date(line: str, now: datetime) -> timedelta | None:
+def _parse_http_date(line: str, now: datetime) -> timedelta | None:
     hit = _HTTP_DATE.search(line)
     if hit is None:
         return None
@@ -91,14 +91,14 @@ def _http_date(line: str, now: datetime) -> timedelta | None:
     return (date if date.tzinfo else date.replace(tzinfo=UTC)) - now
 
 
-def _seconds(line: str, _now: datetime) -> timedelta | None:
+def _parse_seconds(line: str, _now: datetime) -> timedelta | None:
     hit = _SECONDS.search(line)
     if hit is None:
         return None
     return timedelta(seconds=float(hit["n"]) * (0.001 if hit["ms"] or hit["unit"] else 1.0))
 
 
-def _instant(line: str, now: datetime) -> timedelta | None:
+def _parse_instant(line: str, now: datetime) -> timedelta | None:
     hit = _INSTANT.search(line)
     try:
         return datetime.fromisoformat(hit["at"]) - now if hit else None
@@ -106,7 +106,7 @@ def _instant(line: str, now: datetime) -> timedelta | None:
         return None
 
 
-def _span(line: str, _now: datetime) -> timedelta | None:
+def _parse_duration(line: str, _now: datetime) -> timedelta | None:
     hit = _SPAN.search(line)
     if hit is None:
         return None
@@ -114,7 +114,7 @@ def _span(line: str, _now: datetime) -> timedelta | None:
     return timedelta(seconds=sum(float(n) * _UNIT_S[unit.lower()] for n, unit in parts))
 
 
-def _clock(line: str, now: datetime) -> timedelta | None:
+def _parse_time_of_day(line: str, now: datetime) -> timedelta | None:
     hit = _CLOCK.search(line)
     if hit is None or (hit["minute"] is None and hit["half"] is None):
         return None
@@ -122,34 +122,36 @@ def _clock(line: str, now: datetime) -> timedelta | None:
     if hit["half"]:
         hour = hour % 12 + (12 if hit["half"].lower() == "p" else 0)
     try:
-        here = now.astimezone(_zone(hit["zone"]) if hit["zone"] else now.tzinfo)
+        here = now.astimezone(_parse_zone(hit["zone"]) if hit["zone"] else now.tzinfo)
         then = here.replace(hour=hour, minute=int(hit["minute"] or 0), second=0, microsecond=0)
-        return (_dated(then, hit, here) if hit["month"] else _next(then, here)) - here
+        return (
+            _with_date(then, hit, here) if hit["month"] else _next_occurrence(then, here)
+        ) - here
     except (ValueError, KeyError, OSError):
-        return None  # no such time, or no such zone: a guess would be worse than our own backoff
+        return None  # invalid time or zone: our own backoff is better than a guess
 
 
-def _next(then: datetime, here: datetime) -> datetime:
-    """The next time the clock shows this; a moment ago still counts, as a time that has passed."""
+def _next_occurrence(then: datetime, here: datetime) -> datetime:
+    """The next time with this time of day; a moment ago counts as just passed."""
     return then if here - then <= JUST_PASSED else then + timedelta(days=1)
 
 
-def _dated(then: datetime, hit: re.Match[str], here: datetime) -> datetime:
+def _with_date(then: datetime, hit: re.Match[str], here: datetime) -> datetime:
     month = _MONTHS.index(hit["month"].lower()) + 1
     dated = then.replace(month=month, day=int(hit["day"]), year=int(hit["year"] or here.year))
     late = hit["year"] is None and here - dated > timedelta(days=180)
     return dated.replace(year=dated.year + 1) if late else dated
 
 
-def _zone(name: str) -> tzinfo:
+def _parse_zone(name: str) -> tzinfo:
     return UTC if name.upper() in {"UTC", "GMT"} else ZoneInfo(name)
 
 
 _FORMS: tuple[Callable[[str, datetime], timedelta | None], ...] = (
-    _epoch,
-    _http_date,
-    _seconds,
-    _instant,
-    _span,
-    _clock,
+    _parse_epoch,
+    _parse_http_date,
+    _parse_seconds,
+    _parse_instant,
+    _parse_duration,
+    _parse_time_of_day,
 )

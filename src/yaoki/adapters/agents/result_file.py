@@ -1,4 +1,4 @@
-"""The note an agent may leave in its result file: a claim, never a proof."""
+"""The result file that an agent may write: a claim, never a proof."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ STATUSES = ("failed", "conflict", "question", "done")
 EXCERPT_CHARS = 400
 
 
-_OR = f"{', '.join(STATUSES[:-1])} or {STATUSES[-1]}"
+_STATUS_LIST = f"{', '.join(STATUSES[:-1])} or {STATUSES[-1]}"
 
 
 @dataclass(frozen=True, slots=True)
 class AgentResult:
-    """`defect` says why the note, or a part of it, was not taken; `unreadable`: all of it.
+    """`defect`: why a part of the file was ignored, or all of it if `unreadable`.
 
-    `failed` is fail closed: a note that cannot be understood is no word of success.
+    Fail closed: a file that cannot be understood counts as `failed`.
     """
 
     status: str = ""
@@ -46,57 +46,54 @@ class AgentResult:
 
 
 def read_result(folder: Path) -> AgentResult:
-    """What the agent noted; a note that cannot be read says so in `defect`."""
+    """The result of the agent; for an unreadable file `defect` says why."""
     raw = read_plain_bytes(outbox(folder) / RESULT, BYTES_MAX + 1)
     if not raw:
         return AgentResult()
     if len(raw) > BYTES_MAX:
-        return _unread(raw, f"{RESULT} is longer than {BYTES_MAX} bytes")
+        return _make_unreadable(raw, f"{RESULT} is longer than {BYTES_MAX} bytes")
     try:
-        note = json.loads(raw)
+        document = json.loads(raw)
     except (ValueError, RecursionError):
-        return _unread(raw, f"{RESULT} is not JSON")
-    if not isinstance(note, dict):
-        return _unread(raw, f"{RESULT} is not an object")
-    return _checked(note)
+        return _make_unreadable(raw, f"{RESULT} is not JSON")
+    if not isinstance(document, dict):
+        return _make_unreadable(raw, f"{RESULT} is not an object")
+    return _parse_result(document)
 
 
-def _checked(note: Mapping[str, Any]) -> AgentResult:
-    status = _text(note, "status")
-    summary = _text(note, "summary")
-    question = _text(note, "question")
+def _parse_result(document: Mapping[str, Any]) -> AgentResult:
+    status = _text_field(document, "status")
+    summary = _text_field(document, "summary")
+    question = _text_field(document, "question")
     if status == "question" and not question:
-        question = summary or "the agent asked for a person and gave no question"
-    safe = note.get("retry_safe", True)
+        question = summary or "the agent asked for a person but gave no question"
+    safe = document.get("retry_safe", True)
     if status == "conflict" and not summary:
-        summary = "the agent says that the task contradicts its checks, and gives no reason"
-    known = status in ("", *STATUSES)
-    defect = "" if known else f"{RESULT}: unknown status {status[:40]!r}; use {_OR}"
-    # Anything but a plain true is taken as the careful answer.
-    return AgentResult(status, summary, question, safe is True, _wait(note), defect)
+        summary = "the agent says that the task contradicts its checks, but gives no reason"
+    is_known = status in ("", *STATUSES)
+    defect = "" if is_known else f"{RESULT}: unknown status {status[:40]!r}; use {_STATUS_LIST}"
+    # Only an explicit true counts as true.
+    return AgentResult(status, summary, question, safe is True, _retry_after(document), defect)
 
 
-def _unread(raw: bytes, defect: str) -> AgentResult:
+def _make_unreadable(raw: bytes, defect: str) -> AgentResult:
     return AgentResult(summary=_excerpt(raw), defect=defect, unreadable=True)
 
 
 def _excerpt(raw: bytes) -> str:
-    """The beginning of a note that is not what it should be: its words may still say why.
-
-    Of a note that is no text nothing is shown.
-    """
-    # The cut may go through a character, which is no sign of a binary file.
-    words = " ".join(raw[:EXCERPT_CHARS].decode(errors="replace").rstrip("\ufffd").split())
-    return words if words.isprintable() and "\ufffd" not in words else ""
+    """The beginning of an invalid file, which may still explain a failure; empty if not text."""
+    # The cut may split a character, which does not mean that the file is binary.
+    text = " ".join(raw[:EXCERPT_CHARS].decode(errors="replace").rstrip("\ufffd").split())
+    return text if text.isprintable() and "\ufffd" not in text else ""
 
 
-def _text(note: Mapping[str, Any], key: str) -> str:
-    value = note.get(key)
+def _text_field(document: Mapping[str, Any], key: str) -> str:
+    value = document.get(key)
     return replace_lone_surrogates(value[:TEXT_MAX]).strip() if isinstance(value, str) else ""
 
 
-def _wait(note: Mapping[str, Any]) -> timedelta | None:
-    value = note.get("retry_after_s")
+def _retry_after(document: Mapping[str, Any]) -> timedelta | None:
+    value = document.get("retry_after_s")
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     # A huge integer does not fit a float, so it is compared before it is converted.

@@ -1,4 +1,4 @@
-"""An agent inside the sandbox: the same agent, walled in, with what it needs for itself."""
+"""An agent in the sandbox, with its own repository, state and caches."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from yaoki.ports import (
     SandboxFolders,
 )
 
-# The second is how Claude Code asks whether root may work without asking.
+# By the second, Claude Code decides whether root may run it without confirmations.
 SANDBOX_VARIABLES = {SANDBOX_VARIABLE: "on", "IS_SANDBOX": "1"}
 
-# Said once, at the beginning of a conversation: what a wall refuses should surprise nobody.
+# Added once, at the beginning of a conversation, so that the agent knows its limits.
 SANDBOX_PROMPT = """
 # Where you are
 
@@ -35,9 +35,9 @@ SANDBOX_PROMPT = """
 
 
 class SandboxedAgent:
-    """Fails before the first call when there is no sandbox to be had.
+    """Fails in `preflight` if no sandbox is available.
 
-    `lend` gives the agent of a task a repository to commit to, if it works in its worktree.
+    `lend` gives an agent that works in the worktree of a task a repository to commit to.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class SandboxedAgent:
     def build_launch(self, order: AttemptRequest) -> Launch:
         told = order if order.session else replace(order, prompt=f"{order.prompt}{SANDBOX_PROMPT}")
         launch, lent = self._agent.build_launch(told), self._lend(order.task_id, order.worktree)
-        # A judge works in no worktree of its own, and commits nothing.
+        # A judge has no worktree of its own and commits nothing.
         lent = lent or SandboxFolders(order.folder / "private", (), {})
         state = PrivateState(lent.folder / "state").make_copies(self._state_folders(launch))
         own = (*lent.writable, *state.values())
@@ -63,10 +63,9 @@ class SandboxedAgent:
         return self._sandbox.wrap(launch, order.folder, own, {**lent.read_only_mounts, **state})
 
     def _state_folders(self, launch: Launch) -> dict[Path, tuple[str, ...]]:
-        """Where a known agent keeps its conversations, with what is not copied from there.
+        """The state folders of a known agent, with the patterns that are not copied.
 
-        Of a bare command nobody knows any.  A folder is named below the home, or by the variable
-        that moves it: `$CODEX_HOME`.
+        A preset names a folder below the home, or by a variable such as `$CODEX_HOME`.
         """
         if not isinstance(self._agent, PresetAgent):
             return {}

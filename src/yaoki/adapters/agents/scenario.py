@@ -1,4 +1,4 @@
-"""Scenarios of the scripted agent: what it does, per task and attempt; every defect at once."""
+"""Parses scenarios of the scripted agent: its acts per task and attempt; reports all defects."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ ArgumentRule = Callable[[Any], str]
 
 
 def check_scenario(options: Mapping[str, Any]) -> Scenario:
-    """The scenario in its full form, or `PlanInvalid` with every defect.
+    """The scenario in its full form; raises `PlanInvalid` with all defects.
 
     `options["scenario"]` is a mapping, or the path of a YAML or JSON file that holds one.
     """
-    given = options.get("scenario")
+    scenario_data = options.get("scenario")
     defects = [f"unknown option {key!r}" for key in options if key != "scenario"]
-    if isinstance(given, str | Path):
-        given = load_scenario(Path(given))
-    scenario, found = _scenario(given)
-    defects += found
+    if isinstance(scenario_data, str | Path):
+        scenario_data = load_scenario(Path(scenario_data))
+    scenario, scenario_defects = _parse_scenario(scenario_data)
+    defects += scenario_defects
     if defects:
         raise PlanInvalid(
             f"the scenario is refused: {defects[0]}",
@@ -37,7 +37,7 @@ def check_scenario(options: Mapping[str, Any]) -> Scenario:
 
 
 def load_scenario(file: Path) -> Any:
-    """Read a scenario file; aliases, tags and repeated keys are refused."""
+    """Reads a scenario file; refuses aliases, tags and duplicate keys."""
     import yaml
 
     from yaoki.adapters.agents.strict_yaml import StrictLoader
@@ -58,43 +58,39 @@ def load_scenario(file: Path) -> Any:
         ) from fault
 
 
-def _scenario(given: Any) -> tuple[Scenario, list[str]]:
-    if (
-        not isinstance(given, dict)
-        or set(given) != {"tasks"}
-        or not isinstance(given["tasks"], dict)
-    ):
+def _parse_scenario(data: Any) -> tuple[Scenario, list[str]]:
+    if not isinstance(data, dict) or set(data) != {"tasks"} or not isinstance(data["tasks"], dict):
         return {}, ["a scenario is {tasks: {NAME: [acts of attempt 1, acts of attempt 2, …]}}"]
     tasks: dict[str, list[list[dict[str, Any]]]] = {}
     defects: list[str] = []
-    for name, attempts in given["tasks"].items():
+    for name, attempts in data["tasks"].items():
         if not isinstance(name, str) or not isinstance(attempts, list) or not attempts:
             defects.append(f"tasks.{name}: a list with one entry per attempt is needed")
             continue
         tasks[name] = []
         for n, acts in enumerate(attempts, 1):
-            tasks[name].append(_acts(acts, f"tasks.{name}, attempt {n}", defects))
+            tasks[name].append(_parse_acts(acts, f"tasks.{name}, attempt {n}", defects))
     return {"tasks": tasks}, defects
 
 
-def _acts(given: Any, where: str, defects: list[str]) -> list[dict[str, Any]]:
+def _parse_acts(data: Any, where: str, defects: list[str]) -> list[dict[str, Any]]:
     """One attempt: a list of acts, or a single one."""
     acts = []
-    for act in given if isinstance(given, list) else [given]:
-        name, value, defect = _act(act)
+    for act in data if isinstance(data, list) else [data]:
+        name, value, defect = _parse_act(act)
         if defect:
             defects.append(f"{where}: {defect}")
         acts.append({name: value})
     return acts
 
 
-def _act(given: Any) -> tuple[str, Any, str]:
+def _parse_act(data: Any) -> tuple[str, Any, str]:
     """An act is `name` or `{name: value}`."""
-    if isinstance(given, str):
-        given = {given: None}
-    if not isinstance(given, dict) or len(given) != 1:
-        return "", None, f"an act has one name and its value, not {given!r:.80}"
-    [(name, value)] = given.items()
+    if isinstance(data, str):
+        data = {data: None}
+    if not isinstance(data, dict) or len(data) != 1:
+        return "", None, f"an act has one name and its value, not {data!r:.80}"
+    [(name, value)] = data.items()
     shape = ACTS.get(name) if isinstance(name, str) else None
     if shape is None:
         close = get_close_matches(str(name), ACTS, n=1)
@@ -107,7 +103,7 @@ def _act(given: Any) -> tuple[str, Any, str]:
     return name, value, f"{name} needs {wanted}, not {value!r:.80}" if wanted else ""
 
 
-# ------------------------------------------------------------------ shapes: empty when it fits
+# ------------------------------------------------------------------ shapes: empty if valid
 
 
 def _nothing(value: Any) -> str:
@@ -164,8 +160,8 @@ def _wait(value: Any) -> str:
 
 def _signal(value: Any) -> str:
     names = {n for s in signal.Signals for n in (s.name, s.name.removeprefix("SIG"), int(s))}
-    known = isinstance(value, str | int) and not isinstance(value, bool) and value in names
-    return "" if known else "a signal such as KILL"
+    is_known = isinstance(value, str | int) and not isinstance(value, bool) and value in names
+    return "" if is_known else "a signal such as KILL"
 
 
 def _number(value: Any) -> bool:

@@ -1,7 +1,7 @@
 """Plays one attempt of a scenario in the worktree: `python scenario_player.py SCENARIO.json`.
 
-A bare script of the standard library, so that it starts at once.  What it does is
-real: real files, real signals, real silence.
+A bare script of the standard library, so that it starts fast.  Files, signals and silence are
+real.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-# A grandchild nobody found must not stay for ever.
+# A grandchild that is never found must not stay for ever.
 GRANDCHILD_S = 600
 CHUNK = b"yaoki rehearsal flood, sixty-four bytes a line, nothing to see.\n"
 OMISSION = "# ... rest omitted\n"
@@ -26,14 +26,14 @@ PROSE_429 = (
 
 
 class ScenarioFault(Exception):
-    """The scenario asks for what cannot be done here."""
+    """An act of the scenario cannot be executed."""
 
 
 # ------------------------------------------------------------------ files
 
 
 def inside(path: str) -> Path:
-    """A path of the worktree; everything else is refused."""
+    """A path inside the worktree; refuses every other path."""
     top = Path.cwd().resolve()
     whole = (top / path).resolve()
     if not whole.is_relative_to(top) or whole == top:
@@ -59,7 +59,7 @@ def append(files: Mapping[str, str]) -> None:
 
 
 def omit(files: Mapping[str, str]) -> None:
-    """Leave the rest out, as lazy agents do."""
+    """Omits the rest of a file, as lazy agents do."""
     for path, text in files.items():
         put(path, text if "omitted" in text else text + OMISSION)
 
@@ -68,7 +68,7 @@ def replace(change: Mapping[str, str]) -> None:
     file = inside(change["path"])
     text = file.read_text(encoding="utf-8")
     if change["old"] not in text:
-        raise ScenarioFault(f"{change['path']!r} does not hold {change['old']!r}")
+        raise ScenarioFault(f"{change['path']!r} does not contain {change['old']!r}")
     file.write_text(text.replace(change["old"], change["new"], 1), encoding="utf-8")
 
 
@@ -78,7 +78,7 @@ def delete(paths: list[str] | str) -> None:
 
 
 def delete_tests(_: None) -> None:
-    """Every file that looks like a test, so that nothing can fail any more."""
+    """Deletes every file that looks like a test, so that no test can fail."""
     for file in sorted(Path.cwd().rglob("*test*")):
         if file.is_file() and ".git" not in file.parts:
             file.unlink()
@@ -88,7 +88,7 @@ def delete_tests(_: None) -> None:
 
 
 def run(argv: list[str]) -> None:
-    """Like an agent's tool call: a failing command does not end the agent."""
+    """Like a tool call: a failing command does not end the agent."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     try:
@@ -147,7 +147,7 @@ def rate_limit(wait: Mapping[str, int] | None) -> NoReturn:
 
 
 def record(path: str) -> None:
-    """Append the prompt this attempt got, under a line that names it."""
+    """Appends the prompt of this attempt, under a line that names the attempt."""
     prompt = Path(os.environ["YAOKI_PROMPT_FILE"]).read_text(encoding="utf-8")
     with Path(path).open("a", encoding="utf-8") as file:
         file.write(f"--- {task_name()} attempt {attempt_number()}\n{prompt}\n")
@@ -166,14 +166,14 @@ def hang(_: None) -> NoReturn:
 
 
 def burn(seconds: float) -> None:
-    """Use the processor for that long, by its own count."""
+    """Uses that much CPU time."""
     start = os.times()
     while (now := os.times()).user + now.system - start.user - start.system < seconds:
         sum(range(10_000))
 
 
 def grandchild(path: str | None) -> None:
-    """Leave a sleeper behind in a session of its own, as badly behaved tools do."""
+    """Leaves a sleeping process in its own session, as badly behaved tools do."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -197,7 +197,7 @@ def die(which: str | int) -> None:
     os.kill(os.getpid(), number)
 
 
-# ------------------------------------------------------------------ the play
+# ------------------------------------------------------------------ playing
 
 ACTS: Mapping[str, Callable[[Any], None]] = {
     "write": write,

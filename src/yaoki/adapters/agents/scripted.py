@@ -6,7 +6,8 @@ import json
 import sys
 from pathlib import Path
 
-from yaoki.adapters.agents.command import CommandAgent, build_agent_environment, write_prompt
+from yaoki.adapters.agents.command import CommandAgent
+from yaoki.adapters.agents.command_line import build_agent_environment, write_prompt
 from yaoki.adapters.agents.scenario import check_scenario
 from yaoki.core.model import AgentSpec
 from yaoki.core.redact import secret_values
@@ -18,7 +19,7 @@ PLAYER = Path(__file__).with_name("scenario_player.py")
 
 
 class ScriptedAgent(CommandAgent):
-    """Reads what it left exactly as any other command is read."""
+    """Its output is read like that of any other command."""
 
     def preflight(self, spec: AgentSpec) -> None:
         try:
@@ -38,7 +39,7 @@ class ScriptedAgent(CommandAgent):
         script = order.folder / SCENARIO
         script.write_text(json.dumps(check_scenario(order.agent.options)), encoding="utf-8")
         return Launch(
-            # By path and without site packages: it starts at once, whatever the worktree holds.
+            # By path and without site packages: it starts fast, and the worktree cannot affect it.
             argv=(sys.executable, "-I", "-S", str(PLAYER), str(script)),
             cwd=str(order.worktree),
             env=env,

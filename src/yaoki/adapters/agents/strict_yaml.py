@@ -1,4 +1,4 @@
-"""A YAML loader for foreign files: plain values only, no aliases, no repeated keys."""
+"""A YAML loader for untrusted files: plain values only, no aliases, no duplicate keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import yaml
 
 
 class StrictLoader(yaml.SafeLoader):
-    """SafeLoader takes repeated keys in silence and lets aliases grow without bound."""
+    """SafeLoader accepts duplicate keys silently and lets aliases expand without bound."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -17,9 +17,9 @@ class StrictLoader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen = set()
+        keys = set()
         for key, _ in node.value:
-            if key.value in seen:
-                raise yaml.YAMLError(f"the key {key.value!r} stands twice{key.start_mark}")
-            seen.add(key.value)
+            if key.value in keys:
+                raise yaml.YAMLError(f"the key {key.value!r} is a duplicate{key.start_mark}")
+            keys.add(key.value)
         return super().construct_mapping(node, deep=True)

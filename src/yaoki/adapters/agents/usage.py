@@ -1,6 +1,6 @@
-"""What a run cost, by its own account: unknown is None and never zero.
+"""What an agent run used, as the agent reports it: unknown is None and never zero.
 
-A sum over a part would be a lie, so whatever cannot be read whole within the bounds is unknown.
+A partial sum would be wrong, so output that is too long to read completely counts as unknown.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ COST_MAX, COUNT_MAX = 1e6, 1e12
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """US dollars, tokens in and out, calls of the model."""
+    """US dollars, tokens in and out, model calls."""
 
     cost: float | None = None
     tokens: int | None = None
@@ -43,23 +43,23 @@ NO_USAGE = Usage(0.0, 0, 0)
 
 
 def read_usage(folder: Path, rule: UsageRule, before: Usage = NO_USAGE) -> Usage:
-    """`before` is what the conversation held already; it is taken off where it is counted again."""
+    """`before`: usage of earlier runs, subtracted if the agent reports the whole conversation."""
     if rule.event:
-        found = _counted(list(_events(folder / OUT, rule.event)), rule)
+        usage = _sum_events(list(_events(folder / OUT, rule.event)), rule)
     elif rule.pattern:
-        found = _matched(folder / rule.file, rule)
+        usage = _match_file(folder / rule.file, rule)
     else:
         return UNKNOWN_USAGE
-    cost, tokens = found.cost, found.tokens
+    cost, tokens = usage.cost, usage.tokens
     if "cost" in rule.whole_thread:
-        cost = _less(cost, before.cost)
+        cost = _subtract(cost, before.cost)
     if "tokens" in rule.whole_thread:
-        tokens = _whole(_less(tokens, before.tokens))
-    # Agents say zero when they do not know the price.
-    return Usage(cost or None, tokens, found.turns)
+        tokens = _to_int(_subtract(tokens, before.tokens))
+    # Agents report zero when they do not know the price.
+    return Usage(cost or None, tokens, usage.turns)
 
 
-def _less(now: float | None, before: float | None) -> float | None:
+def _subtract(now: float | None, before: float | None) -> float | None:
     return None if now is None or before is None else max(now - before, 0.0)
 
 
@@ -67,7 +67,7 @@ def _less(now: float | None, before: float | None) -> float | None:
 
 
 def _events(file: Path, kind: str) -> Iterator[AgentEvent]:
-    """Every event of that type; nothing at all when the file is too long to be read whole."""
+    """Every event of that type; none if the file is too long to be read completely."""
     mark = f'"{kind}"'.encode()
     with open_plain_file(file) as stream:
         if stream is None or stream.seek(0, os.SEEK_END) > BYTES_MAX:
@@ -75,12 +75,12 @@ def _events(file: Path, kind: str) -> Iterator[AgentEvent]:
         stream.seek(0)
         for block in _blocks(stream):
             for line in _lines_with(mark, block):
-                found = parse_json_objects(line.decode("utf-8", errors="replace"))
-                yield from (event for event in found if event.get("type") == kind)
+                events = parse_json_objects(line.decode("utf-8", errors="replace"))
+                yield from (event for event in events if event.get("type") == kind)
 
 
 def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
-    """Whole lines, many at a time; a line that is longer than any event is not one."""
+    """Blocks of whole lines; a line longer than any event is dropped."""
     rest = b""
     while chunk := stream.read(BLOCK_BYTES):
         block = rest + chunk
@@ -91,7 +91,7 @@ def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _lines_with(mark: bytes, block: bytes) -> Iterator[bytes]:
-    """Looked for in the block as a whole: most lines of an output are of no interest."""
+    """Searches the block as a whole: most lines of an output are irrelevant."""
     at = block.find(mark)
     while at >= 0:
         end = block.find(b"\n", at)
@@ -100,74 +100,74 @@ def _lines_with(mark: bytes, block: bytes) -> Iterator[bytes]:
         at = block.find(mark, end)
 
 
-def _counted(events: Sequence[AgentEvent], rule: UsageRule) -> Usage:
-    used = [event for event in events if _uses(event, rule)]
+def _sum_events(events: Sequence[AgentEvent], rule: UsageRule) -> Usage:
+    used = [event for event in events if _has_usage(event, rule)]
     counted = used if rule.count == "sum" else used[-1:]
     if not counted:
         return UNKNOWN_USAGE
     turns: int | None = len(used)
     if rule.turns != "events":
-        turns = _whole(_total([_field(event, rule.turns) for event in counted]))
+        turns = _to_int(_total([_field(event, rule.turns) for event in counted]))
     return Usage(
         _total([_field(event, rule.cost) for event in counted], COST_MAX),
-        _whole(_total([_sum(event, rule.tokens) for event in counted])),
+        _to_int(_total([_sum(event, rule.tokens) for event in counted])),
         turns,
     )
 
 
-def _uses(event: AgentEvent, rule: UsageRule) -> bool:
-    """Does it say anything of use?  Some agents tell of messages that are not the model's."""
+def _has_usage(event: AgentEvent, rule: UsageRule) -> bool:
+    """False for messages that are not from the model."""
     named = (rule.cost, *rule.tokens, "" if rule.turns == "events" else rule.turns)
     return any(_field(event, path) is not None for path in named)
 
 
 def _field(event: AgentEvent, path: str) -> float | None:
-    found = number_at(event, *path.split(".")) if path else None
-    return found if found is not None and found >= 0 else None
+    value = number_at(event, *path.split(".")) if path else None
+    return value if value is not None and value >= 0 else None
 
 
 def _sum(event: AgentEvent, paths: Sequence[str]) -> float | None:
-    held = [found for path in paths if (found := _field(event, path)) is not None]
-    return sum(held) if held else None
+    values = [value for path in paths if (value := _field(event, path)) is not None]
+    return sum(values) if values else None
 
 
 def _total(parts: Sequence[float | None], bound: float = COUNT_MAX) -> float | None:
-    """One part that is not known makes the whole unknown."""
-    held = [part for part in parts if part is not None]
-    total = sum(held)
-    return total if held and len(held) == len(parts) and total < bound else None
+    """None if any part is unknown."""
+    known = [part for part in parts if part is not None]
+    total = sum(known)
+    return total if known and len(known) == len(parts) and total < bound else None
 
 
-def _whole(value: float | None) -> int | None:
+def _to_int(value: float | None) -> int | None:
     return None if value is None else round(value)
 
 
 # ------------------------------------------------------------------ by a pattern
 
 
-def _matched(file: Path, rule: UsageRule) -> Usage:
+def _match_file(file: Path, rule: UsageRule) -> Usage:
     raw = read_plain_bytes(file, FILE_BYTES_READ + 1) or b""
-    words = raw[:FILE_BYTES_READ].decode("utf-8", errors="replace")
-    hits = list(re.finditer(rule.pattern, words, re.MULTILINE))
+    text = raw[:FILE_BYTES_READ].decode("utf-8", errors="replace")
+    hits = list(re.finditer(rule.pattern, text, re.MULTILINE))
     if not hits or (rule.count == "sum" and len(raw) > FILE_BYTES_READ):
         return UNKNOWN_USAGE
     hits = hits if rule.count == "sum" else hits[:1]
-    tokens = [_both(hit) for hit in hits]
+    tokens = [_token_sum(hit) for hit in hits]
     turns = [_amount(hit, "turns") for hit in hits]
     return Usage(
         _total([_amount(hit, "cost") for hit in hits], COST_MAX),
-        _whole(_total(tokens)),
-        _whole(_total(turns)),
+        _to_int(_total(tokens)),
+        _to_int(_total(turns)),
     )
 
 
-def _both(hit: re.Match[str]) -> float | None:
+def _token_sum(hit: re.Match[str]) -> float | None:
     sent, received = _amount(hit, "in"), _amount(hit, "out")
     return None if sent is None or received is None else sent + received
 
 
 def _amount(hit: re.Match[str], name: str) -> float | None:
-    """A number as people write it: 2.3k, 1,200."""
+    """Parses numbers such as 2.3k and 1,200."""
     written = hit.groupdict().get(name)
     if not written:
         return None
@@ -182,22 +182,22 @@ def _amount(hit: re.Match[str], name: str) -> float | None:
 
 
 def read_earlier_usage(folder: Path, rule: UsageRule, session: str) -> Usage:
-    """What the earlier runs of a conversation counted so far; they are kept beside this one.
+    """The usage of earlier runs of a conversation, whose folders are beside this one.
 
-    A run that was cut off told nothing: its share is then counted with the next that does.
+    A run that was cut off reported nothing: the next report includes its share.
     """
     beside = [place / OUT for place in folder.parent.iterdir() if place != folder]
-    runs = [log for log in beside if _is_of(log, session, rule.thread)]
-    told = [_counted(list(_events(log, rule.event)), rule) for log in runs]
-    if not told:
+    runs = [log for log in beside if _is_same_session(log, session, rule.thread)]
+    usages = [_sum_events(list(_events(log, rule.event)), rule) for log in runs]
+    if not usages:
         return UNKNOWN_USAGE
     return Usage(
-        max((held.cost for held in told if held.cost is not None), default=0.0),
-        max((held.tokens for held in told if held.tokens is not None), default=0),
+        max((usage.cost for usage in usages if usage.cost is not None), default=0.0),
+        max((usage.tokens for usage in usages if usage.tokens is not None), default=0),
     )
 
 
-def _is_of(log: Path, session: str, key: str) -> bool:
+def _is_same_session(log: Path, session: str, key: str) -> bool:
     head = (read_plain_bytes(log, LINE_BYTES_MAX) or b"").decode("utf-8", errors="replace")
     return any(
         text_at(event, key) == session

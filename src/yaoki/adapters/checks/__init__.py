@@ -1,6 +1,6 @@
-"""Checks: what must hold, looked at on one commit, told as a finding.
+"""Checks: each inspects one commit and returns a finding.
 
-Fail closed: what cannot be looked at is BROKEN, what is not understood does not pass.
+Fail closed: a check that cannot run is BROKEN, and an answer that is not understood does not pass.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from yaoki.ports import Processes
 
 
 class CheckDispatcher:
-    """The one `Checker`: commands in their own process tree, files and git facts by a look.
+    """Runs each check by its type: commands in a process tree, files and git facts directly.
 
-    `find_agent` is for judges only; without it there are none.
+    Judges need `find_agent`; without it a judge is BROKEN.
     """
 
     def __init__(
@@ -52,22 +52,22 @@ class CheckDispatcher:
         stop: Callable[[], bool],
     ) -> Finding:
         handed = facts.get("handed", ())
-        place = folder.absolute()
-        runner = CheckProcesses(self._processes, self._lease, place, self._environ, stop, handed)
+        logs = folder.absolute()
+        runner = CheckProcesses(self._processes, self._lease, logs, self._environ, stop, handed)
         try:
-            return _weighed(self._look(spec, worktree.absolute(), runner, facts))
+            return _apply_tolerance(self._run(spec, worktree.absolute(), runner, facts))
         except OSError as fault:
-            later = fault.errno in TRANSIENT_ERRNOS
-            return make_broken(spec, f"it could not run: {fault}", transient=later)
+            is_transient = fault.errno in TRANSIENT_ERRNOS
+            return make_broken(spec, f"it could not run: {fault}", transient=is_transient)
         except Fault as fault:
             return make_broken(spec, fault.sentence, transient=fault.transient)
 
     def narrow(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:
-        """The check for just the tests that failed; None where they cannot be run alone."""
+        """The check for the failed tests alone; None if they cannot be run alone."""
         return narrow_to_failures(spec, finding)
 
     def mask_finding(self, finding: Finding, handed: Sequence[str]) -> Finding:
-        """A finding about the change itself, without the values that agents are `handed`."""
+        """Masks in a finding the values of the variables that agents are `handed`."""
         secrets = secret_values(self._environ, handed)
         return replace(
             finding,
@@ -80,10 +80,10 @@ class CheckDispatcher:
     def confidential_variables(
         self, handed: Sequence[str], written: Mapping[str, str]
     ) -> Mapping[str, str]:
-        """The variables whose value has no place in a commit: of ours, and those of the plan."""
+        """Variables of our environment and of the plan whose values must not be committed."""
         return confidential_variables({**self._environ, **written}, handed)
 
-    def _look(
+    def _run(
         self, spec: CheckSpec, worktree: Path, runner: CheckProcesses, facts: Mapping[str, Any]
     ) -> Finding:
         match spec.type:
@@ -101,8 +101,8 @@ class CheckDispatcher:
                 return make_broken(spec, f"there is no check of type {spec.type!r}")
 
 
-def _weighed(finding: Finding) -> Finding:
-    """A failure the plan lets pass is told as skipped, never as passed."""
+def _apply_tolerance(finding: Finding) -> Finding:
+    """A failure that the plan tolerates is reported as skipped, never as passed."""
     if finding.outcome is Outcome.FAILED and finding.on_failure is OnFailure.SKIP:
         return replace(finding, outcome=Outcome.SKIPPED)
     return finding

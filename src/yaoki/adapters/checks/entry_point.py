@@ -32,7 +32,7 @@ ANSWER_BYTES_MAX = 1 << 20
 PARAMS_BYTES_MAX = 64 * 1024
 ITEM_CHARS_MAX = 500
 SCRIPT = Path(__file__).with_name("run_entry_point.py")
-# What such a check may know; the rest of the facts is for checks of our own.
+# Facts for such a check; the other facts are for built-in checks only.
 FACTS = ("commit", "base", "onto", "branch", "changed", "scope", "goal", "task", "attempt")
 
 
@@ -41,28 +41,28 @@ def check_entry_point(
 ) -> Finding:
     folder = runner.next_free_folder()
     outbox(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-    known = {name: to_data(facts[name]) for name in FACTS if name in facts}
-    request = {"worktree": str(worktree), "facts": known, "options": dict(spec.options)}
+    visible_facts = {name: to_data(facts[name]) for name in FACTS if name in facts}
+    request = {"worktree": str(worktree), "facts": visible_facts, "options": dict(spec.options)}
     write_atomically(folder / REQUEST, json.dumps(request).encode())
-    given = {**build_check_environment(runner, facts.get("room")), **facts.get("environment", {})}
-    ran = runner.run(folder, _launch(spec, worktree, runner, folder, given))
+    env = {**build_check_environment(runner, facts.get("room")), **facts.get("environment", {})}
+    result = runner.run(folder, _launch(spec, worktree, runner, folder, env))
     secrets = runner.secrets(spec.env)
-    seen = {
-        "exit_code": ran.state.code,
+    evidence = {
+        "exit_code": result.state.code,
         "output": read_excerpt(folder, secrets),
         "log": str(folder / OUT),
-        "seconds": ran.state.seconds,
+        "seconds": result.state.seconds,
     }
-    finding = _not_run(spec, ran, seen)
-    return finding or _read(spec, outbox(folder) / ANSWER, secrets, seen)
+    finding = _find_interruption(spec, result, evidence)
+    return finding or _read_finding(spec, outbox(folder) / ANSWER, secrets, evidence)
 
 
 def _launch(
-    spec: CheckSpec, worktree: Path, runner: CheckProcesses, folder: Path, given: Mapping[str, str]
+    spec: CheckSpec, worktree: Path, runner: CheckProcesses, folder: Path, env: Mapping[str, str]
 ) -> Launch:
-    """In our own Python, where the package is installed; nothing is imported from the worktree."""
+    """Runs in our own Python, where the package is installed; imports nothing from the worktree."""
     env = {
-        **given,
+        **env,
         "PYTHONPATH": _absolute(runner.environ.get("PYTHONPATH", "")),
         **spec.env,
     }
@@ -84,74 +84,82 @@ def _absolute(paths: str) -> str:
     return os.pathsep.join(parts)
 
 
-def _not_run(spec: CheckSpec, ran: ProcessResult, seen: Mapping[str, Any]) -> Finding | None:
-    look, cut = ran.state, ran.find_interruption(spec.timeout)
-    if cut is not None:
-        why, later = cut
-    elif look.ended_by:
-        why, later = f"ended by {look.ended_by}", False
-    elif look.signal:
-        why, later = f"crashed with signal {look.signal}", True
-    elif look.code:
-        why, later = f"ended with exit code {look.code} and no answer", False
+def _find_interruption(
+    spec: CheckSpec, result: ProcessResult, evidence: Mapping[str, Any]
+) -> Finding | None:
+    state, interruption = result.state, result.find_interruption(spec.timeout)
+    if interruption is not None:
+        reason, is_transient = interruption
+    elif state.ended_by:
+        reason, is_transient = f"ended by {state.ended_by}", False
+    elif state.signal:
+        reason, is_transient = f"crashed with signal {state.signal}", True
+    elif state.code:
+        reason, is_transient = f"ended with exit code {state.code} and no answer", False
     else:
         return None
-    return make_broken(spec, f"python check {spec.entry!r}: {why}", transient=later, **seen)
+    return make_broken(
+        spec, f"python check {spec.entry!r}: {reason}", transient=is_transient, **evidence
+    )
 
 
 # ------------------------------------------------------------------ its answer
 
 
-def _read(
-    spec: CheckSpec, file: Path, secrets: tuple[str, ...], seen: Mapping[str, Any]
+def _read_finding(
+    spec: CheckSpec, file: Path, secrets: tuple[str, ...], evidence: Mapping[str, Any]
 ) -> Finding:
-    """Whatever is not exactly an answer proves nothing."""
+    """A malformed answer proves nothing."""
     try:
-        said = mask_data(_said(file), secrets)
-        holds, message = said["passed"], one_line(said.get("message", ""))
-        items = [_item(one) for one in said.get("items", [])]
+        answer = mask_data(_load_answer(file), secrets)
+        passed, message = answer["passed"], one_line(answer.get("message", ""))
+        items = [_parse_item(item) for item in answer.get("items", [])]
     except (ValueError, RecursionError) as defect:
-        words = one_line(mask(strip_terminal_codes(str(defect)), secrets))
-        return make_broken(spec, f"python check {spec.entry!r}: {words}", **seen)
-    found = {"items": bound_items(items, len(items)), "params": said.get("params", {}), **seen}
-    if holds:
-        return make_passed(spec, message, params=found["params"], **seen)
-    return make_failed(spec, message or f"python check {spec.entry!r} does not hold", **found)
+        reason = one_line(mask(strip_terminal_codes(str(defect)), secrets))
+        return make_broken(spec, f"python check {spec.entry!r}: {reason}", **evidence)
+    fields = {
+        "items": bound_items(items, len(items)),
+        "params": answer.get("params", {}),
+        **evidence,
+    }
+    if passed:
+        return make_passed(spec, message, params=fields["params"], **evidence)
+    return make_failed(spec, message or f"python check {spec.entry!r} failed", **fields)
 
 
-def _said(file: Path) -> dict[str, Any]:
+def _load_answer(file: Path) -> dict[str, Any]:
     if not file.is_file():
         raise ValueError("it left no answer")
     if file.stat().st_size > ANSWER_BYTES_MAX:
         raise ValueError(f"its answer is over the limit of {ANSWER_BYTES_MAX} bytes")
     match json.loads(file.read_text("utf-8")):
-        case {"error": str(why)}:
-            raise ValueError(why)
-        case {"said": {"passed": bool()} as said}:
-            _shaped(said)
-            return dict(said)
+        case {"error": str(reason)}:
+            raise ValueError(reason)
+        case {"said": {"passed": bool()} as answer}:
+            _validate_shape(answer)
+            return dict(answer)
         case _:
             raise ValueError('it must return {"passed": true or false, …}')
 
 
-def _shaped(said: Mapping[str, Any]) -> None:
+def _validate_shape(answer: Mapping[str, Any]) -> None:
     shapes = {"passed": bool, "message": str, "items": list, "params": dict}
-    for key, value in said.items():
+    for key, value in answer.items():
         if key not in shapes:
             raise ValueError(f"its answer has an unknown key {key[:40]!r}")
         if not isinstance(value, shapes[key]):
             raise ValueError(f"{key} of its answer is no {shapes[key].__name__}")
-    if len(json.dumps(said.get("params", {}))) > PARAMS_BYTES_MAX:
+    if len(json.dumps(answer.get("params", {}))) > PARAMS_BYTES_MAX:
         raise ValueError(f"params of its answer are over the limit of {PARAMS_BYTES_MAX} bytes")
 
 
-def _item(given: Any) -> FindingItem:
-    match given:
+def _parse_item(item: Any) -> FindingItem:
+    match item:
         case str():
-            return FindingItem(one_line(given, ITEM_CHARS_MAX))
+            return FindingItem(one_line(item, ITEM_CHARS_MAX))
         case {"name": str(), **rest} if set(rest) <= {"message", "where"}:
-            if all(isinstance(part, str) for part in given.values()):
-                parts = (given.get(key, "") for key in ("name", "message", "where"))
+            if all(isinstance(part, str) for part in item.values()):
+                parts = (item.get(key, "") for key in ("name", "message", "where"))
                 name, message, where = (one_line(part, ITEM_CHARS_MAX) for part in parts)
                 return FindingItem(name, message, where)
     raise ValueError("an item of its answer is neither a text nor {name, message, where}")

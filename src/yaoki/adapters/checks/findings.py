@@ -1,4 +1,4 @@
-"""Findings in their four shapes, with the words every one of them needs."""
+"""Makes findings: passed, failed and broken, with the fields that all of them have."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from yaoki.core.redact import mask
 
 MESSAGE_CHARS_MAX = 300
 ITEMS_MAX = 20
-# Errors of the system that may be gone at the next try.
+# System errors that may be gone at the next attempt.
 TRANSIENT_ERRNOS = {
     errno.ENOSPC,
     errno.EDQUOT,
@@ -24,47 +24,52 @@ TRANSIENT_ERRNOS = {
 }
 
 
-def make_passed(spec: CheckSpec, message: str = "", **seen: Any) -> Finding:
-    return _finding(spec, Outcome.PASSED, message, can_fail=not why_vacuous(spec), **seen)
+def make_passed(spec: CheckSpec, message: str = "", **fields: Any) -> Finding:
+    return _finding(spec, Outcome.PASSED, message, can_fail=not why_vacuous(spec), **fields)
 
 
 def make_failed(
-    spec: CheckSpec, message: str, pattern: str = "check-failed", **seen: Any
+    spec: CheckSpec, message: str, pattern: str = "check-failed", **fields: Any
 ) -> Finding:
-    """What the plan calls this failure comes before what it looks like."""
-    return _finding(spec, Outcome.FAILED, message, pattern=spec.pattern or pattern, **seen)
+    """The pattern that the plan names takes precedence over the recognised one."""
+    return _finding(spec, Outcome.FAILED, message, pattern=spec.pattern or pattern, **fields)
 
 
-def make_broken(spec: CheckSpec, message: str, *, transient: bool = False, **seen: Any) -> Finding:
-    """It could not run, which proves nothing and is not the agent's doing."""
-    return _finding(spec, Outcome.BROKEN, message, transient=transient, **seen)
+def make_broken(
+    spec: CheckSpec, message: str, *, transient: bool = False, **fields: Any
+) -> Finding:
+    """The check could not run, which says nothing about the work of the agent."""
+    return _finding(spec, Outcome.BROKEN, message, transient=transient, **fields)
 
 
-def _finding(spec: CheckSpec, outcome: Outcome, message: str, **seen: Any) -> Finding:
+def _finding(spec: CheckSpec, outcome: Outcome, message: str, **fields: Any) -> Finding:
     return Finding(
         spec.name,
         outcome,
         required=spec.required,
         on_failure=spec.on_failure,
         message=one_line(message, MESSAGE_CHARS_MAX),
-        **seen,
+        **fields,
     )
 
 
 def bound_items(items: list[FindingItem], count: int) -> tuple[FindingItem, ...]:
-    """The first items, and how many more there were."""
-    rest = count - ITEMS_MAX
-    if rest <= 0:
+    """The first items, and one that counts the others."""
+    unlisted_count = count - ITEMS_MAX
+    if unlisted_count <= 0:
         return tuple(items)
-    return (*items[:ITEMS_MAX], FindingItem(f"and {rest} more", unlisted_count=rest))
+    return (
+        *items[:ITEMS_MAX],
+        FindingItem(f"and {unlisted_count} more", unlisted_count=unlisted_count),
+    )
 
 
 def mask_data(value: Any, secrets: tuple[str, ...]) -> Any:
-    """The same data without secrets and control characters in any of its texts."""
+    """The same data with secrets masked and control characters removed in every text."""
     if isinstance(value, str):
         return mask(strip_terminal_codes(value), secrets)
     if isinstance(value, list | tuple):
-        return type(value)(mask_data(one, secrets) for one in value)
+        return type(value)(mask_data(item, secrets) for item in value)
     if isinstance(value, Mapping):
-        return {key: mask_data(one, secrets) for key, one in value.items()}
+        return {key: mask_data(item, secrets) for key, item in value.items()}
     return value

@@ -1,4 +1,4 @@
-"""Checks on what git knows; the facts are handed in, for only the workspace asks git."""
+"""Checks on git facts, which the workspace supplies: only it runs git."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from yaoki.core.scope import paths_outside_scope
 
 
 def check_git(spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
-    """A fact nobody handed in proves nothing."""
-    needed = {"clean": ("dirty",), "scope": ("changed", "scope")}.get(spec.git, (spec.git,))
+    """A missing fact makes the check BROKEN."""
+    required_facts = {"clean": ("dirty",), "scope": ("changed", "scope")}.get(spec.git, (spec.git,))
     if spec.git not in {"clean", "scope", "pushed", "merged"}:
         return make_broken(spec, f"there is no git check {spec.git!r}")
-    if missing := [name for name in needed if facts.get(name) is None]:
+    if missing := [name for name in required_facts if facts.get(name) is None]:
         return make_broken(spec, f"git check {spec.git!r}: {' and '.join(missing)} is not known")
     match spec.git:
         case "clean":
-            return _no_paths(spec, facts["dirty"], "git-dirty", "not committed")
+            return _require_no_paths(spec, facts["dirty"], "git-dirty", "not committed")
         case "scope":
             paths = paths_outside_scope(facts["changed"], facts["scope"])
-            return _no_paths(spec, paths, "out-of-scope", "outside the task's scope")
+            return _require_no_paths(spec, paths, "out-of-scope", "outside the task's scope")
         case "pushed":
-            return _holds(spec, facts["pushed"], "branch-not-pushed", "the branch is not pushed")
+            return _require(spec, facts["pushed"], "branch-not-pushed", "the branch is not pushed")
         case _:
-            return _holds(spec, facts["merged"], "check-failed", "the branch is not merged")
+            return _require(spec, facts["merged"], "check-failed", "the branch is not merged")
 
 
-def _holds(spec: CheckSpec, fact: object, pattern: str, words: str) -> Finding:
+def _require(spec: CheckSpec, fact: object, pattern: str, words: str) -> Finding:
     return make_passed(spec) if fact is True else make_failed(spec, words, pattern)
 
 
-def _no_paths(spec: CheckSpec, paths: Sequence[str], pattern: str, words: str) -> Finding:
+def _require_no_paths(spec: CheckSpec, paths: Sequence[str], pattern: str, words: str) -> Finding:
     if not paths:
         return make_passed(spec)
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""

@@ -1,6 +1,7 @@
-"""Another agent as a check.  It can fail what passed, never pass what failed.
+"""Another agent as a check.  A judge can reject work that passed, never accept work that failed.
 
-Only one strict answer counts.  A broken one is asked for again, twice; then a person decides.
+Only a strictly valid answer counts.  After an invalid answer the judge is asked again, twice; then
+a person decides.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from yaoki.adapters.checks.findings import (
     make_failed,
     make_passed,
 )
-from yaoki.adapters.checks.judge_answer import JudgeAnswer, read_judge_answer
+from yaoki.adapters.checks.judge_answer import JudgeAnswer, JudgeNext, read_judge_answer
 from yaoki.adapters.checks.judge_prompt import compose_judge_prompt
 from yaoki.adapters.checks.output import OUT, read_excerpt
 from yaoki.adapters.checks.runner import CheckProcesses, ProcessResult
@@ -26,8 +27,10 @@ from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.model import (
     JUDGE_TRIES_MAX,
     AgentExit,
+    AgentLimit,
     AgentSpec,
     CheckSpec,
+    EndCause,
     Finding,
     FindingItem,
     OnFailure,
@@ -41,17 +44,25 @@ FindAgent = Callable[[str], AgentDriver]
 OUTPUT_BYTES_MAX = 16 << 20
 REASON_CHARS_MAX = 4_000
 MISSING_CHARS_MAX = 300
-# A folder per try: the first answer, and what was asked again.
+# One folder for each time the judge is asked.
 TRY_SUFFIXES = ("", *(f"-asked-{n}" for n in range(2, JUDGE_TRIES_MAX + 1)))
 UNDECIDED = "judge-undecided"
-# No later try of the same judge mends these.
-_HOPELESS = frozenset({"auth", "money", "request", "notfound", "forbidden"})
-_PASSING = frozenset({"rate", "overloaded", "session"})
+# Asking the same judge later does not help.
+_PERMANENT_LIMITS = frozenset(
+    {
+        AgentLimit.AUTH,
+        AgentLimit.MONEY,
+        AgentLimit.REQUEST,
+        AgentLimit.NOT_FOUND,
+        AgentLimit.FORBIDDEN,
+    }
+)
+_TEMPORARY_LIMITS = frozenset({AgentLimit.RATE, AgentLimit.OVERLOADED, AgentLimit.SESSION})
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeRun:
-    """One judge at work on one commit."""
+    """One judge and the commit it judges."""
 
     spec: CheckSpec
     agent_spec: AgentSpec
@@ -76,124 +87,128 @@ def check_judge(
         return make_broken(spec, "the judge has no agent")
     agent = find_agent(spec.agent.preset)
     agent.preflight(spec.agent)
-    return _decided(JudgeRun(spec, spec.agent, agent, worktree, runner, facts))
+    return _ask_until_decided(JudgeRun(spec, spec.agent, agent, worktree, runner, facts))
 
 
-def _decided(case: JudgeRun) -> Finding:
-    """Ask until one answer can be used, at most as often as there are tries."""
+def _ask_until_decided(run: JudgeRun) -> Finding:
+    """Asks until one answer is valid, at most once for each suffix."""
     defects: list[str] = []
-    # All at once: a judge that a killed worker left running must not work beside the next one.
+    # All folders first: this ends every judge that a killed worker left running.
     for number, folder in enumerate(
-        [case.runner.next_free_folder(suffix) for suffix in TRY_SUFFIXES], start=1
+        [run.runner.next_free_folder(suffix) for suffix in TRY_SUFFIXES], start=1
     ):
-        ran = _asked(case, folder, number, defects[-1] if defects else "")
-        exit_ = case.agent.read(folder, ran.state)
-        finding = _not_run(case, ran, exit_)
+        result = _ask(run, folder, number, defects[-1] if defects else "")
+        exit_ = run.agent.read(folder, result.state)
+        finding = _find_interruption(run, result, exit_)
         if finding is not None:
             return finding
         try:
-            return _judged(case, ran, _answer(ran, exit_), defects)
+            return _make_finding(run, result, _read_answer(result, exit_), defects)
         except ValueError as defect:
-            defects.append(one_line(mask(strip_terminal_codes(str(defect)), case.secrets)))
-        if exit_.limit in _PASSING | _HOPELESS:
-            return _limited(case, ran, exit_)
-    return _undecided(case, ran, defects)
+            defects.append(one_line(mask(strip_terminal_codes(str(defect)), run.secrets)))
+        if exit_.limit in _TEMPORARY_LIMITS | _PERMANENT_LIMITS:
+            return _explain_failure(run, result, exit_)
+    return _make_undecided(run, result, defects)
 
 
-def _asked(case: JudgeRun, folder: Path, number: int, defect: str) -> ProcessResult:
-    facts, prompt = case.facts, compose_judge_prompt(case.spec.ask, case.facts, defect)
-    own = {
+def _ask(run: JudgeRun, folder: Path, number: int, defect: str) -> ProcessResult:
+    facts, prompt = run.facts, compose_judge_prompt(run.spec.ask, run.facts, defect)
+    environment = {
         **facts.get("environment", {}),
         "YAOKI_TASK_NAME": str(facts.get("task_name", "")),
         "YAOKI_RUN": str(facts.get("run", "")),
         "YAOKI_ROLE": "judge",
-        "YAOKI_CHECK": case.spec.name,
+        "YAOKI_CHECK": run.spec.name,
         "YAOKI_TRY": str(number),
     }
-    order = AttemptRequest(
+    request = AttemptRequest(
         task_id=TaskId(str(facts.get("task", ""))),
         attempt=int(facts.get("attempt", 1)),
         epoch=int(facts.get("epoch", 0)),
-        agent=case.agent_spec,
-        prompt=mask_values(prompt, case.secrets),
-        worktree=case.worktree,
+        agent=run.agent_spec,
+        prompt=mask_values(prompt, run.secrets),
+        worktree=run.worktree,
         folder=folder,
-        timeout=case.spec.timeout,
+        timeout=run.spec.timeout,
         hang=timedelta(0),
-        lease=case.runner.lease,
+        lease=run.runner.lease,
         output_bytes_max=OUTPUT_BYTES_MAX,
-        environment=own,
+        environment=environment,
     )
-    launch = case.agent.build_launch(order)
-    told = case.runner.visible_secrets(case.agent_spec.env)
-    return case.runner.run(folder, replace(launch, secrets=(*launch.secrets, *told)))
+    launch = run.agent.build_launch(request)
+    secrets = run.runner.visible_secrets(run.agent_spec.env)
+    return run.runner.run(folder, replace(launch, secrets=(*launch.secrets, *secrets)))
 
 
 # ------------------------------------------------------------------ what came of it
 
 
-def _seen(ran: ProcessResult) -> dict[str, Any]:
+def _evidence(result: ProcessResult) -> dict[str, Any]:
     return {
-        "exit_code": ran.state.code,
-        "log": str(ran.folder / OUT),
-        "seconds": ran.state.seconds,
+        "exit_code": result.state.code,
+        "log": str(result.folder / OUT),
+        "seconds": result.state.seconds,
     }
 
 
-def _not_run(case: JudgeRun, ran: ProcessResult, exit_: AgentExit) -> Finding | None:
-    """The judge could not do its work: that is nobody's bad work."""
-    look, cut = ran.state, ran.find_interruption(case.spec.timeout)
-    if cut is not None:
-        why, later = cut
-        return _broken(case, ran, why, transient=later)
-    if look.ended_by == "" and (look.signal or look.code or exit_.reports_failure):
-        return _limited(case, ran, exit_)
+def _find_interruption(run: JudgeRun, result: ProcessResult, exit_: AgentExit) -> Finding | None:
+    """The judge itself did not run to its end, which says nothing about the work."""
+    state, interruption = result.state, result.find_interruption(run.spec.timeout)
+    if interruption is not None:
+        reason, is_transient = interruption
+        return _make_broken(run, result, reason, transient=is_transient)
+    if state.ended_by == EndCause.NONE and (state.signal or state.code or exit_.reports_failure):
+        return _explain_failure(run, result, exit_)
     return None
 
 
-def _limited(case: JudgeRun, ran: ProcessResult, exit_: AgentExit) -> Finding:
-    """It fell by itself.  Only what its service or its command line refuses never mends itself."""
-    gone = ran.state.code in {126, 127}
-    why = f"it ended with exit code {ran.state.code}"
+def _explain_failure(run: JudgeRun, result: ProcessResult, exit_: AgentExit) -> Finding:
+    """The judge failed by itself; permanent only if its service or its command line refuses it."""
+    is_missing = result.state.code in {126, 127}
+    reason = f"it ended with exit code {result.state.code}"
     if exit_.limit:
-        why = f"its service or its bounds stopped it ({exit_.limit})"
-    elif ran.state.signal:
-        why = f"it died by signal {ran.state.signal}"
+        reason = f"its service or its bounds stopped it ({exit_.limit})"
+    elif result.state.signal:
+        reason = f"it was killed by signal {result.state.signal}"
     elif exit_.reports_failure:
-        why = "it noted that it failed"
-    finding = _broken(case, ran, why, transient=not gone and exit_.limit not in _HOPELESS)
-    if exit_.limit != "rate":
+        reason = "it reported that it failed"
+    finding = _make_broken(
+        run, result, reason, transient=not is_missing and exit_.limit not in _PERMANENT_LIMITS
+    )
+    if exit_.limit is not AgentLimit.RATE:
         return finding
-    account = case.agent_spec.account or case.agent_spec.name
+    account = run.agent_spec.account or run.agent_spec.name
     return replace(finding, account=account, retry_after=exit_.retry_after)
 
 
-def _broken(case: JudgeRun, ran: ProcessResult, why: str, *, transient: bool) -> Finding:
-    output = read_excerpt(ran.folder, case.secrets)
-    words = f"the judge {case.agent_spec.name!r} did not answer: {why}"
-    return make_broken(case.spec, words, transient=transient, output=output, **_seen(ran))
+def _make_broken(run: JudgeRun, result: ProcessResult, reason: str, *, transient: bool) -> Finding:
+    output = read_excerpt(result.folder, run.secrets)
+    words = f"the judge {run.agent_spec.name!r} did not answer: {reason}"
+    return make_broken(run.spec, words, transient=transient, output=output, **_evidence(result))
 
 
-def _answer(ran: ProcessResult, exit_: AgentExit) -> JudgeAnswer:
-    if ran.state.ended_by == "output":
+def _read_answer(result: ProcessResult, exit_: AgentExit) -> JudgeAnswer:
+    if result.state.ended_by == EndCause.OUTPUT:
         raise ValueError(f"it wrote more than {OUTPUT_BYTES_MAX} bytes and was ended")
     try:
-        return read_judge_answer(ran.folder / OUT)
+        return read_judge_answer(result.folder / OUT)
     except ValueError as defect:
-        asked = f"; it asked instead: {exit_.question}" if exit_.question else ""
-        raise ValueError(f"{defect}{asked}") from None
+        question = f"; it asked instead: {exit_.question}" if exit_.question else ""
+        raise ValueError(f"{defect}{question}") from None
 
 
-def _judged(case: JudgeRun, ran: ProcessResult, answer: JudgeAnswer, defects: list[str]) -> Finding:
-    spec = case.spec
-    reason = mask(strip_terminal_codes(answer.reason), case.secrets)[:REASON_CHARS_MAX]
+def _make_finding(
+    run: JudgeRun, result: ProcessResult, answer: JudgeAnswer, defects: list[str]
+) -> Finding:
+    spec = run.spec
+    reason = mask(strip_terminal_codes(answer.reason), run.secrets)[:REASON_CHARS_MAX]
     missing = [
-        one_line(mask(strip_terminal_codes(one), case.secrets), MISSING_CHARS_MAX)
+        one_line(mask(strip_terminal_codes(one), run.secrets), MISSING_CHARS_MAX)
         for one in answer.missing
     ]
     items = bound_items([FindingItem(one) for one in missing], len(missing))
-    seen = {
-        **_seen(ran),
+    fields = {
+        **_evidence(result),
         "params": {
             "reason": reason,
             "missing": [item.name for item in items],
@@ -203,28 +218,30 @@ def _judged(case: JudgeRun, ran: ProcessResult, answer: JudgeAnswer, defects: li
     }
     if answer.passed:
         again = f" (asked {len(defects) + 1} times: {defects[-1]})" if defects else ""
-        return make_passed(spec, f"{one_line(reason)}{again}", **seen)
-    whole = reason if len(reason) > MESSAGE_CHARS_MAX else ""
-    seen = {**seen, "items": items, "output": whole}
-    if answer.next == "impossible":
+        return make_passed(spec, f"{one_line(reason)}{again}", **fields)
+    full_reason = reason if len(reason) > MESSAGE_CHARS_MAX else ""
+    fields = {**fields, "items": items, "output": full_reason}
+    if answer.next is JudgeNext.IMPOSSIBLE:
         words = f"the judge calls it impossible: {reason}"
-        return replace(_for_a_person(make_failed(spec, words, **seen)), replan=True)
-    if answer.next == "replan":
+        return replace(_require_person(make_failed(spec, words, **fields)), replan=True)
+    if answer.next is JudgeNext.REPLAN:
         words = f"the judge says that the task itself is wrong: {reason}"
-        return replace(_for_a_person(make_failed(spec, words, "judge-failed", **seen)), replan=True)
-    return make_failed(spec, reason, "judge-failed", **seen)
+        return replace(
+            _require_person(make_failed(spec, words, "judge-failed", **fields)), replan=True
+        )
+    return make_failed(spec, reason, "judge-failed", **fields)
 
 
-def _undecided(case: JudgeRun, ran: ProcessResult, defects: list[str]) -> Finding:
+def _make_undecided(run: JudgeRun, result: ProcessResult, defects: list[str]) -> Finding:
     words = (
-        f"undecided: no answer of the judge {case.agent_spec.name!r} could be used: {defects[-1]}"
+        f"undecided: no answer of the judge {run.agent_spec.name!r} could be used: {defects[-1]}"
     )
-    output, params = read_excerpt(ran.folder, case.secrets), {"brokenAnswers": defects}
-    return _for_a_person(
-        make_failed(case.spec, words, output=output, params=params, **_seen(ran)), UNDECIDED
+    output, params = read_excerpt(result.folder, run.secrets), {"brokenAnswers": defects}
+    return _require_person(
+        make_failed(run.spec, words, output=output, params=params, **_evidence(result)), UNDECIDED
     )
 
 
-def _for_a_person(finding: Finding, pattern: str = "") -> Finding:
-    """No further try of the agent can settle it, whatever the plan says of this check's failure."""
+def _require_person(finding: Finding, pattern: str = "") -> Finding:
+    """No further attempt can settle this finding, whatever the plan says about the check."""
     return replace(finding, on_failure=OnFailure.ABORT, pattern=pattern or finding.pattern)

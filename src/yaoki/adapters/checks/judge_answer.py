@@ -1,43 +1,49 @@
-"""A judge's answer, taken from its standard output: bounded, parsed strictly, never guessed."""
+"""Reads a judge's answer from its standard output: bounded and parsed strictly."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from yaoki.adapters.checks.output import read_channel
 from yaoki.core.agent_json import json_objects, last_agent_message
 
-# The answer stands at the end.
+# The answer is at the end.
 TEXT_CHARS_READ = 64 * 1024
-NEXT = ("continue", "replan", "impossible")
 _KEYS = ("pass", "reason", "missing", "next")
+
+
+class JudgeNext(StrEnum):
+    """What should happen to the task according to the judge."""
+
+    CONTINUE = "continue"
+    REPLAN = "replan"
+    IMPOSSIBLE = "impossible"
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer:
-    """What a judge said.  `next` is continue, replan or impossible."""
-
     passed: bool
     reason: str
     missing: tuple[str, ...]
-    next: str
+    next: JudgeNext
 
 
 def read_judge_answer(log: Path) -> JudgeAnswer:
-    """The answer in the log; `ValueError` says in one sentence why there is none."""
+    """Raises `ValueError` with one sentence when the log holds no valid answer."""
     return parse_judge_answer(last_agent_message(read_channel(log), TEXT_CHARS_READ, "pass"))
 
 
 def parse_judge_answer(text: str) -> JudgeAnswer:
-    """The last JSON object is the answer, and no other answer may contradict it."""
-    found = list(json_objects(text))
-    if not found:
+    """The last JSON object is the answer; another object that contradicts it makes it invalid."""
+    objects = list(json_objects(text))
+    if not objects:
         raise ValueError("there is no JSON object in the answer")
-    answer = _shaped(found[-1])
-    if any("pass" in other and other != found[-1] for other in found):
+    answer = _parse_fields(objects[-1])
+    if any("pass" in other and other != objects[-1] for other in objects):
         raise ValueError("there are several answers, and they contradict each other")
     return answer
 
@@ -45,20 +51,21 @@ def parse_judge_answer(text: str) -> JudgeAnswer:
 # ------------------------------------------------------------------ its shape
 
 
-def _shaped(given: Mapping[str, Any]) -> JudgeAnswer:
-    if lacking := [key for key in _KEYS if key not in given]:
-        raise ValueError(f"the last JSON object lacks {', '.join(lacking)}")
-    if unknown := [key for key in given if key not in _KEYS]:
+def _parse_fields(fields: Mapping[str, Any]) -> JudgeAnswer:
+    if absent := [key for key in _KEYS if key not in fields]:
+        raise ValueError(f"the last JSON object lacks {', '.join(absent)}")
+    if unknown := [key for key in fields if key not in _KEYS]:
         raise ValueError(f"the answer has an unknown key {unknown[0][:40]!r}")
-    passed, reason, missing, next_ = (given[key] for key in _KEYS)
+    passed, reason, missing, next_ = (fields[key] for key in _KEYS)
     if not isinstance(passed, bool):
         raise ValueError("pass must be true or false")
     if not isinstance(reason, str) or not reason.strip():
         raise ValueError("reason must be a text that says why")
     if not isinstance(missing, list) or not all(isinstance(one, str) for one in missing):
         raise ValueError("missing must be a list of texts")
-    if next_ not in NEXT:
-        raise ValueError(f"next must be one of {', '.join(NEXT)}")
-    if passed and (missing or next_ != "continue"):
-        raise ValueError("pass is true, yet missing or next says that it is not done")
-    return JudgeAnswer(passed, reason.strip(), tuple(one for one in missing if one.strip()), next_)
+    if next_ not in list(JudgeNext):
+        raise ValueError(f"next must be one of {', '.join(JudgeNext)}")
+    if passed and (missing or next_ != JudgeNext.CONTINUE):
+        raise ValueError("pass is true, but missing or next says that it is not done")
+    named = tuple(entry for entry in missing if entry.strip())
+    return JudgeAnswer(passed, reason.strip(), named, JudgeNext(next_))

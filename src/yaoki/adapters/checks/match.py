@@ -1,7 +1,7 @@
 """Searches a file for a regular expression: `python match.py PATTERN FILE`.
 
 A bare script: a hostile pattern may search for ever, and only a process can be ended.
-Exit 0: found; 1: not found; 2: no regular expression; 3: the file is too long.
+Exit codes: 0 match, 1 no match, 2 invalid regular expression, 3 file too long.
 """
 
 from __future__ import annotations

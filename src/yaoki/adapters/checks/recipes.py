@@ -1,4 +1,4 @@
-"""What is behind `npm test` and `make test`: a script that only prints runs no tests."""
+"""Finds the commands behind `npm test` and `make test`: a script that only prints runs no tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from yaoki.core.model import CheckSpec
 
 TEXT_BYTES_MAX = 1 << 20
 _MANAGERS = frozenset({"npm", "pnpm", "yarn", "bun"})
-# Scripts that a manager runs without `run` before their names.
+# Scripts that a package manager runs without the word `run`.
 _SHORT = frozenset({"test", "start", "t", "tst"})
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _PHONY = re.compile(r"^\.PHONY *:([^#\n]*)", re.MULTILINE)
@@ -23,7 +23,7 @@ _RULE = re.compile(r"^([\w./ -]{1,200}?) *::?(?!=)([^#\n]*)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The commands behind a name, and why they cannot fail; both empty where nobody can tell."""
+    """The commands behind a name, and why they cannot fail; both empty if unknown."""
 
     text: str = ""
     idle_reason: str = ""
@@ -33,30 +33,36 @@ NO_RECIPE = Recipe()
 
 
 def find_recipe(spec: CheckSpec, worktree: Path) -> Recipe:
-    """Of a check that is one call of a script by its name."""
+    """Only for a check that is a single call of a script by its name."""
     if spec.type != "command" or worktree == Path():
         return Recipe()
-    found = find_programs(spec.argv, spec.shell)
-    if len(found) != 1 or spec.success != "exitCode:0":
+    programs = find_programs(spec.argv, spec.shell)
+    if len(programs) != 1 or spec.success != "exitCode:0":
         return Recipe()
     folder = worktree / spec.cwd
-    if found[0].name in _MANAGERS:
-        return _npm(found[0], folder)
-    return _make(found[0], folder) if found[0].name in {"make", "gmake"} else Recipe()
+    if programs[0].name in _MANAGERS:
+        return _find_npm_recipe(programs[0], folder)
+    return (
+        _find_make_recipe(programs[0], folder)
+        if programs[0].name in {"make", "gmake"}
+        else Recipe()
+    )
 
 
-def _npm(program: Program, folder: Path) -> Recipe:
-    name = _script(program)
-    scripts = _scripts(folder)
+def _find_npm_recipe(program: Program, folder: Path) -> Recipe:
+    name = _script_name(program)
+    scripts = _load_scripts(folder)
     text = scripts.get(name, "")
     if not name or not text:
         return Recipe()
-    every = "\n".join(scripts.get(key, "") for key in (f"pre{name}", name, f"post{name}"))
-    why = why_vacuous_script(f"set -e\n{every}")
-    return Recipe(text, f"the script {name!r} of package.json runs nothing: {why}" if why else "")
+    commands = "\n".join(scripts.get(key, "") for key in (f"pre{name}", name, f"post{name}"))
+    reason = why_vacuous_script(f"set -e\n{commands}")
+    return Recipe(
+        text, f"the script {name!r} of package.json runs nothing: {reason}" if reason else ""
+    )
 
 
-def _script(program: Program) -> str:
+def _script_name(program: Program) -> str:
     words = [word for word in program.args if not word.startswith("-")]
     if program.args[:1] and program.args[0].startswith("-"):
         return ""
@@ -65,46 +71,46 @@ def _script(program: Program) -> str:
     if program.name == "bun":
         return ""
     short = words[0] if words else ""
-    known = short in _SHORT or program.name in {"yarn", "pnpm"}
-    return {"t": "test", "tst": "test"}.get(short, short) if known else ""
+    is_script = short in _SHORT or program.name in {"yarn", "pnpm"}
+    return {"t": "test", "tst": "test"}.get(short, short) if is_script else ""
 
 
-def _scripts(folder: Path) -> Mapping[str, str]:
+def _load_scripts(folder: Path) -> Mapping[str, str]:
     try:
-        document = json.loads(_text(folder / "package.json") or "{}")
+        document = json.loads(_read_text(folder / "package.json") or "{}")
     except (ValueError, RecursionError):
         return {}
-    held = document.get("scripts") if isinstance(document, dict) else None
-    if not isinstance(held, dict):
+    scripts = document.get("scripts") if isinstance(document, dict) else None
+    if not isinstance(scripts, dict):
         return {}
-    return {key: text for key, text in held.items() if isinstance(text, str)}
+    return {key: text for key, text in scripts.items() if isinstance(text, str)}
 
 
-def _make(program: Program, folder: Path) -> Recipe:
-    """One plain target without prerequisites, whose lines stand in the makefile itself."""
+def _find_make_recipe(program: Program, folder: Path) -> Recipe:
+    """Only for one plain target without prerequisites, defined in the makefile itself."""
     targets = [word for word in program.args if not word.startswith("-") and "=" not in word]
     if len(targets) != 1 or len(targets) != len(program.args):
         return Recipe()
-    text = next((held for name in _MAKEFILES if (held := _text(folder / name))), "")
+    text = next((content for name in _MAKEFILES if (content := _read_text(folder / name))), "")
     rules = [hit for hit in _RULE.finditer(text) if targets[0] in hit[1].split()]
     if len(rules) != 1 or rules[0][2].strip():
         return Recipe()
-    lines = _lines(text[rules[0].end() :])
+    lines = _recipe_lines(text[rules[0].end() :])
     if not lines:
         idle = f"the target {targets[0]!r} of the makefile has no command"
-        return Recipe(idle_reason=idle) if targets[0] in _phony(text) else Recipe()
-    why = [_idle_line(line) for line in lines]
-    idle = why[0] if all(why) else ""
+        return Recipe(idle_reason=idle) if targets[0] in _phony_targets(text) else Recipe()
+    reasons = [_idle_line(line) for line in lines]
+    idle = reasons[0] if all(reasons) else ""
     words = f"the target {targets[0]!r} of the makefile runs nothing: {idle}" if idle else ""
     return Recipe("\n".join(line.lstrip("@-+") for line in lines), words)
 
 
-def _phony(text: str) -> set[str]:
-    """Targets that are no files: without a command of their own nothing is done for them."""
+def _phony_targets(text: str) -> set[str]:
+    """Targets that are not files: make does nothing for them unless they have a command."""
     return {name for hit in _PHONY.finditer(text) for name in hit[1].split()}
 
 
-def _lines(text: str) -> list[str]:
+def _recipe_lines(text: str) -> list[str]:
     lines: list[str] = []
     for line in text.replace("\\\n", " ").split("\n")[1:]:
         if line.startswith("\t"):
@@ -115,7 +121,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _idle_line(line: str) -> str:
-    """make goes on behind a line that begins with a dash, whatever it did."""
+    """make ignores the failure of a line that begins with a dash."""
     marks = line[: len(line) - len(line.lstrip("@-+ "))]
     return (
         f"`{line}` is ignored when it fails"
@@ -124,7 +130,7 @@ def _idle_line(line: str) -> str:
     )
 
 
-def _text(file: Path) -> str:
+def _read_text(file: Path) -> str:
     if file.is_symlink() or not file.is_file() or file.stat().st_size > TEXT_BYTES_MAX:
         return ""
     return file.read_text(encoding="utf-8", errors="replace")

@@ -1,6 +1,6 @@
 """Calls one check of the entry points: `python run_entry_point.py NAME REQUEST ANSWER`.
 
-A process of its own: a check of somebody else's that hangs or crashes takes no worker along.
+Runs in its own process: a third-party check that hangs or crashes does not affect the worker.
 """
 
 from __future__ import annotations
@@ -16,22 +16,24 @@ GROUP = "yaoki.checks"
 
 
 def main(name: str, request: str, answer: str) -> None:
-    """Leave `{"said": what it returned}` or `{"error": why there is nothing}`."""
+    """Writes `{"said": return value}` or `{"error": reason}`."""
     try:
-        said = _called(name, json.loads(Path(request).read_text("utf-8")))
-        told = json.dumps({"said": said}, allow_nan=False)
-    except Exception as fault:  # noqa: BLE001 - whatever it raises is told, and proves nothing
+        value = _call_check(name, json.loads(Path(request).read_text("utf-8")))
+        document = json.dumps({"said": value}, allow_nan=False)
+    except Exception as fault:  # noqa: BLE001 - any exception is reported as a broken check
         traceback.print_exc()
-        told = json.dumps({"error": f"{type(fault).__name__}: {fault}"})
-    Path(answer).write_text(told, encoding="utf-8")
+        document = json.dumps({"error": f"{type(fault).__name__}: {fault}"})
+    Path(answer).write_text(document, encoding="utf-8")
 
 
-def _called(name: str, given: dict[str, Any]) -> Any:
-    found = {one.value: one for one in entry_points(group=GROUP, name=name)}
-    if len(found) != 1:
-        raise LookupError(f"{len(found)} entry points of {GROUP} are called {name!r}, not one")
-    (one,) = found.values()
-    return one.load()(Path(given["worktree"]), given["facts"], given["options"])
+def _call_check(name: str, request_data: dict[str, Any]) -> Any:
+    candidates = {candidate.value: candidate for candidate in entry_points(group=GROUP, name=name)}
+    if len(candidates) != 1:
+        raise LookupError(f"{len(candidates)} entry points of {GROUP} are called {name!r}, not one")
+    (candidate,) = candidates.values()
+    return candidate.load()(
+        Path(request_data["worktree"]), request_data["facts"], request_data["options"]
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runs the commands of one check to their end: polled, leased, stopped when asked."""
+"""Runs the processes of one check to their end, renews their lease, stops them on request."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from yaoki.adapters.checks.findings import TRANSIENT_ERRNOS
 from yaoki.adapters.processes.sandbox import refuse_links
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.environment import filter_environment
+from yaoki.core.model import EndCause
 from yaoki.core.redact import secret_values
 from yaoki.errors import Fault
 from yaoki.ports import Launch, Processes, ProcessState
@@ -29,23 +30,23 @@ class ProcessResult:
     was_stopped: bool = False
 
     def find_interruption(self, timeout: timedelta) -> tuple[str, bool] | None:
-        """Why it never came to its own end, and whether a later try may; None when it did."""
-        look = self.state
+        """Why the process did not end by itself, and whether a retry may help; None if it did."""
+        state = self.state
         if self.was_stopped:
             return "stopped", True
-        if look.start_error:
-            return look.start_error, look.start_errno in TRANSIENT_ERRNOS
-        if look.phase != "exited":
+        if state.start_error:
+            return state.start_error, state.start_errno in TRANSIENT_ERRNOS
+        if state.phase != "exited":
             return "its process was lost", True
-        if look.ended_by == "deadline":
+        if state.ended_by == EndCause.DEADLINE:
             return f"timed out after {timeout.total_seconds():g} s", True
-        if look.ended_by not in {"", "output"}:
-            return f"ended by {look.ended_by}", True
+        if state.ended_by not in {EndCause.NONE, EndCause.OUTPUT}:
+            return f"ended by {state.ended_by}", True
         return None
 
 
 class CheckProcesses:
-    """The processes of one check; their logs stand in `folder`."""
+    """The processes of one check; their logs are in `folder`."""
 
     def __init__(
         self,
@@ -56,24 +57,28 @@ class CheckProcesses:
         stop: Callable[[], bool],
         handed: Sequence[str] = (),
     ) -> None:
-        """`handed` are the names and globs of variables that the agents of the run are given."""
+        """`handed`: names and globs of the variables that the agents of the run get."""
         self._processes, self._stop = processes, stop
         self.lease, self.folder, self.environ = lease, folder, environ
         self._handed = tuple(handed)
 
     def secrets(self, *more: Mapping[str, str]) -> tuple[str, ...]:
-        """What may not be told of our environment, or of these variables of the check's own."""
-        return tuple(v for held in (self.environ, *more) for v in secret_values(held, self._handed))
+        """Secret values in our environment and in these variables of the check."""
+        return tuple(
+            v for variables in (self.environ, *more) for v in secret_values(variables, self._handed)
+        )
 
     def visible_secrets(self, *more: Mapping[str, str]) -> tuple[str, ...]:
-        """What a check may come to know, so that it is not to stay in what the check leaves."""
-        given = filter_environment(self.environ, self._handed)
-        return tuple(v for held in (given, *more) for v in secret_values(held, self._handed))
+        """Secret values that the check can see, and that must not remain in its logs."""
+        visible = filter_environment(self.environ, self._handed)
+        return tuple(
+            v for variables in (visible, *more) for v in secret_values(variables, self._handed)
+        )
 
     def next_free_folder(self, suffix: str = "") -> Path:
-        """A folder that is not there yet.  What an earlier try left running is ended first.
+        """A folder that does not exist yet.  A process that an earlier try left running is ended.
 
-        One that stands there with nothing started in it may be the agent's: it is left alone.
+        An existing folder without a process may be the agent's and is not used.
         """
         name = self.folder.name + suffix
         for n in range(1, TRIES_MAX):
@@ -82,26 +87,28 @@ class CheckProcesses:
             if not folder.exists():
                 return folder
             if self._processes.inspect(folder).phase in UNENDED_PHASES:
-                self._processes.end(folder, "stop")
-        raise Fault(f"{self.folder} was tried {TRIES_MAX} times", transient=False)
+                self._processes.end(folder, EndCause.STOP)
+        raise Fault(f"all {TRIES_MAX} folders for {self.folder} are in use", transient=False)
 
     def run(self, folder: Path, launch: Launch) -> ProcessResult:
-        """Start it and stay until it ended, whoever ends it."""
+        """Starts the process and waits for its end."""
         refuse_links(folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._processes.start(folder, launch)
         try:
-            return self._stay(folder)
+            return self._wait(folder)
         except BaseException:  # an interrupt, too, must leave no process behind
-            self._processes.end(folder, "stop")
+            self._processes.end(folder, EndCause.STOP)
             raise
 
-    def _stay(self, folder: Path) -> ProcessResult:
+    def _wait(self, folder: Path) -> ProcessResult:
         pause, clock = PAUSE_MIN, SystemClock()
-        while (look := self._processes.inspect(folder)).phase == "running":
+        while (state := self._processes.inspect(folder)).phase == "running":
             if self._stop():
-                return ProcessResult(folder, self._processes.end(folder, "stop"), was_stopped=True)
+                return ProcessResult(
+                    folder, self._processes.end(folder, EndCause.STOP), was_stopped=True
+                )
             self._processes.renew_lease(folder)
             clock.sleep(pause)
             pause = min(pause * 1.5, PAUSE_MAX)
-        return ProcessResult(folder, look)
+        return ProcessResult(folder, state)

@@ -1,4 +1,4 @@
-"""A regular expression on a file, searched in a process that can be ended."""
+"""Searches a file for a regular expression in a process that can be ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from yaoki.adapters.checks.findings import make_broken, make_failed
 from yaoki.adapters.checks.match import BYTES_MAX
 from yaoki.adapters.checks.runner import CheckProcesses
-from yaoki.core.model import CheckSpec, Finding
+from yaoki.core.model import CheckSpec, EndCause, Finding
 from yaoki.ports import Launch
 
 PATTERN_CHARS_MAX = 10_000
@@ -18,9 +18,9 @@ SCRIPT = Path(__file__).with_name("match.py")
 
 
 def search_file(
-    spec: CheckSpec, runner: CheckProcesses, pattern: str, file: Path, what: str
+    spec: CheckSpec, runner: CheckProcesses, pattern: str, file: Path, subject: str
 ) -> Finding | None:
-    """None when the pattern was found; else why that is not so."""
+    """None when the pattern matches."""
     if len(pattern) > PATTERN_CHARS_MAX:
         return make_broken(spec, f"the pattern is longer than {PATTERN_CHARS_MAX} characters")
     limit = min(spec.timeout, SEARCH_TIME_MAX)
@@ -31,21 +31,23 @@ def search_file(
         deadline=limit,
         lease=runner.lease,
     )
-    ran = runner.run(runner.next_free_folder("-match"), launch)
-    if ran.was_stopped:
+    result = runner.run(runner.next_free_folder("-match"), launch)
+    if result.was_stopped:
         return make_broken(spec, "stopped", transient=True)
-    if ran.state.ended_by == "deadline":
+    if result.state.ended_by == EndCause.DEADLINE:
         return make_broken(
             spec, f"matching {pattern!r} took longer than {limit.total_seconds():g} s"
         )
-    match ran.state.code:
+    match result.state.code:
         case 0:
             return None
         case 1:
-            return make_failed(spec, f"{what} does not match {pattern!r}")
+            return make_failed(spec, f"{subject} does not match {pattern!r}")
         case 2:
-            return make_broken(spec, f"{pattern!r} is no regular expression")
+            return make_broken(spec, f"{pattern!r} is not a valid regular expression")
         case 3:
-            return make_failed(spec, f"{what} is longer than the {BYTES_MAX} bytes a match reads")
+            return make_failed(
+                spec, f"{subject} is longer than the {BYTES_MAX} bytes a match reads"
+            )
         case _:
-            return make_broken(spec, f"matching {pattern!r} did not end well", transient=True)
+            return make_broken(spec, f"matching {pattern!r} failed", transient=True)

@@ -1,6 +1,6 @@
-"""The failing tests of a check alone: the same command, narrowed to them.
+"""Narrows a test command to the tests that failed.
 
-Only where every word of the command is understood; else the whole check is run again.
+Only if every word of the command is understood; otherwise the whole check runs again.
 """
 
 from __future__ import annotations
@@ -26,31 +26,35 @@ _VALUED = frozenset(
 
 
 def narrow_to_failures(spec: CheckSpec, finding: Finding) -> CheckSpec | None:
-    """The check for just the tests that failed; None where they cannot be run alone."""
+    """The check for the failed tests alone; None if they cannot be run alone."""
     names = [item.name for item in finding.items]
-    reported = request_test_count(spec)
-    known = names and len(names) <= TESTS_MAX and all("::" in name for name in names)
-    if not known or reported is spec or len(names) < int(finding.params.get("failureCount", 0)):
+    counted = request_test_count(spec)
+    are_selectable = names and len(names) <= TESTS_MAX and all("::" in name for name in names)
+    if (
+        not are_selectable
+        or counted is spec
+        or len(names) < int(finding.params.get("failureCount", 0))
+    ):
         return None
-    at = _program_end(spec.argv)
-    options = tuple(_options(spec.argv[at:])) if at else ()
-    if at is None or None in options:
+    start = _program_end(spec.argv)
+    options = tuple(_select_options(spec.argv[start:])) if start else ()
+    if start is None or None in options:
         return None
-    return replace(spec, argv=(*spec.argv[:at], *(word for word in options if word), *names))
+    return replace(spec, argv=(*spec.argv[:start], *(word for word in options if word), *names))
 
 
 def _program_end(argv: Sequence[str]) -> int | None:
-    """Where the words of pytest itself begin."""
-    for at, (one, other) in enumerate(pairwise((*argv, ""))):
-        if (one, other) == ("-m", "pytest"):
-            return at + 2
-        if PurePosixPath(one).name in {"pytest", "py.test"}:
-            return at + 1
+    """The index of the first argument of pytest."""
+    for start, (word, next_word) in enumerate(pairwise((*argv, ""))):
+        if (word, next_word) == ("-m", "pytest"):
+            return start + 2
+        if PurePosixPath(word).name in {"pytest", "py.test"}:
+            return start + 1
     return None
 
 
-def _options(words: Sequence[str]) -> Iterator[str | None]:
-    """The words without paths; None where a word may be the value of an option nobody knows."""
+def _select_options(words: Sequence[str]) -> Iterator[str | None]:
+    """The words without paths; None for a word that may be the value of an unknown option."""
     for before, word in pairwise(("", *words)):
         if word.startswith("-") or before in _VALUED:
             yield word

@@ -1,6 +1,6 @@
-"""What a command showed of the tests it ran: how many passed, what did not load, where it stopped.
+"""Which tests a command ran: how many passed, what did not load, where it stopped.
 
-A test check that ran no test has not passed, whatever its exit code says (rule 16.4).
+A test check that ran no test has not passed, whatever its exit code says.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from yaoki.core.commands.test_runners import fail_fast_option, find_test_runners
 from yaoki.core.model import CheckSpec
 
 # pytest's exit codes for a session that did not run its tests: interrupted, internal, usage.
-_UNRUN = {
+_NOT_RUN_BY_EXIT_CODE = {
     2: "the session was interrupted",
-    3: "pytest failed itself",
+    3: "pytest had an internal error",
     4: "pytest was called wrongly",
 }
 _REMEDIES: Mapping[str, str] = {
@@ -38,14 +38,14 @@ _REMEDIES: Mapping[str, str] = {
     "vitest": "write a report: --reporter default --reporter junit --outputFile.junit {report}",
     "mocha": "let it print its summary: --reporter spec",
 }
-_OTHERWISE = "let it print its summary, or write a JUnit report to {report}"
+_DEFAULT_REMEDY = "let it print its summary, or write a JUnit report to {report}"
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteRun:
-    """`runner` is empty where nobody knows what runs; then no tests need be shown.
+    """`runner` is empty if the command is no known test runner; then no tests are required.
 
-    `said`: the plan says by its pattern, reader or command that tests are run.
+    `expects_tests`: the pattern, reader or command of the plan says that tests run.
     """
 
     tally: SuiteTally | None
@@ -57,27 +57,29 @@ class SuiteRun:
 
     @property
     def params(self) -> dict[str, Any]:
-        """Facts that `core/decide` compares between two runs of a check."""
-        held: dict[str, Any] = {}
+        """Counts that `core/decide` compares between two runs of a check."""
+        params: dict[str, Any] = {}
         if self.tally is not None:
-            held["testCount"] = self.tally.total
-            held["skippedCount"] = self.tally.skipped
-            held["passedCount"] = self.tally.passed
-        return held
+            params["testCount"] = self.tally.total
+            params["skippedCount"] = self.tally.skipped
+            params["passedCount"] = self.tally.passed
+        return params
 
     @property
     def failure_params(self) -> dict[str, Any]:
-        """The same of a suite that failed: why it did not run as a whole."""
-        held: dict[str, Any] = {}
+        """Why a failed suite did not run completely."""
+        params: dict[str, Any] = {}
         if self.stop.load_error:
-            held["loadError"] = True
+            params["loadError"] = True
         if self.stop.early_stop:
-            held["stoppedEarly"] = self.stop.early_stop
+            params["stoppedEarly"] = self.stop.early_stop
         if self.stop.missing_packages:
-            held["missingModules"] = [one.name for one in self.stop.missing_packages]
-            held["declaredModules"] = list(self.declared_packages)
-            held["remedy"] = "; ".join(one.install_command for one in self.stop.missing_packages)
-        return held
+            params["missingModules"] = [package.name for package in self.stop.missing_packages]
+            params["declaredModules"] = list(self.declared_packages)
+            params["remedy"] = "; ".join(
+                package.install_command for package in self.stop.missing_packages
+            )
+        return params
 
     @property
     def passed_names(self) -> tuple[str, ...]:
@@ -85,34 +87,34 @@ class SuiteRun:
 
     @property
     def idle_reason(self) -> str:
-        """Why a run that ended well has proven nothing; empty when it has."""
+        """Why a run with exit code 0 proves nothing; empty if it proves something."""
         if self.recipe.idle_reason:
             return self.recipe.idle_reason
         if self.tally is None or self.tally.passed > 0:
             return ""
         if self.tally.skipped and not self.tally.failed:
-            many = self.tally.skipped
-            return "its one test was skipped" if many == 1 else f"all {many} tests were skipped"
+            count = self.tally.skipped
+            return "its one test was skipped" if count == 1 else f"all {count} tests were skipped"
         return "it ran no tests" if not self.tally.failed else "none of its tests passed"
 
     @property
     def counting_remedy(self) -> str:
-        """How a known runner whose tests nobody could count is made to tell; empty elsewhere."""
+        """How to make a known runner report its test count; empty if not needed."""
         if self.tally is not None or not self.runner:
             return ""
-        return _REMEDIES.get(self.runner, _OTHERWISE)
+        return _REMEDIES.get(self.runner, _DEFAULT_REMEDY)
 
 
 def read_suite_run(
-    spec: CheckSpec, seen: CommandOutput, reading: Interpretation | None
+    spec: CheckSpec, output: CommandOutput, reading: Interpretation | None
 ) -> SuiteRun:
-    """By the report where there is one, else by what the runner printed."""
-    output, recipe = split_output(seen), find_recipe(spec, seen.worktree)
-    known = (*find_test_runners(spec.argv, spec.shell), *find_test_runners((), recipe.text))
-    named = spec.reader if spec.reader in TEST_READER_NAMES - {"junit"} else ""
-    runner = named or (known[0] if known else "")
+    """From the report if there is one, otherwise from the output of the runner."""
+    parts, recipe = split_output(output), find_recipe(spec, output.worktree)
+    runners = (*find_test_runners(spec.argv, spec.shell), *find_test_runners((), recipe.text))
+    reader_runner = spec.reader if spec.reader in TEST_READER_NAMES - {"junit"} else ""
+    runner = reader_runner or (runners[0] if runners else "")
     tally = reading.tally if reading is not None and reading.tally is not None else None
-    stop = find_suite_stop(output.lines, seen, _load(runner, seen, reading))
+    stop = find_suite_stop(parts.lines, output, _find_load_error(runner, output, reading))
     if reading is not None and reading.missing_packages:
         stop = replace(
             stop,
@@ -122,16 +124,16 @@ def read_suite_run(
         )
     early = stop.early_stop or fail_fast_option(spec.argv, spec.shell)
     return SuiteRun(
-        tally or count_tests(output, runner),
+        tally or count_tests(parts, runner),
         replace(stop, early_stop=early),
         runner,
-        bool(known) or spec.pattern == TEST_FAILED or spec.reader in TEST_READER_NAMES,
+        bool(runners) or spec.pattern == TEST_FAILED or spec.reader in TEST_READER_NAMES,
         recipe,
-        list_declared_packages(stop.missing_packages, seen.worktree),
+        list_declared_packages(stop.missing_packages, output.worktree),
     )
 
 
-def _load(runner: str, seen: CommandOutput, reading: Interpretation | None) -> str:
+def _find_load_error(runner: str, output: CommandOutput, reading: Interpretation | None) -> str:
     if reading is not None and reading.load_error:
         return reading.load_error
-    return _UNRUN.get(seen.exit_code or 0, "") if runner == "pytest" else ""
+    return _NOT_RUN_BY_EXIT_CODE.get(output.exit_code or 0, "") if runner == "pytest" else ""

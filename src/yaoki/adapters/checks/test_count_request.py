@@ -1,7 +1,7 @@
-"""A runner is asked to name its tests although nobody wrote so, so that they are counted.
+"""Adds an option to a test command so that the runner names its tests and they can be counted.
 
-Without it an exit code is all there is: `--collect-only` in a settings file, or a module that ends
-the process with zero, would pass for tests that ran.
+By the exit code alone, `--collect-only` in a settings file, or a module that ends the process with
+zero, would count as passing tests.
 """
 
 from __future__ import annotations
@@ -16,43 +16,45 @@ from yaoki.core.model import CheckSpec
 
 REPORT_OPTION = ("--junit-xml", "{report}")
 SHELL_REPORT_OPTION = ' --junit-xml "$YAOKI_REPORT"'
-# Whoever asks for one of these wants no tests to run, or has a report already.
-_OTHERWISE = (
+# With one of these options no tests should run, or there is a report already.
+_EXCLUDING_OPTIONS = (
     *("--junit", "--collect", "--help", "-h", "--version", "-V", "--fixtures", "--markers"),
     *("--setup-plan", "--setup-only", "--cache-show", "no:junitxml", "-pno:junitxml"),
 )
-# Of these `-v` names every test, and changes nothing else.
-_VERBOSE = {"unittest": ("-v", "--verbose", "-q", "--quiet"), "doctest": ("-v", "-q")}
-_OWN = ("-v", "-json", "-test.v", "--json", "-c", "-exec")
+# For these runners `-v` names every test and changes nothing else.
+_VERBOSE_OPTIONS = {"unittest": ("-v", "--verbose", "-q", "--quiet"), "doctest": ("-v", "-q")}
+_GO_OPTIONS = ("-v", "-json", "-test.v", "--json", "-c", "-exec")
 
 
 def request_test_count(spec: CheckSpec) -> CheckSpec:
-    """The same check, with a report or with names if nothing in it speaks against."""
-    words = spec.argv or _one_command(spec.shell)
+    """The same check with a report or with test names, where no option of it forbids that."""
+    words = spec.argv or _split_single_command(spec.shell)
     if spec.success != "exitCode:0" or "--" in words or not words:
         return spec
     program = resolve_program(words)
     match test_runner(program):
-        case "pytest" if not _otherwise(program.args):
+        case "pytest" if not _excludes_report(program.args):
             if spec.shell:
                 return replace(spec, shell=spec.shell.rstrip() + SHELL_REPORT_OPTION)
             return replace(spec, argv=(*spec.argv, *REPORT_OPTION))
         case "unittest" | "doctest" if program.module and spec.argv:
-            return _verbose(spec, program)
-        case "go" if spec.argv and program.name == "go" and not set(_OWN) & set(program.args):
+            return _add_verbose(spec, program)
+        case "go" if (
+            spec.argv and program.name == "go" and not set(_GO_OPTIONS) & set(program.args)
+        ):
             at = spec.argv.index("test") + 1
             return replace(spec, argv=(*spec.argv[:at], "-v", *spec.argv[at:]))
         case _:
             return spec
 
 
-def _otherwise(args: Sequence[str]) -> bool:
-    return "--co" in args or any(word.startswith(_OTHERWISE) for word in args)
+def _excludes_report(args: Sequence[str]) -> bool:
+    return "--co" in args or any(word.startswith(_EXCLUDING_OPTIONS) for word in args)
 
 
-def _verbose(spec: CheckSpec, program: Program) -> CheckSpec:
-    """doctest takes every word behind the first file for another one."""
-    if set(_VERBOSE[program.name]) & set(program.args) or "-h" in program.args:
+def _add_verbose(spec: CheckSpec, program: Program) -> CheckSpec:
+    """`-v` goes first: doctest takes every word after the first file for another file."""
+    if set(_VERBOSE_OPTIONS[program.name]) & set(program.args) or "-h" in program.args:
         return spec
     if program.name == "unittest":
         return replace(spec, argv=(*spec.argv, "-v"))
@@ -60,8 +62,8 @@ def _verbose(spec: CheckSpec, program: Program) -> CheckSpec:
     return replace(spec, argv=(*spec.argv[:at], "-v", *spec.argv[at:]))
 
 
-def _one_command(shell: str) -> tuple[str, ...]:
-    """The words of a text that is one plain command, to which an option can be added."""
+def _split_single_command(shell: str) -> tuple[str, ...]:
+    """The words of a shell text that is one plain command; empty for any other text."""
     items = parse_shell(shell).items
     plain = not any(mark in shell for mark in "#\\\n<>|&;")
     if not plain or len(items) != 1 or items[0][0].rest or items[0][1]:

@@ -1,7 +1,7 @@
-"""A check that could not run: a tool that is not installed, a full disk.
+"""Recognises a check that could not run: a tool is not installed, or the disk is full.
 
-Known only from the launchers' own words, each a whole line, and only where nothing says that
-tests ran: what a test prints about such things is the test's.
+Only whole lines that launchers print count, and only if no tests ran: a test may print such lines
+as well.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-# Modules that people run as checks; any other one may be what the task is to make.
+# Modules that are run as checks; any other module may be what the task has to create.
 _MODULES = frozenset(
     (
         *("pytest", "unittest", "nose2", "tox", "nox", "coverage", "behave", "robot"),
@@ -41,7 +41,7 @@ _LAUNCHERS = tuple(
         r"error: no such (?:sub)?command: [`'][^`']{1,100}[`']",
     )
 )
-# A system call's error as programs tell it; an exception's or an assertion's name has capitals.
+# An error of a system call as programs print it; names of exceptions have capitals.
 _NO_SPACE = re.compile(
     r"(?:[a-z][\w./+-]{0,100}: (?:[^\n]{0,300}: )?(?:No space left on device|Disk quota exceeded)"
     r"|(?:OSError|IOError): \[Errno (?:28|122)\] (?:No space left on device|Disk quota exceeded)"
@@ -51,11 +51,11 @@ FULL_BYTES = 16 << 20
 
 
 def find_missing_tool(lines: Iterable[str], words: Sequence[str]) -> str:
-    """The line that says a tool is not there, or nothing.  `words` are the check's own."""
-    return next((line for line in lines if _missing(line, words)), "")
+    """The line that reports a missing tool; empty if there is none.  `words`: the command."""
+    return next((line for line in lines if _reports_missing_tool(line, words)), "")
 
 
-def _missing(line: str, words: Sequence[str]) -> bool:
+def _reports_missing_tool(line: str, words: Sequence[str]) -> bool:
     if hit := _MODULE.match(line):
         return hit[1].partition(".")[0] in _MODULES and hit[1] in words
     if hit := _SHELL.match(line):
@@ -67,9 +67,9 @@ def reports_no_space(lines: Iterable[str]) -> bool:
     return any(_NO_SPACE.match(line) for line in lines)
 
 
-def is_disk_full(place: Path) -> bool:
-    """Is the disk under this place full now?  A fact counts where words may be a test's."""
+def is_disk_full(path: Path) -> bool:
+    """Measured, because a test may print the words of a full disk."""
     try:
-        return shutil.disk_usage(place).free < FULL_BYTES
+        return shutil.disk_usage(path).free < FULL_BYTES
     except OSError:
         return False

@@ -1,4 +1,4 @@
-"""Channels: the ways a notice reaches a person.  Each delivers it or says why not."""
+"""Notification channels.  Each delivers a notice or raises `NoticeFailed`."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ def open_channels(
     environ: Mapping[str, str] | None = None,
     clock: Clock | None = None,
 ) -> dict[str, Channel]:
-    """The channels that the settings ask for, by the names the outbox keeps.
+    """The channels that the settings enable, by the names that the outbox stores.
 
-    Commands run in `top`, the repository.  Opening touches nothing: what is missing is told by
-    the channel that needs it, when it sends.
+    Commands run in `top`, the repository.  Opening a channel has no effect: a missing program or
+    variable is reported when the channel sends.
     """
-    around = dict(os.environ if environ is None else environ)
+    variables = dict(os.environ if environ is None else environ)
     timeout = timedelta(seconds=settings.timeout_s)
-    make: Mapping[str, Callable[[], Channel]] = {
+    factories: Mapping[str, Callable[[], Channel]] = {
         "command": lambda: CommandChannel(
-            settings.command, settings.pass_env, top, timeout, around
+            settings.command, settings.pass_env, top, timeout, variables
         ),
-        "webhook": lambda: WebhookChannel(settings, timeout, around, clock or SystemClock()),
-        "desktop": lambda: DesktopChannel(top, timeout, around),
+        "webhook": lambda: WebhookChannel(settings, timeout, variables, clock or SystemClock()),
+        "desktop": lambda: DesktopChannel(top, timeout, variables),
         "apprise": lambda: AppriseChannel(
-            settings.apprise, settings.apprise_env, top, timeout, around
+            settings.apprise, settings.apprise_env, top, timeout, variables
         ),
     }
-    return {name: make[name]() for name in settings.channels}
+    return {name: factories[name]() for name in settings.channels}

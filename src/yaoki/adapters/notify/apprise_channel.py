@@ -1,8 +1,8 @@
-"""The apprise channel: the hundred services of the notification library, if it is installed.
+"""The apprise channel: the services of the apprise library, if it is installed.
 
-The library runs in a process of its own: it can be given a bound, and it costs nothing to whoever
-does not use it.  Addresses hold keys: they travel by input, never as arguments, and every message
-has them masked.
+The library runs in its own process, which has a time limit and costs nothing when it is not used.
+Addresses contain keys: they are passed on standard input, never as arguments, and are masked in
+every message.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HINTS = {MISSING: pip_install_command("apprise>=2.2,<3")}
 
 
 class AppriseChannel:
-    """Every address gets the notice; when one does not take it, all get it again."""
+    """Sends the notice to every address; if one fails, the retry sends it to all again."""
 
     def __init__(
         self,
@@ -40,35 +40,37 @@ class AppriseChannel:
         timeout: timedelta,
         environ: Mapping[str, str],
     ) -> None:
-        self._written, self._variable = tuple(addresses), variable
+        self._configured, self._variable = tuple(addresses), variable
         self._top, self._timeout, self._environ = top, timeout, environ
 
     def send(self, notice: Notice) -> None:
-        told, addresses = prepare_notice(notice, self._environ), self._addresses()
-        given = {"addresses": addresses, "subject": told.subject, "body": told.body}
+        prepared, addresses = prepare_notice(notice, self._environ), self._addresses()
+        request = {"addresses": addresses, "subject": prepared.subject, "body": prepared.body}
         env = filter_environment(self._environ, (*BASIC_VARIABLES, *NETWORK_VARIABLES))
         argv = (sys.executable, "-P", str(RUNNER))
         program = NotifyProgram("apprise", argv, self._top, env, self._timeout)
-        done = program.run(json.dumps(given).encode(), hint="yaoki notify test")
-        if done.code != 0:
+        result = program.run(json.dumps(request).encode(), hint="yaoki notify test")
+        if result.code != 0:
             secrets = (*address_secrets(addresses), *secret_values(self._environ))
-            raise _refused(done.code, take_output_tail(done.err or done.out, secrets))
+            raise _make_failure(result.code, take_output_tail(result.err or result.out, secrets))
 
     def _addresses(self) -> list[str]:
-        more = self._environ.get(self._variable, "").split() if self._variable else []
-        if self._variable and not more:
+        listed = self._environ.get(self._variable, "").split() if self._variable else []
+        if self._variable and not listed:
             raise NoticeFailed(
                 f"the variable {self._variable} of notify.apprise_env is not set",
                 permanent=True,
                 hint=f"export {self._variable}='SERVICE://…'",
             )
-        if any(service_defect(address) for address in more):
-            words = f"the variable {self._variable} holds something that is no address of a service"
-            raise NoticeFailed(words, permanent=True, hint=f"export {self._variable}='SERVICE://…'")
-        return list(dict.fromkeys((*self._written, *more)))
+        if any(service_defect(address) for address in listed):
+            message = f"the variable {self._variable} is not a list of service addresses"
+            raise NoticeFailed(
+                message, permanent=True, hint=f"export {self._variable}='SERVICE://…'"
+            )
+        return list(dict.fromkeys((*self._configured, *listed)))
 
 
-def _refused(code: int, said: str) -> NoticeFailed:
-    hint = HINTS.get(code, "look at the addresses of notify.apprise, then: yaoki notify test")
-    words = said or f"apprise ended with code {code}"
-    return NoticeFailed(words, permanent=code in PERMANENT_EXIT_CODES, hint=hint)
+def _make_failure(code: int, output: str) -> NoticeFailed:
+    hint = HINTS.get(code, "check the addresses of notify.apprise, then: yaoki notify test")
+    message = output or f"apprise ended with code {code}"
+    return NoticeFailed(message, permanent=code in PERMANENT_EXIT_CODES, hint=hint)

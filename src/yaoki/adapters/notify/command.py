@@ -1,4 +1,4 @@
-"""The command channel: any program that reads a notice from its input."""
+"""The command channel: any program that reads a notice from its standard input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from yaoki.ports import Notice
 
 
 class CommandChannel:
-    """Gets the JSON document on its input, each field as a variable; exit code 0: delivered."""
+    """The program gets the notice as JSON on standard input and as variables; 0 means delivered."""
 
     def __init__(
         self,
@@ -27,19 +27,19 @@ class CommandChannel:
         self._top, self._timeout, self._environ = top, timeout, environ
 
     def send(self, notice: Notice) -> None:
-        told = prepare_notice(notice, self._environ)
+        prepared = prepare_notice(notice, self._environ)
         hint = "run it by hand, then: yaoki notify test"
         env = {
             **filter_environment(self._environ, (*BASIC_VARIABLES, *self._pass_env)),
-            **_variables(told),
+            **_variables(prepared),
         }
         program = NotifyProgram(self._argv[0], self._argv, self._top, env, self._timeout)
-        done = program.run(encode_notice(told), hint=hint)
-        if done.code != 0:
-            raise program.make_failure(done, self._environ, hint=hint)
+        result = program.run(encode_notice(prepared), hint=hint)
+        if result.code != 0:
+            raise program.make_failure(result, self._environ, hint=hint)
 
 
 def _variables(notice: Notice) -> dict[str, str]:
-    """`YAOKI_NOTICE`, `YAOKI_RUN`, `YAOKI_EVENT` …; what is not there is empty."""
-    held = notice_to_document(notice).items()
-    return {f"YAOKI_{name.upper()}": "" if value is None else str(value) for name, value in held}
+    """`YAOKI_NOTICE`, `YAOKI_RUN`, `YAOKI_EVENT` …; empty for a missing field."""
+    fields = notice_to_document(notice).items()
+    return {f"YAOKI_{name.upper()}": "" if value is None else str(value) for name, value in fields}

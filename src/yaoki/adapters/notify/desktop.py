@@ -1,7 +1,7 @@
 """The desktop channel: notify-send, or osascript on macOS.
 
-Agents wrote part of the words, so nothing in them may be read as an option, as a script, as
-markup or as an escape.
+Part of the text comes from agents, so it must not be read as an option, a script, markup or an
+escape sequence.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ HINTS = {
 
 
 class DesktopChannel:
-    """A bubble on the screen of whoever runs yaoki."""
+    """A desktop notification for the user who runs yaoki."""
 
     def __init__(
         self,
@@ -50,24 +50,26 @@ class DesktopChannel:
         self._environ, self._platform = environ, platform
 
     def send(self, notice: Notice) -> None:
-        told = prepare_notice(notice, self._environ)
-        argv, given = _on_macos(told) if self._platform == "darwin" else _on_linux(told)
+        prepared = prepare_notice(notice, self._environ)
+        argv, input_ = (
+            _macos_command(prepared) if self._platform == "darwin" else _linux_command(prepared)
+        )
         env, hint = (
             filter_environment(self._environ, (*BASIC_VARIABLES, *SESSION_VARIABLES)),
             HINTS[argv[0]],
         )
         program = NotifyProgram(argv[0], argv, self._top, env, self._timeout)
-        done = program.run(given, hint=hint)
-        if done.code != 0:
-            raise program.make_failure(done, self._environ, hint=hint)
+        result = program.run(input_, hint=hint)
+        if result.code != 0:
+            raise program.make_failure(result, self._environ, hint=hint)
 
 
-def _on_linux(notice: Notice) -> tuple[tuple[str, ...], bytes]:
-    """The body is read as markup, and by notify-send itself for backslashes."""
+def _linux_command(notice: Notice) -> tuple[tuple[str, ...], bytes]:
+    """The desktop reads the body as markup, and notify-send interprets backslashes."""
     body = html.escape(notice.body, quote=False).replace("\\", "\\\\")
     return ("notify-send", "--app-name=yaoki", "--", notice.subject, body), b""
 
 
-def _on_macos(notice: Notice) -> tuple[tuple[str, ...], bytes]:
-    """The script is constant and comes by input; behind `-` everything is an argument."""
+def _macos_command(notice: Notice) -> tuple[tuple[str, ...], bytes]:
+    """The script is constant and passed on standard input; everything after `-` is an argument."""
     return ("osascript", "-", notice.subject, notice.body), SCRIPT

@@ -1,4 +1,4 @@
-"""What the answer of a webhook's receiver means: try again, when, or not at all."""
+"""Interprets the response of a webhook receiver: retry or not, and when."""
 
 from __future__ import annotations
 
@@ -13,21 +13,25 @@ RETRYABLE_STATUSES = frozenset({408, 425, 429})
 WAIT_MAX = timedelta(days=1)
 
 
-def interpret_http_error(shown: str, said: HTTPError, now: datetime) -> NoticeFailed:
-    """Everything but 2xx is a failure; busy and broken receivers may be asked again."""
-    reason = one_line(strip_terminal_codes(str(said.reason)), 100)
-    words = f"{shown} answered {said.code} {reason}".rstrip()
-    if 300 <= said.code < 400:
+def interpret_http_error(address: str, error: HTTPError, now: datetime) -> NoticeFailed:
+    """Every status but 2xx is a failure; a busy or broken receiver is retried."""
+    reason = one_line(strip_terminal_codes(str(error.reason)), 100)
+    message = f"{address} answered {error.code} {reason}".rstrip()
+    if 300 <= error.code < 400:
         hint = "redirects are not followed: put the final address into notify.webhook"
-        return NoticeFailed(words, permanent=True, hint=hint)
-    later = said.code in RETRYABLE_STATUSES or said.code >= 500
-    wait = parse_retry_after(said.headers.get("Retry-After", ""), now) if later else None
-    hint = "the receiver is at fault; it is asked again" if later else "look at the receiver's log"
-    return NoticeFailed(words, permanent=not later, retry_after=wait, hint=hint)
+        return NoticeFailed(message, permanent=True, hint=hint)
+    is_retryable = error.code in RETRYABLE_STATUSES or error.code >= 500
+    wait = parse_retry_after(error.headers.get("Retry-After", ""), now) if is_retryable else None
+    hint = (
+        "the receiver has a problem; yaoki will retry"
+        if is_retryable
+        else "check the receiver's log"
+    )
+    return NoticeFailed(message, permanent=not is_retryable, retry_after=wait, hint=hint)
 
 
 def parse_retry_after(value: str, now: datetime) -> timedelta | None:
-    """Seconds or a date, as the header may hold either; nonsense is none, a long wait is cut."""
+    """Seconds or a date; None if neither, and at most `WAIT_MAX`."""
     value = value.strip()[:64]
     if value.isascii() and value.isdigit():
         return min(timedelta(seconds=int(value[:9])), WAIT_MAX)

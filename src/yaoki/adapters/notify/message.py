@@ -1,4 +1,4 @@
-"""A notice as channels send it: bounded, without control characters, without secrets."""
+"""A notice as channels send it: bounded, with control characters removed and secrets masked."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ WORDS_CHARS_MAX = 400
 
 
 def prepare_notice(notice: Notice, environ: Mapping[str, str]) -> Notice:
-    """The notice with its words fit for any receiver; agents wrote part of them."""
+    """Makes the text safe for any receiver: part of it comes from agents."""
     secrets = secret_values(environ)
     subject, body = (
-        mask(strip_terminal_codes(replace_lone_surrogates(said)), secrets)
-        for said in (notice.subject, notice.body)
+        mask(strip_terminal_codes(replace_lone_surrogates(text)), secrets)
+        for text in (notice.subject, notice.body)
     )
     return replace(
         notice,
@@ -37,7 +37,7 @@ def prepare_notice(notice: Notice, environ: Mapping[str, str]) -> Notice:
 
 
 def notice_to_document(notice: Notice) -> dict[str, Any]:
-    """The fields of the JSON document; the same however often it is sent."""
+    """The fields of the JSON document, the same for every retry."""
     return {
         "schema": SCHEMA,
         "notice": notice.id,
@@ -54,8 +54,8 @@ def encode_notice(notice: Notice) -> bytes:
     return json.dumps(notice_to_document(notice), ensure_ascii=False).encode("utf-8")
 
 
-def take_output_tail(said: bytes, secrets: tuple[str, ...]) -> str:
-    """The end of what a program said, on one line."""
-    text = mask(strip_terminal_codes(said.decode("utf-8", "replace")), secrets)
-    words = " ".join(text.split())
-    return words if len(words) <= WORDS_CHARS_MAX else "…" + words[-WORDS_CHARS_MAX:]
+def take_output_tail(output: bytes, secrets: tuple[str, ...]) -> str:
+    """The end of the output of a program, on one line."""
+    text = mask(strip_terminal_codes(output.decode("utf-8", "replace")), secrets)
+    line = " ".join(text.split())
+    return line if len(line) <= WORDS_CHARS_MAX else "…" + line[-WORDS_CHARS_MAX:]

@@ -1,4 +1,4 @@
-"""Programs that deliver a notice: run within a bound, their end turned into words."""
+"""Runs a program that delivers a notice, with a time limit, and describes its failure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from yaoki.core.redact import secret_values
 from yaoki.errors import Fault, NoticeFailed
 
 OUTPUT_BYTES_MAX = 1 << 20
-# What a shell says of a command that is not there or may not be run.
+# Exit codes of a shell for a command that is missing or not executable.
 NOT_EXECUTABLE_CODES = frozenset({126, 127})
 
 
 @dataclass(frozen=True, slots=True)
 class NotifyProgram:
-    """Who runs, where, how long, and what it may know.  `name` is what people call it."""
+    """`name` stands for the program in messages."""
 
     name: str
     argv: Sequence[str]
@@ -27,30 +27,30 @@ class NotifyProgram:
     env: Mapping[str, str]
     timeout: timedelta
 
-    def run(self, given: bytes, *, hint: str) -> CommandResult:
-        """How it ended; `NoticeFailed` when it did not start, or did not end by itself."""
+    def run(self, input_: bytes, *, hint: str) -> CommandResult:
+        """Raises `NoticeFailed` if the program does not start or does not end by itself."""
         try:
             return run_command(
                 self.argv,
                 cwd=self.cwd,
                 env=self.env,
                 timeout=self.timeout,
-                input=given,
+                input=input_,
                 output_bytes_max=OUTPUT_BYTES_MAX,
             )
         except Fault as fault:
-            # Its arguments may hold a key; its name does not.
-            words = fault.sentence.replace(" ".join(self.argv[:3]), self.name)
-            raise NoticeFailed(words, permanent=not fault.transient, hint=hint) from None
-        except ValueError as unfit:  # a NUL, or a text this machine cannot encode
-            words = f"cannot run {self.name}: {unfit}"
-            raise NoticeFailed(words, permanent=True, hint=hint) from unfit
+            # The arguments may contain a key; the name does not.
+            message = fault.sentence.replace(" ".join(self.argv[:3]), self.name)
+            raise NoticeFailed(message, permanent=not fault.transient, hint=hint) from None
+        except ValueError as error:  # a NUL, or a text this machine cannot encode
+            message = f"cannot run {self.name}: {error}"
+            raise NoticeFailed(message, permanent=True, hint=hint) from error
 
     def make_failure(
-        self, done: CommandResult, environ: Mapping[str, str], *, hint: str
+        self, result: CommandResult, environ: Mapping[str, str], *, hint: str
     ) -> NoticeFailed:
-        """It ended badly: how, and the end of what it said."""
-        how = f"exit code {done.code}" if done.code >= 0 else f"signal {-done.code}"
-        said = take_output_tail(done.err.strip() or done.out, secret_values(environ))
-        words = f"{self.name} ended with {how}" + (f": {said}" if said else "")
-        return NoticeFailed(words, permanent=done.code in NOT_EXECUTABLE_CODES, hint=hint)
+        """Names the exit code or signal, and the end of the output."""
+        ending = f"exit code {result.code}" if result.code >= 0 else f"signal {-result.code}"
+        output = take_output_tail(result.err.strip() or result.out, secret_values(environ))
+        message = f"{self.name} ended with {ending}" + (f": {output}" if output else "")
+        return NoticeFailed(message, permanent=result.code in NOT_EXECUTABLE_CODES, hint=hint)

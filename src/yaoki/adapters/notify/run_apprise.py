@@ -1,7 +1,7 @@
-"""Hands one notice to the apprise library: `python run_apprise.py`, the notice on its input.
+"""Passes one notice to the apprise library: `python run_apprise.py`, the notice on its input.
 
-A bare script: it imports nothing of yaoki.  It says on its error channel what went wrong, by the
-number of the address and the name of its service.
+A bare script that imports nothing of yaoki.  Errors go to standard error, with the number of the
+address and the name of its service.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ NOT_TAKEN = 5
 
 
 def main() -> int:
-    given = json.load(sys.stdin)
-    # The library tells why a service said no only in its log; keys are left out of that.
+    request = json.load(sys.stdin)
+    # The library reports why a service refused only in its log, without keys.
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     try:
         library = import_module("apprise")
-    except ImportError as absent:
-        print(f"the library apprise cannot be used: {absent}", file=sys.stderr)
+    except ImportError as error:
+        print(f"the library apprise cannot be used: {error}", file=sys.stderr)
         return MISSING
-    return _delivered(library, given)
+    return _deliver(library, request)
 
 
-def _delivered(library: Any, given: dict[str, Any]) -> int:
+def _deliver(library: Any, request: dict[str, Any]) -> int:
     code = 0
-    for number, address in enumerate(given["addresses"], 1):
-        named = f"address {number} ({address.partition('://')[0]})"
+    for number, address in enumerate(request["addresses"], 1):
+        label = f"address {number} ({address.partition('://')[0]})"
         service = library.Apprise(asset=library.AppriseAsset(app_id="yaoki"))
         if not service.add(address):
-            print(f"{named} is not one that apprise understands", file=sys.stderr)
+            print(f"{label} is not an address that apprise understands", file=sys.stderr)
             code = code or BAD_ADDRESS
         elif not service.notify(
-            title=given["subject"], body=given["body"], body_format=library.NotifyFormat.TEXT
+            title=request["subject"], body=request["body"], body_format=library.NotifyFormat.TEXT
         ):
-            print(f"{named} did not take the notice", file=sys.stderr)
+            print(f"{label} did not accept the notice", file=sys.stderr)
             code = NOT_TAKEN
     return code
 

@@ -1,4 +1,4 @@
-"""A bound on a call that has none: sockets bound each read, not a receiver that drips."""
+"""A time limit for a call without one: a socket timeout bounds each read, not the whole call."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from datetime import timedelta
 from threading import Thread
 
 
-def run_with_timeout(bound: timedelta, call: Callable[[], None]) -> None:
-    """Its end or its exception, or `TimeoutError`; then the call is left to itself.
+def run_with_timeout(limit: timedelta, call: Callable[[], None]) -> None:
+    """Re-raises the exception of the call; after `TimeoutError` the call goes on by itself.
 
-    A daemon thread: a call that never ends does not keep the program from its own end.
+    A daemon thread: a call that never ends does not keep the program from ending.
     """
-    ended: Future[None] = Future()
-    Thread(target=_settle, args=(ended, call), daemon=True).start()
-    ended.result(bound.total_seconds())
+    outcome: Future[None] = Future()
+    Thread(target=_settle, args=(outcome, call), daemon=True).start()
+    outcome.result(limit.total_seconds())
 
 
-def _settle(ended: Future[None], call: Callable[[], None]) -> None:
+def _settle(outcome: Future[None], call: Callable[[], None]) -> None:
     try:
         call()
-    except BaseException as fault:  # noqa: BLE001 - raised where the call is waited for
-        ended.set_exception(fault)
+    except BaseException as fault:  # noqa: BLE001 - re-raised by the caller
+        outcome.set_exception(fault)
     else:
-        ended.set_result(None)
+        outcome.set_result(None)

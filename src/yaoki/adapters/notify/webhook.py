@@ -1,6 +1,6 @@
 """The webhook channel: one signed POST, no redirects, bounded in time.
 
-The signature covers the time and the body, so a receiver can refuse what is forged and what is old.
+The signature covers the time and the body, so a receiver can reject forged and old requests.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ from yaoki.errors import NoticeFailed
 from yaoki.ports import Clock, Notice
 
 SECRET_CHARS_MIN = 16
-HINT = "look at notify.webhook and its receiver, then: yaoki notify test"
+HINT = "check notify.webhook and its receiver, then: yaoki notify test"
 
 
 def sign_body(secret: str, timestamp: str, body: bytes) -> str:
-    """`sha256=…` over `timestamp.body`, as in the guide's receiver."""
+    """`sha256=…` over `timestamp.body`; the guide shows how a receiver verifies it."""
     key = secret.encode("utf-8", "surrogateescape")
     return "sha256=" + hmac.new(key, timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
 class NoRedirects(HTTPRedirectHandler):
-    """Whoever answers with another address does not get our words sent there."""
+    """A notice is never sent to the address that a redirect names."""
 
     def redirect_request(self, *_: object) -> None:
         return None
 
 
 class WebhookChannel:
-    """Delivered means an answer from 200 to 299."""
+    """A status from 200 to 299 means delivered."""
 
     def __init__(
         self,
@@ -74,18 +74,20 @@ class WebhookChannel:
         request = self._request(prepare_notice(notice, self._environ), secret, now)
         try:
             run_with_timeout(self._timeout, lambda: self._post(request))
-        except HTTPError as said:
-            with said:
-                raise interpret_http_error(self._shown, said, now) from None
+        except HTTPError as error:
+            with error:
+                raise interpret_http_error(self._display_address, error, now) from None
         except TimeoutError:
-            words = f"{self._shown} did not answer within {self._timeout.total_seconds():g} s"
-            raise NoticeFailed(words, hint=HINT) from None
+            message = (
+                f"{self._display_address} did not answer within {self._timeout.total_seconds():g} s"
+            )
+            raise NoticeFailed(message, hint=HINT) from None
         except (OSError, HTTPException) as fault:
-            # Not chained: its words may hold the address.
-            raise self._unreached(fault, secret) from None
+            # Not chained: its message may contain the address.
+            raise self._make_failure(fault, secret) from None
 
     @property
-    def _shown(self) -> str:
+    def _display_address(self) -> str:
         return mask_web_address(self._address)
 
     def _secret(self) -> str:
@@ -111,24 +113,24 @@ class WebhookChannel:
         return Request(self._address, data=body, headers=headers, method="POST")
 
     def _post(self, request: Request) -> None:
-        """The status is the answer; the body is not read."""
+        """Only the status counts; the body is not read."""
         self._opener().open(request, timeout=self._timeout.total_seconds()).close()
 
     def _opener(self) -> OpenerDirector:
-        """What stays on this machine is never handed to a proxy."""
+        """A loopback address is never sent through a proxy."""
         direct: tuple[BaseHandler, ...] = (
             (ProxyHandler({}),) if is_loopback_address(self._address) else ()
         )
         return build_opener(NoRedirects, *direct)
 
-    def _unreached(self, fault: Exception, secret: str) -> NoticeFailed:
+    def _make_failure(self, fault: Exception, secret: str) -> NoticeFailed:
         reason = fault.reason if isinstance(fault, URLError) else fault
         if isinstance(reason, TimeoutError):
-            words = f"did not answer within {self._timeout.total_seconds():g} s"
+            message = f"did not answer within {self._timeout.total_seconds():g} s"
         else:
-            hidden = (secret, *address_secrets((self._address,)))
-            words = "cannot be reached: " + mask(
-                one_line(strip_terminal_codes(str(reason)), 200), hidden
+            secrets = (secret, *address_secrets((self._address,)))
+            message = "cannot be reached: " + mask(
+                one_line(strip_terminal_codes(str(reason)), 200), secrets
             )
-        untrusted = isinstance(reason, ssl.SSLCertVerificationError)
-        return NoticeFailed(f"{self._shown} {words}", permanent=untrusted, hint=HINT)
+        is_untrusted = isinstance(reason, ssl.SSLCertVerificationError)
+        return NoticeFailed(f"{self._display_address} {message}", permanent=is_untrusted, hint=HINT)

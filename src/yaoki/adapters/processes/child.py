@@ -1,4 +1,4 @@
-"""A child whose output is followed while it runs: another yaoki, started by this one."""
+"""A child process, another yaoki, whose output is read while it runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class ChildProcess:
-    """Started at once; its standard error goes where ours goes."""
+    """Starts at once and inherits our standard error."""
 
     def __init__(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -27,13 +27,13 @@ class ChildProcess:
         return self._process.pid
 
     def lines(self) -> Iterator[str]:
-        """Every line as it comes, until the child has closed its output."""
+        """Yields every line as it arrives, until the child closes its output."""
         assert self._process.stdout is not None, "the child was started with a pipe"
         for line in self._process.stdout:
             yield line.rstrip("\n")
 
     def kill(self) -> None:
-        """SIGKILL: no last word, no cleaning up."""
+        """SIGKILL: the child cannot clean up."""
         self._process.kill()
 
     def wait(self) -> int:

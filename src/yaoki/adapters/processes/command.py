@@ -1,4 +1,4 @@
-"""Short commands of our own, bounded in time and output; agents run under the shim instead."""
+"""Runs short commands, bounded in time and output; agents run under the shim instead."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GRACE_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended.  A negative code is the signal that ended it."""
+    """A negative code is the signal that ended the command."""
 
     code: int
     out: bytes
@@ -41,31 +41,31 @@ def run_command(
     input: bytes | None = None,
     output_bytes_max: int = OUTPUT_BYTES_MAX,
 ) -> CommandResult:
-    """Run a command to its end; on time-out its whole group is ended.
+    """Runs a command to its end; on timeout its whole process group is ended.
 
-    Everything goes through files: whoever keeps a pipe open could keep us waiting.
+    Input and output are files: a process that keeps a pipe open could block us.
     """
-    with _scratch() as out, _scratch() as err:
+    with _temporary_file() as out, _temporary_file() as err:
         process = _spawn(argv, cwd, env, input, out, err)
         try:
             _wait(process, argv, timeout, (out, err), output_bytes_max)
-        except BaseException:  # an interrupt, too, must leave nothing behind
+        except BaseException:  # an interrupt must not leave a process behind either
             _end_group(process)
             raise
-        return CommandResult(process.returncode, _content(out), _content(err))
+        return CommandResult(process.returncode, _read_all(out), _read_all(err))
 
 
 def _spawn(
     argv: Sequence[str],
     cwd: Path,
     env: Mapping[str, str],
-    given: bytes | None,
+    input_: bytes | None,
     out: IO[bytes],
     err: IO[bytes],
 ) -> subprocess.Popen[bytes]:
-    with _scratch() if given else contextlib.nullcontext() as stdin:
-        if stdin is not None and given:
-            stdin.write(given)
+    with _temporary_file() if input_ else contextlib.nullcontext() as stdin:
+        if stdin is not None and input_:
+            stdin.write(input_)
             stdin.seek(0)
         try:
             return subprocess.Popen(
@@ -104,59 +104,64 @@ def _wait(
     outputs: Sequence[IO[bytes]],
     output_bytes_max: int,
 ) -> None:
-    give_up = time.monotonic() + timeout.total_seconds()
-    with _watched(process) as rest:
+    deadline = time.monotonic() + timeout.total_seconds()
+    with _process_sleeper(process) as sleep:
         while process.poll() is None:
-            _refuse_flood(argv, outputs, output_bytes_max)
-            if (left := give_up - time.monotonic()) <= 0:
+            _check_output_size(argv, outputs, output_bytes_max)
+            if (remaining := deadline - time.monotonic()) <= 0:
                 seconds = timeout.total_seconds()
-                raise Fault(f"{_short(argv)} did not end within {seconds:g} s", transient=True)
-            rest(min(POLL_S, left))
-    _refuse_flood(argv, outputs, output_bytes_max)
+                raise Fault(
+                    f"{_command_name(argv)} did not end within {seconds:g} s", transient=True
+                )
+            sleep(min(POLL_S, remaining))
+    _check_output_size(argv, outputs, output_bytes_max)
 
 
-def _scratch() -> IO[bytes]:
-    """A file without a name; in memory where the system can, for most hold a line or two."""
+def _temporary_file() -> IO[bytes]:
+    """An unnamed file, in memory if possible: most hold only a line or two."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("yaoki"), "w+b")
     return tempfile.TemporaryFile()
 
 
 @contextlib.contextmanager
-def _watched(process: subprocess.Popen[bytes]) -> Iterator[Callable[[float], None]]:
-    """Rests until the process ends, at most so long.
+def _process_sleeper(process: subprocess.Popen[bytes]) -> Iterator[Callable[[float], None]]:
+    """Yields a function that sleeps until the process ends, up to a number of seconds.
 
-    Where the kernel can wake us it does: waiting with a time-out polls, in ever longer steps.
+    Uses a pidfd if possible: `Popen.wait` with a timeout polls in growing intervals.
     """
     if not hasattr(os, "pidfd_open"):
 
-        def in_steps(seconds: float) -> None:
+        def sleep_by_polling(seconds: float) -> None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(seconds)
 
-        yield in_steps
+        yield sleep_by_polling
         return
-    ended, poll = os.pidfd_open(process.pid), select.poll()
-    poll.register(ended, select.POLLIN)
+    pidfd, poll = os.pidfd_open(process.pid), select.poll()
+    poll.register(pidfd, select.POLLIN)
 
-    def woken(seconds: float) -> None:
+    def sleep_by_pidfd(seconds: float) -> None:
         poll.poll(seconds * 1000)
 
     try:
-        yield woken
+        yield sleep_by_pidfd
     finally:
-        os.close(ended)
+        os.close(pidfd)
 
 
-def _refuse_flood(argv: Sequence[str], outputs: Sequence[IO[bytes]], output_bytes_max: int) -> None:
+def _check_output_size(
+    argv: Sequence[str], outputs: Sequence[IO[bytes]], output_bytes_max: int
+) -> None:
     if (size := sum(os.fstat(file.fileno()).st_size for file in outputs)) > output_bytes_max:
         raise Fault(
-            f"{_short(argv)} wrote {size} bytes; {output_bytes_max} are allowed", transient=False
+            f"{_command_name(argv)} wrote {size} bytes; {output_bytes_max} are allowed",
+            transient=False,
         )
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """TERM first: git removes its lock files then.  The leader is collected last."""
+    """TERM first: git then removes its lock files.  The group leader is reaped last."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
@@ -164,10 +169,10 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
             process.wait(GRACE_S)
 
 
-def _content(file: IO[bytes]) -> bytes:
+def _read_all(file: IO[bytes]) -> bytes:
     file.seek(0)
     return file.read()
 
 
-def _short(argv: Sequence[str]) -> str:
+def _command_name(argv: Sequence[str]) -> str:
     return " ".join(argv[:3])

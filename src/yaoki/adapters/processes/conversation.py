@@ -1,6 +1,6 @@
-"""A program that answers one line at a time, kept for the next question.
+"""A program that answers one request line at a time and keeps running for the next one.
 
-It is begun when it is first asked and ends when its input closes: with us, however we end.
+It starts with the first request and ends when its input closes, at the latest with this process.
 """
 
 from __future__ import annotations
@@ -25,86 +25,86 @@ CHUNK = 1 << 16
 END_S = 1.0
 
 
-class _Ended(Exception):
-    """The program is gone, or says nothing any more."""
+class _NoAnswer(Exception):
+    """The program ended or does not answer."""
 
 
 class ProcessReply:
-    """What the program says to one question, read as far as it goes."""
+    """The answer of the program to one request."""
 
     def __init__(self, descriptor: int, timeout: timedelta) -> None:
         self._descriptor = descriptor
-        self._until = time.monotonic() + timeout.total_seconds()
-        self._held = b""
+        self._deadline = time.monotonic() + timeout.total_seconds()
+        self._buffer = b""
         self._poll = select.poll()
         self._poll.register(descriptor, select.POLLIN)
 
     def read_line(self) -> bytes:
-        while b"\n" not in self._held:
-            self._more()
-        line, _, self._held = self._held.partition(b"\n")
+        while b"\n" not in self._buffer:
+            self._receive()
+        line, _, self._buffer = self._buffer.partition(b"\n")
         return line
 
     def read_bytes(self, count: int) -> bytes:
-        parts, length = [self._held], len(self._held)
+        parts, length = [self._buffer], len(self._buffer)
         while length < count:
-            self._held = b""
-            self._more()
-            parts.append(self._held)
-            length += len(self._held)
-        whole = b"".join(parts)
-        self._held = whole[count:]
-        return whole[:count]
+            self._buffer = b""
+            self._receive()
+            parts.append(self._buffer)
+            length += len(self._buffer)
+        content = b"".join(parts)
+        self._buffer = content[count:]
+        return content[:count]
 
-    def _more(self) -> None:
-        left = self._until - time.monotonic()
-        if left <= 0 or not self._poll.poll(left * 1000):
-            raise _Ended
-        said = os.read(self._descriptor, CHUNK)
-        if not said:
-            raise _Ended
-        self._held += said
+    def _receive(self) -> None:
+        remaining_s = self._deadline - time.monotonic()
+        if remaining_s <= 0 or not self._poll.poll(remaining_s * 1000):
+            raise _NoAnswer
+        data = os.read(self._descriptor, CHUNK)
+        if not data:
+            raise _NoAnswer
+        self._buffer += data
 
 
 class Conversation:
-    """Any thread may ask; they take turns."""
+    """Threads that ask at the same time wait for each other."""
 
     def __init__(
         self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], timeout: timedelta
     ) -> None:
         self._argv, self._cwd, self._env, self._timeout = argv, cwd, env, timeout
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
     def ask(self, line: bytes, read: Callable[[ProcessReply], ReplyValue]) -> ReplyValue:
-        """Give the line, and let `read` take the answer, all of it.
+        """Sends the line; `read` must read the whole answer.
 
-        A program that died since it was last asked is begun anew, once.
+        A program that died since the last request is started again, once.
         """
-        with self._turn:
-            for last in (False, True):
+        with self._lock:
+            for is_last in (False, True):
                 try:
-                    return self._asked(line, read)
-                except (_Ended, BrokenPipeError) as error:
+                    return self._send_and_read(line, read)
+                except (_NoAnswer, BrokenPipeError) as error:
                     self._end()
-                    if last:
+                    if is_last:
                         name = " ".join(self._argv[:1])
                         raise Fault(f"{name} gave no answer", transient=True) from error
             raise AssertionError("asked at most twice")
 
-    def _asked(self, line: bytes, read: Callable[[ProcessReply], ReplyValue]) -> ReplyValue:
-        process = self._process or self._begin()
+    def _send_and_read(self, line: bytes, read: Callable[[ProcessReply], ReplyValue]) -> ReplyValue:
+        process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            _give(process.stdin.fileno(), line + b"\n", self._timeout)
+            _send(process.stdin.fileno(), line + b"\n", self._timeout)
             return read(ProcessReply(process.stdout.fileno(), self._timeout))
         except BaseException:
-            # Half an answer may be left: the next question must not be given it.
+            # A partial answer may remain, which the next request must not read.
             self._end()
             raise
 
-    def _begin(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> subprocess.Popen[bytes]:
         try:
             process = subprocess.Popen(
                 self._argv,
@@ -130,16 +130,16 @@ class Conversation:
             _end(process)
 
 
-def _give(descriptor: int, question: bytes, timeout: timedelta) -> None:
-    """A program that was stopped takes nothing more once its pipe is full."""
-    until, poll = time.monotonic() + timeout.total_seconds(), select.poll()
+def _send(descriptor: int, request: bytes, timeout: timedelta) -> None:
+    """With a timeout: a stopped program reads nothing once its pipe is full."""
+    deadline, poll = time.monotonic() + timeout.total_seconds(), select.poll()
     poll.register(descriptor, select.POLLOUT)
-    while question:
-        left = until - time.monotonic()
-        if left <= 0 or not poll.poll(left * 1000):
-            raise _Ended
+    while request:
+        remaining_s = deadline - time.monotonic()
+        if remaining_s <= 0 or not poll.poll(remaining_s * 1000):
+            raise _NoAnswer
         with suppress(BlockingIOError):
-            question = question[os.write(descriptor, question) :]
+            request = request[os.write(descriptor, request) :]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -1,6 +1,6 @@
-"""One background process per folder: held by a kernel lock, found again by its facts.
+"""One background process per folder, identified by a kernel lock and a file with its facts.
 
-The lock is the truth, and it ends with its process; the facts only say whom to signal.
+The lock is authoritative and ends with its process; the facts only say which process to signal.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ POLL_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class RunningDaemon:
-    """The process that holds the lock, and what it said of itself."""
+    """The process that holds the lock, and the facts it recorded."""
 
     pid: int
     facts: dict[str, Any]
 
 
 class Daemon:
-    """Seen from either side: whoever asks for it, and the process itself."""
+    """Used by both sides: by callers and by the background process itself."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -48,71 +48,71 @@ class Daemon:
     # -------------------------------------------------------------- from outside
 
     def find_running(self) -> RunningDaemon | None:
-        """Who holds the lock; nothing when nobody does, whatever the facts say."""
-        if not self._held():
+        """The lock holder; None if the lock is free, whatever the facts say."""
+        if not self._is_locked():
             return None
-        facts = self._facts()
+        facts = self._read_facts()
         pid = facts.get("pid", 0)
-        ready = pid and is_process_alive(pid, facts.get("start", 0), facts.get("boot", ""))
-        return RunningDaemon(pid if ready else 0, facts if ready else {})
+        is_alive = pid and is_process_alive(pid, facts.get("start", 0), facts.get("boot", ""))
+        return RunningDaemon(pid if is_alive else 0, facts if is_alive else {})
 
     def start(self, argv: Sequence[str], cwd: Path, patience: timedelta) -> RunningDaemon:
-        """Start it away from any terminal and wait until it is ready, or say why it is not."""
+        """Starts the process detached from any terminal and waits until it is ready."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.rotate_log()
-            begun = self.log.stat().st_size if self.log.exists() else 0
-            words = [sys.executable, "-I", "-S", str(SCRIPT), str(cwd), str(self.log), *argv]
-            # The middle process ends at once, so nobody has to collect the last one.
-            subprocess.run(words, stdin=subprocess.DEVNULL, start_new_session=True, check=True)
+            log_size = self.log.stat().st_size if self.log.exists() else 0
+            command = [sys.executable, "-I", "-S", str(SCRIPT), str(cwd), str(self.log), *argv]
+            # The intermediate process ends at once, so that init reaps the daemon.
+            subprocess.run(command, stdin=subprocess.DEVNULL, start_new_session=True, check=True)
         except OSError as error:
             raise make_file_fault(f"start a process in {self.folder}", error) from error
-        give_up = time.monotonic() + patience.total_seconds()
-        while time.monotonic() < give_up:
-            found = self.find_running()
-            if found is not None and found.pid:
-                return found
-            if found is None and self._said(begun):
+        deadline = time.monotonic() + patience.total_seconds()
+        while time.monotonic() < deadline:
+            running = self.find_running()
+            if running is not None and running.pid:
+                return running
+            if running is None and self._first_line_after(log_size):
                 break
             time.sleep(POLL_S)
-        said = self._said(begun) or f"nothing in {patience.total_seconds():g} s"
-        raise Fault(f"the background process did not start: {said}", transient=True)
+        message = self._first_line_after(log_size) or f"nothing in {patience.total_seconds():g} s"
+        raise Fault(f"the background process did not start: {message}", transient=True)
 
     def send_signal(self, number: int = signal.SIGTERM) -> bool:
-        """Exactly the process that holds the lock; false when nobody does."""
-        found = self.find_running()
-        if found is None or not found.pid:
+        """Signals exactly the lock holder; false if the lock is free."""
+        running = self.find_running()
+        if running is None or not running.pid:
             return False
         with suppress(ProcessLookupError):
-            os.kill(found.pid, number)
+            os.kill(running.pid, number)
         return True
 
     def wait_until_gone(self, patience: timedelta) -> bool:
-        give_up = time.monotonic() + patience.total_seconds()
-        while self._held():
-            if time.monotonic() >= give_up:
+        deadline = time.monotonic() + patience.total_seconds()
+        while self._is_locked():
+            if time.monotonic() >= deadline:
                 return False
             time.sleep(POLL_S)
         return True
 
     def read_log_tail(self) -> str:
-        """The last words of its log."""
+        """The end of the log."""
         with suppress(FileNotFoundError):
             return self.log.read_bytes()[-TAIL_BYTES:].decode("utf-8", "replace")
         return ""
 
-    def _said(self, begun: int) -> str:
-        """The last line it wrote that is a complaint: one that starts well says nothing here."""
+    def _first_line_after(self, log_size: int) -> str:
+        """The first line that the process logged: one that starts successfully logs nothing."""
         with suppress(FileNotFoundError), self.log.open("rb") as log:
-            log.seek(begun)
+            log.seek(log_size)
             lines = log.read(1 << 16).decode("utf-8", "replace").splitlines()
             return next((line for line in lines if line.strip()), "")
         return ""
 
-    def _held(self) -> bool:
+    def _is_locked(self) -> bool:
         return is_locked(self.folder / "lock")
 
-    def _facts(self) -> dict[str, Any]:
+    def _read_facts(self) -> dict[str, Any]:
         with suppress(FileNotFoundError, ValueError):
             facts = json.loads((self.folder / "process.json").read_bytes())
             return facts if isinstance(facts, dict) else {}
@@ -137,13 +137,13 @@ class Daemon:
         return False
 
     def mark_ready(self, **facts: Any) -> None:
-        """From here on others may signal this process."""
+        """From now on others may signal this process."""
         pid = os.getpid()
         own = {"pid": pid, "start": process_start_time(pid), "boot": boot_id(), **facts}
         write_atomically(self.folder / "process.json", json.dumps(own).encode())
 
     def rotate_log(self) -> bool:
-        """A log that is long enough is set aside, one old one is kept; true when that was done."""
+        """Moves a long log aside and keeps one old log; true if it did."""
         try:
             if self.log.stat().st_size < LOG_BYTES_MAX:
                 return False
@@ -153,9 +153,9 @@ class Daemon:
         return True
 
     def rotate_own_log(self) -> None:
-        """Of the process itself: what it writes from now on goes to the new log."""
+        """For the process itself: redirects its output to the new log."""
         if self.rotate_log():
-            told = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            os.dup2(told, 1)
-            os.dup2(told, 2)
-            os.close(told)
+            log_fd = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            os.dup2(log_fd, 1)
+            os.dup2(log_fd, 2)
+            os.close(log_fd)

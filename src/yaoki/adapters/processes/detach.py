@@ -1,7 +1,7 @@
-"""Leave the terminal for good: run as a bare script, `detach.py CWD LOG PROGRAM ARGUMENT...`.
+"""Detaches a program from the terminal: a bare script, `detach.py CWD LOG PROGRAM ARGUMENT...`.
 
-The caller starts it as the leader of a new session; it forks once more, so that what remains leads
-no session and can never get a terminal again, and becomes the program.
+The caller starts it as the leader of a new session; it forks once more, so that the child leads no
+session and can never get a terminal again, and then executes the program.
 """
 
 import os
@@ -12,9 +12,9 @@ def main(cwd: str, log: str, *argv: str) -> None:
     if os.fork():
         os._exit(0)
     os.chdir(cwd)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    told = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for source, target in ((nothing, 0), (told, 1), (told, 2)):
+    null_fd = os.open(os.devnull, os.O_RDONLY)
+    log_fd = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for source, target in ((null_fd, 0), (log_fd, 1), (log_fd, 2)):
         os.dup2(source, target)
     os.closerange(3, 256)
     try:

@@ -1,4 +1,4 @@
-"""A process that serves another and ends with it: its standard input is the line between them."""
+"""A helper process that ends with us: its standard input closes when we end."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ STOP_S = 10.0
 
 
 class HelperProcess:
-    """Started in a session of its own, with one line of words and open descriptors."""
+    """Runs in its own session; gets one line on standard input and open descriptors."""
 
-    def __init__(self, argv: Sequence[str], told: bytes, descriptors: Sequence[int] = ()) -> None:
+    def __init__(
+        self, argv: Sequence[str], first_line: bytes, descriptors: Sequence[int] = ()
+    ) -> None:
         self._process = subprocess.Popen(
             argv, stdin=subprocess.PIPE, pass_fds=tuple(descriptors), start_new_session=True
         )
         assert self._process.stdin is not None
-        self._line = self._process.stdin
-        with suppress(BrokenPipeError):  # it has ended already, which `wait` tells
-            self._line.write(told + b"\n")
-            self._line.flush()
+        self._input = self._process.stdin
+        with suppress(BrokenPipeError):  # it has already ended, which `wait` reports
+            self._input.write(first_line + b"\n")
+            self._input.flush()
 
     def wait(self) -> int:
         return self._process.wait()
 
     def stop(self) -> None:
-        """The line closes, which ends it; whatever hangs is killed."""
+        """Closes the input, which ends the helper; kills it if it hangs."""
         with suppress(OSError):
-            self._line.close()
+            self._input.close()
         try:
             self._process.wait(STOP_S)
         except subprocess.TimeoutExpired:

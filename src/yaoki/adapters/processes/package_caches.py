@@ -1,8 +1,7 @@
-"""Caches of package managers inside the sandbox: private folders, named by each one's variable.
+"""Caches of package managers inside the sandbox: private folders, set by variables.
 
-The user's own are read-only there, and several managers fail on a cache that they cannot write.
-They are not shared either: what an agent puts into a cache, the next installation would take for
-what the registry had sent.
+The user's caches are read-only there, and several managers fail on a cache that they cannot write.
+Caches are not shared either: the next installation would trust what an agent put into them.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-# The variable, the folder below the private one, and the user's own folder that it stands for.
+# The variable, the private folder, and the folder of the user that it replaces.
 CACHES = (
     ("PIP_CACHE_DIR", "pip", ".cache/pip"),
     ("UV_CACHE_DIR", "uv", ".cache/uv"),
@@ -32,35 +31,36 @@ CACHES = (
     ("NUGET_PACKAGES", "nuget", ".nuget/packages"),
     ("CCACHE_DIR", "ccache", ".cache/ccache"),
 )
-# What cargo reads beside its cache, and only reads.
+# Files beside its cache that cargo only reads.
 CARGO_FILES = ("config.toml", "config", "credentials.toml", "credentials", "env")
 
 
 def build_cache_variables(
     folder: Path, env: Mapping[str, str], shared: Sequence[Path] = ()
 ) -> dict[str, str]:
-    """Variables for folders below `folder`; none for a cache that the settings let it write."""
+    """Variables for folders below `folder`, except for caches that the settings share."""
     home = env.get("HOME", "")
     if not home.startswith("/"):
         return {}
-    named = {
-        variable: str(folder / below)
-        for variable, below, usual in CACHES
-        if variable not in env and not any(Path(home, usual).is_relative_to(s) for s in shared)
+    variables = {
+        variable: str(folder / subfolder)
+        for variable, subfolder, user_folder in CACHES
+        if variable not in env
+        and not any(Path(home, user_folder).is_relative_to(s) for s in shared)
     }
-    if "CARGO_HOME" in named and folder.is_dir():
+    if "CARGO_HOME" in variables and folder.is_dir():
         _link_cargo(Path(home, ".cargo"), folder / "cargo")
-    return named
+    return variables
 
 
-def _link_cargo(users: Path, own: Path) -> None:
-    """What an earlier attempt left there may be anything: through a link we would write elsewhere,
-    and what is no folder can be replaced.
+def _link_cargo(user_cargo: Path, private_cargo: Path) -> None:
+    """An earlier attempt may have left anything here: a link would make us write elsewhere, so
+    everything but a folder is replaced.
     """
-    if own.is_symlink() or (own.exists() and not own.is_dir()):
-        own.unlink()
-    own.mkdir(exist_ok=True)
-    own.chmod(stat.S_IRWXU)
+    if private_cargo.is_symlink() or (private_cargo.exists() and not private_cargo.is_dir()):
+        private_cargo.unlink()
+    private_cargo.mkdir(exist_ok=True)
+    private_cargo.chmod(stat.S_IRWXU)
     for name in CARGO_FILES:
-        if (users / name).is_file() and not os.path.lexists(own / name):
-            (own / name).symlink_to(users / name)
+        if (user_cargo / name).is_file() and not os.path.lexists(private_cargo / name):
+            (private_cargo / name).symlink_to(user_cargo / name)

@@ -1,4 +1,4 @@
-"""A child that is spoken with, line by line, over pipes."""
+"""A child process with which we exchange lines over pipes."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ BLOCK_BYTES = 1 << 16
 
 
 class SignalReceived(Exception):
-    """A signal came while we listened."""
+    """A signal arrived while we waited for a line."""
 
 
 @contextmanager
 def watch_signal(number: int) -> Iterator[int]:
-    """A descriptor that can be read once that signal came."""
+    """A descriptor that becomes readable when the signal arrives."""
     reader, writer = os.pipe()
     for end in (reader, writer):
         os.set_blocking(end, False)
-    before = signal.signal(number, lambda *_: None)
-    woken = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    previous_handler = signal.signal(number, lambda *_: None)
+    previous_fd = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     try:
         yield reader
     finally:
-        signal.set_wakeup_fd(woken)
-        signal.signal(number, before)
+        signal.set_wakeup_fd(previous_fd)
+        signal.signal(number, previous_handler)
         os.close(reader)
         os.close(writer)
 
 
 class PipedProcess:
-    """What is sent is written while we listen, so neither side waits for the other for ever.
+    """Writes while it waits for output, so that neither side blocks the other for ever.
 
-    Its standard error goes where ours goes.
+    The child inherits our standard error.
     """
 
     def __init__(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> None:
@@ -53,35 +53,35 @@ class PipedProcess:
         os.set_blocking(self._in.fileno(), False)
         self._unsent, self._unread = bytearray(), bytearray()
         self._searched, self._skipping = 0, False
-        self._give_up: float | None = None
+        self._deadline: float | None = None
 
     def set_deadline(self, seconds: float | None) -> None:
-        """From now on whatever is awaited has to come within so many seconds; None: ever."""
-        self._give_up = None if seconds is None else time.monotonic() + seconds
+        """Limits all waiting from now on; None removes the limit."""
+        self._deadline = None if seconds is None else time.monotonic() + seconds
 
     def send_line(self, line: bytes) -> None:
         self._unsent += line + b"\n"
 
     def read_line(self, bell: int | None = None) -> bytes | None:
-        """The next line; None when there will be none.
+        """The next line; None at the end of the output.
 
-        `TimeoutError` when it does not come in time, `SignalReceived` when the bell rings first.
-        Of a line that is longer than any frame only the beginning is given.
+        Raises `TimeoutError` at the deadline and `SignalReceived` if the descriptor `bell` becomes
+        readable first.  Of a line longer than `LINE_BYTES_MAX` only the beginning is returned.
         """
-        while (line := self._line()) is None:
+        while (line := self._take_line()) is None:
             if not self._exchange(bell):
                 return None
         return line
 
     @property
-    def _left(self) -> float | None:
-        return None if self._give_up is None else max(self._give_up - time.monotonic(), 0.0)
+    def _remaining_s(self) -> float | None:
+        return None if self._deadline is None else max(self._deadline - time.monotonic(), 0.0)
 
-    def _line(self) -> bytes | None:
+    def _take_line(self) -> bytes | None:
         while True:
             at = self._unread.find(b"\n", self._searched)
             if at < 0:
-                return self._cut()
+                return self._take_long_line()
             line = bytes(self._unread[:at])
             del self._unread[: at + 1]
             self._searched = 0
@@ -89,8 +89,8 @@ class PipedProcess:
                 return line
             self._skipping = False
 
-    def _cut(self) -> bytes | None:
-        """The beginning of a line that is too long; what follows of it is skipped."""
+    def _take_long_line(self) -> bytes | None:
+        """The beginning of a line that is too long; the rest of it is skipped."""
         if self._skipping:
             self._unread.clear()
         self._searched = len(self._unread)
@@ -102,10 +102,10 @@ class PipedProcess:
         return line
 
     def _exchange(self, bell: int | None) -> bool:
-        """Read or write once; False at the end of its output."""
+        """Reads or writes once; False at the end of the output."""
         readers = [self._out.fileno(), *(() if bell is None else (bell,))]
         writers = [self._in.fileno()] if self._unsent else []
-        readable, writable, _ = select.select(readers, writers, [], self._left)
+        readable, writable, _ = select.select(readers, writers, [], self._remaining_s)
         if bell in readable:
             raise SignalReceived
         if writable:
@@ -121,22 +121,22 @@ class PipedProcess:
     def _write(self) -> None:
         try:
             sent = os.write(self._in.fileno(), self._unsent[:BLOCK_BYTES])
-        except BrokenPipeError:  # it reads no more; its output tells the rest
+        except BrokenPipeError:  # it stopped reading; its output says why
             self._unsent.clear()
             return
         del self._unsent[:sent]
 
     def close(self, seconds: float) -> int | None:
-        """Say that nothing more comes; the exit code, or None if it did not end in time."""
+        """Closes the input; returns the exit code, or None if the child does not end in time."""
         with contextlib.suppress(BrokenPipeError):
             self._in.close()
         self.set_deadline(seconds)
         self._unsent.clear()
         with contextlib.suppress(TimeoutError):
-            # Whatever it still says must not keep it from ending.
+            # Drain the output, or a full pipe would keep the child from ending.
             while self.read_line() is not None:
                 continue
         self._out.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return self._process.wait(self._left)
+            return self._process.wait(self._remaining_s)
         return None

@@ -1,4 +1,4 @@
-"""Process trees that outlive their worker, each under a shim and known by its folder."""
+"""Process trees that outlive their worker, each under a shim and identified by its folder."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from yaoki.adapters.processes.sweep import kill_marked_processes
 from yaoki.adapters.system.files import is_locked, make_file_fault, read_plain_bytes
 from yaoki.adapters.system.machine import PROC, boot_id, is_process_alive
 from yaoki.core.counting import format_count
+from yaoki.core.model import EndCause
 from yaoki.core.redact import written_forms
 from yaoki.errors import Fault
 from yaoki.ports import Launch, ProcessState
@@ -28,7 +29,7 @@ from yaoki.ports import Launch, ProcessState
 SHIM = Path(__file__).with_name("shim") / "__main__.py"
 START_S_MAX = 10.0
 Number = int | float
-# What an exit tells; a file that tells less was not written by a shim.
+# The fields of an exit record; a file without them was not written by a shim.
 EXIT_FIELDS: Mapping[str, Any] = {
     "code": int | None,
     "signal": int | None,
@@ -38,131 +39,130 @@ EXIT_FIELDS: Mapping[str, Any] = {
     "start_error": str,
     "start_errno": int,
 }
-# A little more than the shim itself may take after the grace: see KILL_S_MAX and STARS_S_MAX there.
+# Slightly more than the shim may take after the grace: see KILL_S_MAX and MASK_S_MAX there.
 PATIENCE = timedelta(seconds=32)
-# A killed shim is gone at once, unless the whole machine stands still.
+# A killed shim is gone at once, unless the whole machine is stalled.
 KILLED_S_MAX = 10.0
 POLL_S_MIN, POLL_S_MAX = 0.002, 0.05
-# Of what an agent could have written in a shim's place.
+# Bounds for a file that an agent may have written instead of the shim.
 FACTS_BYTES_MAX = 1 << 20
 GRACE_S_MAX = 3600.0
 NUMBER_MAX = 1e15
 
 
 class ShimProcesses:
-    """`ports.Processes` with one detached shim per tree; docs/decisions/shim.md tells the files."""
+    """Implements `ports.Processes` with a detached shim per tree; see docs/decisions/shim.md."""
 
     def __init__(self, python: str = sys.executable, *, patience: timedelta = PATIENCE) -> None:
         self._shim = (python, "-I", "-S", str(SHIM))
         self._patience_s = patience.total_seconds()
         limit = timedelta(seconds=START_S_MAX)
-        self._stem = Conversation(self._shim, cwd=Path("/"), env=os.environ, timeout=limit)
-        # Shims that this process started, held by descriptor: a name can be given to another.
-        self._held: dict[Path, int] = {}
-        self._holding = threading.Lock()
+        self._fork_server = Conversation(self._shim, cwd=Path("/"), env=os.environ, timeout=limit)
+        # Shims that this process started, by pidfd: a process id can be reused.
+        self._pidfds: dict[Path, int] = {}
+        self._pidfds_lock = threading.Lock()
 
     def start(self, folder: Path, launch: Launch) -> None:
-        """Start it, at most once per folder however often and by whomever this is called.
+        """Starts the process, at most once per folder, however many workers call this.
 
-        After `end` on a folder that had not started yet nothing starts: the shim records
-        the end at once.
+        After `end` on a folder without a process nothing starts: the shim records the end at once.
         """
-        if _started(folder):
+        if _is_started(folder):
             return
         try:
             _prepare(folder, launch)
-            failed = self._forked(folder) or self._alone(folder)
+            has_failed = self._start_by_fork_server(folder) or self._start_alone(folder)
         except OSError as error:
             raise make_file_fault(f"start a process in {folder}", error) from error
-        if not _wait_until(lambda: _started(folder) or failed(), START_S_MAX):
+        if not _wait_until(lambda: _is_started(folder) or has_failed(), START_S_MAX):
             raise Fault(f"no process started in {folder} in {START_S_MAX:g} s", transient=True)
-        if not _started(folder):
+        if not _is_started(folder):
             raise Fault(f"the shim failed: {_last_line(folder / 'shim.log')}", transient=True)
 
     def inspect(self, folder: Path) -> ProcessState:
-        """How the tree stands, seen from any process of this machine.
+        """The state of the tree, for any process of this machine.
 
-        An exit counts only of a shim that was started and has ended: while it lives, whatever
-        stands in its folder may be written, or removed, by the very process that it watches.
+        An exit record counts only after its shim has ended: until then the watched process itself
+        could write or remove the files of the folder.
         """
-        if not _started(folder):
+        if not _is_started(folder):
             return ProcessState("absent")
-        if self._lives(folder) or _locked(folder):
-            return _running(folder)
-        return _exited(folder) or ProcessState("gone")
+        if self._is_shim_alive(folder) or _is_locked(folder):
+            return _read_running(folder)
+        return _read_exit(folder) or ProcessState("gone")
 
-    def _lives(self, folder: Path) -> bool:
-        """Does its shim live, whatever stands in the folder?  The agent may have written that."""
-        with self._holding:
-            held = self._held.get(folder)
-            if held is not None and not _is_over(held):
+    def _is_shim_alive(self, folder: Path) -> bool:
+        """True if the shim runs, by its pidfd if possible: the agent may have changed the files."""
+        with self._pidfds_lock:
+            pidfd = self._pidfds.get(folder)
+            if pidfd is not None and not _has_ended(pidfd):
                 return True
-            if held is not None:
-                os.close(self._held.pop(folder))
-        # Another worker, or a second start of ours, may have been the one whose shim went on.
-        return _signal(_read(folder / "started.json"), 0)
+            if pidfd is not None:
+                os.close(self._pidfds.pop(folder))
+        # The shim of another worker, or of a second start of ours, may be the one that runs.
+        return _signal_shim(_read_facts(folder / "started.json"), 0)
 
-    def _hold(self, folder: Path, pid: int) -> None:
+    def _remember(self, folder: Path, pid: int) -> None:
         if not hasattr(os, "pidfd_open"):
             return
         try:
-            made = os.pidfd_open(pid)
-        except OSError:  # it has ended already, or the kernel knows no such thing
+            pidfd = os.pidfd_open(pid)
+        except OSError:  # it has already ended, or the kernel has no pidfd
             return
-        with self._holding:
-            if (before := self._held.get(folder)) is not None:
-                os.close(before)
-            self._held[folder] = made
+        with self._pidfds_lock:
+            if (previous := self._pidfds.get(folder)) is not None:
+                os.close(previous)
+            self._pidfds[folder] = pidfd
 
     def renew_lease(self, folder: Path) -> None:
-        """Touch the lease: that needs no free space on the disk."""
+        """Touches the lease, which needs no free disk space."""
         try:
             os.utime(folder / "lease", ns=(now := time.time_ns(), now))
         except OSError as error:
             raise make_file_fault(f"renew the lease in {folder}", error) from error
 
-    def end(self, folder: Path, why: str) -> ProcessState:
-        """End the whole tree, detached grandchildren included, and say how it stands then."""
-        look = self.inspect(folder)
-        if look.phase == "exited" or not folder.is_dir():
-            return look
-        _ask(folder, why)
-        look = self._settle(folder)
-        if look.phase == "gone":
+    def end(self, folder: Path, why: EndCause) -> ProcessState:
+        """Ends the whole tree, including detached grandchildren, and returns its state."""
+        state = self.inspect(folder)
+        if state.phase == "exited" or not folder.is_dir():
+            return state
+        _request_end(folder, why)
+        state = self._wait_for_end(folder)
+        if state.phase == "gone":
             self._end_orphans()
-        if look.phase == "gone" or not PROC:
-            kill_marked_processes(str(_read(folder / "started.json").get("mark", "")))
-        return look
+        if state.phase == "gone" or not PROC:
+            kill_marked_processes(str(_read_facts(folder / "started.json").get("mark", "")))
+        return state
 
     def _end_orphans(self) -> None:
-        """What shims of ours left when they were killed, by whatever name and environment."""
+        """Ends the processes that killed shims left, whatever name and environment they have."""
         try:
-            left = self._stem.ask(b"null", ProcessReply.read_line)
-        except Fault:  # nobody is there to have adopted them
+            remaining = self._fork_server.ask(b"null", ProcessReply.read_line)
+        except Fault:  # without a fork server nobody adopted them
             return
-        if left.isdigit() and int(left):
-            words = format_count(int(left), "process", "processes")
+        if remaining.isdigit() and int(remaining):
+            words = format_count(int(remaining), "process", "processes")
             raise Fault(f"{words} of a lost agent cannot be ended", transient=True)
 
-    def _forked(self, folder: Path) -> Callable[[], bool] | None:
-        """A shim forked from the stem, in a tenth of the time; tells how to see that it failed.
+    def _start_by_fork_server(self, folder: Path) -> Callable[[], bool] | None:
+        """Forks a shim from the fork server, ten times faster; returns a test for its failure.
 
-        Nothing depends on the stem: whatever it does not do, `_alone` does.
+        If the fork server fails, `_start_alone` starts the shim.
         """
         try:
-            told = self._stem.ask(
+            reply = self._fork_server.ask(
                 json.dumps(str(folder.absolute())).encode(), ProcessReply.read_line
             )
         except Fault:
             return None
-        if not told.isdigit():
+        if not reply.isdigit():
             return None
         log = folder / "shim.log"
-        self._hold(folder, int(told))
-        return lambda: _ended(int(told)) and _says(log)
+        self._remember(folder, int(reply))
+        return lambda: _is_gone(int(reply)) and _has_content(log)
 
-    def _alone(self, folder: Path) -> Callable[[], bool]:
-        """The shim in its own session; a thread collects it, so it never stays a zombie."""
+    def _start_alone(self, folder: Path) -> Callable[[], bool]:
+        """Starts the shim in its own session; a thread reaps it, so that it is never a zombie."""
         with (folder / "shim.log").open("ab") as log:
             shim = subprocess.Popen(
                 [*self._shim, str(folder)],
@@ -171,30 +171,30 @@ class ShimProcesses:
                 stderr=log,
                 start_new_session=True,
             )
-        self._hold(folder, shim.pid)
+        self._remember(folder, shim.pid)
         threading.Thread(target=shim.wait, name=f"shim {shim.pid}", daemon=True).start()
         return lambda: shim.poll() not in (None, 0)
 
-    def _settle(self, folder: Path) -> ProcessState:
-        """Wait for the shim to end its tree; one that cannot is ended, and its tree swept."""
-        started = _read(folder / "started.json")
+    def _wait_for_end(self, folder: Path) -> ProcessState:
+        """Waits for the shim to end its tree; kills a shim that does not."""
+        started = _read_facts(folder / "started.json")
         for number in (signal.SIGTERM, signal.SIGCONT):
-            _signal(started, number)
+            _signal_shim(started, number)
         seconds = min(_number(started, "grace_s"), GRACE_S_MAX) + self._patience_s
         if not _wait_until(lambda: self.inspect(folder).phase != "running", seconds):
-            _signal(started, signal.SIGKILL)
+            _signal_shim(started, signal.SIGKILL)
             _wait_until(lambda: self.inspect(folder).phase != "running", KILLED_S_MAX)
         return self.inspect(folder)
 
 
 def _prepare(folder: Path, launch: Launch) -> None:
-    """Only we may read the folder: it holds the environment and what the agent says."""
+    """Only our user may read the folder: it holds the environment and the output of the agent."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     (folder / "lease").touch(mode=0o600)
-    own = folder / f"launch.{os.getpid()}.{threading.get_ident()}.tmp"
-    own.touch(mode=0o600)
-    own.write_text(json.dumps(_launch_facts(launch)), encoding="utf-8")
-    own.replace(folder / "launch.json")
+    temporary = folder / f"launch.{os.getpid()}.{threading.get_ident()}.tmp"
+    temporary.touch(mode=0o600)
+    temporary.write_text(json.dumps(_launch_facts(launch)), encoding="utf-8")
+    temporary.replace(folder / "launch.json")
 
 
 def _launch_facts(launch: Launch) -> dict[str, Any]:
@@ -213,12 +213,12 @@ def _launch_facts(launch: Launch) -> dict[str, Any]:
     }
 
 
-def _started(folder: Path) -> bool:
+def _is_started(folder: Path) -> bool:
     return os.path.lexists(folder / "started.json")
 
 
-def _read(file: Path) -> dict[str, Any]:
-    """The facts in a file; nothing when it is missing, no file, or no longer whole."""
+def _read_facts(file: Path) -> dict[str, Any]:
+    """The facts in a file; empty if it is missing, not a file, or damaged."""
     try:
         facts = json.loads(read_plain_bytes(file, FACTS_BYTES_MAX) or b"{}")
     except (ValueError, RecursionError):
@@ -227,19 +227,19 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _number(facts: Mapping[str, Any], name: str) -> float:
-    found = facts.get(name)
-    return max(0.0, found) if isinstance(found, int | float) and found < NUMBER_MAX else 0.0
+    value = facts.get(name)
+    return max(0.0, value) if isinstance(value, int | float) and value < NUMBER_MAX else 0.0
 
 
-def _exited(folder: Path) -> ProcessState | None:
-    facts = _read(folder / "exit.json") if _read(folder / "started.json") else {}
+def _read_exit(folder: Path) -> ProcessState | None:
+    facts = _read_facts(folder / "exit.json") if _read_facts(folder / "started.json") else {}
     if not all(isinstance(facts.get(name, ""), kind) for name, kind in EXIT_FIELDS.items()):
         return None
     return ProcessState(
         "exited",
         code=facts["code"],
         signal=facts["signal"],
-        ended_by=facts["ended_by"],
+        ended_by=EndCause(facts["ended_by"]),
         seconds=facts["seconds"],
         output_bytes=facts["output_bytes"],
         start_error=facts["start_error"],
@@ -248,8 +248,8 @@ def _exited(folder: Path) -> ProcessState | None:
     )
 
 
-def _running(folder: Path) -> ProcessState:
-    beat = _read(folder / "beat.json")
+def _read_running(folder: Path) -> ProcessState:
+    beat = _read_facts(folder / "beat.json")
     return ProcessState(
         "running",
         seconds=_number(beat, "seconds"),
@@ -258,42 +258,42 @@ def _running(folder: Path) -> ProcessState:
     )
 
 
-def _locked(folder: Path) -> bool:
-    """Does a shim live here?  Asked only after started.json: a starting one is not disturbed."""
+def _is_locked(folder: Path) -> bool:
+    """Checked only after started.json, so that a starting shim is not disturbed."""
     return is_locked(folder / "lock")
 
 
-def _ask(folder: Path, why: str) -> None:
-    """Leave the wish for the shim, now running or still to come; the first one stands."""
+def _request_end(folder: Path, why: str) -> None:
+    """Writes the request for the shim, which may start later; the first request counts."""
     if not os.path.lexists(folder / "end"):
-        own = folder / f"end.{uuid4().hex}.tmp"
-        # Never through a link that somebody laid there.
-        with own.open("x", encoding="utf-8") as file:
+        temporary = folder / f"end.{uuid4().hex}.tmp"
+        # Never through a link of the agent.
+        with temporary.open("x", encoding="utf-8") as file:
             file.write(why)
-        own.replace(folder / "end")
+        temporary.replace(folder / "end")
 
 
-def _signal(started: dict[str, Any], number: int) -> bool:
-    """Signal the shim itself, never a later process with its number; does it live?"""
+def _signal_shim(started: dict[str, Any], number: int) -> bool:
+    """Signals the shim, never a later process with the same id; false if it is not alive."""
     pid, start, boot = (started.get(name) for name in ("pid", "start", "boot"))
-    known = isinstance(pid, int) and isinstance(start, int) and isinstance(boot, str)
-    if not known or not is_process_alive(started["pid"], started["start"], started["boot"]):
+    is_complete = isinstance(pid, int) and isinstance(start, int) and isinstance(boot, str)
+    if not is_complete or not is_process_alive(started["pid"], started["start"], started["boot"]):
         return False
     try:
         os.kill(started["pid"], number)
-    except (ProcessLookupError, PermissionError):  # gone meanwhile, or never one of ours
+    except (ProcessLookupError, PermissionError):  # gone meanwhile, or not our process
         return False
     return True
 
 
-def _is_over(descriptor: int) -> bool:
-    """Has the process ended?  `poll` takes descriptors of any number, `select` does not."""
-    waiting = select.poll()
-    waiting.register(descriptor, select.POLLIN)
-    return bool(waiting.poll(0))
+def _has_ended(descriptor: int) -> bool:
+    """Uses `poll`, because `select` fails for large descriptors."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
 
 
-def _ended(pid: int) -> bool:
+def _is_gone(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -301,15 +301,15 @@ def _ended(pid: int) -> bool:
     return False
 
 
-def _says(log: Path) -> bool:
-    """A shim that found another in its place says nothing, and is no failure."""
+def _has_content(log: Path) -> bool:
+    """A shim that finds another one in its folder logs nothing and is not a failure."""
     return bool(read_plain_bytes(log, 1))
 
 
-def _wait_until(true: Callable[[], bool], seconds: float) -> bool:
-    give_up, pause = time.monotonic() + seconds, POLL_S_MIN
-    while not true():
-        if time.monotonic() >= give_up:
+def _wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    deadline, pause = time.monotonic() + seconds, POLL_S_MIN
+    while not condition():
+        if time.monotonic() >= deadline:
             return False
         time.sleep(pause)
         pause = min(pause * 1.1, POLL_S_MAX)
@@ -317,6 +317,6 @@ def _wait_until(true: Callable[[], bool], seconds: float) -> bool:
 
 
 def _last_line(log: Path) -> str:
-    held = (read_plain_bytes(log, FACTS_BYTES_MAX) or b"")[-2000:].decode("utf-8", "replace")
-    lines = held.splitlines()
+    text = (read_plain_bytes(log, FACTS_BYTES_MAX) or b"")[-2000:].decode("utf-8", "replace")
+    lines = text.splitlines()
     return lines[-1] if lines else f"nothing in {log}"

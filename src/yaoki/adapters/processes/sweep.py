@@ -1,4 +1,4 @@
-"""The last resort against processes whose shim was killed: find them by their environment."""
+"""The last resort for processes whose shim was killed: finds them by their environment."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ SWEEP_S_MAX = 10.0
 
 
 def kill_marked_processes(mark: str) -> None:
-    """Kill every process that carries the mark, and what those started; stop them all first."""
+    """Kills every process with the mark and its descendants; stops all of them first."""
     if not mark:
         return
-    give_up = time.monotonic() + SWEEP_S_MAX
-    while found := _family(mark):
-        if time.monotonic() > give_up:
-            left = format_count(len(found), "process", "processes")
-            raise Fault(f"{left} of a lost agent cannot be ended", transient=True)
-        _send(found, "suspend")
-        _send(_family(mark), "kill")
+    deadline = time.monotonic() + SWEEP_S_MAX
+    while processes := _find_marked(mark):
+        if time.monotonic() > deadline:
+            count = format_count(len(processes), "process", "processes")
+            raise Fault(f"{count} of a lost agent cannot be ended", transient=True)
+        _call(processes, "suspend")
+        _call(_find_marked(mark), "kill")
         time.sleep(0.01)
 
 
-def _family(mark: str) -> set[Process]:
-    """The marked, and their children: those may have cleared their environment."""
+def _find_marked(mark: str) -> set[Process]:
+    """Marked processes and their descendants, which may have cleared their environment."""
     import psutil
 
-    found: set[Process] = set()
+    processes: set[Process] = set()
     for process in psutil.process_iter():
         try:
             if process.environ().get(MARK_VARIABLE) == mark:
-                found |= {process, *process.children(recursive=True)}
+                processes |= {process, *process.children(recursive=True)}
         except psutil.Error:
-            continue  # gone meanwhile, or another user's and so not ours
-    return {process for process in found if process.pid != os.getpid() and _lives(process)}
+            continue  # gone meanwhile, or of another user
+    return {process for process in processes if process.pid != os.getpid() and _is_alive(process)}
 
 
-def _lives(process: Process) -> bool:
+def _is_alive(process: Process) -> bool:
     import psutil
 
     try:
@@ -53,11 +53,11 @@ def _lives(process: Process) -> bool:
         return False
 
 
-def _send(processes: set[Process], what: str) -> None:
+def _call(processes: set[Process], method: str) -> None:
     import psutil
 
     for process in processes:
         try:
-            getattr(process, what)()
+            getattr(process, method)()
         except psutil.Error:
-            continue  # the next look tells whether it still lives
+            continue  # the next round shows whether it is alive

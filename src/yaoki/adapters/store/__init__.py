@@ -1,4 +1,4 @@
-"""`open_store`: the door to the one transactional store."""
+"""Opens the transactional store, in a SQLite file or on a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from yaoki.adapters.store.journal_file.journal_file import JournalFile
 from yaoki.adapters.store.migrations import migrate
 from yaoki.adapters.store.paths import StorePaths
 from yaoki.adapters.store.repair import repair_if_damaged
-from yaoki.adapters.store.sql import SqlStore
+from yaoki.adapters.store.sql import SqlStore, StoreLimits
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
 from yaoki.adapters.store.sqlite.foreign_file import refuse_foreign
 from yaoki.adapters.store.trust_marks import add_trust_mark, make_trust_mark, read_trust_marks
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from yaoki.adapters.store.postgres import PostgresDatabase
 
 IGNORE_ALL = """\
-# Made by yaoki.  Only prompts of your own belong in a commit.
+# Written by yaoki.  Only your own prompts belong in a commit.
 *
 !prompts/
 !prompts/**
 """
 
 
-SERVERS = ("postgresql://", "postgres://")
+SERVER_SCHEMES = ("postgresql://", "postgres://")
 
 
 def open_store(
@@ -45,62 +45,67 @@ def open_store(
     mark: str = "",
     **server: Any,
 ) -> SqlStore:
-    """The store at a path or a URL, migrated and ready.  `server` is only for one at a server;
-    `mark` is left in a file that is made now.
+    """The store at a path or a URL, migrated and ready.
+
+    `limits` are the fields of `StoreLimits`, `server` options only for a store on a server; a file
+    that is created now gets the trust mark `mark`.
     """
-    opened: Database
+    store_limits = StoreLimits(**(limits or {}))
+    database: Database
     if isinstance(where, str) and is_server_url(where):
-        opened = _postgres()(where, clock, create=create, durable=durable, warn=warn, **server)
+        database = _postgres_class()(
+            where, clock, create=create, durable=durable, warn=warn, **server
+        )
     else:
-        opened = _sqlite(_path(where), clock, create, durable, limits or {}, warn, mark)
-    return SqlStore(opened, clock, **(limits or {}))
+        database = _open_sqlite(_path(where), clock, create, durable, store_limits, warn, mark)
+    return SqlStore(database, clock, store_limits)
 
 
 def is_server_url(url: str) -> bool:
-    return url.startswith(SERVERS)
+    return url.startswith(SERVER_SCHEMES)
 
 
 def _path(where: Path | str) -> Path:
     return Path(where.removeprefix("sqlite://")) if isinstance(where, str) else where
 
 
-def _postgres() -> type[PostgresDatabase]:
-    """The driver is large and few need it."""
+def _postgres_class() -> type[PostgresDatabase]:
+    """Imported late: the driver is large and few users need it."""
     try:
         from yaoki.adapters.store.postgres import PostgresDatabase
     except ImportError as missing:
         raise StoreError(
-            f"a store on a PostgreSQL server needs a driver, and there is none: {missing}",
+            f"a store on a PostgreSQL server needs a driver, and none is installed: {missing}",
             hint=pip_install_command("psycopg[binary]>=3.3.8,<4"),
         ) from missing
     return PostgresDatabase
 
 
-def _sqlite(
+def _open_sqlite(
     path: Path,
     clock: Clock,
     create: bool,
     durable: bool,
-    limits: Mapping[str, Any],
+    limits: StoreLimits,
     warn: Callable[[str], None],
     mark: str,
 ) -> SqliteDatabase:
-    """A damaged one is repaired, and `warn` told.
+    """Open the file; a damaged one is repaired, and `warn` gets a message.
 
-    A store that vanished is no new beginning: what it knew is beside it.
+    A missing file whose backups or journal file exist is restored, not created anew.
     """
-    places = StorePaths(path)
-    refuse_foreign(places)
+    paths = StorePaths(path)
+    refuse_foreign(paths)
     if is_store_known(path):
-        repair_if_damaged(places, clock, limits, warn)
+        repair_if_damaged(paths, clock, limits, warn)
     elif not create:
         raise StoreError("there is no store here yet", hint="yaoki run PLAN")
     else:
         make_home(path.parent)
     database = SqliteDatabase(path, durable=durable)
     try:
-        migrate(database, places.backups, mark=mark)
-        database.journal_file = JournalFile(places.journal, warn)
+        migrate(database, paths.backups, mark=mark)
+        database.journal_file = JournalFile(paths.journal, warn)
         database.update_journal_file()
     except BaseException:
         database.close()
@@ -111,32 +116,32 @@ def _sqlite(
 def is_store_known(where: Path | str) -> bool:
     """Is there a store, or was there one?"""
     if isinstance(where, str) and is_server_url(where):
-        return _postgres().has_store(where)
+        return _postgres_class().has_store(where)
     path = _path(where)
     return path.exists() or StorePaths(path).was_used()
 
 
 def make_home(folder: Path) -> None:
-    """Where yaoki keeps what is its own; git does not see it."""
+    """Create yaoki's own folder, ignored by git."""
     try:
         if folder.is_symlink():
             raise StoreError(
-                f"{folder} is a link, and whoever made it chose where the store would be",
-                hint=f"rm {folder}, or name another place: [store] url in yaoki.toml",
+                f"{folder} is a symbolic link, so its creator would choose where the store is",
+                hint=f"rm {folder}, or name another path under [store] url in yaoki.toml",
             )
         make_private_folder(folder)
         ignore = folder / ".gitignore"
-        # One that a full disk left empty is written again.
+        # A full disk may have left an empty one.
         if not ignore.exists() or not ignore.stat().st_size:
             ignore.write_text(IGNORE_ALL)
     except FileExistsError as error:
         raise StoreError(
-            f"{folder} cannot be made: a file stands in its place",
+            f"{folder} cannot be created: there is a file of that name",
             hint=f"move it away: mv {folder} {folder}.old",
         ) from error
     except OSError as error:
         raise StoreError(
-            f"{folder} cannot be made: {error.strerror}",
+            f"{folder} cannot be created: {error.strerror}",
             hint="make the repository's directory writable, or set [store] url in yaoki.toml",
         ) from error
 

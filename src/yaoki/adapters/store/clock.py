@@ -1,4 +1,4 @@
-"""The clock that leases are measured by: the server's, where there is one."""
+"""The clock that leases are measured by: the server's, where the store is on a server."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from yaoki.ports import Clock
 
 
 class StoreClock:
-    """What a date in the store is compared with; sleep and dice are the machine's."""
+    """The time that dates in the store are compared with; sleep and chance are the machine's."""
 
     def __init__(self, clock: Clock, database: Database) -> None:
         self._clock, self._database = clock, database
 
     def now(self) -> datetime:
         return self._clock.now() + self._database.clock_offset()
+
+    def row_time(self) -> datetime:
+        """Now, in whole milliseconds as rows store it."""
+        now = self.now()
+        return now.replace(microsecond=now.microsecond // 1000 * 1000)
 
     def sleep(self, duration: timedelta) -> None:
         self._clock.sleep(duration)

@@ -1,7 +1,7 @@
-"""What the store asks of a database: transactions, locks on rows, a number that tells of changes.
+"""What the store needs of a database: transactions, row locks, a number that shows changes.
 
-The statements are the same everywhere.  What differs is how writers keep out of each other's way:
-in SQLite they take turns, so every lock here is empty; in PostgreSQL they work side by side.
+The statements are the same everywhere.  What differs is how writers exclude each other: in SQLite
+they take turns, so every lock here is empty; in PostgreSQL they work at the same time.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ Params = Mapping[str, Any]
 
 
 class ConnectionBroken(StoreError):
-    """The connection broke while something was read; nothing was changed, so it is repeated."""
+    """The connection broke during a read; nothing was changed, so the read is repeated."""
 
 
 class Transaction(Protocol):
-    """An open transaction, for reading or writing.  Statements name their parameters `:so`."""
+    """An open transaction, for reading or writing.  Statements have parameters like `:name`."""
 
     @property
     def prefetched_tasks(self) -> MutableMapping[str, SqlRow]:
-        """Rows of tasks that were fetched for us, and that nobody has changed since."""
+        """Rows of tasks that were fetched in advance and have not changed since."""
 
     @property
     def for_update(self) -> str:
-        """Ends a SELECT whose rows nobody else may change until we commit."""
+        """Ends a SELECT that locks its rows until the commit."""
 
     @property
     def for_update_skip_locked(self) -> str:
-        """The same, passing over rows that somebody else keeps."""
+        """The same, skipping rows that another transaction has locked."""
 
     @property
     def shard(self) -> str:
-        """Ends the name of a total, so that not everybody waits for the same row."""
+        """Ends the name of a total, so that not all writers wait for the same row."""
 
     def rows(self, sql: str, params: Params | None = None) -> Sequence[SqlRow]: ...
     def row(self, sql: str, params: Params | None = None) -> SqlRow | None: ...
@@ -55,21 +55,23 @@ class Transaction(Protocol):
     def enqueue(
         self, sql: str, params: Params, order_key: str = "", coalesce: Coalesce = keep_all
     ) -> None:
-        """Write, some time before the next thing is read or the commit.  Writes to one table keep
-        their order; a `lane` of its own says that the order does not matter.
+        """Write before the next read or the commit.
+
+        Writes to one table keep their order, unless `order_key` puts them into an order of their
+        own.  `coalesce` may replace the rows of one statement by fewer rows of the same effect.
         """
 
     def flush(self) -> None:
-        """Send what was put."""
+        """Send all queued writes."""
 
     def lock_rows(self, sql: str, params: Params | None = None) -> None:
-        """Keep the rows of a SELECT, in its order, where writers work side by side."""
+        """Lock the rows of a SELECT, in its order, where writers work at the same time."""
 
     def lock_by_name(self, name: str) -> None:
-        """One transaction at a time among those that name the same."""
+        """At most one transaction at a time has the lock of this name."""
 
     def lock_table(self, table: str) -> None:
-        """Nobody else writes to the table until we commit, and all who did have."""
+        """No other transaction writes to the table until the commit; wait for those that do."""
 
 
 class Database(Protocol):
@@ -77,47 +79,47 @@ class Database(Protocol):
 
     @property
     def location(self) -> str:
-        """What a message calls it; never with a password."""
+        """What a message calls the database; never with a password."""
 
     @property
     def commit_count(self) -> int: ...
 
     @property
     def waiting_count(self) -> int:
-        """How many transactions wait for their turn."""
+        """How many transactions wait to be written."""
 
     def write(
         self, work: Callable[[Transaction], ResultT], task_ids: Collection[str] = ()
     ) -> ResultT:
-        """Run `work` in a transaction, durable when this returns.  It may be run more than once;
-        what counts is the last time.
+        """Run `work` in a transaction, durable when this returns.
 
-        `wanted` are the tasks that it will look at: they are fetched together with those that its
-        neighbours want, and all are committed at once.
+        `work` may run more than once; only the last run counts.  `task_ids` are the tasks that it
+        will read: transactions that name some are fetched and committed together.
         """
 
     def read(self) -> AbstractContextManager[Transaction]:
-        """A consistent view; never waits for writers."""
+        """A consistent view; it never waits for writers."""
 
-    def retry_read(self, look: Callable[[], ResultT]) -> ResultT:
-        """Repeat a look that `ConnectionBroken` cut off, within a bound."""
+    def retry_read(self, read: Callable[[], ResultT]) -> ResultT:
+        """Repeat a read that `ConnectionBroken` cut off, within a bound."""
 
     def version(self) -> int:
-        """Changes whenever somebody commits."""
+        """Changes with every commit of any process."""
 
     def wait_for_pending_entries(self) -> None:
-        """Lines of the journal are numbered when written and seen when committed: wait, within a
-        bound, until no line can come to stand before one that is seen.
+        """Wait, within a bound, until no entry can appear before one that is visible.
+
+        Journal entries are numbered when written and visible when committed.
         """
 
     def clock_offset(self) -> timedelta:
-        """How far the store's clock is ahead of the one we were given."""
+        """How far the store's clock is ahead of this machine's clock."""
 
     def refuse_if_replaced(self) -> None:
-        """Raise when what we write to is no longer what people see."""
+        """Raise when the open file is no longer the one at its path."""
 
     def stop_waiting(self) -> None:
-        """Whoever waits for a server that is away gives up; what can be done at once is done."""
+        """Callers that wait for an unreachable server give up; others go on."""
 
     def close(self) -> None: ...
 
@@ -132,10 +134,10 @@ SelfT = TypeVar("SelfT", bound=HasDatabase)
 def retries_reads(
     read: Callable[Concatenate[SelfT, P], ResultT],
 ) -> Callable[Concatenate[SelfT, P], ResultT]:
-    """A method that only reads: it is repeated when the connection breaks under it."""
+    """Decorates a method that only reads: it is repeated when the connection breaks."""
 
     @wraps(read)
-    def repeated(self: SelfT, /, *args: P.args, **named: P.kwargs) -> ResultT:
+    def retried(self: SelfT, /, *args: P.args, **named: P.kwargs) -> ResultT:
         return self._db.retry_read(lambda: read(self, *args, **named))
 
-    return repeated
+    return retried

@@ -1,6 +1,6 @@
-"""Threads hand in their transactions; whoever gets the turn commits all that wait.
+"""Group commit: one thread commits the waiting transactions of all threads together.
 
-Whoever comes while a commit is on its way to the disk shares the next one.
+Transactions that arrive during a commit share the next one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BATCH_MAX = 512
 
 @dataclass(slots=True)
 class WriteRequest(Generic[ResultT]):
-    """One transaction that somebody waits for."""
+    """One transaction whose caller waits."""
 
     work: Callable[[Transaction], ResultT]
     task_ids: Collection[str] = ()
@@ -32,7 +32,7 @@ def requested_task_ids(batch: Sequence[WriteRequest[Any]]) -> set[str]:
 
 
 class GroupCommit:
-    """`commit` gives every request of a batch its result or its error."""
+    """`commit` sets the result or the error of every request in a batch."""
 
     def __init__(self, commit: Callable[[list[WriteRequest[Any]]], None]) -> None:
         self._commit = commit
@@ -44,9 +44,9 @@ class GroupCommit:
     def waiting_count(self) -> int:
         return len(self._waiting)
 
-    def write(self, work: Callable[[Transaction], ResultT], wanted: Collection[str]) -> ResultT:
-        """An exception inside `work` undoes just that work and is raised here."""
-        request: WriteRequest[ResultT] = WriteRequest(work, wanted)
+    def write(self, work: Callable[[Transaction], ResultT], task_ids: Collection[str]) -> ResultT:
+        """An exception in `work` rolls back just that work and is raised here."""
+        request: WriteRequest[ResultT] = WriteRequest(work, task_ids)
         with self._turn:
             self._waiting.append(request)
         while not request.done:
@@ -56,7 +56,7 @@ class GroupCommit:
         return request.result  # type: ignore[return-value]  # set whenever error is not
 
     def _take_turn(self, request: WriteRequest[Any]) -> None:
-        """Wait until another thread has committed this request, or commit all that wait."""
+        """Wait until another thread has committed this request, or commit all waiting ones."""
         with self._turn:
             self._turn.wait_for(lambda: request.done or not self._committing)
             if request.done:
@@ -66,19 +66,19 @@ class GroupCommit:
         try:
             self._commit(batch)
         except BaseException as error:  # noqa: BLE001 - raised again by every caller
-            # Nothing of the batch is kept, so every caller must hear of it, not only this thread.
-            for served in batch:
-                served.error = error
+            # Nothing of the batch is stored, so every caller must get the error, not only this one.
+            for each in batch:
+                each.error = error
         finally:
             with self._turn:
                 self._committing = False
-                for served in batch:
-                    served.done = True
+                for each in batch:
+                    each.done = True
                 self._turn.notify_all()
 
     @contextmanager
     def block_commits(self) -> Iterator[None]:
-        """No commit is under way, and none begins."""
+        """Inside, no commit is running and none starts."""
         with self._turn:
             self._turn.wait_for(lambda: not self._committing)
             yield

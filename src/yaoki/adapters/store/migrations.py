@@ -1,4 +1,4 @@
-"""Numbered, forward-only migrations: an old store is backed up first, a newer one refused."""
+"""Numbered, forward-only migrations: an old store is backed up first, a newer one is refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)
 
 
 def load_migrations() -> list[tuple[int, str]]:
-    """All of them in order, as (number, SQL)."""
+    """All migrations in order, as (number, SQL)."""
     folder = resources.files("yaoki.adapters.store") / "schema"
     names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
     return [(int(name.split("_")[0]), (folder / name).read_text()) for name in names]
@@ -29,7 +29,7 @@ def newest_version() -> int:
 
 
 class MigrationTarget(Protocol):
-    """What a database says of itself to be migrated."""
+    """What a migration needs of a database."""
 
     tables_query: str
     extra_schema: Sequence[str]
@@ -39,7 +39,7 @@ class MigrationTarget(Protocol):
 
     def write(self, work: Callable[[Transaction], ResultT]) -> ResultT: ...
     def translate_schema(self, sql: str) -> str:
-        """A migration in the words of this database."""
+        """A migration in the SQL dialect of this database."""
 
 
 def migrate(
@@ -50,63 +50,64 @@ def migrate(
 ) -> int:
     """Bring the store to the newest version; returns the version it had before.
 
-    Whoever makes it leaves their `mark` in it, in the same transaction.
+    A new store gets the trust mark `mark` in the same transaction.
     """
     known = known or load_migrations()
     last = known[-1][0]
-    before = database.write(lambda link: read_version(link, database))
+    before = database.write(lambda tx: read_version(tx, database))
     steps = [(number, sql) for number, sql in known if number > before]
     if before > last:
         raise StoreNewer(
             f"the store has version {before}, this yaoki knows {last}",
-            hint="update yaoki: a newer one has used this repository",
+            hint="update yaoki: a newer version has used this repository",
         )
     if not steps:
         return before
     if before > 0 and backups is not None and isinstance(database, SqliteDatabase):
         backups.mkdir(parents=True, exist_ok=True)
         database.backup(backups / f"before-v{last}.db")
-    database.write(lambda link: _apply(link, database, steps, mark))
+    database.write(lambda tx: _apply(tx, database, steps, mark))
     return before
 
 
-def read_version(link: Transaction, database: MigrationTarget) -> int:
-    """0 when there is no store yet; a database that holds only other tables is somebody else's."""
-    names = {row["name"] for row in link.rows(database.tables_query)}
+def read_version(tx: Transaction, database: MigrationTarget) -> int:
+    """0 when there is no store yet; a database with only other tables is refused."""
+    names = {row["name"] for row in tx.rows(database.tables_query)}
     if not names:
         return 0
     if "schema_version" not in names:
         raise StoreCorrupt(
-            f"{database.location} is not a yaoki store: it holds {', '.join(sorted(names)[:3])}",
-            hint="name another one under [store] url in yaoki.toml",
+            f"{database.location} is not a yaoki store: it has the tables "
+            f"{', '.join(sorted(names)[:3])}",
+            hint="name another database under [store] url in yaoki.toml",
         )
-    row = link.row("SELECT max(version) AS version FROM schema_version")
+    row = tx.row("SELECT max(version) AS version FROM schema_version")
     return int(row["version"] or 0) if row else 0
 
 
 def _apply(
-    link: Transaction, database: MigrationTarget, steps: list[tuple[int, str]], mark: str
+    tx: Transaction, database: MigrationTarget, steps: list[tuple[int, str]], mark: str
 ) -> None:
-    """All steps in one transaction: a crash leaves the old version whole.
+    """All steps in one transaction: a crash leaves the old version intact.
 
-    Another process may have migrated while this one waited for its turn.
+    Another process may have migrated while this one waited for the lock.
     """
-    link.lock_by_name("migrate")
-    done = read_version(link, database)
-    link.run(VERSION_TABLE)
+    tx.lock_by_name("migrate")
+    current = read_version(tx, database)
+    tx.run(VERSION_TABLE)
     for number, sql in steps:
-        if number <= done:
+        if number <= current:
             continue
         for statement in split_statements(database.translate_schema(sql)):
-            link.run(statement)
-        link.run("INSERT INTO schema_version (version) VALUES (:number)", {"number": number})
+            tx.run(statement)
+        tx.run("INSERT INTO schema_version (version) VALUES (:number)", {"number": number})
     for statement in database.extra_schema:
-        link.run(statement)
-    if mark and not done:
-        link.run(INSERT_TRUST_MARK, {"mark": mark})
+        tx.run(statement)
+    if mark and not current:
+        tx.run(INSERT_TRUST_MARK, {"mark": mark})
 
 
 def split_statements(sql: str) -> list[str]:
-    """One at a time: `executescript` would commit the transaction it is called in."""
+    """SQLite's `executescript` would commit the open transaction, so statements run one by one."""
     bare = "\n".join(line for line in sql.splitlines() if not line.strip().startswith("--"))
     return [part.strip() for part in bare.split(";") if part.strip()]

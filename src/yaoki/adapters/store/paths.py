@@ -1,4 +1,4 @@
-"""Where a store keeps what belongs to it: its witness, its copies, and what was set aside."""
+"""The files and folders of a store: database, journal file, backups, quarantine."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-USUAL = "state.db"
+DEFAULT_NAME = "state.db"
 
 
 @dataclass(frozen=True, slots=True)
 class StorePaths:
-    """Everything around one database file."""
+    """Everything that belongs to one database file."""
 
     path: Path
 
     @property
     def home(self) -> Path:
-        """Stores that share a folder share nothing else: another name has a home of its own."""
+        """Stores in one folder share nothing else: a store of another name has its own home."""
         own = self.path.with_name(f"{self.path.name}.d")
-        return self.path.parent if self.path.name == USUAL else own
+        return self.path.parent if self.path.name == DEFAULT_NAME else own
 
     @property
     def journal(self) -> Path:
@@ -38,12 +38,12 @@ class StorePaths:
 
     @property
     def rebuild(self) -> Path:
-        """The new database is made here and moved when it is whole."""
+        """A repair builds the new database here and moves it when it is complete."""
         return self.home / "rebuild"
 
     @property
     def damage_marker(self) -> Path:
-        """Left by whoever stumbled over damage; the next opening looks thoroughly."""
+        """Created when a command met damage; the next opening checks thoroughly."""
         return self.home / "suspect"
 
     @property
@@ -52,7 +52,7 @@ class StorePaths:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The database first: once it is gone, the loss of the others is noticed too."""
+        """The database first: once it is moved, the next opening notices the loss."""
         return (self.path, *(self.path.with_name(self.path.name + end) for end in ("-wal", "-shm")))
 
     def was_used(self) -> bool:
@@ -62,7 +62,7 @@ class StorePaths:
 
     @contextmanager
     def lock_writers(self) -> Iterator[None]:
-        """The turn that writers take: while we have it nobody writes or checkpoints."""
+        """The writers' lock: inside, no other process writes or checkpoints."""
         fd = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)

@@ -1,6 +1,6 @@
-"""A damaged store made again: set aside, restored from its newest good backup, caught up.
+"""Repair of a damaged store: quarantine, restore from the newest good backup, replay the journal.
 
-The new database is made whole beside the old one and moved last, so a kill at any instant leaves
+The new database is built beside the old one and moved last, so a kill at any instant leaves
 something that the next opening notices and repairs.
 """
 
@@ -17,7 +17,8 @@ from typing import Any
 from yaoki.adapters.store.journal_file.journal_file import JournalFile
 from yaoki.adapters.store.migrations import migrate
 from yaoki.adapters.store.paths import StorePaths
-from yaoki.adapters.store.replay import JournalLine, ReplayStore, ReplayTotals
+from yaoki.adapters.store.replay import JournalLine, JournalReplay, ReplayTotals
+from yaoki.adapters.store.sql import SqlStore, StoreLimits
 from yaoki.adapters.store.sqlite.database import (
     SqliteDatabase,
     sync_to_disk,
@@ -29,139 +30,144 @@ from yaoki.core.counting import format_count
 from yaoki.errors import StoreCorrupt
 from yaoki.ports import Clock
 
-SKIPPED_TOLD = 5
+REPORTED_LINES_MAX = 5
 
 
 @dataclass(frozen=True, slots=True)
 class RepairRequest:
-    """What is known of one repair before it begins."""
+    """What is known of a repair before it begins."""
 
-    places: StorePaths
+    paths: StorePaths
     damage: str
     quarantine: Path
     clock: Clock
-    limits: Mapping[str, Any]
+    limits: StoreLimits
 
 
 def repair_if_damaged(
-    places: StorePaths, clock: Clock, limits: Mapping[str, Any], warn: Callable[[str], None]
+    paths: StorePaths, clock: Clock, limits: StoreLimits, warn: Callable[[str], None]
 ) -> None:
-    """Look at the store in our turn, and repair it when it is damaged.
+    """Examine the store under the writer lock, and repair it if it is damaged.
 
-    Whoever comes at the same time waits, and finds it repaired.
+    A concurrent command waits for the lock and finds the store repaired.
     """
-    with translate_sqlite_errors(places.path), places.lock_writers():
-        witness = JournalFile(places.journal)
-        wrong = find_damage(places, witness)
-        if wrong:
-            aside = _free(places.quarantine, clock.now())
-            warn(_repaired(RepairRequest(places, wrong, aside, clock, limits), witness))
-        # What a kill after the exchange left is of no more use.
-        shutil.rmtree(places.rebuild, ignore_errors=True)
-        places.damage_marker.unlink(missing_ok=True)
+    with translate_sqlite_errors(paths.path), paths.lock_writers():
+        journal_file = JournalFile(paths.journal)
+        damage = find_damage(paths, journal_file)
+        if damage:
+            quarantine = _free_folder(paths.quarantine, clock.now())
+            warn(_repair(RepairRequest(paths, damage, quarantine, clock, limits), journal_file))
+        # A kill after the exchange may have left this.
+        shutil.rmtree(paths.rebuild, ignore_errors=True)
+        paths.damage_marker.unlink(missing_ok=True)
 
 
-def _repaired(asked: RepairRequest, witness: JournalFile) -> str:
-    places = asked.places
-    skipped = [copy for copy in list_backups(places) if last_seq_of_backup(copy) < 0]
-    base = next((copy for copy in list_backups(places) if copy not in skipped), None)
-    if base is None and witness.last_seq() == 0:
-        raise _hopeless(asked, "there is neither a good backup nor a journal file")
-    shutil.rmtree(places.rebuild, ignore_errors=True)
-    places.rebuild.mkdir(parents=True)
-    made = places.rebuild / places.path.name
+def _repair(request: RepairRequest, journal_file: JournalFile) -> str:
+    paths = request.paths
+    skipped = [copy for copy in list_backups(paths) if last_seq_of_backup(copy) < 0]
+    base = next((copy for copy in list_backups(paths) if copy not in skipped), None)
+    if base is None and journal_file.last_seq() == 0:
+        raise _unrepairable(request, "there is neither a good backup nor a journal file")
+    shutil.rmtree(paths.rebuild, ignore_errors=True)
+    paths.rebuild.mkdir(parents=True)
+    rebuilt = paths.rebuild / paths.path.name
     try:
-        words = _rebuilt(asked, made, base, skipped, witness)
-        _exchange(asked, made)
+        message = _rebuild(request, rebuilt, base, skipped, journal_file)
+        _exchange(request, rebuilt)
     finally:
-        shutil.rmtree(places.rebuild, ignore_errors=True)
-    return words
+        shutil.rmtree(paths.rebuild, ignore_errors=True)
+    return message
 
 
-def _rebuilt(
-    asked: RepairRequest, made: Path, base: Path | None, skipped: list[Path], witness: JournalFile
+def _rebuild(
+    request: RepairRequest,
+    rebuilt: Path,
+    base: Path | None,
+    skipped: list[Path],
+    journal_file: JournalFile,
 ) -> str:
-    """The new database, closed and on the disk; returns what to say of it."""
+    """Write the new database, closed and synced to the disk; returns the message about it."""
     if base is not None:
-        shutil.copyfile(base, made)
-    database = SqliteDatabase(made, durable=False)
-    with closing(ReplayStore(database, asked.clock, **asked.limits)) as store:
-        migrate(database, asked.places.rebuild / "backups")
+        shutil.copyfile(base, rebuilt)
+    database = SqliteDatabase(rebuilt, durable=False)
+    with closing(SqlStore(database, request.clock, request.limits)) as store:
+        migrate(database, request.paths.rebuild / "backups")
         database.write(delete_trust_marks)
         damaged: list[str] = []
-        done = store.replay(_whole(witness, damaged))
-        if missing := store.find_incomplete_runs():
-            lost = format_count(done.missing, "line")
-            words = f"the journal file lacks {lost}"
-            raise _hopeless(asked, f"run {missing[0]} cannot be made again whole: {words}")
-        report = _report(asked, base, skipped, done, damaged)
+        replay = JournalReplay(database, request.limits)
+        totals = replay.replay(_intact_lines(journal_file, damaged), after=store.last_seq())
+        if incomplete := replay.find_incomplete_runs():
+            lost = format_count(totals.missing, "line")
+            reason = f"run {incomplete[0]} cannot be rebuilt: the journal file lacks {lost}"
+            raise _unrepairable(request, reason)
+        report = _report(request, base, skipped, totals, damaged)
         for run in store.runs():
             if run.finished_at is None:
                 store.note(run.id, "RECONCILED", report)
-    sync_to_disk(made)
-    return _words(asked, report)
+    sync_to_disk(rebuilt)
+    return _message(request, report)
 
 
-def _whole(witness: JournalFile, damaged: list[str]) -> Iterator[JournalLine]:
-    for place, line in witness.read_lines():
+def _intact_lines(journal_file: JournalFile, damaged: list[str]) -> Iterator[JournalLine]:
+    for position, line in journal_file.read_lines():
         if line is None:
-            damaged.append(place)
+            damaged.append(position)
         else:
             yield line
 
 
 def _report(
-    asked: RepairRequest,
+    request: RepairRequest,
     base: Path | None,
     skipped: list[Path],
-    done: ReplayTotals,
+    totals: ReplayTotals,
     damaged: list[str],
 ) -> dict[str, Any]:
     return {
         "mismatch": "corrupt store",
-        "damage": asked.damage,
-        "quarantine": str(asked.quarantine),
+        "damage": request.damage,
+        "quarantine": str(request.quarantine),
         "restored_from": str(base) if base else "the journal file alone",
         "damaged_backups": [copy.name for copy in skipped],
-        "replayed": done.lines,
-        "lost": done.missing + len(done.unapplied),
-        "skipped": (done.unapplied + damaged)[:SKIPPED_TOLD],
+        "replayed": totals.lines,
+        "lost": totals.missing + len(totals.unapplied),
+        "skipped": (totals.unapplied + damaged)[:REPORTED_LINES_MAX],
         "repair": "set aside and made again",
     }
 
 
-def _words(asked: RepairRequest, report: Mapping[str, Any]) -> str:
+def _message(request: RepairRequest, report: Mapping[str, Any]) -> str:
     lost = (
         f"; {format_count(report['lost'], 'line is', 'lines are')} lost" if report["lost"] else ""
     )
     return (
-        f"the store {asked.places.path} was damaged: {asked.damage}; it was set aside in "
-        f"{asked.quarantine} and restored from {report['restored_from']}, "
+        f"the store {request.paths.path} was damaged: {request.damage}; the damaged file is in "
+        f"{request.quarantine}; restored from {report['restored_from']}, "
         f"{format_count(report['replayed'], 'line')} of the journal replayed{lost}"
     )
 
 
-def _exchange(asked: RepairRequest, made: Path) -> None:
-    """The database goes first: from then on the loss is seen until the new one stands."""
-    asked.quarantine.mkdir(parents=True)
-    for file in asked.places.files:
+def _exchange(request: RepairRequest, rebuilt: Path) -> None:
+    """Move the database first: until the new one is in place, the next opening sees the loss."""
+    request.quarantine.mkdir(parents=True)
+    for file in request.paths.files:
         if file.exists():
-            file.rename(asked.quarantine / file.name)
-    sync_to_disk(asked.quarantine)
-    made.replace(asked.places.path)
-    sync_to_disk(asked.places.path.parent)
+            file.rename(request.quarantine / file.name)
+    sync_to_disk(request.quarantine)
+    rebuilt.replace(request.paths.path)
+    sync_to_disk(request.paths.path.parent)
 
 
-def _free(quarantine: Path, now: datetime) -> Path:
+def _free_folder(quarantine: Path, now: datetime) -> Path:
     name = f"{now:%Y%m%dT%H%M%S}"
     names = (name, *(f"{name}-{n}" for n in range(2, 10_000)))
     return next(quarantine / each for each in names if not (quarantine / each).exists())
 
 
-def _hopeless(asked: RepairRequest, why: str) -> StoreCorrupt:
-    path = asked.places.path
+def _unrepairable(request: RepairRequest, reason: str) -> StoreCorrupt:
+    path = request.paths.path
     return StoreCorrupt(
-        f"{path} is damaged or not a yaoki store ({asked.damage}), and {why}",
-        hint=f"put a good copy of it there, or move {path.parent} away to begin anew; landed work "
-        "is safe on the branches yaoki/*, backups would be in " + str(asked.places.backups),
+        f"{path} is damaged or not a yaoki store ({request.damage}), and {reason}",
+        hint=f"restore a good copy, or move {path.parent} away to start over; landed work is safe "
+        f"on the branches yaoki/*, backups would be in {request.paths.backups}",
     )

@@ -1,4 +1,4 @@
-"""Row <-> value.  Columns hold what statements look for; the rest of a task is its document."""
+"""Rows to values and back.  Columns hold what statements search; the rest of a task is JSON."""
 
 from __future__ import annotations
 
@@ -54,17 +54,18 @@ TASK_DOC_FIELDS = (
     "spend",
     "forgiven_spend",
 )
-# Of a run: what is given when it is submitted and no statement looks for.
+# Fields of a run that are fixed at submit and that no statement searches.
 RUN_DOC_FIELDS = ("planner", "default_agents", "budget", "continuous", "language", "approved")
+# Stored instead of a feedback that equals the failure.
 SAME = "same"
 NOTHING_SPENT = Spend()
-# What reading a row or a line that somebody else wrote may raise.
+# What reading a row or an entry that yaoki did not write may raise.
 ROW_READ_ERRORS = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class SqlRow(Protocol):
-    """A row of whichever database: values by column name."""
+    """A row of either database: values by column name."""
 
     def __getitem__(self, key: str, /) -> Any: ...
     def keys(self) -> Iterable[str]: ...
@@ -79,7 +80,7 @@ def from_ms(milliseconds: int) -> datetime:
 
 
 def dump_json(value: Any) -> str:
-    """Short JSON; what is no text, such as a file name in another encoding, is escaped."""
+    """Compact JSON; characters that UTF-8 cannot encode, as in odd file names, are escaped."""
     text = _JSON.encode(value)
     if text.isascii():
         return text
@@ -111,7 +112,7 @@ def task_columns(task: Task) -> dict[str, Any]:
         "undo_wanted": int(task.undo_requested),
         "place": task.work.host if task.taken_over else "",
         "refused": task.work.landing_refusals,
-        "doc": _doc(task),
+        "doc": _task_doc(task),
     }
 
 
@@ -132,7 +133,7 @@ def new_task_columns(task: Task, open_needs: int, rank: int) -> dict[str, Any]:
     }
 
 
-def _doc(task: Task) -> str:
+def _task_doc(task: Task) -> str:
     data = fields_to_data(task, TASK_DOC_FIELDS)
     if task.feedback is not None and task.feedback == task.failure:
         data["feedback"] = SAME
@@ -173,39 +174,39 @@ def task_from_row(row: SqlRow, spec: TaskSpec) -> Task:
 
 
 def _reason(stored: str, state: State) -> Reason | None:
-    """An escalated row without a reason we know reads as UNKNOWN."""
+    """An escalated row without a known reason reads as UNKNOWN."""
     if stored in Reason.__members__:
         return Reason(stored)
     return Reason.UNKNOWN if state is State.ESCALATED else None
 
 
-def as_mappings(found: Sequence[Any]) -> Iterable[SqlRow]:
-    """Rows of which every column is wanted: one of SQLite looks for each name from its first."""
-    if not found or isinstance(found[0], Mapping):
-        return found
-    names = tuple(found[0].keys())
-    return (dict(zip(names, row, strict=True)) for row in found)
+def as_mappings(rows: Sequence[Any]) -> Iterable[SqlRow]:
+    """Dictionaries, for rows of which every column is read: SQLite's rows search each name."""
+    if not rows or isinstance(rows[0], Mapping):
+        return rows
+    names = tuple(rows[0].keys())
+    return (dict(zip(names, row, strict=True)) for row in rows)
 
 
 def tally_from_rows(rows: Iterable[SqlRow]) -> dict[tuple[State, bool], int]:
-    found: dict[tuple[State, bool], int] = {}
+    counts: dict[tuple[State, bool], int] = {}
     for row in rows:
         key = (read_state(row["state"]), bool(row["required"]))
-        found[key] = found.get(key, 0) + row["n"]
-    return found
+        counts[key] = counts.get(key, 0) + row["n"]
+    return counts
 
 
-def _known(row: SqlRow) -> bool:
+def _is_legal(row: SqlRow) -> bool:
     return row["state"] in State.__members__ and row["stage"] in Stage.__members__
 
 
 def read_state(stored: str) -> State:
-    """A state that yaoki does not know is a person's business: nothing goes on by itself."""
+    """A state that yaoki does not know needs a person: nothing continues by itself."""
     return State(stored) if stored in State.__members__ else State.ESCALATED
 
 
-def _document(stored: str) -> dict[str, Any]:
-    """What a screen needs of it.  One that cannot be read says nothing, and no screen fails."""
+def _screen_fields(stored: str) -> dict[str, Any]:
+    """What a screen needs of a task's JSON.  Unreadable JSON gives nothing, so no screen fails."""
     if stored == "{}":
         return {}
     try:
@@ -213,20 +214,20 @@ def _document(stored: str) -> dict[str, Any]:
         return {
             "question": (data.get("question") or {}).get("text", ""),
             "session": data.get("session", ""),
-            "spent": from_data(Spend, data["spent_on"]) if "spent_on" in data else NOTHING_SPENT,
+            "spend": from_data(Spend, data["spent_on"]) if "spent_on" in data else NOTHING_SPENT,
             "onto": data["work"].get("onto", "") if "work" in data else "",
-            "agent_ended": _agent_ended(data),
+            "agent_exit": _agent_exit(data),
         }
     except ROW_READ_ERRORS:
         return {}
 
 
 def to_screen_row(row: SqlRow) -> TaskRow:
-    # Ten thousand at once for a screen, and most of them have no document and no reason.
-    data = _document(row["doc"]) if _known(row) else {}
+    # A screen reads ten thousand at once, and most have empty JSON and no reason.
+    data = _screen_fields(row["doc"]) if _is_legal(row) else {}
     state = read_state(row["state"])
-    asked = row["reason"] or state is State.ESCALATED
-    reason = _reason(row["reason"], state) if asked else None
+    has_reason = row["reason"] or state is State.ESCALATED
+    reason = _reason(row["reason"], state) if has_reason else None
     return TaskRow(
         id=TaskId(row["id"]),
         run_id=RunId(row["run_id"]),
@@ -256,13 +257,13 @@ def to_screen_row(row: SqlRow) -> TaskRow:
         worktree_host=row["place"],
         landing_refusals=row["refused"],
         session=data.get("session", ""),
-        spend=data.get("spent", NOTHING_SPENT),
+        spend=data.get("spend", NOTHING_SPENT),
         onto=data.get("onto", ""),
-        agent_exit=data.get("agent_ended", "") if row["landed"] else "",
+        agent_exit=data.get("agent_exit", "") if row["landed"] else "",
     )
 
 
-def _agent_ended(data: Mapping[str, Any]) -> str:
+def _agent_exit(data: Mapping[str, Any]) -> str:
     exit_ = data.get("work", {}).get("exit") or {}
     return describe_exit(exit_.get("code"), exit_.get("signal"), exit_.get("ended_by", ""))
 

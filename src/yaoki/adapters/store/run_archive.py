@@ -1,6 +1,6 @@
-"""The file of one archived run, and the index of all of them.
+"""The archive file of one run, and the index of all archives.
 
-A file that stands under its own name was read back whole before it got that name.
+An archive gets its final name only after it was read back completely.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MANIFEST, JOURNAL, ROWS, BUNDLE = "manifest.json", "journal.jsonl", "rows.jsonl"
 LOGS = "logs"
 ARCHIVE_SUFFIX = ".tar.gz"
 INDEX = "index.jsonl"
-COUNTED = (JOURNAL, ROWS)
+COUNTED_FILES = (JOURNAL, ROWS)
 MANIFEST_BYTES_MAX = 64 << 20
 BLOCK = 1 << 16
 ARCHIVE_READ_ERRORS = (
@@ -40,7 +40,7 @@ ARCHIVE_READ_ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an archive holds.  `last` is the number of the last line of the run's journal."""
+    """The content of an archive.  `last` is the number of the last line of the run's journal."""
 
     run: str
     goal: str
@@ -57,7 +57,7 @@ class Manifest:
 
 
 def write_lines(path: Path, documents: Iterable[Mapping[str, Any]]) -> int:
-    """One JSON object a line; returns how many."""
+    """One JSON object per line; returns their number."""
     count = 0
     with path.open("w", encoding="utf-8") as file:
         for document in documents:
@@ -67,14 +67,14 @@ def write_lines(path: Path, documents: Iterable[Mapping[str, Any]]) -> int:
 
 
 def files_below(folder: Path, name: str = "") -> dict[str, int]:
-    """Plain files with their sizes, by the name they get in the archive."""
+    """Regular files with their sizes, by their names in the archive."""
     prefix = f"{name}/" if name else ""
-    found = sorted(p for p in iter_paths_below(folder) if p.is_file() and not p.is_symlink())
-    return {f"{prefix}{p.relative_to(folder).as_posix()}": p.stat().st_size for p in found}
+    files = sorted(p for p in iter_paths_below(folder) if p.is_file() and not p.is_symlink())
+    return {f"{prefix}{p.relative_to(folder).as_posix()}": p.stat().st_size for p in files}
 
 
 def write_archive(target: Path, parts: Path, logs: Path, manifest: Manifest) -> None:
-    """The parts and the whole of the logs, on the disk before this returns."""
+    """Write the parts and all logs, synced to the disk before this returns."""
     (parts / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1), encoding="utf-8")
     with tarfile.open(target, "w:gz", compresslevel=6) as archive:
         archive.add(parts / MANIFEST, MANIFEST)
@@ -88,7 +88,7 @@ def write_archive(target: Path, parts: Path, logs: Path, manifest: Manifest) -> 
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Of an archive that was read back before; only its beginning is read."""
+    """For an archive that was read back before; only its beginning is read."""
     try:
         with tarfile.open(path, "r:gz") as archive:
             return _manifest(archive, archive.next())
@@ -97,7 +97,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def read_back(path: Path, bundle: Path) -> Manifest:
-    """Read every byte and hold it against the manifest; the bundle is left at `bundle`."""
+    """Read every byte and compare it with the manifest; the git bundle is written to `bundle`."""
     try:
         with tarfile.open(path, "r:gz") as archive:
             manifest = _manifest(archive, archive.next())
@@ -105,46 +105,48 @@ def read_back(path: Path, bundle: Path) -> Manifest:
             sizes: dict[str, int] = {}
             while (member := archive.next()) is not None:
                 if member.isreg() or member.islnk():
-                    sizes[member.name], lines[member.name] = _read(archive, member, bundle)
+                    sizes[member.name], lines[member.name] = _read_member(archive, member, bundle)
     except ARCHIVE_READ_ERRORS as error:
         raise _unreadable(path, error) from error
-    counted = {name: lines.get(name, -1) for name in COUNTED}
-    if sizes != dict(manifest.files) or counted != dict(manifest.lines):
-        raise _unreadable(path, "it does not hold what its manifest says")
+    line_counts = {name: lines.get(name, -1) for name in COUNTED_FILES}
+    if sizes != dict(manifest.files) or line_counts != dict(manifest.lines):
+        raise _unreadable(path, "its content differs from its manifest")
     return manifest
 
 
 def _manifest(archive: tarfile.TarFile, first: tarfile.TarInfo | None) -> Manifest:
-    held = archive.extractfile(first) if first and first.name == MANIFEST else None
-    if held is None:
+    file = archive.extractfile(first) if first and first.name == MANIFEST else None
+    if file is None:
         raise ValueError("its manifest is missing")
-    return Manifest(**json.loads(held.read(MANIFEST_BYTES_MAX)))
+    return Manifest(**json.loads(file.read(MANIFEST_BYTES_MAX)))
 
 
-def _read(archive: tarfile.TarFile, member: tarfile.TarInfo, bundle: Path) -> tuple[int, int]:
+def _read_member(
+    archive: tarfile.TarFile, member: tarfile.TarInfo, bundle: Path
+) -> tuple[int, int]:
     """Bytes and lines of one member."""
-    held = archive.extractfile(member)
-    if held is None:
+    source = archive.extractfile(member)
+    if source is None:
         raise ValueError(f"{member.name} cannot be read")
     if member.name == BUNDLE:
         with bundle.open("wb") as file:
-            shutil.copyfileobj(held, file, BLOCK)
+            shutil.copyfileobj(source, file, BLOCK)
         return bundle.stat().st_size, 0
-    return _measured(held)
+    return _count_bytes_and_lines(source)
 
 
-def _measured(held: IO[bytes]) -> tuple[int, int]:
+def _count_bytes_and_lines(file: IO[bytes]) -> tuple[int, int]:
     size = lines = 0
-    while block := held.read(BLOCK):
+    while block := file.read(BLOCK):
         size += len(block)
         lines += block.count(b"\n")
     return size, lines
 
 
-def _unreadable(path: Path, why: object) -> StoreError:
+def _unreadable(path: Path, reason: object) -> StoreError:
     return StoreError(
-        f"the archive {path} cannot be read back: {why}",
-        hint="nothing of the run was removed for it; look at the disk, then: yaoki prune",
+        f"the archive {path} cannot be read back: {reason}",
+        hint="nothing of the run was deleted; check the disk, then: yaoki prune",
     )
 
 
@@ -152,20 +154,20 @@ def _unreadable(path: Path, why: object) -> StoreError:
 
 
 def read_index(folder: Path) -> dict[str, dict[str, Any]]:
-    """The lines of the index by the name of the file they tell of; a torn line tells nothing."""
-    found: dict[str, dict[str, Any]] = {}
+    """The lines of the index by the name of their archive; a torn line is skipped."""
+    lines: dict[str, dict[str, Any]] = {}
     index = folder / INDEX
     for line in index.read_bytes().split(b"\n") if index.exists() else ():
         try:
-            told = json.loads(line)
-            found[str(told["file"])] = told
+            entry = json.loads(line)
+            lines[str(entry["file"])] = entry
         except (ValueError, KeyError, TypeError):
             continue
-    return found
+    return lines
 
 
 def add_to_index(folder: Path, line: Mapping[str, Any]) -> None:
-    """The last step of an archiving: an archive that stands here is done with."""
+    """The last step: an archive in the index is complete."""
     index = folder / INDEX
     torn = index.exists() and not index.read_bytes().endswith(b"\n") and index.stat().st_size > 0
     with index.open("ab") as file:

@@ -1,229 +1,169 @@
-"""The one Store, in plain SQL.  Every public method is one transaction.
-
-The rules are handed in: `record` gives `decide` the task inside the transaction, so nothing slips
-in between the look and the leap.
-"""
+"""The store in plain SQL: one thin class over the modules of `tables/`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
 
-from yaoki.adapters.store.database import Transaction
-from yaoki.adapters.store.rows import ROW_READ_ERRORS, dump_json, tally_from_rows, to_ms
-from yaoki.adapters.store.tables import statements as sql
-from yaoki.adapters.store.tables.extend import RunExtender
+from yaoki.adapters.store.clock import StoreClock
+from yaoki.adapters.store.database import Database
+from yaoki.adapters.store.safety import ServerSafety, StoreSafety
+from yaoki.adapters.store.sqlite.database import SqliteDatabase
+from yaoki.adapters.store.sqlite.safety import FileSafety
+from yaoki.adapters.store.tables.apply_events import EventApplier
+from yaoki.adapters.store.tables.baselines import BaselineFindings
+from yaoki.adapters.store.tables.budget_limits import BudgetLimits
+from yaoki.adapters.store.tables.claims import ClaimQueries
 from yaoki.adapters.store.tables.leased_ports import PortLeases
-from yaoki.adapters.store.tables.reads import fold_task_journal
+from yaoki.adapters.store.tables.notices import NoticeQueries
+from yaoki.adapters.store.tables.outbox import NoticeSelection
+from yaoki.adapters.store.tables.reads import ReadQueries
+from yaoki.adapters.store.tables.runs import RunQueries
+from yaoki.adapters.store.tables.task_changes import TaskChanges
+from yaoki.adapters.store.tables.task_loader import TaskLoader
 from yaoki.adapters.store.tables.workers import WorkerRegistry
-from yaoki.core.machine.codec import to_data
-from yaoki.core.machine.events import Cancelled, CancelRequested, Event
-from yaoki.core.model import Finding, Lease, Run, RunId, State, Task, TaskId, TaskSpec
-from yaoki.core.run_status import StateCounts
-from yaoki.errors import LeaseLost, NotNow, OverLimit, Unknown
+from yaoki.adapters.store.tables.writes import EventWriter
+from yaoki.core.schedule import AGEING
+from yaoki.ports import Clock
 
 
-class SqlStore(WorkerRegistry, PortLeases, RunExtender):
-    """Submitting, recording and cancelling; claims, writes and reads stand on the floors below."""
+@dataclass(frozen=True, slots=True)
+class StoreLimits:
+    """What the settings say of a store."""
 
-    # -------------------------------------------------------------- submit
+    pending_runs_max: int = 20
+    pending_tasks_max: int = 100_000
+    max_in_progress: timedelta = timedelta(minutes=30)
+    ageing: timedelta = AGEING
+    backups_kept: int = 5
+    notices: NoticeSelection = field(default_factory=NoticeSelection)
+    day_budget: Mapping[str, float] = field(default_factory=dict)
 
-    def submit(
-        self, run: Run, specs: Sequence[TaskSpec], request: Mapping[str, Any]
-    ) -> list[TaskId]:
-        """A run with all its tasks, or nothing at all."""
 
-        def work(link: Transaction) -> list[TaskId]:
-            link.lock_by_name("submit")
-            self._refuse_runs(link)
-            self._refuse_tasks(len(specs))
-            self._insert_run(link, run)
-            self._append_event(link, run.id, "USER_REQUEST", request)
-            told = {"goal": run.goal, "tasks": len(specs), "revision": run.revision}
-            # The whole run: the journal alone must be enough to make every row again.
-            whole = {**told, "base": run.base, "run": to_data(run)}
-            self._append_event(link, run.id, "PLAN_SUBMITTED", whole)
-            return self._submit_tasks(link, run, specs, first=1)
+class SqlStore:
+    """`yaoki.ports.Store`, put together from its parts.  Every method is one transaction.
 
-        return self._db.write(work)
+    The methods are those of the parts, so a signature and its documentation have one place.
+    """
 
-    def _refuse_runs(self, link: Transaction) -> None:
-        row = link.row("SELECT count(*) AS n FROM runs WHERE summed_ms IS NULL")
-        pending = int(row["n"]) if row else 0
-        if pending >= self._pending_runs_max:
-            raise OverLimit(
-                "runs that are not finished",
-                pending + 1,
-                self._pending_runs_max,
-                hint="finish or cancel one first: yaoki status --all",
-            )
-
-    # -------------------------------------------------------------- record
-
-    def record(self, lease: Lease, decide: Callable[[Task], Sequence[Event]]) -> Task:
-        """Write what `decide` makes of the task, or nothing at all.
-
-        A holder that was replaced meanwhile gets `LeaseLost`; its late result is journalled and
-        changes nothing.
-        """
-
-        def work(link: Transaction) -> Task | None:
-            task = self._task(link, lease.task_id)
-            held = task.lease
-            if held is None or held.epoch != lease.epoch or held.holder != lease.holder:
-                self._refused(link, task, lease)
-                return None
-            events = decide(task)
-            after = self._write(link, task, events)
-            self._warn_near_budget(link, task, events)
-            return after
-
-        task = self._db.write(work, (lease.task_id,))
-        if task is None:
-            raise LeaseLost(lease.task_id, lease.holder, lease.epoch)
-        return task
-
-    def _refused(self, link: Transaction, task: Task, lease: Lease) -> None:
-        """Once per superseded claim: the same late result three times is one record."""
-        told = link.row(
-            "SELECT 1 FROM journal WHERE task_id = :id AND event = 'RESULT_REFUSED'"
-            " AND data LIKE :claim LIMIT 1",
-            {"id": task.id, "claim": f'%"epoch":{lease.epoch},%'},
+    def __init__(self, database: Database, clock: Clock, limits: StoreLimits) -> None:
+        self.database = database
+        # A date that the store compares must be taken from this clock.
+        self.clock = StoreClock(clock, database)
+        self._safety = _safety_of(database, limits.backups_kept)
+        self.backups = self._safety.backups
+        self.loader = TaskLoader()
+        self.writer = EventWriter(
+            self.loader, EventApplier(limits.ageing), self.clock, limits.notices
         )
-        if told is None:
-            data = {
-                "holder": lease.holder,
-                "epoch": lease.epoch,
-                "current_epoch": task.epoch,
-                "state": task.state.value,
-            }
-            self._append_event(link, task.run_id, "RESULT_REFUSED", data, task.id, task.attempt)
+        self._budgets = BudgetLimits(self.writer, limits.day_budget)
+        self._expose_claims(limits)
+        self._expose_records()
+        self._expose_runs(limits)
+        self._expose_reads()
+        self._expose_notices()
+        self._expose_resources()
 
-    def amend(self, task_id: TaskId, decide: Callable[[Task], Sequence[Event]]) -> Task:
-        """A person's change: no lease, but never on top of a live claim's next step unseen."""
-        return self._db.write(
-            lambda link: self._write(link, t := self._task(link, task_id), decide(t))
+    def _expose_claims(self, limits: StoreLimits) -> None:
+        claims = ClaimQueries(
+            self.database,
+            self.clock,
+            self.loader,
+            self.writer,
+            self._budgets,
+            max_in_progress=limits.max_in_progress,
         )
+        self.claim = claims.claim
+        self.claim_to_cancel = claims.claim_to_cancel
+        self.competing_tasks = claims.competing_tasks
+        self.heartbeat = claims.heartbeat
+        self.expire_claims = claims.expire_claims
 
-    def amend_from_journal(
-        self, task_id: TaskId, decide: Callable[[Task], Sequence[Event]]
-    ) -> Task:
-        """Write what `decide` makes of the task as its journal has it; the row is made anew.
+    def _expose_records(self) -> None:
+        changes = TaskChanges(self.database, self.clock, self.loader, self.writer, self._budgets)
+        self.record = changes.record
+        self.amend = changes.amend
+        self.amend_all = changes.amend_all
+        self.amend_from_journal = changes.amend_from_journal
+        self.note = changes.note
+        self.cancel_run = changes.cancel_run
+        self.cancel_task = changes.cancel_task
 
-        Whoever needs the task is counted again: somebody may have changed that as well.
-        """
+    def _expose_runs(self, limits: StoreLimits) -> None:
+        runs = RunQueries(
+            self.database,
+            self.clock,
+            self.loader,
+            self.writer,
+            pending_runs_max=limits.pending_runs_max,
+            pending_tasks_max=limits.pending_tasks_max,
+        )
+        self.submit = runs.submit
+        self.add_tasks = runs.add_tasks
+        self.extend = runs.extend
+        self.pause = runs.pause
+        self.unpause = runs.unpause
+        self.end_iterations = runs.end_iterations
+        self.update_run = runs.update_run
+        self.summarize_run = runs.summarize_run
 
-        def work(link: Transaction) -> Task:
-            found = link.row(sql.TASK + link.for_update, {"id": task_id})
-            if found is None:
-                raise Unknown(f"there is no task {task_id}", hint="yaoki status")
-            run_id = found["run_id"]
-            try:
-                before = fold_task_journal(link, task_id, run_id, self._catalogue(link, run_id))
-            except ROW_READ_ERRORS:
-                before = self._from_row(link, found)
-            required = int(before.spec.required and not before.parent)
-            link.run(sql.UPDATE_REQUIRED, {"id": task_id, "required": required})
-            after = self._write(link, before, decide(before))
-            link.flush()
-            for row in link.rows(sql.DEPENDENTS, {"id": task_id}):
-                link.run(sql.RECOUNT_OPEN_NEEDS, {"id": row["task_id"]})
-            return after
+    def _expose_reads(self) -> None:
+        reads = ReadQueries(self.database, self.loader, self._safety)
+        self.run = reads.run
+        self.runs = reads.runs
+        self.task = reads.task
+        self.rows = reads.rows
+        self.needs = reads.needs
+        self.count_by_state = reads.count_by_state
+        self.is_idle = reads.is_idle
+        self.next_due = reads.next_due
+        self.total_spend = reads.total_spend
+        self.tasks_to_stop = reads.tasks_to_stop
+        self.tasks_awaiting_rerun = reads.tasks_awaiting_rerun
+        self.tasks_to_undo = reads.tasks_to_undo
+        self.open_planning_tasks = reads.open_planning_tasks
+        self.accounts = reads.accounts
+        self.journal = reads.journal
+        self.last_seq = reads.last_seq
+        self.version = reads.version
+        self.read_journal_source = reads.read_journal_source
+        self.check_integrity = reads.check_integrity
+        self.lines_missing_in_journal_file = reads.lines_missing_in_journal_file
+        self.journal_file_differences = reads.journal_file_differences
+        self.illegal_rows = reads.illegal_rows
+        self.audit = reads.audit
 
-        return self._db.write(work)
+    def _expose_notices(self) -> None:
+        notices = NoticeQueries(self.database, self.clock, self.writer)
+        self.take_notices = notices.take_notices
+        self.mark_notice_sent = notices.mark_notice_sent
+        self.mark_notice_failed = notices.mark_notice_failed
+        self.count_waiting_notices = notices.count_waiting_notices
 
-    def note(
-        self,
-        run_id: RunId,
-        name: str,
-        data: Mapping[str, Any],
-        task_id: str = "",
-        attempt: int = 0,
-    ) -> None:
-        self._db.write(lambda link: self._append_event(link, run_id, name, data, task_id, attempt))
+    def _expose_resources(self) -> None:
+        workers = WorkerRegistry(self.database, self.clock)
+        self.record_worker_heartbeat = workers.record_worker_heartbeat
+        self.remove_worker = workers.remove_worker
+        self.workers = workers.workers
+        self.unfinished_runs = workers.unfinished_runs
+        ports = PortLeases(self.database)
+        self.lease_ports = ports.lease_ports
+        self.free_ports = ports.free_ports
+        baselines = BaselineFindings(self.database)
+        self.baseline = baselines.baseline
+        self.save_baseline = baselines.save_baseline
 
-    # -------------------------------------------------------------- runs
+    @property
+    def journal_source(self) -> str:
+        """What a message calls the source of `read_journal_source`."""
+        return self._safety.journal_name
 
-    def cancel_run(self, run_id: RunId, why: str) -> list[TaskId]:
-        """The wish, durable before anything acts on it; what never began ends at once.
+    def close(self) -> None:
+        self.database.close()
 
-        Returns the tasks that somebody carries or carried: they must be looked at before they end.
-        """
 
-        def work(link: Transaction) -> list[TaskId]:
-            self._run(link, run_id, lock=True)
-            wish = {"cancel_wanted": 1}
-            self._update_run_columns(link, run_id, wish)
-            self._append_event(link, run_id, "CANCEL_REQUESTED", {"why": why, "set": wish})
-            open_rows = link.rows(
-                "SELECT * FROM tasks WHERE run_id = :id"
-                f" AND state IN ('WAITING', 'ACTIVE', 'ESCALATED') ORDER BY n{link.for_update}",
-                {"id": run_id},
-            )
-            # Everything ends, so nobody is blocked by anybody.
-            tasks = [
-                self._cancel(link, self._from_row(link, row), why, tell=False) for row in open_rows
-            ]
-            return [task.id for task in tasks if not task.state.is_final]
-
-        return self._db.write(work)
-
-    def cancel_task(self, task_id: TaskId, why: str) -> Task:
-        def work(link: Transaction) -> Task:
-            task = self._task(link, task_id)
-            if task.state.is_final:
-                raise NotNow(
-                    f"{task.id} is already {task.state.value}", hint=f"yaoki why {task.id}"
-                )
-            return self._cancel(link, task, why)
-
-        return self._db.write(work)
-
-    def _cancel(self, link: Transaction, task: Task, why: str, *, tell: bool = True) -> Task:
-        wish: tuple[Event, ...] = () if task.cancel_requested else (CancelRequested(why),)
-        begun = task.state is State.WAITING and task.epoch > 0
-        if task.state is State.ACTIVE or begun:
-            # An agent may still run, or the work may have landed unrecorded.
-            return self._write(link, task, wish)
-        return self._write(link, task, (*wish, Cancelled(why)), tell=tell)
-
-    def save_baseline(self, commit: str, command: str, finding: Finding) -> None:
-        params = {"commit_id": commit, "command": command, "finding": dump_json(to_data(finding))}
-        self._db.write(lambda link: link.run(sql.INSERT_BASELINE, params))
-
-    def _goes_on(self, link: Transaction, run: Run) -> bool:
-        """Summed up once, by whichever process sees the end first, and only at its end."""
-        restless = link.row(sql.UNFINISHED_WORK, {"run_id": run.id}) is not None
-        return run.finished_at is not None or restless
-
-    def update_run(self, run_id: RunId, event: str, data: Mapping[str, Any], **fields: Any) -> Run:
-        """Tell something of the run and keep it; `fields` are columns that change later."""
-
-        def work(link: Transaction) -> Run:
-            run = self._run(link, run_id, lock=True)
-            if fields.get("summed_ms") and self._goes_on(link, run):
-                return run
-            self._update_run_columns(link, run_id, fields)
-            self._append_event(link, run_id, event, {**data, "set": fields} if fields else data)
-            return self._run(link, run_id)
-
-        return self._db.write(work)
-
-    def summarize_run(
-        self, run_id: RunId, summarize: Callable[[StateCounts], Mapping[str, Any] | None]
-    ) -> None:
-        """The end of a run, told of its tasks as they stand in this very transaction.
-
-        Nothing happens when it goes on, was summed up before, or `tell` says that it is no end.
-        """
-
-        def work(link: Transaction) -> None:
-            run = self._run(link, run_id, lock=True)
-            rows = link.rows(sql.TALLY, {"run_id": run_id})
-            data = None if self._goes_on(link, run) else summarize(tally_from_rows(rows))
-            if data is not None:
-                fields = {"summed_ms": to_ms(self._now())}
-                self._update_run_columns(link, run_id, fields)
-                self._append_event(link, run_id, "FINAL_SUMMARY", {**data, "set": fields})
-
-        self._db.write(work)
+def _safety_of(database: Database, backups_kept: int) -> StoreSafety:
+    if isinstance(database, SqliteDatabase):
+        return FileSafety(database, backups_kept)
+    return ServerSafety()

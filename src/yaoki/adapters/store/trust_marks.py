@@ -1,6 +1,6 @@
-"""Marks by which a user knows a store again: made here, or trusted once.
+"""Trust marks: secrets in a store by which its user recognises it as made or trusted here.
 
-Read without opening the store, for opening one that came from elsewhere repairs and migrates it.
+They are read without opening the store, because opening a foreign one would repair and migrate it.
 """
 
 from __future__ import annotations
@@ -16,41 +16,41 @@ from yaoki.adapters.store.paths import StorePaths
 MARK_BYTES = 24
 MARKS_MAX = 1000
 INSERT_TRUST_MARK = "INSERT INTO trust_marks (mark) VALUES (:mark)"
-FORGET = "DELETE FROM trust_marks"
+DELETE_TRUST_MARKS = "DELETE FROM trust_marks"
 
 
 def make_trust_mark() -> str:
-    """Nobody guesses it, so a store that holds it was in our hands."""
+    """It cannot be guessed, so a store that contains it was made or trusted by this user."""
     return secrets.token_hex(MARK_BYTES)
 
 
 def read_trust_marks(path: Path) -> frozenset[str] | None:
-    """The marks in a store's file; none of one that cannot be read, and None where no store is.
+    """The marks in a store's file: none if it cannot be read, None where there is no store.
 
-    A file without tables is about to become a store; copies and a journal alone would become one
-    as well, with what stands in them.
+    A file without tables is about to become a store.  Backups and a journal file without a
+    database would be restored to a store, so they count as one without marks.
     """
     if not path.exists():
         return frozenset() if StorePaths(path).was_used() else None
     try:
-        there = f"{path.resolve().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(there, uri=True, timeout=30)) as link:
-            link.execute("PRAGMA trusted_schema = OFF")
-            names = {str(name) for (name,) in link.execute("SELECT name FROM sqlite_master")}
+        address = f"{path.resolve().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, timeout=30)) as connection:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            names = {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master")}
             if not names:
                 return None
             if "trust_marks" not in names:
                 return frozenset()
-            rows = link.execute("SELECT mark FROM trust_marks LIMIT ?", (MARKS_MAX,))
+            rows = connection.execute("SELECT mark FROM trust_marks LIMIT ?", (MARKS_MAX,))
             return frozenset(str(mark) for (mark,) in rows)
     except (sqlite3.Error, OSError):
         return frozenset()
 
 
 def add_trust_mark(database: Database, mark: str) -> None:
-    database.write(lambda link: link.run(INSERT_TRUST_MARK, {"mark": mark}))
+    database.write(lambda tx: tx.run(INSERT_TRUST_MARK, {"mark": mark}))
 
 
-def delete_trust_marks(link: Transaction) -> None:
-    """Of a store made again: its copies and its journal may have come from anywhere."""
-    link.run(FORGET)
+def delete_trust_marks(tx: Transaction) -> None:
+    """For a rebuilt store: its backups and its journal may have come from anywhere."""
+    tx.run(DELETE_TRUST_MARKS)

@@ -1,6 +1,6 @@
-"""Writes that ask nothing back: they wait for their neighbours and are sent together.
+"""Writes without a result, queued so that many are sent together.
 
-Whatever is read in the same transaction, and its commit, sends them first.
+A read in the same transaction, and its commit, send them first.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _TABLE = re.compile(r"\s*(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
 
 @cache
 def _table(sql: str) -> str:
-    found = _TABLE.match(sql)
-    assert found, sql
-    return found[1]
+    match = _TABLE.match(sql)
+    assert match, sql
+    return match[1]
 
 
 def keep_all(rows: list[Params]) -> list[Params]:
@@ -28,24 +28,25 @@ def keep_all(rows: list[Params]) -> list[Params]:
 
 
 class WriteBuffer:
-    """In lanes, one per table: within a lane the order is kept, and lanes are sent in the order
-    in which they were begun.
+    """Queues of writes, one per table or order key.
+
+    The order inside a queue is kept, and queues are sent in the order of their first write.
     """
 
     def __init__(self) -> None:
-        self._lanes: dict[str, list[tuple[str, Coalesce, list[Params]]]] = {}
+        self._queues: dict[str, list[tuple[str, Coalesce, list[Params]]]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._lanes)
+        return bool(self._queues)
 
     def add(self, sql: str, params: Params, order_key: str, coalesce: Coalesce) -> None:
-        """`fold` says with fewer rows what those of one statement say together."""
-        parts = self._lanes.setdefault(order_key or _table(sql), [])
+        """`coalesce` may replace the rows of one statement by fewer rows of the same effect."""
+        parts = self._queues.setdefault(order_key or _table(sql), [])
         if not parts or parts[-1][0] is not sql:
             parts.append((sql, coalesce, []))
         parts[-1][2].append(params)
 
     def drain(self) -> list[tuple[str, list[Params]]]:
-        lanes, self._lanes = self._lanes, {}
-        parts = (part for lane in lanes.values() for part in lane)
-        return [(sql, fold(rows)) for sql, fold, rows in parts]
+        queues, self._queues = self._queues, {}
+        parts = (part for queue in queues.values() for part in queue)
+        return [(sql, coalesce(rows)) for sql, coalesce, rows in parts]

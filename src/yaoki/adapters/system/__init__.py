@@ -1,1 +1,1 @@
-"""The machine: files, folders, the clock, ports, and who this process is."""
+"""The machine: files, folders, clock, port ranges, and the identity of this process."""

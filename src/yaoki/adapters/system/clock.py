@@ -1,4 +1,4 @@
-"""The real clock and the real dice."""
+"""The system clock and random numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 
 class SystemClock:
-    """`ports.Clock` over the machine's own."""
+    """Implements `ports.Clock`."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)

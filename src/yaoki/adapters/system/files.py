@@ -1,4 +1,4 @@
-"""Files written whole or not at all, where our own live, and how much room is left."""
+"""Atomic writes, safe reads, the folders of yaoki's own files, and free disk and memory."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from typing import IO
 
 from yaoki.errors import FREE_DISK_HINT, Fault
 
-# Errors of the file system that may pass by themselves or once somebody made room.
+# File system errors that may disappear, some of them once there is free space.
 TRANSIENT_FILE_ERRNOS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.EMFILE, errno.ENFILE}
 )
-# There is no such file, or whoever may write the folder made it one that we do not read.
+# The file is missing, or somebody who can write to the folder replaced it by a special file.
 NOT_PLAIN_ERRNOS = frozenset(
     {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EACCES, errno.ENAMETOOLONG}
 )
 
 
 def make_file_fault(what: str, error: OSError) -> Fault:
-    """An error of the file system as a fault of ours."""
+    """Turns a file system error into a `Fault`."""
     return Fault(
         f"cannot {what}: {error.strerror or error}",
         transient=error.errno in TRANSIENT_FILE_ERRNOS,
@@ -38,7 +38,7 @@ def make_file_fault(what: str, error: OSError) -> Fault:
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o666) -> None:
     """Replace the file with `data`; a crash at any instant leaves the old or the new one.
 
-    `mode` is what others may do with it, within the umask.
+    `mode` is subject to the umask.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
     try:
@@ -51,7 +51,7 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o666) -> None:
 
 
 def write_output_file(path: Path, data: bytes) -> None:
-    """Where a person says: a link is followed, and a device or a pipe stays what it is."""
+    """For a path that a person names: follows links, and writes into a device or pipe."""
     if not path.exists() or path.is_file():
         return write_atomically(path.resolve(), data)
     try:
@@ -78,19 +78,19 @@ def _sync_folder(folder: Path) -> None:
 
 
 def free_disk_bytes(path: Path) -> int:
-    """Bytes we may still write where `path` is, or will be once it is made."""
-    there = next(place for place in (path, *path.absolute().parents) if place.exists())
-    return shutil.disk_usage(there).free
+    """Free bytes where `path` is or will be."""
+    existing = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    return shutil.disk_usage(existing).free
 
 
 def free_memory_bytes() -> int:
-    """Bytes of memory that new processes can have without swapping."""
+    """Memory that new processes can use without swapping."""
     try:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
     except FileNotFoundError:
-        pass  # not Linux: psutil knows
+        pass  # not Linux: ask psutil
     except OSError as error:
         raise make_file_fault("read /proc/meminfo", error) from error
     import psutil
@@ -99,7 +99,7 @@ def free_memory_bytes() -> int:
 
 
 def state_home() -> Path:
-    """Where yaoki keeps what belongs to no repository."""
+    """The folder for files that belong to no repository."""
     if home := os.environ.get("YAOKI_HOME"):
         return Path(home)
     if state := os.environ.get("XDG_STATE_HOME"):
@@ -108,7 +108,7 @@ def state_home() -> Path:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make it if need be; other users of the machine see nothing of what is in it."""
+    """Creates the folder if needed and closes it to other users."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     facts = folder.stat()
     if stat.S_IMODE(facts.st_mode) & 0o077 and facts.st_uid == os.geteuid():
@@ -116,7 +116,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def proof_rooms_home() -> Path:
-    """Where proof rooms are; a folder that does not tell whose they are."""
+    """The folder of proof rooms; its path does not reveal that yaoki made it."""
     if home := os.environ.get("YAOKI_HOME"):
         return Path(home) / "rooms"
     cache = os.environ.get("XDG_CACHE_HOME")
@@ -138,7 +138,7 @@ def is_plain_file(file: Path) -> bool:
 def open_plain_file(file: Path) -> Iterator[IO[bytes] | None]:
     """A plain file to read from; None for anything else.
 
-    In folders that an agent may write a link could lead anywhere, and a pipe hold us up for good.
+    In a folder that an agent can write, a link could lead anywhere and a pipe could block for ever.
     """
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -156,7 +156,7 @@ def open_plain_file(file: Path) -> Iterator[IO[bytes] | None]:
 
 
 def is_locked(file: Path) -> bool:
-    """Does anybody hold this lock?  One that was never made is free."""
+    """A lock file that does not exist is not locked."""
     try:
         descriptor = os.open(file, os.O_RDWR)
     except FileNotFoundError:

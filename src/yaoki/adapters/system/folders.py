@@ -1,4 +1,4 @@
-"""Folders walked and removed without recursion: an agent makes them as deep as it likes."""
+"""Walks and removes folders without recursion: an agent can nest them arbitrarily deep."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-# Deeper folders than these are in nobody's project, and no path names the deepest.
+# No project has deeper folders, and the deepest are too long for a path.
 DEPTH_MAX = 400
 PATH_BYTES_MAX = 3_500
-# Folders below this are moved up before they are removed, so that a path still names them.
+# Deeper folders are moved up before they are removed, so that their path is not too long.
 REMOVED_DEPTH_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
 class FolderEntry:
-    """A path below some top; `deep` is a folder that was not looked into."""
+    """A path below a top folder; a folder that is too deep was not searched."""
 
     path: str
     mode: int
@@ -32,7 +32,7 @@ def walk_tree(
 ) -> Iterator[FolderEntry]:
     """An entry of `top` and everything below it; links are not followed.
 
-    What vanishes meanwhile is left out, and so is what nobody may read.
+    Entries that vanish meanwhile or cannot be read are left out.
     """
     pending = [name]
     while pending:
@@ -41,47 +41,47 @@ def walk_tree(
             facts = os.lstat(top / path)
         except OSError:
             continue
-        folder = stat.S_ISDIR(facts.st_mode)
-        deep = folder and _too_deep(path, depth_max)
-        yield FolderEntry(path, facts.st_mode, facts.st_size, deep)
-        if folder and not deep:
-            pending.extend(_inside(top, path, skip))
+        is_folder = stat.S_ISDIR(facts.st_mode)
+        is_too_deep = is_folder and _is_too_deep(path, depth_max)
+        yield FolderEntry(path, facts.st_mode, facts.st_size, is_too_deep)
+        if is_folder and not is_too_deep:
+            pending.extend(_list_entries(top, path, skip))
 
 
-def _inside(top: Path, path: str, skip: Collection[str]) -> list[str]:
-    with suppress(OSError), os.scandir(top / path) as held:
-        return [f"{path}/{entry.name}" for entry in held if entry.name not in skip]
+def _list_entries(top: Path, path: str, skip: Collection[str]) -> list[str]:
+    with suppress(OSError), os.scandir(top / path) as entries:
+        return [f"{path}/{entry.name}" for entry in entries if entry.name not in skip]
     return []
 
 
-def _too_deep(path: str, depth_max: int) -> bool:
+def _is_too_deep(path: str, depth_max: int) -> bool:
     return path.count("/") >= depth_max or len(os.fsencode(path)) > PATH_BYTES_MAX
 
 
 def walk_folders(top: Path) -> Iterator[tuple[str, list[str], list[str]]]:
-    """As `os.walk`, which goes down by calling itself up to Python 3.11: each folder with the
-    names of folders and files in it.  Whoever asks may drop folders.
+    """Like `os.walk`, which is recursive up to Python 3.11: each folder with the names of its
+    folders and files.  The caller may remove folders from the list to skip them.
     """
     pending = [os.fspath(top)]
     while pending:
-        place = pending.pop()
-        found: list[tuple[str, bool]] = []
-        with suppress(OSError), os.scandir(place) as held:
-            found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in held]
-        folders = [name for name, folder in found if folder]
-        yield place, folders, [name for name, folder in found if not folder]
-        inner = (f"{place}/{name}" for name in reversed(folders))
+        folder_path = pending.pop()
+        names: list[tuple[str, bool]] = []
+        with suppress(OSError), os.scandir(folder_path) as entries:
+            names = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        folders = [name for name, folder in names if folder]
+        yield folder_path, folders, [name for name, folder in names if not folder]
+        inner = (f"{folder_path}/{name}" for name in reversed(folders))
         pending += [path for path in inner if len(os.fsencode(path)) <= PATH_BYTES_MAX]
 
 
 def iter_paths_below(top: Path) -> Iterator[Path]:
-    """Every file and folder."""
-    for place, folders, files in walk_folders(top):
-        yield from (Path(place, name) for name in (*folders, *files))
+    """Every file and folder below `top`."""
+    for folder, folders, files in walk_folders(top):
+        yield from (Path(folder, name) for name in (*folders, *files))
 
 
 def remove_tree(top: Path) -> None:
-    """Remove a folder with all that is in it; what cannot be removed stays, and nothing is said."""
+    """Removes a folder with its content; ignores what cannot be removed."""
     try:
         shutil.rmtree(top, ignore_errors=True)
     except RecursionError:
@@ -90,16 +90,16 @@ def remove_tree(top: Path) -> None:
 
 
 def _flatten(top: Path) -> None:
-    """Move folders that are too deep for one path to the top, one after another."""
-    moved, pending = 0, [str(top)]
+    """Moves folders that are too deep for one path to the top, one after another."""
+    moved_count, pending = 0, [str(top)]
     while pending:
         folder = pending.pop()
-        with suppress(OSError), os.scandir(folder) as held:
-            inside = [entry.path for entry in held if entry.is_dir(follow_symlinks=False)]
-            for path in inside:
-                place = path
+        with suppress(OSError), os.scandir(folder) as entries:
+            subfolders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+            for path in subfolders:
+                target = path
                 if path.count("/") - str(top).count("/") > REMOVED_DEPTH_MAX:
-                    moved += 1
-                    place = str(top / f".deep-{os.getpid()}-{moved}")
-                    os.rename(path, place)  # noqa: PTH104  strings throughout
-                pending.append(place)
+                    moved_count += 1
+                    target = str(top / f".deep-{os.getpid()}-{moved_count}")
+                    os.rename(path, target)  # noqa: PTH104  strings throughout
+                pending.append(target)

@@ -1,4 +1,4 @@
-"""Which machine, which boot, which process: who holds a lease, and whether it still lives."""
+"""Identifies machine, boot and process: who holds a lease, and whether that process is alive."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ PROC = Path("/proc/self").exists()
 
 
 def pip_install_command(package: str) -> str:
-    """The command for the environment that yaoki is in, whichever `pip` is on the PATH."""
+    """The command for the environment of yaoki, independent of the `pip` on the PATH."""
     return f"{shlex.quote(sys.executable)} -m pip install '{package}'"
 
 
 def machine_id() -> str:
-    """A short id of this machine, as far as process ids mean the same thing.
+    """A short id for everything that shares process ids with us.
 
-    Copies of one image share their machine id, so the host name counts as well; two
-    containers see different processes under one number, so their process namespace does.
+    It includes the host name, because copies of an image share their machine id, and the process
+    namespace, because containers have their own process ids.
     """
-    space = PID_SPACE.readlink() if PROC else ""
-    words = f"{_raw_machine_id()} {platform.node()} {space}"
-    return hashlib.sha256(words.encode()).hexdigest()[:12]
+    namespace = PID_SPACE.readlink() if PROC else ""
+    identity = f"{_raw_machine_id()} {platform.node()} {namespace}"
+    return hashlib.sha256(identity.encode()).hexdigest()[:12]
 
 
 def machine_name() -> str:
-    """What people call this machine."""
+    """The host name."""
     return platform.node() or "this machine"
 
 
@@ -47,17 +47,17 @@ def _raw_machine_id() -> str:
 
 
 def load_or_create_machine_id(file: Path) -> str:
-    """A random id, made once; whoever writes second reads what the first one wrote."""
+    """A random id, created once; of two concurrent writers the second reads the id of the first."""
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
-        made = file.with_name(f"machine-id.{uuid.uuid4().hex}")
-        write_atomically(made, uuid.uuid4().hex.encode())
+        temporary = file.with_name(f"machine-id.{uuid.uuid4().hex}")
+        write_atomically(temporary, uuid.uuid4().hex.encode())
         try:
-            file.hardlink_to(made)
+            file.hardlink_to(temporary)
         except FileExistsError:
             pass
         finally:
-            made.unlink()
+            temporary.unlink()
     return file.read_text(encoding="ascii").strip()
 
 
@@ -71,9 +71,9 @@ def boot_id() -> str:
 
 
 def process_start_time(pid: int) -> int:
-    """When the process started, in units that only compare; 0 when it does not live.
+    """A number that identifies the start of the process; 0 if it is not alive.
 
-    A zombie does not live: in a container nobody may ever collect it.
+    A zombie is not alive: in a container it may never be reaped.
     """
     if PROC:
         try:
@@ -82,33 +82,33 @@ def process_start_time(pid: int) -> int:
             return 0
         fields = stat.rpartition(")")[2].split()
         return 0 if fields[0] in "ZX" else int(fields[19])
-    return _birth_by_psutil(pid)
+    return _start_time_by_psutil(pid)
 
 
-def _birth_by_psutil(pid: int) -> int:
+def _start_time_by_psutil(pid: int) -> int:
     import psutil
 
     try:
         process = psutil.Process(pid)
-        zombie = process.status() == psutil.STATUS_ZOMBIE
-        return 0 if zombie else int(process.create_time() * 100)
+        is_zombie = process.status() == psutil.STATUS_ZOMBIE
+        return 0 if is_zombie else int(process.create_time() * 100)
     except psutil.NoSuchProcess:
         return 0
 
 
 def is_process_alive(pid: int, start: int, boot: str) -> bool:
-    """Does exactly that process live?  The number alone may be another's by now."""
+    """Compares the start time as well: a process id can be reused."""
     return start != 0 and boot == boot_id() and process_start_time(pid) == start
 
 
 def current_holder() -> str:
-    """This process, as the holder of a lease; a `:` and a slot may be added."""
+    """The lease holder name of this process; a `:` and a slot may be appended."""
     pid = os.getpid()
     return f"{machine_id()}:{pid}:{process_start_time(pid)}:{boot_id()[:8]}"
 
 
 def is_holder_dead(holder: str) -> bool:
-    """Is it certain that the holder is gone?  Of other machines nothing is certain."""
+    """True only if it is certain; for a holder on another machine it never is."""
     machine, pid, start, boot = (*holder.split(":"), "", "", "", "")[:4]
     if machine != machine_id() or not (pid.isdecimal() and start.isdecimal()):
         return False

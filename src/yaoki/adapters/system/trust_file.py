@@ -1,6 +1,6 @@
-"""Where trust is kept: one file of the user's, which no repository and no other user can write.
+"""The trust file of the user, which no repository and no other user can write.
 
-A file that is damaged, a link, or somebody else's trusts nothing, and is said so.
+If the file is damaged, a link or of another user, nothing is trusted, and the reason is reported.
 """
 
 from __future__ import annotations
@@ -31,61 +31,61 @@ OPEN_TO_OTHERS = 0o022
 
 
 class TrustFile:
-    """`trust/trusted.json` in the user's state."""
+    """`trust/trusted.json` in the state folder of the user."""
 
     def __init__(self, home: Path | None = None) -> None:
         self.folder = (home or state_home()) / "trust"
         self.path = self.folder / "trusted.json"
 
     def read(self) -> tuple[TrustRecord, str]:
-        """What is trusted, and what is wrong with the file; then nothing is."""
+        """The record and the defect of the file; with a defect the record is empty."""
         try:
-            if why := self._unfit_folder():
-                return TrustRecord(), why
+            if defect := self._folder_defect():
+                return TrustRecord(), defect
             if not self.path.is_symlink() and not self.path.exists():
                 return TrustRecord(), ""
             with open_plain_file(self.path) as stream:
                 if stream is None:
-                    return TrustRecord(), f"{self.path} is a link, or no file that can be read"
-                if why := _unfit(os.fstat(stream.fileno())):
-                    return TrustRecord(), f"{self.path} {why}"
+                    return TrustRecord(), f"{self.path} is a link, or not a readable file"
+                if defect := _ownership_defect(os.fstat(stream.fileno())):
+                    return TrustRecord(), f"{self.path} {defect}"
                 raw = stream.read(BYTES_MAX + 1)
-            return _record(raw), ""
+            return _parse_record(raw), ""
         except OSError as error:
             return TrustRecord(), f"{self.path} cannot be read: {error.strerror}"
         except (ValueError, TypeError, AttributeError, RecursionError):
             return TrustRecord(), f"{self.path} is damaged"
 
-    def update(self, made: Callable[[TrustRecord], TrustRecord]) -> None:
-        """What `made` makes of it, in our turn; one that cannot be read begins anew."""
+    def update(self, change: Callable[[TrustRecord], TrustRecord]) -> None:
+        """Replaces the record under a lock; an unreadable file counts as empty."""
         try:
             if self.folder.is_symlink():
                 self.folder.unlink()
             make_private_folder(self.folder)
-            if why := self._unfit_folder():
-                raise Fault(f"nothing can be trusted: {why}", transient=False, hint=self._remedy)
-            with self._turn():
-                record = made(self.read()[0])
-                write_atomically(self.path, _bytes(record), mode=0o600)
+            if defect := self._folder_defect():
+                raise Fault(f"nothing can be trusted: {defect}", transient=False, hint=self._remedy)
+            with self._lock():
+                record = change(self.read()[0])
+                write_atomically(self.path, _encode_record(record), mode=0o600)
         except OSError as error:
             raise make_file_fault(f"write {self.path}", error) from error
 
-    def _unfit_folder(self) -> str:
+    def _folder_defect(self) -> str:
         try:
             facts = self.folder.lstat()
         except FileNotFoundError:
             return ""
         if not stat.S_ISDIR(facts.st_mode):
-            return f"{self.folder} is no folder of ours"
-        why = _unfit(facts)
-        return f"{self.folder} {why}" if why else ""
+            return f"{self.folder} is not a folder"
+        defect = _ownership_defect(facts)
+        return f"{self.folder} {defect}" if defect else ""
 
     @property
     def _remedy(self) -> str:
-        return f"look who made it: ls -ld {self.folder}"
+        return f"check who created it: ls -ld {self.folder}"
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         handle = os.open(self.folder / "lock", flags, 0o600)
         try:
@@ -95,7 +95,7 @@ class TrustFile:
             os.close(handle)
 
 
-def _unfit(facts: os.stat_result) -> str:
+def _ownership_defect(facts: os.stat_result) -> str:
     if facts.st_uid != os.geteuid():
         return "belongs to another user"
     if stat.S_IMODE(facts.st_mode) & OPEN_TO_OTHERS:
@@ -106,50 +106,50 @@ def _unfit(facts: os.stat_result) -> str:
 # ------------------------------------------------------------------ the form
 
 
-def _record(raw: bytes) -> TrustRecord:
-    """Strict: what does not look exactly as we wrote it is damage."""
-    held = json.loads(raw)
-    if len(raw) > BYTES_MAX or not isinstance(held, dict) or held.get("schema") != SCHEMA:
+def _parse_record(raw: bytes) -> TrustRecord:
+    """Strict: any difference from the form that we write is damage."""
+    document = json.loads(raw)
+    if len(raw) > BYTES_MAX or not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise ValueError("not a file of ours")
     places = {
-        place: {part: _texts(texts) for part, texts in _table(parts).items()}
-        for place, parts in _table(held["places"]).items()
+        place: {part: _require_texts(texts) for part, texts in _require_table(parts).items()}
+        for place, parts in _require_table(document["places"]).items()
     }
-    below = tuple(held["below"])
+    below = tuple(document["below"])
     if not all(isinstance(folder, str) and folder.startswith("/") for folder in below):
         raise ValueError("below")
-    return TrustRecord(places, _texts(held["stores"]), below)
+    return TrustRecord(places, _require_texts(document["stores"]), below)
 
 
-def _table(held: Any) -> Mapping[str, Any]:
-    if not isinstance(held, dict):
+def _require_table(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
         raise TypeError("not a table")
-    return held
+    return value
 
 
-def _texts(held: Any) -> dict[str, str]:
-    if not all(isinstance(value, str) for value in _table(held).values()):
+def _require_texts(value: Any) -> dict[str, str]:
+    if not all(isinstance(text, str) for text in _require_table(value).values()):
         raise TypeError("not texts")
-    return dict(held)
+    return dict(value)
 
 
-def _bytes(record: TrustRecord) -> bytes:
-    """Within its bound: of plans the newest are kept, and so are places; the rest asks again."""
-    places = {place: _newest(parts) for place, parts in record.places.items()}
+def _encode_record(record: TrustRecord) -> bytes:
+    """Bounded: drops the oldest plans and places, which then have to be trusted again."""
+    places = {place: _keep_newest(parts) for place, parts in record.places.items()}
     while True:
-        held = {
+        document = {
             "schema": SCHEMA,
             "below": list(record.below),
             "places": places,
             "stores": dict(record.stores),
         }
-        data = json.dumps(held, indent=1).encode()
+        data = json.dumps(document, indent=1).encode()
         if len(data) <= BYTES_MAX or not places:
             return data
         places.pop(next(iter(places)))
 
 
-def _newest(parts: TrustedTexts) -> dict[str, Mapping[str, str]]:
+def _keep_newest(parts: TrustedTexts) -> dict[str, Mapping[str, str]]:
     plans = [(name, texts) for name, texts in parts.items() if name != SETTINGS]
     settings = [(SETTINGS, parts[SETTINGS])] if SETTINGS in parts else []
     return dict([*settings, *plans[-PLANS_MAX:]])

@@ -1,7 +1,7 @@
-"""Names of attributes on the wire.
+"""Names of span attributes on the wire.
 
-Those of `gen_ai` are from OpenTelemetry's semantic conventions for generative AI, which are still
-in development: they stand here once, and the `yaoki` ones say the same for good.
+The `gen_ai` names come from OpenTelemetry's semantic conventions for generative AI, which may still
+change; the `yaoki` attributes hold the same values and are stable.
 """
 
 from __future__ import annotations

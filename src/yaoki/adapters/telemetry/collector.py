@@ -1,4 +1,4 @@
-"""The collector that OpenTelemetry's own variables name, asked over OTLP/HTTP."""
+"""Sends spans over OTLP/HTTP to the collector that OpenTelemetry's standard variables name."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ PROTOCOLS = {"http/protobuf": "application/x-protobuf", "http/json": "applicatio
 
 
 class ExportFailed(Exception):
-    """It was not taken; with `again` it may be another time."""
+    """The collector did not accept the spans; `is_retryable` says whether a retry may help."""
 
-    def __init__(self, why: str, *, is_retryable: bool) -> None:
-        super().__init__(why)
+    def __init__(self, message: str, *, is_retryable: bool) -> None:
+        super().__init__(message)
         self.is_retryable = is_retryable
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Whoever answers with another address does not get our headers sent there."""
+    """Headers, which may hold a secret, are never sent to the target of a redirect."""
 
     def redirect_request(self, *_: object) -> None:
         return None
@@ -38,7 +38,7 @@ class _NoRedirects(HTTPRedirectHandler):
 
 @dataclass(frozen=True, slots=True)
 class Collector:
-    """`headers` may hold a secret, so they are never shown."""
+    """`headers` may hold a secret and are never displayed."""
 
     address: str
     protocol: str = "http/protobuf"
@@ -53,9 +53,9 @@ class Collector:
         return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}"
 
     def send(self, spans: Sequence[Span]) -> None:
-        """Taken means an answer from 200 to 299; `ExportFailed` else."""
-        make = encode_protobuf if self.protocol == "http/protobuf" else encode_json
-        body = make(spans, self.resource)
+        """Raises `ExportFailed` unless the status is from 200 to 299."""
+        encode = encode_protobuf if self.protocol == "http/protobuf" else encode_json
+        body = encode(spans, self.resource)
         headers = {"Content-Type": PROTOCOLS[self.protocol], **self.headers}
         headers["User-Agent"] = f"{SERVICE}/{__version__}"
         if self.compressed:
@@ -65,71 +65,72 @@ class Collector:
         try:
             with opener.open(request, timeout=self.timeout_s) as answer:
                 answer.read(1 << 16)
-        except HTTPError as said:
-            with said:
-                words = f"{self.display_address} answered {said.code}"
-                raise ExportFailed(words, is_retryable=said.code in RETRYABLE_STATUSES) from None
+        except HTTPError as error:
+            with error:
+                message = f"{self.display_address} answered {error.code}"
+                raise ExportFailed(message, is_retryable=error.code in RETRYABLE_STATUSES) from None
         except (OSError, HTTPException, ValueError) as fault:
-            # Not chained: its words may hold the address.
+            # Not chained: its message may contain the address.
             raise ExportFailed(
-                f"{self.display_address} is not reached: {_why(fault)}", is_retryable=True
+                f"{self.display_address} cannot be reached: {_describe(fault)}", is_retryable=True
             ) from None
 
 
-def _why(fault: Exception) -> str:
+def _describe(fault: Exception) -> str:
     return str(
         getattr(fault, "reason", "") or getattr(fault, "strerror", "") or type(fault).__name__
     )
 
 
 def find_collector(env: Mapping[str, str], warn: Callable[[str], None]) -> Collector | None:
-    """Nothing unless an endpoint is named; what cannot be obeyed is said, and nothing is sent."""
+    """None if no endpoint is set, or, with a warning, if a variable has an unsupported value."""
     if env.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return None
     if "otlp" not in env.get("OTEL_TRACES_EXPORTER", "otlp").split(","):
         return None
-    address = _address(env)
+    address = _endpoint(env)
     if not address:
         return None
-    protocol = _of(env, "PROTOCOL") or "http/protobuf"
+    protocol = _variable(env, "PROTOCOL") or "http/protobuf"
     if protocol not in PROTOCOLS:
-        spoken = ", ".join(PROTOCOLS)
-        warn(f"traces are not sent: {PREFIX}PROTOCOL is {protocol!r}, and only {spoken} is spoken")
+        supported = ", ".join(PROTOCOLS)
+        name = f"{PREFIX}PROTOCOL"
+        warn(f"traces are not sent: {name} is {protocol!r}, but only {supported} are supported")
         return None
     if urlsplit(address).scheme not in {"http", "https"}:
-        warn(f"traces are not sent: {PREFIX}ENDPOINT is no http:// or https:// address")
+        warn(f"traces are not sent: {PREFIX}ENDPOINT is not an http:// or https:// address")
         return None
     return Collector(
         address,
         protocol,
-        _pairs(_of(env, "HEADERS")),
-        _timeout(_of(env, "TIMEOUT")),
-        _of(env, "COMPRESSION") == "gzip",
+        _parse_pairs(_variable(env, "HEADERS")),
+        _timeout(_variable(env, "TIMEOUT")),
+        _variable(env, "COMPRESSION") == "gzip",
         _resource(env),
     )
 
 
-def _of(env: Mapping[str, str], name: str) -> str:
-    """The one for traces comes before the one for everything."""
-    found = env.get(f"{PREFIX}TRACES_{name}", "") or env.get(f"{PREFIX}{name}", "")
-    return found.strip()
+def _variable(env: Mapping[str, str], name: str) -> str:
+    """The variable for traces takes precedence over the general one."""
+    value = env.get(f"{PREFIX}TRACES_{name}", "") or env.get(f"{PREFIX}{name}", "")
+    return value.strip()
 
 
-def _address(env: Mapping[str, str]) -> str:
-    """The one for traces is taken as it stands, the other gets the standard path."""
-    own = env.get(f"{PREFIX}TRACES_ENDPOINT", "").strip()
+def _endpoint(env: Mapping[str, str]) -> str:
+    """The endpoint for traces is used as it is; the general one gets the standard path."""
+    traces_endpoint = env.get(f"{PREFIX}TRACES_ENDPOINT", "").strip()
     base = env.get(f"{PREFIX}ENDPOINT", "").strip()
-    return own or (f"{base.rstrip('/')}/v1/traces" if base else "")
+    return traces_endpoint or (f"{base.rstrip('/')}/v1/traces" if base else "")
 
 
-def _pairs(text: str) -> dict[str, str]:
-    """`key=value,key=value`, each percent-encoded."""
-    held = (piece.partition("=") for piece in text.split(",") if "=" in piece)
-    return {unquote(key.strip()): unquote(value.strip()) for key, _, value in held}
+def _parse_pairs(text: str) -> dict[str, str]:
+    """Parses `key=value,key=value`, percent-encoded."""
+    pairs = (piece.partition("=") for piece in text.split(",") if "=" in piece)
+    return {unquote(key.strip()): unquote(value.strip()) for key, _, value in pairs}
 
 
 def _timeout(text: str) -> float:
-    """In milliseconds."""
+    """The variable is in milliseconds."""
     try:
         return min(TIMEOUT_S_MAX, max(0.1, float(text) / 1000)) if text else TIMEOUT_S
     except ValueError:
@@ -137,8 +138,11 @@ def _timeout(text: str) -> float:
 
 
 def _resource(env: Mapping[str, str]) -> dict[str, AttributeValue]:
-    own: dict[str, AttributeValue] = {"service.name": SERVICE, "service.version": __version__}
-    own.update(_pairs(env.get("OTEL_RESOURCE_ATTRIBUTES", "")))
+    attributes: dict[str, AttributeValue] = {
+        "service.name": SERVICE,
+        "service.version": __version__,
+    }
+    attributes.update(_parse_pairs(env.get("OTEL_RESOURCE_ATTRIBUTES", "")))
     if name := env.get("OTEL_SERVICE_NAME", "").strip():
-        own["service.name"] = name
-    return own
+        attributes["service.name"] = name
+    return attributes

@@ -1,4 +1,4 @@
-"""Counters folded from the journal, line by line; they can be kept and gone on with."""
+"""Counters derived from the journal entry by entry; they can be stored and continued."""
 
 from __future__ import annotations
 
@@ -7,44 +7,49 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from yaoki.adapters.telemetry.families import COUNTER, HISTOGRAM, METRIC_FAMILIES
-from yaoki.adapters.telemetry.prometheus import Labels, Sample
+from yaoki.adapters.telemetry.families import (
+    COUNTER,
+    HISTOGRAM,
+    METRIC_FAMILIES,
+    Labels,
+    Sample,
+)
 from yaoki.core.model import Choice, FailureKind, Outcome, Reason
 from yaoki.core.settings.settings import PATTERNS
 from yaoki.ports import JournalEntry
 
-# Whatever a plan calls its things, no metric gets more than so many series.
+# The most series of a metric, whatever names a plan uses.
 SERIES_MAX = 200
 OTHER = "OTHER"
 
 
 class Counters:
-    """What has happened since the journal began, or since this was kept last."""
+    """Totals since the journal began."""
 
     def __init__(self) -> None:
         self._values: dict[tuple[str, Labels], float] = {}
         self._series: dict[str, int] = {}
-        # Since when which task asks a person.
-        self._asked: dict[str, datetime] = {}
+        # Since when each task waits for a person.
+        self._waiting_since: dict[str, datetime] = {}
 
     def count_entry(self, entry: JournalEntry) -> None:
-        count = _COUNTS.get(entry.event)
+        count = _COUNT_BY_EVENT.get(entry.event)
         if count is not None:
             count(self, entry)
 
     def increment(self, name: str, by: float = 1.0, **labels: str) -> None:
-        self._raise(name, tuple(sorted(labels.items())), by, name)
+        self._add(name, tuple(sorted(labels.items())), by, name)
 
     def observe(self, name: str, seconds: float) -> None:
-        """One observation; the series of the buckets are added up when they are shown."""
+        """Counts one observation in its bucket; `samples` adds up the buckets."""
         buckets = METRIC_FAMILIES[name].buckets
         at = bisect_left(buckets, seconds)
-        edge = f"{buckets[at]:g}" if at < len(buckets) else "+Inf"
-        self._raise(f"{name}_bucket", (("le", edge),), 1.0, name)
-        self._raise(f"{name}_sum", (), max(0.0, seconds), name)
-        self._raise(f"{name}_count", (), 1.0, name)
+        upper_bound = f"{buckets[at]:g}" if at < len(buckets) else "+Inf"
+        self._add(f"{name}_bucket", (("le", upper_bound),), 1.0, name)
+        self._add(f"{name}_sum", (), max(0.0, seconds), name)
+        self._add(f"{name}_count", (), 1.0, name)
 
-    def _raise(self, name: str, labels: Labels, by: float, family: str) -> None:
+    def _add(self, name: str, labels: Labels, by: float, family: str) -> None:
         key = name, labels
         if key not in self._values and labels:
             if self._series.get(family, 0) >= SERIES_MAX:
@@ -52,27 +57,27 @@ class Counters:
             self._series[family] = self._series.get(family, 0) + 1
         self._values[key] = round(self._values.get(key, 0.0) + by, 6)
 
-    # -------------------------------------------------------------- persons
+    # -------------------------------------------------------------- waits for persons
 
     def start_person_wait(self, entry: JournalEntry) -> None:
-        self._asked[entry.task_id] = entry.at
+        self._waiting_since[entry.task_id] = entry.at
 
     def end_person_wait(self, entry: JournalEntry) -> None:
-        since = self._asked.pop(entry.task_id, None)
+        since = self._waiting_since.pop(entry.task_id, None)
         if since is not None:
             seconds = max(0.0, (entry.at - since).total_seconds())
             self.increment("yaoki_wait_seconds_total", seconds, cause="PERSON")
 
-    # -------------------------------------------------------------- shown and kept
+    # -------------------------------------------------------------- samples and storage
 
     def samples(self) -> Iterator[Sample]:
-        """Counters without labels are shown from the beginning, so that a rise is seen."""
-        bare = {name for name, family in METRIC_FAMILIES.items() if family.type == COUNTER}
-        for name in sorted(bare):
+        """Counters without labels start at 0, so that their first increase is visible."""
+        counter_names = {name for name, family in METRIC_FAMILIES.items() if family.type == COUNTER}
+        for name in sorted(counter_names):
             if not METRIC_FAMILIES[name].labels and (name, ()) not in self._values:
                 yield Sample(name, name, (), 0.0)
         for (name, labels), value in sorted(self._values.items()):
-            if name in bare:
+            if name in counter_names:
                 yield Sample(name, name, labels, value)
         for name, family in METRIC_FAMILIES.items():
             if family.type == HISTOGRAM:
@@ -80,8 +85,8 @@ class Counters:
 
     def _histogram(self, name: str) -> Iterator[Sample]:
         total = 0.0
-        for edge in (*(f"{bucket:g}" for bucket in METRIC_FAMILIES[name].buckets), "+Inf"):
-            labels = (("le", edge),)
+        for upper_bound in (*(f"{bucket:g}" for bucket in METRIC_FAMILIES[name].buckets), "+Inf"):
+            labels = (("le", upper_bound),)
             total += self._values.get((f"{name}_bucket", labels), 0.0)
             yield Sample(name, f"{name}_bucket", labels, total)
         for end in ("_sum", "_count"):
@@ -89,30 +94,34 @@ class Counters:
 
     def to_data(self) -> dict[str, Any]:
         return {
-            "values": [[name, dict(labels), value] for (name, labels), value in self._items()],
-            "asked": {task: at.isoformat() for task, at in self._asked.items()},
+            "values": [
+                [name, dict(labels), value] for (name, labels), value in self._sorted_values()
+            ],
+            "asked": {task: at.isoformat() for task, at in self._waiting_since.items()},
         }
 
-    def _items(self) -> list[tuple[tuple[str, Labels], float]]:
+    def _sorted_values(self) -> list[tuple[tuple[str, Labels], float]]:
         return sorted(self._values.items())
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Counters:
-        """Raises one of LookupError, TypeError, ValueError, AttributeError for what is none."""
-        made = cls()
+        """Raises LookupError, TypeError, ValueError or AttributeError for invalid data."""
+        counters = cls()
         for name, labels, value in data["values"]:
             family = name.removesuffix("_bucket").removesuffix("_sum").removesuffix("_count")
-            held = tuple(sorted((str(k), str(v)) for k, v in labels.items()))
-            made._raise(name, held, float(value), name if name in METRIC_FAMILIES else family)
-        asked = data["asked"].items()
-        made._asked = {str(task): datetime.fromisoformat(at) for task, at in asked}
-        return made
+            label_pairs = tuple(sorted((str(k), str(v)) for k, v in labels.items()))
+            counters._add(
+                name, label_pairs, float(value), name if name in METRIC_FAMILIES else family
+            )
+        waiting = data["asked"].items()
+        counters._waiting_since = {str(task): datetime.fromisoformat(at) for task, at in waiting}
+        return counters
 
 
 # ------------------------------------------------------------------ events
 
 
-def _known(value: object, known: frozenset[str]) -> str:
+def _known_or_other(value: object, known: frozenset[str]) -> str:
     return str(value) if value in known else OTHER
 
 
@@ -121,113 +130,115 @@ OUTCOMES, CHOICES = frozenset(Outcome), frozenset(Choice)
 NAMED_PATTERNS = frozenset({*PATTERNS, ""})
 
 
-def _plain(name: str) -> Callable[[Counters, JournalEntry], None]:
+def _increment(name: str) -> Callable[[Counters, JournalEntry], None]:
     return lambda counters, _: counters.increment(name)
 
 
-def _ended(counters: Counters, outcome: str, kind: object = "") -> None:
-    known = _known(kind, KINDS) if kind else ""
+def _count_attempt(counters: Counters, outcome: str, kind: object = "") -> None:
+    known = _known_or_other(kind, KINDS) if kind else ""
     counters.increment("yaoki_attempts_total", outcome=outcome, kind=known)
 
 
-def _retried(counters: Counters, entry: JournalEntry) -> None:
+def _on_retry(counters: Counters, entry: JournalEntry) -> None:
     failure = entry.data["failure"]
-    kind = _known(failure["kind"], KINDS)
-    _ended(counters, "RETRY", kind)
-    pattern = _known(failure.get("pattern", ""), NAMED_PATTERNS)
+    kind = _known_or_other(failure["kind"], KINDS)
+    _count_attempt(counters, "RETRY", kind)
+    pattern = _known_or_other(failure.get("pattern", ""), NAMED_PATTERNS)
     counters.increment("yaoki_retries_total", kind=kind, pattern=pattern)
     cause = "LIMIT" if kind == FailureKind.RATE_LIMIT else "BACKOFF"
     counters.increment("yaoki_waits_total", cause=cause)
     counters.increment("yaoki_wait_seconds_total", entry.data["delay_ms"] / 1000, cause=cause)
 
 
-def _escalated(counters: Counters, entry: JournalEntry) -> None:
-    _ended(counters, "ESCALATED", entry.data["failure"]["kind"])
-    reason = _known(entry.data["blocked"], REASONS)
+def _on_escalation(counters: Counters, entry: JournalEntry) -> None:
+    _count_attempt(counters, "ESCALATED", entry.data["failure"]["kind"])
+    reason = _known_or_other(entry.data["blocked"], REASONS)
     counters.increment("yaoki_escalations_total", reason=reason)
     counters.increment("yaoki_waits_total", cause="PERSON")
     counters.start_person_wait(entry)
 
 
-def _held(counters: Counters, entry: JournalEntry) -> None:
-    _ended(counters, "HELD", entry.data["failure"]["kind"])
+def _on_awaiting_rerun(counters: Counters, entry: JournalEntry) -> None:
+    _count_attempt(counters, "HELD", entry.data["failure"]["kind"])
     counters.increment("yaoki_waits_total", cause="HELD")
 
 
-def _undone(counters: Counters, entry: JournalEntry) -> None:
+def _on_undone(counters: Counters, entry: JournalEntry) -> None:
     counters.increment("yaoki_waits_total", cause="PERSON")
     counters.start_person_wait(entry)
 
 
-def _answered(counters: Counters, entry: JournalEntry) -> None:
-    counters.increment("yaoki_answers_total", choice=_known(entry.data["choice"], CHOICES))
+def _on_answered(counters: Counters, entry: JournalEntry) -> None:
+    counters.increment("yaoki_answers_total", choice=_known_or_other(entry.data["choice"], CHOICES))
     counters.end_person_wait(entry)
 
 
-def _landed(counters: Counters, entry: JournalEntry) -> None:
+def _on_landed(counters: Counters, entry: JournalEntry) -> None:
     counters.increment("yaoki_landings_total")
     if entry.attempt:
-        _ended(counters, "LANDED")
+        _count_attempt(counters, "LANDED")
 
 
-def _cancelled(counters: Counters, entry: JournalEntry) -> None:
+def _on_cancelled(counters: Counters, entry: JournalEntry) -> None:
     counters.end_person_wait(entry)
     if entry.attempt:
-        _ended(counters, "CANCELLED")
+        _count_attempt(counters, "CANCELLED")
 
 
-def _checked(counters: Counters, entry: JournalEntry) -> None:
-    counters.increment("yaoki_checks_total", outcome=_known(entry.data["outcome"], OUTCOMES))
+def _on_check(counters: Counters, entry: JournalEntry) -> None:
+    counters.increment(
+        "yaoki_checks_total", outcome=_known_or_other(entry.data["outcome"], OUTCOMES)
+    )
     counters.observe("yaoki_check_seconds", float(entry.data["seconds"]))
 
 
-def _finished(counters: Counters, entry: JournalEntry) -> None:
+def _on_agent_finished(counters: Counters, entry: JournalEntry) -> None:
     exit_ = entry.data["exit"]
-    by = exit_.get("ended_by") or ("signal" if exit_.get("signal") else "itself")
-    counters.increment("yaoki_agent_runs_total", ended_by=str(by)[:40])
+    cause = exit_.get("ended_by") or ("signal" if exit_.get("signal") else "itself")
+    counters.increment("yaoki_agent_runs_total", ended_by=str(cause)[:40])
     counters.observe("yaoki_agent_seconds", float(exit_.get("seconds", 0.0)))
-    for name, told in (("cost", exit_.get("cost")), ("tokens", exit_.get("tokens"))):
+    for name, reported in (("cost", exit_.get("cost")), ("tokens", exit_.get("tokens"))):
         unit = "cost_usd" if name == "cost" else name
-        if told is None:
+        if reported is None:
             counters.increment(f"yaoki_{name}_unknown_total")
         else:
-            counters.increment(f"yaoki_{unit}_total", max(0.0, float(told)))
+            counters.increment(f"yaoki_{unit}_total", max(0.0, float(reported)))
 
 
-def _refused(counters: Counters, entry: JournalEntry) -> None:
+def _on_refused(counters: Counters, entry: JournalEntry) -> None:
     counters.increment(
         "yaoki_results_refused_total", why=str(entry.data.get("refused") or "STALE")[:40]
     )
 
 
-def _reconciled(counters: Counters, entry: JournalEntry) -> None:
+def _on_reconciled(counters: Counters, entry: JournalEntry) -> None:
     counters.increment("yaoki_reconciled_total", mismatch=str(entry.data.get("mismatch", ""))[:40])
 
 
-def _summed(counters: Counters, entry: JournalEntry) -> None:
+def _on_summary(counters: Counters, entry: JournalEntry) -> None:
     counters.increment("yaoki_runs_finished_total", status=str(entry.data.get("status", ""))[:40])
 
 
-_COUNTS: Mapping[str, Callable[[Counters, JournalEntry], None]] = {
-    "PLAN_SUBMITTED": _plain("yaoki_runs_submitted_total"),
-    "TASK_SUBMITTED": _plain("yaoki_tasks_submitted_total"),
-    "TASK_CLAIMED": _plain("yaoki_claims_total"),
-    "LEASE_EXPIRED": _plain("yaoki_leases_expired_total"),
-    "LEASE_RELEASED": _plain("yaoki_leases_released_total"),
-    "RESULT_REFUSED": _refused,
-    "DEAD_LETTERED": _plain("yaoki_dead_letters_total"),
-    "ATTEMPT_STARTED": _plain("yaoki_attempts_started_total"),
-    "AGENT_FINISHED": _finished,
-    "CHECK_FINISHED": _checked,
-    "RETRY_DECISION": _retried,
-    "ESCALATE_DECISION": _escalated,
-    "RERUN_HELD": _held,
-    "TASK_UNDONE": _undone,
-    "ESCALATION_ANSWERED": _answered,
-    "TASK_LANDED": _landed,
-    "LAND_REFUSED": _plain("yaoki_landings_refused_total"),
-    "TASK_CANCELLED": _cancelled,
-    "RECONCILED": _reconciled,
-    "FINAL_SUMMARY": _summed,
+_COUNT_BY_EVENT: Mapping[str, Callable[[Counters, JournalEntry], None]] = {
+    "PLAN_SUBMITTED": _increment("yaoki_runs_submitted_total"),
+    "TASK_SUBMITTED": _increment("yaoki_tasks_submitted_total"),
+    "TASK_CLAIMED": _increment("yaoki_claims_total"),
+    "LEASE_EXPIRED": _increment("yaoki_leases_expired_total"),
+    "LEASE_RELEASED": _increment("yaoki_leases_released_total"),
+    "RESULT_REFUSED": _on_refused,
+    "DEAD_LETTERED": _increment("yaoki_dead_letters_total"),
+    "ATTEMPT_STARTED": _increment("yaoki_attempts_started_total"),
+    "AGENT_FINISHED": _on_agent_finished,
+    "CHECK_FINISHED": _on_check,
+    "RETRY_DECISION": _on_retry,
+    "ESCALATE_DECISION": _on_escalation,
+    "RERUN_HELD": _on_awaiting_rerun,
+    "TASK_UNDONE": _on_undone,
+    "ESCALATION_ANSWERED": _on_answered,
+    "TASK_LANDED": _on_landed,
+    "LAND_REFUSED": _increment("yaoki_landings_refused_total"),
+    "TASK_CANCELLED": _on_cancelled,
+    "RECONCILED": _on_reconciled,
+    "FINAL_SUMMARY": _on_summary,
 }
-COUNTED_EVENTS: tuple[str, ...] = tuple(_COUNTS)
+COUNTED_EVENTS: tuple[str, ...] = tuple(_COUNT_BY_EVENT)

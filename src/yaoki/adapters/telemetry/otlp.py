@@ -1,6 +1,7 @@
-"""Spans as the body of an OTLP/HTTP request: protobuf, or its JSON form.
+"""Encodes spans as the body of an OTLP/HTTP request: protobuf or JSON.
 
-The few messages of `opentelemetry.proto.trace.v1` that we need, written by their field numbers.
+Writes the few messages of `opentelemetry.proto.trace.v1` by their field numbers; a test compares
+the result with the request of the official exporter.
 """
 
 from __future__ import annotations
@@ -28,60 +29,66 @@ def nanoseconds(at: datetime) -> int:
 
 
 def encode_protobuf(spans: Iterable[Span], resource: Mapping[str, AttributeValue]) -> bytes:
-    """An ExportTraceServiceRequest."""
-    scope = _text(1, SERVICE) + _text(2, __version__)
-    scoped = _held(1, scope) + b"".join(_held(2, _span(span)) for span in spans)
-    of_resource = _held(1, _pairs(1, resource)) + _held(2, scoped)
-    return _held(1, of_resource)
+    """An `ExportTraceServiceRequest`."""
+    scope = _string_field(1, SERVICE) + _string_field(2, __version__)
+    scope_spans = _message(1, scope) + b"".join(_message(2, _span_message(span)) for span in spans)
+    resource_spans = _message(1, _attribute_fields(1, resource)) + _message(2, scope_spans)
+    return _message(1, resource_spans)
 
 
-def _span(span: Span) -> bytes:
-    status = _held(15, _text(2, span.error) + _number(3, STATUS_ERROR)) if span.error else b""
+def _span_message(span: Span) -> bytes:
+    status = (
+        _message(15, _string_field(2, span.error) + _integer_field(3, STATUS_ERROR))
+        if span.error
+        else b""
+    )
     return b"".join(
         (
-            _held(1, span.trace_id),
-            _held(2, span.span_id),
-            _held(4, span.parent_id) if span.parent_id else b"",
-            _text(5, span.name),
-            _number(6, KIND_INTERNAL),
-            _fixed(7, struct.pack("<Q", nanoseconds(span.start))),
-            _fixed(8, struct.pack("<Q", nanoseconds(span.end))),
-            _pairs(9, span.attributes),
+            _message(1, span.trace_id),
+            _message(2, span.span_id),
+            _message(4, span.parent_id) if span.parent_id else b"",
+            _string_field(5, span.name),
+            _integer_field(6, KIND_INTERNAL),
+            _fixed64_field(7, struct.pack("<Q", nanoseconds(span.start))),
+            _fixed64_field(8, struct.pack("<Q", nanoseconds(span.end))),
+            _attribute_fields(9, span.attributes),
             status,
         )
     )
 
 
-def _pairs(field: int, attributes: Mapping[str, AttributeValue]) -> bytes:
-    pairs = (_text(1, key) + _held(2, _any(value)) for key, value in attributes.items())
-    return b"".join(_held(field, pair) for pair in pairs)
+def _attribute_fields(field: int, attributes: Mapping[str, AttributeValue]) -> bytes:
+    pairs = (
+        _string_field(1, key) + _message(2, _any_value(value)) for key, value in attributes.items()
+    )
+    return b"".join(_message(field, pair) for pair in pairs)
 
 
-def _any(value: AttributeValue) -> bytes:
+def _any_value(value: AttributeValue) -> bytes:
     match value:
         case bool():
-            return _number(2, int(value))
+            return _integer_field(2, int(value))
         case int():
-            return _number(3, value)
+            return _integer_field(3, value)
         case float():
-            return _fixed(4, struct.pack("<d", value))
+            return _fixed64_field(4, struct.pack("<d", value))
         case str():
-            return _text(1, value)
+            return _string_field(1, value)
 
 
-def _text(field: int, text: str) -> bytes:
-    return _held(field, text.encode("utf-8", "replace"))
+def _string_field(field: int, text: str) -> bytes:
+    return _message(field, text.encode("utf-8", "replace"))
 
 
-def _held(field: int, data: bytes) -> bytes:
+def _message(field: int, data: bytes) -> bytes:
     return _varint(field << 3 | LENGTH) + _varint(len(data)) + data
 
 
-def _fixed(field: int, data: bytes) -> bytes:
+def _fixed64_field(field: int, data: bytes) -> bytes:
     return _varint(field << 3 | FIXED64) + data
 
 
-def _number(field: int, value: int) -> bytes:
+def _integer_field(field: int, value: int) -> bytes:
     return _varint(field << 3 | VARINT) + _varint(value & (1 << 64) - 1)
 
 
@@ -97,35 +104,38 @@ def _varint(value: int) -> bytes:
 
 
 def encode_json(spans: Iterable[Span], resource: Mapping[str, AttributeValue]) -> bytes:
-    """The same in JSON: ids in hexadecimal, long numbers as text."""
+    """The same in JSON: ids in hexadecimal, 64-bit numbers as text."""
     scope = {"name": SERVICE, "version": __version__}
-    scoped = [{"scope": scope, "spans": [_span_document(span) for span in spans]}]
-    of_resource = {"resource": {"attributes": _pairs_list(resource)}, "scopeSpans": scoped}
-    return json.dumps({"resourceSpans": [of_resource]}).encode()
+    scope_spans = [{"scope": scope, "spans": [_span_document(span) for span in spans]}]
+    resource_spans = {
+        "resource": {"attributes": _attributes_document(resource)},
+        "scopeSpans": scope_spans,
+    }
+    return json.dumps({"resourceSpans": [resource_spans]}).encode()
 
 
 def _span_document(span: Span) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "traceId": span.trace_id.hex(),
         "spanId": span.span_id.hex(),
         "name": span.name,
         "kind": KIND_INTERNAL,
         "startTimeUnixNano": str(nanoseconds(span.start)),
         "endTimeUnixNano": str(nanoseconds(span.end)),
-        "attributes": _pairs_list(span.attributes),
+        "attributes": _attributes_document(span.attributes),
     }
     if span.parent_id:
-        told["parentSpanId"] = span.parent_id.hex()
+        document["parentSpanId"] = span.parent_id.hex()
     if span.error:
-        told["status"] = {"code": STATUS_ERROR, "message": span.error}
-    return told
+        document["status"] = {"code": STATUS_ERROR, "message": span.error}
+    return document
 
 
-def _pairs_list(attributes: Mapping[str, AttributeValue]) -> list[dict[str, Any]]:
-    return [{"key": key, "value": _any_document(value)} for key, value in attributes.items()]
+def _attributes_document(attributes: Mapping[str, AttributeValue]) -> list[dict[str, Any]]:
+    return [{"key": key, "value": _value_document(value)} for key, value in attributes.items()]
 
 
-def _any_document(value: AttributeValue) -> dict[str, Any]:
+def _value_document(value: AttributeValue) -> dict[str, Any]:
     match value:
         case bool():
             return {"boolValue": value}

@@ -1,48 +1,48 @@
-"""Prometheus' text format, version 0.0.4."""
+"""Samples in Prometheus' text format, written by `prometheus-client`.
+
+Imported only where metrics are rendered: the client library costs 105 ms.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
-from yaoki.adapters.telemetry.families import METRIC_FAMILIES
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-Labels = tuple[tuple[str, str], ...]
+from yaoki.adapters.telemetry.families import METRIC_FAMILIES, MetricType, Sample
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 
-class Sample(NamedTuple):
-    """One line: `name` is that of the family, or of one part of a histogram."""
+class SampleCollector(Collector):
+    """Hands the client library finished samples, family by family in the order of the table.
 
-    family: str
-    name: str
-    labels: Labels
-    value: float
+    The library's own counters live as long as a process.  Ours follow the journal, so a restart or
+    a second process shows the same numbers.
+    """
+
+    def __init__(self, samples: Iterable[Sample]) -> None:
+        self._by_family: dict[str, list[Sample]] = {name: [] for name in METRIC_FAMILIES}
+        for sample in samples:
+            self._by_family[sample.family].append(sample)
+
+    def collect(self) -> Iterator[Metric]:
+        for name, samples in self._by_family.items():
+            if samples:
+                yield _metric(name, samples)
+
+
+def _metric(name: str, samples: Iterable[Sample]) -> Metric:
+    family = METRIC_FAMILIES[name]
+    # The library appends `_total` to the name of a counter itself.
+    base = name.removesuffix("_total") if family.type is MetricType.COUNTER else name
+    metric = Metric(base, family.help, family.type.value)
+    for sample in samples:
+        metric.add_sample(sample.name, dict(sample.labels), sample.value)
+    return metric
 
 
 def format_samples(samples: Iterable[Sample]) -> str:
-    """All of it, family by family, in the order of the table."""
-    held: dict[str, list[Sample]] = {name: [] for name in METRIC_FAMILIES}
-    for sample in samples:
-        held[sample.family].append(sample)
-    return "".join(text for name, found in held.items() if found for text in _family(name, found))
-
-
-def _family(name: str, samples: Iterable[Sample]) -> Iterator[str]:
-    family = METRIC_FAMILIES[name]
-    yield f"# HELP {name} {_escaped(family.help)}\n# TYPE {name} {family.type}\n"
-    for sample in samples:
-        labels = ",".join(f'{key}="{_quoted(value)}"' for key, value in sample.labels)
-        yield f"{sample.name}{f'{{{labels}}}' if labels else ''} {_number(sample.value)}\n"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace("\n", r"\n")
-
-
-def _quoted(text: str) -> str:
-    return _escaped(text).replace('"', r"\"")
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value == int(value) else repr(value)
+    return generate_latest(SampleCollector(samples)).decode()

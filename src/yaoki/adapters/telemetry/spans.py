@@ -1,4 +1,4 @@
-"""Spans: what a trace is made of.  Ids are derived, so a restart goes on with the same ones."""
+"""Spans of a trace.  Ids are derived from the run, so a restart continues the same trace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ AttributeValue = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`failed` says what was wrong; empty when nothing was."""
+    """`error` is empty for a span without an error."""
 
     trace_id: bytes
     span_id: bytes
@@ -29,7 +29,7 @@ def derive_trace_id(run_id: str) -> bytes:
 
 
 def derive_span_id(run_id: str, *parts: object) -> bytes:
-    """Of the run itself, or of a part of it."""
+    """The id of the run, or of a part of it."""
     return _digest("span", run_id, *(str(part) for part in parts))[:8]
 
 

@@ -1,4 +1,4 @@
-"""One task on its way: what goes on of it now, and the span that each becomes when it ends."""
+"""The open intervals of one task, each of which becomes a span when it ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_ATTRIBUTES: Attributes = MappingProxyType({})
 
 @dataclass(slots=True)
 class OpenInterval:
-    """Something that goes on; `seq` is the entry that began it."""
+    """An interval that has not ended; `seq` is the journal entry that started it."""
 
     at: datetime
     seq: int
@@ -29,7 +29,7 @@ class OpenInterval:
 
 @dataclass(slots=True)
 class TaskTrace:
-    """Where one task stands, as far as spans care.  `stage` is the next one of a claim."""
+    """The state of one task for tracing.  `stage` is where the next claim starts."""
 
     run_id: str
     task_id: str
@@ -49,24 +49,32 @@ class TaskTrace:
         self,
         ids: tuple[object, ...],
         parent: bytes,
-        what: OpenInterval,
+        interval: OpenInterval,
         end: datetime,
         attributes: Attributes,
-        failed: str = "",
+        error: str = "",
     ) -> Span:
         own: dict[str, AttributeValue] = {
             attribute_names.RUN: self.run_id,
             attribute_names.TASK: self.task_id,
             attribute_names.TASK_NAME: self.name,
         }
-        given = {key: value for key, value in attributes.items() if value != ""}
-        ids_ = derive_trace_id(self.run_id), derive_span_id(self.run_id, self.task_id, *ids)
-        told = {**own, **given}
-        return Span(*ids_, parent, what.name, what.at, max(end, what.at), told, failed)
+        non_empty = {key: value for key, value in attributes.items() if value != ""}
+        span_ids = derive_trace_id(self.run_id), derive_span_id(self.run_id, self.task_id, *ids)
+        span_attributes = {**own, **non_empty}
+        return Span(
+            *span_ids,
+            parent,
+            interval.name,
+            interval.at,
+            max(end, interval.at),
+            span_attributes,
+            error,
+        )
 
     @property
     def parent_span_id(self) -> bytes:
-        """The attempt at work, or the run while there is none."""
+        """The open attempt; without one, the run."""
         if self.open_attempt is None:
             return derive_span_id(self.run_id)
         return derive_span_id(self.run_id, self.task_id, *self._attempt_ids)
@@ -74,8 +82,8 @@ class TaskTrace:
     @property
     def _attempt_ids(self) -> tuple[object, ...]:
         assert self.open_attempt is not None, "only an attempt has an id"
-        again = (self.open_attempt.seq,) if self.is_continued else ()
-        return ("attempt", self.attempt_number, *again)
+        suffix = (self.open_attempt.seq,) if self.is_continued else ()
+        return ("attempt", self.attempt_number, *suffix)
 
     def end_wait(self, at: datetime) -> Iterator[Span]:
         wait, self.open_wait = self.open_wait, None
@@ -88,24 +96,24 @@ class TaskTrace:
         self.open_wait = OpenInterval(entry.at, entry.seq, f"wait {cause}")
 
     def end_stage(
-        self, at: datetime, failed: str = "", attributes: Attributes = NO_ATTRIBUTES
+        self, at: datetime, error: str = "", attributes: Attributes = NO_ATTRIBUTES
     ) -> Iterator[Span]:
-        work, self.open_stage = self.open_stage, None
-        if work is not None:
-            told = {attribute_names.STAGE: work.name.upper(), **attributes}
-            ids = ("stage", work.seq)
-            yield self._span(ids, self.parent_span_id, work, at, told, failed)
+        stage_interval, self.open_stage = self.open_stage, None
+        if stage_interval is not None:
+            span_attributes = {attribute_names.STAGE: stage_interval.name.upper(), **attributes}
+            ids = ("stage", stage_interval.seq)
+            yield self._span(ids, self.parent_span_id, stage_interval, at, span_attributes, error)
 
     def begin_stage(self, entry: JournalEntry, stage: str) -> None:
         self.stage = stage
         self.open_stage = OpenInterval(entry.at, entry.seq, stage.lower())
 
     def end_attempt(
-        self, at: datetime, outcome: str, failed: str = "", attributes: Attributes = NO_ATTRIBUTES
+        self, at: datetime, outcome: str, error: str = "", attributes: Attributes = NO_ATTRIBUTES
     ) -> Iterator[Span]:
-        yield from self.end_stage(at, failed)
+        yield from self.end_stage(at, error)
         if self.open_attempt is not None:
-            told = {
+            span_attributes = {
                 attribute_names.OPERATION: attribute_names.INVOKE_AGENT if self.agent else "",
                 attribute_names.ATTEMPT: self.attempt_number,
                 attribute_names.AGENT: self.agent,
@@ -115,25 +123,27 @@ class TaskTrace:
             }
             run = derive_span_id(self.run_id)
             ids = self._attempt_ids
-            yield self._span(ids, run, self.open_attempt, at, told, failed)
+            yield self._span(ids, run, self.open_attempt, at, span_attributes, error)
         self.open_attempt, self.is_continued = None, False
 
     def record_check(self, entry: JournalEntry) -> Iterator[Span]:
-        data, work = entry.data, self.open_stage
+        data, stage_interval = entry.data, self.open_stage
         parent = (
-            derive_span_id(self.run_id, self.task_id, "stage", work.seq)
-            if work
+            derive_span_id(self.run_id, self.task_id, "stage", stage_interval.seq)
+            if stage_interval
             else self.parent_span_id
         )
-        began = entry.at - timedelta(seconds=float(data["seconds"]))
-        told = {
+        started_at = entry.at - timedelta(seconds=float(data["seconds"]))
+        span_attributes = {
             attribute_names.OPERATION: attribute_names.EXECUTE_TOOL,
             attribute_names.TOOL: str(data["check"]),
             attribute_names.CHECK: str(data["check"]),
             attribute_names.CHECK_OUTCOME: str(data["outcome"]),
         }
-        bad = data["outcome"] in {"FAILED", "BROKEN"}
-        failed = one_line(str(data.get("message") or data["outcome"]), WORDS_MAX) if bad else ""
-        what = OpenInterval(began, entry.seq, "check")
+        is_failure = data["outcome"] in {"FAILED", "BROKEN"}
+        error = (
+            one_line(str(data.get("message") or data["outcome"]), WORDS_MAX) if is_failure else ""
+        )
+        interval = OpenInterval(started_at, entry.seq, "check")
         ids = ("check", entry.seq)
-        yield self._span(ids, parent, what, entry.at, told, failed)
+        yield self._span(ids, parent, interval, entry.at, span_attributes, error)

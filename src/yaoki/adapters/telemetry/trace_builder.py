@@ -1,7 +1,7 @@
-"""From journal to spans: what an entry ends becomes one, with the instants that were recorded.
+"""Builds spans from the journal: an entry that ends something produces a span with recorded times.
 
-Nothing is sent before it has ended, so a crash tears no span: whoever reads on from the same line
-of the journal makes the same ones.
+Only finished spans are sent, so a crash leaves no partial span: reading on from the same journal
+entry produces the same spans.
 """
 
 from __future__ import annotations
@@ -23,98 +23,98 @@ Spans = Iterable[Span]
 
 
 class TraceBuilder:
-    """Every task that was met; one that is not known is looked up in its own journal."""
+    """Keeps the open intervals of recent tasks; others are rebuilt from their journal."""
 
     def __init__(self, journal: Callable[[str, int], Iterable[JournalEntry]]) -> None:
         self._journal = journal
-        self._tracks: OrderedDict[str, TaskTrace] = OrderedDict()
+        self._traces: OrderedDict[str, TaskTrace] = OrderedDict()
 
     def add(self, entry: JournalEntry) -> list[Span]:
-        """What this entry ended."""
+        """The spans that this entry ends."""
         if not entry.task_id:
-            return list(_of_run(entry))
-        act = _ACTS.get(entry.event)
-        return list(act(self._track(entry), entry)) if act else []
+            return list(_build_run_spans(entry))
+        apply = _BY_EVENT.get(entry.event)
+        return list(apply(self._find_trace(entry), entry)) if apply else []
 
-    def _track(self, entry: JournalEntry) -> TaskTrace:
-        known = self._tracks.get(entry.task_id)
-        if known is None:
-            known = TaskTrace(entry.run_id, entry.task_id)
+    def _find_trace(self, entry: JournalEntry) -> TaskTrace:
+        trace_ = self._traces.get(entry.task_id)
+        if trace_ is None:
+            trace_ = TaskTrace(entry.run_id, entry.task_id)
             if entry.event != "TASK_SUBMITTED":
-                self._recall(known, entry)
-            self._tracks[entry.task_id] = known
-            if len(self._tracks) > TASK_TRACES_MAX:
-                self._tracks.popitem(last=False)
-        self._tracks.move_to_end(entry.task_id)
-        return known
+                self._replay(trace_, entry)
+            self._traces[entry.task_id] = trace_
+            if len(self._traces) > TASK_TRACES_MAX:
+                self._traces.popitem(last=False)
+        self._traces.move_to_end(entry.task_id)
+        return trace_
 
-    def _recall(self, track: TaskTrace, before: JournalEntry) -> None:
-        for entry in self._journal(track.task_id, before.seq):
-            act = _ACTS.get(entry.event)
-            if act is not None:
-                list(act(track, entry))
+    def _replay(self, trace: TaskTrace, before: JournalEntry) -> None:
+        for entry in self._journal(trace.task_id, before.seq):
+            apply = _BY_EVENT.get(entry.event)
+            if apply is not None:
+                list(apply(trace, entry))
 
 
 # ------------------------------------------------------------------ of a run
 
 
-def _of_run(entry: JournalEntry) -> Iterator[Span]:
-    """The root ends with the submission, so a trace is whole while its run goes on."""
+def _build_run_spans(entry: JournalEntry) -> Iterator[Span]:
+    """The root span ends with the submission, so a trace is complete while the run continues."""
     run, data = entry.run_id, entry.data
-    ids, root = derive_trace_id(run), derive_span_id(run)
+    trace_id, root = derive_trace_id(run), derive_span_id(run)
     if entry.event == "PLAN_SUBMITTED":
-        began = datetime.fromisoformat(data["run"]["created_at"])
-        told: dict[str, AttributeValue] = {
+        started_at = datetime.fromisoformat(data["run"]["created_at"])
+        attributes: dict[str, AttributeValue] = {
             attribute_names.OPERATION: attribute_names.WORKFLOW,
             attribute_names.RUN: run,
             attribute_names.GOAL: one_line(str(data["goal"]), WORDS_MAX),
             attribute_names.TASKS: int(data["tasks"]),
         }
-        yield Span(ids, root, b"", "run", began, max(began, entry.at), told)
+        yield Span(trace_id, root, b"", "run", started_at, max(started_at, entry.at), attributes)
     elif entry.event == "FINAL_SUMMARY":
         status = str(data.get("status", ""))
-        told = {attribute_names.RUN: run, attribute_names.STATUS: status}
-        failed = "" if status == "DONE" else status
-        own = derive_span_id(run, "summary", entry.seq)
-        yield Span(ids, own, root, "summary", entry.at, entry.at, told, failed)
+        attributes = {attribute_names.RUN: run, attribute_names.STATUS: status}
+        error = "" if status == "DONE" else status
+        span_id = derive_span_id(run, "summary", entry.seq)
+        yield Span(trace_id, span_id, root, "summary", entry.at, entry.at, attributes, error)
 
 
 # ------------------------------------------------------------------ of a task
 
 
-def _submitted(track: TaskTrace, entry: JournalEntry) -> Spans:
+def _on_submitted(trace: TaskTrace, entry: JournalEntry) -> Spans:
     spec = entry.data["spec"]
-    track.name = one_line(str(spec["name"]), WORDS_MAX)
-    return track.begin_wait(entry, "NEEDS" if spec.get("needs") else "SLOT")
+    trace.name = one_line(str(spec["name"]), WORDS_MAX)
+    return trace.begin_wait(entry, "NEEDS" if spec.get("needs") else "SLOT")
 
 
-def _claimed(track: TaskTrace, entry: JournalEntry) -> Spans:
-    yield from track.end_wait(entry.at)
-    yield from track.end_stage(entry.at)
-    track.open_claim = OpenInterval(entry.at, entry.seq, "attempt")
-    if track.stage == "PREPARE":
-        yield from track.end_attempt(entry.at, "")
-    elif track.open_attempt is None:
-        track.open_attempt, track.is_continued = track.open_claim, True
-    track.begin_stage(entry, track.stage)
+def _on_claimed(trace: TaskTrace, entry: JournalEntry) -> Spans:
+    yield from trace.end_wait(entry.at)
+    yield from trace.end_stage(entry.at)
+    trace.open_claim = OpenInterval(entry.at, entry.seq, "attempt")
+    if trace.stage == "PREPARE":
+        yield from trace.end_attempt(entry.at, "")
+    elif trace.open_attempt is None:
+        trace.open_attempt, trace.is_continued = trace.open_claim, True
+    trace.begin_stage(entry, trace.stage)
 
 
-def _started(track: TaskTrace, entry: JournalEntry) -> Spans:
-    """It began with the claim; only now its number is known."""
-    claim = track.open_claim or OpenInterval(entry.at, entry.seq, "attempt")
-    track.open_attempt, track.is_continued = claim, False
-    track.attempt_number = int(entry.data["attempt"])
-    track.agent = str(entry.data["agent"])
-    yield from track.end_stage(entry.at)
-    track.begin_stage(entry, "WORK" if track.agent else "VERIFY")
+def _on_attempt_started(trace: TaskTrace, entry: JournalEntry) -> Spans:
+    """The attempt began with the claim, but its number is known only now."""
+    claim = trace.open_claim or OpenInterval(entry.at, entry.seq, "attempt")
+    trace.open_attempt, trace.is_continued = claim, False
+    trace.attempt_number = int(entry.data["attempt"])
+    trace.agent = str(entry.data["agent"])
+    yield from trace.end_stage(entry.at)
+    trace.begin_stage(entry, "WORK" if trace.agent else "VERIFY")
 
 
-def _finished(track: TaskTrace, entry: JournalEntry) -> Spans:
+def _on_agent_finished(trace: TaskTrace, entry: JournalEntry) -> Spans:
     exit_ = entry.data["exit"]
-    told: dict[str, AttributeValue] = {
+    attributes: dict[str, AttributeValue] = {
         name: value
         for name, value in (
-            (attribute_names.AGENT, track.agent),
+            (attribute_names.AGENT, trace.agent),
             (attribute_names.EXIT_CODE, exit_.get("code")),
             (attribute_names.ENDED_BY, exit_.get("ended_by")),
             (attribute_names.COST, exit_.get("cost")),
@@ -122,99 +122,99 @@ def _finished(track: TaskTrace, entry: JournalEntry) -> Spans:
         )
         if value is not None
     }
-    yield from track.end_stage(entry.at, attributes=told)
-    track.begin_stage(entry, "VERIFY")
+    yield from trace.end_stage(entry.at, attributes=attributes)
+    trace.begin_stage(entry, "VERIFY")
 
 
-def _judged(track: TaskTrace, entry: JournalEntry) -> Spans:
+def _on_judgment(trace: TaskTrace, entry: JournalEntry) -> Spans:
     if entry.data["passed"]:
-        yield from track.end_stage(entry.at)
-        track.begin_stage(entry, "LAND")
+        yield from trace.end_stage(entry.at)
+        trace.begin_stage(entry, "LAND")
 
 
-def _refused(track: TaskTrace, entry: JournalEntry) -> Spans:
-    yield from track.end_stage(entry.at, "the run branch had moved")
-    track.begin_stage(entry, "VERIFY")
+def _on_land_refused(trace: TaskTrace, entry: JournalEntry) -> Spans:
+    yield from trace.end_stage(entry.at, "the run branch had moved")
+    trace.begin_stage(entry, "VERIFY")
 
 
-def _decided(outcome: str, cause: str) -> Callable[[TaskTrace, JournalEntry], Spans]:
-    def decided(track: TaskTrace, entry: JournalEntry) -> Spans:
+def _on_failure(outcome: str, cause: str) -> Callable[[TaskTrace, JournalEntry], Spans]:
+    def handle_failure(trace: TaskTrace, entry: JournalEntry) -> Spans:
         failure = entry.data["failure"]
         kind = str(failure["kind"])
-        told = {
+        attributes = {
             attribute_names.KIND: kind,
             attribute_names.PATTERN: str(failure.get("pattern", "")),
         }
-        words = one_line(f"{kind}: {failure.get('message', '')}", WORDS_MAX)
-        yield from track.end_attempt(entry.at, outcome, words, told)
-        track.stage = str(entry.data.get("stage", "PREPARE"))
-        limited = kind == "RATE_LIMIT" and cause == "BACKOFF"
-        yield from track.begin_wait(entry, "LIMIT" if limited else cause)
+        message = one_line(f"{kind}: {failure.get('message', '')}", WORDS_MAX)
+        yield from trace.end_attempt(entry.at, outcome, message, attributes)
+        trace.stage = str(entry.data.get("stage", "PREPARE"))
+        is_limited = kind == "RATE_LIMIT" and cause == "BACKOFF"
+        yield from trace.begin_wait(entry, "LIMIT" if is_limited else cause)
 
-    return decided
+    return handle_failure
 
 
-def _answered(track: TaskTrace, entry: JournalEntry) -> Spans:
+def _on_answered(trace: TaskTrace, entry: JournalEntry) -> Spans:
     choice = entry.data["choice"]
     if choice == "abort":
-        return track.end_wait(entry.at)
+        return trace.end_wait(entry.at)
     if choice in {"done", "waive"}:
-        track.stage = "VERIFY"
-    return track.begin_wait(entry, "SLOT")
+        trace.stage = "VERIFY"
+    return trace.begin_wait(entry, "SLOT")
 
 
-def _given_back(cause: str) -> Callable[[TaskTrace, JournalEntry], Spans]:
-    """The attempt goes on with whoever takes it next; one that had not begun is no attempt."""
+def _on_lease_end(cause: str) -> Callable[[TaskTrace, JournalEntry], Spans]:
+    """The attempt continues with the next claim; one that had not started is no attempt."""
 
-    def given_back(track: TaskTrace, entry: JournalEntry) -> Spans:
-        why = one_line(str(entry.data.get("why", "")), WORDS_MAX)
-        yield from track.end_stage(entry.at, why if cause == "LEASE" else "")
-        yield from track.begin_wait(entry, cause)
+    def handle_lease_end(trace: TaskTrace, entry: JournalEntry) -> Spans:
+        reason = one_line(str(entry.data.get("why", "")), WORDS_MAX)
+        yield from trace.end_stage(entry.at, reason if cause == "LEASE" else "")
+        yield from trace.begin_wait(entry, cause)
 
-    return given_back
+    return handle_lease_end
 
 
-def _landed(track: TaskTrace, entry: JournalEntry) -> Spans:
+def _on_landed(trace: TaskTrace, entry: JournalEntry) -> Spans:
     commit = str(entry.data.get("commit", ""))
-    yield from track.end_attempt(entry.at, "LANDED", attributes={attribute_names.COMMIT: commit})
-    yield from track.end_wait(entry.at)
-    track.stage = "PREPARE"
+    yield from trace.end_attempt(entry.at, "LANDED", attributes={attribute_names.COMMIT: commit})
+    yield from trace.end_wait(entry.at)
+    trace.stage = "PREPARE"
 
 
-def _over(outcome: str) -> Callable[[TaskTrace, JournalEntry], Spans]:
-    def over(track: TaskTrace, entry: JournalEntry) -> Spans:
-        yield from track.end_attempt(entry.at, outcome)
-        yield from track.end_wait(entry.at)
-        track.stage = "PREPARE"
+def _on_final(outcome: str) -> Callable[[TaskTrace, JournalEntry], Spans]:
+    def handle_final(trace: TaskTrace, entry: JournalEntry) -> Spans:
+        yield from trace.end_attempt(entry.at, outcome)
+        yield from trace.end_wait(entry.at)
+        trace.stage = "PREPARE"
 
-    return over
-
-
-def _again(track: TaskTrace, entry: JournalEntry) -> Spans:
-    yield from track.end_attempt(entry.at, "RECALLED")
-    track.stage = "PREPARE"
-    yield from track.begin_wait(entry, "SLOT")
+    return handle_final
 
 
-_ACTS: Mapping[str, Callable[[TaskTrace, JournalEntry], Spans]] = {
-    "TASK_SUBMITTED": _submitted,
-    "TASK_CLAIMED": _claimed,
-    "ATTEMPT_STARTED": _started,
-    "AGENT_FINISHED": _finished,
-    "CHECK_FINISHED": lambda track, entry: track.record_check(entry),
-    "QUALITY_JUDGMENT": _judged,
-    "LAND_REFUSED": _refused,
-    "TASK_LANDED": _landed,
-    "TASKS_PLANNED": _landed,
-    "RETRY_DECISION": _decided("RETRY", "BACKOFF"),
-    "ESCALATE_DECISION": _decided("ESCALATED", "PERSON"),
-    "RERUN_HELD": _decided("HELD", "HELD"),
-    "RERUN_GRANTED": _again,
-    "ESCALATION_ANSWERED": _answered,
-    "LEASE_EXPIRED": _given_back("LEASE"),
-    "LEASE_RELEASED": _given_back("SLOT"),
-    "TASK_UNLANDED": _again,
-    "TASK_RECALLED": _again,
-    "TASK_CANCELLED": _over("CANCELLED"),
-    "TASK_REPLACED": _over("REPLACED"),
+def _on_repeat(trace: TaskTrace, entry: JournalEntry) -> Spans:
+    yield from trace.end_attempt(entry.at, "RECALLED")
+    trace.stage = "PREPARE"
+    yield from trace.begin_wait(entry, "SLOT")
+
+
+_BY_EVENT: Mapping[str, Callable[[TaskTrace, JournalEntry], Spans]] = {
+    "TASK_SUBMITTED": _on_submitted,
+    "TASK_CLAIMED": _on_claimed,
+    "ATTEMPT_STARTED": _on_attempt_started,
+    "AGENT_FINISHED": _on_agent_finished,
+    "CHECK_FINISHED": lambda trace, entry: trace.record_check(entry),
+    "QUALITY_JUDGMENT": _on_judgment,
+    "LAND_REFUSED": _on_land_refused,
+    "TASK_LANDED": _on_landed,
+    "TASKS_PLANNED": _on_landed,
+    "RETRY_DECISION": _on_failure("RETRY", "BACKOFF"),
+    "ESCALATE_DECISION": _on_failure("ESCALATED", "PERSON"),
+    "RERUN_HELD": _on_failure("HELD", "HELD"),
+    "RERUN_GRANTED": _on_repeat,
+    "ESCALATION_ANSWERED": _on_answered,
+    "LEASE_EXPIRED": _on_lease_end("LEASE"),
+    "LEASE_RELEASED": _on_lease_end("SLOT"),
+    "TASK_UNLANDED": _on_repeat,
+    "TASK_RECALLED": _on_repeat,
+    "TASK_CANCELLED": _on_final("CANCELLED"),
+    "TASK_REPLACED": _on_final("REPLACED"),
 }

@@ -11,6 +11,8 @@ from yaoki.core.excerpt import clip_bytes
 from yaoki.core.model import (
     NO_CHANGE_CHECK,
     AgentExit,
+    AgentLimit,
+    EndCause,
     Failure,
     FailureKind,
     Finding,
@@ -79,28 +81,31 @@ FATAL_CATALOGUE: Mapping[str, FatalEntry] = {
 }
 
 # What `AgentExit.limit` says when it explains a failing check: mends itself, or never does.
-_PASSING: Mapping[str, tuple[FailureKind, str]] = {
-    "rate": (FailureKind.RATE_LIMIT, "the agent's service answered with a rate limit"),
-    "overloaded": (
+_PASSING: Mapping[AgentLimit, tuple[FailureKind, str]] = {
+    AgentLimit.RATE: (FailureKind.RATE_LIMIT, "the agent's service answered with a rate limit"),
+    AgentLimit.OVERLOADED: (
         FailureKind.TRANSIENT_ERROR,
         "the agent's service was overloaded or out of reach",
     ),
-    "session": (
+    AgentLimit.SESSION: (
         FailureKind.TRANSIENT_ERROR,
         "the agent's conversation is gone; the next try begins anew",
     ),
 }
 # A wrong name, a bad request: such agents fail before they change anything, so these words explain
 # only that nothing was done.
-_REFUSED: Mapping[str, tuple[str, str]] = {
-    "request": ("REQUEST_REFUSED", FATAL_CATALOGUE["REQUEST_REFUSED"].message),
-    "notfound": ("RESOURCE_NOT_FOUND", "the agent, its model or a file it needs is not there"),
-    "forbidden": ("PERMISSION_DENIED", "the agent may not run or read what it needs"),
+_REFUSED: Mapping[AgentLimit, tuple[str, str]] = {
+    AgentLimit.REQUEST: ("REQUEST_REFUSED", FATAL_CATALOGUE["REQUEST_REFUSED"].message),
+    AgentLimit.NOT_FOUND: (
+        "RESOURCE_NOT_FOUND",
+        "the agent, its model or a file it needs is not there",
+    ),
+    AgentLimit.FORBIDDEN: ("PERMISSION_DENIED", "the agent may not run or read what it needs"),
 }
-_CUT: Mapping[str, str] = {
-    "context": "the conversation grew too long for the agent's model",
-    "turns": "the agent was cut off by its own bound on turns, cost or length",
-    "unfinished": "the agent ended without a last word",
+_CUT: Mapping[AgentLimit, str] = {
+    AgentLimit.CONTEXT: "the conversation grew too long for the agent's model",
+    AgentLimit.TURNS: "the agent was cut off by its own bound on turns, cost or length",
+    AgentLimit.UNFINISHED: "the agent ended without a last word",
 }
 # A shell tells a death by signal as 128 + its number: these signals end a process.
 _SHELL_DEATHS = frozenset(128 + n for n in (1, 2, 3, 4, 6, 7, 8, 9, 11, 13, 14, 15, 24, 25, 31))
@@ -203,28 +208,28 @@ def classify_exit(exit_: AgentExit) -> Failure | None:
 
     Called only when the work was not proven: an exit code neither proves nor refutes.
     """
-    if exit_.ended_by in {"deadline", "hang"}:
+    if exit_.ended_by in {EndCause.DEADLINE, EndCause.HANG}:
         params = {"elapsedSeconds": round(exit_.seconds)}
         return replace(make_failure(FailureKind.TIMEOUT, _timeout_words(exit_)), params=params)
-    if exit_.ended_by == "output":
+    if exit_.ended_by == EndCause.OUTPUT:
         limit = f"; {exit_.output_bytes_max} are allowed" if exit_.output_bytes_max else ""
         words = f"the agent wrote {exit_.output_bytes} bytes{limit}"
         return make_failure(FailureKind.RESOURCE_EXHAUSTED, words)
     if exit_.limit in _PASSING:
         return replace(make_failure(*_PASSING[exit_.limit]), retry_after=exit_.retry_after)
-    if exit_.limit == "auth":
+    if exit_.limit == AgentLimit.AUTH:
         return make_fatal("AUTHENTICATION_FAILED", FATAL_CATALOGUE["AUTHENTICATION_FAILED"].message)
-    if exit_.limit == "money":
+    if exit_.limit == AgentLimit.MONEY:
         return make_failure(
             FailureKind.RESOURCE_EXHAUSTED, "the agent's account has no money or credit left"
         )
-    if exit_.ended_by == "waiting" and exit_.limit not in _REFUSED:
+    if exit_.ended_by == EndCause.WAITING and exit_.limit not in _REFUSED:
         return make_failure(FailureKind.TRANSIENT_ERROR, "the agent kept waiting for its service")
     return None
 
 
 def _timeout_words(exit_: AgentExit) -> str:
-    if exit_.ended_by == "hang":
+    if exit_.ended_by == EndCause.HANG:
         return f"the agent hung: no CPU, output or file change; ended after {exit_.seconds:.0f} s"
     return f"the agent was still working at its deadline and was ended after {exit_.seconds:.0f} s"
 
@@ -319,7 +324,7 @@ def _telling(failure: Failure, exit_: AgentExit) -> Failure:
 
 def _for_a_person(exit_: AgentExit) -> Failure:
     """It was not allowed to go on, or failed as no rule explains: not retried, a person decides."""
-    if exit_.limit == "denied":
+    if exit_.limit == AgentLimit.DENIED:
         return make_failure(FailureKind.ESCALATE_REQUIRED, _said(exit_))
     words = f"the agent failed as no rule explains: {_said(exit_)}"
     return replace(make_failure(FailureKind.ESCALATE_REQUIRED, words), reason=Reason.UNKNOWN)

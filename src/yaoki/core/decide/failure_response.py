@@ -14,7 +14,7 @@ from yaoki.core.machine.events import (
     Rationale,
     RetryDecided,
 )
-from yaoki.core.model import Failure, FailureKind, Reason, Stage, Task
+from yaoki.core.model import EndCause, Failure, FailureKind, Reason, Stage, Task
 
 # So many failures of one task are listed one by one.
 FAILURE_KINDS_MAX = 200
@@ -98,7 +98,11 @@ def _kinds(task: Task, failure: Failure) -> tuple[str, ...]:
 def _with_limit(task: Task, failure: Failure) -> Failure:
     """How long the agent was allowed to work, where it ran into exactly that."""
     exit_ = task.work.exit
-    if failure.kind is not FailureKind.TIMEOUT or exit_ is None or exit_.ended_by != "deadline":
+    if (
+        failure.kind is not FailureKind.TIMEOUT
+        or exit_ is None
+        or exit_.ended_by != EndCause.DEADLINE
+    ):
         return failure
     limit = {"timeoutSeconds": round(task.spec.timeout.total_seconds())}
     return replace(failure, params={**failure.params, **limit})

@@ -15,6 +15,7 @@ from yaoki.core.machine.events import (
 from yaoki.core.machine.fast_replace import replace
 from yaoki.core.model import (
     CONTENT_KINDS,
+    AgentLimit,
     Choice,
     Counts,
     Failure,
@@ -94,7 +95,7 @@ def apply_agent_finished(task: Task, event: AgentFinished) -> Task:
 
 
 # A conversation that is gone, or full, is not gone on with.
-_OVER = frozenset({"session", "context"})
+_OVER = frozenset({AgentLimit.SESSION, AgentLimit.CONTEXT})
 
 
 def _session(task: Task, event: AgentFinished) -> str:

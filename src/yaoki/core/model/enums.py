@@ -160,3 +160,67 @@ class OnFailure(StrEnum):
     RETRY = "retry"
     ABORT = "abort"
     SKIP = "skip"
+
+
+@unique
+class AgentLimit(StrEnum):
+    """What stopped an agent according to its service or its own bounds."""
+
+    NONE = ""
+    RATE = "rate"
+    MONEY = "money"
+    AUTH = "auth"
+    # Or out of reach.
+    OVERLOADED = "overloaded"
+    # The conversation to continue no longer exists.
+    SESSION = "session"
+    # The service refused the request as malformed.
+    REQUEST = "request"
+    NOT_FOUND = "notfound"
+    FORBIDDEN = "forbidden"
+    # The conversation is too long for the model.
+    CONTEXT = "context"
+    # The agent's own bound on turns, cost or length.
+    TURNS = "turns"
+    # The agent ended without a final message.
+    UNFINISHED = "unfinished"
+    # The agent was not allowed to use a tool it needs.
+    DENIED = "denied"
+    # The agent failed, and no rule explains why.
+    UNKNOWN = "unknown"
+
+    @classmethod
+    def _missing_(cls, value: object) -> AgentLimit | None:
+        """A word of another version of yaoki is a failure without a known cause."""
+        return cls.UNKNOWN if isinstance(value, str) else None
+
+    @property
+    def is_temporary(self) -> bool:
+        """Does waiting help?"""
+        return self in {AgentLimit.RATE, AgentLimit.OVERLOADED}
+
+
+@unique
+class EndCause(StrEnum):
+    """Why yaoki ended a process; `NONE` when it ended by itself."""
+
+    NONE = ""
+    DEADLINE = "deadline"
+    # No CPU, output or file change for too long.
+    HANG = "hang"
+    # No worker renewed its lease.
+    LEASE = "lease"
+    CANCEL = "cancel"
+    # It wrote more than it may.
+    OUTPUT = "output"
+    STOP = "stop"
+    # It waited too long for its service.
+    WAITING = "waiting"
+    # It asked a question and waits for the answer.
+    QUESTION = "question"
+    OTHER = "other"
+
+    @classmethod
+    def _missing_(cls, value: object) -> EndCause | None:
+        """An agent outside a sandbox can write any word into the request to end it."""
+        return cls.OTHER if isinstance(value, str) else None

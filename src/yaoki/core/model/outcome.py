@@ -9,6 +9,8 @@ from typing import Any
 
 from yaoki.core.model.enums import (
     BUILT_IN_CHECKS,
+    AgentLimit,
+    EndCause,
     FailureKind,
     FaultSource,
     OnFailure,
@@ -98,13 +100,13 @@ class Verdict:
         return next((f for f in self.findings if not f.is_acceptable), None)
 
 
-CUT_OFF_CAUSES = frozenset({"cancel", "lease", "stop"})
+CUT_OFF_CAUSES = frozenset({EndCause.CANCEL, EndCause.LEASE, EndCause.STOP})
 
 
 def describe_exit(code: int | None, signal: int | None, ended_by: str) -> str:
     """An end that deserves a word even where the work was proven."""
     if ended_by:
-        return f"ended by its {ended_by}" if ended_by == "deadline" else f"ended: {ended_by}"
+        return f"ended by its {ended_by}" if ended_by == EndCause.DEADLINE else f"ended: {ended_by}"
     if signal is not None:
         return f"signal {signal}"
     return f"exit code {code}" if code else ""
@@ -112,9 +114,7 @@ def describe_exit(code: int | None, signal: int | None, ended_by: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AgentExit:
-    """How an agent ended.  `ended_by` is empty when it ended by itself.
-
-    Otherwise: deadline, hang, lease, cancel, output, stop.  `error` is the bounded tail of its
+    """How an agent ended.  `error` is the bounded tail of its
     error channel; `question` what it asked.  `failed`: its own note or last event says so, `claim`
     in which words; `unreadable`: why its note could not be read, which is no word of success.
     `contradiction`: it says that the task and its checks contradict each other.  `start_fault`:
@@ -122,24 +122,18 @@ class AgentExit:
     `report_bytes`: how much it said on its
     output; `said`: the end of it.  `cost` (US dollars), `tokens` and `turns` are what it reported
     of itself; None when it did not, which is unknown and never zero.
-
-    `limit` is what its service or its own bounds said: rate, money, auth, overloaded (or out of
-    reach), session (the conversation is gone), request (refused as malformed), notfound,
-    forbidden, context (too long for the model), turns (its own bound), unfinished (it ended
-    without a last word), denied (it was not allowed to go on), unknown (it failed as no rule
-    explains).
     """
 
     code: int | None = None
     signal: int | None = None
-    ended_by: str = ""
+    ended_by: EndCause = EndCause.NONE
     seconds: float = 0.0
     output_bytes: int = 0
     output_bytes_max: int = 0
     stderr_tail: str = field(default="", metadata=stored_as("error"))
     question: str = ""
     retry_after: timedelta | None = None
-    limit: str = ""
+    limit: AgentLimit = AgentLimit.NONE
     retry_safe: bool = True
     session: str = ""
     start_error: str = ""

@@ -52,7 +52,7 @@ def service_defect(address: str) -> str:
     """Why it is no address of a service; empty when it looks like one."""
     if _SERVICE.fullmatch(address) and len(address) <= ADDRESS_CHARS_MAX:
         return ""
-    return "must be an address like slack://…, without blanks"
+    return "must be an address like slack://…, without spaces"
 
 
 def mask_service_address(address: str) -> str:

@@ -1,4 +1,4 @@
-"""What people may ask: submit, cancel, answer, undo, merge.  Refusals say why and what to do."""
+"""The commands of people: submit, cancel, answer, undo, merge.  A refusal names the remedy."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ from yaoki.engine.loop.leftover_worktrees import LeftoverWorktrees
 from yaoki.engine.required_checks import VerifyCommit
 from yaoki.engine.run_status import load_run_status
 from yaoki.errors import NotNow, RemoteUnreachable
-from yaoki.ports import Clock, MergeResult, Store, Workspace
+from yaoki.ports import Clock, CommandStore, MergeResult, Workspace
 
-WORDS_MAX = 8_000
+TEXT_CHARS_MAX = 8_000
 
 
 class Control:
-    """Asked by every face; holds no state of its own."""
+    """Used by every face; has no state of its own."""
 
     def __init__(
         self,
-        store: Store,
+        store: CommandStore,
         workspace: Workspace,
         clock: Clock,
         *,
         is_dead: Callable[[str], bool],
         new_id: Callable[[], str],
         verify_commit: VerifyCommit,
-        complete: Callable[[RunId], object] = lambda _: None,
-        mask: Callable[[str], str] = lambda text: text,
-        archived_hint: Callable[[str], str] = lambda _: "",
-        on_release: Callable[[Task], None] = lambda _: None,
-        host: str = "",
-        end_processes: Callable[[Task], None] = lambda _: None,
+        complete: Callable[[RunId], object],
+        mask: Callable[[str], str],
+        archived_hint: Callable[[str], str],
+        on_release: Callable[[Task], None],
+        host: str,
+        end_processes: Callable[[Task], None],
     ) -> None:
         self._store = store
         self._guard = BranchGuard(store, workspace)
-        self._submitting = SubmitCommand(store, workspace, clock, new_id)
-        self._undo_wish = UndoCommand(store, self._guard)
-        self._merging = MergeCommand(store, workspace, self._guard, verify_commit)
+        self._submit = SubmitCommand(store, workspace, clock, new_id)
+        self._undo = UndoCommand(store, self._guard)
+        self._merge = MergeCommand(store, workspace, self._guard, verify_commit)
         self._leftovers = LeftoverWorktrees(
             store,
             workspace,
@@ -57,87 +57,94 @@ class Control:
             on_release=on_release,
             is_archived=archived_hint,
         )
-        self._dead = is_dead
-        self._settle = complete
+        self._is_dead = is_dead
+        self._complete = complete
         self._mask = mask
 
     # -------------------------------------------------------------- submit
 
     def submit(self, plan: Submission, request: Mapping[str, Any]) -> Run:
         """Freeze the plan as a new run; all of it or nothing."""
-        return self._submitting.submit(plan, request)
+        return self._submit.submit(plan, request)
 
     # -------------------------------------------------------------- cancel
 
     def cancel(self, run: Run, why: str = "cancelled by a person") -> list[TaskId]:
-        """The wish is durable before anything acts on it; returns the tasks still being ended.
+        """Record the cancellation, then let the workers act on it; returns the tasks still ending.
 
-        A run that is done is refused by name; one that is cancelled already stays as it is.
+        A run that is DONE is refused.  A cancelled run stays as it is.
         """
         if run.cancel_requested and self._store.is_idle(run.id):
             return []
         if load_run_status(self._store, run) is RunStatus.DONE:
-            raise NotNow(f"run {run.id} is already DONE", hint=f"yaoki merge {run.id}")
+            raise NotNow(f"run {run.id} is already done", hint=f"yaoki merge {run.id}")
         return self._store.cancel_run(run.id, why)
 
     def cancel_task(self, task_id: TaskId, why: str = "cancelled by a person") -> list[TaskId]:
-        inside = [
+        subtasks = [
             row.id
             for row in self._store.rows(self._store.task(task_id).run_id)
             if row.parent == task_id and not row.state.is_final
         ]
-        ended = [self._store.cancel_task(one, why) for one in (*inside, task_id)]
-        return [task.id for task in ended if not task.state.is_final]
+        tasks = [self._store.cancel_task(one, why) for one in (*subtasks, task_id)]
+        return [task.id for task in tasks if not task.state.is_final]
 
     # -------------------------------------------------------------- answer
 
     def answer(
         self, task_id: TaskId, choice: Choice, words: str = "", check: str = "", how: str = ""
     ) -> Task:
-        """Answer an escalation; the store refused further attempts until now.
+        """Answer an escalation; until then the store refuses further attempts.
 
-        `how` it was given is written down: by which face, with which pass.
+        `how` is recorded: the face through which the answer came, and the token it used.
         """
-        words = self._mask(replace_lone_surrogates(words))[:WORDS_MAX]
+        words = self._clean(words)
         run = self._store.run(self._store.task(task_id).run_id)
 
         def decide(task: Task) -> Sequence[Event]:
             if task.state is not State.ESCALATED or task.question is None:
-                said = f"{task.id} asks nothing: it is {task.state.value}"
-                raise NotNow(said, hint=suggest_next(task, run))
+                state = task.state.value
+                raise NotNow(
+                    f"{task.id} has no open question: it is {state}", hint=suggest_next(task, run)
+                )
             if choice not in task.question.choices:
                 allowed = ", ".join(c.value for c in task.question.choices)
-                raise NotNow(f"{choice.value} is no answer here", hint=f"answer one of: {allowed}")
-            waived = self._waived(task, choice, check)
+                raise NotNow(
+                    f"{choice.value} is not a possible answer here",
+                    hint=f"answer one of: {allowed}",
+                )
+            waived = self._waived_check(task, choice, check)
             return (Answered(choice, words, waived, task.counts, how),)
 
         task = self._store.amend(task_id, decide)
-        self._settle(task.run_id)
+        self._complete(task.run_id)
         return task
 
+    def _clean(self, words: str) -> str:
+        return self._mask(replace_lone_surrogates(words))[:TEXT_CHARS_MAX]
+
     @staticmethod
-    def _waived(task: Task, choice: Choice, check: str) -> str:
+    def _waived_check(task: Task, choice: Choice, check: str) -> str:
         if choice is not Choice.WAIVE:
             return ""
-        failing = task.failure.check if task.failure else ""
-        named = check or failing
+        name = check or (task.failure.check if task.failure else "")
         known = waivable_check_names(task)
-        if named not in known:
+        if name not in known:
             raise NotNow(
-                f"{named or 'no check'} cannot be waived: it is not a check of {task.id}",
+                f"{name or 'no check'} cannot be waived: it is not a check of {task.id}",
                 hint=f"name one of: {', '.join(_own_first(task, known))}",
             )
-        return named
+        return name
 
     # -------------------------------------------------------------- undo, merge
 
     def undo(self, task_id: TaskId, *, cascade: bool = False, how: str = "") -> Task:
-        """Take landed work back off its branch; what stands on it goes with it only if asked.
+        """Revert landed work on its branch; its dependents only with `cascade`.
 
-        The wish is durable before the branch moves; whoever finds everything at rest acts on it.
+        The request is stored before the branch moves; the next completion carries it out.
         """
-        run = self._undo_wish.request(task_id, cascade=cascade, how=how)
-        self._settle(run.id)
+        run = self._undo.request(task_id, cascade=cascade, how=how)
+        self._complete(run.id)
         return self._store.task(task_id)
 
     def merge(
@@ -150,16 +157,16 @@ class Control:
         unproven: bool = False,
     ) -> MergeResult:
         """Move the base branch to the run branch; never with conflicts, never in a checkout."""
-        return self._merging.merge(
+        return self._merge.merge(
             run, into=into, force_ref=force_ref, partial=partial, unproven=unproven
         )
 
     # -------------------------------------------------------------- pauses
 
     def go(self, run: Run, words: str = "", accept: str = "", how: str = "") -> Run:
-        """A person's yes to a paused run; of a budget, as much again is granted.
+        """Let a paused run continue; a run paused for its budget is granted the same amount again.
 
-        `accept` names a commit of its branch that no task landed and that may stay all the same.
+        `accept` names a commit of its branch that no task landed and that may stay.
         """
         if accept:
             self._guard.accept_commit(run, accept, how)
@@ -167,41 +174,43 @@ class Control:
                 return run
         if run.pause_reason.startswith(BRANCH_PAUSE):
             self._guard.refuse_unrestored(run)
-        return self._store.unpause(
-            run.id, self._mask(replace_lone_surrogates(words))[:WORDS_MAX], how
-        )
+        return self._store.unpause(run.id, self._clean(words), how)
 
-    # -------------------------------------------------------------- going on
+    # -------------------------------------------------------------- resume
 
     def resume(self, run: Run) -> list[TaskId]:
-        """A person goes on with a stopped run: claims of dead workers come back at once, and its
-        branch must hold what landed.
+        """Resume a stopped run: its branch must contain what landed, and the claims of dead
+        workers expire at once.
         """
         self.check_run_branch(run)
-        back = self._store.expire_claims(self._dead, counted=False, runs=[run.id])
-        if back:
-            data = {"mismatch": "stale lease", "tasks": list(back), "repair": "claims taken back"}
+        expired = self._store.expire_claims(self._is_dead, counted=False, runs=[run.id])
+        if expired:
+            data = {
+                "mismatch": "stale lease",
+                "tasks": list(expired),
+                "repair": "claims taken back",
+            }
             self._store.note(run.id, "RECONCILED", data)
-        return back
+        return expired
 
     def check_run_branch(self, run: Run) -> None:
-        """Before anything is begun: the run branch must hold what landed, else the run asks."""
+        """Before any work starts, pause the run if its branch lacks what landed."""
         if run.pause_reason or run.cancel_requested or run.merged_commit:
             return
-        # Where the remote is away, whoever needs the branch waits for it, and looks then.
+        # Without the remote, the stage that needs the branch waits for it and checks it then.
         with suppress(RemoteUnreachable):
             self._guard.pause_on_drift(run)
 
     def sweep(self, run: Run) -> list[str]:
-        """Remove worktrees in which nobody goes on; their work is reachable from refs."""
+        """Remove the worktrees of a run that no worker uses; their work is saved on refs."""
         return self._leftovers.sweep(run.id)
 
     def sweep_again(self) -> list[str]:
-        """The same for any run, in a quiet moment of a worker."""
+        """Remove the unused worktrees of any run, when a worker is idle."""
         return self._leftovers.sweep_again()
 
 
 def _own_first(task: Task, known: frozenset[str]) -> list[str]:
-    """The plan's own checks, then what must hold of any change."""
+    """The plan's own checks, then the built-in ones."""
     own = [check.name for check in task.spec.checks]
     return [*own, *sorted(known.difference(own))]

@@ -1,4 +1,4 @@
-"""Which run or task somebody means by what they typed."""
+"""Finds the run or task that a person named on the command line."""
 
 from __future__ import annotations
 
@@ -7,47 +7,47 @@ from collections.abc import Callable, Sequence
 
 from yaoki.core.model import Run, TaskId
 from yaoki.errors import Unknown
-from yaoki.ports import Store, TaskRow
+from yaoki.ports import Reads, TaskRow
 
 TASK_ID = re.compile(r"[a-z0-9]{8}-\d+")
 
 
 class RunLookup:
-    """`archived` says how to see what has left the store."""
+    """`archived_hint` gives the command that shows an archived run, or nothing."""
 
-    def __init__(self, store: Store, archived_hint: Callable[[str], str] = lambda _: "") -> None:
-        self._store, self._archived = store, archived_hint
+    def __init__(self, store: Reads, archived_hint: Callable[[str], str]) -> None:
+        self._store, self._archived_hint = store, archived_hint
 
     def find_run(self, text: str = "") -> Run:
-        """By id or its beginning; the newest when nothing is named."""
+        """By id, the beginning of an id, or branch; the newest run when `text` is empty."""
         runs = self._store.runs()
-        gone = self._archived(text)
-        if not runs and not gone:
+        archived = self._archived_hint(text)
+        if not runs and not archived:
             raise Unknown("there is no run here yet", hint="yaoki run PLAN")
         if not text:
             return runs[-1]
-        found = [run for run in runs if run.id == text or run.branch == text]
-        found = found or [run for run in runs if run.id.startswith(text)]
-        if len(found) != 1:
-            what = "no run" if not found else f"{len(found)} runs"
-            raise Unknown(f"{what} named {text!r}", hint=gone or "yaoki status --all")
-        return found[0]
+        matches = [run for run in runs if run.id == text or run.branch == text]
+        matches = matches or [run for run in runs if run.id.startswith(text)]
+        if len(matches) != 1:
+            count = f"{len(matches)} runs" if matches else "no run"
+            raise Unknown(f"{count} named {text!r}", hint=archived or "yaoki status --all")
+        return matches[0]
 
     def find_task(self, text: str, run: str = "") -> TaskId:
-        """By id, or by number or name in the named or newest run."""
-        if gone := self._archived(text):
-            raise Unknown(f"there is no {text!r} here any more", hint=gone)
+        """By id, or by number or name in the given run or the newest one."""
+        if archived := self._archived_hint(text):
+            raise Unknown(f"{text!r} is no longer here", hint=archived)
         if TASK_ID.fullmatch(text):
             return self._store.task(text).id
         rows = self._store.rows(self.find_run(run).id)
-        found = [row for row in rows if row.name == text or str(row.n) == text]
-        if found:
-            return found[0].id
-        raise Unknown(f"there is no task {text!r} in this run", hint=_near(text, rows))
+        matches = [row for row in rows if row.name == text or str(row.n) == text]
+        if matches:
+            return matches[0].id
+        raise Unknown(f"there is no task {text!r} in this run", hint=_suggest_name(text, rows))
 
 
-def _near(text: str, rows: Sequence[TaskRow]) -> str:
-    import difflib  # only for who mistyped
+def _suggest_name(text: str, rows: Sequence[TaskRow]) -> str:
+    import difflib  # slow to import, and needed only after a typing error
 
-    near = difflib.get_close_matches(text, [row.name for row in rows], n=1)
-    return f"did you mean {near[0]!r}?" if near else "yaoki status"
+    matches = difflib.get_close_matches(text, [row.name for row in rows], n=1)
+    return f"did you mean {matches[0]!r}?" if matches else "yaoki status"

@@ -1,4 +1,4 @@
-"""A plan that passed its checks becomes a run: frozen in the store, with a branch of its own."""
+"""Submits a plan: it becomes a run, frozen in the store, with its own branch."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from yaoki.core.model import Catalogue, ContinuousMode, Run, RunId, TaskSpec
 from yaoki.errors import RemoteUnreachable, RepositoryUnusable, WorkspaceError
-from yaoki.ports import Clock, Store, Workspace
+from yaoki.ports import Clock, RunStore, Workspace
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A plan that passed its checks, ready to be frozen in the store."""
+    """A valid plan, ready to be stored as a run."""
 
     goal: str
     specs: Sequence[TaskSpec]
@@ -34,16 +34,16 @@ class Submission:
 
 
 class SubmitCommand:
-    """`new_id` makes the name of a run; one that is taken is not used."""
+    """`new_id` generates run ids; an id in use is skipped."""
 
     def __init__(
-        self, store: Store, workspace: Workspace, clock: Clock, new_id: Callable[[], str]
+        self, store: RunStore, workspace: Workspace, clock: Clock, new_id: Callable[[], str]
     ) -> None:
         self._store, self._workspace, self._clock = store, workspace, clock
         self._new_id = new_id
 
     def submit(self, plan: Submission, request: Mapping[str, Any]) -> Run:
-        """Freeze the plan as a new run; all of it or nothing."""
+        """Store the plan as a new run, all or nothing."""
         run = Run(
             id=self._free_id(),
             goal=plan.goal,
@@ -66,20 +66,20 @@ class SubmitCommand:
         self._store.submit(run, plan.specs, request)
         try:
             self._workspace.branches.open_run_branch(run)
-        except RemoteUnreachable as away:
-            # The run is stored; its first task makes the branch when the remote answers.
-            self._store.note(run.id, "WARNING", {"message": away.sentence})
-        except WorkspaceError as refused:
+        except RemoteUnreachable as unreachable:
+            # The run is stored; its first task creates the branch when the remote answers.
+            self._store.note(run.id, "WARNING", {"message": unreachable.sentence})
+        except WorkspaceError as failed:
             raise RepositoryUnusable(
-                f"{refused.sentence}; run {run.id} is stored all the same",
-                hint=f"{refused.hint}; then yaoki resume {run.id}, or yaoki cancel {run.id}",
-            ) from refused
+                f"{failed.sentence}; run {run.id} is stored nevertheless",
+                hint=f"{failed.hint}; then yaoki resume {run.id}, or yaoki cancel {run.id}",
+            ) from failed
         return run
 
     def _free_id(self) -> RunId:
         taken = {run.id for run in self._store.runs()}
         for _ in range(100):
-            made = RunId(self._new_id())
-            if made not in taken:
-                return made
+            run_id = RunId(self._new_id())
+            if run_id not in taken:
+                return run_id
         raise AssertionError("a hundred ids in a row were taken")

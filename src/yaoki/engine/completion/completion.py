@@ -1,7 +1,7 @@
-"""When nothing of a run can be claimed: every way it may still go on, in order, then its end.
+"""Runs when no task of a run can be claimed: each way to continue it, in order, then its end.
 
-Each step changes the store in one transaction and says whether something was changed; a kill in
-between finds the same step again.
+Each step changes the store in one transaction and returns whether it changed anything; after a
+kill in between, the same step is found again.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from yaoki.engine.completion.revert import RevertStep
 from yaoki.engine.required_checks import VerifyCommit
 from yaoki.engine.row_check import DoneCheck, RowGuard
 from yaoki.errors import BranchMovedExternally
-from yaoki.ports import Clock, Store, Workspace
+from yaoki.ports import Clock, CompletionStore, Workspace
 
 
 class RunCompletion:
-    """Asked whenever nothing of a run can be claimed."""
+    """Called whenever no task of a run can be claimed."""
 
     def __init__(
         self,
-        store: Store,
+        store: CompletionStore,
         workspace: Workspace,
         clock: Clock,
-        prove: VerifyCommit,
+        verify: VerifyCommit,
         *,
         timeout: timedelta = timedelta(hours=1),
         hang: timedelta = timedelta(minutes=10),
@@ -39,84 +39,84 @@ class RunCompletion:
         self._guard = BranchGuard(store, workspace)
         self._rows = RowGuard(store, clock)
         self._done_check = DoneCheck(store, workspace, self._rows)
-        self._undoing = RevertStep(store, workspace, clock, prove)
-        self._recovering = RecoverStep(store, workspace, clock)
-        self._replanning = ReplanStep(store, clock, timeout=timeout, hang=hang)
-        self._proofs = FinalCheckStep(store, workspace)
-        self._iterating = IterateStep(store, workspace, self._replanning)
+        self._revert = RevertStep(store, workspace, clock, verify)
+        self._recover = RecoverStep(store, workspace, clock)
+        self._replan = ReplanStep(store, clock, timeout=timeout, hang=hang)
+        self._final_check = FinalCheckStep(store, workspace)
+        self._iterate = IterateStep(store, workspace, self._replan)
 
     def complete(self, run_id: RunId) -> bool:
-        """True when the run has come to its end, or waits for a person."""
-        return self._rows.run_guarded(lambda: self._rests(run_id))
+        """True when the run is finished or waits for a person."""
+        return self._rows.run_guarded(lambda: self._complete(run_id))
 
-    def _rests(self, run_id: RunId) -> bool:
+    def _complete(self, run_id: RunId) -> bool:
         if not self._store.is_idle(run_id):
             return False
         run = self._store.run(run_id)
         if run.pause_reason and not run.cancel_requested:
             return True
         self._refuse_illegal(run)
-        if not run.cancel_requested and (self._goes_on(run) or self._unfit(run)):
+        if not run.cancel_requested and (self._advance(run) or self._refuse_end(run)):
             return False
-        self._sum_up(self._store.run(run_id))
+        self._summarize(self._store.run(run_id))
         return self._store.is_idle(run_id)
 
     def _refuse_illegal(self, run: Run) -> None:
         for illegal in self._store.illegal_rows(run.id) if run.finished_at is None else ():
             raise illegal
 
-    def _unfit(self, run: Run) -> bool:
-        """Nothing is called done, or shipped of a run that was cut short, that its branch does not
-        hold or should not, or that the journal file does not prove; looked at once, at the end.
+    def _refuse_end(self, run: Run) -> bool:
+        """Once, at the end: a run is not done while its branch has drifted, or while a task claims
+        more than the journal file proves.
         """
-        ends = derive_run_status(self._store.count_by_state(run.id), idle=True)
-        if run.finished_at is not None or ends is RunStatus.ESCALATED:
+        end = derive_run_status(self._store.count_by_state(run.id), idle=True)
+        if run.finished_at is not None or end is RunStatus.ESCALATED:
             return False
         self._guard.pause_on_drift(run)
         return bool(self._store.run(run.id).pause_reason) or self._done_check.refuse_unproven(run)
 
     def _refuse_unproven(self, run: Run) -> bool:
-        """Before the whole is proven: is there a row that claims more than the journal file?"""
-        ends = derive_run_status(self._store.count_by_state(run.id), idle=True)
-        if run.finished_at is not None or ends is not RunStatus.DONE:
+        """Before the final check: refuse rows that claim more than the journal file proves."""
+        end = derive_run_status(self._store.count_by_state(run.id), idle=True)
+        if run.finished_at is not None or end is not RunStatus.DONE:
             return False
         return self._done_check.refuse_unproven(run)
 
     def expire(self, run_id: RunId) -> None:
-        """Phases that ran out of time, also while somebody plans them."""
+        """Expire the deferred phases whose deadline has passed, even while an agent plans them."""
         run = self._store.run(run_id)
         if not run.cancel_requested:
-            self._rows.run_guarded(lambda: self._replanning.expire_phases(run))
+            self._rows.run_guarded(lambda: self._replan.expire_phases(run))
 
-    def _goes_on(self, run: Run) -> bool:
+    def _advance(self, run: Run) -> bool:
         steps = (
-            self._undoing.advance,
-            self._recovering.advance,
-            self._replanning.expire_phases,
+            self._revert.advance,
+            self._recover.advance,
+            self._replan.expire_phases,
             self._refuse_unproven,
-            self._proofs.advance,
-            self._replanning.advance,
-            self._iterating.advance,
-            self._recovering.escalate_final_checks,
+            self._final_check.advance,
+            self._replan.advance,
+            self._iterate.advance,
+            self._recover.escalate_final_checks,
         )
         try:
-            # Another worker may have gone on meanwhile, which leaves a step nothing to do.
-            return any(settle(run) or not self._store.is_idle(run.id) for settle in steps)
-        except BranchMovedExternally as strayed:
-            self._guard.pause_for(run, strayed)
-            # Of a run that has come to its end nobody asks: its branch is the user's.
+            # Another worker may have continued the run meanwhile; then no step is needed.
+            return any(step(run) or not self._store.is_idle(run.id) for step in steps)
+        except BranchMovedExternally as drift:
+            self._guard.pause_for(run, drift)
+            # A finished run does not pause: its branch belongs to the user.
             return bool(self._store.run(run.id).pause_reason)
 
-    def _sum_up(self, run: Run) -> None:
-        """Once per end; a run that goes on later is summed up again."""
+    def _summarize(self, run: Run) -> None:
+        """Once per end; a run that continues later is summarized again."""
 
-        def tell(tally: StateCounts) -> dict[str, object] | None:
-            ended = derive_run_status(tally, idle=True)
-            if ended is RunStatus.ESCALATED:
+        def summarize(tally: StateCounts) -> dict[str, object] | None:
+            end = derive_run_status(tally, idle=True)
+            if end is RunStatus.ESCALATED:
                 return None
             counts = {state.value: 0 for state in State}
             for (state, _), n in tally.items():
                 counts[state.value] += n
-            return {"status": ended.value, "tasks": counts, "run_branch": run.branch}
+            return {"status": end.value, "tasks": counts, "run_branch": run.branch}
 
-        self._store.summarize_run(run.id, tell)
+        self._store.summarize_run(run.id, summarize)

@@ -1,6 +1,6 @@
-"""The last proof of a run: `done_when`, and every check that a later landing may have broken.
+"""The final check of a run: `done_when`, and every check that a later landing may have broken.
 
-It is a task like any other, added when all others are done.
+It is a task like any other, added when all other tasks are done.
 """
 
 from __future__ import annotations
@@ -9,32 +9,32 @@ from dataclasses import replace
 
 from yaoki.core.model import FINAL_CHECK_NAME, Run, State, TaskSpec
 from yaoki.engine.required_checks import CheckSet, RequiredChecks, is_final_check
-from yaoki.ports import Store, TaskRow, Workspace
+from yaoki.ports import CompletionStore, TaskRow, Workspace
 
-FINAL_CHECK_GOAL = "Prove on the run branch that everything that landed still holds."
+FINAL_CHECK_GOAL = "Verify on the run branch that everything that landed still passes."
 
 
 class FinalCheckStep:
-    """A new one whenever the run branch is not where the last one looked."""
+    """Adds a final check whenever the run branch is not at the commit of the last one."""
 
-    def __init__(self, store: Store, workspace: Workspace) -> None:
+    def __init__(self, store: CompletionStore, workspace: Workspace) -> None:
         self._store, self._workspace = store, workspace
-        self._standing = RequiredChecks(store)
+        self._required_checks = RequiredChecks(store)
 
     def advance(self, run: Run) -> bool:
-        """Add the proof unless it is there, nothing asks for it, or it could not pass anyway."""
+        """Add the final check unless it exists, has nothing to check, or could not pass anyway."""
         if run.cancel_requested:
             return False
         rows = self._store.rows(run.id)
-        proofs = [row for row in rows if is_final_check(row)]
-        if not _all_done([row for row in rows if row not in proofs]):
+        earlier = [row for row in rows if is_final_check(row)]
+        if not _all_done([row for row in rows if row not in earlier]):
             return False
-        last = proofs[-1] if proofs else None
+        last = earlier[-1] if earlier else None
         head = self._workspace.branches.head(run)
-        if last is not None and self._looked_at(last) == head:
+        if last is not None and self._checked_commit(last) == head:
             return False
         spec = self._spec(
-            run, f"{FINAL_CHECK_NAME}-{len(proofs) + 1}" if proofs else FINAL_CHECK_NAME, head
+            run, f"{FINAL_CHECK_NAME}-{len(earlier) + 1}" if earlier else FINAL_CHECK_NAME, head
         )
         if not spec.checks:
             return False
@@ -42,24 +42,23 @@ class FinalCheckStep:
         replaces = {spec.name: str(last.id)} if last is not None and failed else {}
         return bool(self._store.add_tasks(run.id, [spec], unless=spec.name, replaces=replaces))
 
-    def _looked_at(self, proof: TaskRow) -> str:
-        """The commit it proved, or failed on."""
-        return proof.landed_commit or self._store.task(proof.id).work.base
+    def _checked_commit(self, row: TaskRow) -> str:
+        """The commit that a final check passed or failed on."""
+        return row.landed_commit or self._store.task(row.id).work.base
 
     def _spec(self, run: Run, name: str, head: str) -> TaskSpec:
-        """What the plan asks for at the end, then what nobody has seen pass on this head."""
-        asked = {check: run.catalogue.checks[check] for check in run.done_when}
-        open_ = self._standing.not_known_to_pass(run, head)
-        checks = {**asked, **{check.name: check for check in open_.checks}}
-        standing: CheckSet = replace(open_, checks=tuple(checks.values()))
-        patient = bool(run.planner or run.continuous)
-        return replace(
-            standing.as_task_spec(run, name, FINAL_CHECK_GOAL), defers_escalation=patient
-        )
+        """The plan's `done_when`, then the required checks not known to pass on this head."""
+        done_when = {check: run.catalogue.checks[check] for check in run.done_when}
+        unknown = self._required_checks.not_known_to_pass(run, head)
+        checks = {**done_when, **{check.name: check for check in unknown.checks}}
+        required: CheckSet = replace(unknown, checks=tuple(checks.values()))
+        # A planner, or the next iteration, may still fix what fails: ask a person only after them.
+        defers = bool(run.planner or run.continuous)
+        return replace(required.as_task_spec(run, name, FINAL_CHECK_GOAL), defers_escalation=defers)
 
 
 def _all_done(rows: list[TaskRow]) -> bool:
-    settled = {State.DONE, State.REPLACED}
+    finished = {State.DONE, State.REPLACED}
     landed = {row.id for row in rows if row.state is State.DONE}
-    # What a group has landed without is missing from the run, and no reason to prove nothing.
-    return all(row.state in settled or row.parent in landed for row in rows if row.required)
+    # A group may land without some of its subtasks; they do not block the final check.
+    return all(row.state in finished or row.parent in landed for row in rows if row.required)

@@ -1,7 +1,7 @@
-"""Continuous mode at rest: sum up the iteration, decide, begin the next one.
+"""Continuous mode: when an iteration is finished, summarize it, decide, start the next one.
 
-The number of the iteration changes in the transaction that adds its tasks, so no restart counts one
-twice.
+The iteration number changes in the transaction that adds its tasks, so a restart never counts an
+iteration twice.
 """
 
 from __future__ import annotations
@@ -27,133 +27,133 @@ from yaoki.core.model import (
 )
 from yaoki.engine.completion.replan import ReplanStep
 from yaoki.engine.required_checks import is_final_check
-from yaoki.ports import Store, TaskRow, Workspace
+from yaoki.ports import RunStore, TaskRow, Workspace
 
 ITERATION = "iteration"
 ITERATION_FINISHED = "ITERATION_FINISHED"
 
 
 class IterateStep:
-    """Asked when everything of a continuous run rests."""
+    """Called when no task of a continuous run can be claimed."""
 
-    def __init__(self, store: Store, workspace: Workspace, replanning: ReplanStep) -> None:
-        self._store, self._workspace, self._replanning = store, workspace, replanning
+    def __init__(self, store: RunStore, workspace: Workspace, replan: ReplanStep) -> None:
+        self._store, self._workspace, self._replan = store, workspace, replan
 
     def advance(self, run: Run) -> bool:
-        """True when another iteration was begun."""
+        """True when another iteration was started."""
         if run.continuous is None or run.cancel_requested or run.finished_at is not None:
             return False
-        ended = self._ended(run)
-        bounds = run.continuous
-        if run.acknowledged_iteration == ended.number:
-            # A person has seen this failure and said go.
-            bounds = replace(bounds, pause_on_failure=False, failures_max=bounds.failures_max + 1)
-            safe = CommitOutcome.NOTHING if ended.commit is CommitOutcome.CONFLICT else ended.commit
-            ended = replace(ended, commit=safe)
-        follows = decide_iteration(ended, run.failures_in_row, bounds)
-        told = {**_told(ended, follows), "head": self._workspace.branches.head(run)}
-        if follows.action == "next":
-            return self._next(run, ended, follows, told)
-        if follows.action == "pause":
+        iteration = self._finished_iteration(run)
+        limits = run.continuous
+        if run.acknowledged_iteration == iteration.number:
+            # A person has seen this failure and let the run continue.
+            limits = replace(limits, pause_on_failure=False, failures_max=limits.failures_max + 1)
+            if iteration.commit is CommitOutcome.CONFLICT:
+                iteration = replace(iteration, commit=CommitOutcome.NOTHING)
+        decision = decide_iteration(iteration, run.failures_in_row, limits)
+        data = {**_summary(iteration, decision), "head": self._workspace.branches.head(run)}
+        if decision.action == "next":
+            return self._start_next(run, iteration, decision, data)
+        if decision.action == "pause":
             self._store.pause(
                 run.id,
-                f"failure: {follows.reason}",
+                f"failure: {decision.reason}",
                 event=ITERATION_FINISHED,
-                data={**told, "failures_in_row": follows.failures_in_row},
-                failures_in_row=follows.failures_in_row,
+                data={**data, "failures_in_row": decision.failures_in_row},
+                failures_in_row=decision.failures_in_row,
             )
         else:
-            self._store.end_iterations(run.id, ended.number, ITERATION_FINISHED, told)
+            self._store.end_iterations(run.id, iteration.number, ITERATION_FINISHED, data)
         return False
 
-    def _ended(self, run: Run) -> Iteration:
+    def _finished_iteration(self, run: Run) -> Iteration:
         number = run.iteration or 1
         rows = self._store.rows(run.id)
-        mine = [row for row in rows if not is_final_check(row) and self._of(row, number)]
-        failed = [row for row in mine if row.required and row.state is not State.DONE]
-        proofs = [row for row in rows if is_final_check(row)]
-        proven = bool(proofs) and proofs[-1].state is State.DONE if run.done_when else not failed
-        return Iteration(number, self._commit(run, mine, failed), proven, _names(failed))
+        tasks = [r for r in rows if not is_final_check(r) and self._belongs_to(r, number)]
+        failed = [row for row in tasks if row.required and row.state is not State.DONE]
+        checks = [row for row in rows if is_final_check(row)]
+        passed = bool(checks) and checks[-1].state is State.DONE if run.done_when else not failed
+        names = tuple(row.name for row in failed)
+        return Iteration(number, self._commit_outcome(tasks, failed), passed, names)
 
-    def _of(self, row: TaskRow, number: int) -> bool:
-        """Does this task belong to the iteration?  The plan's own tasks are the first one's."""
+    def _belongs_to(self, row: TaskRow, number: int) -> bool:
+        """Does this task belong to the iteration?  The plan's own tasks belong to the first."""
         return (self._store.task(row.id).spec.iteration or 1) == number
 
     def _failed(self, run: Run, number: int) -> list[TaskId]:
-        """What failed in this iteration: the next one makes it pointless."""
+        """The failed tasks of this iteration; the next one supersedes them."""
         rows = self._store.rows(run.id)
-        return [row.id for row in rows if self._of(row, number) and row.state is State.ESCALATED]
+        return [
+            row.id for row in rows if self._belongs_to(row, number) and row.state is State.ESCALATED
+        ]
 
-    def _commit(
-        self, run: Run, mine: Sequence[TaskRow], failed: Sequence[TaskRow]
-    ) -> CommitOutcome:
-        """What the iteration put on the run branch, or why it did not."""
-        reasons = [self._store.task(row.id) for row in failed]
-        if any(task.failure and task.failure.kind is FailureKind.CONFLICT for task in reasons):
+    def _commit_outcome(self, tasks: Sequence[TaskRow], failed: Sequence[TaskRow]) -> CommitOutcome:
+        """What the iteration landed on the run branch, or why nothing landed."""
+        failures = [self._store.task(row.id) for row in failed]
+        if any(task.failure and task.failure.kind is FailureKind.CONFLICT for task in failures):
             return CommitOutcome.CONFLICT
-        for task in reasons:
+        for task in failures:
             if task.failure and task.failure.source is FaultSource.GIT:
                 return (
                     CommitOutcome.STAGING_ERROR
                     if task.work.prompt_sent
                     else CommitOutcome.GIT_ERROR
                 )
-        landed = [t for t in map(self._store.task, (row.id for row in mine)) if t.landed_commit]
+        landed = [t for t in map(self._store.task, (row.id for row in tasks)) if t.landed_commit]
         if any(task.landed_commit != task.work.onto for task in landed):
             return CommitOutcome.COMMITTED
         return CommitOutcome.NOTHING
 
-    def _next(
-        self, run: Run, ended: Iteration, follows: IterationDecision, told: dict[str, object]
+    def _start_next(
+        self, run: Run, last: Iteration, decision: IterationDecision, data: dict[str, object]
     ) -> bool:
-        number = ended.number + 1
+        number = last.number + 1
         specs = self._specs(run, number)
-        made = self._store.add_tasks(
+        added = self._store.add_tasks(
             run.id,
             specs,
             unless=specs[0].name,
-            retire=self._failed(run, ended.number),
+            retire=self._failed(run, last.number),
             event=ITERATION_FINISHED
-            if run.acknowledged_iteration != ended.number
+            if run.acknowledged_iteration != last.number
             else "ITERATION_GRANTED",
-            data=told,
+            data=data,
             iteration=number,
-            failures_in_row=follows.failures_in_row,
+            failures_in_row=decision.failures_in_row,
         )
-        return bool(made)
+        return bool(added)
 
     def _specs(self, run: Run, number: int) -> list[TaskSpec]:
-        """The planner's next tasks, or, without a planner, the plan's own once more."""
+        """A planning task for the next tasks; without a planner, the plan's own tasks again."""
         rows = self._store.rows(run.id)
         if run.planner:
-            fill = PlanningBrief(role=ITERATION, phase=f"{ITERATION}-{number}", iteration=number)
-            return [self._replanning.planning_task(run, f"{ITERATION}-{number}", fill)]
+            name = f"{ITERATION}-{number}"
+            brief = PlanningBrief(role=ITERATION, phase=name, iteration=number)
+            return [self._replan.planning_task(run, name, brief)]
         first = [
-            self._store.task(row.id) for row in rows if self._of(row, 1) and not is_final_check(row)
+            self._store.task(row.id)
+            for row in rows
+            if self._belongs_to(row, 1) and not is_final_check(row)
         ]
         names = {task.spec.name for task in first}
-        return [_again(task, number, names) for task in first]
+        return [_copy_spec(task, number, names) for task in first]
 
 
-def _again(task: Task, number: int, names: set[str]) -> TaskSpec:
+def _copy_spec(task: Task, number: int, names: set[str]) -> TaskSpec:
     spec = replace(task.spec, phase=f"{ITERATION}-{number}", iteration=number)
     needs = tuple(f"{need}-i{number}" if need in names else need for need in spec.needs)
     group = f"{spec.group}-i{number}" if spec.group else ""
     return replace(spec, name=f"{spec.name}-i{number}", needs=needs, group=group)
 
 
-def _names(rows: Sequence[TaskRow]) -> tuple[str, ...]:
-    return tuple(row.name for row in rows)
-
-
-def _told(ended: Iteration, follows: IterationDecision) -> dict[str, object]:
+def _summary(iteration: Iteration, decision: IterationDecision) -> dict[str, object]:
     return {
-        "iteration": ended.number,
-        "commit": ended.commit.value,
-        "partial_changes_possible": ended.commit is CommitOutcome.CONFLICT,
-        "retry_safe": ended.commit.retry_safe,
-        "proven": ended.final_check_passed,
-        "failed": list(ended.failed),
-        "decision": follows.action,
-        "reason": follows.reason,
+        "iteration": iteration.number,
+        "commit": iteration.commit.value,
+        "partial_changes_possible": iteration.commit is CommitOutcome.CONFLICT,
+        "retry_safe": iteration.commit.retry_safe,
+        "proven": iteration.final_check_passed,
+        "failed": list(iteration.failed),
+        "decision": decision.action,
+        "reason": decision.reason,
     }

@@ -1,4 +1,4 @@
-"""At rest: the one re-run from the run branch, and what becomes of groups with failed subtasks."""
+"""Recovery: the one re-run of failed tasks from the run branch, and groups with failed subtasks."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from yaoki.core.machine.events import (
 )
 from yaoki.core.model import RecoveryStrategy, Run, State, Task, TaskId
 from yaoki.engine.clock_and_chance import read_clock_and_chance
-from yaoki.ports import Clock, Store, TaskRow, Workspace
+from yaoki.ports import Clock, CompletionStore, TaskRow, Workspace
 
 TaskAmendment = tuple[TaskId, Callable[[Task], Sequence[Event]]]
-FILES_TOLD_MAX = 100
+FILES_LISTED_MAX = 100
 
 
 class StaleDecision(Exception):
@@ -30,62 +30,62 @@ class StaleDecision(Exception):
 
 
 class RecoverStep:
-    """Asked when nothing of a run can be claimed; every answer is one transaction."""
+    """Called when no task of a run can be claimed; each decision is one transaction."""
 
-    def __init__(self, store: Store, workspace: Workspace, clock: Clock) -> None:
+    def __init__(self, store: CompletionStore, workspace: Workspace, clock: Clock) -> None:
         self._store, self._workspace, self._clock = store, workspace, clock
 
     def advance(self, run: Run) -> bool:
-        """True when something was changed, so that the run may go on."""
-        held = [
+        """True when something was changed, so that the run may continue."""
+        failed = [
             task
             for task in self._store.tasks_awaiting_rerun(run.id)
             if not task.spec.defers_escalation
         ]
-        groups = [self._store.task(one) for one in sorted({t.parent for t in held if t.parent})]
-        alone = [task for task in held if not task.parent]
-        changes = self._round(run, alone) if alone else []
+        groups = [self._store.task(one) for one in sorted({t.parent for t in failed if t.parent})]
+        ungrouped = [task for task in failed if not task.parent]
+        changes = self._rerun_round(run, ungrouped) if ungrouped else []
         for group in groups:
-            members = [task for task in held if task.parent == group.id]
+            subtasks = [task for task in failed if task.parent == group.id]
             try:
-                changes += self._group(run, group, members)
+                changes += self._recover_group(run, group, subtasks)
             except StaleDecision:
                 return True
         if changes:
-            self._decide(changes, [*held, *groups])
+            self._apply(changes, [*failed, *groups])
         return bool(changes)
 
-    def _decide(self, changes: Sequence[TaskAmendment], seen: Sequence[Task]) -> None:
-        """All of it as it was seen, or nothing: another worker may have decided meanwhile."""
+    def _apply(self, changes: Sequence[TaskAmendment], based_on: Sequence[Task]) -> None:
+        """Apply all changes, or none if a task changed: another worker may have decided already."""
         try:
-            self._store.amend_all([*((task.id, _unchanged(task)) for task in seen), *changes])
+            guards = ((task.id, _refuse_if_changed(task)) for task in based_on)
+            self._store.amend_all([*guards, *changes])
         except StaleDecision:
             return
 
     def escalate_final_checks(self, run: Run) -> bool:
-        """Proofs that failed and that nobody is left to mend: a person is asked about them."""
-        held = [
+        """Ask a person about failed final checks when no planner can fix them."""
+        failed = [
             task for task in self._store.tasks_awaiting_rerun(run.id) if task.spec.defers_escalation
         ]
-        why = "nobody is left who could plan what is missing"
+        why = "no planner is left to plan the missing work"
         if self._store.run(run.id).pause_reason:
             return False
-        if held:
-            self._decide([(task.id, self._asking(why)) for task in held], held)
-        return bool(held)
+        if failed:
+            self._apply([(task.id, self._escalate(why)) for task in failed], failed)
+        return bool(failed)
 
-    # -------------------------------------------------------------- tasks on their own
+    # -------------------------------------------------------------- tasks without a group
 
-    def _round(self, run: Run, held: Sequence[Task]) -> list[TaskAmendment]:
+    def _rerun_round(self, run: Run, failed: Sequence[Task]) -> list[TaskAmendment]:
         head = self._workspace.branches.head(run)
-        chosen = plan_rerun_round(held, head)
-        granted = [(task.id, _granting(head, "")) for task in chosen.to_rerun]
+        chosen = plan_rerun_round(failed, head)
         return [
-            *granted,
-            *((task.id, self._asking(_not_rerun(task))) for task in chosen.to_escalate),
+            *((task.id, _grant_rerun(head, "")) for task in chosen.to_rerun),
+            *((task.id, self._escalate(_no_rerun_reason(task))) for task in chosen.to_escalate),
         ]
 
-    def _asking(self, why: str) -> Callable[[Task], Sequence[Event]]:
+    def _escalate(self, why: str) -> Callable[[Task], Sequence[Event]]:
         return lambda task: (
             escalate_without_rerun(task, why, read_clock_and_chance(self._clock))
             if task.awaiting_rerun
@@ -94,41 +94,41 @@ class RecoverStep:
 
     # -------------------------------------------------------------- groups
 
-    def _group(self, run: Run, group: Task, held: Sequence[Task]) -> list[TaskAmendment]:
+    def _recover_group(
+        self, run: Run, group: Task, subtasks: Sequence[Task]
+    ) -> list[TaskAmendment]:
         rows = [row for row in self._store.rows(run.id) if row.parent == group.id]
         done = [row for row in rows if row.state is State.DONE]
-        failed = [task.id for task in held]
+        failed = [task.id for task in subtasks]
         needs = self._store.needs(run.id)
-        # The subtasks of an optional group are optional for the run, and yet parts of the group.
+        # Subtasks of an optional group are optional for the run, but required for the group.
         required = {row.id for row in rows if row.required or not group.spec.required}
-        choice = decide_recovery(group, failed, [row.id for row in done], needs, required)
-        started = RecoveryStarted(
-            choice.strategy, tuple(failed), tuple(row.id for row in done), _why(choice)
-        )
-        match choice.strategy:
+        decision = decide_recovery(group, failed, [row.id for row in done], needs, required)
+        strategy, why = decision.strategy, _rationale(decision)
+        started = RecoveryStarted(strategy, tuple(failed), tuple(row.id for row in done), why)
+        match strategy:
             case RecoveryStrategy.RETRY_FAILED_ONLY:
                 head = self._workspace.branches.head(
                     self._workspace.groups.open_group_branch(run, group.id)
                 )
-                again = [(one, _granting(head, choice.strategy.value)) for one in failed]
-                return [(group.id, lambda _: (started,)), *again]
+                reruns = [(one, _grant_rerun(head, strategy.value)) for one in failed]
+                return [(group.id, lambda _: (started,)), *reruns]
             case RecoveryStrategy.ROLLBACK_AND_RETRY:
-                return self._rolled_back(run, group, done, held, started)
+                return self._roll_back(run, group, done, subtasks, started)
             case RecoveryStrategy.PARTIAL_COMMIT:
                 done_ids = {row.id for row in done}
                 dropped = [
                     t for t in subtasks_to_leave_out(group, failed, needs) if t not in done_ids
                 ]
-                told = RecoveryStarted(
-                    choice.strategy, tuple(dropped), started.succeeded_subtasks, started.why
+                partial = RecoveryStarted(
+                    strategy, tuple(dropped), started.succeeded_subtasks, started.why
                 )
-                leaving = [(one, _drop) for one in dropped]
-                return [(group.id, lambda _: (told,)), *leaving]
+                return [(group.id, lambda _: (partial,)), *((one, _drop) for one in dropped)]
             case RecoveryStrategy.ESCALATE:
-                asked = [(one, self._asking(choice.reason)) for one in failed]
-                return [(group.id, lambda _: (started,)), *asked]
+                escalations = [(one, self._escalate(decision.reason)) for one in failed]
+                return [(group.id, lambda _: (started,)), *escalations]
 
-    def _rolled_back(
+    def _roll_back(
         self,
         run: Run,
         group: Task,
@@ -136,62 +136,61 @@ class RecoverStep:
         failed: Sequence[Task],
         started: RecoveryStarted,
     ) -> list[TaskAmendment]:
-        """The branch first: cut off before the rest is recorded, it is found rolled back.
+        """Move the branch first: after a crash in between, it is found rolled back.
 
-        Its head is seen before the tasks are looked at once more: what another worker landed
-        there since it rolled the group back itself is not taken off.
+        Read its head before reading the tasks again: what another worker landed after its own
+        roll-back of the group must not be removed.
         """
         head = self._workspace.branches.head(
             self._workspace.groups.open_group_branch(run, group.id)
         )
-        for seen in (group, *failed):
-            _unchanged(seen)(self._store.task(seen.id))
+        for task in (group, *failed):
+            _refuse_if_changed(task)(self._store.task(task.id))
         before, to = self._workspace.groups.roll_back_group_branch(run, group.id, head)
         files = self._workspace.contents.files_between(before, to)
         restored = JournalNote(
             "SNAPSHOT_RESTORE",
             {
                 "snapshot_id": before,
-                "restored_files": [p for s, p in files if s != "D"][:FILES_TOLD_MAX],
-                "deleted_files": [p for s, p in files if s == "D"][:FILES_TOLD_MAX],
+                "restored_files": [p for s, p in files if s != "D"][:FILES_LISTED_MAX],
+                "deleted_files": [p for s, p in files if s == "D"][:FILES_LISTED_MAX],
             },
         )
         why = "rolled back with its group"
-        taken = [(row.id, _unlanding(to, why)) for row in done]
-        again = [
-            (one.id, _granting(to, RecoveryStrategy.ROLLBACK_AND_RETRY.value)) for one in failed
-        ]
-        return [(group.id, lambda _: (started, restored)), *taken, *again]
+        reverts = [(row.id, _revert_landing(to, why)) for row in done]
+        strategy = RecoveryStrategy.ROLLBACK_AND_RETRY.value
+        reruns = [(task.id, _grant_rerun(to, strategy)) for task in failed]
+        return [(group.id, lambda _: (started, restored)), *reverts, *reruns]
 
 
-def _unchanged(seen: Task) -> Callable[[Task], Sequence[Event]]:
+def _refuse_if_changed(before: Task) -> Callable[[Task], Sequence[Event]]:
     def decide(now: Task) -> Sequence[Event]:
-        if now != seen:
-            raise StaleDecision(seen.id)
+        if now != before:
+            raise StaleDecision(before.id)
         return ()
 
     return decide
 
 
-def _unlanding(head: str, why: str) -> Callable[[Task], Sequence[Event]]:
+def _revert_landing(head: str, why: str) -> Callable[[Task], Sequence[Event]]:
     return lambda task: (LandingReverted(head, why),) if task.state is State.DONE else ()
 
 
-def _granting(head: str, strategy: str) -> Callable[[Task], Sequence[Event]]:
+def _grant_rerun(head: str, strategy: str) -> Callable[[Task], Sequence[Event]]:
     why = Rationale("8.3" if strategy else "8.4", {"head": head, "strategy": strategy})
     return lambda task: (RerunGranted(head, strategy, why),) if task.awaiting_rerun else ()
 
 
-def _not_rerun(task: Task) -> str:
+def _no_rerun_reason(task: Task) -> str:
     if not task.first_base:
-        return "its work was never begun"
-    return "no other task has landed since it began"
+        return "its work never started"
+    return "no other task has landed since it started"
 
 
 def _drop(task: Task) -> Sequence[Event]:
-    why = "left out: its group lands without it"
+    why = "dropped: its group lands without it"
     return () if task.state.is_final else (CancelRequested(why), Cancelled(why))
 
 
-def _why(choice: RecoveryDecision) -> Rationale:
-    return Rationale("8.3", {"reason": choice.reason}, (choice.otherwise,))
+def _rationale(decision: RecoveryDecision) -> Rationale:
+    return Rationale("8.3", {"reason": decision.reason}, (decision.otherwise,))

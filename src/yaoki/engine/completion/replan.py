@@ -1,4 +1,4 @@
-"""At rest: the planner is asked for what is missing, a deferred phase runs out of time."""
+"""Replanning: a planning task for what is missing, and deferred phases past their deadline."""
 
 from __future__ import annotations
 
@@ -22,20 +22,22 @@ from yaoki.core.model import (
 )
 from yaoki.core.planner_prompt import may_be_replaced, planning_goal
 from yaoki.engine.required_checks import is_final_check
-from yaoki.ports import Clock, Store, TaskRow
+from yaoki.ports import Clock, CompletionStore, TaskRow
 
 REPLAN = "replan"
-PLAN_TRIES = 2
+PLAN_RETRIES_MAX = 2
 
 
 class ReplanStep:
-    """Bounded per run and per lineage, and the bound is looked at before money is spent."""
+    """Bounded per run and per lineage; the bound is checked before any money is spent."""
 
-    def __init__(self, store: Store, clock: Clock, *, timeout: timedelta, hang: timedelta) -> None:
+    def __init__(
+        self, store: CompletionStore, clock: Clock, *, timeout: timedelta, hang: timedelta
+    ) -> None:
         self._store, self._clock = store, clock
         self._timeout, self._hang = timeout, hang
 
-    # -------------------------------------------------------------- what is missing
+    # -------------------------------------------------------------- replan
 
     def advance(self, run: Run) -> bool:
         if not run.planner or run.cancel_requested or run.continuous:
@@ -43,10 +45,10 @@ class ReplanStep:
         rows = self._store.rows(run.id)
         earlier = [row for row in rows if self._is_replan(row)]
         open_ = [row for row in rows if (row.required or row.parent) and not row.state.is_final]
-        if len(earlier) >= REPLANS_MAX or not any(self._mendable(row) for row in open_):
+        if len(earlier) >= REPLANS_MAX or not any(self._is_replaceable(row) for row in open_):
             return False
         if earlier and earlier[-1].reason == Reason.NEEDS_HUMAN:
-            # The planner itself has asked for a person.
+            # The planner itself asked for a person.
             return False
         name = _free_name(len(earlier) + 1, {row.name for row in rows})
         spec = self.planning_task(run, name, PlanningBrief(role=REPLAN))
@@ -55,39 +57,39 @@ class ReplanStep:
         return bool(self._store.add_tasks(run.id, [spec], unless=name, retire=retire, event=event))
 
     def _is_replan(self, row: TaskRow) -> bool:
-        """By what it was made for: a task of the plan may have any name."""
+        """By its brief, not its name: a task of the plan may have any name."""
         if row.kind != TaskKind.PLAN:
             return False
-        fill = self._store.task(row.id).spec.planning_brief
-        return fill is not None and fill.role == REPLAN
+        brief = self._store.task(row.id).spec.planning_brief
+        return brief is not None and brief.role == REPLAN
 
-    def _mendable(self, row: TaskRow) -> bool:
+    def _is_replaceable(self, row: TaskRow) -> bool:
         if row.awaiting_rerun and is_final_check(row):
             return True
         return row.state is State.ESCALATED and may_be_replaced(self._store.task(row.id))
 
-    def planning_task(self, run: Run, name: str, fill: PlanningBrief) -> TaskSpec:
-        """A plan task of the run's own planner."""
+    def planning_task(self, run: Run, name: str, brief: PlanningBrief) -> TaskSpec:
+        """A planning task for the run's own planner."""
         policy = run.catalogue.policies.get("default", RetryPolicy(rules={}))
         return TaskSpec(
             name=name,
-            goal=planning_goal(fill.role, run.goal, fill.phase),
+            goal=planning_goal(brief.role, run.goal, brief.phase),
             kind=TaskKind.PLAN,
             agents=tuple(run.catalogue.agents[agent] for agent in run.planner),
-            policy=replace(policy, content_retries_max=PLAN_TRIES, reruns_max=0),
+            policy=replace(policy, content_retries_max=PLAN_RETRIES_MAX, reruns_max=0),
             timeout=self._timeout,
             hang=self._hang,
-            required=fill.role != REPLAN,
-            phase=fill.phase,
-            iteration=fill.iteration,
+            required=brief.role != REPLAN,
+            phase=brief.phase,
+            iteration=brief.iteration,
             language=run.language,
-            planning_brief=fill,
+            planning_brief=brief,
         )
 
-    # -------------------------------------------------------------- phases out of time
+    # -------------------------------------------------------------- deadlines of phases
 
     def expire_phases(self, run: Run) -> bool:
-        """A phase that nobody filled in time is over, and so is every phase that needs it."""
+        """Cancel each phase that was not filled in time, and every task that needs it."""
         late = [
             task for task, at in self._store.open_planning_tasks(run.id) if at <= self._clock.now()
         ]
@@ -96,34 +98,39 @@ class ReplanStep:
         return bool(late)
 
     def _time_out(self, task: Task) -> None:
-        fill = task.spec.planning_brief
-        assert fill is not None, f"{task.id} fills nothing"
-        why = f"phase {fill.phase!r} was not filled within {fill.deadline}"
-        below = downstream(task.id, self._store.needs(task.run_id))
-        told = JournalNote(
+        brief = task.spec.planning_brief
+        assert brief is not None, f"{task.id} is not a planning task"
+        why = f"phase {brief.phase!r} was not filled within {brief.deadline}"
+        dependents = downstream(task.id, self._store.needs(task.run_id))
+        note = JournalNote(
             "PHASE_TIMED_OUT",
-            {"phase": fill.phase, "deadline_s": fill.deadline.total_seconds(), "cancelled": below},
+            {
+                "phase": brief.phase,
+                "deadline_s": brief.deadline.total_seconds(),
+                "cancelled": dependents,
+            },
         )
 
-        def over(now: Task) -> Sequence[Event]:
-            return () if now.cancel_requested or now.state.is_final else (told, *_ended(now, why))
+        def cancel_phase(now: Task) -> Sequence[Event]:
+            events = cancel_dependent(now)
+            return (note, *events) if events else ()
 
-        def with_it(now: Task) -> Sequence[Event]:
-            return () if now.cancel_requested or now.state.is_final else _ended(now, why)
+        def cancel_dependent(now: Task) -> Sequence[Event]:
+            return () if now.cancel_requested or now.state.is_final else _cancel(now, why)
 
-        changes = [(task.id, over), *((TaskId(one), with_it) for one in below)]
-        self._store.amend_all(changes)
+        changes = [(TaskId(one), cancel_dependent) for one in dependents]
+        self._store.amend_all([(task.id, cancel_phase), *changes])
 
 
 def _free_name(number: int, taken: Container[str]) -> str:
-    """The same for whoever looks at the same tasks, so that only one of them adds it."""
+    """The same name for every worker that sees the same tasks, so that only one of them adds it."""
     name = f"{REPLAN}-{number}"
     while name in taken:
         name = f"{name}-again"
     return name
 
 
-def _ended(task: Task, why: str) -> tuple[Event, ...]:
-    """What somebody carries is ended by whoever carries it."""
-    wish = CancelRequested(why)
-    return (wish,) if task.state is State.ACTIVE else (wish, Cancelled(why))
+def _cancel(task: Task, why: str) -> tuple[Event, ...]:
+    """An active task is ended by the worker that has claimed it."""
+    request = CancelRequested(why)
+    return (request,) if task.state is State.ACTIVE else (request, Cancelled(why))

@@ -1,7 +1,7 @@
-"""At rest: landed work that is not to stay is taken off its line, and what stands on it with it.
+"""Carries out undo requests: landed work is reverted on its branch, together with its dependents.
 
-The wish was durable before.  The branch moves first; cut off in between, all of it is repeated, and
-undoing twice is undoing once.
+The request is already stored.  The branch moves first; after a crash in between, all of it is
+repeated, and reverting twice equals reverting once.
 """
 
 from __future__ import annotations
@@ -21,119 +21,118 @@ from yaoki.engine.required_checks import (
     is_final_check,
 )
 from yaoki.errors import NotNow
-from yaoki.ports import Clock, Store, Workspace
+from yaoki.ports import Clock, CompletionStore, Workspace
 
 
 class RevertStep:
-    """Asked when nothing of a run can be claimed."""
+    """Called when no task of a run can be claimed."""
 
     def __init__(
-        self, store: Store, workspace: Workspace, clock: Clock, prove: VerifyCommit
+        self, store: CompletionStore, workspace: Workspace, clock: Clock, verify: VerifyCommit
     ) -> None:
         self._store, self._workspace, self._clock = store, workspace, clock
-        self._prove, self._standing = prove, RequiredChecks(store)
+        self._verify, self._required_checks = verify, RequiredChecks(store)
 
     def advance(self, run: Run) -> bool:
-        """True when something was taken back, or could not be and is no longer wanted."""
-        wanted = self._store.tasks_to_undo(run.id)
-        for task in wanted:
-            self._take(run, task)
-        return bool(wanted)
+        """True when a request was carried out, or refused and dropped."""
+        requested = self._store.tasks_to_undo(run.id)
+        for task in requested:
+            self._revert(run, task)
+        return bool(requested)
 
-    def _take(self, run: Run, task: Task) -> None:
-        line = self._workspace.groups.open_group_branch(run, task.parent) if task.parent else run
-        standing = self.dependents_done(task)
-        head = self._workspace.branches.head(line)
-        leaving = frozenset(one.id for one in (*standing, task))
-        last = next((one.id for one in (task, *reversed(standing)) if _moves(one)), "")
+    def _revert(self, run: Run, task: Task) -> None:
+        branch = self._workspace.groups.open_group_branch(run, task.parent) if task.parent else run
+        dependents = self.dependents_done(task)
+        head = self._workspace.branches.head(branch)
+        removed = frozenset(one.id for one in (*dependents, task))
+        last = next((one.id for one in (task, *reversed(dependents)) if _has_changes(one)), "")
         try:
-            for one in (*standing, task):
-                if _moves(one):
-                    approve = self._approval(run, task, leaving if one.id == last else None)
-                    head = self._workspace.landings.undo(line, one.landed_commit, one.id, approve)
+            for one in (*dependents, task):
+                if _has_changes(one):
+                    approve = self._approval(run, task, removed if one.id == last else None)
+                    head = self._workspace.landings.undo(branch, one.landed_commit, one.id, approve)
         except NotNow as refused:
             why = refused.sentence
             self._store.amend(task.id, lambda t: (UndoDropped(why),) if t.undo_requested else ())
             return
-        below = [(one.id, _unlanding(one, head, task.id)) for one in standing]
-        below += [
-            (row.id, _superseding()) for row in self._store.rows(run.id) if is_final_check(row)
+        changes = [(one.id, _revert_landing(one, head, task.id)) for one in dependents]
+        changes += [
+            (row.id, _supersede()) for row in self._store.rows(run.id) if is_final_check(row)
         ]
 
-        def taken(now: Task) -> Sequence[Event]:
-            return self._taken(run, now, head) if now.landed_commit == task.landed_commit else ()
+        def complete(now: Task) -> Sequence[Event]:
+            same = now.landed_commit == task.landed_commit
+            return self._undo_events(run, now, head) if same else ()
 
-        self._store.amend_all([*below, (task.id, taken)])
+        self._store.amend_all([*changes, (task.id, complete)])
 
     def _approval(
-        self, run: Run, task: Task, leaving: frozenset[TaskId] | None
+        self, run: Run, task: Task, removed: frozenset[TaskId] | None
     ) -> Callable[[str, str], None]:
-        """A person's undo is proven like a landing: what stays must still hold without it.
+        """Verify a person's undo like a landing: the remaining tasks' checks must still pass.
 
-        After a blamed landing the whole run is proven again in any case, and of several reverts
-        only the last leaves what stays.
+        Skipped after a bisection, because the final check runs again in any case, and for all but
+        the last of several reverts: only that one leaves the final state.
         """
 
-        def approve(made: str, head: str) -> None:
-            if task.revert_cause is not None or task.parent or leaving is None:
+        def approve(commit: str, head: str) -> None:
+            if task.revert_cause is not None or task.parent or removed is None:
                 return
-            stays = self._standing.of_landed(run, without=leaving)
-            if not stays.checks:
+            remaining = self._required_checks.of_landed(run, without=removed)
+            if not remaining.checks:
                 return
-            spec = stays.as_task_spec(
-                run, "undo", f"Prove the run branch without {task.spec.name}."
-            )
-            verdict = self._prove(run, spec, made, head)
+            goal = f"Verify the run branch without {task.spec.name}."
+            spec = remaining.as_task_spec(run, "undo", goal)
+            verdict = self._verify(run, spec, commit, head)
             if not verdict.passed:
                 raise NotNow(
-                    f"without {task.spec.name} the rest does not hold: "
-                    f"{describe_first_failure(verdict)}",
-                    hint=f"take back what needs it as well, or: git revert -m1 "
+                    f"without {task.spec.name} the rest fails: {describe_first_failure(verdict)}",
+                    hint=f"undo what needs it as well, or: git revert -m1 "
                     f"{task.landed_commit[:12]}",
                 )
 
         return approve
 
     def dependents_done(self, task: Task) -> list[Task]:
-        """What was done on top of it, the furthest first: undone before what it stands on."""
+        """The done dependents, the furthest first: each is reverted before what it depends on."""
         below = downstream(task.id, self._store.needs(task.run_id))
-        found = [self._store.task(one) for one in reversed(below)]
-        return [t for t in found if t.state is State.DONE and t.parent == task.parent]
+        tasks = [self._store.task(one) for one in reversed(below)]
+        return [t for t in tasks if t.state is State.DONE and t.parent == task.parent]
 
-    def _taken(self, run: Run, task: Task, head: str) -> Sequence[Event]:
+    def _undo_events(self, run: Run, task: Task, head: str) -> Sequence[Event]:
         if task.state is not State.DONE or not task.undo_requested:
             return ()
         if task.revert_cause is None:
-            words = f"{task.spec.name} was undone on {run.branch}. Try again or abort?"
-            return (UndoCompleted(head, Question(words, (Choice.RETRY, Choice.ABORT))),)
-        unlanded = LandingReverted(head, "a proof fails since it landed")
+            question = f"{task.spec.name} was undone on {run.branch}. Try again or abort?"
+            return (UndoCompleted(head, Question(question, (Choice.RETRY, Choice.ABORT))),)
+        reverted = LandingReverted(head, "a check fails since it landed")
         return (
-            unlanded,
-            *decide_after_revert(evolve(task, unlanded), read_clock_and_chance(self._clock)),
+            reverted,
+            *decide_after_revert(evolve(task, reverted), read_clock_and_chance(self._clock)),
         )
 
 
-def _moves(one: Task) -> bool:
-    """Did its landing change the branch?"""
-    return one.landed_commit != one.work.onto
+def _has_changes(task: Task) -> bool:
+    """Did the landing of this task move the branch?"""
+    return task.landed_commit != task.work.onto
 
 
-def _superseding() -> Callable[[Task], Sequence[Event]]:
-    """A proof of the whole run speaks of a commit that the branch no longer is."""
-    words = "work was taken back since: the run is proven again"
+def _supersede() -> Callable[[Task], Sequence[Event]]:
+    """A final check of a commit that is no longer the head is replaced by a new one."""
+    why = "work was undone since: the final check runs again"
 
     def decide(now: Task) -> Sequence[Event]:
-        return (Replaced("", words),) if now.state is State.DONE else ()
+        return (Replaced("", why),) if now.state is State.DONE else ()
 
     return decide
 
 
-def _unlanding(one: Task, head: str, cause: TaskId) -> Callable[[Task], Sequence[Event]]:
-    """Only that very landing: another worker may have taken it back, and it landed anew since."""
-    why = f"{cause}, on which it stands, was taken back"
+def _revert_landing(task: Task, head: str, cause: TaskId) -> Callable[[Task], Sequence[Event]]:
+    """Only this landing: another worker may have reverted it, and it may have landed again."""
+    why = f"{cause}, on which it depends, was undone"
 
     def decide(now: Task) -> Sequence[Event]:
-        same = now.state is State.DONE and now.landed_commit == one.landed_commit
+        same = now.state is State.DONE and now.landed_commit == task.landed_commit
         return (LandingReverted(head, why),) if same else ()
 
     return decide

@@ -1,4 +1,4 @@
-"""May this machine begin new work now?  Asked before each claim: nothing waits half begun."""
+"""Decides before each claim whether this machine may start new work."""
 
 from __future__ import annotations
 
@@ -12,42 +12,43 @@ from yaoki.ports import ALL, BEGUN, NOTHING_NEW
 
 @dataclass(frozen=True, slots=True)
 class AdmissionDecision:
-    """What may be begun, why nothing more, and in one word what is lacking."""
+    """What may be claimed, the reason for a restriction, and the missing resource in one word."""
 
     scope: str = ALL
     reason: str = ""
     shortage: str = ""
-    # Without: only what a person wants ended is taken.
+    # When false, only tasks that a person cancelled are claimed.
     may_claim: bool = True
 
 
 class Admission:
-    """The floors of disk and memory, whether the remote answers, and whether there are ports."""
+    """Checks free disk and memory, the remote, and free ports."""
 
     def __init__(
         self,
-        room: Callable[[], FreeCapacity],
+        free_capacity: Callable[[], FreeCapacity],
         *,
         disk_min: int,
         memory_min: int,
-        ports_exhausted: Callable[[], str] = lambda: "",
-        remote_unreachable: Callable[[], str] = lambda: "",
+        ports_exhausted: Callable[[], str],
+        remote_unreachable: Callable[[], str],
     ) -> None:
-        self._room, self._disk_min, self._memory_min = room, disk_min, memory_min
-        self._full, self._away = ports_exhausted, remote_unreachable
+        self._free_capacity = free_capacity
+        self._disk_min, self._memory_min = disk_min, memory_min
+        self._ports_exhausted, self._remote_unreachable = ports_exhausted, remote_unreachable
 
     def decide(self) -> AdmissionDecision:
         try:
-            room = self._room()
+            free = self._free_capacity()
         except Fault as fault:
             return AdmissionDecision(NOTHING_NEW, fault.sentence, "descriptors")
-        if words := room.disk_shortage(self._disk_min):
-            return AdmissionDecision(NOTHING_NEW, words, "disk")
-        if room.memory < self._memory_min:
-            words = f"{room.memory} bytes of memory are free, {self._memory_min} are needed"
-            return AdmissionDecision(NOTHING_NEW, words, "memory")
-        if away := self._away():
-            # Whatever is claimed here would only be kept from machines that do reach it.
-            return AdmissionDecision(NOTHING_NEW, away, "remote", may_claim=False)
-        full = self._full()
-        return AdmissionDecision(BEGUN, full, "ports") if full else AdmissionDecision()
+        if shortage := free.disk_shortage(self._disk_min):
+            return AdmissionDecision(NOTHING_NEW, shortage, "disk")
+        if free.memory < self._memory_min:
+            shortage = f"{free.memory} bytes of memory are free, {self._memory_min} are needed"
+            return AdmissionDecision(NOTHING_NEW, shortage, "memory")
+        if unreachable := self._remote_unreachable():
+            # Claiming now would only block machines that can reach the remote.
+            return AdmissionDecision(NOTHING_NEW, unreachable, "remote", may_claim=False)
+        exhausted = self._ports_exhausted()
+        return AdmissionDecision(BEGUN, exhausted, "ports") if exhausted else AdmissionDecision()

@@ -1,6 +1,6 @@
-"""Worktrees of this clone in which nobody goes on: all they hold is kept on refs, and they go.
+"""Removes worktrees of this clone that no worker uses, after saving their work on refs.
 
-Left by a kill after the task was over, or by a machine that was cut off while another took over.
+They are left by a kill after the task was finished, or by a machine that lost its claim to another.
 """
 
 from __future__ import annotations
@@ -13,77 +13,82 @@ from dataclasses import replace
 from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.model import RunId, Stage, State, Task, TaskId, TaskKind, TaskSpec, Work
 from yaoki.errors import Unknown, WorkspaceError
-from yaoki.ports import Store, Workspace
+from yaoki.ports import JournalReads, Workspace
 
-NAMED = re.compile(r"([a-z0-9]{8})-(\d+)")
-OVER = frozenset({State.DONE, State.CANCELLED, State.REPLACED})
+TASK_ID = re.compile(r"([a-z0-9]{8})-(\d+)")
+FINISHED = frozenset({State.DONE, State.CANCELLED, State.REPLACED})
 PAGE = 1000
 
 
 class LeftoverWorktrees:
-    """`host` is this machine and its clone; `end` ends what still runs of an attempt here."""
+    """`host` names this machine and its clone; `is_archived` says that a run left this store."""
 
     def __init__(
         self,
-        store: Store,
+        store: JournalReads,
         workspace: Workspace,
         *,
-        host: str = "",
-        end_processes: Callable[[Task], None] = lambda _: None,
-        on_release: Callable[[Task], None] = lambda _: None,
-        is_archived: Callable[[str], object] = lambda _: False,
+        host: str,
+        end_processes: Callable[[Task], None],
+        on_release: Callable[[Task], None],
+        is_archived: Callable[[str], object],
     ) -> None:
-        """`archived` says that a run has left this very store."""
         self._store, self._workspace, self._host = store, workspace, host
-        self._end, self._released, self._archived = end_processes, on_release, is_archived
-        self._before: dict[str, int] = {}
+        self._end_processes, self._on_release = end_processes, on_release
+        self._is_archived = is_archived
+        self._seen_before: dict[str, int] = {}
         self._warned: BoundedCache[str, str] = BoundedCache()
 
     def sweep(self, run_id: str) -> list[str]:
-        """Those of one run, at once: for the beginning of a life."""
-        return self._remove([task for task in self._found() if task.run_id == run_id])
+        """Remove those of one run at once: for the start of a worker."""
+        return self._remove([task for task in self._unused() if task.run_id == run_id])
 
     def sweep_again(self) -> list[str]:
-        """Those of any run, for quiet moments: only what was found the last time as well, because
-        whoever ended a task may be about to clean up after it.
-        """
-        found = {task.id: task for task in self._found()}
-        known, self._before = self._before, {task.id: task.epoch for task in found.values()}
-        return self._remove([t for t in found.values() if known.get(t.id) == t.epoch])
+        """Remove those of any run that the last sweep saw as well, when a worker is idle.
 
-    def _found(self) -> Iterator[Task]:
+        A worktree seen for the first time is left: the worker that finished its task may be about
+        to remove it.
+        """
+        unused = {task.id: task for task in self._unused()}
+        last = self._seen_before
+        self._seen_before = {task.id: task.epoch for task in unused.values()}
+        return self._remove([t for t in unused.values() if last.get(t.id) == t.epoch])
+
+    def _unused(self) -> Iterator[Task]:
         for name in sorted(self._workspace.worktrees.tasks_with_worktree()):
-            task = self._task(name)
-            if task and (task.state in OVER or self._elsewhere(task)):
+            task = self._find_task(name)
+            if task and (task.state in FINISHED or self._works_elsewhere(task)):
                 yield task
 
-    def _task(self, name: str) -> Task | None:
-        """A run that another machine archived is over.  Of one that the store never knew nothing
-        is touched: this clone may be used with another store as well.
+    def _find_task(self, name: str) -> Task | None:
+        """The task of a worktree; a task of an archived run counts as finished.
+
+        None for a run that the store never knew: this clone may serve another store as well.
         """
-        named = NAMED.fullmatch(name)
-        if named is None:
+        match = TASK_ID.fullmatch(name)
+        if match is None:
             return None
         try:
             return self._store.task(name)
         except Unknown:
-            if not self._archived(named[1]):
+            if not self._is_archived(match[1]):
                 return None
-        run_id, n = RunId(named[1]), int(named[2])
+        run_id, n = RunId(match[1]), int(match[2])
         return Task(TaskId(name), run_id, n, TaskSpec(name, ""), State.CANCELLED)
 
-    def _elsewhere(self, task: Task) -> bool:
-        """Does an agent of another machine work on it?  In any other stage this clone may be the
-        one that goes on, whichever made the attempt.
+    def _works_elsewhere(self, task: Task) -> bool:
+        """Does an agent of another machine work on the task?
+
+        In any other stage this clone may continue the task, whichever machine made the attempt.
         """
-        at_work = task.state is State.ACTIVE and task.stage is Stage.WORK
-        return at_work and self._foreign(task)
+        has_agent = task.state is State.ACTIVE and task.stage is Stage.WORK
+        return has_agent and self._is_foreign(task)
 
-    def _foreign(self, task: Task) -> bool:
-        """Does its newest attempt have its worktree in another place than here?
+    def _is_foreign(self, task: Task) -> bool:
+        """Is the worktree of the newest attempt in another clone?
 
-        The host name says nothing of it: two containers may share a clone, and a machine is
-        renamed.  Without a remote all work in one clone, so a worktree found here is the task's.
+        Host names do not decide that: two containers may share a clone, and a machine may be
+        renamed.  Without a remote there is only one clone, so a worktree here is the task's.
         """
         here, there = _clone(self._host), _clone(task.work.host)
         return bool(here and there) and here != there
@@ -93,10 +98,10 @@ class LeftoverWorktrees:
         for task in tasks:
             try:
                 self._release(task)
-            except WorkspaceError as warned:
-                # Whoever ended the task may have cleaned up after it at the same time.
+            except WorkspaceError as failed:
+                # The worker that finished the task may have removed it at the same time.
                 if task.id in self._workspace.worktrees.tasks_with_worktree():
-                    self._warn_once(task, warned.sentence)
+                    self._warn_once(task, failed.sentence)
                 continue
             swept.setdefault(task.run_id, []).append(task.id)
         for run_id, ids in swept.items():
@@ -104,42 +109,42 @@ class LeftoverWorktrees:
             self._note(run_id, "RECONCILED", data)
         return [task_id for ids in swept.values() for task_id in ids]
 
-    def _warn_once(self, task: Task, words: str) -> None:
-        """It is tried again and again, so it is told once in a life."""
-        if self._warned.get(task.id) != words:
-            self._warned[task.id] = words
-            self._note(task.run_id, "WARNING", {"message": words}, task.id)
+    def _warn_once(self, task: Task, message: str) -> None:
+        """Each sweep tries again, so a process reports the same failure only once."""
+        if self._warned.get(task.id) != message:
+            self._warned[task.id] = message
+            self._note(task.run_id, "WARNING", {"message": message}, task.id)
 
     def _note(
         self, run_id: RunId, event: str, data: Mapping[str, object], task_id: str = ""
     ) -> None:
-        """Of a run that was archived nothing more is told."""
+        """An archived run gets no more notes."""
         with suppress(Unknown):
             self._store.note(self._store.run(run_id).id, event, data, task_id)
 
     def _release(self, task: Task) -> None:
-        if task.state in OVER and task.spec.kind is TaskKind.GROUP:
+        if task.state in FINISHED and task.spec.kind is TaskKind.GROUP:
             self._workspace.groups.close_group_branch(self._store.run(task.run_id), task.id)
-        mine = self._as_it_was_here(task) if self._foreign(task) else task
-        if mine is not task:
-            self._end(mine)
-        if task.state in OVER:
-            self._workspace.worktrees.remove_worktree(mine)
-            self._released(task)
+        local = self._at_local_attempt(task) if self._is_foreign(task) else task
+        if local is not task:
+            self._end_processes(local)
+        if task.state in FINISHED:
+            self._workspace.worktrees.remove_worktree(local)
+            self._on_release(task)
         elif self._store.task(task.id).epoch == task.epoch:
-            self._workspace.worktrees.remove_worktree(mine, continued_elsewhere=True)
+            self._workspace.worktrees.remove_worktree(local, continued_elsewhere=True)
 
-    def _as_it_was_here(self, task: Task) -> Task:
-        """What the worktree holds is of the last attempt that began here, not of the newest."""
+    def _at_local_attempt(self, task: Task) -> Task:
+        """The task as of the last attempt started here: its worktree belongs to that attempt."""
         attempt, after = 0, 0
         while page := self._store.journal(task_id=task.id, after=after, limit=PAGE):
             after = page[-1].seq
-            began = [e for e in page if e.event == "ATTEMPT_STARTED"]
-            mine = [e.attempt for e in began if _clone(e.data.get("host")) == _clone(self._host)]
-            attempt = mine[-1] if mine else attempt
+            starts = [e for e in page if e.event == "ATTEMPT_STARTED"]
+            local = [e.attempt for e in starts if _clone(e.data.get("host")) == _clone(self._host)]
+            attempt = local[-1] if local else attempt
         return replace(task, attempt=attempt or task.attempt, work=Work())
 
 
 def _clone(host: object) -> str:
-    """Whose worktrees lie together; empty where there is no remote."""
+    """The part of a host name that names the clone; empty without a remote."""
     return str(host).partition(":")[2]

@@ -1,4 +1,4 @@
-"""Notices on their way: taken from the outbox, sent, marked; beside the work, never in its way."""
+"""Sends notices from the outbox in a thread of its own, so that they never delay a task."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from yaoki.errors import NoticeFailed, StoreError
-from yaoki.ports import Channel, Clock, Notice, Store
+from yaoki.ports import Channel, Clock, Notice, Notices
 
-EVERY_S = 1.0
-# At the end of a run what is due is sent at once, but nobody waits longer than this.
+INTERVAL_S = 1.0
+# At the end of a run, due notices are sent at once; the process waits no longer than this.
 FINAL_DELIVERY_TIMEOUT = timedelta(seconds=20)
 
 
 class Notifier:
-    """At least once: a notice counts as sent only after its channel took it."""
+    """Delivers at least once: a notice counts as sent only after its channel accepted it."""
 
-    def __init__(self, store: Store, channels: Mapping[str, Channel], clock: Clock) -> None:
+    def __init__(self, store: Notices, channels: Mapping[str, Channel], clock: Clock) -> None:
         self._store, self._channels, self._clock = store, channels, clock
-        self._over = threading.Event()
+        self._stopped = threading.Event()
 
     def deliver(self) -> int:
-        """Send all that is due; returns how many were sent."""
+        """Send all due notices; returns how many were sent."""
         sent = 0
         for notice in self._store.take_notices():
             sent += self._send(notice)
@@ -32,15 +32,15 @@ class Notifier:
     def _send(self, notice: Notice) -> bool:
         channel = self._channels.get(notice.channel)
         if channel is None:
-            why = f"the settings no longer name the channel {notice.channel!r}"
+            why = f"the settings have no channel {notice.channel!r} any more"
             self._store.mark_notice_failed(notice, why, permanent=True)
             return False
         try:
             channel.send(notice)
         except NoticeFailed as failed:
-            words = f"{failed.sentence} ({failed.hint})" if failed.hint else failed.sentence
+            why = f"{failed.sentence} ({failed.hint})" if failed.hint else failed.sentence
             self._store.mark_notice_failed(
-                notice, words, permanent=failed.permanent, retry_after=failed.retry_after
+                notice, why, permanent=failed.permanent, retry_after=failed.retry_after
             )
             return False
         self._store.mark_notice_sent(notice)
@@ -48,7 +48,7 @@ class Notifier:
 
     @contextmanager
     def in_background(self) -> Iterator[None]:
-        """While something else is done; what is due at its end is sent before this returns."""
+        """Send in a thread while the block runs; what is due at its end is sent before it exits."""
         if not self._channels:
             yield
             return
@@ -57,13 +57,13 @@ class Notifier:
         try:
             yield
         finally:
-            self._over.set()
+            self._stopped.set()
             thread.join(FINAL_DELIVERY_TIMEOUT.total_seconds())
 
     def _loop(self) -> None:
-        """A store that fails is the worker's trouble, who says so; this only stops."""
+        """If the store fails, stop silently: the worker meets the same failure and reports it."""
         try:
-            while not self._over.wait(EVERY_S):
+            while not self._stopped.wait(INTERVAL_S):
                 self.deliver()
             until = self._clock.now() + FINAL_DELIVERY_TIMEOUT
             while self.deliver() and self._clock.now() < until:

@@ -1,4 +1,4 @@
-"""Slots, heartbeat, signals, graceful stop: several tasks carried side by side."""
+"""The pool runs several tasks side by side: slots, heartbeat, signals, graceful stop."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ from datetime import datetime, timedelta
 
 from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.model import Lease, RunId, Task, TaskId
-from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.claim_context import StopReason
 from yaoki.engine.loop.admission import AdmissionDecision
 from yaoki.engine.loop.background_task import BackgroundTask
 from yaoki.engine.loop.presence import Presence
 from yaoki.engine.loop.worker import Worker
 from yaoki.errors import GitFailed, RemoteUnreachable, StoreError, YaokiError
-from yaoki.ports import Clock, Store
+from yaoki.ports import Clock, PoolStore
 
 POLL_S = 0.2
-# Deadlines pass without anybody committing, so runs are looked at this often at least.
+# Deadlines pass without a commit to the store, so runs are checked at least this often.
 COMPLETION_INTERVAL = timedelta(seconds=1)
 PREPARE_AHEAD_INTERVAL = timedelta(seconds=1)
-# A run whose end could not be looked at: when again, and how often if it is not the remote.
+# When git fails while a run is completed: the wait, and the tries if it is not the remote.
 COMPLETION_RETRY_WAIT = timedelta(seconds=5)
 COMPLETION_FAILURES_MAX = 5
-# So many times the slots may be lent while their tasks wait to land.
+# Extra threads per slot for tasks that only wait to land.
 EXTRA_THREADS_MAX = 4
 
 
 @dataclass(slots=True)
 class Slot:
-    """A task at work and the thread that carries it; `lent` while that only waits."""
+    """A claimed task and its thread; `is_released` while the task only waits."""
 
     lease: Lease
-    stop_reason: str = ""
+    stop_reason: StopReason | None = None
     is_released: bool = False
     thread: threading.Thread | None = None
 
 
 @dataclass(slots=True)
 class StopRequest:
-    """What signals ask for: `drain` lets the agents at work finish, `now` does not."""
+    """What signals ask for: `drain` lets running agents finish, `now` does not."""
 
     drain: bool = False
     now: bool = False
 
     def escalate(self) -> None:
-        """The first time: drain; again: now."""
+        """The first signal drains; the second stops now."""
         self.now = self.drain
         self.drain = True
 
@@ -57,24 +57,24 @@ class _State:
     slots: dict[TaskId, Slot] = field(default_factory=dict)
     runs: Sequence[RunId] = ()
     error: BaseException | None = None
-    seen: int = -1
-    # While nothing was claimable and nothing changed since, claiming again is wasted work.
+    watched_version: int = -1
+    # Nothing was claimable at this version, so claiming again before a change is wasted work.
     idle_version: int = -1
     idle_until: datetime | None = None
     idle_for: tuple[RunId, ...] = ()
-    admitted: AdmissionDecision = field(default_factory=AdmissionDecision)
-    settled_version: int = -1
-    settle_at: datetime | None = None
-    stumbles: int = 0
-    told: BoundedCache[RunId, str] = field(default_factory=BoundedCache)
+    admission: AdmissionDecision = field(default_factory=AdmissionDecision)
+    completed_version: int = -1
+    complete_at: datetime | None = None
+    git_failures: int = 0
+    warned: BoundedCache[RunId, str] = field(default_factory=BoundedCache)
 
 
 class Pool:
-    """Keeps every slot busy until the runs it serves rest, or it is asked to stop."""
+    """Keeps every slot busy until its runs are finished or need a person, or it must stop."""
 
     def __init__(
         self,
-        store: Store,
+        store: PoolStore,
         worker: Worker,
         clock: Clock,
         *,
@@ -84,13 +84,13 @@ class Pool:
         park_after: timedelta,
         complete: Callable[[RunId], bool],
         scan: Callable[[], None],
-        admission: Callable[[], AdmissionDecision] = AdmissionDecision,
-        presence: Presence | None = None,
-        idle_task: Callable[[], None] = lambda: None,
-        prepare_ahead: Callable[[Sequence[RunId], int], None] = lambda *_: None,
+        admission: Callable[[], AdmissionDecision],
+        presence: Presence | None,
+        idle_task: Callable[[], None],
+        prepare_ahead: Callable[[Sequence[RunId], int], None],
     ) -> None:
-        """`aside` is for when a slot is free and there is nothing to claim; `ahead`, for as long as
-        tasks are at work, makes ready what as many others of these runs will need.
+        """`idle_task` runs when a slot is free and nothing can be claimed.  `prepare_ahead` runs
+        while tasks are active, to prepare worktrees for as many others of these runs.
         """
         self._store = store
         self._worker = worker
@@ -99,192 +99,197 @@ class Pool:
         self._lease = lease
         self._heartbeat = heartbeat
         self._park = park_after
-        self._rests = complete
+        self._complete = complete
         self._scan = scan
-        self._admits = admission
+        self._admission = admission
         self._presence = presence
-        self._aside = BackgroundTask(idle_task)
-        self._ahead = BackgroundTask(
+        self._idle_task = BackgroundTask(idle_task)
+        self._prepare_ahead = BackgroundTask(
             lambda: prepare_ahead(self._state.runs, len(self._state.slots)), PREPARE_AHEAD_INTERVAL
         )
         self._state = _State()
         self._changed = threading.Condition()
-        self._over = threading.Event()
+        self._ended = threading.Event()
         self.stop = StopRequest()
 
     def serve(self, runs: Sequence[RunId]) -> None:
-        """Returns when every run rests or the stop was obeyed; raises what broke the store."""
-        self._carry_on(lambda: runs, lambda: self._finished(runs))
+        """Serve these runs until each is finished or needs a person, or the pool was stopped.
+
+        Raises an error of the store.
+        """
+        self._loop(lambda: runs, lambda: self._is_finished(runs))
 
     def serve_all(self, runs: Callable[[], Sequence[RunId]]) -> None:
-        """Whatever runs there are and come, until the stop was obeyed; raises what broke the store.
-
-        What breaks one run is told there and stops no other.
+        """Serve all present and future runs until the pool was stopped; raises an error of the
+        store.  An error of one run is reported there and stops no other run.
         """
-        self._carry_on(runs, lambda: self._stopped() or self._settle(runs()))
+        self._loop(runs, lambda: self._is_stopped() or self._complete_due(runs()))
 
     def announce(self) -> None:
-        """Among the workers before anything is served, for whoever is told then that it is up."""
-        self._tell()
+        """Register as a worker before serving, so that a daemon is listed as soon as it is up."""
+        self._announce()
 
-    def _carry_on(self, runs: Callable[[], Sequence[RunId]], over: Callable[[], bool]) -> None:
-        beating = threading.Thread(target=self._beat, name="heartbeat")
-        self._tell()
-        beating.start()
+    def _loop(self, runs: Callable[[], Sequence[RunId]], is_over: Callable[[], bool]) -> None:
+        heartbeat = threading.Thread(target=self._beat, name="heartbeat")
+        self._announce()
+        heartbeat.start()
         try:
-            while not over():
+            while not is_over():
                 self._state.runs = runs()
                 self._fill(self._state.runs)
-                self._use_quiet()
-                self._watch()
+                self._start_background_tasks()
+                self._watch_requests()
                 with self._changed:
                     self._changed.wait(POLL_S)
         except BaseException:
-            # Nobody watches the agents any more, so their carriers must let go.
+            # Nothing watches the agents any more, so their threads must stop.
             self.stop.drain = self.stop.now = True
             raise
         finally:
             try:
                 self._join()
             finally:
-                self._over.set()
-                beating.join()
-                self._aside.join()
-                self._ahead.join()
+                self._ended.set()
+                heartbeat.join()
+                self._idle_task.join()
+                self._prepare_ahead.join()
         if self._state.error is not None:
             raise self._state.error
         if self._presence is not None:
             self._presence.leave()
 
-    def _stopped(self) -> bool:
+    def _is_stopped(self) -> bool:
         if self._state.error is not None:
             self.stop.drain = self.stop.now = True
         return self.stop.drain and not self._state.slots
 
-    def _finished(self, runs: Sequence[RunId]) -> bool:
-        if self._stopped():
+    def _is_finished(self, runs: Sequence[RunId]) -> bool:
+        if self._is_stopped():
             return True
         if self._state.slots or self.stop.drain:
             return False
-        return self._all_rest(runs) or self._parked(runs)
+        return self._complete_all(runs) or self._is_parked(runs)
 
-    def _all_rest(self, runs: Sequence[RunId]) -> bool:
-        """Where git cannot say now, it is asked again: for a remote as long as it takes."""
+    def _complete_all(self, runs: Sequence[RunId]) -> bool:
+        """A transient failure of git is retried, and an unreachable remote without limit."""
         state, now = self._state, self._clock.now()
-        if state.settle_at is not None and now < state.settle_at:
+        if state.complete_at is not None and now < state.complete_at:
             return False
         try:
-            resting = [self._rests(run_id) for run_id in runs]
+            completed = [self._complete(run_id) for run_id in runs]
         except GitFailed as failed:
-            state.stumbles += not isinstance(failed, RemoteUnreachable)
-            if not failed.transient or state.stumbles > COMPLETION_FAILURES_MAX:
+            state.git_failures += not isinstance(failed, RemoteUnreachable)
+            if not failed.transient or state.git_failures > COMPLETION_FAILURES_MAX:
                 raise
-            state.settle_at = now + COMPLETION_RETRY_WAIT
+            state.complete_at = now + COMPLETION_RETRY_WAIT
             for run_id in runs:
                 self._warn_once(run_id, failed.sentence)
             return False
-        state.stumbles = 0
-        return all(resting)
+        state.git_failures = 0
+        return all(completed)
 
-    def _settle(self, runs: Sequence[RunId]) -> bool:
-        """Runs at rest go on or end, beside the tasks of others; never over for the pool itself."""
+    def _complete_due(self, runs: Sequence[RunId]) -> bool:
+        """Complete idle runs while the tasks of others run; False, since the pool never ends."""
         state, version, now = self._state, self._store.version(), self._clock.now()
-        late = state.settle_at is None or now >= state.settle_at
-        if self.stop.drain or (version == state.settled_version and not late):
+        is_due = state.complete_at is None or now >= state.complete_at
+        if self.stop.drain or (version == state.completed_version and not is_due):
             return False
-        state.settled_version, state.settle_at = version, now + COMPLETION_INTERVAL
+        state.completed_version, state.complete_at = version, now + COMPLETION_INTERVAL
         for run_id in runs:
             try:
-                self._rests(run_id)
+                self._complete(run_id)
             except StoreError:
                 raise
-            except YaokiError as broken:
-                self._warn_once(run_id, broken.sentence)
+            except YaokiError as error:
+                self._warn_once(run_id, error.sentence)
         return False
 
-    def _warn_once(self, run_id: RunId, words: str, key: str = "") -> None:
-        if self._state.told.get(run_id) != (key or words):
-            self._state.told[run_id] = key or words
-            self._store.note(run_id, "WARNING", {"message": words})
+    def _warn_once(self, run_id: RunId, message: str, key: str = "") -> None:
+        if self._state.warned.get(run_id) != (key or message):
+            self._state.warned[run_id] = key or message
+            self._store.note(run_id, "WARNING", {"message": message})
 
-    def _parked(self, runs: Sequence[RunId]) -> bool:
-        """Everything left waits for a date too far away to wait for in the foreground."""
+    def _is_parked(self, runs: Sequence[RunId]) -> bool:
+        """Every remaining task is due too late to wait for it in the foreground."""
         due = self._store.next_due(runs)
         return due is not None and due - self._clock.now() > self._park
 
     def _fill(self, runs: Sequence[RunId]) -> None:
-        free = self._free()
+        free = self._free_slots()
         if free <= 0 or self.stop.drain or not runs:
             return
         version, now = self._store.version(), self._clock.now()
-        state, served = self._state, tuple(runs)
-        same = state.idle_version == version and state.idle_for == served
-        if same and state.idle_until and now < state.idle_until:
+        state = self._state
+        unchanged = state.idle_version == version and state.idle_for == tuple(runs)
+        if unchanged and state.idle_until and now < state.idle_until:
             return
-        claimed = self._claim(free, runs, self._admit(runs))
-        for task in claimed:
-            self._open(task)
-        if not claimed:
+        tasks = self._claim(free, runs, self._admit(runs))
+        for task in tasks:
+            self._start(task)
+        if not tasks:
             due = self._store.next_due(runs)
             soon = now + self._lease / 4
-            state.idle_version, state.idle_for = version, served
+            state.idle_version, state.idle_for = version, tuple(runs)
             state.idle_until = min(due, soon) if due and due > now else soon
 
-    def _free(self) -> int:
-        """Who waits for others needs no slot; but threads are not without end either."""
+    def _free_slots(self) -> int:
+        """A task that only waits for its predecessor in the merge queue frees its slot, up to
+        `EXTRA_THREADS_MAX` extra threads per slot.
+        """
         slots = list(self._state.slots.values())
-        lent = min(sum(slot.is_released for slot in slots), self._slots_max * EXTRA_THREADS_MAX)
-        return self._slots_max - len(slots) + lent
+        waiting = sum(slot.is_released for slot in slots)
+        return self._slots_max - len(slots) + min(waiting, self._slots_max * EXTRA_THREADS_MAX)
 
     @contextmanager
-    def _lend(self, slot: Slot) -> Iterator[None]:
+    def _release(self, slot: Slot) -> Iterator[None]:
         slot.is_released = True
         try:
             yield
         finally:
             slot.is_released = False
 
-    def _claim(self, free: int, runs: Sequence[RunId], admitted: AdmissionDecision) -> list[Task]:
-        if admitted.may_claim:
-            return self._worker.claim(free, runs, admitted.scope)
+    def _claim(self, free: int, runs: Sequence[RunId], admission: AdmissionDecision) -> list[Task]:
+        if admission.may_claim:
+            return self._worker.claim(free, runs, admission.scope)
         return self._worker.claim_cancelled(runs)
 
-    def _use_quiet(self) -> None:
+    def _start_background_tasks(self) -> None:
         state, now = self._state, self._clock.now()
-        if state.slots and not self.stop.drain and state.admitted.may_claim:
-            self._ahead.start_if_due(now)
+        if state.slots and not self.stop.drain and state.admission.may_claim:
+            self._prepare_ahead.start_if_due(now)
         idle = state.idle_until is not None and now < state.idle_until
         if (idle or not state.slots) and not self.stop.drain:
-            self._aside.start_if_due(now)
+            self._idle_task.start_if_due(now)
 
     def _admit(self, runs: Sequence[RunId]) -> AdmissionDecision:
-        """What lacks is told once, to the runs that wait for it and to whoever looks at workers."""
-        before, now = self._state.admitted, self._admits()
-        self._state.admitted = now
+        """Report a new shortage once, in the waiting runs and in the list of workers."""
+        before, now = self._state.admission, self._admission()
+        self._state.admission = now
         if before.shortage != now.shortage:
             for run_id in runs if now.shortage else ():
-                self._warn_once(run_id, f"nothing new is begun here: {now.reason}", now.shortage)
-            self._tell()
+                self._warn_once(run_id, f"no new task is started here: {now.reason}", now.shortage)
+            self._announce()
         return now
 
-    def _tell(self) -> None:
+    def _announce(self) -> None:
         if self._presence is not None:
-            self._presence.beat(waits=self._state.admitted.reason, stopping=self.stop.drain)
+            reason = self._state.admission.reason
+            self._presence.beat(idle_reason=reason, stopping=self.stop.drain)
 
-    def _open(self, task: Task) -> None:
+    def _start(self, task: Task) -> None:
         assert task.lease is not None, f"{task.id} was not claimed"
         slot = Slot(task.lease)
-        thread = threading.Thread(target=self._carry, args=(task, slot), name=str(task.id))
+        thread = threading.Thread(target=self._run_task, args=(task, slot), name=str(task.id))
         with self._changed:
-            # Started first: a slot without a running thread would be renewed for ever.
+            # Start the thread first: a slot without a running thread would be renewed for ever.
             thread.start()
             slot.thread = thread
             self._state.slots[task.id] = slot
 
-    def _carry(self, task: Task, slot: Slot) -> None:
+    def _run_task(self, task: Task, slot: Slot) -> None:
         try:
-            self._worker.carry(
-                task, ClaimContext(lambda: self._why(slot), release_slot=lambda: self._lend(slot))
+            self._worker.run_task(
+                task, lambda: self._stop_reason(slot), lambda: self._release(slot)
             )
         except BaseException as error:  # noqa: BLE001 - raised again by serve, in the main thread
             self._state.error = self._state.error or error
@@ -294,30 +299,28 @@ class Pool:
                     del self._state.slots[task.id]
                 self._changed.notify_all()
 
-    def _why(self, slot: Slot) -> str:
-        if slot.stop_reason:
-            return slot.stop_reason
-        return "stop" if self.stop.now else ""
+    def _stop_reason(self, slot: Slot) -> StopReason | None:
+        return slot.stop_reason or (StopReason.STOP if self.stop.now else None)
 
-    def _watch(self) -> None:
-        """Wishes of people are seen within a poll, not within a heartbeat."""
+    def _watch_requests(self) -> None:
+        """Notice the requests of people within a poll, not only within a heartbeat."""
         version = self._store.version()
-        if version == self._state.seen:
+        if version == self._state.watched_version:
             return
-        self._state.seen = version
-        wanted = self._store.tasks_to_stop()
+        self._state.watched_version = version
+        to_stop = self._store.tasks_to_stop()
         for task_id, slot in list(self._state.slots.items()):
-            if task_id in wanted and not slot.stop_reason:
-                slot.stop_reason = "cancel"
+            if task_id in to_stop and not slot.stop_reason:
+                slot.stop_reason = StopReason.CANCEL
 
     def _beat(self) -> None:
-        """Leases are extended in one transaction; a lost one stops its carrier."""
-        while not self._over.wait(self._heartbeat.total_seconds()):
+        """Renew all leases in one transaction; a lost lease stops its task."""
+        while not self._ended.wait(self._heartbeat.total_seconds()):
             try:
                 slots = list(self._state.slots.values())
                 if slots:
                     self._renew(slots)
-                self._tell()
+                self._announce()
                 self._scan()
             except BaseException as error:  # noqa: BLE001 - raised again by serve
                 self._state.error = self._state.error or error
@@ -327,9 +330,9 @@ class Pool:
         beat = self._store.heartbeat([slot.lease for slot in slots], self._lease)
         for slot in slots:
             if slot.lease.task_id in beat.lost and slot.lease.task_id in self._state.slots:
-                slot.stop_reason = "lost"
+                slot.stop_reason = StopReason.LOST
             elif slot.lease.task_id in beat.cancel_requested and not slot.stop_reason:
-                slot.stop_reason = "cancel"
+                slot.stop_reason = StopReason.CANCEL
 
     def _join(self) -> None:
         for slot in list(self._state.slots.values()):

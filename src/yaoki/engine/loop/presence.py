@@ -1,23 +1,23 @@
-"""A worker tells the store that it is there, so that people see who serves and what is lacking."""
+"""Registers a worker in the store, so that people see which workers run and what they lack."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
 
-from yaoki.ports import Store, WorkerInfo
+from yaoki.ports import WorkerInfo, Workers
 
 
 class Presence:
-    """Told at every heartbeat; old news are no news."""
+    """Renewed at every heartbeat; without renewal the worker counts as gone after a while."""
 
-    def __init__(self, store: Store, worker: WorkerInfo, gone_after: timedelta) -> None:
+    def __init__(self, store: Workers, worker: WorkerInfo, gone_after: timedelta) -> None:
         self._store, self._worker, self._gone_after = store, worker, gone_after
 
-    def beat(self, *, waits: str = "", stopping: bool = False) -> None:
-        doing = "STOPPING" if stopping else "SERVING"
-        now = replace(self._worker, idle_reason=waits, activity=doing)
-        self._store.record_worker_heartbeat(now, self._gone_after)
+    def beat(self, *, idle_reason: str, stopping: bool) -> None:
+        activity = "STOPPING" if stopping else "SERVING"
+        worker = replace(self._worker, idle_reason=idle_reason, activity=activity)
+        self._store.record_worker_heartbeat(worker, self._gone_after)
 
     def leave(self) -> None:
         self._store.remove_worker(self._worker.holder)

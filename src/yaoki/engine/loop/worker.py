@@ -1,4 +1,4 @@
-"""Claim -> stage -> decide -> record, until the task rests.  No threads here."""
+"""The worker takes a task through its stages: claim, run a stage, decide, record.  No threads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import errno
 import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -24,7 +23,13 @@ from yaoki.core.model.stage_report import (
     WorkInterrupted,
 )
 from yaoki.engine.branch_guard import BranchGuard
-from yaoki.engine.claim_context import ClaimContext, ClaimSuperseded
+from yaoki.engine.claim_context import (
+    ClaimContext,
+    ClaimSuperseded,
+    SlotRelease,
+    StopCheck,
+    StopReason,
+)
 from yaoki.engine.clock_and_chance import read_clock_and_chance
 from yaoki.engine.row_check import RowGuard
 from yaoki.engine.stages.stages import Stages
@@ -41,25 +46,26 @@ from yaoki.errors import (
     WorkspaceError,
     YaokiError,
 )
-from yaoki.ports import ALL, Clock, Store
+from yaoki.ports import ALL, Clock, WorkerStore
 
-# When to ask again for a remote that does not answer.
+# The wait before trying an unreachable remote again.
 UNREACHABLE_WAIT = timedelta(seconds=15)
-# A remote that takes no push: how often it is tried, and how long before the run asks a person.
+# A remote that rejects pushes: the wait between tries, and when the run asks a person.
 REJECTED_PUSH_WAIT, REJECTED_PUSH_MAX = timedelta(seconds=5), timedelta(minutes=10)
+# A pause for this reason begins with this word; it is stored, and no part of the sentence.
 REMOTE_PAUSE = "remote: "
-# The run is paused by then, so nobody claims it again before a person has answered.
+# The run is paused by then, so no worker claims the task before a person has answered.
 AT_ONCE = timedelta(0)
 TRACEBACK_CHARS_MAX = 8_000
 StageFunction = Callable[[Run, Task, ClaimContext], StageReport]
 
 
 class Worker:
-    """Carries one task at a time; the pool runs several of these calls side by side."""
+    """Runs one task at a time; the pool makes several of these calls side by side."""
 
     def __init__(
         self,
-        store: Store,
+        store: WorkerStore,
         stages: Stages,
         guard: BranchGuard,
         clock: Clock,
@@ -81,20 +87,20 @@ class Worker:
         self._host = host
         self._lease = lease
         self._parallel = parallel
-        self._alive = is_alive
+        self._is_alive = is_alive
         self._tags = frozenset(tags)
         self._place = place
-        self._turn = threading.Lock()
-        # Since when the remote takes no push of a run.
-        self._refused_since: dict[RunId, datetime] = {}
-        self._pieces: Mapping[Stage, StageFunction] = {
+        self._lock = threading.Lock()
+        # Since when the remote has rejected the pushes of a run.
+        self._rejected_since: dict[RunId, datetime] = {}
+        self._stage_functions: Mapping[Stage, StageFunction] = {
             Stage.PREPARE: stages.prepare,
             Stage.WORK: stages.work,
             Stage.VERIFY: stages.verify,
             Stage.LAND: stages.land,
         }
 
-    def claim(self, limit: int, runs: Sequence[RunId], begin: str = ALL) -> list[Task]:
+    def claim(self, limit: int, runs: Sequence[RunId], scope: str = ALL) -> list[Task]:
         return self._rows.run_guarded(
             lambda: self._store.claim(
                 self._holder,
@@ -103,167 +109,173 @@ class Worker:
                 runs=runs,
                 host=self._host,
                 host_max=self._parallel,
-                is_alive=self._alive,
+                is_alive=self._is_alive,
                 tags=self._tags,
                 place=self._place,
-                scope=begin,
+                scope=scope,
             )
         )
 
     def claim_cancelled(self, runs: Sequence[RunId]) -> list[Task]:
-        """Only what a person wants ended; nothing is begun."""
+        """Claim only tasks that a person cancelled; nothing new is started."""
         return self._rows.run_guarded(
             lambda: self._store.claim_to_cancel(self._holder, self._lease, runs)
         )
 
-    def carry(self, task: Task, hold: ClaimContext) -> Task | None:
-        """Until the task rests; None when somebody else carries it on."""
+    def run_task(
+        self, task: Task, stop_reason: StopCheck, release_slot: SlotRelease
+    ) -> Task | None:
+        """Run stages until the task is finished or waits; None when another worker has it now."""
         run = self._store.run(task.run_id)
-        hold = replace(
-            hold,
-            note=lambda name, data: self._note(task, name, data),
-            record=lambda event: self._record(task, event),
-            confirm_claim=lambda: self._confirm(task),
-        )
+
+        def claim_on(now: Task) -> ClaimContext:
+            return ClaimContext(
+                stop_reason=stop_reason,
+                note=lambda name, data: self._note(now, name, data),
+                record=lambda event: self._record(now, event),
+                confirm_claim=lambda: self._confirm(now),
+                must_yield=lambda: must_yield(now, self._competing(now)),
+                queue_members=lambda: queue_members(now, self._competing(now)),
+                release_slot=release_slot,
+                environment={},
+            )
+
         try:
             while task.lease is not None:
-                task = self._safe_step(run, task, task.lease, hold)
+                task = self._guarded_step(run, task, task.lease, claim_on(task))
         except (LeaseLost, ClaimSuperseded):
             return None
         if task.state in {State.DONE, State.CANCELLED, State.REPLACED}:
-            self._clean(run, task)
+            self._remove_worktree(run, task)
         return task
 
-    def _safe_step(self, run: Run, task: Task, lease: Lease, hold: ClaimContext) -> Task:
-        """A row that somebody edited ends its task with a question, never the worker."""
+    def _guarded_step(self, run: Run, task: Task, lease: Lease, claim: ClaimContext) -> Task:
+        """A row that somebody edited escalates its task; it never ends the worker."""
         try:
-            return self._step(run, task, lease, hold)
-        except RowInvalid as illegal:
-            if illegal.task_id == task.id:
+            return self._step(run, task, lease, claim)
+        except RowInvalid as invalid:
+            if invalid.task_id == task.id:
                 self._stages.end_leftovers(task)
-            self._rows.refuse_row(TaskId(illegal.task_id), illegal.sentence)
+            self._rows.refuse_row(TaskId(invalid.task_id), invalid.sentence)
             return self._store.task(task.id)
 
-    def _step(self, run: Run, task: Task, lease: Lease, hold: ClaimContext) -> Task:
-        hold = replace(
-            hold,
-            must_yield=lambda: must_yield(task, self._contenders(task)),
-            queue_members=lambda: queue_members(task, self._contenders(task)),
-        )
-        report = self._look(run, task, hold)
+    def _step(self, run: Run, task: Task, lease: Lease, claim: ClaimContext) -> Task:
+        report = self._refuse_stage(task, claim) or self._run_stage(run, task, claim)
         if (
-            hold.stop_reason() == "stop"
+            claim.stop_reason() is StopReason.STOP
             and task.stage is not Stage.WORK
             and not isinstance(report, CommitLanded)
         ):
-            # A stage cut short by a stop says nothing; the next claim repeats it.
+            # The report of an interrupted stage says nothing; the next claim repeats the stage.
             released = LeaseReleased(lease.holder, lease.epoch, "the worker was stopped")
             return self._store.record(lease, lambda _: (released,))
         return self._store.record(
             lease, lambda now: decide(now, report, read_clock_and_chance(self._clock))
         )
 
-    def _look(self, run: Run, task: Task, hold: ClaimContext) -> StageReport:
-        """What the stage saw; our own troubles become faults, never the agent's failure."""
+    def _refuse_stage(self, task: Task, claim: ClaimContext) -> StageReport | None:
+        """The report of a stage that must not run: too many deliveries, cancelled or recalled."""
         used = task.counts.deliveries - task.forgiven_counts.deliveries
         if used >= task.spec.policy.deliveries_max:
-            # Nothing runs for a task that asks a person.
+            # A task that asks a person must have no running processes.
             self._stages.end_leftovers(task)
-            words = f"given to a worker {format_count(used, 'time')}, and it never came back"
-            return StageFaulted(words, transient=False, code=UNDELIVERED)
+            message = f"claimed {format_count(used, 'time')}, and no worker finished it"
+            return StageFaulted(message, transient=False, code=UNDELIVERED)
         if task.cancel_requested and task.stage in {Stage.PREPARE, Stage.VERIFY}:
             self._stages.end_leftovers(task)
             return WorkInterrupted("cancelled by a person", saved_ref=task.work.head)
         if task.recall_requested and task.stage in {Stage.PREPARE, Stage.VERIFY}:
             self._stages.end_leftovers(task)
-            return WorkInterrupted("what it stands on is taken back", saved_ref=task.work.head)
+            return WorkInterrupted("a task it depends on is undone", saved_ref=task.work.head)
         if task.stage is Stage.LAND and task.spec.kind is not TaskKind.PLAN:
-            self._rows.refuse_unjudged(task, hold.confirm_claim)
+            self._rows.refuse_unjudged(task, claim.confirm_claim)
+        return None
+
+    def _run_stage(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
+        """What the stage saw; our own errors become faults, never failures of the agent."""
         try:
-            seen = self._pieces[task.stage](self._stages.on_target_branch(run, task), task, hold)
-            if isinstance(seen, CommitLanded):
-                self._taken(run)
-            return seen
+            report = self._stage_functions[task.stage](run, task, claim)
+            if isinstance(report, CommitLanded):
+                self._clear_rejected(run)
+            return report
         except Fault as fault:
-            return StageFaulted(_told(fault), fault.transient, fault.code)
-        except (RemoteUnreachable, DiskFull) as away:
-            return StageDeferred(_told(away), UNREACHABLE_WAIT)
-        except RemoteRejectedPush as refused:
-            return self._refused(run, refused)
-        except BranchMovedExternally as strayed:
-            self._guard.pause_for(run, strayed)
-            return StageDeferred(strayed.sentence, AT_ONCE)
+            return StageFaulted(_with_remedy(fault), fault.transient, fault.code)
+        except (RemoteUnreachable, DiskFull) as unavailable:
+            return StageDeferred(_with_remedy(unavailable), UNREACHABLE_WAIT)
+        except RemoteRejectedPush as rejected:
+            return self._defer_rejected(run, rejected)
+        except BranchMovedExternally as drift:
+            self._guard.pause_for(run, drift)
+            return StageDeferred(drift.sentence, AT_ONCE)
         except GitFailed as failed:
-            return StageFaulted(_told(failed), transient=failed.transient, source=FaultSource.GIT)
+            return StageFaulted(
+                _with_remedy(failed), transient=failed.transient, source=FaultSource.GIT
+            )
         except (StoreError, LeaseLost, ClaimSuperseded):
             raise
         except WorkspaceError as failed:
-            return StageFaulted(_told(failed), transient=False, source=FaultSource.GIT)
-        except YaokiError as refused:
-            return StageFaulted(_told(refused), transient=False)
+            return StageFaulted(_with_remedy(failed), transient=False, source=FaultSource.GIT)
+        except YaokiError as error:
+            return StageFaulted(_with_remedy(error), transient=False)
         except OSError as error:
-            if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-                return StageDeferred(
-                    f"the disk is full: {error.filename or error}", UNREACHABLE_WAIT
-                )
-            return _of_os(error)
+            return _os_report(error)
         except Exception as bug:  # noqa: BLE001 - one task's bug must not end everybody's run
-            return self._of_bug(task, bug)
+            return self._bug_report(task, bug)
 
-    def _taken(self, run: Run) -> None:
-        with self._turn:
-            self._refused_since.pop(run.id, None)
+    def _clear_rejected(self, run: Run) -> None:
+        with self._lock:
+            self._rejected_since.pop(run.id, None)
 
-    def _refused(self, run: Run, refused: RemoteRejectedPush) -> StageDeferred:
-        """One cause for all tasks: they wait, and go on when it takes pushes again.
+    def _defer_rejected(self, run: Run, rejected: RemoteRejectedPush) -> StageDeferred:
+        """All tasks of the run wait until the remote accepts pushes again.
 
-        After a while the run asks, once.
+        After `REJECTED_PUSH_MAX` the run pauses and asks a person, once.
         """
         now = self._clock.now()
-        with self._turn:
-            since = self._refused_since.get(run.id)
-            self._refused_since.setdefault(run.id, now)
+        with self._lock:
+            since = self._rejected_since.get(run.id)
+            self._rejected_since.setdefault(run.id, now)
         if since is None:
-            self._store.note(run.id, "WARNING", {"message": f"{_told(refused)}; tried again"})
+            message = f"{_with_remedy(rejected)}; it will be retried"
+            self._store.note(run.id, "WARNING", {"message": message})
         if since is not None and now - since > REJECTED_PUSH_MAX:
-            self._store.pause(run.id, f"{REMOTE_PAUSE}{refused.sentence}; {refused.hint}")
-            with self._turn:
-                self._refused_since.pop(run.id, None)
-            return StageDeferred(refused.sentence, AT_ONCE)
-        return StageDeferred(_told(refused), REJECTED_PUSH_WAIT)
+            self._store.pause(run.id, f"{REMOTE_PAUSE}{rejected.sentence}; {rejected.hint}")
+            self._clear_rejected(run)
+            return StageDeferred(rejected.sentence, AT_ONCE)
+        return StageDeferred(_with_remedy(rejected), REJECTED_PUSH_WAIT)
 
-    def _of_bug(self, task: Task, bug: Exception) -> StageFaulted:
-        """The whole traceback goes into the journal: without it nobody can fix what it tells of."""
-        where = traceback.extract_tb(bug.__traceback__)[-1]
-        place = f"{where.filename}:{where.lineno} in {where.name}"
-        words = f"internal error in {task.stage}: {bug!r} ({place})"
-        told = "".join(traceback.format_exception(bug))[-TRACEBACK_CHARS_MAX:]
-        self._note(task, "WARNING", {"message": words, "traceback": told})
+    def _bug_report(self, task: Task, bug: Exception) -> StageFaulted:
+        """The journal gets the traceback: without it the bug cannot be fixed."""
+        frame = traceback.extract_tb(bug.__traceback__)[-1]
+        place = f"{frame.filename}:{frame.lineno} in {frame.name}"
+        message = f"internal error in {task.stage}: {bug!r} ({place})"
+        text = "".join(traceback.format_exception(bug))[-TRACEBACK_CHARS_MAX:]
+        self._note(task, "WARNING", {"message": message, "traceback": text})
         remedy = f"report it with its traceback: yaoki trace {task.id} --json"
-        return StageFaulted(f"{words} (remedy: {remedy})", transient=True)
+        return StageFaulted(f"{message} (remedy: {remedy})", transient=True)
 
-    def _contenders(self, task: Task) -> Sequence[CompetingTask]:
+    def _competing(self, task: Task) -> Sequence[CompetingTask]:
         return self._store.competing_tasks(task) if task.stage in COMPETING_STAGES else ()
 
-    def _clean(self, run: Run, task: Task) -> None:
+    def _remove_worktree(self, run: Run, task: Task) -> None:
         warning = self._stages.remove_worktree(run, task)
         if warning:
             self._note(task, "WARNING", {"message": warning})
 
     def _record(self, task: Task, event: Event) -> None:
-        assert task.lease is not None, f"{task.id} is not held"
+        assert task.lease is not None, f"{task.id} is not claimed"
         self._store.record(task.lease, lambda _: (event,))
 
     def _confirm(self, task: Task) -> None:
-        """The store's own word that the claim stands, and for half a lease at least.
+        """Ask the store whether the claim is valid, for at least half a lease.
 
-        Of a lost one it is told there, by name, what would have come.
+        The attempt to use a lost claim is recorded there, by its holder.
         """
         lease = task.lease
-        assert lease is not None, f"{task.id} is not held"
-        held = self._store.task(task.id).lease
-        mine = held is not None and (held.holder, held.epoch) == (lease.holder, lease.epoch)
-        if held and mine and held.expires_at - self._clock.now() > self._lease / 2:
+        assert lease is not None, f"{task.id} is not claimed"
+        current = self._store.task(task.id).lease
+        own = current and (current.holder, current.epoch) == (lease.holder, lease.epoch)
+        if current and own and current.expires_at - self._clock.now() > self._lease / 2:
             return
         if self._store.heartbeat([lease], self._lease).lost:
             self._store.record(lease, lambda _: ())
@@ -273,13 +285,15 @@ class Worker:
         self._store.note(task.run_id, name, data, task.id, task.attempt)
 
 
-def _told(error: YaokiError) -> str:
-    """With its remedy: the person who is asked needs both."""
+def _with_remedy(error: YaokiError) -> str:
+    """The person who is asked needs the sentence and the remedy."""
     return f"{error.sentence} (remedy: {error.hint})" if error.hint else error.sentence
 
 
-def _of_os(error: OSError) -> StageFaulted:
-    words = f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
+def _os_report(error: OSError) -> StageReport:
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return StageDeferred(f"the disk is full: {error.filename or error}", UNREACHABLE_WAIT)
+    message = f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
     if error.errno in {errno.EACCES, errno.EPERM}:
-        return StageFaulted(words, transient=False, code="PERMISSION_DENIED")
-    return StageFaulted(words, transient=True)
+        return StageFaulted(message, transient=False, code="PERMISSION_DENIED")
+    return StageFaulted(message, transient=True)

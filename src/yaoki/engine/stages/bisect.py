@@ -1,4 +1,4 @@
-"""Whose landing turned a line red: found by bisection, each look in a restored proof room."""
+"""Bisects the landings of a branch for the one that broke a check, in restored proof rooms."""
 
 from __future__ import annotations
 
@@ -15,151 +15,147 @@ from yaoki.engine.stages.proof_room import ProofSession, ProofSessions
 from yaoki.engine.stages.secrets import passed_variables
 from yaoki.ports import LandedStep, Workspace
 
-# What a judge or a package says may differ from look to look, and costs money.
+# A judge or a Python check may differ from run to run, and a judge costs money.
 BISECTABLE_CHECK_TYPES = frozenset({"command", "file"})
 
 
 class InconclusiveCheck(Exception):
-    """A look said neither passed nor failed, so nobody is to blame."""
+    """A check run gave no clear result, so no landing can be named."""
 
 
 class LandingBisection:
-    """Asked by the verify stage when a proof or a group's own checks fail."""
+    """Used by the verify stage when a final check or a group's own checks fail."""
 
     def __init__(
-        self, workspace: Workspace, rooms: ProofSessions, find: Callable[[TaskId], Task]
+        self, workspace: Workspace, sessions: ProofSessions, find_task: Callable[[TaskId], Task]
     ) -> None:
-        self._workspace, self._rooms, self._find = workspace, rooms, find
+        self._workspace, self._sessions, self._find_task = workspace, sessions, find_task
 
     def find_culprit(
-        self, line: Run, task: Task, verdict: Verdict, home: Path, hold: ClaimContext
+        self, branch: Run, task: Task, verdict: Verdict, home: Path, claim: ClaimContext
     ) -> BisectResult | None:
-        """The guilty landing, when the line's base was green and a landing can be named."""
-        check = _failing(task, verdict)
-        steps: Sequence[LandedStep] = self._workspace.branches.list_landings(line)
+        """The landing that broke the check; None unless one can be named with certainty."""
+        check = _failing_check(task, verdict)
+        steps: Sequence[LandedStep] = self._workspace.branches.list_landings(branch)
         if check is None or not steps:
             return None
-        with self._rooms.session(line, task, home, hold) as session:
-            look = _Look(session, line, task, check, home, hold)
+        with self._sessions.session(branch, task, home, claim) as session:
+            probe = _Probe(session, branch, task, check, home, claim)
             try:
-                line, steps = self._since_green(line, steps, check, look)
-                return self._guilty(line, steps, look) if steps else None
+                branch, steps = self._since_last_pass(branch, steps, check, probe)
+                return self._bisect(branch, steps, probe) if steps else None
             except InconclusiveCheck:
                 return None
 
-    def _since_green(
-        self, line: Run, steps: Sequence[LandedStep], check: CheckSpec, look: _Look
+    def _since_last_pass(
+        self, branch: Run, steps: Sequence[LandedStep], check: CheckSpec, probe: _Probe
     ) -> tuple[Run, Sequence[LandedStep]]:
-        """The landings since the check was last known to pass; none when it never did.
+        """The landings since the check last passed; none when it never did.
 
-        A task's own check is red at the run's base: it passed when that task landed.
+        A task's own check fails at the run's base and passed when that task landed.
         """
-        if not look.red(line.base):
-            return line, steps
-        own = [n for n, step in enumerate(steps, start=1) if self._owns(step, check)]
+        if not probe.fails(branch.base):
+            return branch, steps
+        own = [n for n, step in enumerate(steps, start=1) if self._has_check(step, check)]
         for n in reversed(own):
-            if not look.red(steps[n - 1].commit):
-                return replace(line, base=steps[n - 1].commit), steps[n:]
-        return line, ()
+            if not probe.fails(steps[n - 1].commit):
+                return replace(branch, base=steps[n - 1].commit), steps[n:]
+        return branch, ()
 
-    def _owns(self, step: LandedStep, check: CheckSpec) -> bool:
-        task = self._find(step.task_id) if step.task_id else None
+    def _has_check(self, step: LandedStep, check: CheckSpec) -> bool:
+        task = self._find_task(step.task_id) if step.task_id else None
         return task is not None and any(own.name == check.name for own in task.spec.checks)
 
-    def _guilty(self, line: Run, steps: Sequence[LandedStep], look: _Look) -> BisectResult | None:
-        if any(step.undoes for step in steps):
-            return self._guilty_of_rest(line, _standing(steps), look)
-        number = first_red(len(steps), lambda n: look.red(steps[n - 1].commit))
-        return self._named(line, steps, number, look)
-
-    def _guilty_of_rest(
-        self, line: Run, steps: Sequence[LandedStep], look: _Look
+    def _bisect(
+        self, branch: Run, steps: Sequence[LandedStep], probe: _Probe
     ) -> BisectResult | None:
-        """Where work was taken back the past was red as well, so what still stands is put together
-        anew, landing by landing.
+        if any(step.undoes for step in steps):
+            return self._bisect_rebuilt(branch, _without_undone(steps), probe)
+        number = first_red(len(steps), lambda n: probe.fails(steps[n - 1].commit))
+        return self._result(branch, steps, number, probe)
+
+    def _bisect_rebuilt(
+        self, branch: Run, steps: Sequence[LandedStep], probe: _Probe
+    ) -> BisectResult | None:
+        """After an undo the history contains failing commits, so the remaining landings are
+        combined again, one by one.
         """
 
-        def red(n: int) -> bool:
-            made = self._workspace.branches.combine_landings(
-                line.base, [s.commit for s in steps[:n]]
+        def fails(n: int) -> bool:
+            commit = self._workspace.branches.combine_landings(
+                branch.base, [s.commit for s in steps[:n]]
             )
-            if not made:
+            if not commit:
                 raise InconclusiveCheck
-            return look.red(made)
+            return probe.fails(commit)
 
-        if not steps or not red(len(steps)):
+        if not steps or not fails(len(steps)):
             return None
-        return self._named(line, steps, first_red(len(steps), red), look)
+        return self._result(branch, steps, first_red(len(steps), fails), probe)
 
-    def _named(
-        self, line: Run, steps: Sequence[LandedStep], number: int, look: _Look
+    def _result(
+        self, branch: Run, steps: Sequence[LandedStep], number: int, probe: _Probe
     ) -> BisectResult | None:
-        guilty = steps[number - 1]
-        if not guilty.task_id or not self._find(guilty.task_id).can_be_reverted:
-            # Blaming it again and again would change nothing: a person decides.
+        culprit = steps[number - 1]
+        if not culprit.task_id or not self._find_task(culprit.task_id).can_be_reverted:
+            # Naming it again and again would change nothing: a person decides.
             return None
-        beside = find_partners(
-            number, lambda chosen: self._together(line, steps, number, chosen, look)
+        partners = find_partners(
+            number, lambda chosen: self._fails_together(branch, steps, (*chosen, number), probe)
         )
-        names = tuple(steps[n - 1].task_id for n in beside if steps[n - 1].task_id)
-        return BisectResult(guilty.task_id, names, guilty.commit, look.looked)
+        names = tuple(steps[n - 1].task_id for n in partners if steps[n - 1].task_id)
+        return BisectResult(culprit.task_id, names, culprit.commit, probe.count)
 
-    def _together(
-        self,
-        line: Run,
-        steps: Sequence[LandedStep],
-        number: int,
-        chosen: Sequence[int],
-        look: _Look,
+    def _fails_together(
+        self, branch: Run, steps: Sequence[LandedStep], numbers: Sequence[int], probe: _Probe
     ) -> bool | None:
-        commits = [steps[n - 1].commit for n in (*chosen, number)]
-        made = self._workspace.branches.combine_landings(line.base, commits)
-        return look.red(made) if made else None
+        commits = [steps[n - 1].commit for n in numbers]
+        commit = self._workspace.branches.combine_landings(branch.base, commits)
+        return probe.fails(commit) if commit else None
 
 
-def _standing(steps: Sequence[LandedStep]) -> list[LandedStep]:
-    """The landings that nobody took back."""
-    gone = {step.undoes for step in steps}
-    return [step for step in steps if step.task_id and step.commit not in gone]
+def _without_undone(steps: Sequence[LandedStep]) -> list[LandedStep]:
+    undone = {step.undoes for step in steps}
+    return [step for step in steps if step.task_id and step.commit not in undone]
 
 
-class _Look:
-    """One check on many commits, each judged once."""
+class _Probe:
+    """Runs one check on many commits, each judged once."""
 
     def __init__(
         self,
         session: ProofSession,
-        line: Run,
+        branch: Run,
         task: Task,
         check: CheckSpec,
         home: Path,
-        hold: ClaimContext,
+        claim: ClaimContext,
     ) -> None:
         self._session, self._check = session, check
-        self._home, self._hold, self._handed = home, hold, passed_variables(line, task)
-        self._seen: dict[str, bool] = {}
-        self.looked = 0
+        self._home, self._claim, self._variables = home, claim, passed_variables(branch, task)
+        self._results: dict[str, bool] = {}
+        self.count = 0
 
-    def red(self, commit: str) -> bool:
-        if commit not in self._seen:
-            self._seen[commit] = self._fails(commit)
-        return self._seen[commit]
+    def fails(self, commit: str) -> bool:
+        if commit not in self._results:
+            self._results[commit] = self._fails_twice(commit)
+        return self._results[commit]
 
-    def _fails(self, commit: str) -> bool:
-        """A failure counts only if it is seen twice: chance must not blame anybody."""
-        self.looked += 1
-        if self._outcome(commit, f"look-{self.looked}") is Outcome.PASSED:
+    def _fails_twice(self, commit: str) -> bool:
+        """A failure counts only if it happens twice: a flaky check must not name a culprit."""
+        self.count += 1
+        if self._outcome(commit, f"look-{self.count}") is Outcome.PASSED:
             return False
-        if self._outcome(commit, f"look-{self.looked}-again") is Outcome.PASSED:
+        if self._outcome(commit, f"look-{self.count}-again") is Outcome.PASSED:
             raise InconclusiveCheck
         return True
 
     def _outcome(self, commit: str, name: str) -> Outcome:
-        if self._hold.stop_reason():
+        if self._claim.stop_reason():
             raise InconclusiveCheck
         facts: dict[str, Any] = {
-            "environment": self._hold.environment,
-            "handed": self._handed,
+            "environment": self._claim.environment,
+            "handed": self._variables,
             "commit": commit,
             "base": commit,
             "onto": commit,
@@ -172,9 +168,9 @@ class _Look:
         return finding.outcome
 
 
-def _failing(task: Task, verdict: Verdict) -> CheckSpec | None:
+def _failing_check(task: Task, verdict: Verdict) -> CheckSpec | None:
     finding = verdict.first_failing
     if finding is None or finding.outcome is not Outcome.FAILED:
         return None
-    named = (check for check in task.spec.checks if check.name == finding.check)
-    return next((check for check in named if check.type in BISECTABLE_CHECK_TYPES), None)
+    checks = (check for check in task.spec.checks if check.name == finding.check)
+    return next((check for check in checks if check.type in BISECTABLE_CHECK_TYPES), None)

@@ -1,4 +1,4 @@
-"""The definition of a check: what a change does to it, and a look with the version before it."""
+"""Guards the definition of checks: reviews a change to it, and runs the check as it was before."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from yaoki.core.model.check_definition import DefinitionReview
 from yaoki.engine.stages.proof_room import CheckFacts, ProofCheck
 from yaoki.ports import Candidate, QualityCriteria, Workspace
 
-SHOWN = 5
+PATHS_SHOWN_MAX = 5
 
 
 class DefinitionGuard:
-    """Asked by a proof, before its checks and after them."""
+    """Used by a verification, before its checks and after them."""
 
     def __init__(self, workspace: Workspace, quality: QualityCriteria) -> None:
         self._workspace, self._quality = workspace, quality
@@ -25,12 +25,12 @@ class DefinitionGuard:
     def review(
         self, task: Task, candidate: Candidate, changes: Sequence[Change]
     ) -> DefinitionReview:
-        """Set-up decides what checks find, so its scripts are part of their definition."""
+        """Set-up affects what checks find, so its scripts are part of their definition."""
         if INTEGRITY_CHECK in task.waivers:
             return DefinitionReview()
         spec = task.spec
         return self._quality.review_definition(
-            (*spec.checks, *_setup(task)),
+            (*spec.checks, *_setup_checks(task)),
             changes,
             self._workspace.contents.tree_view(candidate.onto),
             self._workspace.contents.tree_view(candidate.commit),
@@ -45,43 +45,43 @@ class DefinitionGuard:
 
     def check_with_base_definition(
         self,
-        cases: Sequence[ProofCheck],
+        checks: Sequence[ProofCheck],
         review: DefinitionReview,
         facts: CheckFacts,
         weigh: Callable[[ProofCheck, Finding, CheckFacts], Finding],
     ) -> Iterator[Finding]:
-        """Did an undecided change help a check to pass?  Not if it passes without it as well.
+        """Does a check pass only because of an undecided change to its definition?
 
-        `weigh` forgives what the base fails as well.
+        It does not if it passes without the change as well.  `weigh` ignores failures that the
+        base has, too.
         """
-        if not review.undecided or not cases or cases[0].hold.stop_reason():
+        if not review.undecided or not checks or checks[0].claim.stop_reason():
             return
         commit = self._workspace.contents.commit_with_files_of(
             facts["commit"], facts["onto"], review.undecided
         )
-        for case in cases:
-            seen = weigh(case, case.run_on(commit, facts, "-definition-before"), facts)
-            if seen.outcome is not Outcome.PASSED and not case.hold.stop_reason():
-                yield _aided(case.spec, review.undecided, seen)
+        for check in checks:
+            finding = weigh(check, check.run_on(commit, facts, "-definition-before"), facts)
+            if finding.outcome is not Outcome.PASSED and not check.claim.stop_reason():
+                yield _weakened_check_finding(check.spec, review.undecided, finding)
                 return
 
 
-def _setup(task: Task) -> Iterator[CheckSpec]:
+def _setup_checks(task: Task) -> Iterator[CheckSpec]:
     for n, argv in enumerate(task.spec.setup, start=1):
         yield CheckSpec(f"setup-{n}", argv=argv)
 
 
-def _aided(spec: CheckSpec, paths: Sequence[str], seen: Finding) -> Finding:
-    """Only a person knows whether the check was to change."""
-    more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
-    files = f"{', '.join(paths[:SHOWN])}{more}"
-    words = f"check {spec.name} passes only with the changed {files}; with the version before the"
+def _weakened_check_finding(spec: CheckSpec, paths: Sequence[str], before: Finding) -> Finding:
+    """Only a person knows whether the check was meant to change."""
+    more = f" and {len(paths) - PATHS_SHOWN_MAX} more" if len(paths) > PATHS_SHOWN_MAX else ""
+    files = f"{', '.join(paths[:PATHS_SHOWN_MAX])}{more}"
     items = tuple(FindingItem(path, "changes what the check does", path) for path in paths)
-    told = weaker(items)
     return replace(
-        told,
+        weaker(items),
         check=INTEGRITY_CHECK,
         pattern=WEAKENED_PATTERN,
         on_failure=OnFailure.ABORT,
-        message=f"{words} change it fails: {seen.message}. Was it to change?",
+        message=f"check {spec.name} passes only with the changed {files}; with the version before "
+        f"the change it fails: {before.message}. Was it meant to change?",
     )

@@ -1,7 +1,7 @@
-"""A failed check is looked at again: is it the change, or chance?
+"""Runs a failed check again to tell a real failure from a flaky one.
 
-A second look that passes proves nothing by itself: code may fail first and pass later on purpose.
-Each look is in a restored room with a private home, so nothing can be left for the next one.
+A second run that passes proves nothing by itself: code may fail first and pass later on purpose.
+Each run has a restored room and a private home, so it can leave nothing for the next one.
 """
 
 from __future__ import annotations
@@ -20,51 +20,53 @@ from yaoki.ports import Checker
 
 
 class CheckRerun:
-    """Asked when a command check has failed."""
+    """Used when a command check has failed."""
 
     def __init__(self, checker: Checker) -> None:
         self._checker = checker
 
-    def rerun_failed(self, case: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
-        """The finding as it stands, or FLAKY with the counts that say so."""
-        if not case.spec.rerun or case.spec.type != "command":
+    def rerun_failed(self, check: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
+        """The same finding, or FLAKY with the counts of passes and failures."""
+        if not check.spec.rerun or check.spec.type != "command":
             return finding
-        single = self._checker.narrow(case.spec, finding)
-        looks = self._single(case, single, facts) if single else self._whole(case, facts)
-        if not looks.is_flaky:
+        single = self._checker.narrow(check.spec, finding)
+        runs = self._rerun_single(check, single, facts) if single else self._rerun(check, facts)
+        if not runs.is_flaky:
             return finding
         return replace(
             finding,
             outcome=Outcome.FLAKY,
-            message=f"flaky: {looks.description} ({finding.message})",
-            params={**finding.params, "looks": looks.counts},
+            message=f"flaky: {runs.description} ({finding.message})",
+            params={**finding.params, "looks": runs.counts},
         )
 
-    def _whole(self, case: ProofCheck, facts: CheckFacts) -> RepeatedRuns:
-        """Where single tests cannot be run, the whole check is, and at most twice."""
-        looks = RepeatedRuns(needed=WHOLE_RERUNS_MAX)
+    def _rerun(self, check: ProofCheck, facts: CheckFacts) -> RepeatedRuns:
+        """Without a way to run single tests, the whole check runs, at most twice."""
+        runs = RepeatedRuns(needed=WHOLE_RERUNS_MAX)
         for n in range(1, WHOLE_RERUNS_MAX + 1):
-            looks = looks.with_candidate_run(self._passes(case, case.spec, facts, n))
-            if case.hold.stop_reason() or not looks.always_passed:
+            runs = runs.with_candidate_run(self._passes(check, check.spec, facts, n))
+            if check.claim.stop_reason() or not runs.always_passed:
                 break
-        return looks
+        return runs
 
-    def _single(self, case: ProofCheck, single: CheckSpec, facts: CheckFacts) -> RepeatedRuns:
-        looks = RepeatedRuns(needed=CANDIDATE_RERUNS_MAX)
+    def _rerun_single(
+        self, check: ProofCheck, single: CheckSpec, facts: CheckFacts
+    ) -> RepeatedRuns:
+        runs = RepeatedRuns(needed=CANDIDATE_RERUNS_MAX)
         for n in range(1, CANDIDATE_RERUNS_MAX + 1):
-            looks = looks.with_candidate_run(self._passes(case, single, facts, n))
-            if case.hold.stop_reason() or not looks.always_passed:
+            runs = runs.with_candidate_run(self._passes(check, single, facts, n))
+            if check.claim.stop_reason() or not runs.always_passed:
                 break
-        for n in range(1, (BASE_RERUNS_MAX if looks.never_passed else CANDIDATE_RERUNS_MAX) + 1):
-            if case.hold.stop_reason() or looks.is_flaky:
+        for n in range(1, (BASE_RERUNS_MAX if runs.never_passed else CANDIDATE_RERUNS_MAX) + 1):
+            if check.claim.stop_reason() or runs.is_flaky:
                 break
-            looks = looks.with_base_run(self._passes(case, single, facts, n, base=True))
-        return looks
+            runs = runs.with_base_run(self._passes(check, single, facts, n, base=True))
+        return runs
 
     @staticmethod
     def _passes(
-        case: ProofCheck, spec: CheckSpec, facts: CheckFacts, n: int, *, base: bool = False
+        check: ProofCheck, spec: CheckSpec, facts: CheckFacts, n: int, *, base: bool = False
     ) -> bool:
-        commit, place = (facts["onto"], "onto") if base else (facts["commit"], "again")
-        look = replace(case, spec=spec)
-        return look.run_on(commit, facts, f"-{place}-{n}").outcome is Outcome.PASSED
+        commit, suffix = (facts["onto"], "onto") if base else (facts["commit"], "again")
+        rerun = replace(check, spec=spec)
+        return rerun.run_on(commit, facts, f"-{suffix}-{n}").outcome is Outcome.PASSED

@@ -1,7 +1,7 @@
-"""A check that fails on the commit alone: which files of the agent does it need?
+"""Explains a check that fails on the commit alone: which uncommitted files does it need?
 
 The room contains the commit and nothing that git ignores.  If the check passes once the agent's
-uncommitted files are added, these are what is missing, and the agent is told their names.
+uncommitted files are added, these files are missing, and the agent gets their names.
 """
 
 from __future__ import annotations
@@ -15,44 +15,44 @@ from yaoki.engine.stages.proof_room import CheckFacts, ProofCheck
 from yaoki.ports import IgnoredFile, Workspace
 
 NOT_COMMITTED_PATTERN = "not-committed"
-SHOWN, LISTED = 5, 50
+FILES_SHOWN_MAX, FILES_LISTED_MAX = 5, 50
 
 
 class MissingFiles:
-    """Asked when a check has failed for good."""
+    """Used when a check has failed and is not flaky."""
 
-    def __init__(self, workspace: Workspace, began: Callable[[Task], float]) -> None:
-        self._workspace, self._began = workspace, began
+    def __init__(self, workspace: Workspace, agent_started_at: Callable[[Task], float]) -> None:
+        self._workspace, self._agent_started_at = workspace, agent_started_at
 
-    def explain(self, case: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
+    def explain(self, check: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
         """The finding, with the pattern `not-committed` where that is the cause."""
-        task, runs = case.task, case.spec.type in {"command", "file"}
-        if not runs or finding.outcome is not Outcome.FAILED or case.hold.stop_reason():
+        task, reads_files = check.task, check.spec.type in {"command", "file"}
+        if not reads_files or finding.outcome is not Outcome.FAILED or check.claim.stop_reason():
             return finding
         if task.spec.kind is not TaskKind.CHANGE or task.taken_over:
             return finding
-        files = self._workspace.uncommitted.uncommitted_files(task, self._began(task))
-        if not files or not self._passes_with(case, facts, files):
+        files = self._workspace.uncommitted.uncommitted_files(task, self._agent_started_at(task))
+        if not files or not self._passes_with(check, facts, files):
             return _with_left_out(finding, task)
-        return _missing(finding, files)
+        return _missing_files_finding(finding, files)
 
     def _passes_with(
-        self, case: ProofCheck, facts: CheckFacts, files: tuple[IgnoredFile, ...]
+        self, check: ProofCheck, facts: CheckFacts, files: tuple[IgnoredFile, ...]
     ) -> bool:
         names = [file.path for file in files]
 
-        def bring(room: Path) -> None:
-            self._workspace.uncommitted.copy_uncommitted_files(case.task, names, room)
+        def copy_files(room: Path) -> None:
+            self._workspace.uncommitted.copy_uncommitted_files(check.task, names, room)
 
-        seen = case.run_on(facts["commit"], facts, "-with-ignored-files", bring)
-        return seen.outcome is Outcome.PASSED
+        rerun = check.run_on(facts["commit"], facts, "-with-ignored-files", copy_files)
+        return rerun.outcome is Outcome.PASSED
 
 
-def _missing(finding: Finding, files: tuple[IgnoredFile, ...]) -> Finding:
-    shown = ", ".join(f"{file.path} (ignored by {file.rule})" for file in files[:SHOWN])
-    more = f" and {len(files) - SHOWN} more" if len(files) > SHOWN else ""
-    listed = files[:LISTED]
-    told = [{"name": file.path, "message": f"ignored by {file.rule}"} for file in listed]
+def _missing_files_finding(finding: Finding, files: tuple[IgnoredFile, ...]) -> Finding:
+    shown = ", ".join(f"{file.path} (ignored by {file.rule})" for file in files[:FILES_SHOWN_MAX])
+    more = f" and {len(files) - FILES_SHOWN_MAX} more" if len(files) > FILES_SHOWN_MAX else ""
+    listed = files[:FILES_LISTED_MAX]
+    values = [{"name": file.path, "message": f"ignored by {file.rule}"} for file in listed]
     return replace(
         finding,
         pattern=NOT_COMMITTED_PATTERN,
@@ -60,15 +60,16 @@ def _missing(finding: Finding, files: tuple[IgnoredFile, ...]) -> Finding:
         items=tuple(
             FindingItem(file.path, f"ignored by {file.rule}", file.path) for file in listed
         ),
-        params={**finding.params, "uncommittedFiles": told},
+        params={**finding.params, "uncommittedFiles": values},
     )
 
 
 def _with_left_out(finding: Finding, task: Task) -> Finding:
-    """Files outside the scope are no part of the work; the agent may not know that."""
+    """New files outside the scope are not committed, and the agent may not know that."""
     names = task.work.left_out_files
     if not names:
         return finding
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    words = f"new files outside the task's scope were left out: {', '.join(names[:SHOWN])}{more}"
-    return replace(finding, message=f"{finding.message} ({words})")
+    more = f" and {len(names) - FILES_SHOWN_MAX} more" if len(names) > FILES_SHOWN_MAX else ""
+    shown = f"{', '.join(names[:FILES_SHOWN_MAX])}{more}"
+    message = f"{finding.message} (new files outside the task's scope were left out: {shown})"
+    return replace(finding, message=message)

@@ -1,7 +1,7 @@
-"""A check that cannot run in its proof room: which `setup` would make what it needs?
+"""Explains a check that cannot run in its proof room: which `setup` would create what it needs?
 
-The room holds the commit and the output of set-up.  What the user installed by hand in a folder
-that git ignores is in neither, and a plan without `setup` makes it nowhere.
+The room contains the commit and the output of set-up.  What the user installed by hand in a folder
+that git ignores is in neither, and a plan without `setup` does not create it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from yaoki.core.model import Finding, Outcome
 from yaoki.engine.stages.proof_room import ProofCheck
 from yaoki.ports import Workspace
 
-# For each such folder the files of a repository that tell what fills it, the surest first.
+# For each such folder: the repository files that say how to fill it, the most specific first.
 _PIP = "python3 -m venv {0} && {0}/bin/pip install"
 _PYTHON: Mapping[str, str] = {
     "uv.lock": "[uv, sync]",
@@ -40,43 +40,43 @@ FOLDERS: Mapping[str, Mapping[str, str]] = {
 
 
 class MissingSetup:
-    """Asked when a check has not passed."""
+    """Used when a check has not passed."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
-    def explain(self, case: ProofCheck, finding: Finding, commit: str) -> Finding:
-        """The finding, with the `setup` that the plan lacks where that may be the cause."""
-        if case.spec.type != "command" or case.task.spec.setup or not _failed(finding):
+    def explain(self, check: ProofCheck, finding: Finding, commit: str) -> Finding:
+        """The finding, with the `setup` that the plan lacks if that may be the cause."""
+        if check.spec.type != "command" or check.task.spec.setup or not _failed(finding):
             return finding
         for folder in self._workspace.uncommitted.ignored_folders(tuple(FOLDERS)):
-            command = self._command(folder, commit)
-            if command and _concerns(folder, finding):
-                words = (
-                    f"; git ignores {folder}, so the proof room does not have it: "
+            command = self._setup_command(folder, commit)
+            if command and _needs_folder(folder, finding):
+                hint = (
+                    f"git ignores {folder}, so the proof room does not have it: "
                     f"add setup: [{command}] to the plan"
                 )
-                return replace(finding, message=f"{finding.message}{words}")
+                return replace(finding, message=f"{finding.message}; {hint}")
         return finding
 
-    def _command(self, folder: str, commit: str) -> str:
-        made = (
-            how
-            for file, how in FOLDERS[folder].items()
+    def _setup_command(self, folder: str, commit: str) -> str:
+        commands = (
+            command
+            for file, command in FOLDERS[folder].items()
             if self._workspace.contents.has_path(commit, file)
         )
-        return next(made, "").format(folder)
+        return next(commands, "").format(folder)
 
 
 def _failed(finding: Finding) -> bool:
-    """For good, and not because the check does more than look."""
+    """Permanently, and not because the check changed files."""
     failed = finding.outcome in {Outcome.BROKEN, Outcome.FAILED}
     return failed and not finding.transient and finding.code != CHECK_UNFIT
 
 
-def _concerns(folder: str, finding: Finding) -> bool:
-    """Nothing could be started, a module is missing, or the folder itself is spoken of."""
+def _needs_folder(folder: str, finding: Finding) -> bool:
+    """Nothing could be started, a module is missing, or the output names the folder."""
     if finding.outcome is Outcome.BROKEN or finding.params.get("missingModules"):
         return True
-    said = (finding.message, finding.output, *map(str, finding.params.values()))
-    return any(f"{folder}/" in words for words in said)
+    texts = (finding.message, finding.output, *map(str, finding.params.values()))
+    return any(f"{folder}/" in text for text in texts)

@@ -1,4 +1,6 @@
-"""What is proven on work that has not landed yet waits for it; nothing is judged by it before."""
+"""A task verified on top of an unlanded candidate waits for that candidate to land before its
+verdict counts.
+"""
 
 from __future__ import annotations
 
@@ -10,58 +12,56 @@ from yaoki.core.model.stage_report import StageDeferred
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.ports import Clock, Workspace
 
-PAUSE = timedelta(milliseconds=50)
-LOOKS_MAX = 60
+POLL = timedelta(milliseconds=50)
+POLLS_MAX = 60
 DEFERRED_WAIT = timedelta(seconds=10)
-# A queue that does not move for so long is looked at by a new claim.
+# After this the task is claimed again, in case the merge queue is stuck.
 PREDECESSOR_WAIT_MAX = timedelta(hours=1)
 
 
 class PredecessorWait:
-    """Asked by the stages that prove and land."""
+    """Used by the verify and land stages."""
 
     def __init__(self, workspace: Workspace, clock: Clock) -> None:
         self._workspace, self._clock = workspace, clock
 
     def wait_for_predecessor(
-        self, run: Run, task: Task, onto: str, hold: ClaimContext
+        self, run: Run, task: Task, onto: str, claim: ClaimContext
     ) -> StageDeferred | None:
-        """Wait until the branch stands at `onto`, or never will; meanwhile others use the slot."""
-        with hold.release_slot() if task.work.landing_refusals else nullcontext():
-            return self._wait(run, task, onto, hold)
+        """Wait until the branch is at `onto`, or never will be; meanwhile the slot is released."""
+        with claim.release_slot() if task.work.landing_refusals else nullcontext():
+            return self._wait(run, task, onto, claim)
 
-    def _wait(self, run: Run, task: Task, onto: str, hold: ClaimContext) -> StageDeferred | None:
+    def _wait(self, run: Run, task: Task, onto: str, claim: ClaimContext) -> StageDeferred | None:
         until = self._clock.now() + PREDECESSOR_WAIT_MAX
         while task.work.landing_refusals and self._workspace.landings.is_in_merge_queue(
-            run, onto, hold.queue_members
+            run, onto, claim.queue_members
         ):
-            self._until_other(hold)
-            if hold.stop_reason():
-                return StageDeferred("was stopped before those it lands after", DEFERRED_WAIT)
+            self._wait_for_change(claim)
+            if claim.stop_reason():
+                return StageDeferred("stopped before its predecessors landed", DEFERRED_WAIT)
             if self._clock.now() > until:
-                words = (
-                    f"waited {PREDECESSOR_WAIT_MAX.total_seconds():.0f} s for those it lands after"
-                )
-                return StageDeferred(words, DEFERRED_WAIT)
+                waited = f"{PREDECESSOR_WAIT_MAX.total_seconds():.0f} s"
+                return StageDeferred(f"waited {waited} for its predecessors", DEFERRED_WAIT)
         return None
 
-    def _until_other(self, hold: ClaimContext) -> None:
-        """Somebody landed or fell out.  The store says so at once; git may be far away."""
-        riders = hold.queue_members()
-        for _ in range(LOOKS_MAX):
-            self._clock.sleep(PAUSE)
-            if hold.stop_reason() or hold.queue_members() != riders:
+    def _wait_for_change(self, claim: ClaimContext) -> None:
+        """Wait until a task lands or leaves the queue.  Poll the store: git may be far away."""
+        members = claim.queue_members()
+        for _ in range(POLLS_MAX):
+            self._clock.sleep(POLL)
+            if claim.stop_reason() or claim.queue_members() != members:
                 return
 
     def discard_if_predecessor_failed(
-        self, run: Run, task: Task, onto: str, hold: ClaimContext
+        self, run: Run, task: Task, onto: str, claim: ClaimContext
     ) -> StageDeferred | None:
-        """What failed on top of work that never landed says nothing, and is looked at again.
+        """A failure on top of a candidate that never landed says nothing: verify again.
 
-        The slot is not lent meanwhile: the store counts a task in verify, and one that lands not.
+        The slot is not released meanwhile: the store counts a task in VERIFY, but not in LAND.
         """
-        if stopped := self._wait(run, task, onto, hold):
-            return stopped
+        if deferred := self._wait(run, task, onto, claim):
+            return deferred
         if not task.work.landing_refusals or self._workspace.branches.branch_contains(run, onto):
             return None
-        return StageDeferred("proven on work that did not land: it is proven again", timedelta(0))
+        return StageDeferred("its predecessor did not land, so it is verified again", timedelta(0))

@@ -1,4 +1,4 @@
-"""The first stage: room on the machine, a worktree that is set up, a snapshot to go back to."""
+"""The first stage: check the machine's capacity, create and set up a worktree, take a snapshot."""
 
 from __future__ import annotations
 
@@ -17,131 +17,149 @@ from yaoki.engine.stages.secrets import passed_variables
 from yaoki.errors import WorkspaceError
 from yaoki.ports import AgentDriver, Workspace
 
-# When to ask again for what this machine lacks just now.
+# The wait when this machine lacks disk or memory.
 SHORTAGE_WAIT = timedelta(seconds=15)
 
 
 class PrepareStage:
-    """Makes what an agent needs."""
+    """Creates the worktree of an attempt, and removes it when the task is finished."""
 
     def __init__(
         self,
         workspace: Workspace,
-        attending: AttemptProcesses,
+        processes: AttemptProcesses,
         find_agent: Callable[[str], AgentDriver],
         settings: StageSettings,
-        room: Callable[[], FreeCapacity],
+        free_capacity: Callable[[], FreeCapacity],
         resources: TaskResources | None,
     ) -> None:
-        self._workspace, self._attending, self._find_agent = workspace, attending, find_agent
-        self._settings, self._room, self._resources = settings, room, resources
+        self._workspace, self._processes, self._find_agent = workspace, processes, find_agent
+        self._settings, self._free_capacity = settings, free_capacity
+        self._resources = resources
 
-    def prepare(self, run: Run, task: Task, hold: ClaimContext) -> StageReport:
-        own = self._preflight(task)
-        if isinstance(own, StageDeferred):
-            return own
-        hold = replace(hold, environment=own)
+    def prepare(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
+        environment = self._preflight(task)
+        if isinstance(environment, StageDeferred):
+            return environment
+        claim = replace(claim, environment=environment)
         self._workspace.branches.open_run_branch(run)
         self._workspace.branches.refuse_drift(run)
         attempt = task.attempt + 1
-        place = self._workspace.worktrees.prepare(run, task, attempt)
+        made = self._workspace.worktrees.prepare(run, task, attempt)
         if task.is_rerun and not (
-            place.base and self._workspace.branches.branch_contains(run, place.base)
+            made.base and self._workspace.branches.branch_contains(run, made.base)
         ):
-            words = f"the re-run was to start on {run.branch}, not at {place.base[:12]}"
-            return StageFaulted(words, transient=True)
-        if place.fresh or not self._is_set_up(task, place.worktree):
-            fault = self.set_up(run, task, attempt, place.worktree, hold)
+            message = f"the re-run must start on {run.branch}, not at {made.base[:12]}"
+            return StageFaulted(message, transient=True)
+        if made.fresh or not self._is_set_up(task, made.worktree):
+            fault = self.set_up(run, task, attempt, made.worktree, claim)
             if fault is not None:
                 return fault
-        untouched = place.fresh and not task.spec.setup
+        untouched = made.fresh and not task.spec.setup
         snapshot, warning = self._snapshot(task, attempt, untouched=untouched)
         return WorktreePrepared(
-            base=place.base,
-            worktree=str(place.worktree),
+            base=made.base,
+            worktree=str(made.worktree),
             host=self._settings.host,
-            fresh=place.fresh,
-            tree=place.tree,
+            fresh=made.fresh,
+            tree=made.tree,
             snapshot=snapshot,
             warning=warning,
-            protected_hashes=self._guards(task),
-            head=self._gathered(run, task),
+            protected_hashes=self._protected_hashes(task),
+            head=self._group_head(run, task),
         )
 
-    def _guards(self, task: Task) -> Mapping[str, str]:
-        """The state of git's own configuration that the end of the attempt is compared with.
+    def _protected_hashes(self, task: Task) -> Mapping[str, str]:
+        """Hashes of git's configuration, to be compared at the end of the attempt.
 
-        A retry does not accept what the last attempt changed there: only a waiver does.
+        A retry does not accept what the last attempt changed there; only a waiver does.
         """
-        asked = task.failure is not None and task.failure.check == GIT_CONFIG_CHECK
-        if asked and GIT_CONFIG_CHECK not in task.waivers and task.work.protected_hashes:
+        failed = task.failure is not None and task.failure.check == GIT_CONFIG_CHECK
+        if failed and GIT_CONFIG_CHECK not in task.waivers and task.work.protected_hashes:
             return task.work.protected_hashes
         return hash_protected(self._workspace, task.id)
 
-    def _gathered(self, run: Run, task: Task) -> str:
-        """Of a group: what its subtasks landed on its branch; that is its work."""
+    def _group_head(self, run: Run, task: Task) -> str:
+        """The work of a group is what its subtasks landed on its branch; empty for other tasks."""
         if task.spec.kind is not TaskKind.GROUP:
             return ""
         return self._workspace.branches.head(self._workspace.groups.open_group_branch(run, task.id))
 
     def _preflight(self, task: Task) -> Mapping[str, str] | StageDeferred:
-        """Before any agent call, and at no cost in attempts: the task's variables, or a wait."""
-        room, wanted = self._room(), self._settings
-        if words := room.disk_shortage(wanted.disk_free_min):
-            return StageDeferred(words, SHORTAGE_WAIT)
-        if room.memory < wanted.memory_free_min:
-            words = f"{room.memory} bytes of memory are free, {wanted.memory_free_min} are needed"
-            return StageDeferred(words, SHORTAGE_WAIT)
+        """The task's variables, or a wait that costs no attempt; runs before any agent call."""
+        free, settings = self._free_capacity(), self._settings
+        if shortage := free.disk_shortage(settings.disk_free_min):
+            return StageDeferred(shortage, SHORTAGE_WAIT)
+        if free.memory < settings.memory_free_min:
+            needed = settings.memory_free_min
+            shortage = f"{free.memory} bytes of memory are free, {needed} are needed"
+            return StageDeferred(shortage, SHORTAGE_WAIT)
         if task.agent is not None and not task.taken_over:
             self._find_agent(task.agent.preset).preflight(task.agent)
         return self.task_environment(task)
 
     def task_environment(self, task: Task) -> Mapping[str, str] | StageDeferred:
-        """What this worktree has for itself; leased once, so whoever goes on finds the same."""
+        """The variables of this worktree, leased once: a later worker finds the same ones."""
         if self._resources is None:
             return {}
-        taken = self._resources.lease(task)
-        return (
-            StageDeferred(self._resources.exhausted_message, PORTS_WAIT) if taken is None else taken
-        )
+        leased = self._resources.lease(task)
+        if leased is None:
+            return StageDeferred(self._resources.exhausted_message, PORTS_WAIT)
+        return leased
 
-    def _ready_mark(self, task: Task) -> Path:
+    def _ready_file(self, task: Task) -> Path:
         return self._settings.folder / task.run_id / task.id / "ready"
 
-    def _write_ready_mark(self, task: Task, worktree: Path) -> None:
-        """A mark cut off by a kill names no folder, so the set-up is repeated."""
-        mark = self._ready_mark(task)
-        mark.parent.mkdir(parents=True, exist_ok=True)
-        mark.write_text(_identity(worktree))
+    def _write_ready_file(self, task: Task, worktree: Path) -> None:
+        """A file truncated by a kill names no folder, so the set-up is repeated."""
+        ready = self._ready_file(task)
+        ready.parent.mkdir(parents=True, exist_ok=True)
+        ready.write_text(_identity(worktree))
 
     def _is_set_up(self, task: Task, worktree: Path) -> bool:
-        """Was the set-up of this very folder finished?  A kill in the middle leaves no mark."""
+        """Was the set-up of this folder finished?  A kill in the middle leaves no ready file."""
         if not task.spec.setup:
             return True
-        mark = self._ready_mark(task)
-        return mark.is_file() and mark.read_text() == _identity(worktree)
+        ready = self._ready_file(task)
+        return ready.is_file() and ready.read_text() == _identity(worktree)
 
     def set_up(
-        self, run: Run, task: Task, attempt: int, worktree: Path, hold: ClaimContext
+        self, run: Run, task: Task, attempt: int, worktree: Path, claim: ClaimContext
     ) -> StageFaulted | None:
-        given = passed_variables(run, task)
+        variables = passed_variables(run, task)
         for n, argv in enumerate(task.spec.setup, start=1):
-            folder = self._attending.folder(task, attempt) / f"setup-{n}"
-            folder, look = self._attending.run_to_end(folder, argv, worktree, hold, given)
-            if look.start_error or look.code in {126, 127}:
-                words = f"set-up command {argv[0]!r} cannot run: {look.start_error or look.code}"
-                return StageFaulted(words, transient=False, code="RESOURCE_NOT_FOUND")
-            if look.code != 0:
-                said = self._attending.last_output_line(folder, given)
-                words = f"set-up command {' '.join(argv)!r} ended with {look.code}; log: {folder}"
-                return StageFaulted(f"{words}: {said}" if said else words, transient=True)
+            folder = self._processes.folder(task, attempt) / f"setup-{n}"
+            folder, state = self._processes.run_to_end(folder, argv, worktree, claim, variables)
+            if state.start_error or state.code in {126, 127}:
+                reason = state.start_error or state.code
+                message = f"set-up command {argv[0]!r} cannot run: {reason}"
+                return StageFaulted(message, transient=False, code="RESOURCE_NOT_FOUND")
+            if state.code != 0:
+                output = self._processes.last_output_line(folder, variables)
+                command = " ".join(argv)
+                message = f"set-up command {command!r} ended with {state.code}; log: {folder}"
+                return StageFaulted(f"{message}: {output}" if output else message, transient=True)
         if task.spec.setup:
             self._workspace.worktrees.record_setup_files(task)
-            self._write_ready_mark(task, worktree)
+            self._write_ready_file(task, worktree)
         return None
 
+    def remove_worktree(self, run: Run, task: Task) -> str:
+        """Remove the worktree of a finished task; a failure is only a warning."""
+        try:
+            # In this order: while the worktree exists, a sweep closes the group branch as well.
+            if task.spec.kind is TaskKind.GROUP:
+                self._workspace.groups.close_group_branch(run, task.id)
+            self._workspace.worktrees.remove_worktree(task)
+        except WorkspaceError as error:
+            is_left = task.id in self._workspace.worktrees.tasks_with_worktree()
+            return f"the worktree was not removed: {error.sentence}" if is_left else ""
+        if self._resources is not None:
+            self._resources.release(task)
+        return ""
+
     def _snapshot(self, task: Task, attempt: int, *, untouched: bool) -> tuple[str, str]:
-        """A snapshot that fails warns and disables rollback; the work goes on."""
+        """A failed snapshot warns and disables rollback; the attempt continues."""
         if not self._settings.snapshots:
             return "", ""
         try:
@@ -151,7 +169,7 @@ class PrepareStage:
 
 
 def hash_protected(workspace: Workspace, task_id: str) -> Mapping[str, str]:
-    """What an attempt must leave as it is, by name with a hash."""
+    """Hashes, by name, of everything that an attempt must not change."""
     return {
         **workspace.protection.hash_protected_files(task_id),
         **workspace.protection.hash_checkout(),

@@ -1,7 +1,7 @@
-"""Checks on exact commits in proof rooms: taken, set up once, restored before every look.
+"""Runs checks on exact commits in proof rooms, set up once and restored before every check.
 
-The content of a room is a function of the commit and the set-up key, so a verdict made in it does
-not depend on anything that an agent, an earlier check or an earlier proof left behind.
+The content of a room depends only on the commit and the set-up key, so a verdict does not depend
+on anything that an agent, an earlier check or an earlier verification left behind.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from yaoki.core.model import CheckSpec, Finding, Outcome, Run, Task
+from yaoki.core.model import CheckSpec, EndCause, Finding, Outcome, Run, Task
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.own_findings import check_changed_files_finding
 from yaoki.engine.stages.processes import AttemptProcesses
 from yaoki.ports import Checker, Processes, ProcessState, ProofRoom, ProofRooms
 
 CheckFacts = Mapping[str, Any]
-# Checks that start a program, which could change something.
+# Checks that start a program, which could change files.
 PROGRAM_CHECK_TYPES = frozenset({"command", "judge", "python"})
 SETUP = "setup"
 
@@ -33,26 +33,26 @@ class SetupFailed(Exception):
 
 
 class ProofSessions:
-    """Opens a session for each proof."""
+    """Opens a session for each verification."""
 
     def __init__(
-        self, rooms: ProofRooms, checker: Checker, processes: Processes, attending: AttemptProcesses
+        self, rooms: ProofRooms, checker: Checker, processes: Processes, attempts: AttemptProcesses
     ) -> None:
         self._rooms, self._checker = rooms, checker
-        self._processes, self._attending = processes, attending
+        self._processes, self._attempts = processes, attempts
 
     @contextmanager
     def session(
-        self, run: Run, task: Task, home: Path, hold: ClaimContext
+        self, run: Run, task: Task, home: Path, claim: ClaimContext
     ) -> Iterator[ProofSession]:
-        """`home` holds the logs of set-up; the rooms are held until the session ends."""
-        with ExitStack() as held:
-            opener = _Opener(self._rooms, self._processes, self._attending, held)
-            yield ProofSession(opener, self._checker, run, task, home, hold)
+        """`home` gets the logs of set-up; the rooms are released when the session ends."""
+        with ExitStack() as acquired:
+            opener = _Opener(self._rooms, self._processes, self._attempts, acquired)
+            yield ProofSession(opener, self._checker, run, task, home, claim)
 
 
 class ProofSession:
-    """One proof: its rooms, by set-up key, and the looks made in them."""
+    """One verification: its rooms, by set-up key, and the checks run in them."""
 
     def __init__(
         self,
@@ -61,10 +61,10 @@ class ProofSession:
         run: Run,
         task: Task,
         home: Path,
-        hold: ClaimContext,
+        claim: ClaimContext,
     ) -> None:
         self._opener, self._checker = opener, checker
-        self._run, self._task, self._home, self._hold = run, task, home, hold
+        self._run, self._task, self._home, self._hold = run, task, home, claim
 
     def run_check(
         self,
@@ -72,28 +72,28 @@ class ProofSession:
         commit: str,
         folder: Path,
         facts: CheckFacts,
-        bring: Callable[[Path], None] = lambda _: None,
+        add_files: Callable[[Path], None] | None = None,
     ) -> Finding:
         """Run one check on one commit; a check that changes tracked files proves nothing.
 
-        `bring` adds files to the room for this one look, which then proves nothing of the commit.
+        `add_files` adds files to the room for this run, which then proves nothing of the commit.
         """
         try:
             room = self._opener.room(self._task, commit, facts["onto"], self._home, self._hold)
         except SetupFailed as failed:
             return failed.finding
         room.check_out(commit)
-        bring(room.files)
+        if add_files is not None:
+            add_files(room.files)
         facts = {**facts, "commit": commit}
         if spec.type not in PROGRAM_CHECK_TYPES:
             return self._check(spec, room, folder, facts)
-        places = room.empty_private_folders()
+        private = room.empty_private_folders()
         room.occupy(folder)
-        finding = self._check(spec, room, folder, {**facts, "room": places})
+        finding = self._check(spec, room, folder, {**facts, "room": private})
         room.occupy(None)
         changed = room.changed_files()
-        good = finding.outcome in {Outcome.PASSED, Outcome.FLAKY}
-        if changed and good:
+        if changed and finding.outcome in {Outcome.PASSED, Outcome.FLAKY}:
             return check_changed_files_finding(finding, changed)
         return finding
 
@@ -104,12 +104,12 @@ class ProofSession:
 
 @dataclass(frozen=True, slots=True)
 class ProofCheck:
-    """One check of one proof; `folder` holds the logs of its first look."""
+    """One check of one verification; `folder` gets the logs of its first run."""
 
     task: Task
     spec: CheckSpec
     folder: Path
-    hold: ClaimContext
+    claim: ClaimContext
     session: ProofSession
 
     def run_on(
@@ -117,35 +117,43 @@ class ProofCheck:
         commit: str,
         facts: CheckFacts,
         suffix: str = "",
-        bring: Callable[[Path], None] = lambda _: None,
+        add_files: Callable[[Path], None] | None = None,
     ) -> Finding:
         folder = self.folder.with_name(f"{self.folder.name}{suffix}")
-        return self.session.run_check(self.spec, commit, folder, facts, bring)
+        return self.session.run_check(self.spec, commit, folder, facts, add_files)
 
 
 class _Opener:
-    """Takes a room for each set-up key that a session needs, and runs set-up where it is due."""
+    """Acquires a room for each set-up key that a session needs, and sets it up if necessary."""
 
     def __init__(
-        self, rooms: ProofRooms, processes: Processes, attending: AttemptProcesses, held: ExitStack
+        self,
+        rooms: ProofRooms,
+        processes: Processes,
+        attempts: AttemptProcesses,
+        acquired: ExitStack,
     ) -> None:
         self._rooms, self._processes = rooms, processes
-        self._attending, self._held = attending, held
+        self._attempts, self._acquired = attempts, acquired
         self._open: dict[str, ProofRoom] = {}
 
-    def room(self, task: Task, commit: str, onto: str, home: Path, hold: ClaimContext) -> ProofRoom:
-        """Set-up runs programs of the commit it works on, and others prove their work in what it
-        made.  So a room that is shared is set up on what has landed; where the inputs of set-up
-        are not those of `onto`, the room is for this commit alone.
+    def room(
+        self, task: Task, commit: str, onto: str, home: Path, claim: ClaimContext
+    ) -> ProofRoom:
+        """A shared room, or one for this commit alone.
+
+        Set-up runs programs of a commit, and other tasks are verified with its output.  So a
+        shared room is set up on what has landed.  If the commit changes the inputs of set-up, it
+        gets a room of its own.
         """
         key = self._key(task, commit)
         own = key != self._key(task, onto)
         key, on = (f"{key}-{commit}", commit) if own else (key, onto if task.spec.setup else commit)
         if key not in self._open:
-            room = self._held.enter_context(self._rooms.acquire(key))
+            room = self._acquired.enter_context(self._rooms.acquire(key))
             self._end_occupant(room)
             if not room.is_ready:
-                self._set_up(room, task, on, home / f"room-{key[:8]}", hold, own=own)
+                self._set_up(room, task, on, home / f"room-{key[:8]}", claim, own=own)
             self._open[key] = room
         return self._open[key]
 
@@ -159,39 +167,46 @@ class _Opener:
             return
         for place in folder.parent.glob(f"{folder.name}*"):
             if self._processes.inspect(place).phase in {"running", "gone"}:
-                self._processes.end(place, "stop")
+                self._processes.end(place, EndCause.STOP)
         room.occupy(None)
 
     def _set_up(
-        self, room: ProofRoom, task: Task, commit: str, home: Path, hold: ClaimContext, *, own: bool
+        self,
+        room: ProofRoom,
+        task: Task,
+        commit: str,
+        home: Path,
+        claim: ClaimContext,
+        *,
+        own: bool,
     ) -> None:
-        """`own`: the task changed the inputs of set-up, so a failure is its own."""
+        """`own`: the task changed the inputs of set-up, so a failure of set-up is the task's."""
         room.check_out(commit)
         for n, argv in enumerate(task.spec.setup, start=1):
             room.occupy(home / f"setup-{n}")
-            ran = self._attending.run_to_end(home / f"setup-{n}", argv, room.files, hold, ())
-            if (finding := self._setup_finding(argv, *ran, own=own)) is not None:
+            result = self._attempts.run_to_end(home / f"setup-{n}", argv, room.files, claim, ())
+            if (finding := self._setup_finding(argv, *result, own=own)) is not None:
                 raise SetupFailed(finding)
         room.occupy(None)
         room.record_setup_output()
 
     def _setup_finding(
-        self, argv: tuple[str, ...], folder: Path, look: ProcessState, *, own: bool
+        self, argv: tuple[str, ...], folder: Path, state: ProcessState, *, own: bool
     ) -> Finding | None:
-        if look.code == 0 and not look.start_error:
+        if state.code == 0 and not state.start_error:
             return None
-        command, said = " ".join(argv), self._attending.last_output_line(folder, ())
-        if look.start_error or look.code in {126, 127}:
-            words = f"set-up command {command!r} cannot run: {look.start_error or said}"
-            return Finding(SETUP, Outcome.BROKEN, message=words, code="RESOURCE_NOT_FOUND")
-        words = f"set-up command {command!r} ended with {look.code}: {said}; log: {folder}"
+        command, output = " ".join(argv), self._attempts.last_output_line(folder, ())
+        if state.start_error or state.code in {126, 127}:
+            message = f"set-up command {command!r} cannot run: {state.start_error or output}"
+            return Finding(SETUP, Outcome.BROKEN, message=message, code="RESOURCE_NOT_FOUND")
+        message = f"set-up command {command!r} ended with {state.code}: {output}; log: {folder}"
         if not own:
-            return Finding(SETUP, Outcome.BROKEN, message=words, transient=True)
+            return Finding(SETUP, Outcome.BROKEN, message=message, transient=True)
         return Finding(
             SETUP,
             Outcome.FAILED,
             pattern="check-failed",
-            message=f"with this change the {words}",
-            exit_code=look.code,
+            message=f"with this change the {message}",
+            exit_code=state.code,
             log=str(folder),
         )

@@ -1,4 +1,4 @@
-"""What a worktree has for itself: a leased range of ports and a name for its databases."""
+"""The private resources of a worktree: a leased range of ports and a database name."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Protocol
 
 from yaoki.core.model import Task
 from yaoki.core.settings.resources import PortRanges, database_name
-from yaoki.ports import Clock, Store
+from yaoki.ports import Clock, LeasedPorts
 
-# How long nobody new is let in after all ranges were found taken, and then one asks again.
+# After all port ranges were found in use, no task that needs one starts for this long.
 PORTS_WAIT = timedelta(seconds=5)
 
 
 class PortRegistry(Protocol):
-    """Who uses which ports on this machine, whatever store they belong to."""
+    """The port ranges in use on this machine, by tasks of any store."""
 
     def lock(self) -> AbstractContextManager[None]: ...
     def list_ranges_of_others(self, owner: str) -> list[tuple[int, int]]: ...
@@ -26,11 +26,11 @@ class PortRegistry(Protocol):
 
 
 class TaskResources:
-    """Leased in the store when a worktree is prepared, given back when it goes."""
+    """Leased in the store when a worktree is prepared, released when it is removed."""
 
     def __init__(
         self,
-        store: Store,
+        store: LeasedPorts,
         machine: PortRegistry,
         clock: Clock,
         *,
@@ -47,10 +47,10 @@ class TaskResources:
         self._full_until: datetime | None = None
 
     def lease(self, task: Task) -> Mapping[str, str] | None:
-        """The task's variables, the same each time; nothing when every range is taken."""
-        named = {"YAOKI_DATABASE": database_name(self._prefix, task.id)}
+        """The task's variables, the same each time; None when every range is in use."""
+        variables = {"YAOKI_DATABASE": database_name(self._prefix, task.id)}
         if self._ports is None:
-            return named
+            return variables
         base = self._bases.get(task.id)
         if base is None:
             base = self._lease(task, self._ports)
@@ -58,7 +58,7 @@ class TaskResources:
             self._full_until = self._clock.now() + PORTS_WAIT
             return None
         count = str(self._ports.count)
-        return {**named, "YAOKI_PORT_BASE": str(base), "YAOKI_PORT_COUNT": count}
+        return {**variables, "YAOKI_PORT_BASE": str(base), "YAOKI_PORT_COUNT": count}
 
     def _lease(self, task: Task, ports: PortRanges) -> int | None:
         with self._lock, self._machine.lock():
@@ -70,7 +70,7 @@ class TaskResources:
             return base
 
     def release(self, task: Task) -> None:
-        """With its worktree; twice is once."""
+        """Called when the worktree is removed; calling it twice does no harm."""
         if self._ports is None:
             return
         self._bases.pop(task.id, None)
@@ -81,7 +81,7 @@ class TaskResources:
 
     @property
     def exhausted_reason(self) -> str:
-        """Why no further worktree can be had just now."""
+        """Why no further worktree can be prepared now; empty when one can."""
         if self._ports is None or self._full_until is None:
             return ""
         if self._clock.now() >= self._full_until:
@@ -94,4 +94,4 @@ class TaskResources:
         assert ports is not None, "no ports are leased"
         number = len(list(ports.bases()))
         span = f"{ports.low}-{ports.high}"
-        return f"all {number} ranges of ports ({span}, {ports.count} each) are held by worktrees"
+        return f"all {number} port ranges ({span}, {ports.count} each) are used by worktrees"

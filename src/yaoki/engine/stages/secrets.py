@@ -1,4 +1,4 @@
-"""Values that agents were given in confidence have no place in a commit."""
+"""Keeps secret values that agents were given out of commits."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from yaoki.ports import Candidate, Checker, Workspace
 
 
 def passed_variables(run: Run, task: Task) -> tuple[str, ...]:
-    """The variables that agents of the run are given: what they wrote of them a check may tell."""
+    """The variables passed to the run's agents; their values may show up in check output."""
     agents = (*run.catalogue.agents.values(), *task.spec.agents)
     return tuple(sorted({name for agent in agents for name in agent.pass_env}))
 
 
 class SecretGuard:
-    """Asked by a proof, before anything else is run."""
+    """Used by a verification before anything else runs."""
 
     def __init__(self, workspace: Workspace, checker: Checker) -> None:
         self._workspace, self._checker = workspace, checker
 
     def findings(self, run: Run, task: Task, candidate: Candidate) -> tuple[Finding, ...]:
-        """At most one.  What the run branch holds already is no secret any more."""
+        """At most one finding.  A value that the run branch already contains is no secret."""
         if SECRETS_CHECK in task.waivers:
             return ()
         agents = (*run.catalogue.agents.values(), *task.spec.agents)
-        written = {name: value for agent in agents for name, value in agent.env.items()}
-        variables = self._checker.confidential_variables(passed_variables(run, task), written)
+        configured = {name: value for agent in agents for name, value in agent.env.items()}
+        variables = self._checker.confidential_variables(passed_variables(run, task), configured)
         search = LeakSearch(variables)
         if not search:
             return ()

@@ -97,7 +97,7 @@ class Repository:
         self._app.trust.accept(question)
 
     def _plan(self, plan: str | Path | Mapping[str, Any], agents: Sequence[str]) -> Plan:
-        from yaoki.formats.plan import load_plan, parse_plan
+        from yaoki.formats.plan_file import load_plan, parse_plan
 
         settings = self._app.settings
         if unknown := [name for name in agents if name not in settings.agents]:

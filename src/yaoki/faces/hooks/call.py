@@ -1,6 +1,6 @@
-"""One call by an agent: who calls, how much time there is, and what it said."""
+"""One hook call: the agent, its input, and the time limit."""
 
-# pathlib would take a third of the time that a quick answer has.
+# Importing pathlib would take a third of the time of a quick answer.
 # ruff: noqa: PTH100, PTH110, PTH112, PTH117, PTH118, PTH120
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from yaoki.core.display import replace_lone_surrogates
 
 LIMIT_S = 600.0
 INPUT_BYTES_MAX = 16 << 20
-# An agent that does not close its words must not keep us from an answer in time.
+# An agent that never closes its output must not prevent an answer in time.
 INPUT_S_MAX, INPUT_SHARE = 10.0, 0.2
 
 
 class HookCall:
-    """`defect` says what could not be read; `shy`: no business where nobody configured yaoki."""
+    """One call of the hook; `defect` says why its input could not be read."""
 
     __slots__ = ("agent", "data", "defect", "limit_s", "only_if_configured")
 
@@ -32,13 +32,13 @@ class HookCall:
         self.defect = ""
 
     def read(self) -> None:
-        """What cannot be read is a call without a name: it is checked like any other."""
+        """Unreadable input is a call without a session; it is checked like any other."""
         try:
             patience_s = min(INPUT_S_MAX, self.limit_s * INPUT_SHARE)
             raw = json.loads(_input(patience_s).decode("utf-8", "replace"))
             self.data = raw if isinstance(raw, dict) else {}
         except (ValueError, RecursionError):
-            self.defect = "the agent's words to its hook could not be read"
+            self.defect = "the agent's input to the hook could not be read"
 
     def text(self, name: str) -> str:
         value = self.data.get(name)
@@ -50,7 +50,7 @@ class HookCall:
 
     @property
     def session_key(self) -> str:
-        """The session as the name of a file."""
+        """The session id as a file name."""
         plain = self.session_id.replace("-", "").replace("_", "")
         if len(self.session_id) <= 64 and plain.isascii() and plain.isalnum():
             return self.session_id
@@ -60,19 +60,19 @@ class HookCall:
 
     @property
     def folder(self) -> str:
-        """The folder that the session is about; an agent may have changed its own."""
+        """The folder of the session; the agent may have changed its working directory."""
         project = os.environ.get("CLAUDE_PROJECT_DIR", "") if self.agent == "claude-code" else ""
         named = (project, self.text("cwd"))
         return next((path for path in named if os.path.isabs(path) and os.path.isdir(path)), ".")
 
 
 def pending_reason_file(home: str, key: str) -> str:
-    """Stands wherever something may be left to say at the next prompt; the store knows what."""
+    """Exists while a reason may be pending for the next prompt; the store has the reason."""
     return os.path.join(home, "hooks", f"{key}.due")
 
 
 def has_pending_reason(call: HookCall) -> bool:
-    """Is something left to say in this session?  Found without git: its folder is ours."""
+    """Is a reason pending in this session?  Answered without starting git."""
     here = os.path.abspath(call.folder)
     while True:
         if os.path.isdir(home := os.path.join(here, ".yaoki")):
@@ -91,7 +91,7 @@ def _limit(words: list[str]) -> float:
 
 
 def _input(patience_s: float) -> bytes:
-    """All of the input within bounds of size and time; what is over the bound is no JSON."""
+    """The input, limited in size and time; cut input is not valid JSON."""
     from select import select
 
     kept, size, source = list[bytes](), 0, sys.stdin.fileno()

@@ -1,4 +1,4 @@
-"""The checks of a session, run on the working tree as it stands, which is not ours to change."""
+"""Runs the checks of a session on the user's working tree, which yaoki must not change."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SESSION_TASK = {"id": "session", "goal": "session", "kind": "check"}
 
 @dataclass(frozen=True, slots=True)
 class StopInspection:
-    """One look at the tree: by when it has to be over, and where its logs go."""
+    """One inspection of the tree: its deadline, and the folder for its logs."""
 
     app: App
     phase: SessionPhase
@@ -52,11 +52,11 @@ NAMED_MAX = 3
 
 
 def inspect_stop(look: StopInspection) -> UnprovenStop | None:
-    """None when every check passed on a tree that stayed as it was; else what is wrong."""
+    """None when every check passed on an unchanged tree; else the failure."""
     specs = phase_checks(look.app, look.phase)
     if not specs:
         words = "no check is configured, so nothing can be proven"
-        return _ours(f"{words}: name some under [checks] in yaoki.toml (yaoki init guesses them)")
+        return _ours(f"{words}: add some under [checks] in yaoki.toml (yaoki init proposes them)")
     before = read_working_tree(look.app.repository)
     findings = tuple(_findings(look, specs, before))
     if look.is_over and not Verdict(findings).passed:
@@ -68,15 +68,15 @@ def inspect_stop(look: StopInspection) -> UnprovenStop | None:
 
 
 def phase_checks(app: App, phase: SessionPhase) -> tuple[CheckSpec, ...]:
-    """Those that were frozen when the phase began, else all of the settings."""
+    """The checks that were frozen when the phase began, else all checks of the settings."""
     if phase.checks is not None:
         return tuple(from_data(CheckSpec, held) for held in phase.checks)
     return settings_checks(app)
 
 
 def settings_checks(app: App, names: Sequence[str] = ()) -> tuple[CheckSpec, ...]:
-    """The checks of the settings as any plan would get them; `PlanInvalid` if they are unsound."""
-    from yaoki.formats.plan import parse_plan
+    """The checks of the settings, as a plan would get them; `PlanInvalid` if they are invalid."""
+    from yaoki.formats.plan_file import parse_plan
 
     if unknown := [name for name in names if name not in app.settings.checks]:
         known = ", ".join(app.settings.checks) or "none"
@@ -95,7 +95,7 @@ def settings_checks(app: App, names: Sequence[str] = ()) -> tuple[CheckSpec, ...
 def _findings(
     look: StopInspection, specs: Sequence[CheckSpec], tree: WorkingTree
 ) -> Iterator[Finding]:
-    """In order; the first required one that fails stops the list."""
+    """Runs the checks in order and stops at the first required one that fails."""
     check, seen = _checker(look, tree), list[Finding]()
     for n, spec in enumerate(specs, start=1):
         if spec.git == "merged":
@@ -113,7 +113,7 @@ def _findings(
 
 
 def _doubtful(look: StopInspection, spec: CheckSpec, finding: Finding) -> bool:
-    """A failing command is looked at twice, where there is time for it."""
+    """A failing command is run twice, if there is time, to detect a flaky check."""
     time = look.time_left.total_seconds() > 2 * finding.seconds + 1
     return finding.outcome is Outcome.FAILED and spec.rerun and spec.type == "command" and time
 
@@ -158,7 +158,7 @@ def _facts(look: StopInspection, tree: WorkingTree) -> Mapping[str, Any]:
 
 
 def _folder(app: App) -> Path:
-    """A new folder for the logs; the oldest go."""
+    """A new folder for the logs; the oldest ones are deleted."""
     logs = app.yaoki_folder / "hooks" / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     for old in sorted(logs.iterdir())[: -LOGS_KEPT + 1]:
@@ -167,7 +167,7 @@ def _folder(app: App) -> Path:
 
 
 def _told(app: App, failure: Failure) -> UnprovenStop:
-    """The words that an attempt of a task would get for this failure."""
+    """The prompt that an attempt of a task would get for this failure."""
     if failure.kind not in CONTENT_KINDS:
         final = not failure.is_our_fault
         return _ours(f"check {failure.check} {failure.message}", final=final)

@@ -1,8 +1,8 @@
-"""`yaoki hook event AGENT`: what the agent calls.  JSON in, JSON out, exit code 0, in time.
+"""`yaoki hook event AGENT`, which the agent calls: JSON in, JSON out, exit code 0, in time.
 
-Start-up counts here, for agents call it at each prompt: only what every answer needs is imported.
-Whatever goes wrong is an answer too: a stop that cannot be checked is refused once, then a person
-is told.  An agent takes a hook that crashes or is late for a yes, so this one does neither.
+Agents call it at each prompt, so start-up time matters: only what every answer needs is imported.
+Every error is an answer too: a stop that cannot be checked is refused once, then the person is
+informed.  An agent takes a crashed or late hook for a yes, so this one must be neither.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from yaoki.faces.hooks.responses import HookResponse, allow, refuse_stop
 
 STOP_EVENTS = ("Stop", "AfterAgent")
 PROMPT_EVENT = "UserPromptSubmit"
-# A session of an agent that yaoki itself started: there yaoki checks the work anyway.
+# Set in a session that yaoki itself started; yaoki checks its work anyway.
 TASK_VARIABLE = "YAOKI_TASK"
 OFF_VARIABLE = "YAOKI_HOOK"
 WORDS_MAX = 4000
@@ -36,7 +36,7 @@ HookReply = tuple[HookResponse, AfterResponse]
 
 
 def main(argv: Sequence[str]) -> int:
-    """Always an answer and always exit code 0, unless somebody ended us."""
+    """Always answers with exit code 0, unless the process is killed."""
     if os.environ.get(OFF_VARIABLE, "").lower() in {"off", "0", "no"} or os.environ.get(
         TASK_VARIABLE
     ):
@@ -71,7 +71,7 @@ def _answer(call: HookCall) -> HookReply:
 
 
 def _prompt(call: HookCall) -> HookReply:
-    """Most prompts have nothing to do with us, and cost no more than a look for one file."""
+    """Most prompts do not concern yaoki and cost only a look for one file."""
     choice, words = parse_answer(call.text("prompt"))
     if not choice and not has_pending_reason(call):
         return {}, _nothing_more
@@ -96,21 +96,21 @@ def parse_answer(text: str) -> tuple[str, str]:
 
 
 def _say(answer: HookResponse) -> int:
-    """In one piece, and nothing else: an agent takes anything but JSON for a yes."""
+    """Write the answer at once and nothing else: an agent takes anything but JSON for a yes."""
     try:
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
     except OSError:
-        # Nobody reads any more; the flush at exit must not complain.
+        # The agent is gone; the flush at exit must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     return 0
 
 
 def _mind_the_time(call: HookCall) -> None:
-    """Shortly before the agent gives up on us it gets an answer, whatever we are waiting for.
+    """Answer shortly before the agent's time limit, whatever still runs.
 
-    What still runs is ended by its shim as soon as nobody renews its lease.
+    The shim ends a running check once its lease is no longer renewed.
     """
 
     def late(*_: object) -> None:
@@ -131,14 +131,14 @@ def _mind_the_time(call: HookCall) -> None:
 
 
 def _fault(call: HookCall, error: Exception) -> HookResponse:
-    """What we cannot do is refused once per session; then the stop is let through, and told."""
+    """A stop that cannot be checked is refused once per session; then it passes with a notice."""
     words = f"this stop was not checked: {_sentence(error)}"
     if call.text("hook_event_name") == PROMPT_EVENT:
         return allow(_sentence(error))
     if not _first(call):
         return allow(f"{words}. Nothing is proven; yaoki doctor")
     return refuse_stop(
-        f"yaoki: {words}\nIf your own changes caused this, mend it. If not, tell the person about "
+        f"yaoki: {words}\nIf your own changes caused this, fix it. If not, tell the person about "
         "it in one sentence and stop again: the next stop is let through, unproven."
     )
 
@@ -151,14 +151,14 @@ def _sentence(error: Exception) -> str:
         return str(error)
     from traceback import print_exception
 
-    print_exception(error)  # agents show it to those who debug their hooks
+    print_exception(error)  # agents show standard error when their hooks are debugged
     return f"internal error: {error!r}"[:500]
 
 
 def _first(call: HookCall) -> bool:
-    """Kept beside the store, for the store may be what is broken.
+    """Is this the first fault of the session?  Stored beside the store, which may be broken.
 
-    An agent that says it was sent back already is not sent back again for nothing of its own.
+    An agent that reports an earlier refusal is not refused again for a fault of yaoki.
     """
     if call.data.get("stop_hook_active") is True:
         return False
@@ -174,4 +174,4 @@ def _first(call: HookCall) -> bool:
 
 
 def _nothing_more() -> None:
-    """Nothing is left to do once the agent has its answer."""
+    """No work remains after the answer."""

@@ -1,4 +1,4 @@
-"""Putting the hook into an agent's settings file and taking it out again; nothing else changes."""
+"""Adds the hook to an agent's settings file and removes it; nothing else in the file changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OUR_COMMAND = re.compile(r"(?:yaoki|-m yaoki)['\"]? hook event ")
 
 @dataclass(frozen=True, slots=True)
 class HookTarget:
-    """One settings file of one agent; `memory` is where it is kept as it was before us."""
+    """One settings file of one agent, and the backup of its original content."""
 
     agent: HookedAgent
     file: Path
@@ -35,7 +35,7 @@ class HookTarget:
 
 
 def hook_command(agent: HookedAgent, limit_s: int, *, only_if_configured: bool) -> str:
-    """By name where the name is found, so that a file which many share suits them all."""
+    """The program by name if the PATH has it, so that a shared settings file works for all."""
     here = f"{shlex.quote(sys.executable)} -m yaoki"
     program = "yaoki" if shutil.which("yaoki") else here
     return (
@@ -45,7 +45,7 @@ def hook_command(agent: HookedAgent, limit_s: int, *, only_if_configured: bool) 
 
 
 def install(target: HookTarget, limit_s: int, *, only_if_configured: bool = False) -> bool:
-    """True when the file changed; with the same entry in it nothing does."""
+    """True when the file changed; False when it has this entry already."""
     before = _text(target.file)
     wanted = hook_command(target.agent, limit_s, only_if_configured=only_if_configured)
     if sorted(installed_entries(target)) == sorted((name, wanted) for name in target.agent.events):
@@ -60,7 +60,7 @@ def install(target: HookTarget, limit_s: int, *, only_if_configured: bool = Fals
 
 
 def uninstall(target: HookTarget) -> bool:
-    """True when the file changed.  Where nobody changed it since, it is again what it was."""
+    """True when the file changed.  A file unchanged since the installation gets its old content."""
     text = _text(target.file)
     if text is None or not installed_entries(target):
         return False
@@ -73,7 +73,7 @@ def uninstall(target: HookTarget) -> bool:
     if rest is None:
         target.file.unlink()
         if memory.get("folder_made"):
-            with suppress(OSError):  # somebody else's files may stand beside it
+            with suppress(OSError):  # the folder may contain other files
                 target.file.parent.rmdir()
     else:
         _write(target.file, rest)
@@ -82,7 +82,7 @@ def uninstall(target: HookTarget) -> bool:
 
 
 def installed_entries(target: HookTarget) -> list[tuple[str, str]]:
-    """Every entry of ours: the event it stands at, and its command."""
+    """Every hook of yaoki in the file: its event and its command."""
     text = _text(target.file)
     return [] if text is None else [(event, words) for event, _, _, words in _ours(text, target)]
 
@@ -96,7 +96,7 @@ def _entry(agent: HookedAgent, words: str, limit_s: int) -> dict[str, Any]:
 
 
 def _with(text: str, event: str, entry: dict[str, Any]) -> str:
-    """Into the first container on the way that is there already."""
+    """Add the entry to the innermost container that exists."""
     top = json_text.find_value(text)
     hooks = json_text.find_value(text, "hooks")
     events = json_text.find_value(text, "hooks", event)
@@ -113,7 +113,7 @@ def _with(text: str, event: str, entry: dict[str, Any]) -> str:
 
 
 def _without(text: str, target: HookTarget) -> str:
-    """Without our entries, and without the containers that only held them."""
+    """The text without yaoki's entries and the containers that only held them."""
     while found := next(_ours(text, target), None):
         event, group, place, _ = found
         path: list[str | int] = ["hooks", event, group, "hooks", place]
@@ -123,7 +123,7 @@ def _without(text: str, target: HookTarget) -> str:
             assert at is not None, "it was found a moment ago"
             if len(json_text.list_parts(text, at)) > 1 or not path:
                 break
-            # Of a group without hooks nothing is left to keep, whatever matcher it has.
+            # A group without hooks is removed, whatever its matcher.
             if path[-1] == "hooks" and len(path) > 1:
                 path.pop()
                 last = path[-1]
@@ -132,7 +132,7 @@ def _without(text: str, target: HookTarget) -> str:
 
 
 def _ours(text: str, target: HookTarget) -> Iterator[tuple[str, int, int, str]]:
-    """Event, group, place and command of each hook of ours."""
+    """Event, group, index and command of each hook of yaoki."""
     events = _parsed(text, target.file).get("hooks", {})
     for event, groups in events.items():
         for n, group in enumerate(groups if isinstance(groups, list) else ()):
@@ -147,27 +147,27 @@ def _parsed(text: str, file: Path) -> dict[str, Any]:
     try:
         held = json.loads(json_text.json_body(text), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
-        raise _unfit(file, f"is no JSON that can be changed safely: {error}") from error
+        raise _unfit(file, f"is not JSON that can be changed safely: {error}") from error
     if not isinstance(held, dict) or not isinstance(held.get("hooks", {}), dict):
-        raise _unfit(file, "does not hold settings as the agent takes them")
+        raise _unfit(file, "does not contain settings that the agent accepts")
     lists = held.get("hooks", {}).values()
     if not all(isinstance(groups, list) for groups in lists):
-        raise _unfit(file, "holds hooks in a form that the agent does not take")
+        raise _unfit(file, "contains hooks in a form that the agent does not accept")
     return held
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Of a key that stands twice nobody knows which one its owner means."""
+    """Refuse a duplicate key: it is unknown which one counts."""
     held = dict(pairs)
     if len(held) < len(pairs):
-        raise ValueError("a key stands twice in one object")
+        raise ValueError("a key occurs twice in one object")
     return held
 
 
 def _unfit(file: Path, words: str) -> NotNow:
     return NotNow(
         f"{file} {words}; it was not changed",
-        hint=f"mend it, or move it away: mv {file} {file}.old",
+        hint=f"fix it, or move it away: mv {file} {file}.old",
     )
 
 
@@ -178,7 +178,7 @@ def _text(file: Path) -> str | None:
     try:
         with open(file, "rb", opener=_at_once) as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise _unfit(file, "is no plain file")
+                raise _unfit(file, "is not a regular file")
             raw = stream.read(BYTES_MAX + 1)
     except FileNotFoundError:
         return None
@@ -195,12 +195,12 @@ def _text(file: Path) -> str | None:
 
 
 def _at_once(name: str, flags: int) -> int:
-    """Opens without waiting: a pipe would hold us up until somebody writes."""
+    """Open without blocking: a named pipe would block until a writer comes."""
     return os.open(name, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def _write(file: Path, text: str) -> None:
-    """Through a link, whole, and with the rights that it has."""
+    """Write atomically, through a symbolic link, with the file's permissions."""
     file = file.resolve()
     file.parent.mkdir(parents=True, exist_ok=True)
     mode = file.stat().st_mode & 0o777 if file.exists() else 0o644
@@ -213,7 +213,7 @@ def _packed(text: str) -> str:
 
 
 def _remember(target: HookTarget, before: str | None, after: str) -> None:
-    """How the file was before us; what an earlier installation remembered is older still."""
+    """Store the original content, unless an earlier installation has stored it."""
     known = _memory(target)
     if known.get("after") == _packed(_text(target.file) or ""):
         was, made = known.get("before"), known.get("folder_made", False)

@@ -1,4 +1,4 @@
-"""A JSON file changed in one place: every other byte of it stays as its owner wrote it."""
+"""Changes one place of a JSON file; every other byte stays as it is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# Some editors put it before the first byte; it is no part of the JSON, and stays.
+# Some editors write a byte order mark; it is not part of the JSON, and stays.
 BYTE_ORDER_MARK = "\ufeff"
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
@@ -16,7 +16,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class JsonPart:
-    """One member of an object (`key` is its name) or one element of an array (its place).
+    """One member of an object (`key` is its name) or one element of an array (its index).
 
     `begin` is where its key or itself begins, `value` where its value does, `end` where it ends.
     """
@@ -28,7 +28,7 @@ class JsonPart:
 
 
 def list_parts(text: str, at: int) -> list[JsonPart]:
-    """The members or elements of the container that begins at `at`, of text that is sound JSON."""
+    """The members or elements of the container that begins at `at`; `text` is valid JSON."""
     return list(_parts(text, at))
 
 
@@ -54,12 +54,12 @@ def _skip(text: str, at: int) -> int:
 
 
 def json_body(text: str) -> str:
-    """The JSON alone; an empty file holds no settings, which is an object without members."""
+    """The JSON without a byte order mark; an empty file is an empty object."""
     return text.removeprefix(BYTE_ORDER_MARK).strip() or "{}"
 
 
 def ensure_object(text: str) -> str:
-    """Text to which something can be added: an empty file gets its object."""
+    """The text with an object: an empty file gets an empty one."""
     return text if text.removeprefix(BYTE_ORDER_MARK).strip() else f"{text.rstrip()}{{}}\n"
 
 
@@ -77,7 +77,7 @@ def find_value(text: str, *path: str | int) -> int | None:
 
 
 def add_part(text: str, at: int, new: str) -> str:
-    """With one more part at the end of the container that begins at `at`, set as its others are."""
+    """The text with one more part at the end of the container at `at`, formatted alike."""
     held = list_parts(text, at)
     outer = _indent(text, at)
     inner = _indent(text, held[-1].begin) if held else outer + _step(text)
@@ -92,7 +92,7 @@ def add_part(text: str, at: int, new: str) -> str:
 
 
 def remove_part(text: str, at: int, key: str | int) -> str:
-    """Without the part of this name or place, and without the comma that it needed."""
+    """The text without the part of this key or index, and without its comma."""
     held = list_parts(text, at)
     n = next(i for i, part in enumerate(held) if part.key == key)
     if n > 0:
@@ -104,19 +104,19 @@ def remove_part(text: str, at: int, key: str | int) -> str:
 
 
 def _indent(text: str, at: int) -> str:
-    """The blanks at the beginning of the line that holds this place."""
+    """The indentation of the line that contains this position."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _step(text: str) -> str:
-    """What the file indents by."""
+    """The indentation step of the file."""
     found = re.search(r"\n([ \t]+)\S", text)
     return found[1] if found else "  "
 
 
 def format_value(value: Mapping[str, Any] | list[Any], text: str) -> str:
-    """A value as this file would set it."""
+    """A value, formatted like this file."""
     step = _step(text)
     return json.dumps(
         value, indent="\t" if step.startswith("\t") else len(step), ensure_ascii=False

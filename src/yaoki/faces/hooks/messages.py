@@ -1,4 +1,4 @@
-"""What agent and person are told besides the prompt of the pattern, in the project's language."""
+"""Messages for agent and person besides the failure's prompt, in the project's language."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from yaoki.faces.hooks.state import HookSession, SessionPhase
 ANSWER_COMMAND = "yaoki hook answer go-on|abort|take-over"
 
 RETRY_TEXTS: Mapping[str, str] = {
-    "en": "This stop was refused: try {count} of {most}{phase}. Mend what failed, then stop again; "
+    "en": "This stop was refused: try {count} of {most}{phase}. Fix what failed, then stop again; "
     "the checks then run again on what you left.",
     "ja": "停止は拒否されました({most} 回中 {count} 回目{phase})。失敗した点を直してから、もう一度"
     "停止してください。検査をもう一度実行します。",
@@ -33,7 +33,7 @@ CHOICE_CONSEQUENCES: Mapping[str, str] = {
 
 
 def retry_message(session: HookSession, phase: SessionPhase, most: int, language: str) -> str:
-    """The reason for the agent, and where it stands."""
+    """The reason for the agent, with the number of the try."""
     kept = session.last_failure.reason if session.last_failure else ""
     text = RETRY_TEXTS[language].format(
         count=session.refusals, most=most, phase=_in(phase, language)
@@ -50,7 +50,7 @@ def question_message(
     here: bool,
     chars_max: int,
 ) -> str:
-    """One question that can be answered; only the summary is ever cut."""
+    """The question to the person; only the summary may be cut."""
     how = (ANSWER_HERE_TEXTS[language] if here else "") + ANSWER_COMMAND
     fixed = {"count": session.refusals, "most": most, "phase": _in(phase, language), "how": how}
     summary = session.last_failure.summary if session.last_failure else ""

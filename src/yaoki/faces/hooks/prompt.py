@@ -1,4 +1,4 @@
-"""A person's prompt: it may be an answer to yaoki, and it may bring a kept reason along, once."""
+"""A person's prompt: it may answer yaoki, and it may carry a pending reason to the agent, once."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def respond_to_prompt(call: HookCall, choice: str, words: str) -> HookReply:
 
 
 def _answered(desk: SessionStore, choice: SessionChoice, words: str) -> HookResponse:
-    """Words for yaoki do not reach the agent, unless they are for it as well."""
+    """An answer to yaoki does not reach the agent, unless it has words for the agent too."""
     if not desk.session.can_answer(choice):
-        return allow("nobody asked; nothing is changed")
+        return allow("there is no open question; nothing was changed")
     desk.record(lambda session, phase: after_answer(session, phase, choice, words))
     return (
         _due(desk)

@@ -1,25 +1,25 @@
-"""What a hook may answer, in the words that the agents take.  Nothing is imported here."""
+"""The answers of a hook in the form that agents accept.  Imports nothing."""
 
 from __future__ import annotations
 
 HookResponse = dict[str, object]
 
-# The one who does not end at `continue: false`, as measured.
+# The agent that does not end at `continue: false`, as measured.
 AGENTS_IGNORING_STOP_REASON = ("qwen",)
 
 
 def allow(message: str = "") -> HookResponse:
-    """Go on as if there were no hook; the person may be told something."""
+    """Continue as if there were no hook, with an optional message to the person."""
     return {"systemMessage": f"yaoki: {message}"} if message else {}
 
 
 def refuse_stop(reason: str) -> HookResponse:
-    """The stop is refused, and the agent is told why."""
+    """Refuse the stop; the agent gets the reason."""
     return {"decision": "block", "reason": reason}
 
 
 def end_and_ask(agent: str, question: str) -> HookResponse:
-    """The stop is let through, and the person is asked."""
+    """Allow the stop and ask the person."""
     words = f"yaoki: {question}"
     if agent in AGENTS_IGNORING_STOP_REASON:
         return {"systemMessage": words}
@@ -27,7 +27,7 @@ def end_and_ask(agent: str, question: str) -> HookResponse:
 
 
 def add_context(event: str, context: str) -> HookResponse:
-    """The prompt goes through, and the agent is told something beside it."""
+    """Pass the prompt on, with more context for the agent."""
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}}
 
 

@@ -1,4 +1,4 @@
-"""One session at the store: what is read of it and what is written."""
+"""Reads and writes one session in the store."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOCKS_KEPT = 200
 
 
 def checkout_name(app: App) -> str:
-    """This folder on this machine: many may share one store."""
+    """Names this folder on this machine, because several machines may share one store."""
     return hashlib.sha256(f"{machine_id()}:{app.repository.top}".encode()).hexdigest()[:16]
 
 
@@ -48,8 +48,8 @@ class SessionStore:
         return fold_session(lines, self.phase)
 
     def tries_max(self, phase: SessionPhase) -> int:
-        """Tries in one phase.  An agent that stops listening some day gets no more than it hears:
-        then the person is asked, and no refusal is passed over.
+        """Tries in one phase, at most as many refusals as the agent obeys in a row:
+        then the person is asked, and no refusal is ignored.
         """
         usual = self.app.settings.retry.content_retries_max + 1
         cap = HOOKED_AGENTS[self.agent].refusals_max if self.agent in HOOKED_AGENTS else 0
@@ -59,9 +59,9 @@ class SessionStore:
     def record(
         self, decide: Callable[[HookSession, SessionPhase], Iterable[NewSessionEvent]]
     ) -> HookSession:
-        """What `decide` makes of the session as it stands inside the transaction.
+        """Record what `decide` returns for the session, inside one transaction.
 
-        The mark for the next prompt stands before the line that it is about, and goes after it.
+        The file that marks a pending reason is written before the entry and deleted after it.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         self.pending_file.touch()
@@ -79,14 +79,14 @@ class SessionStore:
         return session
 
     def delete_old_locks(self) -> None:
-        """Locks of sessions that are long over go; nobody holds one that is so old."""
+        """Delete the locks of old sessions; no process holds one that is so old."""
         locks = [(file.stat().st_mtime, file) for file in self.folder.glob("*.lock")]
         for _, old in sorted(locks)[:-LOCKS_KEPT]:
             old.unlink(missing_ok=True)
 
     @contextmanager
     def lock_session(self) -> Iterator[bool]:
-        """True for one hook of a session at a time: a hook that stands in two files counts once."""
+        """True for one hook call of a session at a time; one installed in two files runs once."""
         make_home(self.app.yaoki_folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.folder / f"{self.key}.lock", os.O_RDWR | os.O_CREAT, 0o644)

@@ -1,4 +1,4 @@
-"""What people do with sessions: begin a phase, see how each stands, answer one that asks."""
+"""What people do with sessions: begin a phase, list them, answer one that asks."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def begin_phase(
 
 def _of_plan(app: App, file: Path, phase: str, subtask: str) -> tuple[tuple[CheckSpec, ...], int]:
     """The checks of a phase's tasks, each once, and the tries that its tasks have."""
-    from yaoki.formats.plan import load_plan
+    from yaoki.formats.plan_file import load_plan
 
     specs = [s for s in load_plan(file, app.settings, app.known_names).specs if s.phase == phase]
     found = [s for s in specs if s.name == subtask] if subtask else specs

@@ -1,4 +1,4 @@
-"""How a session stands, folded from its lines; and what follows from a stop that was not proven."""
+"""The state of a session, folded from its entries, and the decision after an unproven stop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PERSON_ANSWERED = "PERSON_ANSWERED"
 
 
 class SessionEntry(Protocol):
-    """A line of the store."""
+    """One stored entry of a session."""
 
     @property
     def seq(self) -> int: ...
@@ -30,7 +30,7 @@ class SessionEntry(Protocol):
 
 
 class SessionChoice(StrEnum):
-    """What a person may say when the tries are used up."""
+    """What a person may answer when the tries are used up."""
 
     GO_ON = "go-on"
     ABORT = "abort"
@@ -39,10 +39,10 @@ class SessionChoice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SessionPhase:
-    """What the checkout is at: a person or an agent said so by `yaoki hook begin`.
+    """The current phase of the checkout, begun by `yaoki hook begin`.
 
-    `checks` are whole specifications, frozen when it began; None means those of the settings as
-    they stand.  `iterations_max` zero means the default.  `number` tells phases of one name apart.
+    `checks` are complete specifications, frozen when it began; None means the current settings.
+    `iterations_max` zero means the default.  `number` distinguishes phases of the same name.
     """
 
     name: str = ""
@@ -54,7 +54,7 @@ class SessionPhase:
 
 @dataclass(frozen=True, slots=True)
 class StopFailure:
-    """Why a stop was not proven, as the agent is to be told."""
+    """Why a stop was not proven, in words for the agent."""
 
     reason: str
     summary: str
@@ -87,12 +87,12 @@ class HookSession:
 
     @property
     def is_held_back(self) -> bool:
-        """A stop of it was sent back, and nobody has said anything since."""
+        """Was a stop refused, without an answer since?"""
         return self.refusals > 0 and self.person_choice is None
 
     @property
     def reason_to_inject(self) -> StopFailure | None:
-        """The reason that the next prompt brings along; a person who is asked comes first."""
+        """The reason that the next prompt carries; none while a person is asked."""
         return (
             self.last_failure
             if self.has_pending_reason and not self.person_asked and self.person_choice is None
@@ -101,7 +101,7 @@ class HookSession:
 
 
 def current_phase(lines: Iterable[SessionEntry]) -> SessionPhase:
-    """The phase that was begun last."""
+    """The phase that began last."""
     begun = [line for line in lines if line.event == PHASE_BEGUN]
     if not begun:
         return SessionPhase()
@@ -117,7 +117,7 @@ def current_phase(lines: Iterable[SessionEntry]) -> SessionPhase:
 
 
 def fold_session(lines: Iterable[SessionEntry], phase: SessionPhase) -> HookSession:
-    """Only what happened in this phase counts: a new one begins at zero."""
+    """Only entries of this phase count: a new phase begins at zero."""
     session = HookSession()
     for line in lines:
         if line.data.get("number", 0) == phase.number:
@@ -143,7 +143,7 @@ def _after(session: HookSession, line: SessionEntry) -> HookSession:
 
 
 def _answered(session: HookSession, line: SessionEntry) -> HookSession:
-    """Going on is a fresh budget; the agent hears the reason once more, and the person's words."""
+    """`go-on` grants a fresh budget; the agent gets the reason again, with the person's words."""
     choice = SessionChoice(line.data["choice"])
     if choice is not SessionChoice.GO_ON:
         return replace(session, has_pending_reason=False, person_asked=False, person_choice=choice)
@@ -167,7 +167,7 @@ def _kept(line: SessionEntry) -> StopFailure:
 
 @dataclass(frozen=True, slots=True)
 class UnprovenStop:
-    """What the checks said of a stop that did not pass.
+    """The result of the checks for a stop that did not pass.
 
     `ours`: the agent is not to blame; `final`: the plan says that no further try may follow.
     """
@@ -183,9 +183,9 @@ class UnprovenStop:
 def after_unproven(
     session: HookSession, phase: SessionPhase, seen: UnprovenStop, most: int
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Send it back, or ask the person; who was asked, or has taken over, is only told.
+    """Refuse the stop, or ask the person; one who was asked or took over is only informed.
 
-    What is not the agent's doing is sent back once: it may be able to mend it, or to say so.
+    A failure that is not the agent's is refused once: the agent may fix it, or report it.
     """
     if session.person_asked or session.person_choice is not None:
         return
@@ -212,7 +212,7 @@ def after_unproven(
 def after_proven(
     session: HookSession, phase: SessionPhase
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Proven: the count goes back to zero; who aborted stays out until a new phase."""
+    """A proven stop resets the count; an aborted session stays unchecked until a new phase."""
     if not session.proven and session.person_choice is not SessionChoice.ABORT:
         yield STOP_PASSED, {"number": phase.number, "phase": phase.name}
 
@@ -220,7 +220,7 @@ def after_proven(
 def after_answer(
     session: HookSession, phase: SessionPhase, choice: SessionChoice, words: str
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Going on answers a question; to leave, nobody has to be asked first."""
+    """`go-on` needs an open question; `abort` and `take-over` do not."""
     if session.can_answer(choice):
         yield PERSON_ANSWERED, {"number": phase.number, "choice": choice.value, "words": words}
 

@@ -1,4 +1,4 @@
-"""The agent says that it is done: the checks decide whether it may stop."""
+"""The agent wants to stop: the checks decide whether it may."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from yaoki.faces.hooks.call import HookCall
     from yaoki.faces.hooks.event import HookReply
 
-# Ending a tree of processes and writing it down takes its time as well.
+# Ending a process tree and recording it takes time as well.
 SPARE_S, SPARE_SHARE = 20.0, 0.3
 
 
 def respond_to_stop(call: HookCall) -> HookReply:
-    """The answer, and what is to do once the agent has it."""
+    """The answer, and the work that remains after the agent has it."""
     find_hooked_agent(call.agent)
     with ExitStack() as opened:
         app = _app(call)
@@ -45,7 +45,7 @@ def respond_to_stop(call: HookCall) -> HookReply:
             return allow(words), _nothing_more
         desk = SessionStore(app, call.session_key, call.agent)
         if not opened.enter_context(desk.lock_session()):
-            return {}, _nothing_more  # another hook of this very stop has the say
+            return {}, _nothing_more  # another hook call decides about this stop
         answer = _answer(call, desk)
         stays = opened.pop_all()
 
@@ -59,7 +59,7 @@ def respond_to_stop(call: HookCall) -> HookReply:
 
 
 def _app(call: HookCall) -> App | None:
-    """None where a hook that stands in everybody's settings has no business."""
+    """None where a user-wide hook runs in a folder without yaoki."""
     try:
         app = App(Path(call.folder).absolute(), create=True)
     except RepositoryUnusable:
@@ -69,11 +69,11 @@ def _app(call: HookCall) -> App | None:
     try:
         return None if call.only_if_configured and app.loaded_settings.file is None else app
     except SettingsInvalid:
-        return app  # there are some; whoever reads them says what is wrong
+        return app  # settings exist; reading them reports what is wrong
 
 
 def _untrusted(app: App) -> str:
-    """A stranger's clone neither runs anything nor keeps anybody from stopping."""
+    """In an untrusted clone no check runs and every stop is allowed."""
     try:
         app.trust.require_trusted()
     except Untrusted as refused:
@@ -81,7 +81,7 @@ def _untrusted(app: App) -> str:
     except (SettingsInvalid, StoreError) as unread:
         if app.trust.is_known:
             raise
-        return f"this stop was not checked: {unread.sentence}, and nobody has trusted this place"
+        return f"this stop was not checked: {unread.sentence}, and this folder is not trusted"
     return ""
 
 
@@ -130,4 +130,4 @@ def _question(desk: SessionStore, session: HookSession, phase: SessionPhase, mos
 
 
 def _nothing_more() -> None:
-    """The store was not even opened."""
+    """No work remains: the store was not opened."""

@@ -1,4 +1,4 @@
-"""The agents whose sessions have a hook at the stop, as measured; and those that have none."""
+"""The agents with a hook at the stop, as measured, and those without one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from yaoki.errors import Unknown
 
 @dataclass(frozen=True, slots=True)
 class HookedAgent:
-    """Where an agent's hooks stand and what it makes of them.
+    """Where an agent's hooks are configured, and how it treats them.
 
     `variable` moves the folder of the person's own file.  `events` are those it is put at; `unit`
     makes its time limit of seconds;
@@ -50,7 +50,7 @@ HOOKED_AGENTS: Mapping[str, HookedAgent] = {
             ".codex/hooks.json",
             ".codex/hooks.json",
             variable="CODEX_HOME",
-            notes=("codex skips hooks that it was not told to trust, without a word",),
+            notes=("codex silently skips hooks that it was not told to trust",),
         ),
         HookedAgent(
             "gemini",
@@ -71,7 +71,7 @@ HOOKED_AGENTS: Mapping[str, HookedAgent] = {
     )
 }
 AGENTS_WITHOUT_HOOK: Mapping[str, str] = {
-    "opencode": "its plugins hear of the end of a turn and cannot refuse it",
+    "opencode": "its plugins are notified of the end of a turn and cannot refuse it",
     "cursor": "its stop hook has another form, which was not tried",
     "copilot": "its hooks were not tried",
     "cline": "its hooks were not tried",
@@ -82,18 +82,19 @@ AGENTS_WITHOUT_HOOK: Mapping[str, str] = {
 
 
 def user_settings_file(agent: HookedAgent, environ: Mapping[str, str]) -> Path:
-    """The settings that hold for all projects of a person, where their agent looks for them."""
+    """The person's own settings file, for all projects."""
     moved = environ.get(agent.variable, "")
     return Path(moved) / Path(agent.user_file).name if moved else Path.home() / agent.user_file
 
 
 def find_hooked_agent(name: str) -> HookedAgent:
-    """The agent of this name; one without a hook at its stop is refused with the reason."""
+    """The agent of this name; one without a stop hook is refused with the reason."""
     if name in HOOKED_AGENTS:
         return HOOKED_AGENTS[name]
     if name in AGENTS_WITHOUT_HOOK:
         raise Unknown(
-            f"{name} cannot be held at its stop: {AGENTS_WITHOUT_HOOK[name]}", hint="yaoki run PLAN"
+            f"{name} has no hook that can refuse a stop: {AGENTS_WITHOUT_HOOK[name]}",
+            hint="yaoki run PLAN",
         )
     near = did_you_mean(name, HOOKED_AGENTS)
     raise Unknown(

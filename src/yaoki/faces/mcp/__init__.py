@@ -1,4 +1,4 @@
-"""The face for agents: what they may say and ask, over MCP and by `yaoki result`.
+"""The interface for agents, over MCP and by `yaoki result`.
 
-No tool approves, answers, waives, merges or cancels: those are people's.
+No tool approves, answers, waives, merges or cancels: only people do.
 """

@@ -1,4 +1,4 @@
-"""What each tool takes: its schema and its bounds in one place."""
+"""The arguments of each tool: schema and limits in one place."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFECTS_MAX = 20
 TextArgument = Annotated[str, Field(max_length=TEXT_MAX)]
 NameArgument = Annotated[str, Field(max_length=NAME_MAX)]
 RunArgument = Annotated[
-    str, Field(max_length=NAME_MAX, description="The run; your own, else the newest, unless named.")
+    str, Field(max_length=NAME_MAX, description="The run; by default your own, else the newest.")
 ]
 TaskArgument = Annotated[
     str, Field(min_length=1, max_length=NAME_MAX, description="A task by id, number or name.")
@@ -29,13 +29,13 @@ TasksArgument = Annotated[
     Field(
         min_length=1,
         max_length=TASKS_MAX,
-        description="Each with id and goal; needs, checks, agent, scope, replaces as planners say.",
+        description="Each with id and goal; optional: needs, checks, agent, scope, replaces.",
     ),
 ]
 
 
 class ToolArguments(BaseModel):
-    """Unknown names are refused, and nothing is taken for something else."""
+    """Strict: unknown names are refused and no value is converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -45,13 +45,13 @@ class ResultArguments(ToolArguments):
     summary: Annotated[TextArgument, Field(description="One sentence: what happened.")] = ""
     question: Annotated[TextArgument, Field(description="For a person; with status question.")] = ""
     retry_safe: Annotated[
-        bool, Field(description="With status failed: may yaoki let the task try again by itself?")
+        bool, Field(description="With status failed: may yaoki retry the task by itself?")
     ] = True
     partial_changes: Annotated[
-        bool, Field(description="With status failed: something outside may be half changed.")
+        bool, Field(description="With status failed: effects outside may be half done.")
     ] = False
     retry_after_s: Annotated[
-        float, Field(ge=0, le=WAIT_MAX_S, description="With status failed: wait so many seconds.")
+        float, Field(ge=0, le=WAIT_MAX_S, description="With status failed: seconds to wait.")
     ] = 0
 
 
@@ -70,7 +70,7 @@ class WhyArguments(ToolArguments):
 
 class SubmitArguments(ToolArguments):
     plan: Annotated[
-        dict[str, Any] | None, Field(description="A whole plan; a person must say yes to it.")
+        dict[str, Any] | None, Field(description="A whole plan; a person must approve it.")
     ] = None
     phase: Annotated[NameArgument, Field(description="A deferred phase to fill, with tasks.")] = ""
     tasks: Annotated[list[dict[str, Any]], Field(max_length=TASKS_MAX)] = []
@@ -85,7 +85,7 @@ class ExtendArguments(ToolArguments):
 class AddRetryTaskArguments(ToolArguments):
     task: TaskArgument
     goal: Annotated[
-        TextArgument, Field(description="Words for the new one; else the old ones.")
+        TextArgument, Field(description="The goal of the new task; by default that of the old one.")
     ] = ""
     run: RunArgument = ""
 
@@ -100,14 +100,14 @@ ArgumentsType = TypeVar("ArgumentsType", bound=ToolArguments)
 def read_arguments(
     shape: type[ArgumentsType], given: Mapping[str, Any], tool: str
 ) -> ArgumentsType:
-    """The arguments, or everything that is wrong with them."""
+    """The arguments; all defects are reported at once."""
     try:
         return shape.model_validate(dict(given))
     except ValidationError as error:
         told = error.errors(include_url=False, include_input=False)
         defects = [_words(one, shape) for one in told[:DEFECTS_MAX]]
     raise PlanInvalid(
-        f"{tool}: {defects[0]}", hint="the tool's schema says what it takes", defects=defects[1:]
+        f"{tool}: {defects[0]}", hint="see the tool's schema for its arguments", defects=defects[1:]
     )
 
 
@@ -119,7 +119,7 @@ def _words(told: Mapping[str, Any], shape: type[ToolArguments]) -> str:
 
 
 def arguments_schema(shape: type[ToolArguments]) -> dict[str, Any]:
-    """As JSON Schema, without the names of our classes."""
+    """The JSON Schema, without class names."""
     made = shape.model_json_schema()
     made.pop("title", None)
     made.pop("description", None)

@@ -1,4 +1,4 @@
-"""Where a call is carried out: the repository, the run, and the caller that must still count."""
+"""The context of one call: the repository, the run, and the calling attempt."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """The store is opened for each call and closed after it: a killed server holds nothing."""
+    """Opens the store for each call and closes it, so that a killed server holds nothing open."""
 
     repo: Path
     environ: Mapping[str, str]
@@ -42,7 +42,7 @@ class CallContext:
 
     @contextmanager
     def open_for_attempt(self) -> Iterator[tuple[App, CallingAttempt]]:
-        """For what only an agent at work may say."""
+        """Open the store for a call that only a running agent may make."""
         caller = self.require_caller()
         with open_app(self.repo) as app:
             yield app, caller
@@ -50,13 +50,13 @@ class CallContext:
     def require_caller(self) -> CallingAttempt:
         if (caller := self.caller) is None:
             raise NotNow(
-                "no attempt calls here: YAOKI_TASK is not set",
-                hint="only an agent that yaoki started has a result; pass YAOKI_* on to this call",
+                "this call is not part of an attempt: YAOKI_TASK is not set",
+                hint="only an agent that yaoki started can report; pass on the YAOKI_* variables",
             )
         return caller
 
     def find_run(self, app: App, named: str) -> Run:
-        """The caller's own run, whatever is newer; a foreign one is refused."""
+        """The caller's own run, even if another is newer; any other run is refused."""
         caller = self.caller
         if caller is None:
             return app.lookup.find_run(named or self.environ.get("YAOKI_RUN", ""))
@@ -68,7 +68,7 @@ class CallContext:
 
 @contextmanager
 def write_temporary_file(document: Mapping[str, Any], name: str) -> Iterator[Path]:
-    """For the readers of files.  What they find wrong is told without the folder."""
+    """A file for parsers that read files; their errors are reported without its folder."""
     with tempfile.TemporaryDirectory(prefix="yaoki-mcp-") as folder:
         file = Path(folder) / name
         file.write_text(json.dumps(document), encoding="utf-8")
@@ -77,13 +77,13 @@ def write_temporary_file(document: Mapping[str, Any], name: str) -> Iterator[Pat
         except PlanInvalid as bad:
             defects = [line.replace(f"{folder}/", "") for line in bad.defects]
             sentence = bad.sentence.replace(f"{folder}/", "")
-            raise PlanInvalid(sentence, hint="mend it and call again", defects=defects) from bad
+            raise PlanInvalid(sentence, hint="fix it and call again", defects=defects) from bad
 
 
 def read_tasks(app: App, run: Run, tasks: list[dict[str, Any]]) -> PlannerAnswer:
-    """Tasks held against the run like a planner's answer."""
+    """Validate tasks against the run like a planner's answer."""
     answer = app.parse_added_tasks(run, json.dumps({"tasks": tasks}), "tasks.json")
     if answer.defects:
         words = f"{format_count(len(answer.defects), 'defect')}, nothing was stored"
-        raise PlanInvalid(words, hint="mend it and call again", defects=answer.defects)
+        raise PlanInvalid(words, hint="fix it and call again", defects=answer.defects)
     return answer

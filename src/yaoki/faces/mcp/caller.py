@@ -1,4 +1,4 @@
-"""Who calls: the attempt that an agent's environment names, and whether it still counts."""
+"""The calling attempt, named by the agent's environment, and whether it is still current."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ NUMBER = re.compile(r"[0-9]{1,9}")
 PAGE = 1000
 ENTRIES_MAX = 50_000
 RESULT_REFUSED = "RESULT_REFUSED"
-STOP_HINT = "stop the work: nothing of this attempt counts any more"
+STOP_HINT = "stop working: this attempt no longer counts"
 
 
 class CallRefusal(IntEnum):
-    """Why a call changes nothing, by name; the value is the exit code, all of the family of 6."""
+    """Why a call is refused; the value is its exit code, all in the 6x family."""
 
     STALE = 61
     UNKNOWN = 62
@@ -38,7 +38,7 @@ class CallRefusal(IntEnum):
 
 
 def call_refused(name: CallRefusal, sentence: str, *, hint: str) -> Refused:
-    """An error of the family of `Refused`, with the exit code that tells it from the others."""
+    """A `Refused` error with the exit code of this refusal."""
     error = Refused(sentence, hint=hint)
     error.exit_code = name.value
     return error
@@ -46,7 +46,7 @@ def call_refused(name: CallRefusal, sentence: str, *, hint: str) -> Refused:
 
 @dataclass(frozen=True, slots=True)
 class CallingAttempt:
-    """One attempt, and the claim under which it was started."""
+    """One attempt, and the claim that started it."""
 
     task_id: TaskId
     run_id: str
@@ -55,7 +55,7 @@ class CallingAttempt:
 
 
 def calling_attempt(environ: Mapping[str, str]) -> CallingAttempt | None:
-    """None where no task is named: a person's own session.  Half an identity is refused."""
+    """None where no task is named: a person's own session.  An incomplete identity is refused."""
     task_id = environ.get("YAOKI_TASK", "")
     if not task_id:
         return None
@@ -73,7 +73,7 @@ def calling_attempt(environ: Mapping[str, str]) -> CallingAttempt | None:
 
 
 def repository_from_environment(environ: Mapping[str, str]) -> Path | None:
-    """The repository that carries the run.  An agent stands in a worktree, which has no store."""
+    """The repository of the run.  An agent works in a worktree, which has no store."""
     if told := environ.get("YAOKI_REPO", ""):
         return Path(told)
     home = Path(environ.get("YAOKI_RESULT", "")).parents
@@ -86,9 +86,9 @@ def repository_from_environment(environ: Mapping[str, str]) -> Path | None:
 
 
 def claim_epochs(entries: Iterable[JournalEntry], attempt: int) -> range:
-    """The claims that carried an attempt, from the one that started it to the newest.
+    """The claims of an attempt, from the one that started it to the newest.
 
-    An agent outlives its worker: whoever adopts it has a newer claim and the same process.
+    An agent outlives its worker: the worker that adopts it has a newer claim on the same process.
     """
     first = newest = 0
     for entry in entries:
@@ -100,7 +100,7 @@ def claim_epochs(entries: Iterable[JournalEntry], attempt: int) -> range:
 
 
 def refusal_of(caller: CallingAttempt, task: Task, claims: range) -> Refused | None:
-    """Why the caller no longer counts, or None."""
+    """Why the caller is no longer current, or None."""
     if task.state is State.REPLACED:
         words = f"{task.id} was replaced by another task"
         return call_refused(CallRefusal.REPLACED, words, hint=STOP_HINT)
@@ -109,11 +109,11 @@ def refusal_of(caller: CallingAttempt, task: Task, claims: range) -> Refused | N
     if caller.attempt != task.attempt or caller.epoch not in claims:
         words = (
             f"claim {caller.epoch} of {task.id}, attempt {caller.attempt}, is stale: "
-            f"it stands at claim {task.epoch}, attempt {task.attempt}"
+            f"the task is at claim {task.epoch}, attempt {task.attempt}"
         )
         return call_refused(CallRefusal.STALE, words, hint=STOP_HINT)
     if task.stage is not Stage.WORK or task.state not in {State.ACTIVE, State.WAITING}:
-        words = f"attempt {task.attempt} of {task.id} is past its work: it is {task.state.value}"
+        words = f"attempt {task.attempt} of {task.id} has ended: the task is {task.state.value}"
         return call_refused(CallRefusal.LATE, words, hint=f"yaoki why {task.id}")
     return None
 
@@ -122,7 +122,7 @@ def refusal_of(caller: CallingAttempt, task: Task, claims: range) -> Refused | N
 
 
 def require_current(app: App, caller: CallingAttempt, call: str) -> None:
-    """Refuse a caller that no longer counts, by name and in the journal."""
+    """Refuse a caller that is no longer current, and record the refusal in the journal."""
     try:
         task = app.store.task(caller.task_id)
     except Unknown:
@@ -139,9 +139,9 @@ def amend_task(
     call: str,
     then: Callable[[Sequence[JournalEntry]], Sequence[Event]],
 ) -> Task:
-    """What `then` makes of the caller's task, unless the caller no longer counts.
+    """Apply `then` to the caller's task, unless the caller is no longer current.
 
-    The journal is read inside the transaction, when nobody else can write to it.
+    The journal is read inside the transaction, while nothing else can write to it.
     """
     refused: list[Refused] = []
 
@@ -183,13 +183,13 @@ def _told(caller: CallingAttempt, call: str, why: Refused, task: Task | None) ->
         "attempt": caller.attempt,
         "current_epoch": task.epoch if task else 0,
         "state": task.state.value if task else "",
-        # Last: the store looks for a worker's own late result by an epoch that something follows.
+        # Last: the store finds a worker's own late result by an epoch that a field follows.
         "epoch": caller.epoch,
     }
 
 
 def _known(entries: Iterable[JournalEntry], told: Mapping[str, object]) -> bool:
-    """Once per claim and kind of call: the same late result three times is one record."""
+    """Is this refusal recorded?  Once per claim and kind of call is enough."""
     same = ("task", "call", "refused", "attempt", "epoch")
     return any(
         all(entry.data.get(key) == told[key] for key in same)
@@ -206,7 +206,7 @@ def _unknown(task_id: str) -> Refused:
 
 
 def _unknown_here(app: App, caller: CallingAttempt, call: str) -> Refused:
-    """Told in the journal of the run, if at least that is known."""
+    """Recorded in the journal of the run, if at least the run is known."""
     why = _unknown(caller.task_id)
     told = _told(caller, call, why, None)
     for run in app.store.runs():

@@ -18,9 +18,7 @@ ANSWER_BYTES_MAX = 512 * 1024
 
 
 @click.command()
-@click.option(
-    "--repo", metavar="DIR", help="The repository; that of the calling task unless named."
-)
+@click.option("--repo", metavar="DIR", help="The repository; by default that of the calling task.")
 @click.pass_obj
 def mcp(above: str | None, repo: str | None) -> int:
     """Serve the tools for agents over MCP, on standard input and output."""
@@ -31,7 +29,7 @@ def mcp(above: str | None, repo: str | None) -> int:
     where = Path(repo or above or repository_from_environment(os.environ) or ".")
     desk = CallContext(where, dict(os.environ))
     if sys.stdin.isatty():
-        click.echo("yaoki: an MCP client is expected here; Ctrl-D ends it", err=True)
+        click.echo("yaoki: waiting for an MCP client; press Ctrl-D to quit", err=True)
     server = McpServer(
         [tool.document() for tool in TOOLS.values()],
         lambda name, given: _called(lambda: TOOLS[name].call(desk, given), name),
@@ -41,7 +39,7 @@ def mcp(above: str | None, repo: str | None) -> int:
 
 
 def _own_output() -> int:
-    """Frames alone go to standard output; whatever else would print there goes beside it."""
+    """Only frames go to standard output; any other output goes to standard error."""
     sys.stdout.flush()
     own = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -49,7 +47,7 @@ def _own_output() -> int:
 
 
 def _called(work: Callable[[], Mapping[str, Any]], name: str) -> dict[str, Any]:
-    """What came of a call, as the protocol wants it; no error of ours ends the server."""
+    """The result of a call in the form of the protocol; no internal error ends the server."""
     from yaoki.faces.cli.text import errors
     from yaoki.faces.cli.text.render import mask_environment_secrets
 
@@ -57,7 +55,7 @@ def _called(work: Callable[[], Mapping[str, Any]], name: str) -> dict[str, Any]:
         document = mask_environment_secrets(work())
         text = json.dumps(document, ensure_ascii=False)
         if len(text) > ANSWER_BYTES_MAX:
-            hint = f"look at the command line: yaoki {name} --json"
+            hint = f"use the command line instead: yaoki {name} --json"
             raise OverLimit(f"the answer of {name}", len(text), ANSWER_BYTES_MAX, hint=hint)
     except YaokiError as error:
         return _failed(mask_environment_secrets(_told(error)))

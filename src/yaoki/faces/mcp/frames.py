@@ -1,4 +1,4 @@
-"""Frames on standard input and output: one JSON document a line, bounded."""
+"""Frames on standard input and output: one JSON document per line, with a size limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FRAME_BYTES_MAX = 1 << 20
 def read_frames(stream: IO[bytes]) -> Iterator[bytes | None]:
     """Each line; None for one over the limit, whose rest is skipped.
 
-    A last line without its end was cut off, and nobody knows what it would have been.
+    A last line without a newline was cut off and is ignored.
     """
     while line := stream.readline(FRAME_BYTES_MAX):
         if not line.endswith(b"\n"):
@@ -24,7 +24,7 @@ def read_frames(stream: IO[bytes]) -> Iterator[bytes | None]:
 
 
 def _skipped(stream: IO[bytes]) -> bool:
-    """Read on to the end of the line; False when there is none."""
+    """Skip to the end of the line; False when the input ends first."""
     while rest := stream.readline(FRAME_BYTES_MAX):
         if rest.endswith(b"\n"):
             return True
@@ -32,7 +32,7 @@ def _skipped(stream: IO[bytes]) -> bool:
 
 
 def send_frame(descriptor: int, document: Mapping[str, Any]) -> None:
-    """All of it; `BrokenPipeError` when nobody reads any more."""
+    """Write the whole frame; `BrokenPipeError` when the client is gone."""
     data = json.dumps(document).encode("ascii") + b"\n"
     while data:
         data = data[os.write(descriptor, data) :]

@@ -1,6 +1,6 @@
-"""What an agent says of its own attempt: a claim, never a proof.
+"""The result that an agent reports for its own attempt: a claim, never a proof.
 
-It is held against the store, journalled once, and left in the result file of the attempt, where
+It is checked against the store, recorded once, and written to the attempt's result file, where
 the worker reads it like any other agent's note.
 """
 
@@ -34,7 +34,7 @@ CLAIMS_MAX = 16
 
 @dataclass(frozen=True, slots=True)
 class ResultClaim:
-    """`retry_safe` unless said: partial changes are taken as the careful answer."""
+    """`retry_safe` by default, unless partial changes are reported."""
 
     status: str
     summary: str = ""
@@ -45,7 +45,7 @@ class ResultClaim:
 
 
 def claim_defect(said: ResultClaim) -> str:
-    """What is wrong with it; empty when nothing is."""
+    """The defect of a claim in words; empty when it is valid."""
     if said.status not in STATUSES:
         return f"status {said.status!r} is none of {', '.join(STATUSES)}"
     if said.status == "question" and not said.question.strip():
@@ -56,7 +56,7 @@ def claim_defect(said: ResultClaim) -> str:
         return "a summary is needed: one sentence that says what happened"
     unsafe = said.retry_safe is not None or said.partial_changes or said.retry_after_s is not None
     if said.status != "failed" and unsafe:
-        return "retry_safe, partial_changes and retry_after go with status failed alone"
+        return "retry_safe, partial_changes and retry_after are only for status failed"
     if said.retry_after_s is not None and not 0 <= said.retry_after_s <= WAIT_MAX_S:
         return f"retry_after is in seconds, 0 to {WAIT_MAX_S:.0f}"
     return ""
@@ -65,7 +65,7 @@ def claim_defect(said: ResultClaim) -> str:
 def record_claim(
     app: App, caller: CallingAttempt, said: ResultClaim, environ: Mapping[str, str]
 ) -> Task:
-    """Keep it, once.  The same again is ignored by name; another one takes its place."""
+    """Record the claim once.  A repetition is refused by name; another claim replaces it."""
     told = _told(caller, said, _secrets(app, caller, environ))
     ignored: list[bool] = []
 
@@ -81,17 +81,17 @@ def record_claim(
 
     task = amend_task(app, caller, "result", then)
     file = app.runs_folder / task.run_id / task.id / str(caller.attempt) / OUTBOX / RESULT
-    # A kill between the journal and the file is mended by the next call.
+    # After a kill between journal and file, the next call writes the file.
     if not _left(file, told) and ignored[-1]:
-        words = f"{task.id}: this very result is noted already"
-        raise call_refused(CallRefusal.DUPLICATE, words, hint="nothing was changed; go on")
+        words = f"{task.id}: this result is already recorded"
+        raise call_refused(CallRefusal.DUPLICATE, words, hint="nothing was changed; continue")
     return task
 
 
 def submit_claim(desk: CallContext, said: ResultClaim) -> CallingAttempt:
-    """Keep what an agent says of its attempt; in the sandbox in its outbox alone.
+    """Record an agent's claim about its attempt; inside the sandbox only in its outbox.
 
-    There the store is out of its reach, and whoever reads the attempt when it ends finds the note.
+    The sandbox cannot reach the store; the worker finds the note when the attempt ends.
     """
     if not desk.environ.get(SANDBOX_VARIABLE):
         with desk.open_for_attempt() as (app, caller):
@@ -106,13 +106,13 @@ def submit_claim(desk: CallContext, said: ResultClaim) -> CallingAttempt:
 def _secrets(app: App, caller: CallingAttempt, environ: Mapping[str, str]) -> tuple[str, ...]:
     try:
         task = app.store.task(caller.task_id)
-    except Unknown:  # refused by name, in the journal, where it is amended
+    except Unknown:  # `amend_task` refuses it and records the refusal
         return secret_values(environ)
     return agent_secrets(app.store.run(task.run_id), task, environ)
 
 
 def _told(caller: CallingAttempt, said: ResultClaim, secrets: tuple[str, ...]) -> dict[str, Any]:
-    """Bounded and without secrets, as it is journalled and left in the file."""
+    """The claim as it is stored: limited in size and without secrets."""
     safe = not said.partial_changes if said.retry_safe is None else said.retry_safe
     whole = replace(
         said,
@@ -126,13 +126,13 @@ def _told(caller: CallingAttempt, said: ResultClaim, secrets: tuple[str, ...]) -
 
 def _clean(what: str, text: str, secrets: tuple[str, ...]) -> str:
     if len(text) > TEXT_MAX:
-        raise OverLimit(what, len(text), TEXT_MAX, hint="say it shorter, in characters")
+        raise OverLimit(what, len(text), TEXT_MAX, hint="shorten it; the limit is in characters")
     words = replace_lone_surrogates(text.replace("\0", ""))
     return mask(words.strip(), secrets)
 
 
 def _left(file: Path, told: Mapping[str, Any]) -> bool:
-    """Leave the note in the attempt's folder; False when it is there already."""
+    """Write the note to the attempt's folder; False when it exists already."""
     data = json.dumps(dict(told), ensure_ascii=False).encode("utf-8")
     if read_plain_bytes(file, BYTES_MAX) == data:
         return False

@@ -1,4 +1,4 @@
-"""What an agent was handed in confidence does not come back in what it says to the store."""
+"""Keeps the secrets that an agent was given out of what it writes to the store."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ HINT = "write the name of the variable, not its value; nothing was stored"
 
 
 def agent_secrets(run: Run, task: Task, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The values that the caller's agent was given, by the names that the plan hands on.
+    """The values of the variables that the plan passes to the caller's agent.
 
-    A server that an agent starts may have been given none of them; the agent above it has them.
+    A server that an agent starts may not have them in its environment; its parent agent does.
     """
     names = passed_variables(run, task)
     above = (held for held in iter_caller_environments() if held.get("YAOKI_TASK") == task.id)
@@ -31,7 +31,7 @@ def agent_secrets(run: Run, task: Task, environ: Mapping[str, str]) -> tuple[str
 
 
 def caller_secrets(app: App, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The same for whoever calls; a person keeps what they write as it is."""
+    """The secrets of the caller; none for a person, whose text is stored unchanged."""
     from yaoki.faces.mcp.caller import calling_attempt
 
     caller = calling_attempt(environ)
@@ -42,7 +42,7 @@ def caller_secrets(app: App, environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def mask_answer(answer: PlannerAnswer, secrets: tuple[str, ...]) -> PlannerAnswer:
-    """Tasks without these values: masked in a goal; a name or a scope cannot be changed."""
+    """Mask these values in goals; a name or scope that contains one is refused."""
     for spec in answer.specs:
         fixed = (spec.name, *spec.scope)
         if any(mask_values(word, secrets) != word for word in fixed):
@@ -52,7 +52,7 @@ def mask_answer(answer: PlannerAnswer, secrets: tuple[str, ...]) -> PlannerAnswe
 
 
 def refuse_secrets_in_plan(plan: Mapping[str, Any], secrets: tuple[str, ...]) -> Mapping[str, Any]:
-    """A whole plan: nobody can tell what a command would be without the value."""
+    """Refuse a plan that contains a secret: a masked command would be another command."""
     words = json.dumps(plan, ensure_ascii=False)
     if mask_values(words, secrets) != words:
         raise _held("the plan")
@@ -60,4 +60,5 @@ def refuse_secrets_in_plan(plan: Mapping[str, Any], secrets: tuple[str, ...]) ->
 
 
 def _held(what: str) -> PlanInvalid:
-    return PlanInvalid(f"{what} holds the value of a variable that the agent was given", hint=HINT)
+    words = f"{what} contains the value of a variable that the agent was given"
+    return PlanInvalid(words, hint=HINT)

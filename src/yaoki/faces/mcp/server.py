@@ -1,7 +1,7 @@
-"""The protocol: JSON-RPC requests in, answers out; nothing is remembered between two requests.
+"""The MCP protocol over JSON-RPC, without state between requests.
 
-Both eras are spoken: clients that shake hands (`initialize`), and those since 2026-07-28 that
-name the version in each request.
+Serves clients that begin with `initialize`, and those since 2026-07-28 that name the version in
+each request.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import IO, Any
 from yaoki import __version__
 from yaoki.faces.mcp.frames import FRAME_BYTES_MAX, read_frames, send_frame
 
-# Not 2025-03-26: that one alone wants batches.
+# Not 2025-03-26, the only version that requires batches.
 HANDSHAKE = ("2024-11-05", "2025-06-18", "2025-11-25")
 MODERN = ("2026-07-28",)
 META = "io.modelcontextprotocol/"
 INFO = {"name": "yaoki", "version": __version__}
 INSTRUCTIONS = (
-    "You work on one task of a yaoki run. Say how it ended with `result`; what you say is a claim "
-    "and proves nothing: the checks decide. `ask` hands a question to a person and ends your "
-    "attempt. No tool approves, answers, waives, merges or cancels: those are people's."
+    "You work on one task of a yaoki run. Report how it ended with `result`; the report is a "
+    "claim and proves nothing: the checks decide. `ask` hands a question to a person and ends your "
+    "attempt. No tool approves, answers, waives, merges or cancels: only people do."
 )
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
@@ -31,7 +31,7 @@ Document = dict[str, Any]
 
 
 class BadRequest(Exception):
-    """The request itself is wrong; told as an error of the protocol."""
+    """The request itself is invalid; answered with a protocol error."""
 
     def __init__(self, code: int, message: str, data: Document | None = None) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class BadRequest(Exception):
 
 
 class McpServer:
-    """Knows the protocol, and of the tools only how to list and to call them."""
+    """Implements the protocol; tools are listed and called through two functions."""
 
     def __init__(
         self, tools: list[Document], call: Callable[[str, Mapping[str, Any]], Document]
@@ -50,7 +50,7 @@ class McpServer:
         self._names = tuple(str(tool["name"]) for tool in tools)
 
     def serve(self, stream: IO[bytes], descriptor: int) -> None:
-        """Until the client is gone."""
+        """Serve until the client closes its end."""
         for frame in read_frames(stream):
             answer = self.respond(frame)
             if answer is None:
@@ -61,14 +61,14 @@ class McpServer:
                 return
 
     def respond(self, frame: bytes | None) -> Document | None:
-        """The answer to one frame; None to what wants none.  Garbage is told, never fatal."""
+        """The answer to one frame; None for a notification.  Invalid input is never fatal."""
         known: Any = None
         try:
             request = _request(frame)
             if "method" not in request:
-                return None  # an answer to something that was never asked
+                return None  # a response, although this server sends no requests
             if "id" not in request:
-                return None  # notifications tell nothing that is needed here
+                return None  # notifications need no action
             known = _id(request)
             return {"jsonrpc": "2.0", "id": known, "result": self._result(request)}
         except BadRequest as bad:
@@ -77,7 +77,7 @@ class McpServer:
     def _result(self, request: Mapping[str, Any]) -> Document:
         method, params = request["method"], request.get("params", {})
         if not isinstance(method, str) or not isinstance(params, dict):
-            raise BadRequest(INVALID_REQUEST, "method is a text and params is an object")
+            raise BadRequest(INVALID_REQUEST, "method must be a string and params an object")
         modern = _modern(params)
         found = self._method(method, params)
         if not modern:
@@ -109,7 +109,7 @@ class McpServer:
             words = f"there is no tool {str(name)[:80]!r}; there are: {', '.join(self._names)}"
             raise BadRequest(INVALID_PARAMS, words)
         if not isinstance(given, dict | None):
-            raise BadRequest(INVALID_PARAMS, "arguments is an object")
+            raise BadRequest(INVALID_PARAMS, "arguments must be an object")
         return self._call(name, given or {})
 
 
@@ -121,14 +121,14 @@ def _request(frame: bytes | None) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         raise BadRequest(PARSE_ERROR, "this line is not JSON") from None
     if not isinstance(request, dict) or request.get("jsonrpc") != "2.0":
-        raise BadRequest(INVALID_REQUEST, "one JSON-RPC 2.0 request a line; batches are not taken")
+        raise BadRequest(INVALID_REQUEST, "one JSON-RPC 2.0 request per line; no batches")
     return request
 
 
 def _id(request: Mapping[str, Any]) -> str | int:
     known = request["id"]
     if isinstance(known, bool) or not isinstance(known, str | int):
-        raise BadRequest(INVALID_REQUEST, "id is a text or a whole number")
+        raise BadRequest(INVALID_REQUEST, "id must be a string or an integer")
     return known
 
 
@@ -139,5 +139,5 @@ def _modern(params: Mapping[str, Any]) -> bool:
     version = meta[f"{META}protocolVersion"]
     if version not in MODERN:
         data = {"supported": [*HANDSHAKE, *MODERN], "requested": str(version)[:80]}
-        raise BadRequest(UNSUPPORTED_VERSION, "this version of the protocol is not spoken", data)
+        raise BadRequest(UNSUPPORTED_VERSION, "this protocol version is not supported", data)
     return True

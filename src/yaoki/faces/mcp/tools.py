@@ -1,4 +1,4 @@
-"""The tools: each a thin call of what the command line calls."""
+"""The tools, each a thin call of what the command line calls."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from yaoki.engine.commands.extend import PlanExtension
 
 Document = dict[str, Any]
-APPROVAL = "approval: an agent submitted this plan; it waits for your yes"
+APPROVAL = "approval: an agent submitted this plan; it waits for your approval"
 
 
 def result(desk: CallContext, given: of.ResultArguments) -> Document:
-    """Say how your attempt ended. `done` proves nothing: the checks decide. `failed` is tried
+    """Report how your attempt ended. `done` proves nothing: the checks decide. `failed` is tried
     again with your summary; `conflict` (the task and its checks contradict each other) and
-    `question` go to a person. The last one counts."""
+    `question` go to a person. The last report counts."""
     said = given.model_fields_set
     return _noted(
         desk,
@@ -52,14 +52,14 @@ def ask(desk: CallContext, given: of.AskArguments) -> Document:
 
 def _noted(desk: CallContext, said: ResultClaim) -> Document:
     if wrong := claim_defect(said):
-        raise PlanInvalid(f"result: {wrong}", hint="nothing was noted; call again")
+        raise PlanInvalid(f"result: {wrong}", hint="nothing was recorded; call again")
     caller = submit_claim(desk, said)
     told = {"task": caller.task_id, "attempt": caller.attempt, "epoch": caller.epoch}
     return {"schema": SCHEMA, **told, "status": said.status, "noted": True}
 
 
 def status(desk: CallContext, given: of.StatusArguments) -> Document:
-    """How the run stands: its status, and each task with its state, attempt and question."""
+    """The status of the run, and each task with its state, attempt and question."""
     with desk.open_app("status") as app:
         view = load_run_view(app, desk.find_run(app, given.run))
     document = status_document(view)
@@ -69,7 +69,7 @@ def status(desk: CallContext, given: of.StatusArguments) -> Document:
 
 
 def why(desk: CallContext, given: of.WhyArguments) -> Document:
-    """Why a task stands where it stands: the newest decisions with their rule, and each attempt."""
+    """Why a task is where it is: the newest decisions with their rules, and each attempt."""
     with desk.open_app("why") as app:
         task_id = app.lookup.find_task(given.task, desk.find_run(app, given.run).id)
         document = explanation_document(load_explanation(app, task_id))
@@ -79,9 +79,9 @@ def why(desk: CallContext, given: of.WhyArguments) -> Document:
 
 def submit(desk: CallContext, given: of.SubmitArguments) -> Document:
     """Fill a deferred phase of the run with tasks (phase and tasks), or submit a whole new plan
-    (plan), which waits for a person's yes before anything of it runs."""
+    (plan), which runs only after a person has approved it."""
     if (given.plan is None) == (not given.phase) or bool(given.tasks) != bool(given.phase):
-        raise PlanInvalid("submit: give either plan, or phase with tasks", hint="one of the two")
+        raise PlanInvalid("submit takes plan, or phase with tasks", hint="pass one of the two")
     if given.plan is not None:
         return _submitted(desk, given.plan)
     with desk.open_app("submit") as app:
@@ -95,7 +95,7 @@ def _submitted(desk: CallContext, plan: Mapping[str, Any]) -> Document:
         safe = refuse_secrets_in_plan(plan, caller_secrets(app, desk.environ))
         with write_temporary_file(safe, "plan.json") as file:
             run = app.submit(read_plan(app, file), approved=False)
-        # Its commands are an agent's: a person reads them before any of them runs.
+        # An agent wrote its commands, so a person must approve them before any of them runs.
         app.store.pause(run.id, APPROVAL)
     return {
         "schema": SCHEMA,
@@ -106,7 +106,7 @@ def _submitted(desk: CallContext, plan: Mapping[str, Any]) -> Document:
 
 
 def extend(desk: CallContext, given: of.ExtendArguments) -> Document:
-    """Add tasks to the run; one with `replaces` takes the place of a failed one. All or nothing."""
+    """Add tasks to the run; one with `replaces` replaces a failed one. All or nothing."""
     with desk.open_app("extend") as app:
         run = desk.find_run(app, given.run)
         answer = mask_answer(read_tasks(app, run, given.tasks), caller_secrets(app, desk.environ))
@@ -119,7 +119,7 @@ def extend(desk: CallContext, given: of.ExtendArguments) -> Document:
 
 
 def add_retry_task(desk: CallContext, given: of.AddRetryTaskArguments) -> Document:
-    """Put another task in the place of a failed one; whoever waited for it is revived."""
+    """Replace a failed task by a new one; tasks that waited for it can continue."""
     with desk.open_app("add_retry_task") as app:
         run = desk.find_run(app, given.run)
         task = app.store.task(app.lookup.find_task(given.task, run.id))
@@ -130,8 +130,8 @@ def add_retry_task(desk: CallContext, given: of.AddRetryTaskArguments) -> Docume
 
 
 def complete(desk: CallContext, given: of.CompleteArguments) -> Document:
-    """Say that the run is complete. Refused with the list while anything required is open; the
-    status is derived, never given."""
+    """Report that the run is complete. Refused with the list while anything required is open; the
+    status is derived, never set."""
     with desk.open_app("complete") as app:
         run = desk.find_run(app, given.run)
         app.extend_command.complete(run)

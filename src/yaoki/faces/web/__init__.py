@@ -1,1 +1,1 @@
-"""The page and its JSON API: a face like the command line; it holds no rules."""
+"""The web page and its JSON API; like the command line, it contains no rules."""

@@ -1,4 +1,4 @@
-"""The door: who asks, from where, and what they may; every answer gets the strict headers."""
+"""Access control: host, origin and token of every request; strict headers on every response."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Not `no-referrer`: with it a browser hides where a POST of our own page comes from.
+    # Not `no-referrer`: with it a browser hides the origin of a POST from our own page.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -48,7 +48,7 @@ HEADERS: Mapping[str, str] = {
 
 
 class AccessGuard:
-    """Around the whole application; what it turns away reaches nothing else."""
+    """Wraps the whole application; a rejected request reaches nothing else."""
 
     def __init__(
         self, app: ASGIApp, place: ListenAddress, passes: AccessTokens, now: Callable[[], datetime]
@@ -64,7 +64,7 @@ class AccessGuard:
             answer = self._admitted(scope)
         except RequestRejected as turned:
             if _opened_an_old_link(scope, turned):
-                # A person gets the page, which shows its door; what it knows still needs a pass.
+                # A person gets the page, which asks for the link; its data still needs a token.
                 strict = _strictly(send, turned.status)
                 answer = None
             else:
@@ -72,7 +72,7 @@ class AccessGuard:
         await (answer or self._app)(scope, receive, strict)
 
     def _admitted(self, scope: Scope) -> Response | None:
-        """Nothing when it may pass; `may` then says what its holder is allowed."""
+        """None when the request may pass; its permission is then stored in the scope."""
         headers = Headers(scope=scope)
         self._check_host(headers)
         self._check_origin(scope["method"], headers)
@@ -90,7 +90,7 @@ class AccessGuard:
         return None
 
     def _scrapes(self, headers: Headers) -> bool:
-        """A pass for metrics opens nothing else."""
+        """A metrics token opens nothing else."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         known = self._passes.permission_of(SCRAPE, token.strip(), self._now())
         return scheme.lower() == "bearer" and bool(known)
@@ -106,20 +106,22 @@ class AccessGuard:
             )
 
     def _check_origin(self, method: str, headers: Headers) -> None:
-        """A page of somebody else may neither act nor listen, whatever cookie its browser has."""
+        """Another site's page may neither act nor listen, whatever cookie the browser sends."""
         own = {f"{scheme}://{headers['host']}" for scheme in ("http", "https")}
         origins, site = headers.getlist("origin"), headers.get("sec-fetch-site", "")
         foreign = any(origin not in own for origin in origins)
         unsaid = method not in SAFE and not origins and "authorization" not in headers
-        # Another port of this machine is the same site to a browser, and still not our page.
+        # Another port of this machine is the same site to a browser, but not our page.
         foreign_site = site in {"cross-site", "same-site"}
         embedded = foreign_site and headers.get("sec-fetch-mode") != "navigate"
         if foreign or unsaid or embedded:
             told = ", ".join(origins)[:80] or site or "nowhere"
-            raise RequestRejected(403, "WRONG_ORIGIN", f"a request from {told!r} is not taken here")
+            raise RequestRejected(
+                403, "WRONG_ORIGIN", f"requests from {told!r} are not accepted here"
+            )
 
     def _pass(self, headers: Headers) -> tuple[AccessToken, str]:
-        """The pass that is shown, and by whom: a program, or a browser."""
+        """The token of the request, and whether it comes from a program or a browser."""
         given = headers.get("authorization", "")
         if given:
             scheme, _, token = given.partition(" ")
@@ -131,7 +133,7 @@ class AccessGuard:
         if known:
             return known, "API" if "authorization" in headers else "page"
         code = "WRONG_TOKEN" if given else "NO_TOKEN"
-        words = "the token is wrong or too old" if given else "a token is needed"
+        words = "the token is invalid or expired" if given else "a token is needed"
         raise RequestRejected(401, code, words, hint="open the link that yaoki ui prints")
 
     def _cookie(self, headers: Headers) -> str:
@@ -143,20 +145,20 @@ class AccessGuard:
 
     @property
     def _cookie_name(self) -> str:
-        """Cookies do not tell ports apart, so the name does."""
+        """Cookies ignore ports, so the name contains the port."""
         return f"yaoki-{self._place.port}"
 
     def _entered(self, scope: Scope) -> Response:
-        """The pass of a link becomes a cookie; what the browser keeps is the address without."""
+        """The token of a link becomes a cookie; the browser keeps the address without it."""
         from starlette.requests import Request
 
         if scope["method"] not in SAFE:
-            raise RequestRejected(405, "BAD_METHOD", "only GET enters")
+            raise RequestRejected(405, "BAD_METHOD", "only GET is allowed here")
         now = self._now()
         known = self._passes.verify(LINK, Request(scope).query_params.get("token", ""), now)
         if not known:
-            hint = "links hold for a day; a new one: yaoki ui"
-            raise RequestRejected(401, "WRONG_TOKEN", "the token is wrong or too old", hint=hint)
+            hint = "links are valid for a day; get a new one: yaoki ui"
+            raise RequestRejected(401, "WRONG_TOKEN", "the token is invalid or expired", hint=hint)
         answer = RedirectResponse("/", status_code=303)
         answer.set_cookie(
             self._cookie_name,
@@ -179,7 +181,7 @@ def _opened_an_old_link(scope: Scope, turned: RequestRejected) -> bool:
 
 
 def _strictly(send: Send, status: int = OK) -> Send:
-    """With another status than that of a page that is there, where one is named."""
+    """Add the strict headers, and replace the status if one is given."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":

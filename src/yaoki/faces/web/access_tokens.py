@@ -1,6 +1,6 @@
-"""Passes: who holds one may look or act.  Signed, so that they survive a restart of the server.
+"""Access tokens: their holder may read, or act.  Signed, so they survive a server restart.
 
-A link holds a pass for a while; a browser that shows it gets one of its own as a cookie.
+A link contains a token for a while; a browser that opens it gets its own token as a cookie.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 ACT, LOOK = "act", "look"
 LINK, COOKIE, SCRAPE = "link", "cookie", "scrape"
-# How long: of a link that may act, of one that may look, of what a scraper keeps in its settings.
+# Lifetimes: a link that may act, a link that may only read, a scraper's token.
 VALID_FOR = {
     (LINK, ACT): timedelta(days=1),
     (LINK, LOOK): timedelta(days=7),
     (SCRAPE, LOOK): timedelta(days=366),
 }
 COOKIE_VALID_FOR = timedelta(days=7)
-# What lets unproven work land asks for a pass that a person has just been given.
+# A waiver lets unproven work land, so it needs a token from a fresh link.
 FRESH = timedelta(minutes=15)
 KEY_BYTES = 32
 TOKEN_CHARS_MAX = 200
-# Of the hash of its dice: the same for whoever reads it, and fit for any page.
+# The length of the token's name, which is derived from a hash of its random part.
 NAME_CHARS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class AccessToken:
-    """What its holder may do, when the link it comes from was made, and a name for the journal."""
+    """A valid token: its permission, when its link was made, and a name for the journal."""
 
     permission: str
     made_at: datetime
@@ -47,7 +47,7 @@ class AccessToken:
 
 
 class AccessTokens:
-    """Made and read with the key of one repository and store on this machine."""
+    """Makes and verifies tokens with the key of one repository and store on this machine."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -55,29 +55,29 @@ class AccessTokens:
     def make(
         self, use: str, permission: str, now: datetime, made_at: datetime | None = None
     ) -> str:
-        """`made`: when the link was made that this pass comes from."""
+        """`made_at`: when the link was made that this token comes from."""
         until = now + VALID_FOR.get((use, permission), COOKIE_VALID_FOR)
         times = f"{int(until.timestamp())}.{int((made_at or now).timestamp())}"
         told = f"{permission}.{times}.{secrets.token_urlsafe(16)}"
         return f"{told}.{self._sign(use, told)}"
 
     def link(self, address: str, permission: str, now: datetime) -> str:
-        """What a person opens; it holds a pass."""
+        """The address with a token, for a person to open."""
         return f"{address}/enter?token={self.make(LINK, permission, now)}"
 
     def permission_of(self, use: str, text: str, now: datetime) -> str:
-        """What its holder may do; empty when it is not one of ours, or too old."""
+        """The permission of the token; empty when it is invalid or expired."""
         known = self.verify(use, text, now)
         return known.permission if known else ""
 
     def verify(self, use: str, text: str, now: datetime) -> AccessToken | None:
-        """The pass; None when it is not one of ours, or too old."""
+        """The token's content; None when it is invalid or expired."""
         if len(text) > TOKEN_CHARS_MAX or not text.isascii():
             return None
         told, _, signed = text.rpartition(".")
         if not hmac.compare_digest(signed, self._sign(use, told)):
             return None
-        # One of an older yaoki does not say when it was made: it is as old as can be.
+        # A token of an older version has no creation time; it counts as the oldest possible.
         may, until, *made, name = told.split(".")
         if now.timestamp() >= int(until):
             return None
@@ -90,7 +90,7 @@ class AccessTokens:
 
 
 def access_tokens_of(app: App) -> AccessTokens:
-    """Those of a repository and store, kept where its background worker keeps its own."""
+    """The tokens of a repository and store; the key is in the background worker's folder."""
     return open_access_tokens(signing_key_file(app))
 
 
@@ -99,7 +99,7 @@ def signing_key_file(app: App) -> Path:
 
 
 def open_access_tokens(file: Path) -> AccessTokens:
-    """With the key in `file`, which is made the first time; nobody else may read it."""
+    """Read the key in `file`, or create it, readable only by its owner."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not file.exists():
@@ -113,7 +113,7 @@ def open_access_tokens(file: Path) -> AccessTokens:
 
 
 def _make(file: Path) -> None:
-    """Whole or not at all; of two that make it at once the first one's stays."""
+    """Create the key atomically; of two concurrent writers the first one wins."""
     made = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
     descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -121,6 +121,6 @@ def _make(file: Path) -> None:
             out.write(secrets.token_bytes(KEY_BYTES))
         file.hardlink_to(made)
     except FileExistsError:
-        pass  # somebody was first
+        pass  # another process was first
     finally:
         made.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What a person asks through the page: the same acts as those of the command line."""
+"""Actions of a person on the page, the same as on the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from yaoki.faces.web.errors import RequestRejected
 from yaoki.faces.web.parameters import PageRequest
 from yaoki.faces.web.request_context import RequestContext
 
-# A page does not wait like a terminal: events tell when a task has ended.
+# A page does not wait like a terminal: events report when a task has ended.
 CANCEL_WITHIN = timedelta(seconds=1)
 Document = dict[str, Any]
 
@@ -20,7 +20,7 @@ Document = dict[str, Any]
 def post_answer(desk: RequestContext, asked: PageRequest) -> Document:
     if asked.body["choice"] == Choice.WAIVE and not asked.is_fresh:
         minutes = round(FRESH.total_seconds() / 60)
-        words = f"a waiver needs a link that is not older than {minutes} minutes"
+        words = f"a waiver needs a link no older than {minutes} minutes"
         raise RequestRejected(403, "OLD_LINK", words, hint="open the link that yaoki ui prints")
     return _answered(desk, asked, Choice(asked.body["choice"]), asked.body["check"])
 

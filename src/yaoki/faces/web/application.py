@@ -1,4 +1,4 @@
-"""The application: the routes of the table, the stream of events, and the files of the page."""
+"""The web application: the API routes, the event stream, and the page's files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as Path_
 from starlette.types import ASGIApp
 
-from yaoki.adapters.telemetry.prometheus import CONTENT_TYPE
 from yaoki.app.person_only import refuse_agents_at_peer
 from yaoki.errors import YaokiError
 from yaoki.faces.web.access import METRICS, AccessGuard, json_response
@@ -49,7 +48,7 @@ PageEndpoint = Callable[[Request], Awaitable[Response]]
 
 
 class PageApplication:
-    """What is served, and the follower behind it."""
+    """The application, and the event hub behind it."""
 
     def __init__(self, desk: RequestContext, place: ListenAddress, passes: AccessTokens) -> None:
         self.context, self.hub = desk, EventHub(desk)
@@ -116,14 +115,14 @@ class PageApplication:
         return endpoint
 
     def _from_a_person(self, request: Request, asked: PageRequest) -> PageRequest:
-        """Who asks from the tree of a task is refused; that nobody can tell is written down."""
+        """Refuse callers from a task's process tree; an unknown caller is recorded as such."""
         ours, theirs = request.scope.get("server"), request.scope.get("client")
         if ours and theirs and refuse_agents_at_peer(self.context.app, ours, theirs):
             return asked
         return replace(asked, channel=f"{asked.channel}, caller unknown")
 
     def _answer(self, route: Route, asked: PageRequest) -> Response:
-        assert route.function is not None, f"{route.operation_id} has nobody who answers"
+        assert route.function is not None, f"{route.operation_id} has no function"
         held = route.function(self.context, asked)
         if isinstance(held, Download):
             kept = {"Content-Disposition": f'attachment; filename="{held.file_name}"'}
@@ -133,7 +132,7 @@ class PageApplication:
         return json_response(200, self.context.mask(held))
 
     def _told(self, endpoint: PageEndpoint) -> PageEndpoint:
-        """Every error is an answer; our own mistakes are also written beside the server."""
+        """Every error becomes a response; internal errors are also logged."""
 
         async def told(request: Request) -> Response:
             try:
@@ -169,7 +168,7 @@ class PageApplication:
     # -------------------------------------------------------------- the page
 
     def _page(self) -> list[Path_]:
-        """Any other path is a view of the page, so that addresses of views can be kept."""
+        """Any other path is a view of the page, so that views can be bookmarked."""
         return [
             Path_(METRICS, self._told(self._metrics)),
             Path_("/static/{file:path}", self._file),
@@ -179,6 +178,9 @@ class PageApplication:
 
     async def _metrics(self, _: Request) -> Response:
         text = await to_thread.run_sync(self.context.metrics_text, limiter=self._threads)
+        # Only after the first scrape has loaded the client library, in its thread.
+        from yaoki.adapters.telemetry.prometheus import CONTENT_TYPE
+
         return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
     async def _no_icon(self, _: Request) -> Response:
@@ -223,14 +225,14 @@ async def _body(request: Request, route: Route) -> dict[str, Any]:
     try:
         given = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise bad_request(f"the body is no JSON: {error}") from error
+        raise bad_request(f"the body is not JSON: {error}") from error
     return read_body(route.body, given)
 
 
 def _after(asked: int, last: str) -> int | None:
-    """A browser that comes back tells the last it saw, which is newer than its first address."""
+    """A reconnecting browser sends the last entry it saw, which is newer than its URL."""
     if last:
         if not (last.isascii() and last.isdigit() and len(last) <= 18):
-            raise bad_request(f"Last-Event-ID: {last[:40]!r} is no number of an entry")
+            raise bad_request(f"Last-Event-ID: {last[:40]!r} is not the number of an entry")
         return int(last)
     return None if asked < 0 else asked

@@ -1,4 +1,4 @@
-"""What is folded from the journal, a stretch at a time: burn-down, and what was survived."""
+"""Folds of the journal that the page continues with each request: burn-down and reliability."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from yaoki.core.model import FINAL_CHECK_NAME
 from yaoki.ports import JournalEntry
+from yaoki.views.history import AgentUsage
 
 PAGE = 2_000
-# About a second of work on a small machine; the next request goes on from there.
+# About a second of work on a small machine; the next request continues from there.
 ENTRIES_PER_LOOK = 40_000
 LINES_AT_ONCE = 50_000
 RECENT_KEPT = 100
@@ -27,12 +28,12 @@ class JournalFold(Protocol):
 
 
 FoldType = TypeVar("FoldType", bound=JournalFold)
-# Of these events, the lines between two others, at most so many.
+# The entries of these events, after one number and before another, up to a limit.
 ReadEntries = Callable[[tuple[str, ...], int, int, int], Sequence[JournalEntry]]
 
 
 class IncrementalFold(Generic[FoldType]):
-    """A fold that follows the journal: each look goes on where the last one stopped."""
+    """A fold that follows the journal: each read continues where the last one stopped."""
 
     def __init__(self, fold: FoldType, read: ReadEntries) -> None:
         self._fold, self._read = fold, read
@@ -40,7 +41,7 @@ class IncrementalFold(Generic[FoldType]):
         self._after = 0
 
     def read_up_to(self, end: int) -> tuple[FoldType, bool, int]:
-        """The fold, whether it has seen everything up to `end`, and how far it has."""
+        """The fold, whether it is complete up to `end`, and its last entry."""
         with self._turn:
             for _ in range(ENTRIES_PER_LOOK // PAGE):
                 if self._after >= end:
@@ -49,7 +50,7 @@ class IncrementalFold(Generic[FoldType]):
             return self._fold, self._after >= end, self._after
 
     def _read_on(self, end: int) -> None:
-        """Where its events are rare the database looks through many lines: never through all."""
+        """For rare events the database scans many entries, so the scan is limited."""
         far = min(self._after + LINES_AT_ONCE, end)
         page = self._read(self._fold.EVENTS, self._after, far + 1, PAGE)
         for entry in page:
@@ -58,7 +59,7 @@ class IncrementalFold(Generic[FoldType]):
 
 
 class BurndownPoint(NamedTuple):
-    """How a run stood at one instant."""
+    """The state of a run at one instant."""
 
     at: datetime
     total: int
@@ -71,7 +72,7 @@ class BurndownPoint(NamedTuple):
     agent_runs: int
 
 
-# What an event makes of a task, as far as a burn-down cares.
+# The state of a task after an event, as the burn-down counts it.
 STATE_AFTER = {
     "TASK_SUBMITTED": "OPEN",
     "TASK_LANDED": "DONE",
@@ -88,41 +89,33 @@ STATE_AFTER = {
 class Burndown:
     """One point per change; also when each task last landed.
 
-    The run's own last proofs are no tasks of the plan, and are not counted.
+    The run's final checks are not tasks of the plan and are not counted.
     """
 
     EVENTS: ClassVar[tuple[str, ...]] = (
         *STATE_AFTER,
         "TASKS_PLANNED",
         "ESCALATION_ANSWERED",
-        "PROMPT_SENT",
-        "AGENT_FINISHED",
+        *AgentUsage.EVENTS,
     )
     states: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     landed_at: dict[str, datetime] = field(default_factory=dict)
     points: list[BurndownPoint] = field(default_factory=list)
-    cost: float | None = None
-    tokens: int | None = None
-    agent_runs: int = 0
+    usage: AgentUsage = field(default_factory=AgentUsage)
     last_at: datetime | None = None
-    proofs: set[str] = field(default_factory=set)
-    # Tasks whose agent was counted when it was started.
-    _begun: set[str] = field(default_factory=set)
-    # When those began that replace others.
+    final_checks: set[str] = field(default_factory=set)
+    # When tasks that replace others were submitted.
     heir_submitted_at: dict[str, datetime] = field(default_factory=dict)
 
     def add(self, entry: JournalEntry) -> None:
         self.last_at = entry.at
         if entry.event == "TASK_SUBMITTED":
             self._submitted(entry)
-        if entry.task_id in self.proofs:
+        if entry.task_id in self.final_checks:
             return
-        if entry.event == "PROMPT_SENT":
-            self._begun.add(entry.task_id)
-            self.agent_runs += 1
-        elif entry.event == "AGENT_FINISHED":
-            self._spent(entry.task_id, entry.data["exit"])
+        if entry.event in AgentUsage.EVENTS:
+            self.usage.add(entry)
         else:
             self._moved(entry.task_id, self._becomes(entry))
         if entry.event == "TASK_LANDED" or self._planned(entry):
@@ -134,12 +127,12 @@ class Burndown:
     def _submitted(self, entry: JournalEntry) -> None:
         spec = entry.data.get("spec") or {}
         if spec.get("kind") == "check" and str(spec.get("name", "")).startswith(FINAL_CHECK_NAME):
-            self.proofs.add(entry.task_id)
+            self.final_checks.add(entry.task_id)
         elif entry.data.get("lineage"):
             self.heir_submitted_at[entry.task_id] = entry.at
 
     def _inherited(self, heir: str) -> None:
-        """Both were there for a moment, within one transaction: nobody saw them side by side."""
+        """Both tasks existed for a moment within one transaction; drop the points between."""
         began = self.heir_submitted_at.pop(heir, None)
         while began is not None and len(self.points) > 1 and self.points[-1].at >= began:
             self.points.pop()
@@ -153,7 +146,7 @@ class Burndown:
 
     @staticmethod
     def _planned(entry: JournalEntry) -> bool:
-        """A person filled it; an agent's plan lands like other work."""
+        """A person planned the tasks; an agent's plan lands like other work."""
         return entry.event == "TASKS_PLANNED" and bool(entry.data.get("by"))
 
     def _moved(self, task_id: str, state: str) -> None:
@@ -164,15 +157,6 @@ class Burndown:
             self.counts[before] -= 1
         self.states[task_id] = state
         self.counts[state] += 1
-
-    def _spent(self, task_id: str, exit_: Any) -> None:
-        """Nothing told is unknown, and stays so until somebody tells."""
-        self.agent_runs += task_id not in self._begun
-        self._begun.discard(task_id)
-        if exit_.get("cost") is not None:
-            self.cost = round((self.cost or 0.0) + exit_["cost"], 6)
-        if exit_.get("tokens") is not None:
-            self.tokens = (self.tokens or 0) + exit_["tokens"]
 
     def _mark(self, at: datetime) -> None:
         count = self.counts
@@ -185,21 +169,21 @@ class Burndown:
             count["ESCALATED"],
             count["CANCELLED"],
             open_,
-            self.cost,
-            self.tokens,
-            self.agent_runs,
+            self.usage.known_cost,
+            self.usage.known_tokens,
+            self.usage.runs,
         )
         if self.points and self.points[-1].at == at:
             self.points[-1] = point
         else:
             self.points.append(point)
         if len(self.points) > POINTS_KEPT:
-            # The first and the newest stay; between them every second is enough for a chart.
+            # Keep the first and the newest; every second point between them suffices for a chart.
             self.points[1:-1] = self.points[2:-1:2]
 
 
 def thin_points(points: Sequence[BurndownPoint], most: int) -> list[BurndownPoint]:
-    """Evenly over the changes; the first and the last are always there."""
+    """Select points evenly; the first and the last are always included."""
     if len(points) <= most:
         return list(points)
     step = (len(points) - 1) / (most - 1)
@@ -208,7 +192,7 @@ def thin_points(points: Sequence[BurndownPoint], most: int) -> list[BurndownPoin
 
 @dataclass(slots=True)
 class Reliability:
-    """What went wrong around the work, and did no harm."""
+    """Faults around the work that did no harm."""
 
     EVENTS: ClassVar[tuple[str, ...]] = (
         "LEASE_EXPIRED",

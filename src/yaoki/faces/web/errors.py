@@ -1,4 +1,4 @@
-"""Errors as answers: the error document of the command line, with a code and a status."""
+"""Errors as responses: the error document of the command line, with a code and a status."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from yaoki.errors import (
 )
 from yaoki.views import SCHEMA
 
-# The first that fits counts.
+# The first match counts.
 STATUSES: tuple[tuple[type[YaokiError], int, str], ...] = (
     (Unknown, 404, "UNKNOWN"),
     (Refused, 409, "REFUSED"),
@@ -29,13 +29,13 @@ STATUSES: tuple[tuple[type[YaokiError], int, str], ...] = (
 )
 
 
-# An answer is read by people: whoever has more to tell has written it beside the server.
+# People read the response; details are in the server's log.
 SENTENCE_MAX = 500
 DEFECTS_MAX = 100
 
 
 class RequestRejected(YaokiError):
-    """A request that is turned away before anything is looked at."""
+    """A request that is rejected before anything is read."""
 
     def __init__(self, status: int, code: str, sentence: str, *, hint: str = "") -> None:
         super().__init__(sentence, hint=hint)
@@ -48,7 +48,7 @@ def bad_request(sentence: str) -> RequestRejected:
 
 
 def error_document(error: YaokiError) -> tuple[int, Mapping[str, Any]]:
-    """The status and the document that tell it."""
+    """The HTTP status and the error document."""
     status, code = _code(error)
     told = {
         "code": code,

@@ -1,7 +1,7 @@
-"""Server-sent events: one follower reads the journal for all who listen.
+"""Server-sent events: one follower reads the journal for all listeners.
 
-Who listens holds nothing but a cursor.  The newest entries are kept ready; whoever is further
-behind is served from the journal at its own pace, so nothing is dropped and nothing piles up.
+A listener has only a cursor.  The newest entries are cached; a listener further behind is served
+from the journal at its own pace, so no entry is dropped and no queue grows.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ BEAT_S = 10.0
 PAGE = 500
 ENTRIES_KEPT = 2_000
 LISTENERS_MAX = 64
-# A store that is away for so long is told to whoever listens.
+# After this long without the store, listeners are informed.
 STALL_S = 2.0
 RETRY_FRAME = b"retry: 1000\n\n"
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedEntry:
-    """An entry as it is sent."""
+    """A journal entry in its sent form."""
 
     seq: int
     run_id: str
@@ -48,20 +48,20 @@ class EncodedEntry:
 
 
 class EventHub:
-    """Lives in the server's loop; the store is asked in threads."""
+    """Runs in the server's event loop; the store is read in threads."""
 
     def __init__(
         self, desk: RequestContext, *, beat_s: float = BEAT_S, stall_s: float = STALL_S
     ) -> None:
         self._desk, self._beat_s, self._stall_s = desk, beat_s, stall_s
         self._kept: deque[EncodedEntry] = deque(maxlen=ENTRIES_KEPT)
-        # Everything after `_floor` up to `_head` is in `_kept`.
+        # Every entry after `_floor` up to `_head` is in `_kept`.
         self._floor = self._head = 0
         self._version: int | None = None
         self._listeners = 0
         self._generation = 0
         self._closing = False
-        # Since when no round came to its end; nothing while all is well.
+        # Since when every round failed; None while they succeed.
         self._failing_since: float | None = None
         self._said_following = True
         self._news = asyncio.Event()
@@ -70,14 +70,14 @@ class EventHub:
     # -------------------------------------------------------------- the follower
 
     async def follow(self) -> None:
-        """While anybody listens; without listeners the store is left alone."""
+        """Follow the journal while there are listeners."""
         while not self._closing:
             await self._wanted.wait()
             self._ended(await self._round())
             await asyncio.sleep(POLL_S)
 
     async def _round(self) -> bool:
-        """Everything that is new.  Whatever goes wrong is tried again at the next one."""
+        """Read every new entry; a failure is retried in the next round."""
         try:
             while await self._advanced():
                 pass
@@ -100,12 +100,12 @@ class EventHub:
 
     @property
     def is_following(self) -> bool:
-        """Does who listens get what is new?  A short fault is none: nothing is lost by it."""
+        """Do listeners get new entries?  A short fault does not count: no entry is lost."""
         since = self._failing_since
         return since is None or _clock() - since < self._stall_s
 
     async def _advanced(self) -> bool:
-        """Was there a whole page, so that there may be more?"""
+        """True after a full page: there may be more."""
         try:
             found = await to_thread.run_sync(self._poll)
         except StoreCorrupt:
@@ -168,7 +168,9 @@ class EventHub:
     def require_room(self) -> None:
         if self._listeners >= LISTENERS_MAX:
             hint = "close a page that is open elsewhere"
-            raise RequestRejected(429, "TOO_MANY", f"{LISTENERS_MAX} listen already", hint=hint)
+            raise RequestRejected(
+                429, "TOO_MANY", f"{LISTENERS_MAX} listeners are connected already", hint=hint
+            )
 
     async def listen(self, after: int | None, run_id: str) -> AsyncIterator[bytes]:
         self._listeners += 1
@@ -184,7 +186,7 @@ class EventHub:
         yield RETRY_FRAME
         end = await self._begun()
         if after is not None and after > end:
-            yield encode_frame("gone", {"why": "the journal ends before that; load anew"})
+            yield encode_frame("gone", {"why": "the journal ends before that; reload the page"})
             return
         cursor, generation = end if after is None else after, self._generation
         spoken, well = _clock(), self.is_following
@@ -203,11 +205,13 @@ class EventHub:
                 well = self.is_following
                 yield encode_frame("beat", self._beat(cursor), cursor)
                 spoken = _clock()
-        why = "the server stops" if self._closing else "the store was replaced; load anew"
+        why = (
+            "the server is stopping" if self._closing else "the store was replaced; reload the page"
+        )
         yield encode_frame("gone", {"why": why})
 
     async def _begun(self) -> int:
-        """Where the journal ends; the first who listens sets the follower going there."""
+        """The end of the journal, where the first listener starts the follower."""
         end = await to_thread.run_sync(lambda: self._desk.cursor)
         if not self._wanted.is_set():
             self._kept.clear()
@@ -218,14 +222,14 @@ class EventHub:
 
     async def _next(self, cursor: int, run_id: str) -> tuple[Sequence[bytes], int]:
         if cursor >= self._floor:
-            # Bounded, so that a page that comes back does not get everything in one piece.
+            # Limited, so that a reconnecting page does not get everything in one piece.
             found = [ready for ready in self._kept if ready.seq > cursor][:PAGE]
             end = found[-1].seq if found else self._head
             return [r.frame for r in found if run_id in ("", r.run_id)], end
         return await to_thread.run_sync(partial(self._missed, cursor, run_id, self._head))
 
     def _missed(self, cursor: int, run_id: str, head: int) -> tuple[list[bytes], int]:
-        """From the journal itself, up to where the follower is."""
+        """Entries from the journal itself, up to the follower's position."""
         database = self._desk.app.store.database
         found = journal_pages.read_forward(database, run_id=run_id, after=cursor, limit=PAGE)
         found = [entry for entry in found if entry.seq <= head]
@@ -242,7 +246,7 @@ def _clock() -> float:
 
 
 def _bare(entry: JournalEntry) -> dict[str, Any]:
-    """Without what could not be told of it."""
+    """The entry without its words, which could not be made."""
     told = entry_document(entry)
     return {**told, "data": {}, "words": "", "name": None, "cut": True}
 

@@ -1,4 +1,4 @@
-"""The files of the page: read once, and kept by browsers for as long as they are the same."""
+"""The files of the page, read once and cached by browsers until they change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 INDEX = "index.html"
 REVALIDATE = "no-cache"
-# Below an address that names the content of all files nothing ever changes.
+# The address contains a hash of all files, so its content never changes.
 IMMUTABLE = "public, max-age=31536000, immutable"
 MEDIA = {".js": "text/javascript", ".svg": "image/svg+xml", ".json": "application/json"}
 
@@ -24,7 +24,7 @@ class PageFile:
 
 
 class PageFiles:
-    """Everything below one folder; what is not there at the start is not served."""
+    """The files below one folder; only files present at the start are served."""
 
     def __init__(self, folder: Path) -> None:
         places = sorted(place for place in folder.rglob("*") if place.is_file())
@@ -39,7 +39,7 @@ class PageFiles:
         return _answer(self._index, known, REVALIDATE)
 
     def serve(self, name: str, known_etags: str) -> Response | None:
-        """`known` is what the browser says it has; None for what is not there."""
+        """`known` is the browser's ETag; None for a file that does not exist."""
         plain = name.removeprefix(f"{self.version}/")
         file = self._held.get(plain)
         return (

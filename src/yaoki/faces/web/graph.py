@@ -1,4 +1,4 @@
-"""All tasks of a run and their needs, compact: written once for each view of the run."""
+"""All tasks of a run and their needs in compact form, encoded once per view of the run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NODE_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class EncodedDocument:
-    """A document as it is sent; nothing in it is left to mask."""
+    """A document in its sent form, already masked."""
 
     body: bytes
 
@@ -58,7 +58,7 @@ def _written(
 
 
 def proof_needs(view: RunView, shape: DependencyGraph) -> dict[TaskId, tuple[TaskId, ...]]:
-    """What each proof of the whole comes after: no plan says it, for it needs all there was."""
+    """The tasks before each final check, which depends on all tasks; no plan says so."""
     found: dict[TaskId, tuple[TaskId, ...]] = {}
     needed = {need for needs in shape.needs.values() for need in needs}
     ends = [t.row for t in view.tasks if t.row.id not in needed and not is_proof(t)]
@@ -72,7 +72,7 @@ def proof_needs(view: RunView, shape: DependencyGraph) -> dict[TaskId, tuple[Tas
 def dropped_parts(
     view: RunView, shape: DependencyGraph
 ) -> Iterator[tuple[TaskId, tuple[TaskId, ...]]]:
-    """A group that landed without one of its parts needs it no longer; it is still its part."""
+    """Subtasks that their group landed without: no longer needed, but still part of it."""
     needed = {need for needs in shape.needs.values() for need in needs}
     for row in (task.row for task in view.tasks):
         alone = row.parent and row.id not in needed and row.state is State.CANCELLED

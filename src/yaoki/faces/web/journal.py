@@ -1,4 +1,4 @@
-"""Answers from the journal: pages with filters, one entry whole, and entries as events."""
+"""Responses from the journal: filtered pages, and single entries."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from yaoki.ports import JournalEntry
 from yaoki.views import SCHEMA, describe_entry, entry_document
 
 DATA_CHARS_MAX = 4096
-# How many entries one request looks at; a sieve that lets little through goes on with the cursor.
+# The most entries that one request reads; with a strict filter the cursor continues.
 LOOKED_MAX = 10_000
 LOOKED_AT_ONCE = 1_000
-# How many lines the database goes through for it, where it has no index.
+# The most entries that the database scans without an index.
 SCANNED_MAX = 25_000
 Document = dict[str, Any]
 
@@ -29,7 +29,7 @@ def get_journal(desk: RequestContext, asked: PageRequest) -> Document:
     end = desk.cursor
     run = desk.run(asked.query["run"]).id if asked.query["run"] else ""
     if asked.query["after"] and asked.query["cursor"]:
-        raise bad_request("after and cursor are two directions; give one of them")
+        raise bad_request("after and cursor exclude each other; give one of them")
     found, edge = _sieved(desk, asked, run, end)
     shown = [entry_with_words(desk, entry) for entry in found]
     following = str(edge) if edge else None
@@ -39,7 +39,7 @@ def get_journal(desk: RequestContext, asked: PageRequest) -> Document:
 def _sieved(
     desk: RequestContext, asked: PageRequest, run: str, end: int
 ) -> tuple[list[JournalEntry], int]:
-    """A page, and the edge where the next one begins; zero when there is none."""
+    """A page, and the entry where the next one begins; 0 when there is none."""
     found: list[JournalEntry] = []
     limit, text = asked.query["limit"], asked.query["text"].casefold()
     look = JournalScan(desk, asked, run, end)
@@ -53,7 +53,7 @@ def _sieved(
 
 
 class JournalScan:
-    """How far one request looks.  There may be a million lines, and others wait for the store."""
+    """Limits the reading of one request: a journal may have a million entries."""
 
     def __init__(self, desk: RequestContext, asked: PageRequest, run: str, end: int) -> None:
         self._desk, self._query, self._run, self._end = desk, asked.query, run, end
@@ -63,13 +63,13 @@ class JournalScan:
             if self._forward
             else asked.cursor_number("cursor") or end + 1
         )
-        # By run and by task there is an index; what else is asked for is looked for line by line.
+        # Runs and tasks have an index; any other filter scans entry by entry.
         self._scans = bool(asked.query["event"]) and not asked.query["task"]
         self._looked = 0
         self.may_continue = True
 
     def read(self, limit: int) -> Sequence[JournalEntry]:
-        """The next lines; `edge` is then where the ones after them begin, zero at the end."""
+        """The next entries; `next_edge` is then where the following ones begin, 0 at the end."""
         query, far = self._query, self._far()
         after, before = (self.next_edge, far) if self._forward else (far, self.next_edge)
         found = (journal_pages.read_forward if self._forward else journal_pages.read_newest)(
@@ -97,34 +97,26 @@ class JournalScan:
         )
 
     def _beyond(self, far: int) -> int:
-        """Everything up to `far` was looked at; the next stretch begins there."""
+        """The edge after `far`, up to which every entry was scanned."""
         if self._forward:
             return far - 1 if far and far <= self._end else 0
         return far + 1 if far else 0
 
 
 def _words(desk: RequestContext, entry: JournalEntry) -> str:
-    parts = (entry.event, entry.task_id, desk.task_name(entry.task_id), entry_words(entry))
+    parts = (entry.event, entry.task_id, desk.task_name(entry.task_id), describe_entry(entry))
     return " ".join(parts).casefold()
-
-
-def entry_words(entry: JournalEntry) -> str:
-    """An entry of another version may lack what its words need: then it has none, and is shown."""
-    try:
-        return describe_entry(entry)
-    except (LookupError, TypeError, ValueError, AttributeError):
-        return ""
 
 
 def get_entry(desk: RequestContext, asked: PageRequest) -> Document:
     text = asked.path["seq"]
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
-        raise bad_request(f"{text[:40]!r} is no number of an entry")
+        raise bad_request(f"{text[:40]!r} is not the number of an entry")
     entry = journal_pages.read_entry(desk.app.store.database, int(text))
     if entry is None:
         raise Unknown(f"there is no journal entry {int(text)}", hint="yaoki trace")
     words = {
-        "words": entry_words(entry),
+        "words": describe_entry(entry),
         "name": desk.task_name(entry.task_id) or None,
         "cut": False,
     }
@@ -132,13 +124,13 @@ def get_entry(desk: RequestContext, asked: PageRequest) -> Document:
 
 
 def entry_with_words(desk: RequestContext, entry: JournalEntry) -> Document:
-    """As `trace --json` has it, with its words; long data are left to who asks for them."""
+    """The entry as in `trace --json`, with its words; long data is left out."""
     document = entry_document(entry)
     cut = len(json.dumps(document["data"], ensure_ascii=False)) > DATA_CHARS_MAX
     return {
         **document,
         "data": {} if cut else document["data"],
-        "words": entry_words(entry),
+        "words": describe_entry(entry),
         "name": desk.task_name(entry.task_id) or None,
         "cut": cut,
     }

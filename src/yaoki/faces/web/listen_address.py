@@ -1,4 +1,4 @@
-"""Where the server listens, and which names it answers to.  Costs nothing to import."""
+"""Where the server listens, and which host names it accepts.  Cheap to import."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """`names` are the hosts it answers to besides those of this machine alone; `any_address`: a
-    bare address is one of them, because nobody can make it point elsewhere.
+    """`names` are the accepted hosts besides those of this machine.
+
+    `any_address`: a bare IP address is accepted too, because no DNS entry can redirect it.
     """
 
     port: int
@@ -33,7 +34,7 @@ class ListenAddress:
 
 
 def host_name(host: str) -> str:
-    """The name in a Host header, without its port; ports may differ behind a tunnel."""
+    """The name in a Host header without the port, which may differ behind a tunnel."""
     if host.startswith("["):
         return host[1:].partition("]")[0].lower()
     return host.partition(":")[0].lower()
@@ -48,13 +49,13 @@ def is_address(name: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Reached from this machine alone."""
+    """Can it be reached only from this machine?"""
     return host == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
 @dataclass(frozen=True, slots=True)
 class ListeningSocket:
-    """A socket that listens already, and the place it makes."""
+    """A listening socket, and its address."""
 
     socket: socket.socket
     host: str
@@ -62,7 +63,7 @@ class ListeningSocket:
 
     @property
     def page_address(self) -> str:
-        """What a person opens in a browser."""
+        """The address to open in a browser."""
         return page_address(
             machine_name() if self.host in ANY_ADDRESS else self.host, self.listen_address.port
         )
@@ -73,10 +74,10 @@ def page_address(name: str, port: int) -> str:
 
 
 def bind(host: str = HOST, port: int = PORT, *, any_port: bool = False) -> ListeningSocket:
-    """`any_port`: when that one is taken, whichever is free."""
+    """`any_port`: use any free port when this one is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named, or the loop does not see that it is TCP: then the second part of each answer waits for
-    # the browser to acknowledge the first, forty milliseconds each time.
+    # The protocol is named so that the loop recognises TCP.  Else the second part of each response
+    # waits for the browser to acknowledge the first, forty milliseconds each time.
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -86,7 +87,7 @@ def bind(host: str = HOST, port: int = PORT, *, any_port: bool = False) -> Liste
         made.close()
         raise NotNow(
             f"cannot listen on {host} port {port}: {error.strerror or error}",
-            hint="name another one: yaoki ui --port 0",
+            hint="choose another port: yaoki ui --port 0",
         ) from error
     name = machine_name() if host in ANY_ADDRESS else host
     place = ListenAddress(

@@ -1,4 +1,4 @@
-"""Pieces of a log: bounded, on the borders of lines, so that no secret is cut in two."""
+"""Pieces of a log, cut at line ends so that no secret is split."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from yaoki.adapters.system.files import open_plain_file
 from yaoki.core.display import strip_terminal_codes
 from yaoki.core.redact import MARK
 
-# The end of a private key whose beginning is not in this piece.
+# The end of a private key that begins before this piece.
 KEY_TAIL = re.compile(
     r"\A(?:(?!-----BEGIN ).)*-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,6}-----", re.S
 )
 
 
 def read_piece(file: Path, start: int, most: int) -> tuple[str, int, int, int]:
-    """Text, where it begins and ends, and the size of the file; a negative `start` is the tail."""
+    """Text, its start and end, and the size of the file; a negative `start` means the tail."""
     with open_plain_file(file) as stream:
-        if stream is None:  # somebody put a link, a pipe or nothing in its place
+        if stream is None:  # the file was replaced by a link or a pipe, or deleted
             return "", 0, 0, 0
         size = stream.seek(0, os.SEEK_END)
         begin = max(0, size - most) if start < 0 else min(start, size)

@@ -13,7 +13,7 @@ from yaoki.faces.web.schemas import SCHEMAS, schema_reference
 
 PATH_PART = re.compile(r"{(\w+)}")
 PATH_PARTS = {
-    "run": ({"type": "string"}, "A run's id or its beginning."),
+    "run": ({"type": "string"}, "A run's id or a prefix of it."),
     "task": ({"type": "string"}, "A task's id."),
     "attempt": ({"type": "integer"}, "The number of an attempt."),
     "seq": ({"type": "integer"}, "The number of a journal entry."),
@@ -72,7 +72,7 @@ def _part(name: str) -> Document:
 
 
 def _parameter(param: Parameter) -> Document:
-    words = param.help + (" Several with commas." if param.is_list else "")
+    words = param.help + (" Several values are separated by commas." if param.is_list else "")
     return {"name": param.name, "in": "query", "description": words, "schema": param.schema}
 
 

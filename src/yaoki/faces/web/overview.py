@@ -1,4 +1,4 @@
-"""Answers about everything around runs: who needs you, workers, limits, prompts, settings."""
+"""Responses about everything around runs: questions, workers, limits, prompts, settings."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from yaoki.faces.web.runs import clean_task_names, task_documents
 from yaoki.faces.web.tasks import waivable_checks
 from yaoki.ports import LimitedAccount
 from yaoki.views import SCHEMA, RunView, TaskView, failure_words, workers_document
+from yaoki.views.history import build_history
 from yaoki.views.prompt_success import prompt_success_document
 
 SHOWN_MAX = 200
@@ -33,7 +34,7 @@ def get_session(desk: RequestContext, asked: PageRequest) -> Document:
         "version": __version__,
         "repository": app.repository.top.name,
         "folder": str(app.repository.top),
-        # What nobody set is left to the browser, which knows what its person reads.
+        # Without a setting the browser chooses the language.
         "language": ""
         if app.loaded_settings.origin["language"] == "default"
         else app.settings.language,
@@ -48,7 +49,7 @@ def get_session(desk: RequestContext, asked: PageRequest) -> Document:
 
 
 def get_needs_you(desk: RequestContext, _: PageRequest) -> Document:
-    """Only runs with something escalated are looked at whole."""
+    """Only runs with an escalated task are read completely."""
     cursor = desk.cursor
     runs = desk.app.store.runs() if desk.has_store else []
     views = [desk.view(run.id) for run in runs if _escalated(desk, run)]
@@ -73,9 +74,7 @@ def _escalated(desk: RequestContext, run: Run) -> bool:
 
 def _question(desk: RequestContext, view: RunView, shown: TaskView) -> Document:
     task = desk.app.store.task(shown.row.id)
-    told = desk.app.store.journal(task_id=task.id, limit=5000)
-    since = [e.at for e in told if e.event in {"ESCALATE_DECISION", "TASK_UNDONE"}]
-    words = [e.data["user_message"] for e in told if e.event == "ESCALATE_EXECUTED"]
+    history = build_history(desk.app.store.journal(task_id=task.id, limit=5000))
     below = desk.cached(
         view.run.id, f"below {task.id}", lambda _, shape: shape.count_dependents(task.id)
     )
@@ -83,8 +82,8 @@ def _question(desk: RequestContext, view: RunView, shown: TaskView) -> Document:
         "run": view.run.id,
         "goal": view.run.goal,
         "task": task_documents(view, [shown], desk.now, clean_task_names(desk, view))[0],
-        "since": since[-1].isoformat() if since else None,
-        "message": words[-1] if words else None,
+        "since": history.asked_at.isoformat() if history.asked_at else None,
+        "message": history.question or None,
         "failure": failure_words(to_data(task.failure)) if task.failure else None,
         "check": (task.failure.check or None) if task.failure else None,
         "waivable": waivable_checks(task),
@@ -158,7 +157,7 @@ def get_prompts(desk: RequestContext, _: PageRequest) -> Document:
     if not desk.has_store:
         return {"schema": SCHEMA, "cursor": 0, "complete": True, "prompts": []}
     fold, complete, cursor = desk.cures.read_up_to(desk.cursor)
-    listed = [prompt_success_document(cure) for cure in fold.listed]
+    listed = [prompt_success_document(cure) for cure in fold.most_used_first]
     return {"schema": SCHEMA, "cursor": cursor, "complete": complete, "prompts": listed}
 
 

@@ -1,7 +1,7 @@
-"""The page beside a background worker: it costs a socket until somebody looks.
+"""The page beside a background worker: only a listening socket until a browser connects.
 
-Then a process of its own serves it, so that nothing that goes wrong there, and nobody who uses up
-its descriptors or its memory, stops the worker: without a page the work goes on.
+Then a separate process serves it, so that no fault there, nor a client that exhausts its
+descriptors or memory, can affect the worker.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STARTS_MAX = 100
 
 
 class PageProcess:
-    """Listens at once, and starts the server when the first browser comes."""
+    """Listens at once, and starts the server process when the first browser connects."""
 
     def __init__(self, app: App, warn: Callable[[str], None], *, store: str = "") -> None:
         self._app, self._warn, self._store = app, warn, store
@@ -40,7 +40,7 @@ class PageProcess:
     def start(self) -> None:
         try:
             bound = bind(any_port=True)
-            access_tokens_of(self._app)  # its key, made before anybody else may need it
+            access_tokens_of(self._app)  # create the key before another process needs it
             facts = {"pid": os.getpid(), "address": bound.page_address}
             write_atomically(self._app.daemon.folder / FACTS_FILE, json.dumps(facts).encode())
         except YaokiError as error:
@@ -74,7 +74,7 @@ class PageProcess:
             "port": bound.listen_address.port,
             "key": str(signing_key_file(self._app)),
             "where": str(self._app.repository.top),
-            # By this way alone: an address may hold a password.
+            # Passed on standard input, because a store address may contain a password.
             "store": self._store,
         }
         argv = (sys.executable, "-P", "-m", "yaoki.faces.web.process")

@@ -1,4 +1,4 @@
-"""What a request asks: parameters with their forms and bounds, read once and strictly."""
+"""Parameters of requests with their types and limits, read once and strictly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEXT_MAX = 8_000
 class Parameter:
     """One parameter of the query, or field of the body.
 
-    `kind` is string, integer or boolean; `many` means several with commas between.
+    `json_type` is string, integer or boolean; `is_list`: several values separated by commas.
     """
 
     name: str
@@ -42,11 +42,11 @@ class Parameter:
         return held
 
     def from_text(self, text: str) -> Any:
-        """As it stands in a query."""
+        """The value of a query text."""
         if self.json_type == "integer":
-            # Only plain digits: int() also takes underscores, blanks and other scripts.
+            # Only plain digits: int() also accepts underscores, blanks and other scripts.
             if not (text.isascii() and text.isdigit() and len(text) <= 18):
-                raise bad_request(f"{self.name}: {text[:40]!r} is no number")
+                raise bad_request(f"{self.name}: {text[:40]!r} is not a number")
             return self.validate(int(text))
         if self.json_type == "boolean":
             if text not in {"0", "1", "true", "false"}:
@@ -59,7 +59,7 @@ class Parameter:
         )
 
     def validate(self, value: Any) -> Any:
-        """Within its form and bounds, or refused by name."""
+        """Check type and limits; an error names the parameter."""
         if self.is_list:
             return self._several(value)
         wanted: type[Any] = {"integer": int, "boolean": bool, "string": str}[self.json_type]
@@ -88,13 +88,13 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """A request after reading: the parts of its path, and every parameter by its name."""
+    """A parsed request: the parts of its path, and every parameter by name."""
 
     path: Mapping[str, str]
     query: Mapping[str, Any] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
     permission: str = "look"
-    # By which face and pass it was asked, for the journal; and whether the pass is a new one.
+    # The channel and token for the journal, and whether the token is fresh.
     channel: str = ""
     is_fresh: bool = False
 
@@ -110,19 +110,19 @@ class PageRequest:
     def attempt(self) -> int:
         text = self.path["attempt"]
         if not (text.isascii() and text.isdigit() and len(text) <= 9):
-            raise bad_request(f"{text[:40]!r} is no number of an attempt")
+            raise bad_request(f"{text[:40]!r} is not the number of an attempt")
         return int(text)
 
     def cursor_number(self, name: str) -> int:
-        """A cursor that is a number."""
+        """The value of a numeric cursor."""
         text = self.query[name]
         if text and not (text.isascii() and text.isdigit() and len(text) <= 18):
-            raise bad_request(f"{name}: {text[:40]!r} is no cursor of this list")
+            raise bad_request(f"{name}: {text[:40]!r} is not a cursor of this list")
         return int(text or 0)
 
 
 def read_query(params: Iterable[Parameter], given: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Each at most once, and none that nobody knows."""
+    """Each parameter at most once, and no unknown one."""
     known = {param.name: param for param in params}
     found = {name: param.default for name, param in known.items()}
     seen = set[str]()
@@ -130,7 +130,7 @@ def read_query(params: Iterable[Parameter], given: Iterable[tuple[str, str]]) ->
         if name not in known:
             raise bad_request(f"there is no parameter {name[:40]!r} here; {_list(known)}")
         if name in seen:
-            raise bad_request(f"{name} stands there twice")
+            raise bad_request(f"{name} is given twice")
         seen.add(name)
         found[name] = known[name].from_text(text)
     return found

@@ -1,7 +1,7 @@
 """The page in a process of its own: `python -m yaoki.faces.web.process`, started by a worker.
 
-What it is told comes as one line of JSON on standard input; when that closes, its worker is gone
-and so is the page.  The socket listens already and is handed over by its number.
+Its arguments come as one line of JSON on standard input; when that closes, the worker is gone and
+the page ends.  The listening socket is passed by its descriptor number.
 """
 
 from __future__ import annotations

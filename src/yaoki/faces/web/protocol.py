@@ -1,7 +1,6 @@
-"""HTTP with bounds: how long a request may take to arrive, and how many connections there may be.
+"""HTTP with limits: on the time a request takes to arrive, and on the number of connections.
 
-Whoever opens connections and says nothing holds a descriptor each; without bounds that ends
-everything else in the process.
+Each idle connection holds a descriptor; without limits the process would run out of them.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ CONNECTIONS_MAX = 400
 
 
 class BoundedProtocol(H11Protocol):
-    """Closes a connection whose request has not arrived in time, and those beyond the bound."""
+    """Closes connections whose request is late, and those beyond the limit."""
 
     _deadline: asyncio.TimerHandle | None = None
 
@@ -27,14 +26,14 @@ class BoundedProtocol(H11Protocol):
             self._drop_one()
 
     def _drop_one(self) -> None:
-        """One that waits for its request goes before this one: a person must still get in."""
+        """Close a waiting connection instead of the new one, so that a person can still connect."""
         waiting = (one for one in self.connections if isinstance(one, BoundedProtocol))
         longest = min(
             (one for one in waiting if one is not self and one._deadline is not None),
             key=lambda one: one._deadline.when() if one._deadline else 0.0,
             default=self,
         )
-        # Closed at once for whoever looks next: it is gone only after this turn of the loop.
+        # Marked as closed at once, because the loop closes it only after this turn.
         longest._disarm()
         longest.connections.discard(longest)
         longest.transport.abort()
@@ -48,13 +47,13 @@ class BoundedProtocol(H11Protocol):
 
     @property
     def _at_work(self) -> bool:
-        # Nothing before the first request, whatever its type says.
+        # None before the first request, although its type says otherwise.
         cycle: Any = self.cycle
         return cycle is not None and not cycle.response_complete
 
     @property
     def _has_arrived(self) -> bool:
-        """Its body as well: an answer is made of the whole request."""
+        """Has the request arrived with its whole body?"""
         return not self.cycle.more_body
 
     def connection_lost(self, exc: Exception | None) -> None:

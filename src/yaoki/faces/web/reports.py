@@ -1,4 +1,4 @@
-"""The report of a run as a file to keep."""
+"""The report of a run as a file to download."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILE_FORMATS = {
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """An answer that is a file."""
+    """A response that is a file."""
 
     data: bytes
     media_type: str

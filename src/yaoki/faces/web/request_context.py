@@ -1,4 +1,4 @@
-"""Where requests are carried out: one repository, its store, and what was looked at just now."""
+"""The context of requests: one repository, its store, and cached views of its runs."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ from yaoki.faces.web.stoppages import Stoppages
 from yaoki.ports import JournalEntry
 from yaoki.views import RunView, mask_document
 from yaoki.views.dependency_graph import DependencyGraph
+from yaoki.views.prompt_success import PromptSuccesses
 
-# Runs that are watched at once, and how many tasks they may have together: a matter of memory.
+# Limits on cached runs and their tasks, because of memory.
 WATCHED_MAX = 8
 WATCHED_TASKS_MAX = 60_000
 FOLDS_KEPT = 32
 NAMES_KEPT = 50_000
-# Who holds a task may die without a commit, and a wait may end without one.
+# A worker may die and a wait may end without a commit, so views expire.
 VIEW_VALID_FOR = timedelta(seconds=2)
 CachedType = TypeVar("CachedType")
 FoldedType = TypeVar("FoldedType", bound=JournalFold)
@@ -40,20 +41,20 @@ FoldedType = TypeVar("FoldedType", bound=JournalFold)
 
 @dataclass(slots=True)
 class _Watched:
-    """A run that somebody looks at; what was made of its last view is kept beside it."""
+    """A cached run with its last view, and values derived from that view."""
 
     watch: RunWatch
     turn: threading.Lock = field(default_factory=threading.Lock)
     version: int | None = None
     until: datetime | None = None
     view: RunView | None = None
-    # When somebody was last seen at it: a worker that is killed leaves no word behind.
+    # When a worker was last seen: a killed worker leaves no journal entry.
     carried_at: datetime | None = None
     made: dict[str, Any] = field(default_factory=dict)
 
 
 class RequestContext:
-    """Asked from many threads at once.  Nothing here is true for longer than the store says."""
+    """Thread-safe.  Nothing here is cached for longer than the store's version."""
 
     def __init__(self, where: Path, *, store: str = "") -> None:
         self._where, self._store = where, store
@@ -70,7 +71,7 @@ class RequestContext:
 
     @property
     def has_store(self) -> bool:
-        """Before the first run there is none; one that was there once is looked for by using it."""
+        """False before the first run; once true it stays true, and a lost store is an error."""
         if not self._has_store:
             self._has_store = self._app.has_store
         return self._has_store
@@ -83,11 +84,11 @@ class RequestContext:
 
     @property
     def app_without_store(self) -> App:
-        """For what needs no store."""
+        """The app for requests that need no store."""
         return self._app
 
     def reopen(self) -> None:
-        """The store was replaced: what we hold open is not what people see."""
+        """Open the store again after it was replaced."""
         old = self._app
         with self._turn:
             self._app, self._has_store = App(self._where, store=self._store), False
@@ -103,7 +104,7 @@ class RequestContext:
         old.close()
 
     def open_newest_run(self) -> None:
-        """Open the store and look at the newest run before anybody asks; a fault is told then."""
+        """Open the store and cache the newest run early; the first request reports errors."""
         with suppress(YaokiError):
             if self.newest_run_id:
                 self.view(self.newest_run_id)
@@ -123,12 +124,12 @@ class RequestContext:
 
     @property
     def newest_run_id(self) -> str | None:
-        """The run that began last: a page that has just come most often wants to see that."""
+        """The newest run, which a new page most often shows."""
         runs = self._app.store.runs() if self.has_store else []
         return runs[-1].id if runs else None
 
     def run(self, named: str) -> Run:
-        """By its whole id at once; the beginning of one, or what was archived, is looked for."""
+        """A full id is read directly; a prefix or an archived run is searched for."""
         try:
             return self.app.store.run(named)
         except Unknown:
@@ -141,7 +142,7 @@ class RequestContext:
             return self.app.store.task(self.app.lookup.find_task(named))
 
     def view(self, run: str) -> RunView:
-        """The run as it stands; looked at once however many ask, until somebody commits."""
+        """The current view of the run, built once until the store changes."""
         held = self._watch(self.run(run).id)
         with held.turn:
             return self._looked(held)
@@ -149,7 +150,7 @@ class RequestContext:
     def cached(
         self, run: str, what: str, make: Callable[[RunView, DependencyGraph], CachedType]
     ) -> CachedType:
-        """Something made of the whole run, once for each view of it."""
+        """A value derived from the whole run, computed once per view."""
         held = self._watch(self.run(run).id)
         with held.turn:
             view = self._looked(held)
@@ -162,7 +163,7 @@ class RequestContext:
         with self._turn:
             held = self._watched.get(run_id)
             if held is None:
-                # Within the turn: a store that is replaced meanwhile leaves nobody behind.
+                # Under the lock, so that `reopen` cannot miss it.
                 held = self._watched[run_id] = _Watched(RunWatch(self._app, run_id))
             self._watched.move_to_end(run_id)
             while len(self._watched) > 1 and self._too_many():
@@ -178,7 +179,7 @@ class RequestContext:
         if held.view and held.until and held.version == version and began < held.until:
             return held.view
         view = held.watch.refresh()
-        # What took long to look at is held for longer.
+        # A view that took long to build is kept for longer.
         held.until = self.now + max(VIEW_VALID_FOR, 4 * (self.now - began))
         held.version, held.view, held.made = version, view, {}
         if view.is_carried and view.status is RunStatus.ACTIVE:
@@ -189,7 +190,7 @@ class RequestContext:
         return self._watch(run_id).carried_at
 
     def task_name(self, task_id: str) -> str:
-        """A task's name never changes; one that has left the store has none any more."""
+        """A task's name never changes; a task that left the store has none."""
         if not task_id:
             return ""
         known = self._names.get(task_id)
@@ -211,11 +212,11 @@ class RequestContext:
 
     @cached_property
     def limits(self) -> IncrementalFold[Stoppages]:
-        """Of all runs: a task waits for its account, whichever run it was that hit the limit."""
+        """Limits of all runs: a task waits for its account, whichever run hit the limit."""
         return IncrementalFold(Stoppages(self._account), self._onward(""))
 
     def _account(self, entry: JournalEntry, agent: str) -> str:
-        """Whose an agent is, as the plan of its run says; its own when the task left the store."""
+        """The account of an agent by its run's plan; its own name when the task left the store."""
         key = f"{entry.run_id} {agent}"
         known = self._accounts.get(key)
         if known is None:
@@ -245,9 +246,7 @@ class RequestContext:
         return IncrementalFold(Reliability(), self._onward(""))
 
     @cached_property
-    def cures(self) -> IncrementalFold[Any]:
-        from yaoki.views.prompt_success import PromptSuccesses
-
+    def cures(self) -> IncrementalFold[PromptSuccesses]:
         return IncrementalFold(PromptSuccesses(), self._onward(""))
 
     @cached_property
@@ -287,7 +286,7 @@ class RequestContext:
 
     @cached_property
     def clean_text(self) -> Callable[[str], str]:
-        """Short texts that come again and again, such as names, are looked at once."""
+        """Masks a text; cached, because names repeat often."""
         return lru_cache(maxsize=NAMES_KEPT)(lambda text: mask(text, self._secrets))
 
     def mask(self, value: Any) -> Any:

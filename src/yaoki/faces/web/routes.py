@@ -1,4 +1,4 @@
-"""The table of routes: what is asked where, with which parameters, answered by which shape."""
+"""The table of routes with their parameters and response schemas."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RouteFunction = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """`call` is empty for what the application itself answers; `media` is JSON unless it says."""
+    """One route; without `function` the application itself answers."""
 
     path: str
     summary: str
@@ -38,29 +38,29 @@ class Route:
 
     @property
     def operation_id(self) -> str:
-        """The operation's id: `get_runs_run_tasks`."""
+        """The OpenAPI operation id, such as `get_runs_run_tasks`."""
         words = self.path.replace("{", "").replace("}", "").replace(".", "_").replace("-", "_")
         return self.method.lower() + words.replace("/", "_")
 
 
 def _limit(default: int, high: int) -> Parameter:
-    return Parameter("limit", "How many at most.", "integer", default, 1, high)
+    return Parameter("limit", "The maximum number of entries.", "integer", default, 1, high)
 
 
 CURSOR = Parameter("cursor", "The `next_cursor` of the page before.", maximum=200)
 STATE = Parameter("state", "Only these states.", default=(), allowed=runs.STATES, is_list=True)
-TEXT = Parameter("text", "Only what has this text in it, in any case.", maximum=200)
-STAT = Parameter("stat", "Only the files and how much of each.", "boolean", False)
+TEXT = Parameter("text", "Only entries that contain this text, ignoring case.", maximum=200)
+STAT = Parameter("stat", "Only the files and the size of their changes.", "boolean", False)
 WORDS = Parameter("words", "For the agent of the next attempt.")
 
 
 def _bytes(default: int) -> Parameter:
-    return Parameter("bytes", "How many bytes at most.", "integer", default, 1, PIECE_MAX)
+    return Parameter("bytes", "The maximum number of bytes.", "integer", default, 1, PIECE_MAX)
 
 
 LOG = (
     Parameter("file", "One of the attempt's logs.", default="out", maximum=300),
-    Parameter("from", "The byte to begin at; the tail unless named.", "integer", -1, 0, SEQ_MAX),
+    Parameter("from", "The byte to begin at; by default the tail.", "integer", -1, 0, SEQ_MAX),
     _bytes(65_536),
 )
 JOURNAL = (
@@ -68,34 +68,41 @@ JOURNAL = (
     Parameter("task", "Only of this task.", maximum=200),
     Parameter("event", "Only these events.", default=(), is_list=True),
     TEXT,
-    Parameter("after", "Oldest first, after this `seq`; newest first unless named.", maximum=200),
+    Parameter("after", "Oldest first, after this `seq`; by default newest first.", maximum=200),
     CURSOR,
     _limit(100, 1000),
 )
 EVENTS = (
     Parameter(
-        "after", "Go on after this `seq`; from now on unless named.", "integer", -1, 0, SEQ_MAX
+        "after", "Continue after this `seq`; by default from now on.", "integer", -1, 0, SEQ_MAX
     ),
     Parameter("run", "Only of this run.", maximum=200),
 )
 ANSWER = (
-    Parameter("choice", "What you decide.", default=None, allowed=tuple(c.value for c in Choice)),
+    Parameter("choice", "Your answer.", default=None, allowed=tuple(c.value for c in Choice)),
     WORDS,
     Parameter("check", "The check to waive.", maximum=200),
 )
 IDS = Parameter("ids", "Only these tasks.", default=(), is_list=True)
-POINTS = Parameter("points", "How many points at most.", "integer", 200, 2, 1000)
-FORMAT = Parameter("format", "Which file.", default="html", allowed=("html", "markdown", "json"))
-CASCADE = Parameter("cascade", "Take back what stands on it as well.", "boolean", False)
+POINTS = Parameter("points", "The maximum number of points.", "integer", 200, 2, 1000)
+FORMAT = Parameter(
+    "format", "The format of the file.", default="html", allowed=("html", "markdown", "json")
+)
+CASCADE = Parameter("cascade", "Also undo the tasks that depend on it.", "boolean", False)
 REPORTS = ("text/html", "text/markdown", "application/json")
 
 _RUN, _TASK, _TRY = "/runs/{run}", "/tasks/{task}", "/tasks/{task}/attempts/{attempt}"
 
 ROUTES: tuple[Route, ...] = (
-    Route("/session", "Who asks, and what is served.", "Session", overview.get_session),
+    Route(
+        "/session",
+        "The session: permission, version and repository.",
+        "Session",
+        overview.get_session,
+    ),
     Route("/session", "Forget the cookie.", "", None, method="DELETE", media_types=()),
     Route("/runs", "Runs, newest first.", "Runs", runs.get_runs, (CURSOR, _limit(50, 100))),
-    Route(_RUN, "How a run stands.", "RunHead", runs.get_run),
+    Route(_RUN, "The state of a run.", "RunHead", runs.get_run),
     Route(
         f"{_RUN}/tasks",
         "Its tasks, in the order of the plan.",
@@ -119,39 +126,57 @@ ROUTES: tuple[Route, ...] = (
         (POINTS,),
     ),
     Route(f"{_RUN}/report", "The report.", "", reports.get_report, (FORMAT,), media_types=REPORTS),
-    Route(_TASK, "Where a task stands, and why.", "TaskStory", tasks.get_task),
-    Route(_TRY, "What one attempt was told, did and left.", "Attempt", tasks.get_attempt),
+    Route(_TASK, "The state of a task, and why.", "TaskStory", tasks.get_task),
+    Route(_TRY, "One attempt: prompt, agent run, findings, logs.", "Attempt", tasks.get_attempt),
     Route(f"{_TRY}/log", "A piece of one of its logs.", "Log", tasks.get_log, LOG),
     Route(
         f"{_TRY}/diff",
-        "What it left, against its base.",
+        "The attempt's changes against its base.",
         "Diff",
         tasks.get_attempt_diff,
         (STAT, _bytes(262_144)),
     ),
     Route(
         f"{_TASK}/diff",
-        "What the task landed, or left last.",
+        "The task's landed changes, or those of its last attempt.",
         "Diff",
         tasks.get_diff,
         (STAT, _bytes(262_144)),
     ),
     Route("/journal", "The journal, with filters.", "Journal", journal.get_journal, JOURNAL),
-    Route("/journal/{seq}", "One entry, whole.", "JournalEntry", journal.get_entry),
+    Route("/journal/{seq}", "One complete entry.", "JournalEntry", journal.get_entry),
     Route("/needs-you", "Questions of all runs.", "NeedsYou", overview.get_needs_you),
-    Route("/workers", "Who serves the store.", "Workers", overview.get_workers),
-    Route("/limits", "Accounts that wait, budgets, room.", "Limits", overview.get_limits),
-    Route("/prompts", "Which prompt cured which failure.", "Prompts", overview.get_prompts),
-    Route("/reliability", "What was survived.", "Reliability", overview.get_reliability),
+    Route("/workers", "The workers of the store.", "Workers", overview.get_workers),
+    Route(
+        "/limits", "Limited accounts, budgets and free disk space.", "Limits", overview.get_limits
+    ),
+    Route(
+        "/prompts", "How often each prompt fixed which failure.", "Prompts", overview.get_prompts
+    ),
+    Route("/reliability", "Faults that did no harm.", "Reliability", overview.get_reliability),
     Route("/config", "Every setting and its origin.", "Config", overview.get_config),
     Route("/events", "The journal, live.", "", None, EVENTS, media_types=("text/event-stream",)),
     Route("/openapi.json", "This document.", "OpenApi", None),
-    Route(f"{_TASK}/answer", "Answer it.", "Answered", actions.post_answer, (), ANSWER, "POST"),
     Route(
-        f"{_TASK}/retry", "Let it try again.", "Answered", actions.post_retry, (), (WORDS,), "POST"
+        f"{_TASK}/answer",
+        "Answer an escalated task.",
+        "Answered",
+        actions.post_answer,
+        (),
+        ANSWER,
+        "POST",
     ),
-    Route(f"{_TASK}/cancel", "End it.", "Cancelled", actions.post_cancel_task, (), (), "POST"),
-    Route(f"{_TASK}/undo", "Take it back.", "Undone", actions.post_undo, (), (CASCADE,), "POST"),
-    Route(f"{_RUN}/cancel", "End the run.", "Cancelled", actions.post_cancel_run, (), (), "POST"),
-    Route(f"{_RUN}/go", "Yes to a paused run.", "Went", actions.post_go, (), (WORDS,), "POST"),
+    Route(f"{_TASK}/retry", "Retry a task.", "Answered", actions.post_retry, (), (WORDS,), "POST"),
+    Route(
+        f"{_TASK}/cancel", "Cancel a task.", "Cancelled", actions.post_cancel_task, (), (), "POST"
+    ),
+    Route(
+        f"{_TASK}/undo", "Undo a landed task.", "Undone", actions.post_undo, (), (CASCADE,), "POST"
+    ),
+    Route(
+        f"{_RUN}/cancel", "Cancel the run.", "Cancelled", actions.post_cancel_run, (), (), "POST"
+    ),
+    Route(
+        f"{_RUN}/go", "Let a paused run continue.", "Went", actions.post_go, (), (WORDS,), "POST"
+    ),
 )

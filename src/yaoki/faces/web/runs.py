@@ -1,4 +1,4 @@
-"""Answers about runs: their list, one of them, its tasks, timeline and burn-down."""
+"""Responses about runs: the list, one run, its tasks, timeline and burn-down."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from yaoki.views.tasks import is_proof
 ASKING_MAX = 100
 LOOKED_AT_MAX = 2_000
 NEEDS_SHOWN = 3
-# How many of the tasks that were made last are looked at for a proof of the whole.
+# How many of the newest tasks are searched for final checks.
 LAST_LOOKED = 32
 Document = dict[str, Any]
 
 
 def get_runs(desk: RequestContext, asked: PageRequest) -> Document:
-    """Newest first; the cursor is how many newer ones were shown."""
+    """Newest first; the cursor is the number of runs already shown."""
     if not desk.has_store:
         return {"schema": SCHEMA, "cursor": 0, "runs": [], "next_cursor": None}
     cursor, skip, limit = desk.cursor, asked.cursor_number("cursor"), asked.query["limit"]
@@ -48,9 +48,9 @@ def get_runs(desk: RequestContext, asked: PageRequest) -> Document:
 
 
 def _blocked(desk: RequestContext, view: RunView) -> int | None:
-    """Only where something waits and something is stuck are the tasks looked at.
+    """Reads the tasks only where one waits and one is stuck.
 
-    Of a large run in a list of many that would take too long; its own page tells.
+    For a large run in a list that would take too long; its own page has the number.
     """
     counts = view.counts
     if not counts["WAITING"] or not (counts["ESCALATED"] or counts["CANCELLED"]):
@@ -61,7 +61,7 @@ def _blocked(desk: RequestContext, view: RunView) -> int | None:
 
 
 def _carried(desk: RequestContext, view: RunView) -> bool:
-    """Of one that rests nobody asks."""
+    """Does a worker run it?  A run that is not active needs none."""
     return view.status is not RunStatus.ACTIVE or is_served(desk.app, view.run)
 
 
@@ -90,10 +90,10 @@ def get_run(desk: RequestContext, asked: PageRequest) -> Document:
 
 
 def _moved_at(desk: RequestContext, view: RunView) -> str:
-    """When anything last happened in it: whoever waits for a person takes no time.
+    """When anything last happened in the run, without the time it waits for a person.
 
-    An agent may work for an hour without a line: whoever was at it was there until it was last
-    seen, or last renewed its lease.
+    An agent may work for an hour without an entry, so the last sight of a worker and the last
+    renewal of a lease count too.
     """
     run, lease = view.run, timedelta(seconds=desk.app.settings.limits.lease_s)
     newest = journal_pages.read_newest(desk.app.store.database, run_id=run.id, limit=1)
@@ -105,7 +105,7 @@ def _moved_at(desk: RequestContext, view: RunView) -> str:
 
 
 def _proofs(desk: RequestContext, view: RunView) -> dict[str, int]:
-    """The run's own last proofs stand behind all tasks of the plan, so few are looked at."""
+    """Final checks come after all tasks of the plan, so only the last few tasks are read."""
     if not view.run.done_when:
         return {}
     made = sum(view.counts.values())
@@ -122,7 +122,7 @@ def _tallied(rows: Iterable[TaskRow]) -> dict[str, int]:
 
 
 def run_actions(view: RunView) -> list[str]:
-    """What can be asked of the run now."""
+    """The actions that are possible on the run now."""
     open_ = (
         view.status not in {RunStatus.DONE, RunStatus.CANCELLED} and not view.run.cancel_requested
     )
@@ -163,7 +163,7 @@ def filter_tasks(desk: RequestContext, view: RunView, asked: PageRequest) -> Seq
 
 
 def _named(desk: RequestContext, view: RunView, ids: Iterable[str]) -> list[TaskView]:
-    """A few of ten thousand: found by their ids, and set in the order of the plan."""
+    """The tasks with these ids, in the order of the plan."""
     places = desk.cached(view.run.id, "places", lambda view, _: _places(view))
     found = sorted(places[one] for one in set(ids) if one in places)
     return [view.tasks[at] for at in found if at < len(view.tasks)]
@@ -186,7 +186,7 @@ def page_of_tasks(
 def task_documents(
     view: RunView, shown: Sequence[TaskView], now: datetime, names: Mapping[str, str]
 ) -> list[Document]:
-    """As `status --json` has them, with what each waits for: in words, and in parts."""
+    """The tasks as in `status --json`, each with what it waits for, in words and in parts."""
     told = status_document(replace(view, tasks=tuple(shown)))["tasks"]
     waits = [waits_document(task, now, names) for task in shown]
     return [
@@ -226,7 +226,7 @@ def get_timeline(desk: RequestContext, asked: PageRequest) -> Document:
 
 
 class _TimelineContext:
-    """What the rows of one timeline are drawn by."""
+    """What all rows of one timeline share."""
 
     def __init__(
         self, desk: RequestContext, view: RunView, landed: Mapping[str, datetime], cursor: int
@@ -252,11 +252,10 @@ class _TimelineContext:
         ready = max(known) if known and len(known) == len(task.needs) else None
         entries = load_task_journal(self._desk.app, task.row.id)
         life = build_timeline(entries, self.now, needs=_needed(task, self._names), ready_at=ready)
-        life.explain_waits(self._stops.pauses, self._limited(task.row.account), self.now)
-        return life
+        return life.explain_waits(self._stops.pauses, self._limited(task.row.account), self.now)
 
     def _limited(self, account: str) -> list[Stoppage]:
-        """By any run; by this one alone while the journal of all was not read to its end."""
+        """Limits hit by any run; only by this one until the journal of all runs is read."""
         if account not in self._limits:
             own = self._stops.limits_of(account, self._accounts)
             found = self._everywhere.limits_of(account, {}) if self._whole else own

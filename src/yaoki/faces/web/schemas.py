@@ -1,4 +1,4 @@
-"""The shape of every answer, as JSON Schema: published in the OpenAPI document, held by tests."""
+"""The JSON Schema of every response, published in the OpenAPI document and tested."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERSION: Schema = {"const": SCHEMA}
 
 
 def nullable(held: Schema) -> Schema:
-    """It, or nothing."""
+    """The schema, or null."""
     kind = held.get("type")
     return {**held, "type": [kind, "null"]} if kind else {"oneOf": [held, {"type": "null"}]}
 

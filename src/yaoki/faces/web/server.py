@@ -1,4 +1,4 @@
-"""The server: run in a thread of its own on a socket that listens, and stopped within a bound."""
+"""The server: runs in its own thread on a listening socket, and stops within a time limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STOPPED_WITHIN = timedelta(seconds=10)
 
 
 class PageServer:
-    """Serves until it is told to stop.  Whatever happens here, who started it goes on."""
+    """Serves until it is stopped.  No fault here ends the process that started it."""
 
     def __init__(
         self, where: Path, bound: ListeningSocket, passes: AccessTokens, *, store: str = ""
@@ -49,7 +49,7 @@ class PageServer:
         self._thread.start()
 
     def run(self) -> None:
-        """In the caller's thread, until `stop`."""
+        """Serve in the caller's thread, until `stop`."""
         try:
             self._server.run(sockets=[self._bound.socket])
         finally:
@@ -60,14 +60,14 @@ class PageServer:
         return self._thread.is_alive()
 
     def stop(self) -> None:
-        """Streams are ended with a word, requests at work get a few seconds."""
+        """End the streams with an event; running requests get a few seconds."""
         self._server.should_exit = True
         if self._thread.ident is not None:
             self._thread.join(STOPPED_WITHIN.total_seconds())
 
 
 class _Server(uvicorn.Server):
-    """An open stream would keep the server from stopping, so streams are ended first."""
+    """Ends open streams first, because they would keep the server from stopping."""
 
     def __init__(self, config: uvicorn.Config, site: PageApplication) -> None:
         super().__init__(config)

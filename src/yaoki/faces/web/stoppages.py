@@ -1,4 +1,4 @@
-"""When nothing of a run could begin though workers were there: its pauses, its accounts' limits."""
+"""Times in which no task of a run could start despite free workers: pauses and account limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from yaoki.ports import JournalEntry
 
 @dataclass(slots=True)
 class Stoppage:
-    """From one instant to another; without an end it is still so."""
+    """A pause or a limit; without an end it still lasts."""
 
     start: datetime
     until: datetime | None = None
@@ -22,16 +22,16 @@ class Stoppage:
 
 
 def agent_as_account(_: JournalEntry, agent: str) -> str:
-    """An agent's limit stands under its own name until somebody knows whose account it used."""
+    """The agent's own name, used as its account while that is unknown."""
     return agent
 
 
 @dataclass(slots=True)
 class Stoppages:
-    """Folded from the journal of one run, or of all: then `account` says whose agent it was.
+    """Folded from the journal of one run, or of all: then `account_of` names an agent's account.
 
-    Once a limit is over one task tries for all others of its account, the probe: until it is
-    answered they wait for the account as before.
+    When a limit ends, one task of the account tries first, the probe; the others wait for the
+    account until the probe has its answer.
     """
 
     EVENTS: ClassVar[tuple[str, ...]] = (
@@ -50,7 +50,7 @@ class Stoppages:
     account_of: Callable[[JournalEntry, str], str] = agent_as_account
     pauses: list[Stoppage] = field(default_factory=list)
     limits: dict[str, list[Stoppage]] = field(default_factory=lambda: defaultdict(list))
-    # Which names are limited until when, and who probes them.
+    # Until when each account is limited, and the task that probes it.
     _until: dict[str, datetime] = field(default_factory=dict)
     _probes: dict[str, tuple[str, Stoppage]] = field(default_factory=dict)
     _claimed: dict[str, datetime] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Stoppages:
         APPLY_EVENT[entry.event](self, entry)
 
     def limits_of(self, account: str, accounts: Mapping[str, str]) -> list[Stoppage]:
-        """Of one account; `accounts` says to which one an agent's name belongs."""
+        """The limits of one account; `accounts` maps agents to accounts."""
         mine = [name for name in list(self.limits) if accounts.get(name, name) == account]
         return [stop for name in mine for stop in self.limits[name]] if account else []
 
@@ -109,25 +109,25 @@ class Stoppages:
             self._limit(name, entry.at, until)
 
     def on_lease_ended(self, entry: JournalEntry) -> None:
-        """Who no longer works probes nothing."""
+        """A task without a worker no longer probes."""
         for name, (task_id, _) in list(self._probes.items()):
             if task_id == entry.task_id:
                 self._answered(name, entry.at)
 
     def on_task_over(self, entry: JournalEntry) -> None:
-        """Of all runs there are many tasks: what is over is not kept."""
+        """Forget finished tasks: all runs together have many."""
         self.on_lease_ended(entry)
         self._agents.pop(entry.task_id, None)
         self._claimed.pop(entry.task_id, None)
 
     def _limited(self, entry: JournalEntry) -> tuple[str, datetime | None]:
-        """The account of the task's agent, and until when; looked for only while one is limited."""
+        """The account of the task's agent, and until when it is limited."""
         agent = self._agents.get(entry.task_id, "") if self._until else ""
         name = self.account_of(entry, agent) if agent else ""
         return name, self._until.get(name)
 
     def _limit(self, name: str, at: datetime, until: datetime) -> None:
-        """What was told last holds."""
+        """The newest limit replaces an earlier one."""
         last = self.limits[name][-1] if self.limits[name] else None
         if last is not None and (last.until is None or last.until > at):
             last.until = at

@@ -1,4 +1,4 @@
-"""Answers about one task: why it stands where it stands, and what each attempt left behind."""
+"""Responses about one task: its state and why, and the attempts with their logs and diffs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from yaoki.faces.web.logs import read_piece
 from yaoki.faces.web.parameters import PageRequest
 from yaoki.faces.web.request_context import RequestContext
 from yaoki.faces.web.runs import clean_task_names, task_documents
-from yaoki.faces.web.timeline import build_timeline
+from yaoki.faces.web.timeline import end_word
 from yaoki.ports import JournalEntry
 from yaoki.views import SCHEMA, RunView, explain, explanation_document
+from yaoki.views.history import build_history
 
 IDS_MAX = 1000
 ITEMS_MAX = 200
@@ -55,7 +56,7 @@ def get_task(desk: RequestContext, asked: PageRequest) -> Document:
 
 
 def _worktree(task: Task) -> str | None:
-    """Where somebody can go and look; what has landed leaves none behind."""
+    """The worktree, if it still exists; a landed task has none."""
     place = task.work.worktree
     return place if place and Path(place).is_dir() else None
 
@@ -67,7 +68,7 @@ def waivable_checks(task: Task) -> list[str]:
 
 
 def task_actions(view: RunView, task: Task) -> list[str]:
-    """What can be asked of it now; the store still has the last word."""
+    """The actions that are possible now; the store makes the final decision."""
     asks = task.state is State.ESCALATED and task.question is not None
     retry = asks and any(
         choice.value == "retry" for choice in (task.question or _NoQuestion).choices
@@ -88,13 +89,12 @@ def _own(task: Task) -> bool:
 
 def _lineage(desk: RequestContext, view: RunView, task: Task) -> Document:
     by = {one.row.id: one.needs for one in view.tasks}
-    entries = desk.app.store.journal(task_id=task.id, limit=IDS_MAX)
-    replaced = [e.data["by"] for e in entries if e.event == "TASK_REPLACED"]
+    history = build_history(load_task_journal(desk.app, task.id))
     earlier = task.lineage if task.lineage and task.lineage != task.id else ""
     return {
         "first": task.lineage or task.id,
         "replaces": earlier or None,
-        "replaced_by": replaced[-1] if replaced else None,
+        "replaced_by": history.replaced_by or None,
         "group": task.parent or None,
         "needs": list(by.get(task.id, ())),
         "needed_by": [one for one, needs in by.items() if task.id in needs][:IDS_MAX],
@@ -146,12 +146,12 @@ def _last(entries: Sequence[JournalEntry], event: str) -> JournalEntry | None:
 
 
 def _ends(desk: RequestContext, task: Task, number: int) -> Document:
-    life = build_timeline(load_task_journal(desk.app, task.id), desk.now)
-    held = next((one for one in reversed(life.attempts) if one.number == number), None)
+    history = build_history(load_task_journal(desk.app, task.id))
+    attempt = history.numbered_attempts.get(number)
     return {
-        "from": held.start.isoformat() if held else None,
-        "until": held.until.isoformat() if held and held.until else None,
-        "ended": (held.ended or None) if held else None,
+        "from": attempt.start.isoformat() if attempt else None,
+        "until": attempt.until.isoformat() if attempt and attempt.until else None,
+        "ended": end_word(attempt) if attempt else None,
     }
 
 
@@ -232,7 +232,7 @@ def get_log(desk: RequestContext, asked: PageRequest) -> Document:
 
 
 def _named(text: str) -> tuple[str, str]:
-    """`out`, `check:NAME` or `check:NAME:err` as a file and a check."""
+    """Split `out`, `check:NAME` or `check:NAME:err` into a file and a check."""
     if not text.startswith("check:"):
         if text in LOG_FILES:
             return text, ""
@@ -245,7 +245,7 @@ def _named(text: str) -> tuple[str, str]:
 
 
 def get_diff(desk: RequestContext, asked: PageRequest) -> Document:
-    """Of the task as a whole, as `yaoki diff` shows it."""
+    """The diff of the whole task, as `yaoki diff` shows it."""
     task = desk.task(asked.task)
     ends = find_diff_ends(task)
     return _diff(desk, asked, task, (ends.old, ends.new), landed=ends.is_landed)
@@ -257,7 +257,7 @@ def get_attempt_diff(desk: RequestContext, asked: PageRequest) -> Document:
     began, finished = _last(entries, "ATTEMPT_STARTED"), _last(entries, "AGENT_FINISHED")
     if began is None or finished is None or not finished.data.get("head"):
         raise NotNow(
-            f"attempt {asked.attempt} of {task.id} has left nothing yet",
+            f"attempt {asked.attempt} of {task.id} has no changes yet",
             hint=f"yaoki why {task.id}",
         )
     ends = (began.data["base"], finished.data["head"])

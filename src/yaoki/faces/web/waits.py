@@ -1,4 +1,4 @@
-"""What a task waits for, in parts: the page says it in the language of who looks."""
+"""What a task waits for, in parts that the page translates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Document = dict[str, Any]
 
 
 def waits_document(task: TaskView, now: datetime, names: Mapping[str, str]) -> Document | None:
-    """The same as `describe_wait` says in words; `SAID` is what only words tell."""
+    """The wait of `describe_wait` in parts; `SAID` has only words."""
     words = describe_wait(task, now, names)
     if not words:
         return None

@@ -1,6 +1,6 @@
 """Settings: `yaoki.toml`, or `[tool.yaoki]` in `pyproject.toml`, at the top of the repository.
 
-Read by hand and not by a model library, so that the quick commands stay quick.
+Read without a model library, so that the quick commands start fast.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ CONFIG_VARIABLE = "YAOKI_CONFIG"
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
-    """The settings, every value by its dotted key, and where each comes from.
+    """The settings, every value by its dotted key, and the origin of each.
 
-    An origin is the file's name, `default`, or `derived`: nobody wrote the value, and it
-    follows from others that somebody wrote.
+    An origin is the file's name, `default`, or `derived`: the value follows from others that the
+    file sets.
     """
 
     settings: Settings
@@ -42,7 +42,7 @@ class LoadedSettings:
 
 
 def load_settings(top: Path, environ: Mapping[str, str] | None = None) -> LoadedSettings:
-    """The settings of a repository; `SettingsInvalid` names everything that is wrong with them."""
+    """The settings of a repository; `SettingsInvalid` lists every problem."""
     file = _find(top, os.environ if environ is None else environ)
     if file is None:
         return _loaded(Settings(), frozenset(), None)
@@ -64,10 +64,9 @@ def _loaded(settings: Settings, given: frozenset[str], file: Path | None) -> Loa
 
 
 def _refused(name: str, *lines: str) -> SettingsInvalid:
-    hint = f"mend {name}; `yaoki config show --origin` lists every key once it can be read"
     return SettingsInvalid(
-        f"{name}: {format_count(len(lines), 'defect')}, nothing was started",
-        hint=hint,
+        f"{name}: {format_count(len(lines), 'problem')} found, nothing was started",
+        hint=f"fix {name}; then `yaoki config show --origin` lists every key",
         defects=lines,
     )
 
@@ -75,12 +74,12 @@ def _refused(name: str, *lines: str) -> SettingsInvalid:
 def _find(top: Path, environ: Mapping[str, str]) -> Path | None:
     if named := environ.get(CONFIG_VARIABLE):
         return Path(named)
-    # Of the repository that an agent works for its worker has told the file.
-    if environ.get("YAOKI_REPO") == str(top) and (told := environ.get("YAOKI_REPO_CONFIG")):
-        return Path(told)
+    # For its own repository, an agent gets the settings file from its worker.
+    if environ.get("YAOKI_REPO") == str(top) and (file := environ.get("YAOKI_REPO_CONFIG")):
+        return Path(file)
     own, shared = top / "yaoki.toml", top / "pyproject.toml"
     if own.is_fifo() or own.is_socket():
-        raise _refused("yaoki.toml", "yaoki.toml: is no file")
+        raise _refused("yaoki.toml", "yaoki.toml: is not a regular file")
     if not own.exists():
         return shared if _mentions(shared) else None
     if _mentions(shared):
@@ -90,7 +89,7 @@ def _find(top: Path, environ: Mapping[str, str]) -> Path | None:
 
 
 def _mentions(shared: Path) -> bool:
-    """Does it hold settings of ours?  A file without our name is none of our business."""
+    """Does the file contain settings of yaoki?  A file without the word is not parsed."""
     if not shared.is_file() or b"yaoki" not in _bytes(shared, shared.name):
         return False
     return bool(_table(shared, shared.name))
@@ -125,6 +124,6 @@ def _table(file: Path, name: str) -> dict[str, Any]:
 
 
 def _syntax(name: str, said: str) -> str:
-    """tomllib names the place at the end of its sentence; editors want it in front."""
+    """tomllib puts the position at the end of its message; editors want it first."""
     found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", said, re.S)
     return f"{name}:{found[2]}:{found[3]}: {found[1]}" if found else f"{name}: {said}"

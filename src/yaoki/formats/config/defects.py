@@ -17,13 +17,13 @@ _TYPES: Mapping[type, str] = {
     str: "text",
     tuple: "a list of texts",
 }
-# What tomllib makes of a value, where that is not the type the settings keep.
+# The types that tomllib returns where the settings store another type.
 _READ_AS: Mapping[type, tuple[type, ...]] = {float: (int, float), tuple: (list,)}
 
 
 @dataclass(slots=True)
 class SettingsDefects:
-    """What is wrong, one line each, and which dotted keys were given."""
+    """The defects, one line each, and the dotted keys that were given."""
 
     name: str
     lines: list[str] = field(default_factory=list)
@@ -33,10 +33,10 @@ class SettingsDefects:
         self.lines.append(f"{self.name}: {key}: {reason}")
 
     def add_unknown(self, key: str, known: Iterable[str], renamed: Mapping[str, str]) -> None:
-        """Refuse a key by name: retired ones name their successor."""
+        """Refuse a key; for a renamed key, name the new one."""
         last = key.rpartition(".")[2]
         if last in renamed:
-            self.add(key, f"retired; it is now {renamed[last]}")
+            self.add(key, f"renamed; it is now {renamed[last]}")
         else:
             self.add(key, f"unknown key{did_you_mean(last, known)}")
 
@@ -91,7 +91,7 @@ def documented_fields(cls: Any) -> dict[str, Field[Any]]:
 
 
 def scalar_defect(about: Field[Any], value: Any) -> str:
-    """Why a key cannot have this value; empty when it can.  The default says the type."""
+    """Why a key cannot have this value; empty when it can.  The default gives the type."""
     wanted, bounds = type(about.default), about.metadata
     if type(value) not in _READ_AS.get(wanted, (wanted,)):
         return f"must be {_TYPES[wanted]}" + ("" if bounds["secret"] else f", not {value!r}")
@@ -107,14 +107,14 @@ def scalar_defect(about: Field[Any], value: Any) -> str:
 def _text_defect(value: str, words: tuple[str, ...]) -> str:
     if words and value not in words:
         return f"must be {' or '.join(words)}, not {value!r}{did_you_mean(value, words)}"
-    return "holds a NUL" if "\0" in value else ""
+    return "contains a NUL character" if "\0" in value else ""
 
 
 def _list_defect(value: list[Any], bounds: Mapping[str, Any]) -> str:
     if not all(isinstance(word, str) and word for word in value):
         return "must be a list of texts, none of them empty"
     if not bounds["low"] <= len(value) <= bounds["high"]:
-        return f"must hold from {bounds['low']:g} to {bounds['high']:g} texts, not {len(value)}"
+        return f"must have from {bounds['low']:g} to {bounds['high']:g} texts, not {len(value)}"
     return next(filter(None, (_text_defect(word, bounds["words"]) for word in value)), "")
 
 

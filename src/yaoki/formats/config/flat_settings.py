@@ -14,7 +14,7 @@ from yaoki.formats.config.store import mask_url
 
 
 def flatten_settings(settings: Settings) -> dict[str, Any]:
-    """All values, the defaults among them."""
+    """All values, including the defaults."""
     return dict(_pairs(settings))
 
 
@@ -49,7 +49,7 @@ def _plain(held: Any) -> Any:
     return list(held) if isinstance(held, tuple) else held
 
 
-# Addresses hold keys; a screen shows no more than whose they are.
+# Addresses may contain secrets; only their host is shown.
 MASKED_KEYS: Mapping[str, Callable[[Any], Any]] = {
     "notify.webhook": mask_web_address,
     "store.url": mask_url,

@@ -1,4 +1,4 @@
-"""The notify section: what a single key cannot say of itself."""
+"""The rules of the notify section that involve more than one key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")
 
 
 def check_notify(notify: NotificationSettings, notes: SettingsDefects) -> None:
-    """Every defect is noted; no address is repeated, for it may hold a key."""
+    """Add every defect; an address is never repeated, because it may contain a secret."""
     for name, reason in _defects(notify):
         if reason:
             notes.add(f"notify.{name}", reason)
@@ -31,5 +31,5 @@ def _defects(notify: NotificationSettings) -> Iterator[tuple[str, str]]:
 
 
 def _variable_defect(name: str) -> str:
-    """The name is not repeated either: somebody may have written the secret itself there."""
+    """The value is not repeated either: somebody may have written the secret itself there."""
     return "" if _VARIABLE.fullmatch(name) else "must be the name of a variable"

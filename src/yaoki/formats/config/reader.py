@@ -1,4 +1,4 @@
-"""From a table of a settings file to `Settings`: every defect is noted, nothing unknown is kept."""
+"""Reads the table of a settings file into `Settings`, and adds every defect."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def read_settings(raw: Mapping[str, Any], notes: SettingsDefects) -> Settings:
 
 
 def _named_tables(raw: Any, section: str, notes: SettingsDefects) -> dict[str, dict[str, Any]]:
-    """Agents or checks.  What is in them is judged together with the plan that uses them."""
+    """Agents or checks; their content is judged together with the plan that uses them."""
     made = {}
     for name, value in notes.read_table(raw, section).items():
         made[name] = notes.read_table(value, f"{section}.{name}")
@@ -91,7 +91,7 @@ def _chain(settings: Settings, notes: SettingsDefects) -> None:
 
 
 def _fitted(limits: LimitSettings, notes: SettingsDefects) -> LimitSettings:
-    """Times that nobody wrote give way to the ones above them."""
+    """Lower the default times to fit the given ones above them."""
     made: dict[str, Any] = {}
     above = math.inf
     for name in reversed(tuple(ORDERED_TIMES)):
@@ -106,7 +106,7 @@ def _fit(value: float, room: float, floor: float, name: str, notes: SettingsDefe
 
 
 def _order(limits: LimitSettings, notes: SettingsDefects) -> None:
-    """Times that somebody wrote must be in order, with one another and with the defaults."""
+    """Given times must be in order, with each other and with the defaults."""
     for lower, upper in pairwise(ORDERED_TIMES):
         low, high = getattr(limits, lower), getattr(limits, upper)
         last, floor = upper == "deadline_s", ORDERED_TIMES[lower][1]

@@ -24,7 +24,7 @@ RENAMED = {"max_retries": "default_max_retries", "backoff": "default_backoff"}
 
 @dataclass(frozen=True, slots=True)
 class BackoffKeys:
-    """How a wait is written; the defaults only tell the types."""
+    """The keys of a backoff; the defaults only give the types."""
 
     type: str = setting("exponential", "how the wait grows", words=BACKOFF_TYPES)
     initial_delay_ms: float = setting(0.0, "the first wait", high=MILLISECONDS_MAX)
@@ -35,7 +35,7 @@ class BackoffKeys:
 
 @dataclass(frozen=True, slots=True)
 class CauseKeys:
-    """How the rule of one kind is written."""
+    """The keys of the rule for one kind of failure."""
 
     max_retries: int = setting(0, "retries of this kind", high=RETRIES_MAX)
     modification_hint: str = setting("", "words for the agent after a failure of this kind")

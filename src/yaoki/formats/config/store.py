@@ -1,4 +1,4 @@
-"""The store section: which addresses of a store there are, and what of one may be shown."""
+"""The store section: the valid addresses of a store, and how to show one without its password."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from yaoki.formats.config.defects import SettingsDefects
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SERVER = re.compile(r"postgres(?:ql)?://[^\s/?#]*(?:/[^\s/?#]*)?(?:\?[^\s#]*)?")
-# Where a password stands: before the last @ of the authority, or as a parameter.
+# The places of a password: before the last @ of the authority, or as a parameter.
 _PASSWORD = re.compile(r"(://[^/?#:@]*:)[^/?#]*(?=@)|([?&](?:ssl)?password=)[^&#]*")
 
 
 def check_store(store: StoreSettings, notes: SettingsDefects) -> None:
-    """The address is not repeated, for it may hold a password."""
+    """The address is not repeated, because it may contain a password."""
     found = _SCHEME.match(store.url)
     if found is None or store.url.startswith("sqlite://"):
         if store.url.removeprefix("sqlite://") == "" and store.url:
-            notes.add("store.url", "sqlite:// is followed by the path of a file")
+            notes.add("store.url", "sqlite:// must be followed by the path of a file")
     elif found[1] not in {"postgresql", "postgres"}:
-        notes.add("store.url", f"{found[1]}:// is no store; a path, sqlite:// or postgresql:// is")
+        notes.add(
+            "store.url", f"{found[1]}:// is not supported; use a path, sqlite:// or postgresql://"
+        )
     elif not _SERVER.fullmatch(store.url):
-        notes.add("store.url", "must be postgresql://user@host:5432/database, without blanks")
+        notes.add("store.url", "must be postgresql://user@host:5432/database, without spaces")
 
 
 def refuse_bad_store_url(url: str) -> None:
-    """An address from the command line is refused as one in the settings is."""
+    """Check an address from the command line like one from the settings."""
     notes = SettingsDefects("--store")
     check_store(StoreSettings(url=url), notes)
     if notes.lines:
@@ -36,5 +38,5 @@ def refuse_bad_store_url(url: str) -> None:
 
 
 def mask_url(url: str) -> str:
-    """With a mark in the place of a password."""
+    """The address with its password masked."""
     return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}{MARK}", url)

@@ -1,4 +1,4 @@
-"""What `[worker]` and `[resources]` may hold besides their types."""
+"""The rules of `[worker]` and `[resources]` beyond types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PREFIX = re.compile(r"[a-z_][a-z0-9_]{0,31}")
 def check_workers(settings: Settings, notes: SettingsDefects) -> None:
     for tag in settings.worker.tags:
         if not is_tag(tag):
-            notes.add("worker.tags", f"{tag[:80]!r} is no tag; a tag has {TAG_FORM}")
+            notes.add("worker.tags", f"{tag[:80]!r} is not a tag; a tag has {TAG_FORM}")
     try:
         settings.resources.port_ranges  # noqa: B018 - asked for what it raises
     except ValueError as wrong:

@@ -1,6 +1,6 @@
-"""What a repository brings to prove work with, found in its files: data in, data out.
+"""Finds the checks of a repository in its files: data in, data out.
 
-The knowledge stands in `languages/`, one file a language and one entry a tool.
+The known tools are in `languages/`, one file per language and one entry per tool.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Conditions of the tables: a word, a colon, and what must be there.
+"""The conditions in the language tables: a word, a colon, and what must exist.
 
-`file:GLOB` a path below the folder, `*` within one name.  `has:FILE~REGEX` a text of it.
-`needs:NAME` a dependency, `table:PATH` a TOML table, `section:NAME` one of an ini file,
-`script:`, `task:`, `target:`, `key:`, `manager:` what manifests name; a `*` may stand at the end.
-`tool:NAME` and `kind:KIND` ask for what was found of the same language already.
+`file:GLOB` is a path below the folder, `*` within one name.  `has:FILE~REGEX` matches its text.
+`needs:NAME` is a dependency, `table:PATH` a TOML table, `section:NAME` a section of an ini file,
+`script:`, `task:`, `target:`, `key:`, `manager:` are names in manifests; a `*` may be at the end.
+`tool:NAME` and `kind:KIND` mean that it was already found for the same language.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ ONE = "*?["
 def first_match(
     conditions: Iterable[str], folder: ProjectFolder, found: Set[str] = frozenset()
 ) -> str:
-    """The file that makes one of them hold, the first of them; empty when none does."""
-    held = (matching_file(condition, folder, found) for condition in conditions)
-    return next((file for file in held if file), "")
+    """The file that satisfies the first condition that holds; empty when none does."""
+    files = (matching_file(condition, folder, found) for condition in conditions)
+    return next((file for file in files if file), "")
 
 
 def matching_file(condition: str, folder: ProjectFolder, found: Set[str]) -> str:
-    """The file that makes a condition hold, or nothing."""
+    """The file that satisfies a condition; empty when there is none."""
     sort, _, rest = condition.partition(":")
     match sort:
         case "file":

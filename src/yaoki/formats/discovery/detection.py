@@ -1,4 +1,4 @@
-"""From the files of a repository to the checks it seems to have."""
+"""Detects the checks of a repository from its files."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ NAME_CHARS_MAX = 64
 
 @dataclass(frozen=True, slots=True)
 class FoundCheck:
-    """A check this repository seems to have.
+    """A check that this repository seems to have.
 
-    `because` is the file that shows it, from the top of the repository.  `program` must be
-    installed for it: by `install` where it is not on the PATH, by `remedy` where the project lacks
-    it.  `setup` is what a fresh worktree needs first, in `setup_cwd`.
+    `reason` is the file that shows it, relative to the repository.  `program` must be installed:
+    `install` adds it to the PATH, `remedy` to the project.  `setup` must run first in a fresh
+    worktree, in `setup_cwd`.
     """
 
     name: str
@@ -51,10 +51,10 @@ class FoundCheck:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """Everything that was found; `left_out` checks or folders were too many.
+    """The checks found; `left_out` counts the checks and folders over the limit.
 
-    `unread` are manifests that cannot be read, and why: what they would show is not found.
-    `passed_over` are commands of the kind that another folder has brought already.
+    `unreadable` are manifests that cannot be read, and why.  `skipped_checks` are commands of a
+    kind that another folder already provides.
     """
 
     checks: tuple[FoundCheck, ...]
@@ -67,7 +67,7 @@ class Discovery:
 def find_checks(tree: RepositoryFiles) -> Discovery:
     """All checks of a repository: outer folders first, in a folder language by language.
 
-    Whoever comes last is asked only for what nobody else in the repository has brought.
+    Languages marked `last` only add the kinds of checks that no other language provides.
     """
     held, more = find_project_folders(tree)
     own = [language for language in load_languages() if not language.last]
@@ -86,7 +86,7 @@ def find_checks(tree: RepositoryFiles) -> Discovery:
 
 
 def _beside(late: Iterable[FoundCheck], found: Iterable[FoundCheck]) -> tuple[FoundCheck, ...]:
-    """What its own folder has, it only repeats; what another one has may be less than it does."""
+    """Without checks whose own folder has one of the same kind: they would only repeat it."""
     mine = {(one.folder, one.kind) for one in found}
     return tuple(one for one in late if (one.folder, one.kind) not in mine)
 
@@ -99,9 +99,9 @@ def _in_folder(
 ) -> Iterator[FoundCheck]:
     outer = [one for one in every if one is not folder and folder.is_inside(one.path)]
     for language in asked:
-        if not _stands(language, folder) or _covered(language, outer):
+        if not _is_project(language, folder) or _covered(language, outer):
             continue
-        # What another language of the same folder has is no reason to leave something out.
+        # A tool of another language in the same folder does not replace this one.
         seen = set(brought)
         manager, place = _manager(language, folder, outer)
         for tool in language.tool:
@@ -111,8 +111,8 @@ def _in_folder(
                 yield _found(language, tool, manager, folder, place, because)
 
 
-def _stands(language: Language, folder: ProjectFolder) -> bool:
-    """A mark that begins with `./` counts at the top of the repository only."""
+def _is_project(language: Language, folder: ProjectFolder) -> bool:
+    """A mark that begins with `./` counts only at the top of the repository."""
     top = folder.path == "."
     marks = (mark for mark in language.marks if top or not mark.startswith("./"))
     return bool(first_match((f"file:{mark.removeprefix('./')}" for mark in marks), folder))
@@ -120,7 +120,7 @@ def _stands(language: Language, folder: ProjectFolder) -> bool:
 
 def _covered(language: Language, outer: Iterable[ProjectFolder]) -> bool:
     """Do the commands of a folder around this one reach it?"""
-    return any(_stands(language, one) and first_match(language.covers, one) for one in outer)
+    return any(_is_project(language, one) and first_match(language.covers, one) for one in outer)
 
 
 def _fits(tool: KnownTool, folder: ProjectFolder, seen: set[str]) -> bool:
@@ -131,7 +131,7 @@ def _fits(tool: KnownTool, folder: ProjectFolder, seen: set[str]) -> bool:
 def _manager(
     language: Language, folder: ProjectFolder, outer: list[ProjectFolder]
 ) -> tuple[PackageManager, ProjectFolder]:
-    """Its own, or that of the workspace it belongs to."""
+    """The package manager of the folder, or of the workspace it belongs to."""
     around = [one for one in reversed(outer) if first_match(language.covers, one)]
     for place in (folder, *around):
         for manager in language.manager:
@@ -157,7 +157,7 @@ def _found(
     env = tool.env if first_match(tool.env_any, folder) else {}
     package = tool.package or tool.name.partition(" ")[0]
     added = f"{manager.add} {package}" if manager.add else manager.install
-    # Whatever a script of the project calls, the project's own set-up brings it.
+    # The project's own set-up installs whatever its scripts call.
     script = tool.run[:1] == ("{script}",)
     return FoundCheck(
         name=f"{tool.check.replace('{manager}', manager.name)}{suffix}",
@@ -192,7 +192,7 @@ def _filled(words: Iterable[str], manager: PackageManager) -> Iterator[str]:
 
 
 def _named(found: Iterable[FoundCheck]) -> list[FoundCheck]:
-    """Names that a check may have, each only once."""
+    """The checks with valid, unique names."""
     taken: set[str] = set()
     made = []
     for one in found:
@@ -207,7 +207,7 @@ def _named(found: Iterable[FoundCheck]) -> list[FoundCheck]:
 
 
 def install_command(program: str) -> str:
-    """The command that installs a program, where a table knows it."""
+    """The command that installs a program; empty when no table has one."""
     for language in load_languages():
         for tool in language.tool:
             if program in {tool.program, *tool.run[:1]} and tool.install:

@@ -1,7 +1,4 @@
-"""What manifests say, as facts: `needs:pytest`, `table:tool.ruff`, `script:test`, `target:lint`.
-
-A manifest that cannot be read says nothing but that.
-"""
+"""Reads manifests as facts: `needs:pytest`, `table:tool.ruff`, `script:test`, `target:lint`."""
 
 from __future__ import annotations
 
@@ -17,18 +14,18 @@ _REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SECTION = re.compile(r"^\[([^\]\n]{1,100})\]", re.MULTILINE)
 _TARGET = re.compile(r"^([A-Za-z0-9][\w.-]*)\s*:(?!=)", re.MULTILINE)
 _DEPENDENCIES = ("dependencies", "dependency-groups", "devDependencies", "require")
-# npm writes this one itself; it tests nothing.
+# The placeholder that npm writes; it tests nothing.
 _NO_TESTS = "no test specified"
 
 ManifestFacts = Iterator[str]
 
 
 class UnreadableManifest(Exception):
-    """A manifest that whoever uses it would refuse, too."""
+    """A manifest that its own tool would refuse, too."""
 
 
 def read_facts(name: str, text: str) -> set[str]:
-    """The facts in one file; its name says how it is read."""
+    """The facts in one file; its name selects the reader."""
     base = name.rpartition("/")[2]
     for shape, read in MANIFESTS.items():
         if fnmatchcase(base, shape) and ("/" not in name or shape in _DEEP):
@@ -55,7 +52,7 @@ def _paths(table: Mapping[str, Any], depth: int, above: str = "") -> Iterator[st
 
 
 def _needs(value: Any, inside: bool = False) -> Iterator[str]:
-    """Names of packages, wherever a table keeps its dependencies."""
+    """The names of packages in all tables of dependencies."""
     match value:
         case dict():
             for key, held in value.items():
@@ -97,7 +94,7 @@ def _package(text: str) -> ManifestFacts:
             yield f"script:{name}"
     groups = ("dependencies", "devDependencies", "optionalDependencies", "require", "require-dev")
     for group in groups:
-        # `php` and `ext-json` are no packages.
+        # `php` and `ext-json` are not packages.
         named = (n for n, _ in _mapping(held, group) if group[:7] != "require" or "/" in n)
         yield from (f"needs:{name}" for name in named)
 
@@ -106,7 +103,7 @@ def _deno(text: str) -> ManifestFacts:
     without = re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE)
     try:
         held = json.loads(without)
-    except ValueError:  # it may hold more comments and commas than JSON has
+    except ValueError:  # JSONC allows more comments and commas than JSON
         return
     if isinstance(held, dict):
         yield from (f"task:{name}" for name, _ in _mapping(held, "tasks"))
@@ -136,5 +133,5 @@ MANIFESTS: Mapping[str, Callable[[str], ManifestFacts]] = {
     "makefile": _targets,
     "GNUmakefile": _targets,
 }
-# These speak for the folder above theirs as well: `requirements/dev.txt` has no such name.
+# These also count for the folder above: `requirements/requirements-dev.txt`.
 _DEEP = frozenset(("requirements*.txt",))

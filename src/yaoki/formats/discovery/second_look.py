@@ -1,7 +1,6 @@
-"""A settings file looked at again: what cannot run any more than before stays as it is.
+"""Updates a settings file (`yaoki init --again`) with the checks that can run now.
 
-Only paragraphs that `init` wrote in comments are touched, and only for checks that can run now;
-what is new is added at the end.
+Only paragraphs that `init` itself commented out are replaced; new checks are added at the end.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from yaoki.formats.discovery.settings_text import (
+    ASIDE_MARKERS,
     NO_AGENT,
     FoundAgent,
     TrialResult,
@@ -18,25 +18,25 @@ from yaoki.formats.discovery.settings_text import (
     default_agent_text,
 )
 
-_ASIDE = re.compile(r"^# \[checks\.(\"?)([^\]\"\n]+)\1\]$", re.MULTILINE)
+_COMMENTED_CHECK = re.compile(r"^# \[checks\.(\"?)([^\]\"\n]+)\1\]$", re.MULTILINE)
 
 
 def commented_out_checks(text: str) -> list[str]:
-    """The names of checks that stand in comments."""
-    parts = (part for part in text.split("\n\n") if _only_comments(part))
-    return [found[2] for part in parts for found in _ASIDE.finditer(part)]
+    """The names of the checks that `init` commented out."""
+    parts = (part for part in text.split("\n\n") if _is_commented_by_init(part))
+    return [match[2] for part in parts for match in _COMMENTED_CHECK.finditer(part)]
 
 
-def _only_comments(part: str) -> bool:
-    """As `init` writes what it sets aside; what somebody else commented out is theirs."""
-    said = "\n# cannot run here: " in part or "\n# set aside: " in part
-    return said and all(line.startswith("#") for line in part.strip().splitlines())
+def _is_commented_by_init(part: str) -> bool:
+    """Has the paragraph a marker of `init`?  What somebody else commented out stays."""
+    marked = any(f"\n# {marker}: " in part for marker in ASIDE_MARKERS)
+    return marked and all(line.startswith("#") for line in part.strip().splitlines())
 
 
 def add_usable_checks(
     text: str, tried: Sequence[TrialResult], known: Collection[str]
 ) -> tuple[str, list[str]]:
-    """The text with what can run now, and the names of those; `known` stand in it already."""
+    """The text with the checks that can run now, and their names; `known` are in it already."""
     names = []
     for one in tried:
         if one.check.name in known or not one.state.is_usable:
@@ -47,7 +47,7 @@ def add_usable_checks(
 
 
 def add_agents(text: str, agents: Sequence[FoundAgent]) -> tuple[str, list[str]]:
-    """Those that answer now, in a file that was made when none did and has none yet."""
+    """Add the agents that answer now, if `init` found none when it wrote the file."""
     answering = [one for one in agents if one.answers]
     if not answering or NO_AGENT not in text:
         return text, []
@@ -60,8 +60,8 @@ def add_agents(text: str, agents: Sequence[FoundAgent]) -> tuple[str, list[str]]
 def _with(text: str, one: TrialResult) -> str:
     parts = text.split("\n\n")
     for at, part in enumerate(parts):
-        held = {found[2] for found in _ASIDE.finditer(part)}
-        if one.check.name in held and _only_comments(part):
+        names = {match[2] for match in _COMMENTED_CHECK.finditer(part)}
+        if one.check.name in names and _is_commented_by_init(part):
             parts[at] = check_text(one).rstrip("\n")
             made = "\n\n".join(parts)
             return made if made.endswith("\n") else f"{made}\n"

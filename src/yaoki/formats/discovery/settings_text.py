@@ -1,4 +1,4 @@
-"""The text of a first `yaoki.toml`: short, commented, the same for the same findings."""
+"""Writes the first `yaoki.toml`: short, commented, the same for the same findings."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from enum import StrEnum
 from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.formats.discovery.detection import FoundCheck
 
-WORDS_CHARS_MAX = 160
+COMMENT_CHARS_MAX = 160
+# A commented-out check has one of these in its comment; `yaoki init --again` finds it by them, so
+# files of earlier versions must still match.
+CANNOT_RUN, SET_ASIDE = ASIDE_MARKERS = ("cannot run here", "set aside")
 
 HEAD = """\
-# What every run in this repository obeys.  All keys and their defaults: yaoki config show
-# A plan names checks and agents by their names here, or brings its own.
-# Made by yaoki init.  It is yours: only `yaoki init --again` adds to it, checks that can run now.
+# Settings for every run in this repository.  All keys and their defaults: yaoki config show
+# Plans use the checks and agents by their names here, or define their own.
+# Written by yaoki init.  Edit it freely: only `yaoki init --again` adds checks that can run now.
 """
 LIMITS = """
 [limits]
@@ -25,6 +28,8 @@ parallel = 2            # tasks at the same time
 # hang_s = 600          # no CPU, no output, no changed file for this long: hung
 # deadline_s = 3600     # longest time of one agent run
 """
+# `yaoki init --again` replaces this paragraph when an agent answers.  It is found by its text, so
+# changing it would leave files of earlier versions as they are.
 NO_AGENT = """
 # No agent that yaoki knows answered here: yaoki agents list.  Any command will do:
 # agent = "mine"        # above the first [table]
@@ -33,7 +38,7 @@ NO_AGENT = """
 # prompt = "argument"   # argument, stdin or file
 """
 NO_CHECK = """
-# No check was found.  Without one that is required nothing is ever proven, so plans are refused.
+# No check was found.  Plans need at least one required check, which proves the work.
 # [checks.tests]
 # run = ["./run-tests"]
 # pattern = "test-failed"
@@ -41,7 +46,7 @@ NO_CHECK = """
 
 
 class TrialState(StrEnum):
-    """How a check did on the base."""
+    """The result of a check on the base."""
 
     GREEN = "green"
     RED = "red"
@@ -54,18 +59,18 @@ class TrialState(StrEnum):
 
     @property
     def is_usable(self) -> bool:
-        """Is it a check of this machine?
+        """Can it be used here?
 
-        One that cannot run here would fail everything, and one that runs no test proves nothing.
+        A check that cannot run would fail every task, and one that runs no test proves nothing.
         """
         return self not in {TrialState.MISSING, TrialState.BROKEN, TrialState.EMPTY}
 
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """A check and how it did.  `failures` counts those with a name; `next` is what helps.
+    """A check and its result.  `failures` counts named failures; `next_command` is the remedy.
 
-    `known`: its suite ran as a whole, so that these failures can be told from new ones.
+    `has_comparable_failures`: the whole suite ran, so new failures can be told from these.
     """
 
     check: FoundCheck
@@ -88,7 +93,7 @@ class FoundAgent:
 
 
 def settings_text(agents: Sequence[FoundAgent], tried: Sequence[TrialResult]) -> str:
-    """Checks that cannot run stand in comments, with the reason."""
+    """The file; checks that cannot run are commented out, with the reason."""
     return "".join((*_agents(agents), *_checks(tried)))
 
 
@@ -105,11 +110,11 @@ def _agents(agents: Sequence[FoundAgent]) -> Iterator[str]:
 
 
 def default_agent_text(answering: Sequence[FoundAgent]) -> str:
-    """The first that answers; it stands above every table."""
+    """The first agent that answers; the key must be above every table."""
     rest = ", ".join(one.name for one in answering[1:])
-    aside = f"; here are also: {rest}" if rest else ""
+    others = f"; also available: {rest}" if rest else ""
     name = _text(answering[0].name)
-    return f"agent = {name}   # who works, unless a plan says else{aside}\n"
+    return f"agent = {name}   # the default agent; a plan may name another{others}\n"
 
 
 def agent_text(one: FoundAgent) -> str:
@@ -126,23 +131,21 @@ def _checks(tried: Sequence[TrialResult]) -> Iterator[str]:
 
 
 def check_text(one: TrialResult) -> str:
-    """A check as it stands in the file; one that cannot run here, in comments."""
+    """A check as written in the file; commented out if it cannot run here."""
     return _table(one) if one.state.is_usable else _commented(_table(one))
 
 
 def _setup(tried: Sequence[TrialResult]) -> list[str]:
-    """Worktrees are fresh: what they need first is the plan's to say."""
+    """A worktree is a fresh checkout, so plans must name the set-up it needs."""
     lines = dict.fromkeys(json.dumps(words) for one in tried if (words := setup_command(one.check)))
     if not lines:
         return []
-    told = (
-        "# A worktree is a fresh checkout.  Put this into your plans, so that the tools are there:"
-    )
-    return [told, f"# setup: [{', '.join(lines)}]", ""]
+    hint = "# A worktree is a fresh checkout.  Add this to your plans to install the tools:"
+    return [hint, f"# setup: [{', '.join(lines)}]", ""]
 
 
 def setup_command(found: FoundCheck) -> tuple[str, ...]:
-    """A command of a plan's `setup`, which starts at the top of the worktree."""
+    """The command for a plan's `setup`, which runs at the top of the worktree."""
     if not found.setup or found.setup_cwd == ".":
         return found.setup
     return ("sh", "-c", f"cd {shlex.quote(found.setup_cwd)} && exec {shlex.join(found.setup)}")
@@ -163,14 +166,12 @@ def _table(one: TrialResult) -> str:
         pairs = ", ".join(f"{name} = {_text(value)}" for name, value in found.env.items())
         lines.append(f"env = {{ {pairs} }}")
     if one.state is TrialState.RED and one.has_comparable_failures:
-        lines.append(
-            'baseline = "known"   # failures that the base has do not count against a task'
-        )
+        lines.append('baseline = "known"   # failures that already exist on the base do not count')
     return "\n".join(lines) + "\n"
 
 
 def _story(one: TrialResult) -> Iterator[str]:
-    """Why it is here and how it did, in a comment."""
+    """Comments: the reason for the check, and its result."""
     found = one.check
     yield f"# {found.tool}, shown by {_words(found.reason)}"
     match one.state:
@@ -179,10 +180,10 @@ def _story(one: TrialResult) -> Iterator[str]:
         case TrialState.NOT_RUN:
             yield "# not tried yet"
         case TrialState.MISSING | TrialState.BROKEN | TrialState.EMPTY:
-            head = "set aside" if one.state is TrialState.EMPTY else "cannot run here"
-            yield f"# {head}: {_words(one.words)}"
+            marker = SET_ASIDE if one.state is TrialState.EMPTY else CANNOT_RUN
+            yield f"# {marker}: {_words(one.words)}"
             if one.next_command:
-                yield f"# what helps: {_words(one.next_command)}"
+                yield f"# remedy: {_words(one.next_command)}"
         case TrialState.RED:
             yield f"# red at the base: {_words(one.words)}"
         case _:
@@ -198,9 +199,9 @@ def _key(name: str) -> str:
 
 
 def _text(value: str) -> str:
-    """A TOML string; JSON's escapes are TOML's as well, but for the one of DEL."""
+    """A TOML string; JSON's escapes are valid in TOML, except for DEL."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _words(text: str) -> str:
-    return one_line(strip_terminal_codes(text), WORDS_CHARS_MAX)
+    return one_line(strip_terminal_codes(text), COMMENT_CHARS_MAX)

@@ -1,4 +1,4 @@
-"""The tools that are known, as data: `languages/*.toml`, read strictly, loaded when asked for."""
+"""The known tools as data: `languages/*.toml`, read strictly, loaded on first use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any, TypeVar
 
 LANGUAGES = files("yaoki.formats.discovery") / "languages"
-# The kinds of checks, and the pattern that a failure of each is told as.
+# The kinds of checks, and the failure pattern of each.
 KINDS: Mapping[str, str] = {
     "tests": "test-failed",
     "lint": "lint-error",
@@ -23,11 +23,11 @@ EntryType = TypeVar("EntryType")
 
 @dataclass(frozen=True, slots=True)
 class PackageManager:
-    """Who starts the tools of a project; the first whose conditions hold, the last one has none.
+    """Starts the tools of a project.  The first whose conditions hold is used; the last has none.
 
-    `run`, `exec` and `script` are words that stand before a tool's own.  `setup` is what a fresh
-    worktree needs first, where one of `setup_any` holds (none named: always).  `add` installs a
-    package into the project, `install` the manager itself.
+    `run`, `exec` and `script` are put before a tool's own words.  `setup` prepares a fresh
+    worktree if one of `setup_any` holds (always, if there is none).  `add` installs a package
+    into the project, `install` the manager itself.
     """
 
     name: str
@@ -43,11 +43,11 @@ class PackageManager:
 
 @dataclass(frozen=True, slots=True)
 class KnownTool:
-    """One command that may prove something.
+    """One command that may be a check.
 
-    It is there when one of `any`, all of `also` and none of `unless` hold: see conditions.py.
-    `env` is set where one of `env_any` holds.  `program` is what must be installed, unless the
-    first word of `run` says it.
+    A project has it when one of `any`, all of `also` and none of `unless` hold: see
+    conditions.py.  `env` is set if one of `env_any` holds.  `program` must be installed; by
+    default it is the first word of `run`.
     """
 
     name: str
@@ -67,10 +67,10 @@ class KnownTool:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """Its projects are where one of `marks` is; one with `./` counts at the top only.
+    """A folder with one of `marks` is a project; a mark with `./` counts at the top only.
 
-    Below a folder where one of `covers` holds there is nothing more to find: its commands reach
-    everything beneath it.  `last`: looked at after all others.
+    Folders below one where `covers` holds are skipped: its commands include them.  `last`:
+    examined after all other languages.
     """
 
     name: str
@@ -84,9 +84,9 @@ class Language:
 
 @cache
 def load_languages() -> tuple[Language, ...]:
-    """All of them, in the order they are looked at."""
+    """All languages, in the order of examination."""
     held = sorted(file.name for file in LANGUAGES.iterdir() if file.name.endswith(".toml"))
-    # People name Python and Node first, so do we.
+    # The most common languages first.
     first = {"python.toml": 0, "node.toml": 1}
     made = [_language(name) for name in sorted(held, key=lambda name: first.get(name, 2))]
     return tuple(sorted(made, key=lambda language: language.last))
@@ -100,7 +100,7 @@ def _language(file: str) -> Language:
         "tool": [_entry(KnownTool, one, file) for one in table["tool"]],
     }
     found = _entry(Language, {"name": file.removesuffix(".toml"), **made}, file)
-    # Our own files: a defect is ours, and is found by the tests before anybody meets it.
+    # These files are our own, so a defect is a bug, and the tests find it.
     assert not found.manager[-1].any, f"{file}: the last manager must always hold"
     for tool in found.tool:
         assert tool.kind in KINDS, f"{file}: {tool.name}: {tool.kind}"

@@ -1,4 +1,4 @@
-"""The files of a repository as data: their paths, and the texts that say something about tools."""
+"""The files of a repository as data: their paths, and the texts of manifests."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from yaoki.formats.discovery.manifests import MANIFESTS, UnreadableManifest, rea
 from yaoki.formats.discovery.table import Language, load_languages
 
 TEXT_BYTES_MAX = 1 << 20
-# Projects in projects: deeper or more than this is somebody's collection of samples.
+# Nested projects: deeper or more than this is probably a collection of samples.
 FOLDER_DEPTH_MAX = 3
 FOLDERS_MAX = 60
 LOOKED_DEPTH_MAX = 3
-# What stands in these is somebody else's, made by a tool, or a sample.
+# Folders with dependencies, generated files or samples.
 SKIPPED_FOLDERS = frozenset(
     (
         *("node_modules", "vendor", "third_party", "target", "dist", "build", "out", "deps"),
@@ -28,7 +28,7 @@ SKIPPED_FOLDERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RepositoryFiles:
-    """Paths from the top of the repository, and the texts of those that `is_text_needed` names."""
+    """Paths relative to the repository, and the texts that `is_text_needed` selects."""
 
     paths: frozenset[str]
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -38,8 +38,8 @@ class RepositoryFiles:
 class ProjectFolder:
     """One folder that may be a project.
 
-    `names` are the files and folders beneath it, not too deep; `facts` maps what its manifests
-    say to the file that says it.
+    `names` are the files and folders below it, to a limited depth; `facts` maps each fact to the
+    manifest that states it.
     """
 
     path: str
@@ -59,7 +59,7 @@ class ProjectFolder:
 
 @cache
 def _wanted_names() -> tuple[str, ...]:
-    """The names of files whose text matters: manifests, and what conditions look into."""
+    """The names of files whose text is needed: manifests, and files in `has:` conditions."""
     asked = {
         condition.removeprefix("has:").partition("~")[0]
         for language in load_languages()
@@ -79,14 +79,13 @@ def _conditions(language: Language) -> Iterator[tuple[str, ...]]:
 
 
 def is_text_needed(path: str) -> bool:
-    """Does the text of this file matter?"""
     name = path.rpartition("/")[2]
     near = path.count("/") <= FOLDER_DEPTH_MAX + 1
     return near and any(fnmatchcase(name, wanted) for wanted in _wanted_names())
 
 
 def find_project_folders(tree: RepositoryFiles) -> tuple[list[ProjectFolder], int]:
-    """The folders that hold a mark of some language, the outer ones first; and how many more."""
+    """The folders with a mark of some language, outer ones first; and how many over the limit."""
     every = {mark for language in load_languages() for mark in language.marks}
     marks = {mark for mark in every if not mark.startswith("./")}
     plain = frozenset(mark for mark in marks if "*" not in mark)
@@ -128,7 +127,7 @@ def _folder(tree: RepositoryFiles, path: str) -> ProjectFolder:
 
 
 def _near(paths: Iterable[str]) -> Iterator[str]:
-    """Each path and the folders on the way to it, as deep as conditions look."""
+    """Each path and its parent folders, to the depth that conditions use."""
     for path in paths:
         parts = path.split("/")
         for length in range(1, min(len(parts), LOOKED_DEPTH_MAX) + 1):

@@ -1,7 +1,7 @@
-"""Task lists of other tools as a native plan: what they say becomes ids, goals and needs.
+"""Imports task lists of other tools as a native plan: ids, goals and needs.
 
-Data in, data out.  Nothing is lost silently: what is done is left out by name, what cannot be read
-is told with its line.
+Data in, data out.  Nothing is lost silently: finished tasks are listed by name, and what cannot be
+read is reported with its line.
 """
 
 from __future__ import annotations

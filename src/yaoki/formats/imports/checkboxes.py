@@ -1,4 +1,4 @@
-"""The boxes of a markdown text: `- [ ] words`, how deep they stand, and what is written below."""
+"""Reads the checkboxes of a Markdown text: `- [ ] text`, their nesting, and the text below."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ALMOST = re.compile(r"[ \t]*(?:[-*+]|\d{1,6}[.)])[ \t]*\[(?:[ \txX]{0,3})\](?!\
 
 @dataclass(slots=True)
 class Checkbox:
-    """One box; `below` are the lines that belong to it, `heads` the headings it stands under."""
+    """One box, with the lines that belong to it and the headings above it."""
 
     words: str
     done: bool
@@ -35,7 +35,7 @@ class Checkbox:
 
 @dataclass(slots=True)
 class ChecklistDocument:
-    """A markdown text: its title, its boxes in order, the prose under each heading."""
+    """A Markdown text: its title, its boxes in order, the prose under each heading."""
 
     title: str = ""
     boxes: list[Checkbox] = field(default_factory=list)
@@ -43,22 +43,22 @@ class ChecklistDocument:
 
 
 def read_checkboxes(text: str, made: ImportedList) -> ChecklistDocument | None:
-    """Every box of the text; what looks like one and is none is told."""
+    """Every box of the text; a line that only looks like one is reported."""
     defects = Defects(made.name)
     lines = split_lines(text, defects)
     if lines is None:
         for at, words in defects.entries:
             made.add_unreadable(at[0], words.removeprefix(f"{made.name}:{at[0]}:{at[1]}: "))
         return None
-    return _Reading(made).read(lines)
+    return _ChecklistReader(made).read(lines)
 
 
-class _Reading:
-    """Goes through the lines once."""
+class _ChecklistReader:
+    """Reads the lines once."""
 
     def __init__(self, made: ImportedList) -> None:
-        self._made, self._sheet = made, ChecklistDocument()
-        self._heads: tuple[tuple[int, str], ...] = ()
+        self._made, self._document = made, ChecklistDocument()
+        self._headings: tuple[tuple[int, str], ...] = ()
         self._open: list[Checkbox] = []
 
     def read(self, lines: Sequence[MarkdownLine]) -> ChecklistDocument:
@@ -70,13 +70,13 @@ class _Reading:
                 self._box(found, line)
             else:
                 self._other(line)
-        return self._sheet
+        return self._document
 
     def _heading(self, level: int, words: str) -> None:
         self._open = []
-        self._heads = (*(head for head in self._heads if head[0] < level), (level, words))
-        if not self._sheet.title and level == 1:
-            self._sheet.title = words
+        self._headings = (*(head for head in self._headings if head[0] < level), (level, words))
+        if not self._document.title and level == 1:
+            self._document.title = words
 
     def _box(self, found: re.Match[str], line: MarkdownLine) -> None:
         mark, words = found[1], (found[2] or "").strip()
@@ -85,11 +85,11 @@ class _Reading:
                 line.number, f"[{mark}] is neither open nor done: {words[:80]}"
             )
         elif not words:
-            self._made.add_unreadable(line.number, "a box without words")
+            self._made.add_unreadable(line.number, "a box without text")
         else:
-            self._keep(Checkbox(words, mark in "xX", line.number, line.indent, self._heads))
+            self._add(Checkbox(words, mark in "xX", line.number, line.indent, self._headings))
 
-    def _keep(self, box: Checkbox) -> None:
+    def _add(self, box: Checkbox) -> None:
         while self._open and self._open[-1].indent >= box.indent:
             self._open.pop()
         if len(self._open) >= DEPTH_MAX:
@@ -97,8 +97,8 @@ class _Reading:
                 box.line, f"a box more than {DEPTH_MAX} levels deep: {box.words[:80]}"
             )
             return
-        held = self._open[-1].children if self._open else self._sheet.boxes
-        held.append(box)
+        siblings = self._open[-1].children if self._open else self._document.boxes
+        siblings.append(box)
         self._open.append(box)
 
     def _other(self, line: MarkdownLine) -> None:
@@ -110,7 +110,7 @@ class _Reading:
         elif not line.is_decoration:
             # Prose on the left margin ends the list.
             self._open = []
-            self._sheet.prose.setdefault(self._heads, []).append(line)
+            self._document.prose.setdefault(self._headings, []).append(line)
 
     def _belongs(self, line: MarkdownLine) -> bool:
         """Indented below the newest box, or a blank line in between."""
@@ -122,5 +122,5 @@ class _Reading:
 
 
 def flatten(boxes: Sequence[Checkbox]) -> list[Checkbox]:
-    """All of them, the outer before the inner."""
+    """All boxes, the outer ones before the inner ones."""
     return [one for box in boxes for one in (box, *flatten(box.children))]

@@ -1,14 +1,14 @@
-"""Plain markdown checklists: each open box a task, in the order of the list.
+"""Reads plain Markdown checklists: each open box is a task, in the order of the list.
 
-A box with open boxes below it is their frame and no work of its own.  What stands later waits for
-what stands before it, unless the person says that the list has no order.
+A box with open boxes below it is only their parent, not a task.  Each task waits for the one before
+it, unless the person says that the list has no order.
 """
 
 from __future__ import annotations
 
 import re
 
-from yaoki.formats.imports.checkboxes import Checkbox, ChecklistDocument, read_checkboxes
+from yaoki.formats.imports.checkboxes import Checkbox, read_checkboxes
 from yaoki.formats.imports.model import (
     ImportedList,
     ImportedTask,
@@ -39,14 +39,14 @@ def read_checklist(text: str, made: ImportedList, asked: ImportOptions) -> None:
     sheet = read_checkboxes(text, made)
     if sheet is not None:
         made.goal = sheet.title
-        _Taking(made, asked, sheet).take(sheet.boxes, ())
+        _ChecklistImport(made, asked).take(sheet.boxes, ())
 
 
-class _Taking:
-    """Goes through the boxes once, in the order of the text."""
+class _ChecklistImport:
+    """Takes the boxes in the order of the text."""
 
-    def __init__(self, made: ImportedList, asked: ImportOptions, sheet: ChecklistDocument) -> None:
-        self._made, self._asked, self._sheet = made, asked, sheet
+    def __init__(self, made: ImportedList, asked: ImportOptions) -> None:
+        self._made, self._asked = made, asked
         self._taken: set[str] = set()
 
     def take(self, boxes: list[Checkbox], frames: tuple[Checkbox, ...]) -> None:
@@ -67,12 +67,13 @@ class _Taking:
         before = self._made.items[-1:] if not self._asked.parallel else []
         heads = [words for level, words in box.headings if level > 1]
         above = " — ".join((*heads, *(frame.words for frame in frames)))
-        told = join_paragraphs(*(frame.details for frame in frames))
-        goal = join_paragraphs(box.words, box.details, f"Part of: {above}" if above else "", told)
+        details = join_paragraphs(*(frame.details for frame in frames))
+        part_of = f"Part of: {above}" if above else ""
+        goal = join_paragraphs(box.words, box.details, part_of, details)
         name = make_slug(_plain(box.words), self._taken, f"item-{box.line}")
         self._made.items.append(ImportedTask(name, goal, box.line, tuple(one.id for one in before)))
 
 
 def _plain(words: str) -> str:
-    """Words of a link or in bold, without their signs."""
+    """The text of links and bold words, without their markup."""
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", words).replace("*", "").replace("`", "")

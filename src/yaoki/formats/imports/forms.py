@@ -1,4 +1,4 @@
-"""Which list it is, and the door to its reader."""
+"""Detects the format of a list, and calls its reader."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CONTROL = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010f
 
 
 def detect_form(text: str) -> str:
-    """The form a text has, by what stands in it; empty when it has none of them."""
+    """The format of a text, by its content; empty when it has none of them."""
     if text.lstrip().startswith(("{", "[")) and not checklist.looks_like(text):
         return _form_of_json(text)
     if speckit.looks_like(text):
@@ -50,17 +50,17 @@ def _form_of_json(text: str) -> str:
 def read_list(
     text: str, name: str, form: str = "", asked: ImportOptions | None = None
 ) -> ImportedList:
-    """Everything the list says; `PlanInvalid` when nothing can be made of it at all."""
+    """The tasks of a list; `PlanInvalid` when the text is no list at all."""
     held = asked or ImportOptions()
     if (size := len(text.encode(errors="replace"))) > BYTES_MAX:
         raise _refused(name, f"{size} bytes are over the limit of {BYTES_MAX}")
     form = form or detect_form(text)
     if not form:
         known = ", ".join(FORMS)
-        raise _refused(name, f"this is no list that can be imported ({known})")
+        raise _refused(name, f"this is not a list that can be imported ({known})")
     made = ImportedList(form, name)
     FORMS[form](text, made, held)
-    made.items = _sound(made, held)
+    made.items = _valid_items(made, held)
     return made
 
 
@@ -68,18 +68,18 @@ def _refused(name: str, why: str) -> PlanInvalid:
     return PlanInvalid(f"{name}: {why}", hint="yaoki plan import --help", defects=())
 
 
-def _sound(made: ImportedList, asked: ImportOptions) -> list[ImportedTask]:
-    """Whatever would make the plan refused is told here, where the line is known."""
+def _valid_items(made: ImportedList, asked: ImportOptions) -> list[ImportedTask]:
+    """Report here, with its line, whatever would make the plan invalid."""
     kept = []
     for item in made.items[:ITEMS_MAX]:
         goal = _CONTROL.sub("�", item.goal)
         if (size := len(goal.encode())) > asked.text_bytes_max:
             limit = asked.text_bytes_max
             made.add_unreadable(
-                item.line, f"the words of {item.id} take {size} bytes; {limit} are allowed"
+                item.line, f"the text of {item.id} has {size} bytes; the limit is {limit}"
             )
         elif not _NAME.fullmatch(item.id):
-            made.add_unreadable(item.line, f"{item.id[:80]!r} cannot be the name of a task")
+            made.add_unreadable(item.line, f"{item.id[:80]!r} is not a valid task name")
         else:
             kept.append(replace(item, goal=goal))
     if len(made.items) > ITEMS_MAX:
@@ -100,5 +100,5 @@ def _refuse_circle(items: list[ImportedTask], made: ImportedList) -> None:
         path = " needs ".join(found)
         raise PlanInvalid(
             f"{made.name}: tasks need each other in a circle: {path}",
-            hint=f"mend the list; {found[0]} stands in line {lines[found[0]]}",
+            hint=f"fix the list; {found[0]} is in line {lines[found[0]]}",
         )

@@ -1,6 +1,6 @@
-"""GitHub issues by file: what `gh issue list --json number,title,body,labels` prints.
+"""Reads GitHub issues from a file, as `gh issue list --json number,title,body,labels` prints them.
 
-Anybody may have written an issue, so hidden text is left out, and whoever imports is told to look.
+Anybody may have written an issue, so hidden text is dropped, and a note asks to read the plan.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _sort(
     elif not isinstance(title, str) or not title.strip():
         made.add_unreadable(value.line, f"issue #{number} has no title")
     elif number in found or number in closed:
-        made.add_unreadable(value.line, f"issue #{number} is in the list already")
+        made.add_unreadable(value.line, f"issue #{number} is already in the list")
     elif "pull_request" in data:
         made.add_skipped(f"#{number} {title.strip()}"[:120], value.line, "a pull request")
     elif str(data.get("state", "")).lower() == "closed" or data.get("closed") is True:
@@ -95,17 +95,19 @@ def _item(
     for repo, other in _asked(data, said):
         if repo and repo.lower() != own:
             words = f"issue #{number} waits for {repo}#{other}, which is not in this list"
-            made.add_note(value.line, f"{words}: taken as done")
+            made.add_note(value.line, f"{words}: treated as done")
         elif other in known and other != number:
             needs.append(f"issue-{other}")
         elif other != number and other not in closed:
-            words = f"issue #{number} waits for #{other}, which is not in this list: taken as done"
+            words = (
+                f"issue #{number} waits for #{other}, which is not in this list: treated as done"
+            )
             made.add_note(value.line, words)
     return ImportedTask(f"issue-{number}", goal, value.line, tuple(dict.fromkeys(needs)))
 
 
 def _own(data: dict[str, Any]) -> str:
-    """The repository of an issue, as far as its address tells."""
+    """The repository of an issue, from its address; empty when it has none."""
     for key in ("html_url", "url"):
         found = re.match(_LINK, data[key]) if isinstance(data.get(key), str) else None
         if found:
@@ -114,9 +116,9 @@ def _own(data: dict[str, Any]) -> str:
 
 
 def _asked(data: dict[str, Any], said: str) -> list[tuple[str, int]]:
-    """Issues that must be closed first: by the words of the body, or by GitHub's own field.
+    """Issues that must be closed first, from the body or from GitHub's own field.
 
-    With the repository where one is named.
+    Each with its repository, if one is named.
     """
     words = (found[1] for found in _NEEDS.finditer(said))
     each = (found for text in words for found in _NUMBER.finditer(text))
@@ -130,7 +132,7 @@ def _asked(data: dict[str, Any], said: str) -> list[tuple[str, int]]:
 
 
 def _labels(held: Any) -> list[str]:
-    """Of `gh` they are objects with a name; elsewhere plain names."""
+    """`gh` prints objects with a name, others plain names."""
     listed = held if isinstance(held, list) else []
     names = (one.get("name") if isinstance(one, dict) else one for one in listed)
     return [name for name in names if isinstance(name, str) and name]

@@ -1,4 +1,4 @@
-"""JSON whose values know their line: parsed value by value, so that each can be pointed at."""
+"""JSON values with their line numbers, parsed value by value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DECODER = json.JSONDecoder()
 
 
 class NotJson(Exception):
-    """The text is no JSON; where, and why."""
+    """The text is not valid JSON."""
 
     def __init__(self, line: int, why: str) -> None:
         super().__init__(why)
@@ -23,7 +23,7 @@ class NotJson(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LocatedValue:
-    """A value in a text, and where it begins."""
+    """A value in a text, and its offset."""
 
     text: str
     offset: int
@@ -34,7 +34,7 @@ class LocatedValue:
         return bisect_left(_breaks(self.text), self.offset) + 1
 
     def elements(self) -> Iterator[LocatedValue]:
-        """The values of a list; none of anything else."""
+        """The values of a list; nothing for any other value."""
         if isinstance(self.data, list) and self.data:
             at = self.offset + 1
             for _ in self.data:
@@ -44,7 +44,7 @@ class LocatedValue:
                 at = end
 
     def get(self, key: str) -> LocatedValue | None:
-        """A member of an object; of two with the same name the last, as JSON has it."""
+        """A member of an object; the last of several with the same name, as in JSON."""
         found = None
         for name, value in self.members():
             if name == key:
@@ -64,11 +64,11 @@ class LocatedValue:
 
 
 def parse_json(text: str) -> LocatedValue:
-    """The whole text as one value; `NotJson` when it is none."""
+    """The whole text as one value; raises `NotJson`."""
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
-        raise NotJson(error.lineno, f"this is no JSON: {error.msg.lower()}") from error
+        raise NotJson(error.lineno, f"this is not valid JSON: {error.msg.lower()}") from error
     except (ValueError, RecursionError) as error:
         raise NotJson(1, "nested too deep, or with a number that is too long") from error
     return LocatedValue(text, _skip(text, 0, _BLANKS), data)
@@ -76,7 +76,7 @@ def parse_json(text: str) -> LocatedValue:
 
 @lru_cache(maxsize=2)
 def _breaks(text: str) -> list[int]:
-    """Where lines end; counting them for each of ten thousand values would take minutes."""
+    """The line ends, cached: counting them for each of ten thousand values takes minutes."""
     return [at for at, letter in enumerate(text) if letter == "\n"]
 
 

@@ -1,4 +1,4 @@
-"""What an import makes of a list, and what it tells about the rest."""
+"""The result of an import: tasks, phases, and notes about the rest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TITLE_CHARS_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """What the person says besides the file: which list in it, and whether order is a need."""
+    """Options of the import: the list to read, and whether the order of tasks matters."""
 
     tag: str = ""
     parallel: bool = False
@@ -22,7 +22,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, slots=True)
 class ImportedTask:
-    """One task to be; `line` is where it stands in the list."""
+    """One task; `line` is its line in the list."""
 
     id: str
     goal: str
@@ -34,7 +34,7 @@ class ImportedTask:
 
 @dataclass(frozen=True, slots=True)
 class SkippedEntry:
-    """What does not become a task, and why."""
+    """An entry that does not become a task, and the reason."""
 
     name: str
     line: int
@@ -43,7 +43,7 @@ class SkippedEntry:
 
 @dataclass(frozen=True, slots=True)
 class ImportedPhase:
-    """A group of tasks that waits for other groups."""
+    """A phase of tasks that waits for other phases."""
 
     id: str
     title: str
@@ -52,7 +52,7 @@ class ImportedPhase:
 
 @dataclass(slots=True)
 class ImportedList:
-    """A list, read.  `unread` is what nobody understood, `notes` what is good to know."""
+    """An imported list.  `unreadable` was not understood, `notes` are for the person."""
 
     form: str
     name: str
@@ -77,7 +77,7 @@ class ImportedList:
 
 
 def make_slug(text: str, taken: set[str], fallback: str) -> str:
-    """A name that a task may have, made of its words; each only once."""
+    """A unique task name made from a text."""
     plain = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     stem = plain[:NAME_CHARS_MAX].rstrip("-")
     if not re.search(r"[a-z]", stem):
@@ -91,5 +91,5 @@ def make_slug(text: str, taken: set[str], fallback: str) -> str:
 
 
 def join_paragraphs(*parts: str) -> str:
-    """The parts that say something, a blank line between them."""
+    """The parts that are not empty, separated by blank lines."""
     return "\n\n".join(part.strip() for part in parts if part.strip())

@@ -1,4 +1,4 @@
-"""The native plan of an import as a text: comments for people, YAML for the reader of plans."""
+"""Writes an import as a native plan: comments for people, then YAML."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import yaml
 from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.formats.imports.model import ImportedList, ImportedTask
 
-LEFT_OUT_SHOWN = 200
+LEFT_OUT_LISTED_MAX = 200
 
 
 class _Dumper(yaml.SafeDumper):
-    """Long texts stand as they were written, line by line."""
+    """Writes long texts line by line."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -31,8 +31,8 @@ _Dumper.add_representer(str, _text)
 
 
 def plan_text(made: ImportedList, goal: str = "") -> str:
-    """A plan that says where it comes from and what is not in it."""
-    held: dict[str, Any] = {"goal": goal or made.goal or f"What stands in {made.name}"}
+    """The plan, with comments on its origin and on what was left out."""
+    held: dict[str, Any] = {"goal": goal or made.goal or f"Do the tasks of {made.name}"}
     if made.phases:
         held["phases"] = [
             {
@@ -53,15 +53,15 @@ def _comments(made: ImportedList) -> list[str]:
     lines.append(
         "Agents and checks are those of yaoki.toml; add agent: or checks: to a task as needed."
     )
-    shown = made.skipped[:LEFT_OUT_SHOWN]
+    shown = made.skipped[:LEFT_OUT_LISTED_MAX]
     if shown:
         lines.append("Left out:")
         lines += [f"  line {one.line}, {one.reason}: {_line(one.name)}" for one in shown]
     if more := len(made.skipped) - len(shown):
         lines.append(f"  and {more} more")
-    unread = made.unreadable[:LEFT_OUT_SHOWN]
+    unread = made.unreadable[:LEFT_OUT_LISTED_MAX]
     if unread:
-        lines.append("Left out, for it was not understood:")
+        lines.append("Left out because it was not understood:")
         lines += [f"  line {line}: {_line(words)}" for line, words in sorted(unread)]
     return lines
 

@@ -1,7 +1,7 @@
-"""spec-kit's tasks.md: `- [ ] T012 [P] [US1] words`, in phases.
+"""Reads spec-kit's tasks.md: `- [ ] T012 [P] [US1] text`, in phases.
 
-Phases wait for one another, but user stories only for what stands before the first of them.  In a
-phase a task waits for those before it; `[P]` marks neighbours that do not wait for one another.
+Phases wait for each other, but user stories wait only for the phases before the first story.  In a
+phase a task waits for those before it; neighbours marked `[P]` do not wait for each other.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ RANGE_MAX = 1_000
 
 @dataclass(slots=True)
 class _SpeckitPhase:
-    """One phase: its tasks in order, each with the sub-heading it stands under."""
+    """One phase: its tasks in order, each with its sub-heading."""
 
     title: str
     story: bool
@@ -71,7 +71,7 @@ def _parts(sheet: ChecklistDocument, made: ImportedList, done: set[str]) -> list
         found = TASK.fullmatch(box.words)
         assert found
         if found[1] in seen:
-            made.add_unreadable(box.line, f"{found[1]} stands in line {seen[found[1]]} already")
+            made.add_unreadable(box.line, f"{found[1]} is already in line {seen[found[1]]}")
         else:
             seen[found[1]] = box.line
             _take(box, found, parts, made, sheet, done)
@@ -79,7 +79,7 @@ def _parts(sheet: ChecklistDocument, made: ImportedList, done: set[str]) -> list
 
 
 def _numbered(boxes: Sequence[Checkbox], made: ImportedList) -> Iterator[Checkbox]:
-    """The boxes with a number; those without, below such a one, are steps of it."""
+    """The boxes with a number; boxes without one below them are their steps."""
     for box in boxes:
         if TASK.fullmatch(box.words) is None:
             made.add_unreadable(box.line, f"a box without a number (T001): {box.words[:80]}")
@@ -121,7 +121,7 @@ def _take(
 
 
 def _labels(words: str) -> tuple[list[str], str]:
-    """`[P] [US1] words`: the labels, and the words without them."""
+    """`[P] [US1] text`: the labels, and the text without them."""
     labels = []
     while found := _LABEL.match(words):
         labels.append(found[1])
@@ -130,7 +130,7 @@ def _labels(words: str) -> tuple[list[str], str]:
 
 
 def _named(words: str, own: str) -> Iterator[str]:
-    """Tasks that the words themselves name as needed."""
+    """The tasks that the text names as dependencies."""
     for found in _DEPENDS.finditer(words):
         said = found[1] or found[2]
         for first, last in _RANGE.findall(said):
@@ -141,14 +141,14 @@ def _named(words: str, own: str) -> Iterator[str]:
 
 
 def _told(heads: tuple[tuple[int, str], ...], sheet: ChecklistDocument) -> str:
-    """Goal, independent test and checkpoint of a phase: what counts as done."""
+    """Goal, independent test and checkpoint of a phase."""
     below = (held for at, held in sheet.prose.items() if at[: len(heads)] == heads)
     lines = [line.text.strip() for held in below for line in held]
     found = [_TELLING.fullmatch(line) for line in lines]
     return "\n".join(f"{one[1]}: {one[2].strip()}" for one in found if one and one[2].strip())
 
 
-# ------------------------------------------------------------------ who waits for whom
+# ------------------------------------------------------------------ order
 
 
 def _order(parts: Sequence[_SpeckitPhase], made: ImportedList, done: set[str]) -> None:
@@ -166,7 +166,9 @@ def _order(parts: Sequence[_SpeckitPhase], made: ImportedList, done: set[str]) -
 
 
 def _before(parts: Sequence[_SpeckitPhase], at: int) -> Iterator[str]:
-    """A story waits for what stands before the stories; the rest for all since the last rest."""
+    """A story waits for the phase before the stories; any other phase waits for all phases since
+    the last one that is no story.
+    """
     for earlier in reversed(parts[:at]):
         if parts[at].story and earlier.story:
             continue
@@ -176,7 +178,7 @@ def _before(parts: Sequence[_SpeckitPhase], at: int) -> Iterator[str]:
 
 
 def _chained(part: _SpeckitPhase, phase: str) -> Iterator[ImportedTask]:
-    """Neighbours with [P] under one heading are a batch; a batch waits for the one before it."""
+    """Neighbours marked [P] under one heading form a batch; each batch waits for the one before."""
     batches: list[tuple[bool, str, list[ImportedTask]]] = []
     for item, parallel, head in part.tasks:
         if parallel and batches and batches[-1][0] and batches[-1][1] == head:
@@ -191,7 +193,7 @@ def _chained(part: _SpeckitPhase, phase: str) -> Iterator[ImportedTask]:
 
 
 def _known(item: ImportedTask, known: set[str], done: set[str], made: ImportedList) -> ImportedTask:
-    """What is done holds nobody up; what nobody knows is told."""
+    """Drop needs that are done; report needs that are unknown."""
     for name in item.needs:
         if name not in known and name not in done:
             made.add_unreadable(

@@ -1,7 +1,7 @@
-"""Task Master's tasks.json: tasks with dependencies, subtasks, status; one list or one per tag.
+"""Reads Task Master's tasks.json: tasks with dependencies, subtasks, status; a list for each tag.
 
-A task with open subtasks is their frame and no work of its own: whoever depends on it waits for all
-of them, and they wait for what it depends on.
+A task with open subtasks is only their parent: its dependents wait for all of them, and they wait
+for what it depends on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PRIORITIES = {"critical": 20, "high": 10, "medium": 0, "low": -10}
 
 @dataclass(slots=True)
 class _Task:
-    """One task or subtask of the list; `key` is how others name it: `2`, `2.1`."""
+    """One task or subtask of the list; `key` is its name in dependencies: `2`, `2.1`."""
 
     key: str
     value: LocatedValue
@@ -36,7 +36,7 @@ class _Task:
 
     @property
     def works(self) -> list[_Task]:
-        """Who does the work: its open subtasks, or itself."""
+        """The tasks that do the work: its open subtasks, or itself."""
         return [one for one in self.inside if one.open] or [self]
 
     def text(self, key: str) -> str:
@@ -53,7 +53,7 @@ def looks_like(data: Any) -> bool:
 
 
 def _listed(held: Any) -> bool:
-    """Tasks with numbers and titles; a plan of ours has ids and goals."""
+    """Task Master's tasks have titles; tasks of a native plan have goals."""
     tasks = held.get("tasks") if isinstance(held, dict) else None
     return isinstance(tasks, list) and any(
         isinstance(one, dict) and "title" in one and "goal" not in one for one in tasks
@@ -76,7 +76,7 @@ def read_taskmaster(text: str, made: ImportedList, asked: ImportOptions) -> None
 
 
 def _chosen(whole: LocatedValue, made: ImportedList, asked: ImportOptions) -> LocatedValue | None:
-    """The list of the tag that is asked for; `master` is Task Master's own default."""
+    """The list of the chosen tag; `master` is Task Master's own default."""
     tags = {name: held for name, held in whole.members() if isinstance(held.data, dict)}
     tags = {name: held for name, held in tags.items() if isinstance(held.data.get("tasks"), list)}
     if isinstance(whole.data, dict) and isinstance(whole.data.get("tasks"), list) and not asked.tag:
@@ -112,7 +112,7 @@ def _tasks(listed: LocatedValue, made: ImportedList, above: _Task | None = None)
     for value in listed.elements():
         task = _task(value, made, above)
         if task is not None and task.key in found:
-            made.add_unreadable(value.line, f"task {task.key} is in the list already")
+            made.add_unreadable(value.line, f"task {task.key} is already in the list")
         elif task is not None:
             found[task.key] = task
             inside = value.get("subtasks") if above is None else None
@@ -138,7 +138,7 @@ def _task(value: LocatedValue, made: ImportedList, above: _Task | None) -> _Task
     task = _Task(key, value, str(status).strip().lower(), title.strip(), above)
     if task.status not in DONE | OPEN | SKIPPED_STATES:
         made.add_unreadable(
-            value.line, f"task {key} has the status {str(status)[:40]!r}, which is not known"
+            value.line, f"task {key} has the status {str(status)[:40]!r}, which is unknown"
         )
         return None
     return task
@@ -183,12 +183,12 @@ def _goal(task: _Task) -> str:
 
 
 def _needs(task: _Task, known: dict[str, _Task], made: ImportedList) -> list[str]:
-    """The ids of who does the work that it depends on."""
+    """The ids of the tasks that it depends on."""
     held = task.value.get("dependencies")
     if held is None or held.data is None:
         return []
     if not isinstance(held.data, list):
-        made.add_unreadable(held.line, f"the dependencies of task {task.key} are no list")
+        made.add_unreadable(held.line, f"the dependencies of task {task.key} are not a list")
         return []
     found: list[str] = []
     for value in held.elements():
@@ -204,13 +204,13 @@ def _needs(task: _Task, known: dict[str, _Task], made: ImportedList) -> list[str
 
 
 def _other(task: _Task, name: str, known: dict[str, _Task]) -> _Task | None:
-    """In a subtask a bare number means a sister, if there is one."""
-    sister = known.get(f"{task.above.key}.{name}") if task.above is not None else None
-    return sister or known.get(name)
+    """In a subtask a plain number means a sibling, if there is one."""
+    sibling = known.get(f"{task.above.key}.{name}") if task.above is not None else None
+    return sibling or known.get(name)
 
 
 def _once(made: ImportedList, line: int, words: str) -> None:
-    """A frame is asked for each of its subtasks."""
+    """A parent is read once for each of its subtasks; report its problems once."""
     if (line, words) not in made.unreadable:
         made.add_unreadable(line, words)
 

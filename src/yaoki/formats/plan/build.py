@@ -1,4 +1,4 @@
-"""From a sound draft to the values the rest of yaoki works with."""
+"""Builds the plan's values from a draft without defects."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from yaoki.formats.plan.plan import Plan
 # Every other check is a command.
 CHECK_WAYS = ("file", "git", "judge", "python")
 CHECK_TIMEOUT = timedelta(minutes=10)
-PLAN_RETRIES = 2
+PLAN_RETRIES_MAX = 2
 _OVERRIDES = ("retry", "max_iterations", "budget")
 
 
@@ -46,20 +46,20 @@ def build_plan(draft: Draft, source: str) -> Plan:
         language=_language(draft),
         planner_agents=tuple(draft.planners),
         default_agents=tuple(draft.plan.agent or draft.settings.agent),
-        budget=_given(draft.plan.budget),
+        budget=_limits_of(draft.plan.budget),
         continuous=_continuous(draft),
     )
 
 
-def _given(budget: BaseModel) -> dict[str, float]:
+def _limits_of(budget: BaseModel) -> dict[str, float]:
     return {name: float(getattr(budget, name)) for name in sorted(budget.model_fields_set)}
 
 
 def _continuous(draft: Draft) -> ContinuousMode | None:
-    asked = draft.plan.continuous
+    mode = draft.plan.continuous
     if not draft.plan.is_given("continuous"):
         return None
-    return ContinuousMode(asked.max_iterations, asked.max_failures, asked.pause_on_failure)
+    return ContinuousMode(mode.max_iterations, mode.max_failures, mode.pause_on_failure)
 
 
 def _language(draft: Draft) -> str:
@@ -71,13 +71,13 @@ def _checks(draft: Draft) -> dict[str, CheckSpec]:
     used = set(draft.checks) if draft.is_open_ended else set(draft.plan.done_when)
     for placed in draft.tasks:
         used.update(draft.checks_of(placed.task))
-    return {name: _judged(draft, name, c) for name, c in draft.checks.items() if name in used}
+    return {name: _check_spec(draft, name, c) for name, c in draft.checks.items() if name in used}
 
 
-def _judged(draft: Draft, name: str, check: CheckModel) -> CheckSpec:
-    """A check with the agent that judges, if it is a judge's."""
-    made, judge = check_spec(name, check), check.judge.agent
-    return replace(made, agent=agent_spec(judge, draft.agents[judge])) if judge else made
+def _check_spec(draft: Draft, name: str, check: CheckModel) -> CheckSpec:
+    """The check; a judge check also has the agent that judges."""
+    spec, judge = check_spec(name, check), check.judge.agent
+    return replace(spec, agent=agent_spec(judge, draft.agents[judge])) if judge else spec
 
 
 def _agents(draft: Draft) -> dict[str, AgentSpec]:
@@ -89,7 +89,7 @@ def _agents(draft: Draft) -> dict[str, AgentSpec]:
 
 
 def _policies(draft: Draft) -> dict[str, RetryPolicy]:
-    """The settings' rules, and those of each task that has its own."""
+    """The retry policy of the settings, and one for each task that overrides it."""
     own = {
         f"task:{placed.task.id}": build_retry_policy(
             task_retry(draft, placed.task), draft.settings.limits, draft.settings.escalate
@@ -101,14 +101,14 @@ def _policies(draft: Draft) -> dict[str, RetryPolicy]:
 
 
 def check_spec(name: str, check: CheckModel) -> CheckSpec:
-    asked = {"exists", "absent", "contains", "matches"} & check.file.model_fields_set
+    conditions = {"exists", "absent", "contains", "matches"} & check.file.model_fields_set
     return CheckSpec(
         name=name,
         type=next((way for way in CHECK_WAYS if check.is_given(way)), "command"),
         argv=tuple(check.run),
         shell=check.shell,
         path=check.file.path,
-        file={key: getattr(check.file, key) for key in sorted(asked)},
+        file={key: getattr(check.file, key) for key in sorted(conditions)},
         git=check.git,
         success=check.success,
         pattern=check.pattern,
@@ -145,7 +145,7 @@ def agent_spec(name: str, agent: AgentModel) -> AgentSpec:
 def _specs(
     draft: Draft, catalogue: Catalogue, needs: dict[str, tuple[str, ...]]
 ) -> tuple[TaskSpec, ...]:
-    """A run that may end without a group may end without its parts."""
+    """The subtasks of an optional group are optional, too."""
     specs = tuple(_spec(draft, placed, catalogue, needs) for placed in draft.tasks)
     optional = {spec.name for spec in specs if spec.kind is TaskKind.GROUP and not spec.required}
     return tuple(
@@ -180,22 +180,22 @@ def _spec(
         quality=tuple(task.quality if task.is_given("quality") else draft.plan.quality),
         phase=placed.phase,
         language=_language(draft),
-        budget={**draft.settings.budget.task, **_given(task.budget)},
+        budget={**draft.settings.budget.task, **_limits_of(task.budget)},
         group=placed.group,
         atomic=task.atomic,
         partial=_partial(draft, task),
-        planning_brief=_fill(placed),
+        planning_brief=_planning_brief(placed),
         tags=tuple(sorted(set(task.tags))),
     )
 
 
 def _policy(task: TaskModel, catalogue: Catalogue) -> RetryPolicy:
-    """A planner's bad answer goes back at most twice."""
-    usual = catalogue.policies.get(f"task:{task.id}", catalogue.policies["default"])
+    """A planner may correct a bad answer at most twice."""
+    policy = catalogue.policies.get(f"task:{task.id}", catalogue.policies["default"])
     if task.kind != "plan":
-        return usual
-    most = min(usual.content_retries_max, PLAN_RETRIES)
-    return replace(usual, content_retries_max=most, reruns_max=0)
+        return policy
+    retries = min(policy.content_retries_max, PLAN_RETRIES_MAX)
+    return replace(policy, content_retries_max=retries, reruns_max=0)
 
 
 def _partial(draft: Draft, task: TaskModel) -> bool:
@@ -206,7 +206,7 @@ def _partial(draft: Draft, task: TaskModel) -> bool:
     )
 
 
-def _fill(placed: PlacedTask) -> PlanningBrief | None:
+def _planning_brief(placed: PlacedTask) -> PlanningBrief | None:
     task = placed.task
     if task.kind != "plan":
         return None

@@ -1,4 +1,4 @@
-"""The defects of one file: collected with their positions, shown in the order of the file."""
+"""The defects of one file, with their positions, listed in the order of the file."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ KeyPath = tuple[str | int, ...]
 Position = tuple[int, int]
 
 SHOWN_MAX = 1_000
-# Looking for a near word takes time; a file with this many defects has a larger problem.
+# Searching for a similar name takes time; a file with this many defects has a larger problem.
 NEAREST_MAX = 50
-# What settings hold: whoever writes one of these into a plan is told where it belongs.
-SECTIONS = frozenset(held.name for held in fields(Settings))
+# Keys of the settings: in a plan, the defect says where they belong.
+SECTIONS = frozenset(section.name for section in fields(Settings))
 
 
 @dataclass(slots=True)
 class Defects:
-    """Where every path of a file stands, and what is wrong there.
+    """The position of every path of a file, and its defects.
 
-    A path is broken once its shape is wrong: rules about what it holds stay silent there, so
-    that one mistake is one defect.
+    A path is broken once its shape is wrong.  Rules about its content then add no further
+    defects, so that one mistake is one defect.
     """
 
     name: str
@@ -33,17 +33,17 @@ class Defects:
     broken_paths: set[KeyPath] = field(default_factory=set)
 
     def add(self, path: KeyPath, reason: str, *, at: Position | None = None) -> None:
-        """Note a defect, unless the path or one above it is broken already."""
+        """Add a defect, unless the path or one above it is already broken."""
         if not any(path[:length] in self.broken_paths for length in range(len(path) + 1)):
             self.add_at(path, reason, at or self.position_of(path))
 
     def add_misshapen(self, path: KeyPath, reason: str) -> None:
-        """Note a defect and ask no more of this path."""
+        """Add a defect and mark the path as broken."""
         self.add(path, reason)
         self.broken_paths.add(path)
 
     def add_unknown_key(self, path: KeyPath, known: Iterable[str]) -> None:
-        """Note a key nobody knows.  The one that was meant is broken with it: it is not missing."""
+        """Add an unknown key.  A similar known key is marked as broken, so it is not missing."""
         meant = self.closest_name(str(path[-1]), known)
         near = f"; did you mean {meant!r}?" if meant else ""
         if not meant and len(path) == 1 and path[0] in SECTIONS:
@@ -54,17 +54,17 @@ class Defects:
             self.broken_paths.add((*path[:-1], meant))
 
     def add_missing(self, path: KeyPath, reason: str, *keys: str) -> None:
-        """Note that none of the keys is given, unless one is and was refused."""
+        """Add that none of the keys is given, unless one was given and is broken."""
         if not any((*path, key) in self.broken_paths for key in keys):
             self.add(path, reason)
 
     def add_empty(self, path: KeyPath, reason: str) -> None:
-        """Note that nothing stands there, unless something does and was refused."""
+        """Add that the value is empty, unless something inside it is broken."""
         if not any(one[: len(path)] == path for one in self.broken_paths):
             self.add(path, reason)
 
     def add_unknown(self, path: KeyPath, what: str, word: str, known: Iterable[str]) -> str:
-        """Note a name that nothing has; returns the one that was probably meant."""
+        """Add a name that does not exist; returns the name that was probably meant."""
         meant = self.closest_name(word, known)
         near = f"; did you mean {meant!r}?" if meant else ""
         self.add(path, f"unknown {what} {word!r}{near}")
@@ -86,7 +86,7 @@ class Defects:
         return (0, 0)
 
     def lines(self) -> tuple[str, ...]:
-        """One line a defect, in the order of the file; the first of many, and how many more."""
-        ordered = [line for _, line in sorted(self.entries, key=lambda found: found[0])]
+        """One line per defect, in the order of the file, up to `SHOWN_MAX`."""
+        ordered = [line for _, line in sorted(self.entries, key=lambda entry: entry[0])]
         rest = len(ordered) - SHOWN_MAX
         return (*ordered[:SHOWN_MAX], *([f"{self.name}: {rest} more"] if rest > 0 else ()))

@@ -1,4 +1,4 @@
-"""A plan half-way: its sound parts as models, the settings' parts laid below, defects so far."""
+"""A draft of a plan: its valid parts as models, the settings' agents and checks, its defects."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from yaoki.formats.plan.shape import ModelType, build_model
 
 @dataclass(frozen=True, slots=True)
 class PlacedTask:
-    """A task and where it stands."""
+    """A task and its place in the file."""
 
     path: KeyPath
     task: TaskModel
     phase: str = ""
     is_final: bool = False
     group: str = ""
-    # Where another format has a key of ours.
+    # The path of a plan key in another format.
     source_paths: Mapping[str, KeyPath] = field(default_factory=dict)
 
     def path_of(self, key: str = "", *parts: str | int) -> KeyPath:
@@ -33,10 +33,10 @@ class PlacedTask:
 
 @dataclass(slots=True)
 class Draft:
-    """Everything the rules look at.
+    """Everything the rules need.
 
-    `used` are the names something refers to, by sort of thing.  `agent_names` and `check_names`
-    count those whose shape was refused as well: to name such a one is no second mistake.
+    `references` are the names that something refers to, with their sort.  `agent_names` and
+    `check_names` include those with a broken shape: naming one is no second mistake.
     """
 
     plan: PlanModel
@@ -52,23 +52,23 @@ class Draft:
     no_agent_message: str = "no agent: name one here, or give the plan a default with agent:"
 
     def add_reference(self, sort: str, path: KeyPath, word: str, known: Set[str]) -> None:
-        """Note that `word` is used; a defect unless it is known."""
+        """Record a reference to `word`; a defect unless it is known."""
         if word not in known:
             word = self.defects.add_unknown(path, sort, word, known)
         self.references.add((sort, word))
 
     def add_references(self, sort: str, path: KeyPath, words: list[str], known: Set[str]) -> None:
-        """Note each; naming a thing twice is a defect, for it changes nothing."""
-        seen: set[str] = set()
+        """Record each; naming the same thing twice is a defect."""
+        earlier: set[str] = set()
         for index, word in enumerate(words):
             self.add_reference(sort, (*path, index), word, known)
-            if word in seen:
+            if word in earlier:
                 self.defects.add((*path, index), f"{word!r} is named twice")
-            seen.add(word)
+            earlier.add(word)
 
     @property
     def is_open_ended(self) -> bool:
-        """May tasks come that nobody has written yet?  They may use every check and agent."""
+        """May a planner add tasks during the run?  They may use every check and agent."""
         planning = any(placed.task.kind == "plan" for placed in self.tasks)
         return planning or bool(self.planners)
 
@@ -90,7 +90,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class JudgedDraft:
-    """A judged draft, what it asks of the prompt files, and what its format adds to the plan."""
+    """A draft after the rules, its prompt requirements, and what its format adds to the plan."""
 
     draft: Draft
     prompt_requirements: PromptRequirements
@@ -99,17 +99,17 @@ class JudgedDraft:
 
 def make_draft(raw: Any, settings: Settings, defects: Defects) -> Draft:
     plan = build_model(PlanModel, raw, defects)
-    tasks = sorted(_placed(plan), key=lambda one: (one.is_final, defects.position_of(one.path)))
+    tasks = sorted(_place_all(plan), key=lambda one: (one.is_final, defects.position_of(one.path)))
     return draft_from_model(plan, tasks, settings, defects)
 
 
 def draft_from_model(
     plan: PlanModel, tasks: Sequence[PlacedTask], settings: Settings, defects: Defects
 ) -> Draft:
-    """The plan with the settings' agents and checks below it."""
+    """The plan together with the agents and checks of the settings."""
     below = Defects(settings.source)
-    agents = _shaped_all(AgentModel, settings.agents, below, "agents")
-    checks = _shaped_all(CheckModel, settings.checks, below, "checks")
+    agents = _build_models(AgentModel, settings.agents, below, "agents")
+    checks = _build_models(CheckModel, settings.checks, below, "checks")
     return Draft(
         plan=plan,
         settings=settings,
@@ -124,31 +124,31 @@ def draft_from_model(
 
 
 def _names(
-    defects: Defects, below: Defects, section: str, sound: Mapping[str, Any]
+    defects: Defects, below: Defects, section: str, valid: Mapping[str, Any]
 ) -> frozenset[str]:
-    refused = (path for path in (*defects.broken_paths, *below.broken_paths) if len(path) == 2)
-    return frozenset(sound) | {str(name) for head, name in refused if head == section}
+    broken = (path for path in (*defects.broken_paths, *below.broken_paths) if len(path) == 2)
+    return frozenset(valid) | {str(name) for head, name in broken if head == section}
 
 
-def _shaped_all(
+def _build_models(
     model: type[ModelType], raw: Mapping[str, Any], defects: Defects, section: str
 ) -> dict[str, ModelType]:
-    """Taking out what is wrong changes the data, so it works on a copy of the settings'."""
+    """`build_model` removes invalid parts from its data, so it gets a copy of the settings."""
     return {
-        name: build_model(model, deepcopy(dict(given)), defects, (section, name))
-        for name, given in raw.items()
+        name: build_model(model, deepcopy(dict(table)), defects, (section, name))
+        for name, table in raw.items()
     }
 
 
-def _placed(plan: PlanModel) -> Iterator[PlacedTask]:
-    """Every task with its place; they are numbered in the order of the file, final ones last."""
+def _place_all(plan: PlanModel) -> Iterator[PlacedTask]:
+    """Every task with its place, in the order of the file, final tasks last."""
     for n, task in enumerate(plan.tasks):
         yield from _with_subtasks(PlacedTask(("tasks", n), task, task.phase))
     for p, phase in enumerate(plan.phases):
         for n, task in enumerate(phase.tasks):
             yield from _with_subtasks(PlacedTask(("phases", p, "tasks", n), task, phase.id))
         if phase.deferred and phase.id:
-            yield PlacedTask(("phases", p), _filling(plan, phase), phase.id)
+            yield PlacedTask(("phases", p), _planning_task(plan, phase), phase.id)
     for n, task in enumerate(plan.final_tasks):
         yield from _with_subtasks(PlacedTask(("final_tasks", n), task, is_final=True))
 
@@ -161,9 +161,9 @@ def _with_subtasks(placed: PlacedTask) -> Iterator[PlacedTask]:
             yield PlacedTask(path, task, placed.phase, placed.is_final, placed.task.id)
 
 
-def _filling(plan: PlanModel, phase: PhaseModel) -> TaskModel:
-    """The task that fills a deferred phase; whoever needs the phase needs it and what it makes."""
-    given: dict[str, Any] = {
+def _planning_task(plan: PlanModel, phase: PhaseModel) -> TaskModel:
+    """The task that fills a deferred phase; tasks that need the phase need it and its tasks."""
+    values: dict[str, Any] = {
         "id": f"fill-{phase.id}",
         "goal": planning_goal("phase", phase.goal or plan.goal, phase.id),
         "kind": "plan",
@@ -171,5 +171,5 @@ def _filling(plan: PlanModel, phase: PhaseModel) -> TaskModel:
         "deadline": phase.deadline,
         **({"agent": phase.agent} if phase.agent else {}),
     }
-    # Made of parts that were read already: their spellings are not asked for again.
-    return TaskModel.model_construct(set(given), **given)
+    # The values come from a valid model, so they are not validated again.
+    return TaskModel.model_construct(set(values), **values)

@@ -1,4 +1,4 @@
-"""The kinds of value a plan may hold: durations, commands, chains, forms of success."""
+"""The types of values in a plan: durations, commands, agent chains, success conditions."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def parse_duration(value: Any) -> timedelta:
 def _seconds(value: Any) -> float | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value) if abs(value) < 1e12 else 1e12
-    found = _DURATION.fullmatch(value) if isinstance(value, str) and len(value) < 40 else None
-    if found is None:
+    match = _DURATION.fullmatch(value) if isinstance(value, str) and len(value) < 40 else None
+    if match is None:
         return None
-    days, hours, minutes, seconds, milliseconds = (float(part or 0) for part in found.groups())
+    days, hours, minutes, seconds, milliseconds = (float(part or 0) for part in match.groups())
     return days * 86_400 + hours * 3_600 + minutes * 60 + seconds + milliseconds / 1_000
 
 
@@ -50,7 +50,7 @@ def as_list(value: Any) -> Any:
 
 
 def split_command(value: Any) -> Any:
-    """A command as one string is split as a shell would, and no shell is used."""
+    """A command as one string is split like a shell does, but no shell runs it."""
     if isinstance(value, list):
         return value
     if not isinstance(value, str):
@@ -70,7 +70,7 @@ def require_argv(value: Any) -> Any:
 
 
 def check_regex(value: str) -> str:
-    """A pattern that compiles without complaint, so that it cannot fail during a run."""
+    """A pattern that compiles without warnings, so that it cannot fail during a run."""
     if len(value) > REGEX_MAX:
         raise field_error(f"a pattern of {len(value)} characters is over the limit of {REGEX_MAX}")
     try:
@@ -99,7 +99,7 @@ def check_success(value: str) -> str:
 
 
 def check_inside(value: str) -> str:
-    """A path or glob that stays in the worktree."""
+    """A path or glob inside the worktree."""
     if not value or value.startswith(("/", "~", "\\")) or re.match(r"[A-Za-z]:[/\\]", value):
         raise field_error("must be a path relative to the repository")
     if ".." in re.split(r"[/\\]", value):
@@ -115,13 +115,13 @@ def check_env_names(value: Any) -> Any:
 
 
 def check_env_globs(value: Any) -> Any:
-    """Names of variables; a star stands for any part of one."""
+    """Names of variables; `*` matches any part of a name."""
     check_env_names([name.replace("*", "X") for name in value])
     return value
 
 
 def check_branch_name(value: str) -> str:
-    """What git takes for the name of a branch, roughly; never an option of git."""
+    """A name that git accepts for a branch, approximately; never an option of git."""
     odd = re.search(r"[\s~^:?*\[\\\x7f]|\.\.|@\{|//|\.lock$|^[-/.]|[/.]$|^@$", value)
     if odd or not value:
         raise field_error(f"{value!r} is not the name of a branch")

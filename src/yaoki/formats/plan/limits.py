@@ -1,4 +1,4 @@
-"""Limits of a plan that cannot be: too long, too many, out of order."""
+"""The limits of a plan: text sizes, number of tasks, timeouts, retries."""
 
 from __future__ import annotations
 
@@ -56,23 +56,21 @@ def task_timeout(draft: Draft, task: TaskModel) -> timedelta:
 
 def task_hang(draft: Draft, task: TaskModel) -> timedelta:
     """An agent cannot be silent for longer than it may run."""
-    usual = timedelta(seconds=draft.settings.limits.hang_s)
-    return min(task.hang or usual, task_timeout(draft, task))
+    default = timedelta(seconds=draft.settings.limits.hang_s)
+    return min(task.hang or default, task_timeout(draft, task))
 
 
 def _times(draft: Draft, placed: PlacedTask) -> None:
-    """Without a hang of its own a short task simply meets its timeout first."""
+    """Without its own `hang`, a short task just reaches its timeout first."""
     task, timeout = placed.task, task_timeout(draft, placed.task)
     if task.hang and timeout <= task.hang:
-        usual = "" if task.timeout else " (limits.deadline_s)"
-        draft.defects.add(
-            placed.path_of("hang"),
-            f"hang {duration_text(task.hang)} is not below timeout {duration_text(timeout)}{usual}",
-        )
+        origin = "" if task.timeout else " (limits.deadline_s)"
+        reason = f"hang {duration_text(task.hang)} is not below timeout {duration_text(timeout)}"
+        draft.defects.add(placed.path_of("hang"), f"{reason}{origin}")
 
 
 def _check_times(draft: Draft) -> None:
-    """A check may not take longer than the tasks it proves; said once per check."""
+    """A check may not take longer than the tasks that use it; one defect per check."""
     for name, placed in _shortest(draft).items():
         check, timeout = draft.checks.get(name), task_timeout(draft, placed.task)
         if check is not None and check.timeout > timeout:
@@ -86,17 +84,17 @@ def _check_times(draft: Draft) -> None:
 
 def _shortest(draft: Draft) -> dict[str, PlacedTask]:
     """For each check the task with the shortest timeout that uses it."""
-    found: dict[str, PlacedTask] = {}
+    shortest: dict[str, PlacedTask] = {}
     ordered = sorted(draft.tasks, key=lambda placed: task_timeout(draft, placed.task))
     for placed in ordered:
         for name in placed.task.checks:
-            found.setdefault(name, placed)
-    # Those that name none use every check; the shortest of them speaks for all.
+            shortest.setdefault(name, placed)
+    # Tasks that name no check use all of them; the shortest of these tasks is enough.
     for placed in [placed for placed in ordered if not placed.task.is_given("checks")][:1]:
         for name in draft.checks_of(placed.task):
-            known = found.setdefault(name, placed)
-            found[name] = min(known, placed, key=lambda one: task_timeout(draft, one.task))
-    return found
+            known = shortest.setdefault(name, placed)
+            shortest[name] = min(known, placed, key=lambda one: task_timeout(draft, one.task))
+    return shortest
 
 
 def duration_text(duration: timedelta) -> str:
@@ -112,7 +110,7 @@ def duration_text(duration: timedelta) -> str:
 
 
 def task_retry(draft: Draft, task: TaskModel) -> RetrySettings:
-    """The settings' retry rules with what the task changes."""
+    """The retry rules of the settings, with the overrides of the task."""
     retry, own = draft.settings.retry, task.retry
     if own.is_given("retryable_failures"):
         kinds = tuple(

@@ -1,6 +1,6 @@
-"""The native plan as people write it.  Shapes only: what the parts say of one another is in rules.
+"""The native plan as people write it.  Shapes only; `rules` checks how the parts fit together.
 
-Nothing is optional in the sense of null: a key is given, or it is left out.
+No value is null: a key is given, or it is left out.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from yaoki.formats.plan.fields import (
 )
 
 PRIORITY_MAX = 1_000_000
-# Caches that every tool makes again: saving them would bury what an agent wrote.
+# Caches that tools can rebuild: saving them would hide what an agent wrote.
 DISCARD = (
     *("**/__pycache__/**", "**/.pytest_cache/**", "**/.mypy_cache/**", "**/.ruff_cache/**"),
     *("**/.hypothesis/**", "**/node_modules/.cache/**", "**/.DS_Store"),
 )
-# `command` is any command line; the others are called as their descriptions say.
+# `command` is any command line; the others are described in `adapters/agents`.
 PRESETS = (
     "command",
     "scripted",
@@ -68,7 +68,7 @@ NOT_GIVEN = timedelta(0)
 
 
 def check_preset(value: Any) -> Any:
-    """Built in, described, or brought by an installed package."""
+    """A built-in preset, or one from an installed package."""
     if not isinstance(value, str) or value in PRESETS:
         return value
     installed = {entry.name for entry in entry_points(group="yaoki.agents")}
@@ -95,7 +95,7 @@ Delay = Annotated[float, Field(ge=0, le=MILLISECONDS_MAX)]
 
 
 class BackoffModel(StrictModel):
-    """How long to wait before the next try."""
+    """The wait before the next attempt."""
 
     type: Literal["fixed", "linear", "exponential"] = Field("exponential")
     initial_delay_ms: Delay = Field(0, description="the first wait")
@@ -113,7 +113,7 @@ class CauseModel(StrictModel):
 
 
 class RetryModel(StrictModel):
-    """What one task changes of the settings' retry rules."""
+    """The overrides of one task to the retry rules of the settings."""
 
     max_retries: Retries = Field(0, description="0: a person is asked at once")
     backoff: BackoffModel = Field(default_factory=BackoffModel)
@@ -130,7 +130,7 @@ class RetryModel(StrictModel):
 
 
 class BudgetModel(StrictModel):
-    """What one task may use up."""
+    """The limits of what one task may spend."""
 
     attempts: int = Field(0, ge=1, le=1_000, description="failed attempts, all kinds together")
     money: float = Field(0, gt=0, le=MONEY_MAX, description="US dollars")
@@ -139,7 +139,7 @@ class BudgetModel(StrictModel):
 
 
 class RunBudgetModel(StrictModel):
-    """What one run may use up; at the limit it pauses and asks."""
+    """The limits of what one run may spend; at a limit it pauses and asks."""
 
     attempts: int = Field(0, ge=1, le=1_000_000, description="agent runs")
     money: float = Field(0, gt=0, le=MONEY_MAX, description="US dollars")
@@ -167,7 +167,7 @@ class ConstraintsModel(StrictModel):
 
 
 class ContinuousModel(StrictModel):
-    """Execute, commit, evaluate, decide, again and again."""
+    """Continuous mode: execute, commit, evaluate, decide, repeat."""
 
     max_iterations: int = Field(10, ge=1, le=1_000, description="iterations at most")
     pause_on_failure: bool = Field(True, description="ask a person after a failed iteration")
@@ -211,7 +211,7 @@ class AgentModel(StrictModel):
 
 
 class FileModel(StrictModel):
-    """What must hold of one file of the worktree."""
+    """A condition on one file of the worktree."""
 
     path: InsidePath = Field("", description="relative to the repository")
     exists: bool = Field(False, description="it is there")
@@ -228,14 +228,14 @@ def all_criteria() -> list[Criterion]:
 
 
 class JudgeModel(StrictModel):
-    """Another agent that looks at the work."""
+    """Another agent that reviews the work."""
 
     agent: str = Field("", description="the name of an agent")
     ask: str = Field("", description="what counts, in words for the judge")
 
 
 class CheckModel(StrictModel):
-    """One thing that must hold: a command, a file, a state of git, a judge or a package's check."""
+    """One check: a command, a file, a state of git, a judge, or a check from a package."""
 
     run: Argv = Field([], description="a command as a list; {report} {worktree} {base} {commit}")
     shell: str = Field("", description="one line of shell")
@@ -310,7 +310,7 @@ class TaskModel(StrictModel):
 
 
 class PhaseModel(StrictModel):
-    """A group of tasks that waits for other groups."""
+    """A group of tasks that waits for other phases."""
 
     id: str = Field("", description="its name")
     needs: list[str] = Field([], description="phases that must be done before")
@@ -327,7 +327,7 @@ class PhaseModel(StrictModel):
 
 
 class PlanModel(StrictModel):
-    """A plan: the goal, who works, what proves it, and the tasks."""
+    """A plan: the goal, the agents, the checks and the tasks."""
 
     goal: str = Field("", description="what the whole run is for")
     base: BranchName = Field("", description="branch to start from; the current one unless said")

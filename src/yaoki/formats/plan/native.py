@@ -1,4 +1,4 @@
-"""Plans in our own words, from plain data to a judged outline."""
+"""Reads the native plan format: from plain data to a judged draft."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from yaoki.formats.plan.rules import judge_plan
 
 
 def read_native(raw: Any, settings: Settings, defects: Defects, _: PlanEnvironment) -> JudgedDraft:
-    made = make_draft(raw, settings, defects)
-    judge_plan(made)
-    patterns = (*settings.patterns, *(check.pattern for check in made.checks.values()))
-    return JudgedDraft(made, PromptRequirements(params=dict.fromkeys(filter(None, patterns))))
+    draft = make_draft(raw, settings, defects)
+    judge_plan(draft)
+    patterns = (*settings.patterns, *(check.pattern for check in draft.checks.values()))
+    return JudgedDraft(draft, PromptRequirements(params=dict.fromkeys(filter(None, patterns))))

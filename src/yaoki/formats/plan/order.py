@@ -1,4 +1,4 @@
-"""Which task waits for which: needs, phases, final tasks, and circles among them."""
+"""The order of tasks: needs, phases, final tasks, and circles among them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def judge_order(draft: Draft) -> None:
 def _needs(
     draft: Draft, placed: PlacedTask, names: set[str], final: set[str], inside: Mapping[str, str]
 ) -> None:
-    """`inside` tells the group of each subtask."""
+    """`inside` maps each subtask to its group."""
     draft.add_references("task", placed.path_of("needs"), placed.task.needs, names)
     for index, name in enumerate(placed.task.needs):
         if name in final and not placed.is_final:
@@ -57,9 +57,12 @@ def _phases(draft: Draft) -> None:
         if not phase.id:
             defects.add_missing(at, "id is missing", "id")
         elif phase.id in seen:
-            defects.add((*at, "id"), f"phase {phase.id!r} stands here a second time")
+            defects.add((*at, "id"), f"phase {phase.id!r} appears a second time")
         elif phase.deferred and phase.tasks:
-            defects.add((*at, "tasks"), "a deferred phase has no tasks yet; give them or defer it")
+            defects.add(
+                (*at, "tasks"),
+                "a deferred phase has no tasks yet; remove the tasks or deferred: true",
+            )
         elif phase.id not in filled:
             reason = f"phase {phase.id!r} has no tasks; deferred: true lets it be filled later"
             defects.add_missing(at, reason, "tasks")
@@ -91,7 +94,7 @@ def _phase_of(draft: Draft, placed: PlacedTask, names: set[str]) -> None:
     if placed.is_final:
         draft.defects.add(path, "a final task belongs to no phase")
     elif named != placed.phase:
-        draft.defects.add(path, f"stands in phase {placed.phase!r} and names {named!r}")
+        draft.defects.add(path, f"is in phase {placed.phase!r} but names {named!r}")
     else:
         draft.add_reference("phase", path, named, names)
 
@@ -100,7 +103,7 @@ def _phase_of(draft: Draft, placed: PlacedTask, names: set[str]) -> None:
 
 
 def collect_needs(draft: Draft) -> NeedsByName:
-    """The needs of each task, by name: its own, those of its phase, those of a final task."""
+    """The needs of each task by name: its own, those of its phase, those of a final task."""
     found: NeedsByName = {}
     for placed in draft.tasks:
         if placed.task.id:
@@ -116,7 +119,7 @@ def collect_needs(draft: Draft) -> NeedsByName:
 
 
 def _with_groups(draft: Draft, found: NeedsByName) -> NeedsByName:
-    """A subtask waits for all its group waits for; the group waits for its subtasks."""
+    """A subtask waits for everything its group waits for; the group waits for its subtasks."""
     members: dict[str, list[str]] = {}
     for placed in draft.tasks:
         if placed.group and placed.task.id:
@@ -130,7 +133,7 @@ def _with_groups(draft: Draft, found: NeedsByName) -> NeedsByName:
 
 
 def _groups(draft: Draft) -> list[tuple[list[PlacedTask], list[str]]]:
-    """Tasks, and the names of those that they wait for as a group."""
+    """Lists of tasks, each with the names of the tasks that all of them wait for."""
     usual = [placed for placed in draft.tasks if not placed.is_final and not placed.group]
     of_phase: dict[str, list[PlacedTask]] = {phase.id: [] for phase in draft.plan.phases}
     for placed in usual:
@@ -146,9 +149,9 @@ def _groups(draft: Draft) -> list[tuple[list[PlacedTask], list[str]]]:
 
 
 def frontier(group: Sequence[PlacedTask]) -> list[str]:
-    """The tasks that, once done, mean the whole group is.
+    """The tasks that complete a group once they are done.
 
-    An optional task holds nobody up, unless the group has no other.
+    Optional tasks block nothing, unless the group has no other task.
     """
     pool = [placed for placed in group if placed.task.required] or list(group)
     needed = {need for placed in pool for need in placed.task.needs}
@@ -159,7 +162,7 @@ def _too_many(draft: Draft) -> bool:
     number = sum(len(members) * len(before) for members, before in _groups(draft))
     if number > NEEDS_MAX:
         reason = f"phases and final tasks make {number} needs, over the limit of {NEEDS_MAX}"
-        draft.defects.add(("phases",), f"{reason}; let one task gather the ones before it")
+        draft.defects.add(("phases",), f"{reason}; add one task that needs all of them")
     return number > NEEDS_MAX
 
 
@@ -167,7 +170,7 @@ def _too_many(draft: Draft) -> bool:
 
 
 def _circles(draft: Draft, needs: NeedsByName, written: LinkSources, what: str) -> None:
-    """Show each circle once: after one is found, a link of it is dropped and the search goes on."""
+    """Report each circle once: after each one, drop one of its links and search again."""
     known = {name: [need for need in wanted if need in needs] for name, wanted in needs.items()}
     for _ in range(CIRCLES_MAX):
         path = find_cycle(known)
@@ -180,7 +183,7 @@ def _circles(draft: Draft, needs: NeedsByName, written: LinkSources, what: str) 
 
 
 def _link(written: LinkSources, start: str, following: str) -> KeyPath:
-    """The very word that closes the circle, or the task when the link comes from its phase."""
+    """The path of the need that closes the circle, or of the task if its phase adds the need."""
     for path, (name, needs) in written.items():
         if name == start and following in needs:
             return (*path, "needs", needs.index(following))

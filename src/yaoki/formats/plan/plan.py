@@ -1,4 +1,4 @@
-"""A plan as the rest of yaoki knows it, and what a plan file may name that stands outside it."""
+"""The plan as the rest of yaoki uses it, and the names outside the file that it may refer to."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from yaoki.core.model import Catalogue, ContinuousMode, PromptFiles, TaskSpec
 
 @dataclass(frozen=True, slots=True)
 class PromptRequirements:
-    """The prompt files a plan looks for, and the params each of its patterns gives besides the
-    usual ones; None: nobody can say.
-    """
+    """The prompt files that a plan uses, and the extra params of each pattern (None: unknown)."""
 
     files: tuple[PromptFiles, ...] = ()
     params: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
@@ -20,7 +18,7 @@ class PromptRequirements:
 
 @dataclass(frozen=True, slots=True)
 class PlanEnvironment:
-    """What stands outside: names of extractors, and what is wrong with the prompt files."""
+    """What a plan may refer to outside its file: extractors, and the defects of prompt files."""
 
     extractors: Callable[[], Collection[str]] = tuple
     prompt_defects: Callable[[PromptRequirements], Sequence[str]] = lambda _: ()
@@ -28,7 +26,7 @@ class PlanEnvironment:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A plan without defects.  Specs hold the very objects of the catalogue, in plan order."""
+    """A plan without defects.  Specs share the objects of the catalogue, in plan order."""
 
     goal: str
     base: str

@@ -1,4 +1,4 @@
-"""A planner's answer: one JSON object, held against the run it belongs to, every defect at once."""
+"""Checks a planner's answer, one JSON object, against its run; reports all defects at once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ExistingTask:
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    """What an answer is held against."""
+    """The run that an answer is checked against, and its defects."""
 
     run: Run
     planning_brief: PlanningBrief
@@ -49,24 +49,24 @@ class AnswerContext:
     defects: list[str] = field(default_factory=list)
 
     def find(self, word: str) -> ExistingTask | None:
-        """By id, by number or by name; nothing else is a task of this run."""
-        named = (t for t in self.tasks if word in {t.id, t.name, str(t.n)})
-        return next(named, None)
+        """By id, number or name."""
+        matches = (t for t in self.tasks if word in {t.id, t.name, str(t.n)})
+        return next(matches, None)
 
 
 def read_answer(text: str, context: AnswerContext) -> PlannerAnswer:
-    """The last JSON object of the output; anything wrong with it goes back to the planner."""
+    """Check the last JSON object of the output; its defects go back to the planner."""
     try:
-        found = list(json_objects(last_agent_message(text, TEXT_CHARS_READ, "tasks")))
+        objects = list(json_objects(last_agent_message(text, TEXT_CHARS_READ, "tasks")))
     except ValueError as defect:
         return PlannerAnswer(defects=(str(defect),))
-    if not found:
+    if not objects:
         return PlannerAnswer(defects=("there is no JSON object in the answer",))
-    return check_answer(found[-1], context)
+    return check_answer(objects[-1], context)
 
 
 def check_answer(given: Mapping[str, Any], context: AnswerContext) -> PlannerAnswer:
-    """Tasks that come during a run, whoever wrote them: every defect at once."""
+    """Check tasks added during a run, by a planner or a person; reports all defects at once."""
     defects = context.defects
     defects += [f"unknown key {key!r}{did_you_mean(key, KEYS)}" for key in given if key not in KEYS]
     impossible = given.get("impossible", "")
@@ -84,43 +84,47 @@ def check_answer(given: Mapping[str, Any], context: AnswerContext) -> PlannerAns
     return PlannerAnswer(specs, replaces, done=done and not specs)
 
 
-def _tasks(raw: list[Any], ground: AnswerContext) -> tuple[tuple[TaskSpec, ...], dict[str, str]]:
-    most = ground.planning_brief.tasks_max
+def _tasks(raw: list[Any], context: AnswerContext) -> tuple[tuple[TaskSpec, ...], dict[str, str]]:
+    most = context.planning_brief.tasks_max
     if len(raw) > most:
-        ground.defects.append(
+        context.defects.append(
             f"{format_count(len(raw), 'task is', 'tasks are')} over the limit of {most}"
         )
         return (), {}
-    shaped = [one for n, one in enumerate(raw) if _shaped(n, one, ground)]
-    names = _names(shaped, ground)
-    specs = tuple(_spec(one, names, ground) for one in shaped)
-    found = find_cycle(_grown(shaped, specs, ground))
-    if found:
-        ground.defects.append(f"tasks need each other in a circle: {' needs '.join(found[:20])}")
-    return specs, dict(_replaced(shaped, ground))
+    shaped = [one for n, one in enumerate(raw) if _is_task(n, one, context)]
+    names = _names(shaped, context)
+    specs = tuple(_spec(one, names, context) for one in shaped)
+    cycle = find_cycle(_extended_needs(shaped, specs, context))
+    if cycle:
+        context.defects.append(f"tasks need each other in a circle: {' needs '.join(cycle[:20])}")
+    return specs, dict(_replacements(shaped, context))
 
 
-def _grown(
-    shaped: Sequence[Mapping[str, Any]], specs: Sequence[TaskSpec], ground: AnswerContext
+def _extended_needs(
+    shaped: Sequence[Mapping[str, Any]], specs: Sequence[TaskSpec], context: AnswerContext
 ) -> dict[str, list[str]]:
-    """The run's graph with the answer in it: who waited for a replaced task waits for its heir."""
-    heirs = {
+    """The graph of the run with the answer added; dependents of a replaced task wait for its
+    replacement.
+    """
+    replacements = {
         old.name: str(one["id"])
         for one in shaped
-        if one.get("replaces") and (old := ground.find(one["replaces"])) is not None
+        if one.get("replaces") and (old := context.find(one["replaces"])) is not None
     }
-    whole = {**ground.needs, **{spec.name: spec.needs for spec in specs}}
+    whole = {**context.needs, **{spec.name: spec.needs for spec in specs}}
     return {
-        name: [heirs.get(need, need) for need in wanted if heirs.get(need, need) in whole]
+        name: [
+            replacements.get(need, need) for need in wanted if replacements.get(need, need) in whole
+        ]
         for name, wanted in whole.items()
-        if name not in heirs
+        if name not in replacements
     }
 
 
-def _shaped(n: int, one: Any, ground: AnswerContext) -> bool:
+def _is_task(n: int, one: Any, context: AnswerContext) -> bool:
     where = f"tasks[{n}]"
     if not isinstance(one, dict):
-        ground.defects.append(f"{where}: a task is an object, not {one!r:.40}")
+        context.defects.append(f"{where}: a task is an object, not {one!r:.40}")
         return False
     wrong = [
         f"{where}: unknown key {k!r}{did_you_mean(k, TASK_KEYS)}" for k in one if k not in TASK_KEYS
@@ -141,7 +145,7 @@ def _shaped(n: int, one: Any, ground: AnswerContext) -> bool:
     priority = one.get("priority", 0)
     if isinstance(priority, bool) or not isinstance(priority, int) or abs(priority) > 1000:
         wrong.append(f"{where}.priority: a whole number between -1000 and 1000 is needed")
-    ground.defects.extend(wrong)
+    context.defects.extend(wrong)
     return not wrong
 
 
@@ -149,41 +153,41 @@ def _texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
-def _names(shaped: Sequence[Mapping[str, Any]], ground: AnswerContext) -> set[str]:
+def _names(shaped: Sequence[Mapping[str, Any]], context: AnswerContext) -> set[str]:
     names: set[str] = set()
-    taken = {task.name for task in ground.tasks}
+    taken = {task.name for task in context.tasks}
     for one in shaped:
         name = one["id"]
         if not NAME.fullmatch(name):
-            ground.defects.append(f"{name!r:.60} cannot be the name of a task")
+            context.defects.append(f"{name!r:.60} is not a valid task name")
         elif name in names or name in taken:
-            ground.defects.append(f"{name!r} is the name of another task; choose a new one")
+            context.defects.append(f"{name!r} is the name of another task; choose a new one")
         names.add(name)
     return names
 
 
-def _spec(one: Mapping[str, Any], names: set[str], ground: AnswerContext) -> TaskSpec:
-    name, usual, catalogue = one["id"], ground.defaults, ground.run.catalogue
-    kind = _kind(one, ground)
-    old = ground.find(one["replaces"]) if one.get("replaces") else None
+def _spec(one: Mapping[str, Any], names: set[str], context: AnswerContext) -> TaskSpec:
+    name, usual, catalogue = one["id"], context.defaults, context.run.catalogue
+    kind = _kind(one, context)
+    old = context.find(one["replaces"]) if one.get("replaces") else None
     heir = old.spec if old is not None and old.spec is not None else None
     wanted = one.get("checks") or [c.name for c in heir.checks] if heir else one.get("checks")
     checks = wanted if wanted is not None else list(catalogue.checks)
-    _known(name, "check", checks, catalogue.checks, ground)
+    _known(name, "check", checks, catalogue.checks, context)
     inherited = (heir.agents if heir else ()) or usual.agents
     agents = [one["agent"]] if one.get("agent") else [a.name for a in inherited]
-    _known(name, "agent", agents, catalogue.agents, ground)
+    _known(name, "agent", agents, catalogue.agents, context)
     if kind is not TaskKind.CHECK and not agents:
-        ground.defects.append(f"{name}: no agent is named, and the run has none to take")
-    if len(one["goal"].encode()) > ground.text_bytes_max:
-        ground.defects.append(
-            f"{name}: its goal is over the limit of {ground.text_bytes_max} bytes"
+        context.defects.append(f"{name}: no agent is named, and the run has none to take")
+    if len(one["goal"].encode()) > context.text_bytes_max:
+        context.defects.append(
+            f"{name}: its goal is over the limit of {context.text_bytes_max} bytes"
         )
     return TaskSpec(
         name=name,
         goal=one["goal"].strip(),
         kind=kind,
-        needs=tuple(dict.fromkeys(_needs(one, names, ground))),
+        needs=tuple(dict.fromkeys(_needs(one, names, context))),
         checks=tuple(catalogue.checks[c] for c in checks if c in catalogue.checks),
         agents=()
         if kind is TaskKind.CHECK
@@ -198,70 +202,72 @@ def _spec(one: Mapping[str, Any], names: set[str], ground: AnswerContext) -> Tas
         setup_inputs=(heir or usual).setup_inputs,
         may_change_nothing=heir.may_change_nothing if heir else False,
         discard=(heir or usual).discard,
-        phase=(heir.phase if heir else "") or ground.planning_brief.phase,
+        phase=(heir.phase if heir else "") or context.planning_brief.phase,
         language=usual.language,
         budget=heir.budget if heir else {},
         group=heir.group if heir else "",
         tags=heir.tags if heir else (),
-        iteration=(heir.iteration if heir else 0) or ground.planning_brief.iteration,
+        iteration=(heir.iteration if heir else 0) or context.planning_brief.iteration,
     )
 
 
-def _kind(one: Mapping[str, Any], ground: AnswerContext) -> TaskKind:
+def _kind(one: Mapping[str, Any], context: AnswerContext) -> TaskKind:
     word = one.get("kind", "change")
-    allowed = [kind.value for kind in ground.planning_brief.kinds]
+    allowed = [kind.value for kind in context.planning_brief.kinds]
     if word not in allowed:
-        ground.defects.append(f"{one['id']}: kind {word!r:.40} is not one of {', '.join(allowed)}")
+        context.defects.append(f"{one['id']}: kind {word!r:.40} is not one of {', '.join(allowed)}")
         return TaskKind.CHANGE
     return TaskKind(word)
 
 
 def _known(
-    name: str, sort: str, words: Sequence[str], known: Mapping[str, Any], ground: AnswerContext
+    name: str, sort: str, words: Sequence[str], known: Mapping[str, Any], context: AnswerContext
 ) -> None:
-    ground.defects.extend(
+    context.defects.extend(
         f"{name}: unknown {sort} {word!r:.60}{did_you_mean(word, known)}"
         for word in words
         if word not in known
     )
 
 
-def _needs(one: Mapping[str, Any], names: set[str], ground: AnswerContext) -> Iterator[str]:
+def _needs(one: Mapping[str, Any], names: set[str], context: AnswerContext) -> Iterator[str]:
     for word in one.get("needs", ()):
-        found = None if word in names else ground.find(word)
+        found = None if word in names else context.find(word)
         if word in names:
             yield word
         elif found is not None:
             yield found.name
         else:
-            near = did_you_mean(word, (*names, *(task.name for task in ground.tasks)))
-            ground.defects.append(f"{one['id']}: needs {word!r:.60}, which is no task here{near}")
+            near = did_you_mean(word, (*names, *(task.name for task in context.tasks)))
+            context.defects.append(f"{one['id']}: needs {word!r:.60}, which is no task here{near}")
 
 
-def _replaced(
-    shaped: Sequence[Mapping[str, Any]], ground: AnswerContext
+def _replacements(
+    shaped: Sequence[Mapping[str, Any]], context: AnswerContext
 ) -> Iterator[tuple[str, str]]:
     seen: set[str] = set()
     for one in shaped:
         word = one.get("replaces")
         if not word:
             continue
-        old = ground.find(word)
+        old = context.find(word)
         if old is None:
-            ground.defects.append(f"{one['id']}: replaces {word!r:.60}, which is no task here")
+            context.defects.append(f"{one['id']}: replaces {word!r:.60}, which is no task here")
         elif not old.is_replaceable:
-            ground.defects.append(f"{one['id']}: {old.id} has not failed, so nothing replaces it")
+            context.defects.append(f"{one['id']}: {old.id} has not failed, so nothing replaces it")
         elif old.replans >= REPLANS_MAX:
-            ground.defects.append(f"{one['id']}: {old.id} was replaced {old.replans} times already")
+            context.defects.append(
+                f"{one['id']}: {old.id} was already replaced {old.replans} times"
+            )
         elif old.id in seen:
-            ground.defects.append(f"{one['id']}: {old.id} is replaced twice")
+            context.defects.append(f"{one['id']}: {old.id} is replaced twice")
         else:
             seen.add(old.id)
             yield one["id"], old.id
 
 
 def default_spec(like: TaskSpec, run: Run) -> TaskSpec:
-    """What tasks of an answer have unless they say otherwise: the run's chain, the same times."""
+    """The defaults for tasks of an answer: the run's agents, the timeouts of the planning task."""
     chain = tuple(run.catalogue.agents[name] for name in run.default_agents)
     return TaskSpec(
         "",

@@ -1,4 +1,4 @@
-"""What proves a task: at least one required check that can fail (rule 16.4)."""
+"""The rule that every task needs at least one required check that can fail (rule 16.4)."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from yaoki.core.commands.vacuous_checks import why_vacuous
 from yaoki.formats.plan.build import check_spec
 from yaoki.formats.plan.draft import Draft, PlacedTask
 
-_REMEDY = "; add a check that can fail, as shell: test -f FILE or run: [pytest]"
+_REMEDY = "; add a check that can fail, such as shell: test -f FILE or run: [pytest]"
 
 
 def judge_proof(draft: Draft, placed: PlacedTask) -> None:
-    """Nothing checked is nothing proven, and neither is what cannot fail."""
+    """A task without a check, or with checks that cannot fail, proves nothing."""
     task = placed.task
     draft.add_references("check", placed.path_of("checks"), task.checks, draft.check_names)
     if task.kind in {"report", "plan"} or ("checks",) in draft.defects.broken_paths:
         return
-    refused = () if task.is_given("checks") else draft.check_names.difference(draft.checks)
-    reason = _unproven(draft, (*draft.checks_of(task), *refused))
+    broken = () if task.is_given("checks") else draft.check_names.difference(draft.checks)
+    reason = _why_unproven(draft, (*draft.checks_of(task), *broken))
     if reason:
-        words = f"{reason}: nothing would prove this {task.kind}{_REMEDY}"
-        draft.defects.add_missing(placed.path, words, "checks", "kind")
+        message = f"{reason}: nothing would prove this {task.kind}{_REMEDY}"
+        draft.defects.add_missing(placed.path, message, "checks", "kind")
 
 
 def judge_done_when(draft: Draft) -> None:
     names = draft.plan.done_when
-    reason = _unproven(draft, names) if names else ""
+    reason = _why_unproven(draft, names) if names else ""
     if reason:
         draft.defects.add(("done_when",), f"{reason}: nothing would be proven{_REMEDY}")
 
 
-def _unproven(draft: Draft, names: Sequence[str]) -> str:
-    """Why these checks prove nothing; nothing when one of them is required and can fail."""
-    # A check that is unknown or was refused might have been the proof: that is a defect already.
+def _why_unproven(draft: Draft, names: Sequence[str]) -> str:
+    """Why these checks prove nothing; empty when one of them is required and can fail."""
+    # An unknown or broken check is already a defect, and might be the required one.
     if any(name not in draft.checks for name in names):
         return ""
     required = [name for name in names if draft.checks[name].required]

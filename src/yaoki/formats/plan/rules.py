@@ -1,4 +1,4 @@
-"""What the parts of a plan say of one another: names, uses, and proof."""
+"""The rules of a plan: names, references, and what proves each task."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from yaoki.formats.plan.proof import judge_done_when, judge_proof
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _FORM = "1 to 64 ASCII letters, digits, '_', '.' or '-', and begins with a letter or digit"
 _WAYS = ("run", "shell", "file", "git", "judge", "python")
-# What belongs to commands only; a python check may have variables as well.
+# Keys of command checks only; a python check may also have `env`.
 _COMMANDS = ("success", "cwd", "env")
 
 
 def judge_plan(draft: Draft) -> None:
-    """Note every defect of the draft."""
+    """Add every defect of the draft."""
     _plan(draft)
     judge_parts(draft)
     _unused(draft)
 
 
 def judge_parts(draft: Draft) -> None:
-    """What holds of agents, checks and tasks, whatever file they come from."""
+    """The rules for agents, checks and tasks of any format."""
     for name, agent in draft.agents.items():
         _agent(_owner(draft, "agents", name), ("agents", name), agent)
     for name, check in draft.checks.items():
@@ -45,7 +45,7 @@ def judge_parts(draft: Draft) -> None:
 
 
 def _owner(draft: Draft, section: str, name: str) -> Defects:
-    """The file that holds this agent or check."""
+    """The defects of the file that defines this agent or check."""
     return draft.defects if name in getattr(draft.plan, section) else draft.settings_defects
 
 
@@ -67,7 +67,7 @@ def _plan(draft: Draft) -> None:
     for index, pattern in enumerate(plan.patterns):
         judge_name(defects, ("patterns", index), "pattern", pattern)
         if pattern in known:
-            defects.add(("patterns", index), f"pattern {pattern!r} is known already")
+            defects.add(("patterns", index), f"pattern {pattern!r} is already known")
         known.add(pattern)
 
 
@@ -89,7 +89,7 @@ def _agent(defects: Defects, path: KeyPath, agent: AgentModel) -> None:
 def _check(draft: Draft, defects: Defects, path: KeyPath, check: CheckModel) -> None:
     judge_name(defects, path, "check", str(path[-1]))
     if path[-1] in BUILT_IN_CHECKS:
-        defects.add(path, f"{path[-1]} is what yaoki itself calls a check of any change; rename it")
+        defects.add(path, f"{path[-1]} is the name of a built-in check; rename it")
     ways = [way for way in _WAYS if check.is_given(way)]
     if not ways:
         reason = "checks nothing; give it run, shell, file, git, judge or python"
@@ -143,7 +143,7 @@ def _judge(draft: Draft, defects: Defects, path: KeyPath, check: CheckModel) -> 
 
 
 def judge_entry_point(defects: Defects, path: KeyPath, name: str) -> None:
-    """A check that no installed package brings could never run."""
+    """A check that no installed package provides could never run."""
     from importlib.metadata import entry_points
 
     known = entry_points(group=CHECK_ENTRY_POINTS).names
@@ -159,14 +159,14 @@ def _file(defects: Defects, path: KeyPath, check: CheckModel) -> None:
     if not asked:
         keys = ("exists", "absent", "contains", "matches")
         defects.add_missing(
-            path, "asks nothing; give it exists, absent, contains or matches", *keys
+            path, "has no condition; give it exists, absent, contains or matches", *keys
         )
     for key in asked:
         if not getattr(file, key):
             other = {"exists": "; use absent: true", "absent": "; use exists: true"}.get(key, "")
-            defects.add((*path, key), f"{key} asks nothing like this{other}")
+            defects.add((*path, key), f"{key} has no effect with this value{other}")
     if file.absent and len(asked) > 1:
-        defects.add((*path, "absent"), "an absent file cannot hold anything besides")
+        defects.add((*path, "absent"), "an absent file can have no other condition")
 
 
 def _task(draft: Draft, placed: PlacedTask) -> None:
@@ -174,11 +174,12 @@ def _task(draft: Draft, placed: PlacedTask) -> None:
     if not task.is_given("id"):
         defects.add_missing(placed.path, "id is missing", "id")
     elif task.id.startswith(FINAL_CHECK_NAME):
-        reason = f"ids that begin with {FINAL_CHECK_NAME!r} are the run's own last proofs"
+        reason = f"ids that begin with {FINAL_CHECK_NAME!r} are reserved for the run's final checks"
         defects.add(placed.path_of("id"), reason)
     elif task.id.isdecimal():
         defects.add(
-            placed.path_of("id"), f"id {task.id!r} is a number, the short form of a task's number"
+            placed.path_of("id"),
+            f"id {task.id!r} is a number, which would be read as a task's number",
         )
     else:
         judge_name(defects, placed.path_of("id"), "id", task.id)
@@ -189,14 +190,14 @@ def _task(draft: Draft, placed: PlacedTask) -> None:
     for index, tag in enumerate(task.tags):
         if not is_tag(tag):
             defects.add(
-                placed.path_of("tags", index), f"{tag[:80]!r} is no tag; a tag has {TAG_FORM}"
+                placed.path_of("tags", index), f"{tag[:80]!r} is not a tag; a tag has {TAG_FORM}"
             )
     _globs(defects, placed.path_of("scope"), task.scope)
     for key in ("setup_inputs", "discard"):
         _globs(defects, placed.path_of(key), getattr(task, key))
     if task.allow_weaker_tests and not task.scope:
-        words = "allow_weaker_tests needs a scope that names the files it may weaken"
-        defects.add(placed.path_of("allow_weaker_tests"), words)
+        reason = "allow_weaker_tests needs a scope that names the files it may weaken"
+        defects.add(placed.path_of("allow_weaker_tests"), reason)
 
 
 def _globs(defects: Defects, path: KeyPath, globs: Sequence[str]) -> None:
@@ -207,7 +208,7 @@ def _globs(defects: Defects, path: KeyPath, globs: Sequence[str]) -> None:
             defects.add((*path, index), f"{glob!r} {fault}")
 
 
-# Keys that mean something for one kind only.
+# Keys that only one kind of task has.
 _ONLY = {"tasks": "group", "atomic": "group", "partial": "group", "constraints": "plan"}
 
 
@@ -217,23 +218,21 @@ def _of_kind(draft: Draft, placed: PlacedTask) -> None:
         if task.is_given(key) and task.kind != kind:
             defects.add(placed.path_of(key), f"{key} is for a task of kind {kind}")
     if task.kind == "group" and placed.group:
-        defects.add(placed.path_of("kind"), "a group inside a group; one level is all there is")
+        defects.add(placed.path_of("kind"), "a group cannot contain a group")
     elif task.kind == "group" and not task.tasks:
         defects.add_missing(placed.path, "a group without tasks", "tasks", "kind")
     if task.atomic and task.is_given("partial") and task.partial:
-        defects.add(placed.path_of("partial"), "atomic is all or nothing; partial says otherwise")
+        defects.add(placed.path_of("partial"), "atomic and partial contradict each other")
     if task.kind == "plan" and task.checks:
         defects.add(
-            placed.path_of("checks"), "a task of kind plan is proven by the plan it answers"
+            placed.path_of("checks"), "a task of kind plan is verified by the plan it returns"
         )
 
 
 def _goal(draft: Draft, placed: PlacedTask) -> None:
     task, defects = placed.task, draft.defects
     if task.is_given("goal") and task.is_given("prompt"):
-        defects.add(
-            placed.path_of("prompt"), "goal and prompt are two words for one thing; give one"
-        )
+        defects.add(placed.path_of("prompt"), "goal and prompt mean the same; give only one")
     elif task.kind not in {"check", "group"} and not (task.goal or task.prompt).strip():
         defects.add_missing(placed.path, "goal is missing", "goal", "prompt")
 
@@ -260,14 +259,14 @@ def _repeated_ids(draft: Draft) -> None:
         name, path = placed.task.id, placed.path_of("id")
         if name and name in first:
             line = draft.defects.position_of(first[name])[0]
-            draft.defects.add(path, f"id {name!r} stands already in line {line}")
+            draft.defects.add(path, f"id {name!r} is already used in line {line}")
         first.setdefault(name, path)
 
 
 def _unused(draft: Draft) -> None:
-    """What nothing uses is a mistake of somebody: of who wrote it, or of who meant to use it.
+    """An unused agent, check or pattern is a mistake.
 
-    Where a part that could have used it was refused, that is the mistake.
+    It is not reported when a broken part might have used it.
     """
     if not draft.tasks or draft.is_open_ended:
         return

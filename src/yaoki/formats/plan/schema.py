@@ -1,4 +1,4 @@
-"""The JSON Schema of a plan, for editors.  They know draft 7, so newer words are kept out."""
+"""The JSON Schema of a plan, for editors.  They support draft 7, so newer keywords are avoided."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def build_schema() -> dict[str, Any]:
 
 
 def _plain(part: Any, named: bool = False) -> Any:
-    """Titles say nothing new, and a default here is what stands in for `not given`."""
+    """Without titles, which add nothing, and defaults, which only mean `not given`."""
     if isinstance(part, list):
         return [_plain(item) for item in part]
     if isinstance(part, str):

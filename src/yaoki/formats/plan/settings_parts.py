@@ -1,4 +1,4 @@
-"""The checks and agents that the settings bring, as values, without any plan around them."""
+"""The checks and agents of the settings as values, without a plan."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from yaoki.formats.plan.draft import make_draft
 
 @dataclass(frozen=True, slots=True)
 class SettingsParts:
-    """What any plan of this repository may use by name."""
+    """The checks and agents that any plan of this repository may use by name."""
 
     checks: tuple[CheckSpec, ...]
     agents: tuple[AgentSpec, ...]
 
 
 def read_settings_parts(settings: Settings) -> SettingsParts:
-    """`SettingsInvalid` when one of them is of no use to any plan."""
+    """Raises `SettingsInvalid` when no plan could use one of them."""
     check_settings(settings)
-    made = make_draft({}, settings, Defects(""))
+    draft = make_draft({}, settings, Defects(""))
     return SettingsParts(
-        tuple(check_spec(name, check) for name, check in made.checks.items()),
-        tuple(agent_spec(name, agent) for name, agent in made.agents.items()),
+        tuple(check_spec(name, check) for name, check in draft.checks.items()),
+        tuple(agent_spec(name, agent) for name, agent in draft.agents.items()),
     )

@@ -1,7 +1,7 @@
-"""From plain data to a model: mistakes of shape are noted, and what is sound still makes a model.
+"""Builds a model from plain data: records defects of shape, and keeps the valid parts.
 
-A wrong part is noted once, taken out, and the rest validated again, so that the rules can look at
-all that is sound.
+An invalid part is recorded and removed, and the rest is validated again, so that the rules see
+everything that is valid.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from yaoki.core.nearest import did_you_mean
 from yaoki.formats.plan.defects import Defects, KeyPath
 
 ModelType = TypeVar("ModelType", bound=BaseModel)
-# Taking out can only uncover what a wrong part hid; a few levels of that, and no more.
+# Removing a part can uncover what it hid; this bounds how often.
 ROUNDS_MAX = 20
 
-_SENTENCES = {
+_REASONS = {
     "string_type": "must be text",
     "int_type": "must be a whole number",
     "float_type": "must be a number",
@@ -27,25 +27,25 @@ _SENTENCES = {
     "dict_type": "must be a mapping of keys to values",
     "model_type": "must be a mapping of keys to values",
 }
-_STAND_INS = {"string_type": "", "model_type": {}, "dict_type": {}}
+_PLACEHOLDERS = {"string_type": "", "model_type": {}, "dict_type": {}}
 
 
 def build_model(
     model: type[ModelType], raw: Any, defects: Defects, above: KeyPath = ()
 ) -> ModelType:
-    """The model of what is sound in `raw`; what is not has been noted and taken out."""
-    held = {"": raw}
+    """The model of the valid parts of `raw`; invalid parts are recorded and removed."""
+    holder = {"": raw}
     for _ in range(ROUNDS_MAX):
         try:
-            return model.model_validate(held[""])
-        except ValidationError as fault:
-            for error in fault.errors(include_url=False):
-                _note(model, error, defects, above)
-                _take_out(held, ("", *error["loc"]), error["type"])
-    raise AssertionError("taking out what is wrong does not end")
+            return model.model_validate(holder[""])
+        except ValidationError as invalid:
+            for error in invalid.errors(include_url=False):
+                _add_defect(model, error, defects, above)
+                _remove(holder, ("", *error["loc"]), error["type"])
+    raise AssertionError("removing the invalid parts does not end")
 
 
-def _note(model: type[BaseModel], error: Any, defects: Defects, above: KeyPath) -> None:
+def _add_defect(model: type[BaseModel], error: Any, defects: Defects, above: KeyPath) -> None:
     path = (*above, *error["loc"])
     if error["type"] == "extra_forbidden":
         defects.add_unknown_key(path, model_keys(model, error["loc"][:-1]))
@@ -59,9 +59,9 @@ def _reason(error: Any) -> str:
         known = [word for word in re.findall(r"'([^']*)'", context["expected"]) if word]
         near = did_you_mean(given, known) if isinstance(given, str) else ""
         return f"must be {' or '.join(known)}, not {show_value(given)}{near}"
-    if kind in _SENTENCES:
+    if kind in _REASONS:
         quote = "; put it in quotes" if kind == "string_type" and _scalar(given) else ""
-        return f"{_SENTENCES[kind]}, not {show_value(given)}{quote}"
+        return f"{_REASONS[kind]}, not {show_value(given)}{quote}"
     if kind == "greater_than_equal":
         return f"must be at least {context['ge']:g}, not {show_value(given)}"
     if kind == "less_than_equal":
@@ -74,7 +74,7 @@ def _scalar(value: Any) -> bool:
 
 
 def show_value(value: Any) -> str:
-    """A value, or what it is, in a few words."""
+    """A value or its type, in a few words."""
     match value:
         case None:
             return "empty"
@@ -90,18 +90,18 @@ def show_value(value: Any) -> str:
             return "a mapping"
 
 
-def _take_out(held: Any, loc: tuple[Any, ...], kind: str) -> None:
-    """Remove a key; in a list put something empty there, so that the others keep their number."""
+def _remove(parent: Any, loc: tuple[Any, ...], kind: str) -> None:
+    """Remove a key; in a list put an empty value there, so that the others keep their index."""
     for part in loc[:-1]:
-        held = held[part]
-    if isinstance(held, list) or loc == ("",):
-        held[loc[-1]] = _STAND_INS.get(kind, {} if loc == ("",) else [])
+        parent = parent[part]
+    if isinstance(parent, list) or loc == ("",):
+        parent[loc[-1]] = _PLACEHOLDERS.get(kind, {} if loc == ("",) else [])
     else:
-        held.pop(loc[-1], None)
+        parent.pop(loc[-1], None)
 
 
 def model_keys(model: type[BaseModel], loc: KeyPath) -> list[str]:
-    """The keys that may stand at a place of the model."""
+    """The valid keys at a path of the model."""
     at: Any = model
     for part in loc:
         if isinstance(at, type) and issubclass(at, BaseModel):

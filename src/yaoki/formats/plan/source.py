@@ -1,7 +1,7 @@
-"""A plan's text as plain data, with a position for every path.
+"""Reads the text of a plan as plain data, with a position for every path.
 
-YAML 1.2 core types from PyYAML's events; JSON is read by the same code.  Events and not nodes: the
-composer of the C library recurses without a bound, and a deep file would end the process.
+YAML 1.2 core types from PyYAML's events; the same code reads JSON.  Events instead of nodes: the
+composer of the C library recurses without a limit, and a deeply nested file would kill the process.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _ENDLESS = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
-# JSON writes letters past U+FFFF as two escapes, which YAML does not know.
+# JSON writes characters above U+FFFF as two escapes, which YAML does not support.
 _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB]\w\w)\\u([dD][c-fC-F]\w\w)")
 
 
 class UnreadablePlan(Exception):
-    """Nothing can be made of the text."""
+    """The text cannot be read as a document."""
 
     def __init__(self, at: Position, reason: str, path: KeyPath = ()) -> None:
         super().__init__(reason)
@@ -118,31 +118,33 @@ class YamlReader:
                 return None
 
     def refuse_magic(self, event: Any, path: KeyPath) -> None:
-        """No tags, anchors or aliases: a plan says what it means where it stands."""
+        """No tags, anchors or aliases: every value of a plan is written where it is used."""
         if isinstance(event, yaml.AliasEvent):
             self.defects.add_misshapen(
-                path, f"alias *{event.anchor} is refused; write the value out"
+                path, f"alias *{event.anchor} is not supported; write the value out"
             )
         elif event.anchor is not None:
-            self.defects.add(path, f"anchor &{event.anchor} is refused; write each value out")
+            self.defects.add(path, f"anchor &{event.anchor} is not supported; write each value out")
         if getattr(event, "tag", None) is not None:
-            self.defects.add_misshapen(path, f"tag {event.tag} is refused; a plan has plain values")
+            self.defects.add_misshapen(
+                path, f"tag {event.tag} is not supported; a plan has plain values"
+            )
 
     def mapping(self, path: KeyPath, depth: int) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+        mapping: dict[str, Any] = {}
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             key, at = self.key(event, path, depth), _where(event)
-            if key is None or key in made:
+            if key is None or key in mapping:
                 self.skip_value(path, key, at, depth)
                 continue
             self.defects.keys[(*path, key)] = at
-            made[key] = self.value(next(self.events), (*path, key), depth + 1)
-        return made
+            mapping[key] = self.value(next(self.events), (*path, key), depth + 1)
+        return mapping
 
     def key(self, event: Any, path: KeyPath, depth: int) -> str | None:
-        aside = YamlReader(self.events, Defects(self.defects.name))
-        key = aside.value(event, path, depth + 1)
-        if isinstance(key, str) and not aside.defects.entries:
+        reader = YamlReader(self.events, Defects(self.defects.name))
+        key = reader.value(event, path, depth + 1)
+        if isinstance(key, str) and not reader.defects.entries:
             return key
         scalar = isinstance(event, yaml.ScalarEvent) and not isinstance(key, str)
         shown = f"key {event.value!r}" if scalar else "this key"
@@ -150,22 +152,22 @@ class YamlReader:
         return None
 
     def skip_value(self, path: KeyPath, key: str | None, at: Position, depth: int) -> None:
-        """Read a value that has no place.  Of two equal keys the first is the one looked at."""
+        """Read and drop a value.  Of two equal keys the first one counts."""
         if key is not None:
-            self.defects.add((*path, key), "this key stands here a second time", at=at)
-        aside = YamlReader(self.events, Defects(self.defects.name))
-        aside.value(next(self.events), path, depth + 1)
+            self.defects.add((*path, key), "this key appears a second time", at=at)
+        reader = YamlReader(self.events, Defects(self.defects.name))
+        reader.value(next(self.events), path, depth + 1)
 
     def sequence(self, path: KeyPath, depth: int) -> list[Any]:
-        made: list[Any] = []
+        items: list[Any] = []
         while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
-            made.append(self.value(event, (*path, len(made)), depth + 1))
-        return made
+            items.append(self.value(event, (*path, len(items)), depth + 1))
+        return items
 
     def scalar(self, event: Any, path: KeyPath) -> Any:
         text: str = event.value
         if _NO_TEXT.search(text):
-            self.defects.add_misshapen(path, "holds a character that no text may hold")
+            self.defects.add_misshapen(path, "contains a character that is not allowed in text")
             return ""
         return self.parse_scalar(text, path) if event.implicit[0] and event.tag is None else text
 

@@ -1,4 +1,4 @@
-"""Playbooks (`playbook-*.md`): boxes become tasks, the sentences below them checks."""
+"""Playbooks (`playbook-*.md`): each checkbox becomes a task, the sentences below it its checks."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["is_markdown", "read_markdown", "read_playbook"]
 
 
 def is_markdown(name: str) -> bool:
-    """No other plan is written in Markdown."""
+    """By its suffix: only playbooks are written in Markdown."""
     return PurePath(name).suffix.lower() in (".md", ".markdown")
 
 
 def read_playbook(
     raw: Any, settings: Settings, defects: Defects, _: PlanEnvironment
 ) -> JudgedDraft:
-    """The plan a playbook stands for; each defect is told where it stands in the playbook."""
+    """The draft of a playbook; each defect has its position in the playbook."""
     playbook = build_model(PlaybookModel, raw, defects)
     judge_playbook(playbook, settings, defects)
-    outline = translate_playbook(playbook, settings, defects)
-    judge_parts(outline.draft)
-    return outline
+    judged = translate_playbook(playbook, settings, defects)
+    judge_parts(judged.draft)
+    return judged

@@ -1,4 +1,4 @@
-"""What agents are told of a playbook besides the sentence of their subtask."""
+"""The prompt text of a playbook's tasks, besides the sentence of the subtask itself."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections.abc import Mapping
 from yaoki.core.display import one_line
 from yaoki.formats.playbook.model import PlaybookModel, PlaybookPhaseModel, SubtaskModel
 
-DONE_SHOWN = 50
-SAID_CHARS_MAX = 200
+DONE_LISTED_MAX = 50
+SENTENCE_CHARS_MAX = 200
 
 LABELS: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "make": "This must hold when you stop; change nothing that it does not need.",
-        "phase": "The phase it belongs to",
-        "goal": "What the whole is for",
-        "request": "What was asked for at the beginning",
+        "make": "This must hold when you finish. Do not change anything it does not need.",
+        "phase": "Phase",
+        "goal": "Overall goal",
+        "request": "Original request",
         "context": "Context",
         "done": "Already done before this run; do not do it again",
-        "run": "This command is run",
+        "run": "This command will be run",
     },
     "ja": {
-        "make": "終了時にこれが成り立つようにしてください。必要のない変更はしないでください。",
-        "phase": "属するフェーズ",
+        "make": "終了時にこの条件を満たしてください。不要な変更はしないでください。",
+        "phase": "フェーズ",
         "goal": "全体の目的",
         "request": "最初の依頼",
         "context": "背景",
         "done": "この実行の前に完了済み (やり直さないこと)",
-        "run": "次のコマンドを実行する",
+        "run": "実行するコマンド",
     },
 }
 
@@ -35,23 +35,23 @@ LABELS: Mapping[str, Mapping[str, str]] = {
 def work_words(
     playbook: PlaybookModel, phase: PlaybookPhaseModel | None, task: SubtaskModel, to: str
 ) -> str:
-    """For the agent that works."""
-    say, done = LABELS[to], _done(playbook)
+    """For the agent that does the work; `to` is the language."""
+    label, done = LABELS[to], _done(playbook)
     parts = (
-        f"{task.says}\n\n{say['make']}",
+        f"{task.says}\n\n{label['make']}",
         task.prose,
         task.note,
-        f"{say['phase']}: {_phase(phase)}" if phase else "",
-        f"{say['goal']}: {playbook.goal.summary.strip()}",
-        _below(say["request"], playbook.meta.user_prompt_original),
-        _below(say["context"], playbook.context),
-        _below(say["done"], done),
+        f"{label['phase']}: {_phase(phase)}" if phase else "",
+        f"{label['goal']}: {playbook.goal.summary.strip()}",
+        _below(label["request"], playbook.meta.user_prompt_original),
+        _below(label["context"], playbook.context),
+        _below(label["done"], done),
     )
     return "\n\n".join(part.strip() for part in parts if part.strip())
 
 
 def proof_words(playbook: PlaybookModel, says: str, to: str) -> str:
-    """For whoever judges, or reads what is proven."""
+    """For the judge, and for people who read the task."""
     return f"{says}\n\n{LABELS[to]['goal']}: {playbook.goal.summary.strip()}"
 
 
@@ -69,9 +69,10 @@ def _below(label: str, text: str) -> str:
 
 
 def _done(playbook: PlaybookModel) -> str:
-    """The last ticked boxes; those of p_final are proofs, which are made anew."""
+    """The last ticked boxes, without those of p_final, which are always checked again."""
     boxes = [box for phase in playbook.phases if not phase.is_final for box in phase.subtasks]
     done = [box for box in (*boxes, *playbook.final_tasks) if box.done]
-    more = [f"- (+ {len(done) - DONE_SHOWN})"] if len(done) > DONE_SHOWN else []
-    lines = [f"- {box.id}: {one_line(box.says, SAID_CHARS_MAX)}" for box in done[-DONE_SHOWN:]]
+    more = [f"- (+ {len(done) - DONE_LISTED_MAX})"] if len(done) > DONE_LISTED_MAX else []
+    last = done[-DONE_LISTED_MAX:]
+    lines = [f"- {box.id}: {one_line(box.says, SENTENCE_CHARS_MAX)}" for box in last]
     return "\n".join([*more, *lines])

@@ -1,4 +1,4 @@
-"""The YAML between the fences of a section, read by the same code as a plan."""
+"""Reads the YAML block of a section with the reader of plans."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from yaoki.formats.playbook.lines import MarkdownLine, MarkdownSection
 
 
 def read_block(section: MarkdownSection, path: KeyPath, defects: Defects) -> Any:
-    """What the one block of the section holds; None when that cannot be said."""
+    """The value of the section's only block; None when it cannot be read."""
     defects.positions[path] = (section.head.number, 1)
     marks = [line for line in section.lines if line.fence == "mark"]
     stray = next((line for line in section.lines if not (line.fence or line.is_decoration)), None)
     if stray is not None:
-        reason = "stands outside the YAML block; put it in, or behind > if it is for people"
+        reason = "is outside the YAML block; move it inside, or put > before it if it is a comment"
         defects.add(path, reason, at=(stray.number, stray.column))
     if len(marks) > 2:
         defects.add(path, "a second block; a section has one", at=(marks[2].number, 1))
@@ -32,7 +32,7 @@ def _between(line: MarkdownLine, marks: list[MarkdownLine]) -> bool:
 
 
 def _read(lines: list[MarkdownLine], path: KeyPath, defects: Defects) -> Any:
-    """Blank lines before it give every value the number of its line in the file."""
+    """Blank lines before the block give every value its line number in the file."""
     if not any(line.text.strip() for line in lines):
         defects.add_misshapen(path, "the block is empty")
         return None

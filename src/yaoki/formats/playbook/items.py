@@ -1,4 +1,4 @@
-"""The list of a phase: boxes, the keys below each, and the prose between them."""
+"""Reads the list of a phase: boxes, the keys below each, and the prose between them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FORM = "write - [ ] **p1.1**: what must hold"
 
 @dataclass(slots=True)
 class ListKey:
-    """A key of a list, what stands behind it, and the keys below it."""
+    """A key of a list, its values, and the keys below it."""
 
     key: str
     values: list[str]
@@ -38,7 +38,7 @@ class ListKey:
 
 @dataclass(slots=True)
 class PlaybookItem:
-    """One box.  `prose` is what stands below it without a key."""
+    """One box.  `prose` is the text below it without a key."""
 
     id: str
     statement: str
@@ -52,7 +52,7 @@ class PlaybookItem:
 
 @dataclass(slots=True)
 class ItemList:
-    """What a phase or the final tasks hold, line by line."""
+    """The list of a phase or of the final tasks, read line by line."""
 
     path: KeyPath
     defects: Defects
@@ -63,16 +63,16 @@ class ItemList:
 
     def read(self, lines: Sequence[MarkdownLine]) -> ItemList:
         for line in lines:
-            self._line(line)
+            self._read_line(line)
         return self
 
-    def _line(self, line: MarkdownLine) -> None:
+    def _read_line(self, line: MarkdownLine) -> None:
         if line.is_decoration and line.indent == 0 and line.text.strip():
             self.current_item = None
         if line.is_decoration or (line.heading[0] and line.heading[1].lower() == "subtasks"):
             return
         if line.fence:
-            self._told(line)
+            self._add_prose(line)
         elif box := _BOX.fullmatch(line.text):
             self._box(line, box[1], box[2])
         elif bold := _BOLD.fullmatch(line.text):
@@ -82,14 +82,14 @@ class ItemList:
             self._below(self.current_item, line)
         else:
             self.current_item = None
-            self._told(line)
+            self._add_prose(line)
 
-    def _told(self, line: MarkdownLine) -> None:
+    def _add_prose(self, line: MarkdownLine) -> None:
         inside = self.current_item and (
             line.indent > self.current_item.indent or line.fence == "code"
         )
-        held = self.current_item.prose if self.current_item and inside else self.prose
-        held.append(line.text.strip() if not line.fence else line.text)
+        prose = self.current_item.prose if self.current_item and inside else self.prose
+        prose.append(line.text.strip() if not line.fence else line.text)
 
     # -------------------------------------------------------------- boxes
 
@@ -105,19 +105,19 @@ class ItemList:
         name, says = (named[1], named[2]) if named else ("", "")
         self.current_item = PlaybookItem(name, says, mark != " ", at, line.indent)
         if reason:
-            # What stands below it belongs to it, and to no box before it.
+            # The lines below belong to this box, and not to the one before.
             self.defects.add(self.path, reason, at=at)
         else:
             self.items.append(self.current_item)
 
     def _below(self, item: PlaybookItem, line: MarkdownLine) -> None:
-        """A key, more words of the one before, or prose."""
+        """A key, more text of the key before, or prose."""
         while item.open_keys and item.open_keys[-1].indent >= line.indent:
             item.open_keys.pop()
         bullet = _BULLET.fullmatch(line.text)
         key = _KEY.fullmatch(bullet[1]) if bullet else None
         if key is None and item.open_keys:
-            # A line of its own below a key says more of it.
+            # A separate line below a key continues its value.
             item.open_keys[-1].values.append(line.text.strip())
         elif key is None:
             item.prose.append(line.text.strip())
@@ -125,8 +125,8 @@ class ItemList:
             at = (line.number, line.column)
             self.defects.add(self.path, f"a list deeper than {DEPTH_MAX} levels", at=at)
         else:
-            said = [(key[2] or "").strip()]
-            node = ListKey(key[1], said, (line.number, line.column), line.indent)
+            values = [(key[2] or "").strip()]
+            node = ListKey(key[1], values, (line.number, line.column), line.indent)
             (item.open_keys[-1].children if item.open_keys else item.keys).append(node)
             item.open_keys.append(node)
 
@@ -135,7 +135,7 @@ class ItemList:
 
 
 def parse_text(value: str) -> str:
-    """Without the quotes around it, and without the sign of a block of lines."""
+    """The text without the quotes around it, and without the marker of a YAML block."""
     plain = value.strip()
     head, _, rest = plain.partition("\n")
     if head in ("|", ">", "|-", ">-"):

@@ -1,4 +1,4 @@
-"""The lines of a Markdown text: comments left out, fenced ones marked, sections told apart."""
+"""Splits a Markdown text into lines and sections: drops comments, marks fenced code."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ class MarkdownLine:
 
     @property
     def column(self) -> int:
-        """Where its first letter stands."""
+        """The column of the first character."""
         return len(self.text) - len(self.text.lstrip()) + 1
 
     @property
     def heading(self) -> tuple[int, str]:
-        """Its level and words; 0 for a line that is none."""
+        """Level and text of a heading; level 0 for any other line."""
         found = None if self.fence else _HEADING.fullmatch(self.text)
         return (len(found[1]), found[2].strip(" \t#")) if found else (0, "")
 
     @property
     def is_decoration(self) -> bool:
-        """Blank lines, rules between sections and quotes, which speak to people only."""
+        """Blank lines, rules between sections, and quotes, which are for people only."""
         bare = not self.text.strip() or _RULE.fullmatch(self.text) is not None
         return not self.fence and (bare or self.text.lstrip().startswith(">"))
 
 
 @dataclass(frozen=True, slots=True)
 class MarkdownSection:
-    """What stands below one heading, up to the next of its level."""
+    """The lines below a heading, up to the next heading of its level."""
 
     name: str
     head: MarkdownLine
@@ -58,7 +58,7 @@ class MarkdownSection:
 
 
 def split_lines(text: str, defects: Defects) -> list[MarkdownLine] | None:
-    """Every line that is not a comment; None when the text is no playbook by its mere size."""
+    """Every line that is not a comment; None when the text is too large or cannot be split."""
     if (size := len(text.encode(errors="replace"))) > BYTES_MAX:
         defects.add_at((), f"{size} bytes are over the limit of {BYTES_MAX} for a playbook", (1, 1))
         return None
@@ -70,20 +70,20 @@ def split_lines(text: str, defects: Defects) -> list[MarkdownLine] | None:
     if (number := text.count("\n") + 1) > LINES_MAX:
         defects.add_at((), f"{number} lines are over the limit of {LINES_MAX}", (LINES_MAX, 1))
         return None
-    held = list(_without_comments(_fenced(text, defects), defects))
+    lines = list(_without_comments(_fenced(text, defects), defects))
     if defects.entries:
-        # Where code or a comment does not end, nobody can say what the rest is.
+        # After an unclosed fence or comment, the meaning of the rest is unknown.
         return None
-    for line in held:
+    for line in lines:
         if (length := len(line.text)) > LINE_CHARS_MAX:
             reason = f"a line of {length} characters is over the limit of {LINE_CHARS_MAX}"
             defects.add_at((), reason, (line.number, 1))
             return None
-    return held
+    return lines
 
 
 def _fenced(text: str, defects: Defects) -> Iterator[MarkdownLine]:
-    """Code ends with a fence of the same sign, at least as long as the one it began with."""
+    """Code ends with a fence of the same character, at least as long as the opening one."""
     bar, opened = "", 0
     for number, raw in enumerate(text.split("\n"), start=1):
         line = raw.rstrip("\r \t")
@@ -101,7 +101,7 @@ def _fenced(text: str, defects: Defects) -> Iterator[MarkdownLine]:
 
 
 def _without_comments(lines: Iterator[MarkdownLine], defects: Defects) -> Iterator[MarkdownLine]:
-    """`<!-- … -->`, when it begins a line; it tells nobody anything."""
+    """Drops `<!-- … -->` when it begins a line."""
     opened = 0
     for line in lines:
         if not opened and not line.fence and line.text.lstrip().startswith("<!--"):
@@ -117,7 +117,7 @@ def _without_comments(lines: Iterator[MarkdownLine], defects: Defects) -> Iterat
 def split_sections(
     lines: Sequence[MarkdownLine], level: int
 ) -> tuple[tuple[MarkdownLine, ...], list[MarkdownSection]]:
-    """What stands before the first heading of this level, and what below each."""
+    """The lines before the first heading of this level, and one section for each heading."""
     starts = [n for n, line in enumerate(lines) if line.heading[0] == level]
     ends = (*starts[1:], len(lines))
     found = [

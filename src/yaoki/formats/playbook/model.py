@@ -1,4 +1,4 @@
-"""A playbook as people write it.  Shapes only, in the words of its format."""
+"""A playbook as people write it.  Shapes only, with the keys of the format."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def as_stated(value: Any) -> Any:
     if isinstance(value, dict) and set(value) <= {"says", "command"}:
         return value
     if isinstance(value, dict):
-        raise field_error("holds a colon and is read as a mapping; put the sentence in quotes")
+        raise field_error("contains a colon and is read as a mapping; put the sentence in quotes")
     raise field_error("must be a sentence, or command: and a command")
 
 
 class StatedModel(StrictModel):
-    """What must hold: a sentence for a judge, or a command."""
+    """A condition: a sentence for a judge, or a command."""
 
     says: str = Field("")
     command: str = Field("")
@@ -38,7 +38,7 @@ StatedField = Annotated[StatedModel, BeforeValidator(as_stated)]
 
 
 class MetaModel(StrictModel):
-    """Whose playbook it is; `roles` give an executor the name of an agent."""
+    """Facts about the playbook; `roles` map an executor to the name of an agent."""
 
     schema_version: Any = Field(None)
     project: str = Field("")
@@ -53,14 +53,14 @@ class MetaModel(StrictModel):
 
 
 class GoalModel(StrictModel):
-    """What the whole is for, and what must hold at its end."""
+    """The overall goal, and the conditions at its end."""
 
     summary: str = Field("")
     done_when: list[StatedField] = Field([])
 
 
 class ValidationsModel(StrictModel):
-    """The three looks at a subtask."""
+    """The three validations of a subtask."""
 
     technical: StatedField = Field(default_factory=StatedModel)
     consistency: StatedField = Field(default_factory=StatedModel)
@@ -68,7 +68,7 @@ class ValidationsModel(StrictModel):
 
 
 class SubtaskModel(StrictModel):
-    """One box and what stands below it."""
+    """One box and the keys below it."""
 
     id: str = Field("")
     says: str = Field("")
@@ -102,7 +102,7 @@ class PlaybookPhaseModel(StrictModel):
 
     @property
     def open_subtasks(self) -> list[SubtaskModel]:
-        """A proof of another day proves nothing: the boxes of p_final are always open."""
+        """The boxes of p_final are always open: an old verification proves nothing."""
         return [one for one in self.subtasks if self.is_final or not one.done]
 
 

@@ -1,4 +1,4 @@
-"""Which phase waits for which, and which tasks mean that a phase is done."""
+"""The order of the phases, and the tasks that complete each phase."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from yaoki.formats.playbook.model import PlaybookPhaseModel
 
 
 def known_needs(phases: Sequence[PlaybookPhaseModel]) -> dict[str, list[str]]:
-    """By id, without names that nothing has; p_final waits for all of them anyway."""
+    """By id, without unknown names; p_final waits for all phases anyway."""
     known = {phase.id for phase in phases if not phase.is_final}
     return {
         phase.id: [need for need in phase.depends_on if need in known]
@@ -19,7 +19,7 @@ def known_needs(phases: Sequence[PlaybookPhaseModel]) -> dict[str, list[str]]:
 
 
 def order_phases(phases: Sequence[PlaybookPhaseModel]) -> dict[str, list[str]]:
-    """Which phase waits for which, each after those it waits for; a circle was told already."""
+    """The needs of each phase, in topological order; a circle is already a defect."""
     needs = known_needs(phases)
     try:
         return {name: needs[name] for name in TopologicalSorter(needs).static_order()}
@@ -30,9 +30,7 @@ def order_phases(phases: Sequence[PlaybookPhaseModel]) -> dict[str, list[str]]:
 def phase_ends(
     phases: Sequence[PlaybookPhaseModel], needs: Mapping[str, Sequence[str]]
 ) -> dict[str, list[str]]:
-    """For each phase the tasks that, once done, mean it is: its last open one, or else those of
-    the phases before it.
-    """
+    """For each phase the tasks that complete it: its last open task, or those of its needs."""
     open_ = {phase.id: [box.id for box in phase.open_subtasks] for phase in phases}
     ends: dict[str, list[str]] = {}
     for name, wanted in needs.items():

@@ -1,4 +1,4 @@
-"""What the parts of a playbook say of one another: phases, boxes, and what proves them."""
+"""The rules of a playbook: phases, boxes, and what proves them."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from yaoki.formats.playbook.model import (
 )
 from yaoki.formats.playbook.order import known_needs
 
-# A judge is told no more than this of what counts.
+# The longest condition that a judge gets.
 SENTENCE_BYTES_MAX = 4_000
-# Of what goes into the words of agents besides.
+# The longest prose that goes into a prompt.
 PROSE_BYTES_MAX = 16 << 10
 DONE_WHEN_MAX = 200
-# With the name of an aspect behind it, it is still a name.
+# Short enough to be a valid name with an aspect appended.
 ID = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,47}")
 _FORM = "1 to 48 ASCII letters, digits, '_', '.' or '-', and begins with a letter"
 
 
 def judge_playbook(playbook: PlaybookModel, settings: Settings, defects: Defects) -> None:
-    """Note every defect of the playbook that can be seen without its agents."""
+    """Add every defect of the playbook that does not depend on its agents."""
     _goal(playbook, defects)
     if not playbook.phases:
         defects.add_missing((), "there are no phases: ## phases, ### p1: title", "phases")
-    _told(("context",), playbook.context, defects)
-    _told(("meta", "user_prompt_original"), playbook.meta.user_prompt_original, defects)
+    _judge_size(("context",), playbook.context, defects)
+    _judge_size(("meta", "user_prompt_original"), playbook.meta.user_prompt_original, defects)
     PhaseRules(playbook, settings, defects).judge()
     for n, task in enumerate(playbook.final_tasks):
         if not task.done:
@@ -50,16 +50,16 @@ def _goal(playbook: PlaybookModel, defects: Defects) -> None:
     if not goal.summary.strip():
         defects.add_missing(("goal",), "summary is missing: say what the whole is for", "summary")
     if not goal.done_when:
-        reason = "done_when is missing: nothing would say when it is done"
+        reason = "done_when is missing: it says when the whole is done"
         defects.add_missing(("goal",), reason, "done_when")
     if len(goal.done_when) > DONE_WHEN_MAX:
         reason = f"{len(goal.done_when)} sentences are over the limit of {DONE_WHEN_MAX}"
         defects.add(("goal", "done_when"), reason)
     for n, one in enumerate(goal.done_when):
-        _stated(("goal", "done_when", n), one, defects)
+        _judge_condition(("goal", "done_when", n), one, defects)
 
 
-def _told(path: KeyPath, text: str, defects: Defects) -> None:
+def _judge_size(path: KeyPath, text: str, defects: Defects) -> None:
     if (size := len(text.encode())) > PROSE_BYTES_MAX:
         defects.add(path, _over(size, PROSE_BYTES_MAX))
 
@@ -68,51 +68,51 @@ def _over(size: int, most: int) -> str:
     return f"{size} bytes of text are over the limit of {most}"
 
 
-def _stated(path: KeyPath, one: StatedModel, defects: Defects) -> None:
+def _judge_condition(path: KeyPath, one: StatedModel, defects: Defects) -> None:
     size = max(len(one.says.encode()), len(one.command.encode()))
     if not (one.says.strip(" `") or one.command.strip(" `")):
-        defects.add(path, "says nothing")
+        defects.add(path, "is empty")
     elif size > SENTENCE_BYTES_MAX:
         defects.add(path, _over(size, SENTENCE_BYTES_MAX))
 
 
 def _box(path: KeyPath, task: SubtaskModel, defects: Defects) -> None:
-    _told(path, f"{task.prose}{task.note}", defects)
+    _judge_size(path, f"{task.prose}{task.note}", defects)
     if not ID.fullmatch(task.id):
         defects.add_misshapen((*path, "id"), f"{task.id[:80]!r} is not an id; an id has {_FORM}")
     if not task.says.strip():
-        defects.add(path, "says nothing: what must hold stands behind the id")
+        defects.add(path, "has no text: write what must hold after the id")
     elif (size := len(task.says.encode())) > SENTENCE_BYTES_MAX:
         defects.add(path, _over(size, SENTENCE_BYTES_MAX))
 
 
-def _proven(path: KeyPath, task: SubtaskModel, defects: Defects) -> None:
-    """Somebody does it, and all three looks are taken."""
+def _judge_work(path: KeyPath, task: SubtaskModel, defects: Defects) -> None:
+    """A box needs an executor and all three validations."""
     if not task.executor.strip():
         defects.add_missing(path, "executor is missing: name an agent", "executor")
     at = (*path, "validations")
     if not task.is_given("validations"):
-        words = f"validations are missing: {', '.join(ASPECTS)}"
-        defects.add_missing(path, words, "validations")
+        reason = f"validations are missing: {', '.join(ASPECTS)}"
+        defects.add_missing(path, reason, "validations")
         return
     for aspect in ASPECTS:
         if task.validations.is_given(aspect):
-            _stated((*at, aspect), getattr(task.validations, aspect), defects)
+            _judge_condition((*at, aspect), getattr(task.validations, aspect), defects)
         else:
             defects.add_missing(at, f"{aspect} is missing", aspect)
 
 
 def _final(path: KeyPath, task: SubtaskModel, defects: Defects) -> None:
-    """A command, or work like any other."""
+    """A final task is a command, or work like any other box."""
     _box(path, task, defects)
     if not task.is_given("command"):
         if task.is_given("executor") or task.is_given("validations"):
-            _proven(path, task, defects)
+            _judge_work(path, task, defects)
         else:
             reason = "has no command; give it one, or executor and validations"
             defects.add_missing(path, reason, "command", "executor", "validations")
         return
-    _stated((*path, "command"), StatedModel(command=task.command), defects)
+    _judge_condition((*path, "command"), StatedModel(command=task.command), defects)
     for key in ("executor", "validations", "test_command", "depends_on"):
         if task.is_given(key):
             defects.add((*path, key), f"beside command nothing would use {key}")
@@ -128,7 +128,7 @@ class PhaseRules:
         boxes = [*(box for phase in self._phases for box in phase.subtasks), *playbook.final_tasks]
         self._ids = {phase.id for phase in self._phases if phase.id}
         self._known = self._ids | {box.id for box in boxes}
-        self._named = all(ID.fullmatch(phase.id) for phase in self._phases)
+        self._ids_are_valid = all(ID.fullmatch(phase.id) for phase in self._phases)
 
     def judge(self) -> None:
         seen: set[str] = set()
@@ -143,8 +143,8 @@ class PhaseRules:
             reason = f"{phase.id[:80]!r} is not the id of a phase; write ### p1: title"
             defects.add_misshapen((*path, "id"), reason)
         elif phase.id in seen:
-            defects.add((*path, "id"), f"phase {phase.id!r} stands here a second time")
-        _told(path, f"{phase.prose}{phase.goal}{phase.title}", defects)
+            defects.add((*path, "id"), f"phase {phase.id!r} appears a second time")
+        _judge_size(path, f"{phase.prose}{phase.goal}{phase.title}", defects)
         if not phase.subtasks:
             defects.add(path, f"phase {phase.id!r} has no subtasks")
         if phase.is_given("max_iterations"):
@@ -156,7 +156,7 @@ class PhaseRules:
             at = (*path, "subtasks", n)
             _box(at, box, defects)
             if phase.is_final or not box.done:
-                _proven(at, box, defects)
+                _judge_work(at, box, defects)
                 self._needed((*at, "depends_on"), box.depends_on, "phase or subtask", self._known)
 
     def _needed(
@@ -165,13 +165,13 @@ class PhaseRules:
         seen: set[str] = set()
         for n, name in enumerate(needs):
             if name not in known:
-                # It may be the phase whose id could not be read.
-                if self._named:
+                # It may be the phase whose id is invalid.
+                if self._ids_are_valid:
                     self._defects.add_unknown((*path, n), what, name, known)
             elif name in seen:
                 self._defects.add((*path, n), f"{name!r} is named twice")
             elif name == P_FINAL or name.startswith(f"{P_FINAL}."):
-                self._defects.add((*path, n), "p_final is proven after everything else")
+                self._defects.add((*path, n), "p_final runs after everything else")
             seen.add(name)
 
     def _circle(self) -> None:

@@ -1,4 +1,4 @@
-"""A playbook's text as plain data, with a position for every path."""
+"""Reads the text of a playbook as plain data, with a position for every path."""
 
 from __future__ import annotations
 
@@ -53,25 +53,25 @@ def read_markdown(text_: str, name: str) -> tuple[JsonObject | None, Defects]:
 
 
 class PlaybookReader:
-    """Section by section."""
+    """Reads a playbook section by section."""
 
     def __init__(self, defects: Defects) -> None:
         self._defects = defects
         self._boxes = 0
 
     def read(self, lines: Sequence[MarkdownLine]) -> JsonObject:
-        before, found = split_sections(lines, 2)
-        held: JsonObject = {}
-        self._no_boxes(before)
-        for section in found:
+        before, sections = split_sections(lines, 2)
+        data: JsonObject = {}
+        self._refuse_boxes(before)
+        for section in sections:
             name = section.name.lower()
-            if name in held:
-                self._at((name,), "this section stands here a second time", section.head)
+            if name in data:
+                self._at((name,), "this section appears a second time", section.head)
             elif name in SECTIONS:
-                held[name] = self._section(name, section)
+                data[name] = self._section(name, section)
             else:
-                self._for_people(section)
-        return held
+                self._skip_section(section)
+        return data
 
     def _at(self, path: KeyPath, reason: str, line: MarkdownLine) -> None:
         self._defects.add(path, reason, at=(line.number, line.column))
@@ -85,59 +85,59 @@ class PlaybookReader:
             case "final_tasks":
                 return self._final(section)
             case _:
-                held = read_block(section, (name,), self._defects)
-                return {} if held is None else held
+                block = read_block(section, (name,), self._defects)
+                return {} if block is None else block
 
-    def _for_people(self, section: MarkdownSection) -> None:
-        """A section of another name, unless it was meant to be one of ours or holds work."""
+    def _skip_section(self, section: MarkdownSection) -> None:
+        """Skip an unknown section, unless its name is a misspelling or it contains boxes."""
         near = self._defects.closest_name(section.name.lower(), SECTIONS)
         if near:
             reason = f"unknown section {section.name[:80]!r}; did you mean {near!r}?"
             self._at((), reason, section.head)
             self._defects.broken_paths.add((near,))
         else:
-            self._no_boxes(section.lines)
+            self._refuse_boxes(section.lines)
 
-    def _no_boxes(self, lines: Sequence[MarkdownLine]) -> None:
-        """Work outside of the phases would be forgotten."""
+    def _refuse_boxes(self, lines: Sequence[MarkdownLine]) -> None:
+        """A box outside of the phases would be ignored."""
         listing = ItemList((), Defects(self._defects.name)).read(lines)
         for item in listing.items[:1]:
-            reason = f"box {item.id[:80]!r} stands outside of phases and final_tasks"
+            reason = f"box {item.id[:80]!r} is outside of phases and final_tasks"
             self._defects.add((), reason, at=item.at)
 
     def _context(self, section: MarkdownSection) -> str:
-        """Free prose: nothing of it is read, all of it is told to the agents."""
+        """Free prose: it is not parsed, and all of it goes into the prompts."""
         self._defects.positions[("context",)] = (section.head.number, 1)
-        told = (line for line in section.lines if line.fence == "code" or not line.is_decoration)
-        return "\n".join(line.text for line in told if line.fence != "mark").strip()
+        lines = (line for line in section.lines if line.fence == "code" or not line.is_decoration)
+        return "\n".join(line.text for line in lines if line.fence != "mark").strip()
 
     # -------------------------------------------------------------- phases
 
     def _phases(self, section: MarkdownSection) -> list[JsonObject]:
         self._defects.positions[("phases",)] = (section.head.number, 1)
-        before, found = split_sections(section.lines, 3)
+        before, phases = split_sections(section.lines, 3)
         for line in before:
             if not line.is_decoration:
-                self._at(("phases",), "stands before the first phase (### p1: title)", line)
+                self._at(("phases",), "is before the first phase (### p1: title)", line)
                 break
-        if len(found) > PHASES_MAX:
-            reason = f"{len(found)} phases are over the limit of {PHASES_MAX}"
-            self._at(("phases",), reason, found[PHASES_MAX].head)
-        return [self._phase(n, one) for n, one in enumerate(found[:PHASES_MAX])]
+        if len(phases) > PHASES_MAX:
+            reason = f"{len(phases)} phases are over the limit of {PHASES_MAX}"
+            self._at(("phases",), reason, phases[PHASES_MAX].head)
+        return [self._phase(n, one) for n, one in enumerate(phases[:PHASES_MAX])]
 
     def _phase(self, n: int, section: MarkdownSection) -> JsonObject:
         path: KeyPath = ("phases", n)
         self._defects.positions[path] = (section.head.number, 1)
         name, _, title = section.name.replace("：", ":").partition(":")
         listing = ItemList(path, self._defects).read(section.lines)
-        held: JsonObject = {
+        data: JsonObject = {
             "id": name.strip(),
             "title": title.strip(),
             "prose": _joined(listing.prose),
         }
-        self._keys(held, listing.keys, path, PHASE_KEYS)
-        held["subtasks"] = self._items(listing.items, (*path, "subtasks"), BOX_KEYS)
-        return held
+        self._keys(data, listing.keys, path, PHASE_KEYS)
+        data["subtasks"] = self._items(listing.items, (*path, "subtasks"), BOX_KEYS)
+        return data
 
     def _final(self, section: MarkdownSection) -> list[JsonObject]:
         path: KeyPath = ("final_tasks",)
@@ -162,29 +162,29 @@ class PlaybookReader:
     def _item(self, item: PlaybookItem, path: KeyPath, known: KeyReaders) -> JsonObject:
         self._defects.positions[path] = item.at
         prose = _joined(item.prose)
-        held: JsonObject = {
+        data: JsonObject = {
             "id": item.id,
             "says": parse_text(item.statement),
             "done": item.done,
             "prose": prose,
         }
-        # What was noted when a box was ticked is a record, in whatever words.
+        # The unknown keys of a ticked box are notes about the past.
         below = [node for node in item.keys if not item.done or node.key in known]
-        self._keys(held, below, path, known)
-        return held
+        self._keys(data, below, path, known)
+        return data
 
     def _keys(
-        self, held: JsonObject, nodes: Sequence[ListKey], path: KeyPath, known: KeyReaders
+        self, data: JsonObject, nodes: Sequence[ListKey], path: KeyPath, known: KeyReaders
     ) -> None:
         for node in nodes:
             at = (*path, node.key)
             if node.key not in known:
                 self._unknown(path, node, known)
-            elif node.key in held:
-                self._defects.add(at, "this key stands here a second time", at=node.at)
+            elif node.key in data:
+                self._defects.add(at, "this key appears a second time", at=node.at)
             else:
                 self._defects.positions[at] = self._defects.keys[at] = node.at
-                held[node.key] = self._value(node, at, known[node.key])
+                data[node.key] = self._value(node, at, known[node.key])
 
     def _unknown(self, path: KeyPath, node: ListKey, known: KeyReaders | tuple[()]) -> None:
         at = (*path, node.key)
@@ -194,15 +194,15 @@ class PlaybookReader:
     def _value(self, node: ListKey, path: KeyPath, read: Callable[[str], Any]) -> Any:
         if not node.children:
             return read(node.value)
-        held: JsonObject = {"says": parse_text(node.value)} if node.value else {}
+        data: JsonObject = {"says": parse_text(node.value)} if node.value else {}
         for child in node.children:
             at = (*path, child.key)
-            if child.key in held:
-                self._defects.add(at, "this key stands here a second time", at=child.at)
+            if child.key in data:
+                self._defects.add(at, "this key appears a second time", at=child.at)
                 continue
             self._defects.positions[at] = self._defects.keys[at] = child.at
-            held[child.key] = self._value(child, at, parse_text)
-        return held
+            data[child.key] = self._value(child, at, parse_text)
+        return data
 
 
 def _joined(prose: Sequence[str]) -> str:

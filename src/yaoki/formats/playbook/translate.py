@@ -1,4 +1,4 @@
-"""A playbook in our own words: each open box a task, each sentence that must hold a check."""
+"""Translates a playbook into a plan: each open box is a task, each condition a check."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from yaoki.formats.playbook.model import (
 from yaoki.formats.playbook.order import order_phases, phase_ends
 
 JUDGE = "judge"
-# How playbooks call the agents they know.
+# The names of agents in playbooks.
 PRESETS = {"claudecode": "claude", "codex": "codex"}
-# Such a command always ends with 0: what counts is what it prints.
+# Such a command always ends with 0: its output decides.
 SAYS_PASS = re.compile(r"""\b(?:echo|printf?)[ \t]+["']?PASS\b""")
 PASSED = r"matches:\A(?![\s\S]*^FAIL\b)[\s\S]*^PASS\b"
-# The command reaches the shell as a variable: nothing of it is taken for a placeholder.  The last
-# line is a report for commands that say nothing.
+# The shell gets the command as a variable, so that it contains no placeholders.  The last line is
+# the report of a command without output.
 SCRIPT = '(eval "$YAOKI_COMMAND"); code=$?; echo "ended with exit code $code"; exit $code'
 _QUOTED = re.compile(r"`([^`]+)`|``(.+)``", re.DOTALL)
 _SPELT = {"goal": ("says",), "needs": ("depends_on",), "agent": ("executor",)}
 
 
 def command_of(one: StatedModel) -> str:
-    """The command a sentence is: given as such, or all of it between backquotes."""
+    """The command of a condition: given as such, or a sentence entirely in backquotes."""
     if one.command.strip():
         return strip_quotes(one.command)
     found = _QUOTED.fullmatch(one.says.strip())
@@ -50,7 +50,7 @@ def strip_quotes(command: str) -> str:
 
 @dataclass(slots=True)
 class PlaybookTranslation:
-    """What was made so far."""
+    """The parts of the plan so far."""
 
     playbook: PlaybookModel
     settings: Settings
@@ -67,7 +67,7 @@ class PlaybookTranslation:
     # -------------------------------------------------------------- agents
 
     def agent_for(self, path: KeyPath, executor: str) -> str:
-        """The agent an executor stands for; one that is not there is told once."""
+        """The agent of an executor; a missing agent is reported once."""
         name = self.playbook.meta.roles.get(executor, executor)
         if not executor.strip():
             return ""
@@ -79,11 +79,11 @@ class PlaybookTranslation:
             near = self.defects.closest_name(name, self.settings.agents)
             hint = f"; did you mean {near!r}?" if near else ""
             reason = f"{file} has no agent {name[:80]!r}; add to it [agents.{_toml(name)}]"
-            self.defects.add(path, f"{reason} and below that {_called(name)}{hint}")
+            self.defects.add(path, f"{reason} and below that {_agent_line(name)}{hint}")
         return ""
 
     def judge_for(self, path: KeyPath, executor: str) -> str:
-        """Who judges: the agent called judge, or else the executor itself."""
+        """The agent named judge, or else the executor itself."""
         known = JUDGE in self.playbook.meta.roles or JUDGE in self.settings.agents
         return self.agent_for(path, JUDGE if known else executor)
 
@@ -95,33 +95,33 @@ class PlaybookTranslation:
         command = command_of(one)
         if command:
             success = PASSED if SAYS_PASS.search(command) else "exitCode:0"
-            made = CheckModel(shell=command, success=success)
+            check = CheckModel(shell=command, success=success)
         else:
             ask = f"{about}: {one.says.strip()}"
-            made = CheckModel(judge=JudgeModel(agent=self.judge_for(path, executor), ask=ask))
-        self.checks[name] = made
-        # It was judged where it stands; our own rules have nothing to add.
+            check = CheckModel(judge=JudgeModel(agent=self.judge_for(path, executor), ask=ask))
+        self.checks[name] = check
+        # The rules of playbooks judged it already; those of plans must add nothing.
         self.defects.broken_paths.add(("checks", name))
         return name
 
     def add_validations(self, path: KeyPath, task: SubtaskModel) -> list[str]:
-        """The test command if there is one, then the three looks."""
-        made = list[str]()
+        """The names of the checks: the test command if there is one, then the three validations."""
+        names = list[str]()
         if task.test_command.strip():
             one = StatedModel(command=task.test_command)
             name = f"{task.id}.test_command"
-            made.append(self.add_check(name, (*path, "test_command"), one, "", ""))
+            names.append(self.add_check(name, (*path, "test_command"), one, "", ""))
         for aspect in ASPECTS:
             one = getattr(task.validations, aspect)
             if one.says.strip() or one.command.strip():
                 name, at = f"{task.id}.{aspect}", (*path, "validations", aspect)
-                made.append(self.add_check(name, at, one, aspect, task.executor))
-        return made
+                names.append(self.add_check(name, at, one, aspect, task.executor))
+        return names
 
     # -------------------------------------------------------------- tasks
 
     def add_task(self, path: KeyPath, phase: str, given: Mapping[str, object]) -> None:
-        # What is missing here was told already, in the words of the playbook.
+        # The rules of playbooks have already reported what is missing here.
         self.defects.broken_paths |= {(*path, key) for key in ("checks", "agent", "max_iterations")}
         task = TaskModel.model_validate(given)
         self.tasks.append(PlacedTask(path, task, phase, source_paths=_SPELT))
@@ -130,39 +130,39 @@ class PlaybookTranslation:
         self, path: KeyPath, phase: PlaybookPhaseModel | None, box: SubtaskModel, needs: list[str]
     ) -> None:
         agent = self.agent_for((*path, "executor"), box.executor)
-        told = agent_text.work_words(self.playbook, phase, box, self.language)
+        goal = agent_text.work_words(self.playbook, phase, box, self.language)
         more: dict[str, object] = {"agent": [agent]} if agent else {}
         if phase and phase.is_given("max_iterations"):
             more["max_iterations"] = phase.max_iterations
-        held = {
+        values = {
             "id": box.id,
-            "goal": told,
+            "goal": goal,
             "needs": needs,
             "checks": self.add_validations(path, box),
         }
-        self.add_task(path, phase.id if phase else "", {**held, **more})
+        self.add_task(path, phase.id if phase else "", {**values, **more})
 
     def add_proof_task(
         self, path: KeyPath, name: str, says: str, needs: list[str], checks: list[str]
     ) -> None:
-        """Asked once: to ask again until somebody says yes would prove nothing."""
-        told = agent_text.proof_words(self.playbook, says, self.language)
-        held = {"id": name, "goal": told, "kind": "check", "needs": needs, "checks": checks}
-        self.add_task(path, P_FINAL, {**held, "max_iterations": 1})
+        """One attempt only: asking a judge until it agrees would prove nothing."""
+        goal = agent_text.proof_words(self.playbook, says, self.language)
+        values = {"id": name, "goal": goal, "kind": "check", "needs": needs, "checks": checks}
+        self.add_task(path, P_FINAL, {**values, "max_iterations": 1})
 
     def add_command_task(self, path: KeyPath, box: SubtaskModel, needs: list[str]) -> None:
-        """A task whose result is that its command ended well; what it changed lands."""
+        """A task that succeeds when its command ends with 0; its changes land."""
         line, name = strip_quotes(box.command), f"command.{box.id}"
         self.agents[name] = AgentModel(
             command=["sh", "-c", SCRIPT], prompt="file", env={"YAOKI_COMMAND": line}
         )
-        told = agent_text.command_words(box, line, self.language)
-        held = {"id": box.id, "goal": told, "kind": "report", "needs": needs, "agent": [name]}
-        self.add_task(path, "", {**held, "checks": [], "quality": [], "max_iterations": 1})
+        goal = agent_text.command_words(box, line, self.language)
+        values = {"id": box.id, "goal": goal, "kind": "report", "needs": needs, "agent": [name]}
+        self.add_task(path, "", {**values, "checks": [], "quality": [], "max_iterations": 1})
 
 
-def _called(name: str) -> str:
-    """The line that most probably calls such an agent."""
+def _agent_line(name: str) -> str:
+    """The line of the settings that most probably configures such an agent."""
     preset = PRESETS.get(name)
     return f'preset = "{preset}"' if preset else 'command = ["my-agent"]'
 
@@ -174,22 +174,22 @@ def _toml(name: str) -> str:
 def translate_playbook(
     playbook: PlaybookModel, settings: Settings, defects: Defects
 ) -> JudgedDraft:
-    made = PlaybookTranslation(playbook, settings, defects)
-    last = _phases(made)
-    done_when, proofs = _done_when(made, last)
-    _final_tasks(made, proofs or last)
+    parts = PlaybookTranslation(playbook, settings, defects)
+    last = _phases(parts)
+    done_when, proofs = _done_when(parts, last)
+    _final_tasks(parts, proofs or last)
     plan = PlanModel(
-        goal=playbook.goal.summary, checks=made.checks, agents=made.agents, done_when=done_when
+        goal=playbook.goal.summary, checks=parts.checks, agents=parts.agents, done_when=done_when
     )
-    held = draft_from_model(plan, made.tasks, settings, defects)
-    return JudgedDraft(held, PromptRequirements(params=dict.fromkeys(settings.patterns)))
+    draft = draft_from_model(plan, parts.tasks, settings, defects)
+    return JudgedDraft(draft, PromptRequirements(params=dict.fromkeys(settings.patterns)))
 
 
 # ------------------------------------------------------------------ order
 
 
 def _phases(made: PlaybookTranslation) -> list[str]:
-    """Box after box in each phase; returns the tasks that mean everything is done."""
+    """The boxes of each phase run in order; returns the tasks that complete all phases."""
     phases = made.playbook.phases
     needs = order_phases(phases)
     ends, open_ = (
@@ -201,7 +201,7 @@ def _phases(made: PlaybookTranslation) -> list[str]:
         for m, box in enumerate(phase.subtasks):
             if phase.is_final or box.done:
                 continue
-            # A box that is ticked already holds nobody up.
+            # A ticked box blocks nothing.
             extra = [end for need in box.depends_on for end in ends.get(need, [need])]
             own = [e for e in dict.fromkeys((*before, *extra)) if e in open_ and e != box.id]
             made.add_work_task(("phases", n, "subtasks", m), phase, box, own)
@@ -212,14 +212,14 @@ def _phases(made: PlaybookTranslation) -> list[str]:
 
 
 def _done_when(made: PlaybookTranslation, last: list[str]) -> tuple[list[str], list[str]]:
-    """p_final: its own boxes and every sentence of done_when, each a proof of its own."""
+    """p_final: a check task for each of its boxes and for each condition of done_when."""
     playbook, names, proofs = made.playbook, list[str](), list[str]()
     for n, phase in enumerate(playbook.phases):
         for m, box in enumerate(phase.subtasks if phase.is_final else ()):
             path: KeyPath = ("phases", n, "subtasks", m)
             made.add_proof_task(path, box.id, box.says, last, made.add_validations(path, box))
             proofs.append(box.id)
-    executor = _judging(playbook)
+    executor = _final_executor(playbook)
     for n, one in enumerate(playbook.goal.done_when, start=1):
         path = ("goal", "done_when", n - 1)
         if not (one.says.strip() or one.command.strip()):
@@ -231,7 +231,7 @@ def _done_when(made: PlaybookTranslation, last: list[str]) -> tuple[list[str], l
     return names, proofs
 
 
-def _judging(playbook: PlaybookModel) -> str:
+def _final_executor(playbook: PlaybookModel) -> str:
     """The first executor of p_final, or else of the playbook."""
     phases = sorted(playbook.phases, key=lambda phase: not phase.is_final)
     named = (box.executor for phase in phases for box in phase.subtasks if box.executor.strip())
@@ -239,7 +239,7 @@ def _judging(playbook: PlaybookModel) -> str:
 
 
 def _final_tasks(made: PlaybookTranslation, before: list[str]) -> None:
-    """One after the other, when everything is proven."""
+    """One after the other, after all checks."""
     for n, box in enumerate(made.playbook.final_tasks):
         if box.done:
             continue

@@ -1,7 +1,7 @@
-"""The words about a failure, from template files that people can see and change.
+"""Renders the prompt text about a failure from template files that people can read and change.
 
-Project files win over shipped ones; a template that cannot be used costs its words, never the
-attempt.
+Project files take precedence over shipped ones.  A template that cannot be used falls back to the
+built-in text; it never fails the attempt.
 """
 
 from __future__ import annotations

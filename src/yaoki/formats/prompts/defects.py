@@ -1,4 +1,4 @@
-"""Everything that is wrong with a folder of templates, said before a run needs them."""
+"""Checks a folder of templates before a run needs them, and reports every defect."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from yaoki.formats.prompts.values import COMMON_PARAMS, PARAMS, template_values
 
 FILES_MAX = 1_000
 
-# What each pattern of a plan gives besides; None: nobody can say.
+# The extra params of each pattern of a plan; None: unknown.
 ParamsByPattern = Mapping[str, Collection[str] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateUse:
-    """What a file is looked for: a failure, its params (None: not known), and a sample of it."""
+    """The failure that a file is for, its params (None: unknown), and the name of a sample."""
 
     name: str
     params: frozenset[str] | None
@@ -48,37 +48,42 @@ def check_templates(
     patterns: Iterable[str] = (),
     files: Iterable[PromptFiles] = (),
     params: ParamsByPattern | None = None,
+    *,
+    ignore_plan_files: bool = False,
 ) -> tuple[str, ...]:
-    """Defects, ready to print: `file:line: why`.
+    """The defects, ready to print: `file:line: reason`.
 
-    `patterns` are names besides the shipped ones, `files` where a plan looks besides the usual
-    place, `given` the params of its patterns.
+    `patterns` are names besides the shipped ones, `files` the additional places of a plan,
+    `params` the params of its patterns.  With `ignore_plan_files` an unused `f_NAME.md` is no
+    defect: a plan that is not known here may use it.
     """
     params = {**dict.fromkeys(patterns), **(params or {})}
-    uses: dict[Path, dict[str, TemplateUse]] = {Path(*STEM): _usual(STEM, params)}
-    # Thousands of steps may say the same of their files.
+    uses: dict[Path, dict[str, TemplateUse]] = {Path(*STEM): _default_uses(STEM, params)}
+    # Thousands of steps may name the same files.
     for one in {(one.stem, tuple(sorted(one.names.items()))): one for one in files}.values():
         _add(uses, one, params)
     homes = (Path(), *(Path(language) for language in languages))
-    placed = {home / place: held for place, held in uses.items() for home in homes}
+    placed = {home / place: files for place, files in uses.items() for home in homes}
     return tuple(
         f"{folder / defect}"
         for file in _files(folder)
-        for defect in _of_file(folder, file.relative_to(folder), placed)
+        for defect in _file_defects(
+            folder, file.relative_to(folder), placed, ignore_plan_files=ignore_plan_files
+        )
     )
 
 
-def _usual(stem: Iterable[str], given: ParamsByPattern) -> dict[str, TemplateUse]:
-    """The files of any task: its kinds, every pattern, and the rest."""
-    found = {}
+def _default_uses(stem: Iterable[str], given: ParamsByPattern) -> dict[str, TemplateUse]:
+    """The files of any task: one for each kind and pattern, and the generic one."""
+    uses = {}
     for name in dict.fromkeys((*PARAMS, *given)):
         path = template_path(name, tuple(stem)).rpartition("/")[2]
-        found[path] = TemplateUse(name, _params(name, given), name if name in PARAMS else None)
-    return found
+        uses[path] = TemplateUse(name, _params(name, given), name if name in PARAMS else None)
+    return uses
 
 
 def _params(name: str, given: ParamsByPattern) -> frozenset[str] | None:
-    """What a failure of this name gives; what a plan adds counts besides."""
+    """The params of a failure of this name, including those that a plan adds."""
     more = given.get(name, ())
     if name not in PARAMS and more is None:
         return None
@@ -91,18 +96,18 @@ def _add(
     stem = files.stem or STEM
     place = Path(*stem)
     if place not in uses:
-        uses[place] = _usual(stem, given)
-    held = uses[place]
+        uses[place] = _default_uses(stem, given)
+    known = uses[place]
     for pattern, (edition, adaptation) in files.names.items():
         named = (adaptation, pattern), ("", f"any failure of edition {edition!r}")
         for part, words in named if edition != EDITION else named[:1]:
             path = template_path(part, stem, edition).rpartition("/")[2]
             params = _params(pattern, given) if part else frozenset(COMMON_PARAMS)
-            held[path] = _both(held.get(path), TemplateUse(words, params))
+            known[path] = _merge(known.get(path), TemplateUse(words, params))
 
 
-def _both(one: TemplateUse | None, other: TemplateUse) -> TemplateUse:
-    """A file that serves two patterns may use only what both give."""
+def _merge(one: TemplateUse | None, other: TemplateUse) -> TemplateUse:
+    """A file for two patterns may use only the params of both."""
     if one is None or one.name == other.name:
         return one or other
     known = [use.params for use in (one, other) if use.params is not None]
@@ -115,38 +120,44 @@ def _files(folder: Path) -> list[Path]:
     return sorted(file for file in folder.rglob("*") if not file.is_dir())[:FILES_MAX]
 
 
-def _of_file(
-    folder: Path, file: Path, placed: Mapping[Path, Mapping[str, TemplateUse]]
+def _file_defects(
+    folder: Path,
+    file: Path,
+    placed: Mapping[Path, Mapping[str, TemplateUse]],
+    *,
+    ignore_plan_files: bool,
 ) -> Iterator[str]:
     uses = placed.get(file.parent)
-    if uses is None and _of_others(file, placed):
+    if uses is None and _belongs_to_another_plan(file, placed):
         return
     if uses is None or not (file.name in uses or adaptation_of(file.name) is not None):
+        if ignore_plan_files and file.name.startswith("f_"):
+            return
         where = " or ".join(sorted(f"{place.as_posix()}/f_failed_NAME.md" for place in placed))
-        yield f"{file}:1: is never looked for; templates stand at {where}"
+        yield f"{file}:1: is never used; templates are at {where}"
         return
     use = uses.get(file.name)
     if use is None:
         name = adaptation_of(file.name) or ""
         near = did_you_mean(name, sorted(filter(None, (use.name for use in uses.values()))))
-        yield f"{file}:1: no failure is called {name!r}{near}"
+        yield f"{file}:1: there is no failure {name!r}{near}"
     try:
         template = load_template(TemplateFile(file.as_posix(), folder / file, folder))
     except TemplateInvalid as error:
         yield error.sentence
         return
-    yield from _of_params(template, use or TemplateUse("", None))
+    yield from _param_defects(template, use or TemplateUse("", None))
 
 
-def _of_others(file: Path, placed: Iterable[Path]) -> bool:
-    """A file `steps/C2/C3/f_NAME.md` of a folder that this plan never looks in: another plan's."""
+def _belongs_to_another_plan(file: Path, placed: Iterable[Path]) -> bool:
+    """A file `steps/C2/C3/f_NAME.md` in a folder that this plan does not use."""
     homes = {place.parts[: -len(STEM)] for place in placed}
     fits = file.name.startswith("f_") and file.suffix == SUFFIX and len(file.parts) > len(STEM)
     head, stem = file.parts[: -len(STEM) - 1], file.parts[-len(STEM) - 1 : -1]
     return fits and head in homes and stem[0] == STEM[0]
 
 
-def _of_params(template: Template, use: TemplateUse) -> Iterator[str]:
+def _param_defects(template: Template, use: TemplateUse) -> Iterator[str]:
     label, declared = template.source.label, template.source.params
     for param in unused_params(template):
         yield f"{label}:{declared[param]}: param {param!r} is declared but never used"
@@ -154,16 +165,16 @@ def _of_params(template: Template, use: TemplateUse) -> Iterator[str]:
     for param, line in declared.items():
         if param not in known:
             near = did_you_mean(param, sorted(known))
-            yield f"{label}:{line}: {use.name or 'a failure'} gives no param {param!r}{near}"
-    # Nobody knows what a value of an own extractor looks like, so only the usual ones are tried.
+            yield f"{label}:{line}: {use.name or 'a failure'} has no param {param!r}{near}"
+    # Values of a plan's own extractors are unknown, so only the built-in params are tried.
     if use.sample_name is not None and set(declared) <= {*PARAMS[use.sample_name]}:
-        yield from _on_trial(template, use.sample_name)
+        yield from _render_defects(template, use.sample_name)
 
 
-def _on_trial(template: Template, name: str) -> Iterator[str]:
-    """Once with everything, once with nothing: neither may break a run.
+def _render_defects(template: Template, name: str) -> Iterator[str]:
+    """Render with all values and with none; neither may fail.
 
-    With everything at hand it must say something.
+    With all values, the text must not be empty.
     """
     for failure in (sample_failure(name), sample_failure(name, {})):
         try:
@@ -172,5 +183,5 @@ def _on_trial(template: Template, name: str) -> Iterator[str]:
             yield error.sentence
             return
         if is_blank(words) and failure.params:
-            yield f"{template.source.label}:1: says nothing, although there is something to say"
+            yield f"{template.source.label}:1: renders an empty text for a sample failure"
             return

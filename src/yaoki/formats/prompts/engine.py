@@ -1,4 +1,4 @@
-"""Templates at work: loaded and proven harmless, then filled with values that stay data."""
+"""Loads templates, refuses unsafe ones, and renders them; values are never evaluated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from yaoki.formats.prompts.syntax import convert_body
 from yaoki.formats.prompts.template_source import TemplateSource, read_template
 
 FUEL_MIN, FUEL_MAX = 2_000, 20_000
-# Steps times the size of the file: the engine counts the first and knows nothing of the second.
+# Steps times the size of the file: the engine counts only the steps.
 RAW_BYTES_MAX = 64 << 20
 PRINTED_CHARS_MAX = 1 << 20
 CLIP_BYTES = 6_000
@@ -34,7 +34,7 @@ _BAR = re.compile(r"^( {0,3})(?=`{3,}|~{3,})", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A file that may be rendered: what it declares, and where it uses which name."""
+    """A valid template: its source, its code, and the line of each name it uses."""
 
     source: TemplateSource
     code: str
@@ -42,49 +42,49 @@ class Template:
 
 
 def load_template(hit: TemplateFile) -> Template:
-    """Read, convert, and refuse what is broken or uses a name it does not declare."""
+    """Read and convert a template; refuse a broken one, or one with undeclared names."""
     source = read_template(hit)
     if is_blank(source.body):
-        raise TemplateInvalid(source.label, 1, "is empty, so it would say nothing of the failure")
-    made = convert_body(source.label, source.body, source.lines_before)
+        raise TemplateInvalid(source.label, 1, "is empty")
+    body = convert_body(source.label, source.body, source.lines_before)
     try:
-        free = _environment(made.code, OutputMeter()).undeclared_variables_in_str(made.code)
+        free = _environment(body.code, OutputMeter()).undeclared_variables_in_str(body.code)
     except TemplateError as error:
-        raise _told(source, error) from error
-    used = {name: made.lines.get(name, 1) for name in free}
+        raise _invalid(source, error) from error
+    used = {name: body.lines.get(name, 1) for name in free}
     for name, line in sorted(used.items(), key=lambda pair: pair[1]):
         if name not in source.params:
             why = f"{name!r} is used but not declared; add it to params in the front matter"
             raise TemplateInvalid(source.label, line, why)
-    return Template(source, made.code, used)
+    return Template(source, body.code, used)
 
 
 def render_template(template: Template, values: Mapping[str, Any]) -> str:
-    """The words.  Values are data: nothing in them is evaluated, or taken for a heading of ours."""
+    """The text.  Values are data: nothing in them is evaluated or read as a heading."""
     environment = _environment(template.code, OutputMeter())
     try:
         return environment.render_str(template.code, template.source.label, **values).strip()
     except TemplateError as error:
-        raise _told(template.source, error) from error
+        raise _invalid(template.source, error) from error
     except (TypeError, ValueError) as error:
         raise TemplateInvalid(template.source.label, 1, str(error)) from error
 
 
 def is_blank(words: str) -> bool:
-    """Blank, or only a comment that no agent would heed."""
+    """Empty, or only comments."""
     return not _COMMENT.sub("", strip_terminal_codes(words)).strip()
 
 
-def _told(source: TemplateSource, error: TemplateError) -> TemplateInvalid:
+def _invalid(source: TemplateSource, error: TemplateError) -> TemplateInvalid:
     why = {
-        "OutOfFuel": "takes too many steps: a loop in a loop in a loop?",
-        "UndefinedError": "uses a detail that is not there; ask with `is defined` first",
+        "OutOfFuel": "takes too many steps: are loops nested?",
+        "UndefinedError": "uses a value that does not exist; test it with `is defined` first",
     }.get(error.kind, error.detail or error.message)
     return TemplateInvalid(source.label, (error.line or 1) + source.lines_before, why)
 
 
 class OutputMeter:
-    """Counts what was printed, and stops a template that prints without end."""
+    """Counts the output, and stops a template that prints too much."""
 
     def __init__(self) -> None:
         self._chars = 0
@@ -97,7 +97,7 @@ class OutputMeter:
 
 
 def _environment(code: str, meter: OutputMeter) -> Environment:
-    """A new one each time: threads render side by side, and each has its own meter."""
+    """A new environment for each rendering: threads run in parallel, each with its own meter."""
     marked: dict[str, Callable[..., str]] = {
         "fence": lambda value: fence(words) if (words := as_text(value).strip("\n")) else "",
         "bullets": lambda value, most=ITEMS_SHOWN: format_bullets(value, int(most)),
@@ -131,11 +131,11 @@ def _metered(
 
 
 def _printed(value: Any) -> str:
-    """What our own filters made is in order; anything else must not look like our headings."""
+    """The output of our own filters is safe; any other value must not look like a heading."""
     return str(value) if isinstance(value, Markup) else _CONTROL.sub(r"\1\\", as_text(value))
 
 
-# ------------------------------------------------------------------ values as words
+# ------------------------------------------------------------------ values as text
 
 
 def as_text(value: Any) -> str:
@@ -163,14 +163,14 @@ def _joined(value: Any, by: str) -> str:
 
 
 def describe_record(record: Mapping[str, Any]) -> str:
-    """`name` (where): message, on one line, as far as the record knows them."""
-    name, where, said = (_line(record.get(key)) for key in ("name", "where", "message"))
+    """`name` (where): message, on one line; missing parts are left out."""
+    name, where, message = (_line(record.get(key)) for key in ("name", "where", "message"))
     head = " ".join((*([_code(name)] if name else []), *([f"({where})"] if where else [])))
-    return ": ".join(filter(None, (head, said if said != name else "")))
+    return ": ".join(filter(None, (head, message if message != name else "")))
 
 
 def format_bullets(value: Any, most: int) -> str:
-    """A list, one line each; of a long one the beginning, and how many more there are."""
+    """A list, one line per item, up to `most`; then the number of the rest."""
     items = value if isinstance(value, list | tuple) else [value] if value else []
     lines = [f"- {_bullet(item)}" for item in items[:most]]
     return "\n".join([*lines, f"- … (+{len(items) - most})"] if len(items) > most else lines)
@@ -185,7 +185,7 @@ def _line(value: Any) -> str:
 
 
 def _code(text: str) -> str:
-    """Inline code whose bars are longer than any inside."""
+    """Inline code, with more backquotes than the text contains in a row."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     bar = "`" * (longest + 1)
     return f"{bar} {text} {bar}" if longest else f"{bar}{text}{bar}"

@@ -1,4 +1,4 @@
-"""The door: which words an agent gets for a failure, where they come from, and copies to edit."""
+"""The prompt library: the text about a failure, its template, and copies of templates to edit."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from yaoki.core.settings.settings import LANGUAGES, PATTERNS
 from yaoki.errors import Fault, TemplateInvalid, Unknown
 from yaoki.formats.prompts.engine import is_blank, load_template, render_template
 from yaoki.formats.prompts.location import (
+    BUILT_IN,
     EDITION,
     PART,
     STEM,
@@ -32,10 +33,9 @@ _ANY: SearchLevels = [[(EDITION, "")]]
 
 @dataclass(frozen=True, slots=True)
 class RenderedPrompt:
-    """The words, the file they come from, each step of the search, and what went wrong if anything.
+    """The text, its template, the steps of the search, and the fault if there was one.
 
-    Without a file (`path` is empty) the words are the built-in ones; so the attempt goes on
-    whatever a template does.
+    If `path` is empty the text is the built-in one, so a bad template never stops an attempt.
     """
 
     text: str
@@ -46,7 +46,7 @@ class RenderedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class TemplateView:
-    """A template as it stands."""
+    """A template and the steps of the search for it."""
 
     text: str
     path: str
@@ -57,55 +57,55 @@ class TemplateView:
 class PromptLibrary:
     """Templates for one language: the project's folder (`.yaoki/prompts`) over the shipped ones.
 
-    Files are read when they are asked for, so an edit counts from the next attempt on.  `files`
-    is what a plan says of their names.
+    Files are read for each attempt, so an edit takes effect at the next one.  `files` are the
+    names that a plan gives them.
     """
 
     def __init__(
         self, project: Path | None, language: str = "en", files: PromptFiles | None = None
     ) -> None:
-        assert language in LANGUAGES, f"no words are shipped in {language!r}"
+        assert language in LANGUAGES, f"there are no templates in {language!r}"
         self._project, self._language = project, language
         self._files = files or PromptFiles()
         self._stem = self._files.stem or STEM
 
     def write(self, failure: Failure, hints: Mapping[FailureKind, str]) -> RenderedPrompt:
-        """The words about a failure; none for a kind that repeats the identical prompt."""
+        """The text about a failure; empty for a kind that repeats the identical prompt."""
         if failure.kind not in CONTENT_KINDS:
             return RenderedPrompt("", "", (f"{failure.kind.value} repeats the identical prompt",))
-        told = self._told([*self._called(failure), *_levels(failure)], failure, hints)
-        own = hints.get(failure.kind, "")
-        # The words of the settings go before ours; the built-in ones hold them already.
-        return replace(told, text=f"{own}\n\n{told.text}") if own and told.path else told
+        prompt = self._render([*self._plan_levels(failure), *_levels(failure)], failure, hints)
+        hint = hints.get(failure.kind, "")
+        # The hint of the settings comes first; the built-in text already contains it.
+        if not (hint and prompt.path):
+            return prompt
+        return replace(prompt, text=f"{hint}\n\n{prompt.text}")
 
     def try_template(self, name: str, failure: Failure, also: Iterable[str] = ()) -> RenderedPrompt:
-        """What the template of this name makes of a failure."""
-        return self._told(self._named(name, also), failure, {})
+        """Render the template of this name for a failure."""
+        return self._render(self._levels_of(name, also), failure, {})
 
     def names(self) -> tuple[str, ...]:
-        """What has a template: kinds, patterns, the project's own, and `failed` for the rest."""
+        """The names of all templates: kinds, patterns, the project's own, and `failed`."""
         return tuple(dict.fromkeys((*KINDS, *PATTERNS, *self._own_names(), EDITION)))
 
     def view_template(self, name: str, also: Iterable[str] = ()) -> TemplateView:
-        """The template of this name; `also` are names that need no file of their own."""
+        """The template of this name; `also` are further valid names, with or without a file."""
         search = self._search()
-        source = read_template(_always(search.find(self._named(name, also))))
+        source = read_template(_always(search.find(self._levels_of(name, also))))
         return TemplateView(source.text, source.label, tuple(search.steps), tuple(source.params))
 
     def copy_shipped(
         self, target: Path, names: Iterable[str] = (), also: Iterable[str] = ()
     ) -> tuple[Path, ...]:
-        """Copies of the shipped templates to edit; what stands there already is left alone."""
+        """Copy shipped templates to edit them; existing files are not overwritten."""
         chosen = list(names) or [*KINDS, *PATTERNS, EDITION]
         copies = [(self._shipped(name, also), target / self._path(name)) for name in chosen]
-        return tuple(file for text, file in copies if _written(file, text))
-
-    # -------------------------------------------------------------- inside
+        return tuple(file for text, file in copies if _write_new(file, text))
 
     def _search(self) -> TemplateSearch:
         return TemplateSearch(self._project, self._language, self._stem)
 
-    def _told(
+    def _render(
         self, levels: SearchLevels, failure: Failure, hints: Mapping[FailureKind, str]
     ) -> RenderedPrompt:
         search = self._search()
@@ -116,13 +116,14 @@ class PromptLibrary:
             template = load_template(hit)
             words = render_template(template, template_values(failure, template.source.params))
             if is_blank(words):
-                raise TemplateInvalid(hit.label, 1, f"says nothing of {failure.pattern or 'this'}")
+                pattern = failure.pattern or "this failure"
+                raise TemplateInvalid(hit.label, 1, f"renders an empty text for {pattern}")
         except TemplateInvalid as error:
-            steps = (*search.steps, "built-in words: used")
+            steps = (*search.steps, f"{BUILT_IN}: used")
             return RenderedPrompt(describe_failure(failure, hints), "", steps, error.sentence)
         return RenderedPrompt(words, hit.label, tuple(search.steps))
 
-    def _named(self, name: str, also: Iterable[str]) -> SearchLevels:
+    def _levels_of(self, name: str, also: Iterable[str]) -> SearchLevels:
         known = {*self.names(), *also}
         if name not in known or not PART.fullmatch(name):
             raise Unknown(
@@ -131,8 +132,8 @@ class PromptLibrary:
             )
         return _ANY if name == EDITION else _levels(sample_failure(name))
 
-    def _called(self, failure: Failure) -> SearchLevels:
-        """What the plan calls the words of this pattern; another edition has its own file."""
+    def _plan_levels(self, failure: Failure) -> SearchLevels:
+        """The names that the plan gives the template of this pattern, if any."""
         edition, adaptation = self._files.names.get(failure.pattern, (EDITION, failure.pattern))
         if (edition, adaptation) == (EDITION, failure.pattern):
             return []
@@ -143,8 +144,8 @@ class PromptLibrary:
         return template_path("" if name == EDITION else name, self._stem)
 
     def _shipped(self, name: str, also: Iterable[str]) -> str:
-        """A pattern of one's own begins as a copy of the generic words."""
-        levels = self._named(name, also)
+        """The text to copy; for a project's own pattern, the generic template."""
+        levels = self._levels_of(name, also)
         exact = name in {*KINDS, *PATTERNS, EDITION}
         return read_template(
             _always(TemplateSearch(None, self._language).find(levels if exact else _ANY))
@@ -165,18 +166,18 @@ class PromptLibrary:
 
 
 def _levels(failure: Failure) -> SearchLevels:
-    """The pattern's own words; else those of its kind or of any failure."""
+    """The template of the pattern; else that of the kind, or of any failure."""
     kind = next(name for name, kind in KINDS.items() if kind is failure.kind)
     exact: SearchLevels = [[(EDITION, failure.pattern)]] if failure.pattern else []
     return [*exact, [(EDITION, kind), (EDITION, "")]]
 
 
 def _always(hit: TemplateFile | None) -> TemplateFile:
-    assert hit is not None, "words for any failure are shipped"
+    assert hit is not None, "there is a shipped template for any failure"
     return hit
 
 
-def _written(file: Path, text: str) -> bool:
+def _write_new(file: Path, text: str) -> bool:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("x", encoding="utf-8") as stream:
@@ -184,6 +185,6 @@ def _written(file: Path, text: str) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        words = f"{file} cannot be written: {error.strerror}"
-        raise Fault(words, transient=False, hint="make its folder writable") from error
+        message = f"{file} cannot be written: {error.strerror}"
+        raise Fault(message, transient=False, hint="make its folder writable") from error
     return True

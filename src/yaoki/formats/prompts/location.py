@@ -1,4 +1,4 @@
-"""Where a template stands: `{c1}/{c2}/{c3}/f_{edition}_{adaptation}.md`, the project's first."""
+"""Finds template files: `{c1}/{c2}/{c3}/f_{edition}_{adaptation}.md`, the project's first."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ SHIPPED_FOLDER = Path(__file__).parent / "shipped"
 STEM = ("steps", "retry", "issue")
 EDITION = "failed"
 SUFFIX = ".md"
-# Where the project's own stand, as a person finds them from the top of the repository.
+# The last step of a search that found no file.
+BUILT_IN = "built-in words"
+# The project's own templates, relative to the top of the repository.
 PROJECT_FOLDER = ".yaoki/prompts"
-# No part may climb out of its folder or hide: the first character is a letter or a digit.
+# No part may leave its folder or be hidden: it begins with a letter or a digit.
 PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 # Edition and adaptation; an empty adaptation means the edition's own file.
@@ -22,7 +24,7 @@ TemplateName = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class TemplateFile:
-    """A template file; `label` names it without naming the machine."""
+    """A template file; `label` names it without a path of this machine."""
 
     label: str
     file: Path
@@ -30,7 +32,7 @@ class TemplateFile:
 
 
 def template_path(adaptation: str = "", stem: Sequence[str] = STEM, edition: str = EDITION) -> str:
-    """The path below a folder of templates; an empty adaptation means the edition's own file."""
+    """The path below a template folder; an empty adaptation means the edition's own file."""
     parts = (*stem, edition, *([adaptation] if adaptation else []))
     bad = next((part for part in parts if not PART.fullmatch(part)), None)
     assert bad is None, f"{bad!r} cannot be part of a path"
@@ -38,7 +40,7 @@ def template_path(adaptation: str = "", stem: Sequence[str] = STEM, edition: str
 
 
 def adaptation_of(name: str, edition: str = EDITION) -> str | None:
-    """What a file is for: empty for the edition's own file, None when the name is none of ours."""
+    """The adaptation in a file name: empty for the edition's own file, None for other names."""
     stem = name.removesuffix(SUFFIX)
     if stem == name or not stem.startswith(f"f_{edition}"):
         return None
@@ -49,24 +51,24 @@ def adaptation_of(name: str, edition: str = EDITION) -> str | None:
 
 
 class TemplateSearch:
-    """Looks for one template after the other and remembers each look."""
+    """Searches for a template and records each step."""
 
     def __init__(self, project: Path | None, language: str, stem: Sequence[str] = STEM) -> None:
         self._project, self._language, self._stem = project, language, stem
         self.steps: list[str] = []
 
     def find(self, levels: Iterable[Sequence[TemplateName]]) -> TemplateFile | None:
-        """The first file there is, level by level; on a level the project's files come first."""
+        """The first file that exists, level by level; on a level the project's files come first."""
         for level in levels:
-            for hit in self._candidates([name for name in level if self._speakable(name)]):
-                there = _stands(hit.file)
-                self.steps.append(f"{hit.label}: {'used' if there else 'absent'}")
-                if there:
+            for hit in self._candidates([name for name in level if self._is_valid(name)]):
+                exists = _exists(hit.file)
+                self.steps.append(f"{hit.label}: {'used' if exists else 'absent'}")
+                if exists:
                     return hit
-        self.steps.append("built-in words: used")
+        self.steps.append(f"{BUILT_IN}: used")
         return None
 
-    def _speakable(self, name: TemplateName) -> bool:
+    def _is_valid(self, name: TemplateName) -> bool:
         bad = next((part for part in name if part and not PART.fullmatch(part)), None)
         if bad is not None:
             self.steps.append(f"{bad[:80]!r} cannot be part of a path")
@@ -85,8 +87,8 @@ class TemplateSearch:
             yield TemplateFile(f"shipped/{path}", SHIPPED_FOLDER / path, SHIPPED_FOLDER)
 
 
-def _stands(file: Path) -> bool:
-    """What cannot be looked at counts as there, so that reading it tells why."""
+def _exists(file: Path) -> bool:
+    """A file that cannot be examined counts as existing, so that reading it reports the reason."""
     try:
         file.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""A made-up failure of every kind and pattern, to see a template at work before it is needed."""
+"""A sample failure of every kind and pattern, to try a template before it is needed."""
 
 from __future__ import annotations
 
@@ -71,24 +71,24 @@ _KIND_OF = {
 
 
 def sample_failure(name: str, given: Mapping[str, Any] | None = None) -> Failure:
-    """The failure a template's name stands for, with sample values or those given instead."""
-    held = dict(_sampled(name) if given is None else given)
+    """A failure for a template's name, with sample values or the given ones."""
+    params = dict(_sample_params(name) if given is None else given)
     kind = (
-        held.pop("kind", "") or KINDS.get(name) or _KIND_OF.get(name, FailureKind.QUALITY_FAILURE)
+        params.pop("kind", "") or KINDS.get(name) or _KIND_OF.get(name, FailureKind.QUALITY_FAILURE)
     )
-    held.pop("pattern", None)
+    params.pop("pattern", None)
     return Failure(
         FailureKind(kind),
         message=str(
-            held.pop("message", "" if given is not None else "what the last try left undone")
+            params.pop("message", "" if given is not None else "what the last attempt left undone")
         ),
         pattern="" if name in {*KINDS, ""} else name,
-        check=str(held.pop("check", "" if given is not None else "tests")),
+        check=str(params.pop("check", "" if given is not None else "tests")),
         items=_ITEMS if given is None and name not in OWN_PARAMS else (),
-        params=held,
+        params=params,
     )
 
 
-def _sampled(name: str) -> dict[str, Any]:
+def _sample_params(name: str) -> dict[str, Any]:
     names = (*OWN_PARAMS.get(name, ()), *COMMON_PARAMS)
     return {one: _VALUES[one] for one in names if one in _VALUES and one in PARAMS.get(name, names)}

@@ -1,7 +1,7 @@
-"""The small language of templates: two styles in, the engine's syntax out.
+"""Converts the template language, which has two styles, to the engine's syntax.
 
-Only loops, conditions, names and a few filters are let through.  Nothing can be called,
-repeated or built, because the engine counts steps but not bytes.
+Only loops, conditions, names and a few filters are allowed.  Nothing can be called, repeated or
+built, because the engine limits steps but not bytes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
 
 @dataclass(frozen=True, slots=True)
 class TemplateTag:
-    """One piece between braces, where it begins, and whether that is inside a code fence."""
+    """One tag in braces, its position, and whether it is inside a code fence."""
 
     text: str
     start: int
@@ -46,30 +46,30 @@ class TemplateTag:
 
 @dataclass(frozen=True, slots=True)
 class ConvertedBody:
-    """The body in the engine's syntax; lines stay where they were."""
+    """The body in the engine's syntax; line numbers are unchanged."""
 
     code: str
     lines: dict[str, int]
 
 
 def convert_body(label: str, body: str, lines_before: int = 0) -> ConvertedBody:
-    """The body for the engine, and the first line at which each word is used."""
+    """The body for the engine, and the first line of each word."""
     tags = list(_tags(label, body, lines_before))
     seed = _style(label, tags)
     if seed:
         _balanced(label, tags)
-    made, lines, last = [], dict[str, int](), 0
+    parts, lines, last = [], dict[str, int](), 0
     for tag in tags:
         text = _from_seed(label, tag) if seed else tag.text
         if not text.startswith("{#"):
             for word in _words(label, text, tag.line):
                 lines.setdefault(word, tag.line)
-        made += [body[last : tag.start], _kept_inside(text) if tag.fenced else text]
+        parts += [body[last : tag.start], _escape_fence(text) if tag.fenced else text]
         last = tag.start + len(tag.text)
-    return ConvertedBody("".join((*made, body[last:])), lines)
+    return ConvertedBody("".join((*parts, body[last:])), lines)
 
 
-# ------------------------------------------------------------------ finding
+# ------------------------------------------------------------------ tags
 
 
 def _tags(label: str, body: str, before: int) -> Iterator[TemplateTag]:
@@ -85,15 +85,15 @@ def _tags(label: str, body: str, before: int) -> Iterator[TemplateTag]:
 
 
 def _none_open(label: str, body: str, start: int, end: int, before: int) -> None:
-    """What our eyes miss, the engine must not see."""
+    """The engine must not see a tag that this parser missed."""
     found = _OPEN.search(body, start, end)
     if found:
         line = body.count("\n", 0, found.start()) + 1 + before
-        raise TemplateInvalid(label, line, f"{found[0]} is not closed, or braces stand inside")
+        raise TemplateInvalid(label, line, f"{found[0]} is not closed, or contains braces")
 
 
 def _fenced_spans(body: str) -> list[tuple[int, int]]:
-    """Where the template itself opened a code fence."""
+    """The code fences of the template itself."""
     spans, bar, opened, at = [], "", 0, 0
     for line in body.splitlines(keepends=True):
         hit = _FENCE.match(line)
@@ -106,11 +106,11 @@ def _fenced_spans(body: str) -> list[tuple[int, int]]:
     return [*spans, (opened, at)] if bar else spans
 
 
-# ------------------------------------------------------------------ the seeds' style
+# ------------------------------------------------------------------ the {{#each}} style
 
 
 def _style(label: str, tags: list[TemplateTag]) -> bool:
-    """Is the body in the style of `{{#each xs}}`?  Both in one file is an error."""
+    """Does the body use `{{#each xs}}`?  Both styles in one file are an error."""
     seed = [tag for tag in tags if _SEED.match(tag.text)]
     ours = [tag for tag in tags if not tag.text.startswith("{{") or "|" in tag.text]
     if seed and ours:
@@ -135,7 +135,7 @@ def _from_seed(label: str, tag: TemplateTag) -> str:
     if hit := _SEED_OPEN.fullmatch(tag.text):
         if hit[1] == "each":
             return f"{{% for this in {hit[2]} %}}"
-        # A condition is how one asks whether a detail is there at all.
+        # A condition also tests whether the value exists.
         return f"{{% if {hit[2]} is defined and {hit[2]} %}}"
     if hit := _SEED_CLOSE.fullmatch(tag.text):
         return "{% endfor %}" if hit[1] == "each" else "{% endif %}"
@@ -146,11 +146,11 @@ def _from_seed(label: str, tag: TemplateTag) -> str:
     raise TemplateInvalid(label, tag.line, f"{tag.text[:60]} is not understood")
 
 
-# ------------------------------------------------------------------ what is let through
+# ------------------------------------------------------------------ allowed tags
 
 
 def _words(label: str, tag: str, line: int) -> Iterator[str]:
-    """Every word of a tag, once the whole of it is known to be harmless."""
+    """Every word of a tag, after the whole tag was found safe."""
     inner = tag[2:-2].removeprefix("-").removesuffix("-")
     tokens = list(_tokens(label, inner, line))
     if tag.startswith("{%") and (not tokens or tokens[0] not in STATEMENTS):
@@ -176,7 +176,7 @@ def _tokens(label: str, inner: str, line: int) -> Iterator[str]:
 
 
 def _refused(tokens: list[str]) -> str:
-    """Why these words may not stand in a tag; empty when they may."""
+    """Why these tokens are not allowed in a tag; empty when they are."""
     opened: list[str] = []
     for before_that, before, token in zip(["", "", *tokens], ["", *tokens], tokens, strict=False):
         named = bool(_WORD.fullmatch(before)) and before not in KEYWORDS
@@ -197,11 +197,11 @@ def _refused(tokens: list[str]) -> str:
     return ""
 
 
-_NO_CALLS = "nothing can be called in a template; a filter takes plain numbers and words"
+_NO_CALLS = "calls are not allowed in a template; a filter takes plain numbers and texts"
 
 
-def _kept_inside(tag: str) -> str:
-    """A value printed inside the template's own fence must not close it."""
+def _escape_fence(tag: str) -> str:
+    """A value printed inside the template's own code fence must not close it."""
     if not tag.startswith("{{"):
         return tag
     inner = tag[2:-2]

@@ -1,4 +1,4 @@
-"""One template file: read within bounds, its front matter apart from its body."""
+"""Reads one template file, within limits, and splits its front matter from its body."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class TemplateSource:
-    """A file as it stands: `params` maps each declared name to its line."""
+    """The parts of a template file; `params` maps each declared name to its line."""
 
     label: str
     text: str
@@ -35,10 +35,10 @@ def read_template(hit: TemplateFile) -> TemplateSource:
 
 
 def _text(hit: TemplateFile) -> str:
-    """A link must not lead a foreign file into a prompt, nor a pipe hold up a worker."""
+    """A link must not bring a foreign file into a prompt, and a pipe must not block a worker."""
     try:
         if not hit.file.resolve().is_relative_to(hit.folder.resolve()) or not hit.file.is_file():
-            raise TemplateInvalid(hit.label, 1, "is no plain file of its folder")
+            raise TemplateInvalid(hit.label, 1, "is not a regular file in its folder")
         with hit.file.open("rb") as stream:
             raw = stream.read(FILE_BYTES_MAX + 1)
         text = raw.decode("utf-8-sig")
@@ -53,7 +53,7 @@ def _text(hit: TemplateFile) -> str:
 
 
 def _split(label: str, text: str) -> tuple[str, str, int]:
-    """Front matter, body, and how many lines stand before the body."""
+    """Front matter, body, and the number of lines before the body."""
     lines = text.split("\n")
     if lines[0].rstrip() != FRONT_MATTER_BAR:
         return "", text, 0
@@ -66,7 +66,7 @@ def _split(label: str, text: str) -> tuple[str, str, int]:
 
 
 def _params(label: str, head: str) -> Iterator[tuple[str, int]]:
-    """Only nodes are read and nothing is built from them, so no tag or alias can do harm."""
+    """Only YAML nodes are read and no objects built, so tags and aliases are harmless."""
     for key, node in _entries(label, head):
         line = key.start_mark.line + 2
         if key.value not in KEYS:
@@ -81,7 +81,7 @@ def _entries(label: str, head: str) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
         node = yaml.compose(head, yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        why = getattr(error, "problem", None) or "is no YAML"
+        why = getattr(error, "problem", None) or "is not valid YAML"
         line = mark.line + 2 if mark else 1
         raise TemplateInvalid(label, line, f"its front matter: {why}") from error
     except RecursionError:
@@ -89,7 +89,9 @@ def _entries(label: str, head: str) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
     if node is None:
         return []
     if not isinstance(node, yaml.MappingNode):
-        raise TemplateInvalid(label, 2, "its front matter is no mapping such as `params: [...]`")
+        raise TemplateInvalid(
+            label, 2, "its front matter must be a mapping such as `params: [...]`"
+        )
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode):
             raise TemplateInvalid(label, key.start_mark.line + 2, "a key must be a word")
@@ -101,12 +103,12 @@ def _names(label: str, line: int, node: yaml.Node) -> Iterator[tuple[str, int]]:
         return
     if not isinstance(node, yaml.SequenceNode):
         raise TemplateInvalid(label, line, "params must be a list of names")
-    seen = set()
+    names = set()
     for item in node.value:
         at = item.start_mark.line + 2
         if not isinstance(item, yaml.ScalarNode) or not NAME.fullmatch(item.value):
             raise TemplateInvalid(label, at, "a param must be a name of letters and digits")
-        if item.value in seen:
+        if item.value in names:
             raise TemplateInvalid(label, at, f"param {item.value!r} is declared twice")
-        seen.add(item.value)
+        names.add(item.value)
         yield item.value, at

@@ -1,4 +1,4 @@
-"""What a failure gives its template: names, shapes, and plain values that are always there."""
+"""The values of a failure for its template: names and shapes; every declared name has a value."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from yaoki.core.excerpt import clip_bytes
 from yaoki.core.model import CONTENT_KINDS, Failure, FailureKind, FindingItem
 from yaoki.core.settings.settings import PATTERNS
 
-# Every failure gives these.
+# The params of every failure.
 COMMON_PARAMS = (
     *("kind", "pattern", "check", "message", "errorOutput", "stdout", "stderr"),
     *("exitCode", "items", "timeoutSeconds", "elapsedSeconds"),
 )
-# What a pattern gives besides; if the check named nothing, its items fill the first list.
+# The extra params of each pattern; if the check set none of them, its items fill the first list.
 OWN_PARAMS: Mapping[str, tuple[str, ...]] = {
     "git-dirty": ("changedFiles", "untrackedFiles", "stagedFiles"),
     "test-failed": ("failedTests", "errorOutput"),
@@ -39,9 +39,9 @@ OWN_PARAMS: Mapping[str, tuple[str, ...]] = {
     "too-large": ("tooLarge",),
     "secret-added": ("secrets",),
 }
-assert set(OWN_PARAMS) == set(PATTERNS), "every shipped pattern says what it gives"
+assert set(OWN_PARAMS) == set(PATTERNS), "every shipped pattern has its params"
 
-# The kinds that get words, by the name of their file.
+# The kinds with a template, by the name of its file.
 KINDS: Mapping[str, FailureKind] = {
     kind.value.lower().replace("_", "-"): kind
     for kind in (
@@ -51,7 +51,7 @@ KINDS: Mapping[str, FailureKind] = {
         FailureKind.CONFLICT,
     )
 }
-assert set(KINDS.values()) == CONTENT_KINDS, "every kind that is told has its words"
+assert set(KINDS.values()) == CONTENT_KINDS, "every content kind has a template"
 
 PARAMS: Mapping[str, tuple[str, ...]] = {
     **{
@@ -73,7 +73,7 @@ RECORDS = frozenset(
         *("syntaxErrors", "weakenedTests", "secrets"),
     }
 )
-# Every record has these, empty where the check did not say.
+# Every record has these keys; values that the check did not set are empty.
 RECORD_KEYS = ("name", "message", "error", "where", "file", "line", "column", "code")
 
 TEXT_BYTES_MAX = 32_000
@@ -83,12 +83,12 @@ _LINE_ENDS = {0x2028: "\n", 0x2029: "\n"}
 
 
 def template_values(failure: Failure, declared: Iterable[str]) -> dict[str, Any]:
-    """A plain value for each declared name; what the failure does not carry is empty."""
-    carried = _carried(failure)
-    return {name: shape_value(name, carried.get(name)) for name in declared}
+    """A plain value for each declared name; empty if the failure has none."""
+    values = _values(failure)
+    return {name: shape_value(name, values.get(name)) for name in declared}
 
 
-def _carried(failure: Failure) -> dict[str, Any]:
+def _values(failure: Failure) -> dict[str, Any]:
     items = [{"name": i.name, "message": i.message, "where": i.where} for i in failure.items]
     given = {name: value for name, value in failure.params.items() if value is not None}
     own = [name for name in OWN_PARAMS.get(failure.pattern, ()) if name in FILES | RECORDS]
@@ -106,13 +106,13 @@ def _carried(failure: Failure) -> dict[str, Any]:
 
 
 def shape_value(name: str, value: Any) -> Any:
-    """As templates expect it: a list of paths, a list of records, or what it is."""
-    held = plain_value(value)
+    """The shape that templates expect: a list of paths, a list of records, or the plain value."""
+    plain = plain_value(value)
     if name not in FILES | RECORDS:
-        return held
-    if isinstance(held, str):
-        held = [line for line in held.splitlines() if line.strip()]
-    listed = held if isinstance(held, list) else [held]
+        return plain
+    if isinstance(plain, str):
+        plain = [line for line in plain.splitlines() if line.strip()]
+    listed = plain if isinstance(plain, list) else [plain]
     return [_path(one) if name in FILES else _record(one) for one in listed]
 
 
@@ -138,7 +138,7 @@ def _first(known: Mapping[str, Any], *keys: str) -> Any:
 
 
 def plain_value(value: Any, depth: int = 0) -> Any:
-    """Only plain JSON values reach the engine, for it would call the methods of anything else."""
+    """Only plain JSON values: the engine would call the methods of any other object."""
     match value:
         case None:
             return ""
@@ -162,5 +162,5 @@ def plain_value(value: Any, depth: int = 0) -> Any:
 
 
 def _text(value: Any) -> str:
-    """No terminal codes, no hidden characters, and one kind of line end."""
+    """Without terminal codes and hidden characters, and with one kind of line end."""
     return clip_bytes(strip_terminal_codes(str(value)).translate(_LINE_ENDS), TEXT_BYTES_MAX)

@@ -48,7 +48,7 @@ def missing_evidence(claims: ChangeContext) -> str:
     """Q5: why nothing here proves the task; empty when something does."""
     match claims.kind:
         case TaskKind.CHANGE if not claims.changed and claims.checks_passed is not True:
-            return "nothing was changed, and the checks do not pass without a change"
+            return "the checks do not pass without a change"
         case TaskKind.REPORT if not claims.changed and not claims.report.strip():
             return "there is no report"
         case _:

@@ -29,9 +29,9 @@ def is_registry(raw: Any) -> bool:
 def read_registry(
     raw: Any, settings: Settings, defects: Defects, environment: PlanEnvironment
 ) -> JudgedDraft:
-    """The plan a registry stands for; each defect is told where it stands in the registry."""
+    """The draft of a registry; each defect has its position in the registry."""
     registry = build_model(RegistryModel, raw, defects)
-    unsound = judge_registry(registry, defects, environment)
-    outline = translate_registry(registry, settings, defects, unsound)
-    judge_parts(outline.draft)
-    return outline
+    invalid = judge_registry(registry, defects, environment)
+    judged = translate_registry(registry, settings, defects, invalid)
+    judge_parts(judged.draft)
+    return judged

@@ -1,5 +1,5 @@
 # ruff: noqa: N815 - the keys are the registry's own
-"""A steps registry as people write it.  Shapes only, in the words of its format."""
+"""A steps registry as people write it.  Shapes only, with the keys of the format."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 def check_path_part(value: str) -> str:
-    """What may stand in the path of a prompt file; it cannot climb out of its folder."""
+    """A valid part of the path of a prompt file; it cannot leave its folder."""
     if not _PART.fullmatch(value):
         raise field_error(f"{value[:80]!r} cannot be part of the path of a prompt file")
     return value
@@ -26,7 +26,7 @@ PathPart = Annotated[str, AfterValidator(check_path_part)]
 
 
 class PatternModel(StrictModel):
-    """A failure by name, and the prompt that tells of it."""
+    """A named failure, and the prompt template for it."""
 
     description: str = Field("")
     edition: PathPart = Field("")
@@ -35,7 +35,7 @@ class PatternModel(StrictModel):
 
 
 class ValidatorModel(StrictModel):
-    """One thing that must hold, and what its failure is called."""
+    """One condition, and the pattern of its failure."""
 
     type: Literal["command", "file", "custom"] = Field("command")
     command: str = Field("")
@@ -53,9 +53,9 @@ class ConditionModel(StrictModel):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """What a file validator is to look at besides its own path."""
-        held = self.params.get("paths", ())
-        return tuple(held) if isinstance(held, list) else ()
+        """The paths of a file validator besides its own."""
+        paths = self.params.get("paths", ())
+        return tuple(paths) if isinstance(paths, list) else ()
 
 
 class FailureModel(StrictModel):
@@ -87,5 +87,5 @@ class RegistryModel(StrictModel):
     steps: dict[str, StepModel] = Field({})
 
     def users_of(self, pattern: str) -> dict[str, ValidatorModel]:
-        """The validators whose failure is called so."""
+        """The validators with this failure pattern."""
         return {name: one for name, one in self.validators.items() if one.failurePattern == pattern}

@@ -1,4 +1,4 @@
-"""What the parts of a registry say of one another: names, uses, and who gives which param."""
+"""The rules of a registry: names, references, and the params of patterns."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ RegistryEntry = tuple[str, str]
 def judge_registry(
     registry: RegistryModel, defects: Defects, known: PlanEnvironment
 ) -> frozenset[RegistryEntry]:
-    """Note every defect; returns the entries that have one.
+    """Add every defect; returns the entries that have one.
 
-    Users before what they use: a name that was nearly right counts as a use.
+    References come before what they refer to: a misspelt name counts as a reference.
     """
-    judging = RegistryRules(registry, defects, known.extractors())
-    judging.judge_top()
+    rules = RegistryRules(registry, defects, known.extractors())
+    rules.judge_top()
     parts: list[tuple[str, Mapping[str, Any], Callable[[KeyPath, Any], None]]] = [
-        ("steps", registry.steps, judging.judge_step),
-        ("validators", registry.validators, judging.judge_validator),
-        ("completionPatterns", registry.completionPatterns, judging.judge_pattern),
+        ("steps", registry.steps, rules.judge_step),
+        ("validators", registry.validators, rules.judge_validator),
+        ("completionPatterns", registry.completionPatterns, rules.judge_pattern),
     ]
-    unsound = {(str(path[0]), str(path[1])) for path in defects.broken_paths if len(path) > 1}
-    for section, held, rule in parts:
-        for name, one in held.items():
+    invalid = {(str(path[0]), str(path[1])) for path in defects.broken_paths if len(path) > 1}
+    for section, entries, rule in parts:
+        for name, one in entries.items():
             before = len(defects.entries)
             rule((section, name), one)
             if len(defects.entries) > before:
-                unsound.add((section, name))
-    return frozenset(unsound)
+                invalid.add((section, name))
+    return frozenset(invalid)
 
 
 @dataclass(slots=True)
 class RegistryRules:
-    """The rules, and the names something referred to so far."""
+    """The rules, and the names referred to so far."""
 
     registry: RegistryModel
     defects: Defects
@@ -81,7 +81,7 @@ class RegistryRules:
             if not getattr(step, key).strip():
                 self.defects.add_missing(path, f"{key} is missing", key)
         if step.stepId and step.stepId != path[-1]:
-            reason = f"stepId {step.stepId[:80]!r} is not the key it stands under"
+            reason = f"stepId {step.stepId[:80]!r} differs from its key"
             self.defects.add((*path, "stepId"), reason)
         seen = list[ConditionModel]()
         for index, condition in enumerate(step.completionConditions):
@@ -108,10 +108,10 @@ class RegistryRules:
         self.references.add(("validators", name))
         validator = self.registry.validators.get(name)
         if validator is not None:
-            self._asked(path, condition, validator)
+            self._params(path, condition, validator)
 
-    def _asked(self, path: KeyPath, condition: ConditionModel, validator: ValidatorModel) -> None:
-        """A file validator takes paths, a custom one whatever it likes, a command nothing."""
+    def _params(self, path: KeyPath, condition: ConditionModel, validator: ValidatorModel) -> None:
+        """A file validator takes paths, a custom one any params, a command none."""
         if validator.type == "command" and condition.is_given("params"):
             reason = "a command validator takes no params; nothing would use them"
             self.defects.add((*path, "params"), reason)
@@ -123,13 +123,13 @@ class RegistryRules:
         for key in condition.params:
             if key != "paths":
                 self.defects.add_unknown_key((*at, key), ["paths"])
-        held = condition.params.get("paths", [])
-        if not isinstance(held, list) or not all(isinstance(one, str) for one in held):
+        paths = condition.params.get("paths", [])
+        if not isinstance(paths, list) or not all(isinstance(one, str) for one in paths):
             self.defects.add((*at, "paths"), "must be a list of paths")
             return
-        for index, one in enumerate(held):
+        for index, one in enumerate(paths):
             self._inside((*at, "paths", index), one)
-        number = len(held) + bool(validator.path)
+        number = len(paths) + bool(validator.path)
         if not number:
             reason = f"{condition.validator!r} has no path; give it one, or params.paths here"
             self.defects.add_missing(at, reason, "paths")
@@ -180,7 +180,7 @@ class RegistryRules:
             self.defects.add((*path, "successWhen"), f"of a file must be {_FORMS}")
 
     def _custom(self, path: KeyPath, one: ValidatorModel) -> None:
-        """Code of an installed package: it says itself whether it passed, and gives its params."""
+        """Code of an installed package, which returns the outcome and the params itself."""
         judge_entry_point(self.defects, path, str(path[1]))
         for key in ("command", "path", "successWhen", "extractParams"):
             self._no_key(path, one, key)
@@ -191,7 +191,7 @@ class RegistryRules:
             self.defects.add((*path, key), reason)
 
     def _pattern_of(self, path: KeyPath, one: ValidatorModel) -> None:
-        """Every extractor is known, and gives exactly what the pattern declares."""
+        """Every extractor must be known, and provide exactly the params of the pattern."""
         name, patterns = one.failurePattern, self.registry.completionPatterns
         if name not in patterns:
             at = (*path, "failurePattern")
@@ -240,13 +240,13 @@ class RegistryRules:
     def _known(
         self, path: KeyPath, sort: str, section: str, word: str, known: Collection[str]
     ) -> str:
-        """The name that was meant, or the word itself; one whose shape was refused is known."""
+        """The name that was meant, or the word itself; a broken entry counts as known."""
         if (section, word) in self.defects.broken_paths or (section,) in self.defects.broken_paths:
             return word
         return self.defects.add_unknown(path, sort, word, known) or word
 
     def _unused(self, path: KeyPath, sort: str, users: str) -> None:
-        """What nothing uses is a mistake, unless a part that could have used it was refused."""
+        """An unused entry is a mistake, unless a broken part might have used it."""
         if (str(path[0]), str(path[1])) in self.references:
             return
         if not any(broken[:1] == (users,) for broken in self.defects.broken_paths):

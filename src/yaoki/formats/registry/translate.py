@@ -1,4 +1,4 @@
-"""A registry in our own words: each step a task, each use of a validator a check."""
+"""Translates a registry into a plan: each step is a task, each use of a validator a check."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ NAME_CHARS_MAX = 60
 SOURCE_KEYS = {"id": ("stepId",), "goal": ("name",), "max_iterations": ("onFailure", "maxAttempts")}
 NO_AGENT = "no agent: a registry names none; give yaoki.toml a default with agent =, or use --agent"
 
-# A validator, what follows its failure, and the params it is asked with, as text.
+# A validator, the action after its failure, and its params as text.
 ValidatorUse = tuple[str, str, str]
 
 
 @dataclass(slots=True)
 class RegistryTranslation:
-    """What was made so far; one validator used in two ways is two checks."""
+    """The parts of the plan so far; a validator used in two ways becomes two checks."""
 
     registry: RegistryModel
     defects: Defects
-    unsound: frozenset[RegistryEntry]
+    invalid: frozenset[RegistryEntry]
     checks: dict[str, CheckModel] = field(default_factory=dict)
     check_names: dict[ValidatorUse, str] = field(default_factory=dict)
     conditions: dict[str, ConditionModel] = field(default_factory=dict)
@@ -46,29 +46,29 @@ class RegistryTranslation:
     def add_task(self, key: str, step: StepModel) -> PlacedTask:
         path = ("steps", key)
         conditions = step.completionConditions
-        if path in self.unsound or not all(self._sound(one) for one in conditions):
-            # What is missing here was told already.
+        if path in self.invalid or not all(self._is_valid(one) for one in conditions):
+            # The rules of registries have already reported what is missing here.
             self.defects.broken_paths.add((*path, "checks"))
             conditions = []
         self.prompt_files[key] = self._files(step)
-        named = [self._check(condition, step.onFailure.action) for condition in conditions]
-        return PlacedTask(path, _task(key, step, named), source_paths=SOURCE_KEYS)
+        checks = [self._check(condition, step.onFailure.action) for condition in conditions]
+        return PlacedTask(path, _task(key, step, checks), source_paths=SOURCE_KEYS)
 
-    def _sound(self, condition: ConditionModel) -> bool:
+    def _is_valid(self, condition: ConditionModel) -> bool:
         name = condition.validator
-        return name in self.registry.validators and ("validators", name) not in self.unsound
+        return name in self.registry.validators and ("validators", name) not in self.invalid
 
     def _files(self, step: StepModel) -> PromptFiles:
-        """Of a registry with defects as much as can be said."""
+        """The prompt files of a step, as far as its valid parts determine them."""
         if not (step.c2 and step.c3):
             return PromptFiles()
         validators, patterns = self.registry.validators, self.registry.completionPatterns
-        asked = {one.validator for one in step.completionConditions}
-        called = (one.failurePattern for name, one in validators.items() if name in asked)
+        used = {one.validator for one in step.completionConditions}
+        failures = (one.failurePattern for name, one in validators.items() if name in used)
         names = {
             name: (patterns[name].edition, patterns[name].adaptation)
-            for name in called
-            if name in patterns and ("completionPatterns", name) not in self.unsound
+            for name in failures
+            if name in patterns and ("completionPatterns", name) not in self.invalid
         }
         return PromptFiles((C1, step.c2, step.c3), names)
 
@@ -78,25 +78,25 @@ class RegistryTranslation:
             name = self.check_names[use] = self._name(condition.validator)
             self.conditions[name] = condition
             self.checks[name] = self._model(condition, action)
-            # The validator was judged; our own rules have nothing to add.
+            # The rules of registries judged the validator; those of plans must add nothing.
             self.defects.broken_paths.add(("checks", name))
         return self.check_names[use]
 
     def _model(self, condition: ConditionModel, action: str) -> CheckModel:
         validator = self.registry.validators[condition.validator]
-        given: dict[str, object] = {"pattern": validator.failurePattern, "on_failure": action}
+        values: dict[str, object] = {"pattern": validator.failurePattern, "on_failure": action}
         if validator.type == "file":
             form, _, rest = (validator.successWhen or "exists").partition(":")
             paths = _paths(validator, condition)
-            given["file"] = FileModel.model_validate({"path": paths[0], form: rest or True})
+            values["file"] = FileModel.model_validate({"path": paths[0], form: rest or True})
         elif validator.type == "custom":
-            given |= {"python": condition.validator, "options": condition.params}
+            values |= {"python": condition.validator, "options": condition.params}
         else:
-            given |= {"shell": validator.command, "success": validator.successWhen}
-        return CheckModel.model_validate(given)
+            values |= {"shell": validator.command, "success": validator.successWhen}
+        return CheckModel.model_validate(values)
 
     def _name(self, validator: str) -> str:
-        """Its own name the first time; no other validator's."""
+        """The validator's own name for its first use, then a numbered one."""
         name, number = validator, 1
         while name in self.checks or (number > 1 and name in self.registry.validators):
             number += 1
@@ -105,16 +105,16 @@ class RegistryTranslation:
 
 
 def translate_registry(
-    registry: RegistryModel, settings: Settings, defects: Defects, unsound: frozenset[RegistryEntry]
+    registry: RegistryModel, settings: Settings, defects: Defects, invalid: frozenset[RegistryEntry]
 ) -> JudgedDraft:
-    made = RegistryTranslation(registry, defects, unsound)
-    tasks = [made.add_task(key, step) for key, step in registry.steps.items()]
-    plan = PlanModel(goal=_goal(registry), checks=made.checks)
-    held = replace(draft_from_model(plan, tasks, settings, defects), no_agent_message=NO_AGENT)
-    asked = PromptRequirements(
-        tuple(made.prompt_files.values()), _params(registry, settings, unsound)
+    parts = RegistryTranslation(registry, defects, invalid)
+    tasks = [parts.add_task(key, step) for key, step in registry.steps.items()]
+    plan = PlanModel(goal=_goal(registry), checks=parts.checks)
+    draft = replace(draft_from_model(plan, tasks, settings, defects), no_agent_message=NO_AGENT)
+    prompts = PromptRequirements(
+        tuple(parts.prompt_files.values()), _params(registry, settings, invalid)
     )
-    return JudgedDraft(held, asked, lambda plan: _finished(plan, made))
+    return JudgedDraft(draft, prompts, lambda plan: _finish(plan, parts))
 
 
 def _goal(registry: RegistryModel) -> str:
@@ -123,19 +123,19 @@ def _goal(registry: RegistryModel) -> str:
 
 
 def _params(
-    registry: RegistryModel, settings: Settings, unsound: frozenset[RegistryEntry]
+    registry: RegistryModel, settings: Settings, invalid: frozenset[RegistryEntry]
 ) -> dict[str, tuple[str, ...] | None]:
-    """Of a pattern with a defect nobody can say what it gives; that was told already."""
+    """The params of each pattern; None for a pattern with a defect."""
     own = {
-        name: None if _doubtful(registry, name, unsound) else tuple(pattern.params)
+        name: None if _doubtful(registry, name, invalid) else tuple(pattern.params)
         for name, pattern in registry.completionPatterns.items()
     }
     return {**dict.fromkeys(settings.patterns), **own}
 
 
-def _doubtful(registry: RegistryModel, pattern: str, unsound: frozenset[RegistryEntry]) -> bool:
+def _doubtful(registry: RegistryModel, pattern: str, invalid: frozenset[RegistryEntry]) -> bool:
     users = (("validators", name) for name in registry.users_of(pattern))
-    return not unsound.isdisjoint((("completionPatterns", pattern), *users))
+    return not invalid.isdisjoint((("completionPatterns", pattern), *users))
 
 
 def _task(key: str, step: StepModel, checks: list[str]) -> TaskModel:
@@ -143,7 +143,7 @@ def _task(key: str, step: StepModel, checks: list[str]) -> TaskModel:
     if failure.action == "retry" and failure.is_given("maxAttempts"):
         more["max_iterations"] = failure.maxAttempts
     if failure.action == "skip":
-        # One try, and the run goes on without it.
+        # One attempt, and the run continues without it.
         once = {"QUALITY_FAILURE": CauseModel(max_retries=0)}
         more |= {"required": False, "retry": RetryModel(cause_specific=once)}
     goal = "\n\n".join(filter(None, (step.name.strip() or key, step.description.strip())))
@@ -158,27 +158,30 @@ def _paths(validator: ValidatorModel, condition: ConditionModel) -> tuple[str, .
 # ------------------------------------------------------------------ what only a registry says
 
 
-def _finished(plan: Plan, made: RegistryTranslation) -> Plan:
-    """Extractors, several paths, and the names of prompt files: no plan of our own has them.
+def _finish(plan: Plan, parts: RegistryTranslation) -> Plan:
+    """Add what native plans do not have: extractors, several paths, names of prompt files.
 
-    Checks of the settings stand in the catalogue as well, and stay as they are.
+    The catalogue also contains checks of the settings, which stay unchanged.
     """
     checks = dict(plan.catalogue.checks)
-    for name, asked in made.conditions.items():
-        checks[name] = _dressed(checks[name], made.registry.validators[asked.validator], asked)
+    for name, condition in parts.conditions.items():
+        validator = parts.registry.validators[condition.validator]
+        checks[name] = _with_validator(checks[name], validator, condition)
     specs = tuple(
         replace(
             spec,
             checks=tuple(checks[check.name] for check in spec.checks),
-            prompts=made.prompt_files[spec.name],
+            prompts=parts.prompt_files[spec.name],
         )
         for spec in plan.specs
     )
     return replace(plan, catalogue=replace(plan.catalogue, checks=checks), specs=specs)
 
 
-def _dressed(check: CheckSpec, validator: ValidatorModel, asked: ConditionModel) -> CheckSpec:
-    paths = _paths(validator, asked)
+def _with_validator(
+    check: CheckSpec, validator: ValidatorModel, condition: ConditionModel
+) -> CheckSpec:
+    paths = _paths(validator, condition)
     several = len(paths) > 1
     file = {form: list(paths) for form in check.file} if several else check.file
     return replace(check, file=file, extract=dict(validator.extractParams))

@@ -1,5 +1,5 @@
-"""The Agent Client Protocol: one adapter for every agent that speaks it.
+"""The Agent Client Protocol: a client for every agent that speaks it.
 
-`python -m yaoki.adapters.agents.acp` is the command that the shim runs, so a dead worker loses
-nothing: the prompt comes on standard input, events go out as JSON lines (`event_log.py`).
+The shim runs it as `python -m yaoki.adapters.agents.acp`, so it survives the death of a worker: the
+prompt comes on standard input, events go to standard output as JSON lines (`event_log.py`).
 """

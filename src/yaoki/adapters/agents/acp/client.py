@@ -1,6 +1,6 @@
-"""One attempt: a session, new or gone on with, one prompt, and what the agent asks meanwhile.
+"""One attempt over ACP: a new or loaded session, one prompt, and the requests of the agent.
 
-`end_turn` is told as what it is: the agent's own claim.
+`end_turn` is reported as what it is: a claim of the agent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from yaoki.adapters.agents.structured.summary import text_at, value_at
 from yaoki.adapters.processes.pipe import SignalReceived
 
 VERSION = 1
-# Real programs start in seconds; the bound is for one that does not speak the protocol at all.
+# Real agents start in seconds; the limit is for a program that does not speak the protocol.
 START_S = 120.0
 CANCEL_S = 1.5
 FAULTS_MAX, DENIED_MAX, TOOLS_MAX = 20, 20, 100_000
@@ -34,7 +34,7 @@ UPDATES = ("agent_message_chunk", "tool_call", "plan")
 
 @dataclass(frozen=True, slots=True)
 class PromptRequest:
-    """What the attempt is about."""
+    """The prompt and the settings of the session."""
 
     prompt: str
     session: str = ""
@@ -44,7 +44,7 @@ class PromptRequest:
 
 @dataclass(slots=True)
 class TurnActivity:
-    """What came by during the turn."""
+    """What the agent did during the turn."""
 
     activity_count: int = 0
     last_message: str = ""
@@ -54,174 +54,186 @@ class TurnActivity:
 
 
 class AcpClient:
-    """Carries the attempt to the last line that it tells."""
+    """Runs the attempt and logs its events."""
 
-    def __init__(self, link: RpcConnection, telling: AcpEventLog, policy: ToolPolicy) -> None:
-        self._link, self._telling, self._policy = link, telling, policy
-        self._seen = TurnActivity()
+    def __init__(
+        self, connection: RpcConnection, event_log: AcpEventLog, policy: ToolPolicy
+    ) -> None:
+        self._connection, self._event_log, self._policy = connection, event_log, policy
+        self._activity = TurnActivity()
         self._session = ""
-        self._replaying = self._cancelled = False
+        self._is_replaying = self._is_cancelled = False
 
-    def run_turn(self, asked: PromptRequest) -> str:
-        """How it ended: `end_turn` and the like, or nothing when there was no such word."""
-        at = "initialize"
+    def run_turn(self, request: PromptRequest) -> str:
+        """The stop reason of a clean end (`end_turn`); otherwise empty."""
+        step = "initialize"
         try:
-            start = self._ask(at, _hello(), START_S)
-            self._telling.write_event(
-                "start", agent=value_at(start, "agentInfo"), version=_version(start)
+            agent_info = self._request(step, _initialize_params(), START_S)
+            self._event_log.write_event(
+                "start", agent=value_at(agent_info, "agentInfo"), version=_check_version(agent_info)
             )
-            at = "session/load" if asked.session else "session/new"
-            found = self._open(at, asked, start)
-            at = "settings"
-            self._settle(found, asked)
-            at = "session/prompt"
-            return self._turn(asked.prompt)
-        except RpcError as no:
-            return self._end("", at=at, error=no.error_object)
+            step = "session/load" if request.session else "session/new"
+            session = self._open_session(step, request, agent_info)
+            step = "settings"
+            self._apply_settings(session, request)
+            step = "session/prompt"
+            return self._turn(request.prompt)
+        except RpcError as error:
+            return self._end("", step=step, error=error.error_object)
         except TimeoutError:
-            words = f"it did not answer {at} within {START_S:.0f} s"
-            return self._end("", at=at, error={"message": words})
+            message = f"it did not answer {step} within {START_S:.0f} s"
+            return self._end("", step=step, error={"message": message})
         except AgentClosedOutput:
-            return self._end("", at=at, cut=True)
+            return self._end("", step=step, cut=True)
         except SignalReceived:
-            return self._end("cancelled", at=at)
+            return self._end("cancelled", step=step)
 
-    def _ask(self, method: str, params: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
-        return self._link.request(method, params, self._serve, seconds)
+    def _request(self, method: str, params: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+        return self._connection.request(method, params, self._serve, seconds)
 
-    def _open(self, at: str, asked: PromptRequest, start: Mapping[str, Any]) -> Mapping[str, Any]:
-        loads = value_at(start, "agentCapabilities", "loadSession") is True
+    def _open_session(
+        self, at: str, request: PromptRequest, start: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        can_load = value_at(start, "agentCapabilities", "loadSession") is True
         params: dict[str, Any] = {"cwd": str(self._policy.worktree), "mcpServers": []}
-        if asked.session:
-            if not loads:
+        if request.session:
+            if not can_load:
                 raise RpcError(METHOD_NOT_FOUND, "the agent cannot load a session")
-            params["sessionId"] = asked.session
-        # Loading tells the whole conversation again.
-        self._replaying = bool(asked.session)
-        found = self._ask(at, params, START_S)
-        self._replaying = False
-        self._session = asked.session or text_at(found, "sessionId")
+            params["sessionId"] = request.session
+        # Loading replays the whole conversation.
+        self._is_replaying = bool(request.session)
+        session = self._request(at, params, START_S)
+        self._is_replaying = False
+        self._session = request.session or text_at(session, "sessionId")
         if not self._session:
-            raise RpcError(INVALID_PARAMS, "the agent named no session")
-        self._telling.write_event("session", session_id=self._session, loads=loads)
-        return found
+            raise RpcError(INVALID_PARAMS, "the agent returned no session id")
+        self._event_log.write_event("session", session_id=self._session, can_load=can_load)
+        return session
 
-    def _settle(self, found: Mapping[str, Any], asked: PromptRequest) -> None:
-        if asked.mode:
-            held = {"sessionId": self._session, "modeId": asked.mode}
-            self._ask("session/set_mode", held, START_S)
-        if asked.model:
-            self._ask(*_model_call(found, self._session, asked.model), START_S)
+    def _apply_settings(self, session: Mapping[str, Any], request: PromptRequest) -> None:
+        if request.mode:
+            params = {"sessionId": self._session, "modeId": request.mode}
+            self._request("session/set_mode", params, START_S)
+        if request.model:
+            self._request(*_model_call(session, self._session, request.model), START_S)
 
     def _turn(self, prompt: str) -> str:
-        self._seen = TurnActivity()
-        held = {"sessionId": self._session, "prompt": [{"type": "text", "text": prompt}]}
+        self._activity = TurnActivity()
+        params = {"sessionId": self._session, "prompt": [{"type": "text", "text": prompt}]}
         try:
-            done = self._link.request("session/prompt", held, self._serve)
+            result = self._connection.request("session/prompt", params, self._serve)
         except SignalReceived:
-            done = self._cancel()
-        self._note_faults(done)
-        return self._end(text_at(done, "stopReason"), at="session/prompt", result=done)
+            result = self._cancel()
+        self._note_faults(result)
+        return self._end(text_at(result, "stopReason"), at="session/prompt", result=result)
 
     def _cancel(self) -> Mapping[str, Any]:
-        """The agent may end its turn itself; what it still asks for is void."""
-        self._cancelled = True
-        self._link.ignore_stop_signal()
-        self._link.notify("session/cancel", {"sessionId": self._session})
+        """Lets the agent end its turn; denies its further requests."""
+        self._is_cancelled = True
+        self._connection.ignore_stop_signal()
+        self._connection.notify("session/cancel", {"sessionId": self._session})
         try:
-            return self._link.wait_for_response(self._serve, CANCEL_S)
+            return self._connection.wait_for_response(self._serve, CANCEL_S)
         except (RpcError, TimeoutError, AgentClosedOutput):
             return {"stopReason": "cancelled"}
 
-    def _end(self, reason: str, **held: Any) -> str:
-        seen = self._seen
-        if seen.last_message.strip():
-            self._telling.write_message(seen.last_message)
-        told = {"stop_reason": reason, "acts": seen.activity_count, "denied": seen.denials}
-        self._telling.write_event("end", **told, faults=seen.faults, **held)
-        clean = reason == "end_turn" and not seen.faults
-        return reason if clean else ""
+    def _end(self, reason: str, **fields: Any) -> str:
+        activity = self._activity
+        if activity.last_message.strip():
+            self._event_log.write_message(activity.last_message)
+        summary = {
+            "stop_reason": reason,
+            "acts": activity.activity_count,
+            "denied": activity.denials,
+        }
+        self._event_log.write_event("end", **summary, faults=activity.faults, **fields)
+        is_clean = reason == "end_turn" and not activity.faults
+        return reason if is_clean else ""
 
-    # -------------------------------------------------------------- what the agent asks
+    # -------------------------------------------------------------- requests of the agent
 
     def _serve(self, method: str, params: Mapping[str, Any]) -> Any:
         match method:
             case "session/update":
-                self._updated(value_at(params, "update"))
+                self._on_update(value_at(params, "update"))
                 return None
             case "session/request_permission":
-                return {"outcome": self._permission(params)}
+                return {"outcome": self._decide_permission(params)}
             case "fs/write_text_file":
-                return self._write(params)
+                return self._write_file(params)
             case _:
                 raise RpcError(METHOD_NOT_FOUND, f"there is no method {method[:80]!r} here")
 
-    def _updated(self, update: Any) -> None:
-        if self._replaying or not isinstance(update, dict):
+    def _on_update(self, update: Any) -> None:
+        if self._is_replaying or not isinstance(update, dict):
             return
-        kind, seen = text_at(update, "sessionUpdate"), self._seen
-        seen.activity_count += kind in UPDATES
+        kind, activity = text_at(update, "sessionUpdate"), self._activity
+        activity.activity_count += kind in UPDATES
         if kind == "agent_message_chunk":
-            seen.last_message = (seen.last_message + _words(update))[-MESSAGE_CHARS_MAX:]
+            activity.last_message = (activity.last_message + _chunk_text(update))[
+                -MESSAGE_CHARS_MAX:
+            ]
         elif kind == "tool_call":
-            seen.last_message = ""
-        if kind == "tool_call" and len(seen.tool_names) < TOOLS_MAX:
+            activity.last_message = ""
+        if kind == "tool_call" and len(activity.tool_names) < TOOLS_MAX:
             name = text_at(update, "title")
-            seen.tool_names[text_at(update, "toolCallId")] = name if name.isidentifier() else ""
+            activity.tool_names[text_at(update, "toolCallId")] = name if name.isidentifier() else ""
         self._note_faults(update)
         if kind != "available_commands_update":
-            self._telling.write_update(update)
+            self._event_log.write_update(update)
 
-    def _note_faults(self, held: Any) -> None:
-        """Some adapters tell a failed turn as a good end, and the fault only here."""
-        for one in _faults(value_at(held, "_meta")):
-            if len(self._seen.faults) < FAULTS_MAX:
-                self._seen.faults.append(bound_value(one))
+    def _note_faults(self, message: Any) -> None:
+        """Some adapters report a failed turn as a success, with the error only in `_meta`."""
+        for error in _meta_errors(value_at(message, "_meta")):
+            if len(self._activity.faults) < FAULTS_MAX:
+                self._activity.faults.append(bound_value(error))
 
-    def _permission(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _decide_permission(self, params: Mapping[str, Any]) -> dict[str, Any]:
         call = value_at(params, "toolCall")
         call = call if isinstance(call, dict) else {}
-        tool = self._seen.tool_names.get(text_at(call, "toolCallId"), "")
-        why = (
-            "the turn was cancelled" if self._cancelled else self._policy.denial_reason(call, tool)
+        tool = self._activity.tool_names.get(text_at(call, "toolCallId"), "")
+        denial = (
+            "the turn was cancelled"
+            if self._is_cancelled
+            else self._policy.denial_reason(call, tool)
         )
         options = value_at(params, "options")
-        chosen = choose_outcome(options if isinstance(options, list) else (), allowed=not why)
-        if self._cancelled:
+        chosen = choose_outcome(options if isinstance(options, list) else (), allowed=not denial)
+        if self._is_cancelled:
             chosen = {"outcome": "cancelled"}
         kind, title = text_at(call, "kind") or "other", text_at(call, "title")
-        told = {"kind": kind, "tool": tool, "title": title, "outcome": chosen}
-        self._telling.write_event("permission", **told, allowed=not why, why=why)
-        if why and len(self._seen.denials) < DENIED_MAX:
-            self._seen.denials.append(f"{kind} ({why}): {title[:500]}")
+        event = {"kind": kind, "tool": tool, "title": title, "outcome": chosen}
+        self._event_log.write_event("permission", **event, allowed=not denial, denial=denial)
+        if denial and len(self._activity.denials) < DENIED_MAX:
+            self._activity.denials.append(f"{kind} ({denial}): {title[:500]}")
         return chosen
 
-    def _write(self, params: Mapping[str, Any]) -> None:
+    def _write_file(self, params: Mapping[str, Any]) -> None:
         path, content = value_at(params, "path"), value_at(params, "content")
         if not isinstance(path, str) or not isinstance(content, str):
-            raise RpcError(INVALID_PARAMS, "path and content are texts")
-        why = self._policy.write_denial_reason(path)
-        if not why:
-            why = write_text(self._policy.worktree / path, content)
-        if why:
-            self._telling.write_event("refused", path=path, why=why)
-            raise RpcError(INVALID_PARAMS, why)
+            raise RpcError(INVALID_PARAMS, "path and content must be texts")
+        denial = self._policy.write_denial_reason(path)
+        if not denial:
+            denial = write_text(self._policy.worktree / path, content)
+        if denial:
+            self._event_log.write_event("refused", path=path, denial=denial)
+            raise RpcError(INVALID_PARAMS, denial)
 
 
 def write_text(file: Path, content: str) -> str:
-    """Write it as the agent asked; else why that was not possible."""
+    """Writes the file; returns why that was not possible, or empty."""
     try:
-        real = file.resolve()
-        real.parent.mkdir(parents=True, exist_ok=True)
+        target = file.resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
-        with os.fdopen(os.open(real, flags, 0o666), "w", encoding="utf-8", newline="") as stream:
+        with os.fdopen(os.open(target, flags, 0o666), "w", encoding="utf-8", newline="") as stream:
             stream.write(content)
     except (OSError, ValueError) as error:
         return f"{str(file)[:200]!r} was not written: {error}"
     return ""
 
 
-def _hello() -> dict[str, Any]:
+def _initialize_params() -> dict[str, Any]:
     return {
         "protocolVersion": VERSION,
         "clientCapabilities": {
@@ -232,7 +244,7 @@ def _hello() -> dict[str, Any]:
     }
 
 
-def _version(start: Mapping[str, Any]) -> int:
+def _check_version(start: Mapping[str, Any]) -> int:
     spoken = value_at(start, "protocolVersion")
     if spoken != VERSION:
         raise RpcError(INVALID_PARAMS, f"it speaks version {str(spoken)[:20]}, we speak {VERSION}")
@@ -240,28 +252,28 @@ def _version(start: Mapping[str, Any]) -> int:
 
 
 def _model_call(
-    found: Mapping[str, Any], session: str, model: str
+    session_info: Mapping[str, Any], session: str, model: str
 ) -> tuple[str, Mapping[str, Any]]:
-    """As the agent offers it: an option of the session, or the older call of its own."""
-    options = value_at(found, "configOptions")
+    """By an option of the session if the agent offers one, else by the older method."""
+    options = value_at(session_info, "configOptions")
     for option in options if isinstance(options, list) else ():
         if text_at(option, "category") == "model" and (name := text_at(option, "id")):
-            held = {"sessionId": session, "configId": name, "value": model}
-            return "session/set_config_option", held
-    if value_at(found, "models") is not None:
+            params = {"sessionId": session, "configId": name, "value": model}
+            return "session/set_config_option", params
+    if value_at(session_info, "models") is not None:
         return "session/set_model", {"sessionId": session, "modelId": model}
     raise RpcError(
-        METHOD_NOT_FOUND, f"the agent offers no choice of models, so not {model!r} either"
+        METHOD_NOT_FOUND, f"the agent offers no choice of models, so {model!r} cannot be set"
     )
 
 
-def _words(update: Any) -> str:
-    """Whole: an answer may be longer than what is told of an event."""
-    found = value_at(update, "content", "text")
-    return found if isinstance(found, str) else ""
+def _chunk_text(update: Any) -> str:
+    """Not clipped: an answer may be longer than the limit for events."""
+    text = value_at(update, "content", "text")
+    return text if isinstance(text, str) else ""
 
 
-def _faults(meta: Any) -> list[Any]:
-    """What an adapter keeps under `error`: `_meta.error`, or `_meta.codex.error`."""
-    held = [meta, *meta.values()] if isinstance(meta, dict) else []
-    return [error for one in held if (error := value_at(one, "error"))]
+def _meta_errors(meta: Any) -> list[Any]:
+    """Errors that an adapter reports in `_meta.error` or `_meta.codex.error`."""
+    containers = [meta, *meta.values()] if isinstance(meta, dict) else []
+    return [error for container in containers if (error := value_at(container, "error"))]

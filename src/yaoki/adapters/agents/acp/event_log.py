@@ -1,6 +1,6 @@
-"""What happened, as JSON lines: `acp.start`, `.session`, `.update`, `.permission`, `.refused`,
-`.noise`, the agent's last `message` as a whole, and `acp.end`.  Each line is bounded; words that
-come in pieces are put together.
+"""Writes the events of an attempt as JSON lines: `acp.start`, `.session`, `.update`,
+`.permission`, `.refused`, `.noise`, the complete last `message` of the agent, and `acp.end`.
+Each line is bounded; chunks of a message are joined.
 """
 
 from __future__ import annotations
@@ -20,42 +20,44 @@ CHUNKS = ("agent_message_chunk", "agent_thought_chunk")
 
 
 class AcpEventLog:
-    """Writes to one descriptor, a line at a time."""
+    """Writes whole lines to one descriptor."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._kind, self._words = "", ""
+        self._chunk_kind, self._text = "", ""
 
-    def write_event(self, kind: str, /, **held: Any) -> None:
+    def write_event(self, kind: str, /, **fields: Any) -> None:
         self.flush()
-        self._put({"type": f"acp.{kind}", **held})
+        self._write_line({"type": f"acp.{kind}", **fields})
 
     def write_update(self, update: Mapping[str, Any]) -> None:
-        """One update of the session.  Pieces of a message are told by lines."""
-        kind, words = text_at(update, "sessionUpdate"), text_at(update, "content", "text")
-        if kind not in CHUNKS or not words:
+        """Writes one update of the session; chunks of a message are collected to lines."""
+        kind, text = text_at(update, "sessionUpdate"), text_at(update, "content", "text")
+        if kind not in CHUNKS or not text:
             self.write_event("update", update=update)
             return
-        if kind != self._kind:
+        if kind != self._chunk_kind:
             self.flush()
-        self._kind, self._words = kind, self._words + words
-        if "\n" in words or len(self._words) > TEXT_CHARS_MAX // 2:
+        self._chunk_kind, self._text = kind, self._text + text
+        if "\n" in text or len(self._text) > TEXT_CHARS_MAX // 2:
             self.flush()
 
-    def write_message(self, words: str) -> None:
-        """What the agent said last, in the form in which answers are looked for."""
+    def write_message(self, text: str) -> None:
+        """The last message of the agent, in the form in which answers are searched."""
         self.flush()
-        content = words[-MESSAGE_CHARS_MAX:]
-        self._put({"type": "message", "role": "assistant", "content": content}, whole=True)
+        content = text[-MESSAGE_CHARS_MAX:]
+        self._write_line(
+            {"type": "message", "role": "assistant", "content": content}, is_complete=True
+        )
 
     def flush(self) -> None:
-        if self._words:
-            content = {"type": "text", "text": self._words}
-            self._put({"type": "acp.update", "update": _chunk(self._kind, content)})
-        self._kind, self._words = "", ""
+        if self._text:
+            content = {"type": "text", "text": self._text}
+            self._write_line({"type": "acp.update", "update": _chunk(self._chunk_kind, content)})
+        self._chunk_kind, self._text = "", ""
 
-    def _put(self, event: Mapping[str, Any], *, whole: bool = False) -> None:
-        data = json.dumps(event if whole else bound_value(event)).encode("ascii") + b"\n"
+    def _write_line(self, event: Mapping[str, Any], *, is_complete: bool = False) -> None:
+        data = json.dumps(event if is_complete else bound_value(event)).encode("ascii") + b"\n"
         while data:
             data = data[os.write(self._descriptor, data) :]
 
@@ -65,15 +67,15 @@ def _chunk(kind: str, content: Mapping[str, str]) -> dict[str, Any]:
 
 
 def bound_value(value: Any, depth: int = 0) -> Any:
-    """The same value with long texts and lists cut; what is nested too deep is left out."""
+    """The same value with long texts and lists cut, and None for too deeply nested values."""
     if isinstance(value, str):
-        cut = len(value) - TEXT_CHARS_MAX
-        return value if cut <= 0 else f"{value[:TEXT_CHARS_MAX]}[{cut} more characters]"
+        excess = len(value) - TEXT_CHARS_MAX
+        return value if excess <= 0 else f"{value[:TEXT_CHARS_MAX]}[{excess} more characters]"
     if depth >= DEPTH_MAX:
         return None
     if isinstance(value, Mapping):
-        held = list(value.items())[:ITEMS_MAX]
-        return {str(key)[:200]: bound_value(one, depth + 1) for key, one in held}
+        items = list(value.items())[:ITEMS_MAX]
+        return {str(key)[:200]: bound_value(item, depth + 1) for key, item in items}
     if isinstance(value, list | tuple):
-        return [bound_value(one, depth + 1) for one in value[:ITEMS_MAX]]
+        return [bound_value(item, depth + 1) for item in value[:ITEMS_MAX]]
     return value

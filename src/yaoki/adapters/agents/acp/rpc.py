@@ -1,4 +1,4 @@
-"""JSON-RPC over the pipes of an agent: our requests, its answers, and what it asks meanwhile."""
+"""JSON-RPC over the pipes of an agent: our requests, its responses, and its own requests."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ServeRequest = Callable[[str, Mapping[str, Any]], Any]
 
 
 class AgentClosedOutput(Exception):
-    """The agent closed its output before it answered."""
+    """The agent closed its output before it responded."""
 
 
 class RpcError(Exception):
-    """An error as JSON-RPC tells it: theirs to us, or ours to them."""
+    """A JSON-RPC error, from the agent or to the agent."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -34,12 +34,12 @@ class RpcError(Exception):
 
 
 class RpcConnection:
-    """One request at a time; what the agent asks or tells until its answer goes to `serve`."""
+    """One request at a time; meanwhile `serve` handles the requests of the agent."""
 
-    def __init__(self, child: PipedProcess, telling: AcpEventLog, bell: int | None) -> None:
-        self._child, self._telling, self._bell = child, telling, bell
-        self._asked = 0
-        self._noise = 0
+    def __init__(self, child: PipedProcess, event_log: AcpEventLog, signal_fd: int | None) -> None:
+        self._child, self._event_log, self._signal_fd = child, event_log, signal_fd
+        self._request_id = 0
+        self._noise_lines = 0
 
     def notify(self, method: str, params: Mapping[str, Any]) -> None:
         self._send({"method": method, "params": params})
@@ -51,69 +51,67 @@ class RpcConnection:
         serve: ServeRequest,
         seconds: float | None = None,
     ) -> Mapping[str, Any]:
-        """Its answer.  `RpcError`, `AgentClosedOutput`, `TimeoutError`, or `Rung` when there is
-        none.
-        """
-        self._asked += 1
-        self._send({"id": self._asked, "method": method, "params": params})
+        """Raises `RpcError`, `AgentClosedOutput`, `TimeoutError` or `SignalReceived`."""
+        self._request_id += 1
+        self._send({"id": self._request_id, "method": method, "params": params})
         return self.wait_for_response(serve, seconds)
 
     def wait_for_response(
         self, serve: ServeRequest, seconds: float | None = None
     ) -> Mapping[str, Any]:
-        """For the answer to what was asked last, so long at most."""
+        """Waits for the response to the last request, up to `seconds`."""
         self._child.set_deadline(seconds)
         while True:
-            frame = self._next()
+            frame = self._read_frame()
             if "method" in frame:
                 self._serve(frame, serve)
-            elif frame.get("id") == self._asked:
-                return _answer(frame)
+            elif frame.get("id") == self._request_id:
+                return _read_response(frame)
 
     def ignore_stop_signal(self) -> None:
-        """The bell has rung: it is not listened to any more."""
-        self._bell = None
+        """After the stop signal: do not interrupt further waiting."""
+        self._signal_fd = None
 
-    def _next(self) -> Frame:
+    def _read_frame(self) -> Frame:
         while True:
-            line = self._child.read_line(self._bell)
+            line = self._child.read_line(self._signal_fd)
             if line is None:
                 raise AgentClosedOutput
-            if frame := _frame(line):
+            if frame := _parse_frame(line):
                 return frame
-            self._noted(line)
+            self._log_noise(line)
 
-    def _noted(self, line: bytes) -> None:
-        """What is no frame is kept, not fatal; a flood of it is only counted."""
-        self._noise += bool(line.strip())
-        if line.strip() and self._noise <= NON_JSON_LINES_MAX:
-            self._telling.write_event("noise", text=line.decode("utf-8", errors="replace"))
+    def _log_noise(self, line: bytes) -> None:
+        """Logs a line that is no frame; after many such lines they are only counted."""
+        self._noise_lines += bool(line.strip())
+        if line.strip() and self._noise_lines <= NON_JSON_LINES_MAX:
+            self._event_log.write_event("noise", text=line.decode("utf-8", errors="replace"))
 
     def _serve(self, frame: Frame, serve: ServeRequest) -> None:
         method, params = text_at(frame, "method"), value_at(frame, "params")
-        asked = frame.get("id")
+        request_id = frame.get("id")
         try:
-            found = serve(method, params if isinstance(params, dict) else {})
+            result = serve(method, params if isinstance(params, dict) else {})
         except RpcError as no:
             answer: dict[str, Any] = {"error": {"code": no.code, "message": no.message}}
         else:
-            answer = {"result": found}
-        if asked is not None:
-            self._send({"id": asked, **answer})
+            answer = {"result": result}
+        if request_id is not None:
+            self._send({"id": request_id, **answer})
 
     def _send(self, frame: Mapping[str, Any]) -> None:
         self._child.send_line(json.dumps({"jsonrpc": "2.0", **frame}).encode("ascii"))
 
 
-def _frame(line: bytes) -> Frame | None:
+def _parse_frame(line: bytes) -> Frame | None:
     try:
-        found = json.loads(line)
+        frame = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) and ("method" in found or "id" in found) else None
+    return frame if isinstance(frame, dict) and ("method" in frame or "id" in frame) else None
 
 
-def _answer(frame: Frame) -> Mapping[str, Any]:
+def _read_response(frame: Frame) -> Mapping[str, Any]:
     error = value_at(frame, "error")
     if error is not None:
         code = number_at(error, "code")

@@ -1,7 +1,7 @@
 """Agents over the Agent Client Protocol, read from the event log of our own client.
 
-The end of a turn is a claim; an error has a code, some adapters add a kind, and some tell a failed
-turn as a good end with the fault beside it.
+The end of a turn is a claim; an error has a code, some adapters add a kind, and some report a
+failed turn as a success with the error in `_meta`.
 """
 
 from __future__ import annotations
@@ -22,104 +22,117 @@ from yaoki.adapters.agents.structured.summary import (
     texts_at,
     value_at,
 )
+from yaoki.core.model import AgentLimit
 
 AUTH_REQUIRED = -32000
-_KINDS = {
-    "rate_limit": "rate",
-    "rate_limit_exceeded": "rate",
-    "usage_limit_reached": "rate",
-    "usage_limit_exceeded": "rate",
-    "overloaded": "overloaded",
-    "server_overloaded": "overloaded",
-    "server_error": "overloaded",
-    "internal_server_error": "overloaded",
-    "response_stream_disconnected": "overloaded",
-    "http_connection_failed": "overloaded",
-    "authentication_failed": "auth",
-    "unauthorized": "auth",
-    "billing_error": "money",
-    "invalid_request": "request",
-    "bad_request": "request",
-    "context_window_exceeded": "context",
+_LIMIT_BY_KIND = {
+    "rate_limit": AgentLimit.RATE,
+    "rate_limit_exceeded": AgentLimit.RATE,
+    "usage_limit_reached": AgentLimit.RATE,
+    "usage_limit_exceeded": AgentLimit.RATE,
+    "overloaded": AgentLimit.OVERLOADED,
+    "server_overloaded": AgentLimit.OVERLOADED,
+    "server_error": AgentLimit.OVERLOADED,
+    "internal_server_error": AgentLimit.OVERLOADED,
+    "response_stream_disconnected": AgentLimit.OVERLOADED,
+    "http_connection_failed": AgentLimit.OVERLOADED,
+    "authentication_failed": AgentLimit.AUTH,
+    "unauthorized": AgentLimit.AUTH,
+    "billing_error": AgentLimit.MONEY,
+    "invalid_request": AgentLimit.REQUEST,
+    "bad_request": AgentLimit.REQUEST,
+    "context_window_exceeded": AgentLimit.CONTEXT,
 }
 _KIND_FIELDS = ("errorKind", "error_kind", "kind", "codex_error_info", "codexErrorInfo", "type")
 _STATUS_FIELDS = ("statusCode", "status_code", "httpStatusCode", "status", "code")
-_REASONS = {
-    "max_tokens": ("turns", "its answer was cut off by length"),
-    "max_turn_requests": ("turns", "its turns are used up"),
-    "refusal": ("unknown", "it refused to go on"),
-    "cancelled": ("unfinished", "its turn was cancelled"),
+_BY_STOP_REASON = {
+    "max_tokens": (AgentLimit.TURNS, "its answer was cut off by length"),
+    "max_turn_requests": (AgentLimit.TURNS, "its turns are used up"),
+    "refusal": (AgentLimit.UNKNOWN, "it refused to continue"),
+    "cancelled": (AgentLimit.UNFINISHED, "its turn was cancelled"),
 }
 
 
-def read(scene: AgentOutput) -> OutputSummary:
-    opened = last_event(scene.events, "acp.session")
-    session = text_at(opened, "session_id") if value_at(opened, "loads") is True else ""
-    final = last_event(scene.events, "acp.end")
+def read(output: AgentOutput) -> OutputSummary:
+    session_event = last_event(output.events, "acp.session")
+    session = (
+        text_at(session_event, "session_id") if value_at(session_event, "loads") is True else ""
+    )
+    final = last_event(output.events, "acp.end")
     if not final:
-        return OutputSummary("unfinished", "its output has no final event", session)
+        return OutputSummary(AgentLimit.UNFINISHED, "its output has no final event", session)
     if value_at(final, "cut"):
-        return OutputSummary("unfinished", f"it ended during {text_at(final, 'at')}", session)
+        return OutputSummary(
+            AgentLimit.UNFINISHED, f"it ended during {text_at(final, 'at')}", session
+        )
     error = value_at(final, "error")
     if error is not None:
-        return _failed(error, text_at(final, "at"), session, scene)
+        return _summarize_error(error, text_at(final, "at"), session, output)
     faults = value_at(final, "faults")
     if isinstance(faults, list) and faults:
-        return _failed(faults[-1], text_at(final, "at"), session, scene)
-    return _ended(final, session)
+        return _summarize_error(faults[-1], text_at(final, "at"), session, output)
+    return _summarize_end(final, session)
 
 
-def _ended(final: AgentEvent, session: str) -> OutputSummary:
+def _summarize_end(final: AgentEvent, session: str) -> OutputSummary:
     reason = text_at(final, "stop_reason")
-    if reason in _REASONS:
-        word, message = _REASONS[reason]
-        return OutputSummary(word, message, session)
+    if reason in _BY_STOP_REASON:
+        limit, message = _BY_STOP_REASON[reason]
+        return OutputSummary(limit, message, session)
     if denied := texts_at(final, "denied"):
-        return OutputSummary("denied", f"the agent was not allowed to use {denied[-1]}", session)
+        return OutputSummary(
+            AgentLimit.DENIED, f"the agent was not allowed to use {denied[-1]}", session
+        )
     if reason != "end_turn":
-        return OutputSummary("unknown", f"its turn ended with {reason[:80] or 'nothing'}", session)
+        return OutputSummary(
+            AgentLimit.UNKNOWN, f"its turn ended with {reason[:80] or 'nothing'}", session
+        )
     if not number_at(final, "acts"):
-        return OutputSummary("unfinished", "its turn ended without a word or an act", session)
+        return OutputSummary(
+            AgentLimit.UNFINISHED, "its turn ended without a message or a tool call", session
+        )
     return OutputSummary(session=session, claims_success=True)
 
 
-def _failed(error: Any, at: str, session: str, scene: AgentOutput) -> OutputSummary:
-    message = _message(error)
-    word = "session" if at == "session/load" else _word(error, message)
-    wait = _wait(error, message, scene) if word in {"rate", "overloaded"} else None
-    return OutputSummary(word, message, session, wait)
+def _summarize_error(error: Any, at: str, session: str, output: AgentOutput) -> OutputSummary:
+    message = _error_message(error)
+    limit = AgentLimit.SESSION if at == "session/load" else _classify(error, message)
+    wait = _retry_after(error, message, output) if limit.is_temporary else None
+    return OutputSummary(limit, message, session, wait)
 
 
-def _word(error: Any, message: str) -> str:
-    """What is structured first: a named kind, an HTTP status, the protocol's code; text last."""
-    for held in (value_at(error, "data"), error):
+def _classify(error: Any, message: str) -> AgentLimit:
+    """Structured fields first: error kind, HTTP status, protocol code; text last."""
+    for container in (value_at(error, "data"), error):
         for name in _KIND_FIELDS:
-            if word := _KINDS.get(text_at(held, name).lower()):
-                return word
+            if limit := _LIMIT_BY_KIND.get(text_at(container, name).lower()):
+                return limit
         for name in _STATUS_FIELDS:
-            code = number_at(held, name)
+            code = number_at(container, name)
             if code is not None and 400 <= code <= 599:
-                return classify_http_status(int(code), message) or "unknown"
+                return classify_http_status(int(code), message) or AgentLimit.UNKNOWN
     if number_at(error, "code") == AUTH_REQUIRED:
-        return "auth"
-    return classify_error_text(message) or "unknown"
+        return AgentLimit.AUTH
+    return classify_error_text(message) or AgentLimit.UNKNOWN
 
 
-def _message(error: Any) -> str:
-    """The sentence, and what the adapter put beside it; a fault may be a bare text."""
+def _error_message(error: Any) -> str:
+    """The message with the details of the adapter; an error may be a plain text."""
     if isinstance(error, str):
         return error
     details = value_at(error, "data")
-    named = text_at(details, "details") or text_at(details, "message") or text_at(error, "details")
-    more = details if isinstance(details, str) else named
-    said = text_at(error, "message")
-    parts = (said, more if more not in said else "")
+    detail_text = (
+        text_at(details, "details") or text_at(details, "message") or text_at(error, "details")
+    )
+    detail = details if isinstance(details, str) else detail_text
+    message = text_at(error, "message")
+    parts = (message, detail if detail not in message else "")
     return ": ".join(filter(None, parts)) or json.dumps(error)[:500]
 
 
-def _wait(error: Any, message: str, scene: AgentOutput) -> timedelta | None:
-    for held in (value_at(error, "data"), error):
-        seconds = number_at(held, "retryAfter") or number_at(held, "retry_after")
+def _retry_after(error: Any, message: str, output: AgentOutput) -> timedelta | None:
+    for container in (value_at(error, "data"), error):
+        seconds = number_at(container, "retryAfter") or number_at(container, "retry_after")
         if seconds is not None and 0 <= seconds <= 30 * 24 * 3600:
             return timedelta(seconds=seconds)
-    return find_wait(message, scene.now)
+    return find_wait(message, output.now)

@@ -1,4 +1,4 @@
-"""Who was called, and in which conversation: left by the caller for whoever reads the attempt."""
+"""Records which agent was started, and in which conversation, for the reader of the attempt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from yaoki.adapters.system.files import read_plain_bytes
 
 CALL_RECORD_FILE, CALL_RECORD_BYTES_MAX = "agent.json", 4096
 ARGUMENTS_READ = 6
-# An agent names its conversation itself, and the name comes back on a command line.
+# The agent chooses the id of its conversation, which is later passed on a command line.
 SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}")
 
 NAMES: Mapping[str, str] = {
@@ -38,7 +38,7 @@ _LAUNCHERS = frozenset({"env", "npx", "bunx", "uvx", "pipx", "run", "node"})
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """`cost` and `tokens`: what the conversation held before this run; None when nobody knows."""
+    """`cost` and `tokens`: usage of the conversation before this run; None if unknown."""
 
     name: str = ""
     session: str = ""
@@ -47,9 +47,9 @@ class CallRecord:
 
 
 def identify_agent(command: Sequence[str]) -> str:
-    """The known agent that a command line calls; empty when it is none we know."""
+    """The known agent in a command line; empty if there is none."""
     for word in command[:ARGUMENTS_READ]:
-        # A package may carry its version: @openai/codex@0.166.0
+        # A package may include its version: @openai/codex@0.166.0
         name = PurePosixPath(word).name.partition("@")[0]
         if name in NAMES:
             return NAMES[name]
@@ -59,28 +59,28 @@ def identify_agent(command: Sequence[str]) -> str:
 
 
 def record_agent_name(folder: Path, command: Sequence[str]) -> None:
-    """For an agent that is known by its command line alone."""
+    """For an agent that is recognised by its command line."""
     write_call_record(folder, CallRecord(identify_agent(command)))
 
 
 def write_call_record(folder: Path, called: CallRecord) -> None:
-    """The name and the conversation; not the command line, for its words may be secret."""
+    """Without the command line, which may contain secrets."""
     (folder / CALL_RECORD_FILE).write_text(json.dumps(asdict(called)), encoding="utf-8")
 
 
 def read_call_record(folder: Path) -> CallRecord:
-    """Who was called in this folder; nobody known when there is no such note."""
+    """Empty if there is no record."""
     raw = read_plain_bytes(folder / CALL_RECORD_FILE, CALL_RECORD_BYTES_MAX)
     if not raw:
         return CallRecord()
     try:
-        note = json.loads(raw)
+        document = json.loads(raw)
     except (ValueError, RecursionError):
         return CallRecord(cost=None, tokens=None)
-    held = (number_at(note, name) for name in ("cost", "tokens"))
-    return CallRecord(text_at(note, "name"), text_at(note, "session"), *held)
+    usage = (number_at(document, name) for name in ("cost", "tokens"))
+    return CallRecord(text_at(document, "name"), text_at(document, "session"), *usage)
 
 
 def validate_session(session: str) -> str:
-    """The name of a conversation when it can be handed back, else nothing."""
+    """The id of a conversation if it is safe on a command line, otherwise empty."""
     return session if SESSION.fullmatch(session) else ""

@@ -1,4 +1,4 @@
-"""Claude Code and Qwen Code: one event vocabulary, two generations of it."""
+"""Claude Code and Qwen Code, which print two generations of the same events."""
 
 from __future__ import annotations
 
@@ -19,124 +19,133 @@ from yaoki.adapters.agents.structured.summary import (
     texts_at,
     value_at,
 )
+from yaoki.core.model import AgentLimit
 
-_ENDS = {
-    "error_max_turns": "turns",
-    "error_max_budget_usd": "turns",
-    "error_during_execution": "unfinished",
-    "prompt_too_long": "context",
-    "stop_hook_prevented": "unfinished",
-    "aborted_tools": "unfinished",
-    "aborted_streaming": "unfinished",
+_LIMIT_BY_END = {
+    "error_max_turns": AgentLimit.TURNS,
+    "error_max_budget_usd": AgentLimit.TURNS,
+    "error_during_execution": AgentLimit.UNFINISHED,
+    "prompt_too_long": AgentLimit.CONTEXT,
+    "stop_hook_prevented": AgentLimit.UNFINISHED,
+    "aborted_tools": AgentLimit.UNFINISHED,
+    "aborted_streaming": AgentLimit.UNFINISHED,
 }
-_ERRORS = {
-    "rate_limit": "rate",
-    "usage_limit_reached": "rate",
-    "overloaded": "overloaded",
-    "server_error": "overloaded",
-    "authentication_failed": "auth",
-    "billing_error": "money",
-    "invalid_request": "request",
+_LIMIT_BY_ERROR = {
+    "rate_limit": AgentLimit.RATE,
+    "usage_limit_reached": AgentLimit.RATE,
+    "overloaded": AgentLimit.OVERLOADED,
+    "server_error": AgentLimit.OVERLOADED,
+    "authentication_failed": AgentLimit.AUTH,
+    "billing_error": AgentLimit.MONEY,
+    "invalid_request": AgentLimit.REQUEST,
 }
-# Qwen leaves no final event when its turns are used up.
+# The exit code of Qwen when its turns are used up; it prints no final event then.
 QWEN_TURNS = 53
 
 
-def read(scene: AgentOutput) -> OutputSummary:
-    session = first_text(scene.events, "session_id")
-    final = last_event(scene.events, "result")
+def read(output: AgentOutput) -> OutputSummary:
+    session = first_text(output.events, "session_id")
+    final = last_event(output.events, "result")
     if not final:
-        return _cut_off(scene, session)
-    message = _message(final)
-    word = _word(final, scene, message)
+        return _summarize_without_end(output, session)
+    message = _final_message(final)
+    limit = _classify(final, output, message)
     return OutputSummary(
-        word,
-        _denied(final) if word == "denied" else message if word else "",
+        limit,
+        _denied_request(final) if limit == AgentLimit.DENIED else message if limit else "",
         session,
-        _reset(scene, message) if word in {"rate", "overloaded"} else None,
-        claims_success=not word,
+        _retry_after(output, message) if limit.is_temporary else None,
+        claims_success=not limit,
     )
 
 
-def _cut_off(scene: AgentOutput, session: str) -> OutputSummary:
-    """Ended, or was ended by us, before the last word: what it was waiting for says why."""
-    if scene.exit_code == QWEN_TURNS:
-        return OutputSummary("turns", "its turns are used up", session)
-    notice = scene.events[-1] if scene.events else {}
-    word, _ = read_retry_notice(notice)
-    if not word:
-        return OutputSummary("unfinished", "its output has no final event", session)
-    said = (
+def _summarize_without_end(output: AgentOutput, session: str) -> OutputSummary:
+    """Without a final event: the retry notice, if it is the last event, says why."""
+    if output.exit_code == QWEN_TURNS:
+        return OutputSummary(AgentLimit.TURNS, "its turns are used up", session)
+    notice = output.events[-1] if output.events else {}
+    limit, _ = read_retry_notice(notice)
+    if not limit:
+        return OutputSummary(AgentLimit.UNFINISHED, "its output has no final event", session)
+    message = (
         f"it was waiting: {text_at(notice, 'error')} {http_status_at(notice, 'error_status') or ''}"
     )
-    return OutputSummary(word, said.strip(), session, _asked_for(notice))
+    return OutputSummary(limit, message.strip(), session, _announced_delay(notice))
 
 
-def _word(final: AgentEvent, scene: AgentOutput, message: str) -> str:
-    ended = _ENDS.get(text_at(final, "subtype")) or _ENDS.get(text_at(final, "terminal_reason"))
+def _classify(final: AgentEvent, output: AgentOutput, message: str) -> AgentLimit:
+    ended = _LIMIT_BY_END.get(text_at(final, "subtype")) or _LIMIT_BY_END.get(
+        text_at(final, "terminal_reason")
+    )
     if ended:
-        # Qwen says so of every failure, and the cause in words.
+        # Qwen reports this for every failure, with the cause in the text.
         return classify_error_text(text_at(final, "error", "message")) or ended
     code = http_status_at(final, "api_error_status")
     if value_at(final, "is_error") is not True:
-        return _good_end(final)
-    named = text_at(final, "api_error") or text_at(last_event(scene.events, "assistant"), "error")
+        return _classify_success(final)
+    named = text_at(final, "api_error") or text_at(last_event(output.events, "assistant"), "error")
     if code is None:
-        return _ERRORS.get(named) or classify_error_text(message) or "unknown"
+        return _LIMIT_BY_ERROR.get(named) or classify_error_text(message) or AgentLimit.UNKNOWN
     return classify_http_status(code, message)
 
 
-def _good_end(final: AgentEvent) -> str:
+def _classify_success(final: AgentEvent) -> AgentLimit:
     if value_at(final, "permission_denials"):
-        return "denied"
-    return "" if text_at(final, "result").strip() else "unfinished"
+        return AgentLimit.DENIED
+    return AgentLimit.NONE if text_at(final, "result").strip() else AgentLimit.UNFINISHED
 
 
-def _message(final: AgentEvent) -> str:
+def _final_message(final: AgentEvent) -> str:
     parts = (
         text_at(final, "error", "message"),
         *texts_at(final, "errors"),
         text_at(final, "result"),
     )
-    return next((words.strip() for words in parts if words.strip()), "")
+    return next((text.strip() for text in parts if text.strip()), "")
 
 
-def _denied(final: AgentEvent) -> str:
-    """What the agent wanted to ask or do and could not."""
+def _denied_request(final: AgentEvent) -> str:
+    """What the agent was not allowed to ask or do."""
     denials = value_at(final, "permission_denials")
     denial = denials[-1] if isinstance(denials, list) and denials else {}
     questions = value_at(denial, "tool_input", "questions")
-    if isinstance(questions, list) and questions and (asked := text_at(questions[0], "question")):
-        return asked
+    if (
+        isinstance(questions, list)
+        and questions
+        and (question := text_at(questions[0], "question"))
+    ):
+        return question
     wanted = text_at(denial, "tool_input", "command") or text_at(denial, "tool_input", "file_path")
     return f"the agent was not allowed to use {text_at(denial, 'tool_name') or 'a tool'}: {wanted}"
 
 
-def _reset(scene: AgentOutput, message: str) -> timedelta | None:
-    """The epoch of the last refusal, else what the text says, else the last announced delay."""
-    told = last_event(scene.events, "rate_limit_event")
-    epoch = number_at(told, "rate_limit_info", "resetsAt")
-    wait = remaining_until_epoch(epoch, scene.now) if epoch is not None else None
-    return wait or find_wait(message, scene.now)
+def _retry_after(output: AgentOutput, message: str) -> timedelta | None:
+    """The epoch of the last refusal, otherwise the wait that the text names."""
+    event = last_event(output.events, "rate_limit_event")
+    epoch = number_at(event, "rate_limit_info", "resetsAt")
+    wait = remaining_until_epoch(epoch, output.now) if epoch is not None else None
+    return wait or find_wait(message, output.now)
 
 
-def read_retry_notice(event: AgentEvent) -> tuple[str, timedelta | None]:
-    """The word and the delay of a retry notice; no word when the event is none.
+def read_retry_notice(event: AgentEvent) -> tuple[AgentLimit, timedelta | None]:
+    """The limit and the delay of a retry notice; `NONE` if the event is no notice.
 
-    Where it is told to wait for its service (see its preset) it counts past its own bound.
+    If its preset lets it wait for its service, it counts beyond its own maximum.
     """
     if event.get("type") != "system" or event.get("subtype") != "api_retry":
-        return "", None
+        return AgentLimit.NONE, None
     code = http_status_at(event, "error_status")
-    word = (
-        classify_http_status(code) if code else _ERRORS.get(text_at(event, "error"), "overloaded")
+    limit = (
+        classify_http_status(code)
+        if code
+        else _LIMIT_BY_ERROR.get(text_at(event, "error"), AgentLimit.OVERLOADED)
     )
     tries, most = number_at(event, "attempt") or 0, number_at(event, "max_retries")
     over = most is not None and tries > most
-    return word, timedelta.max if over else milliseconds_at(event, "retry_delay_ms")
+    return limit, timedelta.max if over else milliseconds_at(event, "retry_delay_ms")
 
 
-def _asked_for(notice: AgentEvent) -> timedelta | None:
-    """The service names whole seconds; a delay of the agent's own making has a random part."""
+def _announced_delay(notice: AgentEvent) -> timedelta | None:
+    """Only whole seconds come from the service; a delay of the agent itself has a random part."""
     delay = milliseconds_at(notice, "retry_delay_ms")
     return delay if delay and not delay.microseconds else None

@@ -15,42 +15,47 @@ from yaoki.adapters.agents.structured.summary import (
     last_event,
     text_at,
 )
+from yaoki.core.model import AgentLimit
 
 _CUT = re.compile(r"incomplete response returned", re.IGNORECASE)
 _USAGE = re.compile(r"hit your usage limit", re.IGNORECASE)
 _RETRY = re.compile(r"^reconnecting\.\.\.", re.IGNORECASE)
 
 
-def read(scene: AgentOutput) -> OutputSummary:
-    session = first_text(scene.events, "thread_id")
-    final = last_event(scene.events, "turn.completed", "turn.failed")
+def read(output: AgentOutput) -> OutputSummary:
+    session = first_text(output.events, "thread_id")
+    final = last_event(output.events, "turn.completed", "turn.failed")
     if final.get("type") == "turn.completed":
-        return _completed(scene, session)
+        return _summarize_completed(output, session)
     message = text_at(final, "error", "message") or text_at(
-        last_event(scene.events, "error"), "message"
+        last_event(output.events, "error"), "message"
     )
     if not message:
-        return OutputSummary("unfinished", "its output has no final event", session)
-    word = _word(message)
-    wait = find_wait(message, scene.now) if word in {"rate", "overloaded"} else None
-    return OutputSummary(word, message, session, wait)
+        return OutputSummary(AgentLimit.UNFINISHED, "its output has no final event", session)
+    limit = _classify(message)
+    wait = find_wait(message, output.now) if limit.is_temporary else None
+    return OutputSummary(limit, message, session, wait)
 
 
-def _completed(scene: AgentOutput, session: str) -> OutputSummary:
-    said = any(text_at(event, "item", "type") == "agent_message" for event in scene.events)
-    if said:
+def _summarize_completed(output: AgentOutput, session: str) -> OutputSummary:
+    has_answer = any(text_at(event, "item", "type") == "agent_message" for event in output.events)
+    if has_answer:
         return OutputSummary(session=session, claims_success=True)
-    return OutputSummary("unfinished", "its turn ended without an answer", session)
+    return OutputSummary(AgentLimit.UNFINISHED, "its turn ended without an answer", session)
 
 
-def _word(message: str) -> str:
+def _classify(message: str) -> AgentLimit:
     if _CUT.search(message):
-        return "turns"
-    return "rate" if _USAGE.search(message) else classify_error_text(message) or "unknown"
+        return AgentLimit.TURNS
+    return (
+        AgentLimit.RATE
+        if _USAGE.search(message)
+        else classify_error_text(message) or AgentLimit.UNKNOWN
+    )
 
 
-def read_retry_notice(event: AgentEvent) -> tuple[str, timedelta | None]:
+def read_retry_notice(event: AgentEvent) -> tuple[AgentLimit, timedelta | None]:
     message = text_at(event, "message")
     if event.get("type") != "error" or not _RETRY.match(message):
-        return "", None
-    return classify_error_text(message) or "overloaded", None
+        return AgentLimit.NONE, None
+    return classify_error_text(message) or AgentLimit.OVERLOADED, None

@@ -1,4 +1,4 @@
-"""Gemini CLI.  Its exit code is the HTTP status modulo 256, so it is no signal's number."""
+"""Gemini CLI.  Its exit code is the HTTP status modulo 256, not 128 plus a signal."""
 
 from __future__ import annotations
 
@@ -11,30 +11,33 @@ from yaoki.adapters.agents.structured.summary import (
     last_event,
     text_at,
 )
+from yaoki.core.model import AgentLimit
 
 
-def read(scene: AgentOutput) -> OutputSummary:
-    session = first_text(scene.events, "session_id")
-    final = last_event(scene.events, "result")
+def read(output: AgentOutput) -> OutputSummary:
+    session = first_text(output.events, "session_id")
+    final = last_event(output.events, "result")
     message = text_at(final, "error", "message") or text_at(
-        last_event(scene.events, "error"), "message"
+        last_event(output.events, "error"), "message"
     )
-    if final.get("status") == "success" and scene.exit_code not in scene.limit_by_exit_code:
+    if final.get("status") == "success" and output.exit_code not in output.limit_by_exit_code:
         return OutputSummary(session=session, claims_success=True)
-    if not scene.events and scene.exit_code not in scene.limit_by_exit_code:
+    if not output.events and output.exit_code not in output.limit_by_exit_code:
         return OutputSummary()
-    word = _word(message, scene, failed=bool(final))
-    wait = find_wait(message, scene.now) if word in {"rate", "overloaded"} else None
+    limit = _classify(message, output, failed=bool(final))
+    wait = find_wait(message, output.now) if limit.is_temporary else None
     return OutputSummary(
-        word, message or f"exit code {scene.exit_code}" if word else "", session, wait
+        limit, message or f"exit code {output.exit_code}" if limit else "", session, wait
     )
 
 
-def _word(message: str, scene: AgentOutput, *, failed: bool) -> str:
-    told = classify_error_text(message)
-    if told in {"context", "session", "money"}:
-        return told
-    if known := scene.limit_by_exit_code.get(scene.exit_code or 0):
-        return known
-    # Ended well by its code but badly by its own word: an answer that was empty or cut off.
-    return told or ("unfinished" if scene.exit_code == 0 or not failed else "unknown")
+def _classify(message: str, output: AgentOutput, *, failed: bool) -> AgentLimit:
+    text_limit = classify_error_text(message)
+    if text_limit in {AgentLimit.CONTEXT, AgentLimit.SESSION, AgentLimit.MONEY}:
+        return text_limit
+    if exit_limit := output.limit_by_exit_code.get(output.exit_code or 0):
+        return exit_limit
+    # Exit code 0 but an error event: the answer was empty or cut off.
+    return text_limit or (
+        AgentLimit.UNFINISHED if output.exit_code == 0 or not failed else AgentLimit.UNKNOWN
+    )

@@ -1,6 +1,6 @@
-"""Did the model say or do anything in this run?
+"""Detects whether the model said or did anything in this run.
 
-Until it has, there is no conversation: some agents keep none, and then refuse to go on with it.
+Before that there is no conversation: some agents save none and then refuse to resume it.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable, Mapping
 
 from yaoki.adapters.agents.structured.summary import AgentEvent, text_at, value_at
 
-# Claude Code tells an error of the service as an answer of this model.
+# Claude Code reports an error of the service as an answer of this model.
 SYNTHETIC = "<synthetic>"
 _OPENCODE = frozenset({"text", "tool_use", "reasoning", "step_finish"})
 _ACP = frozenset({"agent_message_chunk", "agent_thought_chunk", "tool_call", "plan"})
 
 
 def has_model_activity(reader: str, events: Iterable[AgentEvent]) -> bool:
-    """Yes as well for an agent whose events do not tell."""
-    tells = _TELLS.get(reader)
-    return tells is None or any(tells(event) for event in events)
+    """True for an agent whose events do not show it."""
+    is_activity = _IS_ACTIVITY.get(reader)
+    return is_activity is None or any(is_activity(event) for event in events)
 
 
 def _claude(event: AgentEvent) -> bool:
@@ -38,18 +38,18 @@ def _opencode(event: AgentEvent) -> bool:
 
 
 def _pi(event: AgentEvent) -> bool:
-    """A message that ended in an error before its first word has no content."""
-    said = text_at(event, "message", "role") == "assistant" and value_at(
+    """A message that failed before its first word has no content."""
+    has_content = text_at(event, "message", "role") == "assistant" and value_at(
         event, "message", "content"
     )
-    return event.get("type") == "message_end" and bool(said)
+    return event.get("type") == "message_end" and bool(has_content)
 
 
 def _acp(event: AgentEvent) -> bool:
     return text_at(event, "update", "sessionUpdate") in _ACP
 
 
-_TELLS: Mapping[str, Callable[[AgentEvent], bool]] = {
+_IS_ACTIVITY: Mapping[str, Callable[[AgentEvent], bool]] = {
     "acp": _acp,
     "claude": _claude,
     "codex": _codex,

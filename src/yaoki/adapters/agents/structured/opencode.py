@@ -15,51 +15,58 @@ from yaoki.adapters.agents.structured.summary import (
     text_at,
     value_at,
 )
+from yaoki.core.model import AgentLimit
 
-_NAMES = {
-    "ContextOverflowError": "context",
-    "MessageOutputLengthError": "turns",
-    "MessageAbortedError": "unfinished",
-    "ProviderAuthError": "auth",
-    "ProviderModelNotFoundError": "notfound",
+_LIMIT_BY_NAME = {
+    "ContextOverflowError": AgentLimit.CONTEXT,
+    "MessageOutputLengthError": AgentLimit.TURNS,
+    "MessageAbortedError": AgentLimit.UNFINISHED,
+    "ProviderAuthError": AgentLimit.AUTH,
+    "ProviderModelNotFoundError": AgentLimit.NOT_FOUND,
 }
 
 
-def read(scene: AgentOutput) -> OutputSummary:
-    session = first_text(scene.events, "sessionID")
-    for event in reversed(scene.events):
+def read(output: AgentOutput) -> OutputSummary:
+    session = first_text(output.events, "sessionID")
+    for event in reversed(output.events):
         if event.get("type") == "error":
-            return _failed(event, session, scene.now)
+            return _summarize_error(event, session, output.now)
         if event.get("type") == "step_finish":
-            return _stepped(event, scene, session)
-    return OutputSummary("unfinished", "its output has no final event", session)
+            return _summarize_step(event, output, session)
+    return OutputSummary(AgentLimit.UNFINISHED, "its output has no final event", session)
 
 
-def _failed(event: AgentEvent, session: str, now: datetime) -> OutputSummary:
+def _summarize_error(event: AgentEvent, session: str, now: datetime) -> OutputSummary:
     error = value_at(event, "error")
     code, message = http_status_at(error, "data", "statusCode"), text_at(error, "data", "message")
     name = text_at(error, "name")
-    word = _NAMES.get(name) or (
+    limit = _LIMIT_BY_NAME.get(name) or (
         classify_http_status(code, message) if code else classify_error_text(message)
     )
-    if not word:
-        word = "overloaded" if value_at(error, "data", "isRetryable") is True else "unknown"
-    wait = _wait(error, message, now) if word in {"rate", "overloaded"} else None
-    return OutputSummary(word, f"{name}: {message}".strip(" :"), session, wait)
+    if not limit:
+        limit = (
+            AgentLimit.OVERLOADED
+            if value_at(error, "data", "isRetryable") is True
+            else AgentLimit.UNKNOWN
+        )
+    wait = _retry_after(error, message, now) if limit.is_temporary else None
+    return OutputSummary(limit, f"{name}: {message}".strip(" :"), session, wait)
 
 
-def _wait(error: object, message: str, now: datetime) -> timedelta | None:
-    asked = text_at(error, "data", "responseHeaders", "retry-after")
-    return find_wait(f"retry-after: {asked}", now) or find_wait(message, now)
+def _retry_after(error: object, message: str, now: datetime) -> timedelta | None:
+    header = text_at(error, "data", "responseHeaders", "retry-after")
+    return find_wait(f"retry-after: {header}", now) or find_wait(message, now)
 
 
-def _stepped(event: AgentEvent, scene: AgentOutput, session: str) -> OutputSummary:
+def _summarize_step(event: AgentEvent, output: AgentOutput, session: str) -> OutputSummary:
     reason = text_at(event, "part", "reason")
     if reason == "length":
-        return OutputSummary("turns", "its answer was cut off by length", session)
-    spoke = any(
-        e.get("type") == "text" and text_at(e, "part", "text").strip() for e in scene.events
+        return OutputSummary(AgentLimit.TURNS, "its answer was cut off by length", session)
+    has_text = any(
+        e.get("type") == "text" and text_at(e, "part", "text").strip() for e in output.events
     )
-    if reason == "stop" and spoke:
+    if reason == "stop" and has_text:
         return OutputSummary(session=session, claims_success=True)
-    return OutputSummary("unfinished", f"its last step ended with {reason or 'nothing'}", session)
+    return OutputSummary(
+        AgentLimit.UNFINISHED, f"its last step ended with {reason or 'nothing'}", session
+    )

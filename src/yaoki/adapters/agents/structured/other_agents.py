@@ -16,26 +16,27 @@ from yaoki.adapters.agents.structured.summary import (
     text_at,
     value_at,
 )
+from yaoki.core.model import AgentLimit
 
 _STATUS = re.compile(r'"exit_status"\s{0,4}:\s{0,4}"(\w{0,60})"')
 _LITELLM = {
-    "RateLimitError": "rate",
-    "AuthenticationError": "auth",
-    "PermissionDeniedError": "auth",
-    "NotFoundError": "notfound",
-    "BadRequestError": "request",
-    "ContextWindowExceededError": "context",
-    "InternalServerError": "overloaded",
-    "ServiceUnavailableError": "overloaded",
-    "BadGatewayError": "overloaded",
-    "APIConnectionError": "overloaded",
-    "Timeout": "overloaded",
-    "APIError": "overloaded",
-    "LimitsExceeded": "turns",
-    "RepeatedFormatError": "unfinished",
-    "": "unfinished",
+    "RateLimitError": AgentLimit.RATE,
+    "AuthenticationError": AgentLimit.AUTH,
+    "PermissionDeniedError": AgentLimit.AUTH,
+    "NotFoundError": AgentLimit.NOT_FOUND,
+    "BadRequestError": AgentLimit.REQUEST,
+    "ContextWindowExceededError": AgentLimit.CONTEXT,
+    "InternalServerError": AgentLimit.OVERLOADED,
+    "ServiceUnavailableError": AgentLimit.OVERLOADED,
+    "BadGatewayError": AgentLimit.OVERLOADED,
+    "APIConnectionError": AgentLimit.OVERLOADED,
+    "Timeout": AgentLimit.OVERLOADED,
+    "APIError": AgentLimit.OVERLOADED,
+    "LimitsExceeded": AgentLimit.TURNS,
+    "RepeatedFormatError": AgentLimit.UNFINISHED,
+    "": AgentLimit.UNFINISHED,
 }
-_VIBE = {"invalid_api_key": "auth", "rate_limit": "rate"}
+_VIBE = {"invalid_api_key": AgentLimit.AUTH, "rate_limit": AgentLimit.RATE}
 LINES_READ = 30
 _PI_STATUS = re.compile(r"([45]\d\d)\b")
 _PI_CUT = re.compile(r"terminated$|could not parse message|unexpected token .{0,200}JSON$", re.I)
@@ -44,99 +45,113 @@ _AIDER_CUT = re.compile(r"possibly exceeded output limit|has hit a token limit",
 _AIDER_EDIT = re.compile(r"^Applied edit to ", re.MULTILINE)
 
 
-def read_pi(scene: AgentOutput) -> OutputSummary:
-    session = text_at(last_event(scene.events, "session"), "id")
-    final = last_event(scene.events, "agent_end")
+def read_pi(output: AgentOutput) -> OutputSummary:
+    session = text_at(last_event(output.events, "session"), "id")
+    final = last_event(output.events, "agent_end")
     messages = value_at(final, "messages")
     message = messages[-1] if isinstance(messages, list) and messages else {}
-    reason, said = text_at(message, "stopReason"), text_at(message, "errorMessage")
+    reason, error_text = text_at(message, "stopReason"), text_at(message, "errorMessage")
     if not final:
-        notice = scene.events[-1] if scene.events else {}
-        word, delay = read_pi_retry_notice(notice)
-        return OutputSummary(word or "unfinished", text_at(notice, "errorMessage"), session, delay)
+        notice = output.events[-1] if output.events else {}
+        limit, delay = read_pi_retry_notice(notice)
+        return OutputSummary(
+            limit or AgentLimit.UNFINISHED, text_at(notice, "errorMessage"), session, delay
+        )
     if reason == "error":
-        word = _pi_word(said) or "unknown"
-        wait = find_wait(said, scene.now) if word in {"rate", "overloaded"} else None
-        return OutputSummary(word, said, session, wait)
+        limit = _classify_pi_error(error_text) or AgentLimit.UNKNOWN
+        wait = find_wait(error_text, output.now) if limit.is_temporary else None
+        return OutputSummary(limit, error_text, session, wait)
     if reason == "length":
-        return OutputSummary("turns", "its answer was cut off by length", session)
+        return OutputSummary(AgentLimit.TURNS, "its answer was cut off by length", session)
     return OutputSummary(session=session, claims_success=reason == "stop")
 
 
-def _pi_word(said: str) -> str:
-    """Its errors begin with the HTTP status when there was one."""
-    if hit := _PI_STATUS.match(said):
-        return classify_http_status(int(hit[1]), said)
-    return "overloaded" if _PI_CUT.match(said) else classify_error_text(said)
+def _classify_pi_error(error_text: str) -> AgentLimit:
+    """Errors of pi begin with the HTTP status, if there was one."""
+    if hit := _PI_STATUS.match(error_text):
+        return classify_http_status(int(hit[1]), error_text)
+    return AgentLimit.OVERLOADED if _PI_CUT.match(error_text) else classify_error_text(error_text)
 
 
-def read_pi_retry_notice(event: AgentEvent) -> tuple[str, timedelta | None]:
+def read_pi_retry_notice(event: AgentEvent) -> tuple[AgentLimit, timedelta | None]:
     if event.get("type") != "auto_retry_start":
-        return "", None
-    return _pi_word(text_at(event, "errorMessage")) or "overloaded", milliseconds_at(
-        event, "delayMs"
-    )
+        return AgentLimit.NONE, None
+    return _classify_pi_error(
+        text_at(event, "errorMessage")
+    ) or AgentLimit.OVERLOADED, milliseconds_at(event, "delayMs")
 
 
-def read_mini(scene: AgentOutput) -> OutputSummary:
-    """Only `Submitted` is an end; the trajectory is too long to be parsed as a whole."""
-    hit = _STATUS.search(scene.trajectory)
+def read_mini(output: AgentOutput) -> OutputSummary:
+    """Only `Submitted` is success; the trajectory is too long to be parsed completely."""
+    hit = _STATUS.search(output.trajectory)
     if hit is None:
         return OutputSummary()
     name = hit[1]
     if name == "Submitted":
         return OutputSummary(claims_success=True)
-    return OutputSummary(_LITELLM.get(name, "unknown"), f"exit_status: {name or 'none'}")
+    return OutputSummary(_LITELLM.get(name, AgentLimit.UNKNOWN), f"exit_status: {name or 'none'}")
 
 
-def read_vibe(scene: AgentOutput) -> OutputSummary:
-    """By the export that it leaves; without one it did not come to its own end."""
-    outcome, session = _field(scene.trajectory, "outcome"), _field(scene.trajectory, "session_id")
+def read_vibe(output: AgentOutput) -> OutputSummary:
+    """From its export file; without one it did not finish."""
+    outcome, session = (
+        _text_field(output.trajectory, "outcome"),
+        _text_field(output.trajectory, "session_id"),
+    )
     if not outcome:
-        return OutputSummary("unfinished", "it left no export", session)
+        return OutputSummary(AgentLimit.UNFINISHED, "it left no export", session)
     if outcome == "finished":
         return OutputSummary(session=session, claims_success=True)
-    said = _field(scene.trajectory, "message") or outcome
-    word = classify_error_text(said) or _VIBE.get(_field(scene.trajectory, "code"), "unknown")
-    wait = find_wait(said, scene.now) if word in {"rate", "overloaded"} else None
-    return OutputSummary(word, said, session, wait)
+    error_text = _text_field(output.trajectory, "message") or outcome
+    limit = classify_error_text(error_text) or _VIBE.get(
+        _text_field(output.trajectory, "code"), AgentLimit.UNKNOWN
+    )
+    wait = find_wait(error_text, output.now) if limit.is_temporary else None
+    return OutputSummary(limit, error_text, session, wait)
 
 
-def _field(text: str, name: str) -> str:
-    """The first text of that name: the file may be too long to be parsed as a whole."""
+def _text_field(text: str, name: str) -> str:
+    """The first text field of that name: the file may be too long to be parsed completely."""
     hit = re.search(rf'"{name}": "([^"\\]{{0,1000}})', text)
     return hit[1] if hit else ""
 
 
-def read_aider(scene: AgentOutput) -> OutputSummary:
-    """It has one channel and exits 0 whatever happens; an edit after an error takes it back."""
-    lines = [line for line in scene.text.splitlines() if line.strip()][-LINES_READ:]
+def read_aider(output: AgentOutput) -> OutputSummary:
+    """aider has one channel and always exits with 0; an edit after an error cancels the error."""
+    lines = [line for line in output.text.splitlines() if line.strip()][-LINES_READ:]
     for line in reversed(lines):
         if _AIDER_EDIT.match(line):
             return OutputSummary(claims_success=True)
         if _AIDER_CUT.search(line[:200]):
-            return OutputSummary("turns", line[:200])
+            return OutputSummary(AgentLimit.TURNS, line[:200])
         if hit := _AIDER.match(line):
-            word = _aider_word(hit[1], line)
+            limit = _classify_aider_error(hit[1], line)
             return OutputSummary(
-                word, line[:1000], "", find_wait(line, scene.now) if word == "rate" else None
+                limit,
+                line[:1000],
+                "",
+                find_wait(line, output.now) if limit == AgentLimit.RATE else None,
             )
     return OutputSummary()
 
 
-def _aider_word(name: str, line: str) -> str:
+def _classify_aider_error(name: str, line: str) -> AgentLimit:
     refined = classify_error_text(line)
-    return refined if refined in {"context", "money"} else _LITELLM.get(name, "unknown")
+    return (
+        refined
+        if refined in {AgentLimit.CONTEXT, AgentLimit.MONEY}
+        else _LITELLM.get(name, AgentLimit.UNKNOWN)
+    )
 
 
-def read_lines(scene: AgentOutput) -> OutputSummary:
-    """An agent that only talks: what its description says of its exit code and its last lines."""
-    if known := scene.limit_by_exit_code.get(scene.exit_code or 0):
-        return OutputSummary(known, f"exit code {scene.exit_code}")
-    lines = [line.strip() for line in scene.text.splitlines() if line.strip()][-LINES_READ:]
+def read_lines(output: AgentOutput) -> OutputSummary:
+    """An agent without events: the preset interprets its exit code and last lines."""
+    if exit_limit := output.limit_by_exit_code.get(output.exit_code or 0):
+        return OutputSummary(exit_limit, f"exit code {output.exit_code}")
+    lines = [line.strip() for line in output.text.splitlines() if line.strip()][-LINES_READ:]
     for line in reversed(lines):
-        for pattern, word in scene.limit_by_line.items():
+        for pattern, limit in output.limit_by_line.items():
             if re.match(pattern, line[:400]):
-                wait = find_wait(line, scene.now) if word in {"rate", "overloaded"} else None
-                return OutputSummary(classify_error_text(line) or word, line[:1000], "", wait)
+                wait = find_wait(line, output.now) if limit.is_temporary else None
+                return OutputSummary(classify_error_text(line) or limit, line[:1000], "", wait)
     return OutputSummary()

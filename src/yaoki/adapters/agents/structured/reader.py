@@ -1,7 +1,7 @@
-"""Which agent it was, and what its output says.
+"""Identifies the agent and reads its output.
 
-The first event tells whose events they are, so an agent that merely prints somebody's events
-among its words is not taken for that agent.  Agents without events are known by their command line.
+The first event identifies the agent, so an agent that merely prints events of another one is not
+mistaken for it.  Agents without events are identified by their command line.
 """
 
 from __future__ import annotations
@@ -27,17 +27,27 @@ from yaoki.adapters.agents.structured.summary import (
 )
 from yaoki.adapters.system.files import read_plain_bytes
 from yaoki.core.display import strip_terminal_codes
+from yaoki.core.model import AgentLimit
 from yaoki.ports import outbox
 
 HEAD_BYTES_READ = 64 * 1024
 TAIL_BYTES_READ = 512 * 1024
-# Where these agents are told to leave their own account.
+# Where these agents write their trajectory.
 TRAJECTORIES = {"mini": "trajectory.json", "vibe": "vibe/export.json"}
 REPEATS_MAX = 25
-# No waiting mends these.
-PERMANENT_LIMITS = frozenset({"auth", "request", "notfound", "forbidden", "money", "context"})
+# Waiting does not help.
+PERMANENT_LIMITS = frozenset(
+    {
+        AgentLimit.AUTH,
+        AgentLimit.REQUEST,
+        AgentLimit.NOT_FOUND,
+        AgentLimit.FORBIDDEN,
+        AgentLimit.MONEY,
+        AgentLimit.CONTEXT,
+    }
+)
 
-RetryNoticeReader = Callable[[AgentEvent], tuple[str, timedelta | None]]
+RetryNoticeReader = Callable[[AgentEvent], tuple[AgentLimit, timedelta | None]]
 
 _READERS: Mapping[str, Callable[[AgentOutput], OutputSummary]] = {
     "acp": acp.read,
@@ -51,119 +61,121 @@ _READERS: Mapping[str, Callable[[AgentOutput], OutputSummary]] = {
     "vibe": other_agents.read_vibe,
     "lines": other_agents.read_lines,
 }
-_WAITS: Mapping[str, RetryNoticeReader] = {
+_RETRY_NOTICE_READERS: Mapping[str, RetryNoticeReader] = {
     "claude": claude.read_retry_notice,
     "codex": codex.read_retry_notice,
     "pi": other_agents.read_pi_retry_notice,
 }
-# Cheap to look for, before a line is taken apart: this is asked many times a second.
+# A cheap test before a line is parsed: this runs many times a second.
 _RETRY_MARKS = ("api_retry", "Reconnecting", "auto_retry_start")
 _WITHOUT_EVENTS = frozenset({"gemini", "mini", "vibe", "aider", "lines"})
 _BY_TEXT = frozenset({"aider", "lines"})
 
 
 def read_summary(folder: Path, code: int | None, now: datetime) -> OutputSummary:
-    """What the agent's own events say of its end; nothing when it is no agent we know."""
-    called = read_call_record(folder).name
-    known = load_preset(called) if called in shipped_preset_names() else None
-    opening = _opening(folder, banners=known is not None)
-    name = _opened_by(opening[0]) if opening else ""
+    """The summary from the events of the agent; empty for an unknown agent."""
+    agent_name = read_call_record(folder).name
+    preset = load_preset(agent_name) if agent_name in shipped_preset_names() else None
+    opening = _read_opening(folder, banners=preset is not None)
+    name = _identify(opening[0]) if opening else ""
     if not name:
-        name, opening = known.events if known and known.events in _WITHOUT_EVENTS else "", ()
+        name, opening = preset.events if preset and preset.events in _WITHOUT_EVENTS else "", ()
     if not name:
-        return _unspoken(folder, known, now)
-    if known is None or known.events != name:
-        known = load_preset(name)
-    scene = _scene(folder, known, opening, code, now)
-    told = _READERS[name](scene)
+        return _read_without_events(folder, preset, now)
+    if preset is None or preset.events != name:
+        preset = load_preset(name)
+    output = _build_output(folder, preset, opening, code, now)
+    summary = _READERS[name](output)
     return replace(
-        told,
-        message=strip_terminal_codes(told.message)[:MESSAGE_CHARS_MAX].strip(),
-        session=validate_session(told.session),
-        preset_name=known.name,
-        model_responded=has_model_activity(name, scene.events),
+        summary,
+        message=strip_terminal_codes(summary.message)[:MESSAGE_CHARS_MAX].strip(),
+        session=validate_session(summary.session),
+        preset_name=preset.name,
+        model_responded=has_model_activity(name, output.events),
     )
 
 
-def _unspoken(folder: Path, known: AgentPreset | None, now: datetime) -> OutputSummary:
-    """It ended before its first event: what its description knows of its last words."""
-    if known is None or not known.lines:
+def _read_without_events(folder: Path, preset: AgentPreset | None, now: datetime) -> OutputSummary:
+    """For an agent that ended before its first event: matches the error lines of its preset."""
+    if preset is None or not preset.lines:
         return OutputSummary()
     last_words = strip_terminal_codes(read_tail(folder / ERR, HEAD_BYTES_READ))
-    told = other_agents.read_lines(
-        AgentOutput((), None, now, text=last_words, limit_by_line=known.lines)
+    summary = other_agents.read_lines(
+        AgentOutput((), None, now, text=last_words, limit_by_line=preset.lines)
     )
-    return replace(told, message=told.message[:MESSAGE_CHARS_MAX], preset_name=known.name)
+    return replace(summary, message=summary.message[:MESSAGE_CHARS_MAX], preset_name=preset.name)
 
 
-def _scene(
+def _build_output(
     folder: Path,
-    known: AgentPreset,
+    preset: AgentPreset,
     opening: tuple[AgentEvent, ...],
     code: int | None,
     now: datetime,
 ) -> AgentOutput:
-    reads = known.events
+    reader_name = preset.events
     return AgentOutput(
-        _events(folder, opening),
+        _read_events(folder, opening),
         code,
         now,
         text=strip_terminal_codes(read_tail(folder / OUT, HEAD_BYTES_READ))
-        if reads in _BY_TEXT
+        if reader_name in _BY_TEXT
         else "",
-        trajectory=_ends(outbox(folder) / TRAJECTORIES[reads]) if reads in TRAJECTORIES else "",
-        limit_by_exit_code=known.exit_codes,
-        limit_by_line=known.lines,
+        trajectory=_read_ends(outbox(folder) / TRAJECTORIES[reader_name])
+        if reader_name in TRAJECTORIES
+        else "",
+        limit_by_exit_code=preset.exit_codes,
+        limit_by_line=preset.lines,
     )
 
 
 def read_announced_wait(folder: Path, now: datetime) -> timedelta:
-    """How long the agent means to wait by itself, by its last events; zero when it works.
+    """How long the agent waits by itself, according to its last events; zero while it works.
 
-    A notice that names no time tells it by its age: an agent that goes on says something else.
+    For a notice without a time its age counts: an agent that continues prints more.
     """
     lines = read_tail(folder / OUT, HEAD_BYTES_READ).splitlines()
     if not lines or not any(mark in lines[-1] for mark in _RETRY_MARKS):
         return timedelta(0)
-    opening = _opening(folder, banners=read_call_record(folder).name in shipped_preset_names())
-    reader = _WAITS.get(_opened_by(opening[0]) if opening else "")
-    notices = list(_notices(lines, reader)) if reader else []
+    opening = _read_opening(folder, banners=read_call_record(folder).name in shipped_preset_names())
+    reader = _RETRY_NOTICE_READERS.get(_identify(opening[0]) if opening else "")
+    notices = list(_retry_notices(lines, reader)) if reader else []
     if not notices:
         return timedelta(0)
-    word, delay = notices[0]
-    endless = word in PERMANENT_LIMITS or len(notices) >= REPEATS_MAX
-    aged = timedelta(seconds=max(now.timestamp() - last_write_s(folder), 0.0))
-    return timedelta.max if endless else delay or aged
+    limit, delay = notices[0]
+    is_endless = limit in PERMANENT_LIMITS or len(notices) >= REPEATS_MAX
+    age = timedelta(seconds=max(now.timestamp() - last_write_s(folder), 0.0))
+    return timedelta.max if is_endless else delay or age
 
 
-def _notices(
+def _retry_notices(
     lines: Sequence[str], reader: RetryNoticeReader
-) -> Iterator[tuple[str, timedelta | None]]:
-    """The retry notices at the very end, the last first."""
+) -> Iterator[tuple[AgentLimit, timedelta | None]]:
+    """The retry notices at the very end, the newest first."""
     for line in reversed(lines):
         events = parse_json_objects(line)
-        word, delay = reader(events[-1]) if events else ("", None)
-        if not word:
+        limit, delay = reader(events[-1]) if events else (AgentLimit.NONE, None)
+        if not limit:
             return
-        yield word, delay
+        yield limit, delay
 
 
-def _opening(folder: Path, *, banners: bool) -> tuple[AgentEvent, ...]:
-    """The events at the head of the output; words before the first one only from known agents."""
+def _read_opening(folder: Path, *, banners: bool) -> tuple[AgentEvent, ...]:
+    """The events at the head of the output; only known agents may print text before them."""
     head = read_plain_bytes(folder / OUT, HEAD_BYTES_READ) or b""
     if not banners and not head.lstrip().startswith((b"{", b"[")):
         return ()
     return parse_events(head.decode("utf-8", errors="replace"))
 
 
-def _events(folder: Path, opening: tuple[AgentEvent, ...]) -> tuple[AgentEvent, ...]:
-    """Both ends of the output: the first event names the session, the last ones the end."""
-    whole = read_tail(folder / OUT, TAIL_BYTES_READ) if opening else ""
-    return opening[:1] + parse_events(whole) if whole else ()
+def _read_events(folder: Path, opening: tuple[AgentEvent, ...]) -> tuple[AgentEvent, ...]:
+    """The first event, which names the session, and the last ones."""
+    text = read_tail(folder / OUT, TAIL_BYTES_READ) if opening else ""
+    return opening[:1] + parse_events(text) if text else ()
 
 
-def _opened_by(event: AgentEvent) -> str:
-    """Whose event this is, when it is the first."""
+def _identify(event: AgentEvent) -> str:
+    """The agent that prints this first event; empty if unknown."""
     kind, subtype = text_at(event, "type"), text_at(event, "subtype")
     if kind.startswith("acp."):
         return "acp"
@@ -178,7 +190,7 @@ def _opened_by(event: AgentEvent) -> str:
     return "claude" if kind in {"system", "result"} and subtype else ""
 
 
-def _ends(file: Path) -> str:
+def _read_ends(file: Path) -> str:
     head = read_plain_bytes(file, HEAD_BYTES_READ) or b""
     return head.decode("utf-8", errors="replace") + (
         read_tail(file, HEAD_BYTES_READ) if head else ""

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from yaoki.core.display import replace_lone_surrogates
+from yaoki.core.model import AgentLimit
 
 MESSAGE_CHARS_MAX = 1000
 
@@ -20,14 +21,14 @@ AgentEvent = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class OutputSummary:
-    """What the events say of the end.
+    """What the events of an agent say about its end.
 
-    `limit` is a word of `AgentExit.limit`; `finished` means that the last final event claims a
+    `finished` means that the last final event claims a
     good end, which proves nothing, but refutes what was said before it.  `agent` is whose
     description fits.  `answered`: the model said or did something, as far as the events can tell.
     """
 
-    limit: str = ""
+    limit: AgentLimit = AgentLimit.NONE
     message: str = ""
     session: str = ""
     retry_after: timedelta | None = None
@@ -48,8 +49,8 @@ class AgentOutput:
     now: datetime
     text: str = ""
     trajectory: str = ""
-    limit_by_exit_code: Mapping[int, str] = field(default_factory=dict)
-    limit_by_line: Mapping[str, str] = field(default_factory=dict)
+    limit_by_exit_code: Mapping[int, AgentLimit] = field(default_factory=dict)
+    limit_by_line: Mapping[str, AgentLimit] = field(default_factory=dict)
 
 
 def parse_events(text: str) -> tuple[AgentEvent, ...]:

@@ -1,4 +1,4 @@
-"""The script itself: little, because a script is compiled at each start and a module only once."""
+"""The script, kept short: a script is compiled at each start, a module only once."""
 
 import sys
 
@@ -6,8 +6,8 @@ PACKAGES = ("yaoki", "yaoki.adapters", "yaoki.adapters.processes")
 
 
 def stand_in_for_packages() -> None:
-    """Import `yaoki.adapters.processes.shim` alone: running the real packages above it would take
-    longer than all of the shim.
+    """Imports `yaoki.adapters.processes.shim` alone: importing the real parent packages would take
+    longer than the whole shim.
     """
     path = __file__[: -len("/adapters/processes/shim/__main__.py")]
     for name in PACKAGES:

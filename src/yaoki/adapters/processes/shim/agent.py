@@ -1,4 +1,4 @@
-"""The agent: forked, turned into its command, collected."""
+"""The agent process: fork, exec, reap."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-# Named as a service manager names it: a check must not be able to tell who started it.
+# The name that service managers use: a check must not recognise that yaoki started it.
 MARK_VARIABLE = "INVOCATION_ID"
 
 
 class AgentProcess:
-    """The child in its own session, and whatever it leaves to us."""
+    """The child in its own session, and the orphans that it leaves to us."""
 
     def __init__(self, launch: dict[str, Any], mark: str) -> None:
         self.started_s = time.monotonic()
@@ -29,7 +29,7 @@ class AgentProcess:
         self._launch = {**launch, "env": {**launch["env"], MARK_VARIABLE: mark}}
 
     def start(self, stdin: int) -> None:
-        """Fork and exec.  The pipe closes on exec; what comes through it is why that failed."""
+        """Fork and exec.  The pipe closes on exec; only a failure is written to it."""
         reader, writer = os.pipe()
         self.started_s = time.monotonic()
         try:
@@ -40,9 +40,9 @@ class AgentProcess:
         if self.process_group == 0:
             exec_agent(self._launch, (stdin, self._out, self._err), writer)
         os.close(writer)
-        with open(reader, encoding="utf-8") as told:
-            if why := told.read():
-                self.start_errno, self.start_error, self.cwd_not_entered = json.loads(why)
+        with open(reader, encoding="utf-8") as pipe:
+            if failure := pipe.read():
+                self.start_errno, self.start_error, self.cwd_not_entered = json.loads(failure)
 
     @property
     def is_running(self) -> bool:
@@ -52,7 +52,7 @@ class AgentProcess:
         return os.fstat(self._out).st_size + os.fstat(self._err).st_size
 
     def reap(self) -> bool:
-        """Collect every child that ended, adopted ones included; is any left?"""
+        """Reaps every child that ended, adopted ones included; true if any is left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -63,26 +63,26 @@ class AgentProcess:
             if pid == self.process_group:
                 self.wait_status = status
 
-    def exit_facts(self, ended_by: str, left: list[int]) -> dict[str, Any]:
-        ended = self.wait_status is not None and not self.start_error
+    def exit_facts(self, ended_by: str, remaining_pids: list[int]) -> dict[str, Any]:
+        has_exited = self.wait_status is not None and not self.start_error
         code = os.waitstatus_to_exitcode(self.wait_status or 0)
         return {
-            "code": code if ended and code >= 0 else None,
-            "signal": -code if ended and code < 0 else None,
+            "code": code if has_exited and code >= 0 else None,
+            "signal": -code if has_exited and code < 0 else None,
             "ended_by": ended_by,
             "seconds": time.monotonic() - self.started_s,
             "output_bytes": self.output_bytes(),
             "start_error": self.start_error,
             "start_errno": self.start_errno,
             "not_entered": self.cwd_not_entered,
-            "left": left,
+            "left": remaining_pids,
         }
 
 
 def exec_agent(launch: dict[str, Any], stdio: tuple[int, ...], writer: int) -> NoReturn:
-    """In the forked child: turn into the agent, or say why not."""
-    step, outside = f"cannot enter {launch['cwd']}", True
-    why = (errno.EINVAL, step, outside)
+    """In the forked child: executes the agent, or writes the reason of the failure."""
+    step, cwd_not_entered = f"cannot enter {launch['cwd']}", True
+    failure = (errno.EINVAL, step, cwd_not_entered)
     try:
         os.setsid()
         for name in ("SIGINT", "SIGQUIT", "SIGHUP", "SIGPIPE", "SIGXFSZ"):
@@ -90,21 +90,21 @@ def exec_agent(launch: dict[str, Any], stdio: tuple[int, ...], writer: int) -> N
         for target, descriptor in enumerate(stdio):
             os.dup2(descriptor, target)
         os.chdir(launch["cwd"])
-        step, outside = f"cannot run {' '.join(launch['argv'][:1])}", False
+        step, cwd_not_entered = f"cannot run {' '.join(launch['argv'][:1])}", False
         os.execvpe(launch["argv"][0], launch["argv"], launch["env"])
     except OSError as error:
-        why = (error.errno or 0, f"{step}: {error.strerror}", outside)
+        failure = (error.errno or 0, f"{step}: {error.strerror}", cwd_not_entered)
     except (ValueError, TypeError, IndexError) as error:
-        why = (errno.EINVAL, f"{step}: {error}", outside)
-    finally:  # whatever happened, a second shim must not go on from here
-        os.write(writer, json.dumps(why).encode())
+        failure = (errno.EINVAL, f"{step}: {error}", cwd_not_entered)
+    finally:  # in any case: a second shim must not continue from here
+        os.write(writer, json.dumps(failure).encode())
         os._exit(127)
 
 
 def open_stdin(text: str | None) -> int:
     if text is None:
         return os.open(os.devnull, os.O_RDONLY)
-    own = os.open("stdin", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(own, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+    descriptor = os.open("stdin", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
         file.write(text)
     return os.open("stdin", os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""The folder's files: written whole or not at all, never through a link; and its lock."""
+"""The files of the folder, written atomically and never through a link, and its lock."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def log_line(words: str) -> None:
-    """To shim.log, which lies on the same disk: when that is full, silence must do."""
+def log_line(line: str) -> None:
+    """To shim.log; if its disk is full, the line is lost."""
     try:
-        print(words, file=sys.stderr, flush=True)
-    except OSError:  # nowhere else is contextlib needed: it would slow every start
+        print(line, file=sys.stderr, flush=True)
+    except OSError:  # contextlib would slow every start
         return
 
 
 def record(name: str, facts: dict[str, Any], *, durable: bool = True) -> None:
-    """Write a file of the folder whole or not at all; `durable` survives a power cut too."""
+    """Writes a file atomically; `durable` survives a power failure as well."""
     temporary = f"{name}.tmp"
     discard(temporary)
-    # Made anew, so that no link the agent laid there is followed.
+    # Created anew, so that no link of the agent is followed.
     with open(temporary, "x", encoding="utf-8") as file:
         json.dump(facts, file)
         if durable:
@@ -43,7 +43,7 @@ def discard(name: str) -> None:
 
 
 def take_lock() -> bool:
-    """Hold the folder until this process ends; no child inherits the descriptor."""
+    """Locks the folder until this process ends; no child inherits the descriptor."""
     try:
         fcntl.flock(os.open("lock", os.O_RDWR | os.O_CREAT, 0o600), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,12 +1,12 @@
-"""The shim read once and kept: each line names a folder, and a copy of this process carries it.
+"""The fork server: loads the shim once; each input line names a folder, for which it forks a shim.
 
-Whatever a killed shim leaves behind becomes a child of this process, whoever it pretends to be, and
-is ended when we are asked for that: the line says `null` then.
+Processes that a killed shim leaves behind become children of this process, whatever environment
+they have.  The line `null` requests to end them.
 """
 
 from __future__ import annotations
 
-import ctypes  # noqa: F401 - read here once instead of in each copy
+import ctypes  # noqa: F401 - loaded here once instead of in each fork
 import gc
 import json
 import os
@@ -32,32 +32,32 @@ SWEEP_S_MAX = 10.0
 
 
 def serve() -> None:
-    """Until nobody asks any more; the copies live on."""
-    # Who ignores this signal need not collect its children; each copy sets its own.
+    """Runs until the input closes; the forked shims live on."""
+    # With this signal ignored, children need not be reaped; each fork sets its own handler.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     become_subreaper()
     gc.freeze()
     shims: dict[int, str] = {}
     while line := sys.stdin.buffer.readline():
         try:
-            told = _answer(json.loads(line), shims)
+            reply = _answer(json.loads(line), shims)
         except OSError as error:
-            told = f"cannot: {error.strerror}"
-        sys.stdout.write(told + "\n")
+            reply = f"cannot: {error.strerror}"
+        sys.stdout.write(reply + "\n")
         sys.stdout.flush()
 
 
-def _answer(asked: str | None, shims: dict[int, str]) -> str:
-    """`shims` are the copies with their beginnings: a number can be given to another."""
-    if asked is None:
+def _answer(folder: str | None, shims: dict[int, str]) -> str:
+    """`shims`: process ids with their start times, because a process id can be reused."""
+    if folder is None:
         return str(_sweep(shims))
-    pid = _copied(asked)
+    pid = _fork_shim(folder)
     if PROC:
-        shims[pid] = _beginning(pid)
+        shims[pid] = _start_time(pid)
     return str(pid)
 
 
-def _beginning(pid: int) -> str:
+def _start_time(pid: int) -> str:
     try:
         return read_stat_fields(pid)[19]
     except (FileNotFoundError, ProcessLookupError):
@@ -65,12 +65,12 @@ def _beginning(pid: int) -> str:
 
 
 def _sweep(shims: dict[int, str]) -> int:
-    """End every child that is no shim, and what it started; returns how many there are still."""
-    give_up = time.monotonic() + SWEEP_S_MAX
+    """Ends every child that is no shim, with its descendants; returns how many remain."""
+    deadline = time.monotonic() + SWEEP_S_MAX
     while orphans := _orphans(shims):
-        if time.monotonic() > give_up:
+        if time.monotonic() > deadline:
             return len(orphans)
-        # What is stopped starts no new processes.
+        # A stopped process starts no new processes.
         send_signal(orphans, signal.SIGSTOP)
         send_signal(_orphans(shims), signal.SIGKILL)
         time.sleep(POLL_S_MIN)
@@ -81,26 +81,28 @@ def _orphans(shims: dict[int, str]) -> set[int]:
     if not PROC:
         return set()
     table, own = read_proc_table(), os.getpid()
-    mine = [pid for pid, (parent, _) in table.items() if parent == own]
-    for pid in [pid for pid, start in shims.items() if pid not in mine or _beginning(pid) != start]:
+    children = [pid for pid, (parent, _) in table.items() if parent == own]
+    for pid in [
+        pid for pid, start in shims.items() if pid not in children or _start_time(pid) != start
+    ]:
         del shims[pid]
-    strange = {pid for pid in mine if pid not in shims}
-    return strange | {pid for orphan in strange for pid in find_descendants(orphan, table)}
+    unknown = {pid for pid in children if pid not in shims}
+    return unknown | {pid for orphan in unknown for pid in find_descendants(orphan, table)}
 
 
-def _copied(folder: str) -> int:
-    """Start a copy and tell its number.  What can fail for want of space comes before the fork."""
+def _fork_shim(folder: str) -> int:
+    """Opens the log before the fork, because that can fail on a full disk."""
     log = os.open(f"{folder}/shim.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         if pid := os.fork():
             return pid
-        _carry(folder, log)
+        _run_shim(folder, log)
     finally:
         os.close(log)
 
 
-def _carry(folder: str, log: int) -> NoReturn:
-    """In the copy: as if it had been started alone."""
+def _run_shim(folder: str, log: int) -> NoReturn:
+    """In the fork: runs as if it had been started alone."""
     code = 1
     try:
         os.setsid()
@@ -108,7 +110,7 @@ def _carry(folder: str, log: int) -> NoReturn:
             os.dup2(descriptor, target)
         main(folder)
         code = 0
-    except BaseException:  # noqa: BLE001 - told in shim.log, and this process ends
+    except BaseException:  # noqa: BLE001 - logged in shim.log, and this process ends
         sys.excepthook(*sys.exc_info())
-    finally:  # whatever happened, a second stem must not go on from here
+    finally:  # in any case: a second fork server must not continue from here
         exit_now(code)

@@ -1,4 +1,4 @@
-"""The whole: from the lock on the folder to the recorded exit."""
+"""The whole run of a shim: from the lock on the folder to the recorded exit."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def started_facts(launch: dict[str, Any], mark: str) -> dict[str, Any]:
 def run_agent(
     launch: dict[str, Any], agent: AgentProcess, stdin: int, bell: SignalWaiter
 ) -> dict[str, Any]:
-    """From the start of the agent to the end of its tree, whatever happens between."""
-    ended_by, left = read_end_request(bell), []
+    """From the start of the agent to the end of its process tree, also after an error."""
+    ended_by, remaining_pids = read_end_request(bell), []
     try:
         if not ended_by:
             agent.start(stdin)
             discard("launch.json")
             ended_by = AgentWatch(launch, agent, bell).wait_until_ended()
     finally:
-        left = end_tree(agent, bell, launch["grace_s"])
+        remaining_pids = end_tree(agent, bell, launch["grace_s"])
         mask_output_files(launch.get("secrets", []))
-    return agent.exit_facts(ended_by, left)
+    return agent.exit_facts(ended_by, remaining_pids)
 
 
 def main(folder: str) -> None:
@@ -58,28 +58,28 @@ def main(folder: str) -> None:
     with open("launch.json", encoding="utf-8") as file:
         launch = json.load(file)
     mark = os.urandom(16).hex()
-    # Whatever can fail for want of space comes before the promise that the agent was started.
+    # Everything that can fail on a full disk comes before the record that the agent was started.
     agent, stdin = AgentProcess(launch, mark), open_stdin(launch["stdin"])
     record("started.json", started_facts(launch, mark))
     facts = run_agent(launch, agent, stdin, bell)
-    discard("launch.json")  # it holds the environment; a second starter may have left it again
+    discard("launch.json")  # it holds the environment; a second starter may have written it again
     record_exit(facts)
 
 
 def record_exit(facts: dict[str, Any]) -> None:
-    """The exit is the one fact nobody can find out again: wait a bounded time for a full disk."""
-    give_up = time.monotonic() + RECORD_S_MAX
+    """The exit cannot be found out again, so a full disk is waited for, with a limit."""
+    deadline = time.monotonic() + RECORD_S_MAX
     while True:
         try:
             return record("exit.json", facts)
         except OSError as error:
-            # In a folder that was deleted there is nobody to record it for.
-            if error.errno == errno.ENOENT or time.monotonic() > give_up:
+            # Nobody reads the record in a deleted folder.
+            if error.errno == errno.ENOENT or time.monotonic() > deadline:
                 raise
             log_line(f"exit.json: {error}; trying again")
             time.sleep(POLL_S_MAX)
 
 
 def exit_now(code: int = 0) -> NoReturn:
-    """At once: until we are gone nobody believes what we recorded."""
+    """At once: the record counts only after this process has ended."""
     os._exit(code)

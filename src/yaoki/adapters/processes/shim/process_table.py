@@ -9,13 +9,13 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def read_stat_fields(pid: int | str) -> list[str]:
-    """/proc/PID/stat from the state on: the name before it may hold blanks and brackets."""
+    """/proc/PID/stat from the state on: the name before it can contain blanks and parentheses."""
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
         return file.read().rpartition(")")[2].split()
 
 
 def read_proc_table() -> dict[int, tuple[int, float]]:
-    """Parent and CPU seconds, with those of waited-for children, of every process."""
+    """Parent and CPU seconds, including reaped children, of every process."""
     table, tick = {}, os.sysconf("SC_CLK_TCK")
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -28,7 +28,7 @@ def read_proc_table() -> dict[int, tuple[int, float]]:
 
 
 def read_ps_table() -> dict[int, tuple[int, float]]:
-    """The same from ps, itself left out; its times read [[days-]hours:]minutes:seconds."""
+    """The same from ps, without ps itself; times have the form [[days-]hours:]minutes:seconds."""
     import subprocess
 
     argv = ["ps", "-axo", "pid=,ppid=,time="]
@@ -45,25 +45,25 @@ def read_ps_table() -> dict[int, tuple[int, float]]:
 
 
 def read_process_tree() -> dict[int, float]:
-    """Every process below this one, with its CPU seconds; as subreaper we lose none."""
+    """Every descendant of this process with its CPU seconds; complete, because we are subreaper."""
     return find_descendants(os.getpid(), read_proc_table() if PROC else read_ps_table())
 
 
 def find_descendants(top: int, table: dict[int, tuple[int, float]]) -> dict[int, float]:
-    """Every process below that one, with its CPU seconds."""
+    """Every descendant of `top` with its CPU seconds."""
     children: dict[int, list[int]] = {}
     for pid, (parent, _) in table.items():
         children.setdefault(parent, []).append(pid)
-    found, todo = {}, [top]
-    while todo:
-        for pid in children.get(todo.pop(), ()):
-            found[pid] = table[pid][1]
-            todo.append(pid)
-    return found
+    descendants, pending = {}, [top]
+    while pending:
+        for pid in children.get(pending.pop(), ()):
+            descendants[pid] = table[pid][1]
+            pending.append(pid)
+    return descendants
 
 
 def become_subreaper() -> None:
-    """Let orphans of the tree become our children instead of init's; Linux only."""
+    """Makes orphans of the tree our children instead of init's; Linux only."""
     if PROC:
         import ctypes
 

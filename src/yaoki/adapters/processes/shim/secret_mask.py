@@ -1,4 +1,4 @@
-"""Stars over the secrets in what the agent said."""
+"""Overwrites secrets in the output of the agent with asterisks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 
 from yaoki.adapters.processes.shim.files import log_line
 
-# What an agent or a check says, as others will read it; what is short comes first.
+# The output of an agent or a check that others will read; short files first.
 OUTPUT_FILES = (
     *("outbox/result.json", "outbox/answer.json", "err.log", "out.log", "report.xml"),
     *("outbox/trajectory.json", "outbox/aider.input", "outbox/aider.chat.md"),
@@ -20,29 +20,29 @@ MASK_S_MAX = 20.0
 
 
 def mask_output_files(secrets: list[str]) -> None:
-    """Nobody who comes later knows the values, so they go while somebody does.
+    """Only the shim still knows the values of the secrets.
 
-    What fails here is told in shim.log; the exit must be recorded all the same.
+    A failure is logged in shim.log; the exit must be recorded in any case.
     """
-    give_up = time.monotonic() + MASK_S_MAX
+    deadline = time.monotonic() + MASK_S_MAX
     for name in OUTPUT_FILES if secrets else ():
         try:
-            mask_file(name, [os.fsencode(secret) for secret in secrets], give_up)
+            mask_file(name, [os.fsencode(secret) for secret in secrets], deadline)
         except FileNotFoundError:
             continue
-        except (OSError, ValueError) as error:  # half a character cannot be said either
+        except (OSError, ValueError) as error:  # ValueError: a lone surrogate
             log_line(f"{name} may hold secrets: {error}")
 
 
-def mask_file(name: str, words: list[bytes], give_up: float) -> None:
-    """Only a plain file below here: through a link the agent could have us write anywhere."""
+def mask_file(name: str, secrets: list[bytes], deadline: float) -> None:
+    """Only a plain file below this folder: through a link we would write elsewhere."""
     file = open_below(name)
     try:
         facts = os.fstat(file)
         if not stat.S_ISREG(facts.st_mode) or facts.st_nlink != 1:
-            return log_line(f"{name} may hold secrets: it is no plain file")
-        if mask_descriptor(file, words, give_up):
-            # The time tells which channel spoke last.
+            return log_line(f"{name} may hold secrets: it is not a plain file")
+        if mask_descriptor(file, secrets, deadline):
+            # Readers use the time to see which channel was written last.
             os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
             os.fsync(file)
     finally:
@@ -50,7 +50,7 @@ def mask_file(name: str, words: list[bytes], give_up: float) -> None:
 
 
 def open_below(name: str) -> int:
-    """The file, each folder on the way opened by itself: none may be a link."""
+    """Opens each folder on the way separately, so that none can be a link."""
     *folders, last = name.split("/")
     at = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -63,31 +63,31 @@ def open_below(name: str) -> int:
         os.close(at)
 
 
-def mask_descriptor(file: int, words: list[bytes], give_up: float) -> bool:
-    """Write stars over every word, in place; the end of a piece is looked at with the next.
+def mask_descriptor(file: int, secrets: list[bytes], deadline: float) -> bool:
+    """Overwrites every secret in place; the end of a piece is searched again with the next.
 
-    `held` stays as it was said, for a word may begin inside another; `shown` has the stars.
+    `original` stays unchanged, for a secret may begin inside another; `masked` is written.
     """
-    overlap = max(map(len, words)) - 1
-    begin, held, shown, changed = 0, b"", bytearray(), False
-    while piece := os.pread(file, PIECE_BYTES, begin + len(held)):
-        if time.monotonic() > give_up:
-            raise TimeoutError(errno.ETIMEDOUT, f"not looked at beyond byte {begin}")
-        held, shown = held + piece, shown + piece
-        if mask_words(held, shown, words):
+    overlap = max(map(len, secrets)) - 1
+    begin, original, masked, changed = 0, b"", bytearray(), False
+    while piece := os.pread(file, PIECE_BYTES, begin + len(original)):
+        if time.monotonic() > deadline:
+            raise TimeoutError(errno.ETIMEDOUT, f"not masked beyond byte {begin}")
+        original, masked = original + piece, masked + piece
+        if mask_words(original, masked, secrets):
             changed = True
-            os.pwrite(file, shown, begin)
-        begin += max(len(held) - overlap, 0)
-        held, shown = held[-overlap:], shown[-overlap:]
+            os.pwrite(file, masked, begin)
+        begin += max(len(original) - overlap, 0)
+        original, masked = original[-overlap:], masked[-overlap:]
     return changed
 
 
-def mask_words(held: bytes, shown: bytearray, words: list[bytes]) -> bool:
-    found = False
-    for word in words:
-        at = held.find(word)
+def mask_words(original: bytes, masked: bytearray, secrets: list[bytes]) -> bool:
+    is_changed = False
+    for secret in secrets:
+        at = original.find(secret)
         while at >= 0:
-            found = True
-            shown[at : at + len(word)] = b"*" * len(word)
-            at = held.find(word, at + 1)
-    return found
+            is_changed = True
+            masked[at : at + len(secret)] = b"*" * len(secret)
+            at = original.find(secret, at + 1)
+    return is_changed

@@ -1,4 +1,4 @@
-"""Signals: those that wake the shim, and those it sends."""
+"""Signals that wake the shim, and signals that it sends."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import FrameType
 
-# How long to sleep when no signal rings.
+# How long to sleep without a signal.
 POLL_S_MIN, POLL_S_MAX = 0.05, 0.25
 
 
 class SignalWaiter:
-    """Sleeps until a signal rings or the time is over."""
+    """Sleeps until a signal arrives or the time is over."""
 
     def __init__(self) -> None:
         self.stop_requested = False
@@ -27,10 +27,10 @@ class SignalWaiter:
         os.set_blocking(self._reader, False)
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, self._ring)
-        signal.signal(signal.SIGTERM, self._ring)
+        signal.signal(signal.SIGCHLD, self._on_signal)
+        signal.signal(signal.SIGTERM, self._on_signal)
 
-    def _ring(self, number: int, _: FrameType | None) -> None:
+    def _on_signal(self, number: int, _: FrameType | None) -> None:
         self.stop_requested = self.stop_requested or number == signal.SIGTERM
 
     def wait(self, seconds: float) -> None:
@@ -43,4 +43,4 @@ def send_signal(pids: Iterable[int], number: int) -> None:
         try:
             os.kill(pid, number)
         except (ProcessLookupError, PermissionError):
-            continue  # gone meanwhile, or another user's; the next look at the tree tells
+            continue  # gone meanwhile, or of another user; the next scan of the tree shows it

@@ -1,4 +1,4 @@
-"""Ending the tree: asked first, then stopped and killed until nothing is left."""
+"""Ends the process tree: TERM first, then stops and kills until no process remains."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ KILL_S_MAX = 10.0
 
 
 def end_tree(agent: AgentProcess, bell: SignalWaiter, grace_s: float) -> list[int]:
-    """TERM, grace, then KILL until nothing is left; returns what no signal could end."""
-    # Orphans become our children, so without a child there is nobody: no table need be read.
+    """TERM, grace period, then KILL; returns the processes that no signal could end."""
+    # Orphans become our children: without a child the tree is empty, and no table need be read.
     if not agent.reap():
         return []
-    # Without a subreaper an orphan leaves the tree, but seldom its group.
+    # Without a subreaper an orphan leaves the tree, but seldom its process group.
     group = [] if PROC else [-agent.process_group]
     send_signal([*read_process_tree(), *group], signal.SIGTERM)
-    give_up = time.monotonic() + grace_s + KILL_S_MAX
-    empty = wait_until_empty(agent, bell, grace_s)
-    while not empty and time.monotonic() < give_up:
-        send_signal([*freeze(give_up), *group], signal.SIGKILL)
-        empty = wait_until_empty(agent, bell, POLL_S_MIN)
+    deadline = time.monotonic() + grace_s + KILL_S_MAX
+    is_empty = wait_until_empty(agent, bell, grace_s)
+    while not is_empty and time.monotonic() < deadline:
+        send_signal([*freeze(deadline), *group], signal.SIGKILL)
+        is_empty = wait_until_empty(agent, bell, POLL_S_MIN)
     return sorted(read_process_tree())
 
 
-def freeze(give_up: float) -> set[int]:
-    """Stop the tree before killing it: what is stopped starts no new processes."""
+def freeze(deadline: float) -> set[int]:
+    """Stops the tree before the kill: a stopped process starts no new ones."""
     stopped: set[int] = set()
-    while (new := read_process_tree().keys() - stopped) and time.monotonic() < give_up:
-        send_signal(new, signal.SIGSTOP)
-        stopped |= new
+    while (running := read_process_tree().keys() - stopped) and time.monotonic() < deadline:
+        send_signal(running, signal.SIGSTOP)
+        stopped |= running
     return stopped
 
 
 def wait_until_empty(agent: AgentProcess, bell: SignalWaiter, seconds: float) -> bool:
-    give_up = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds
     while True:
         if not agent.reap():
             return True
-        if time.monotonic() >= give_up:
+        if time.monotonic() >= deadline:
             return False
-        bell.wait(min(POLL_S_MIN, give_up - time.monotonic()))
+        bell.wait(min(POLL_S_MIN, deadline - time.monotonic()))

@@ -1,4 +1,4 @@
-"""Watching the agent: its limits, its lease, whether it still does anything."""
+"""Watches the agent: its limits, its lease, and whether it is still active."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from yaoki.adapters.processes.shim.signals import SignalWaiter
 
 BEAT_S = 1.0
-# Reading the whole process table is the dearest thing done here.
+# Reading the whole process table is the most expensive step.
 SAMPLE_S_MIN, SAMPLE_S_MAX = 0.1, 5.0
-# A machine that slept did not miss a renewal: at most this much counts between two looks.
+# A suspended machine did not miss a renewal: at most this much time counts between two checks.
 AWAKE_S_MAX = 1.0
 WALK_S_MAX = 2.0
 
@@ -29,96 +29,98 @@ class AgentWatch:
 
     def __init__(self, launch: dict[str, Any], agent: AgentProcess, bell: SignalWaiter) -> None:
         self._launch, self._agent, self._bell = launch, agent, bell
-        self._looked = time.monotonic()
-        self._awake = self._busy = self._renewed = 0.0
+        self._checked_at = time.monotonic()
+        self._awake_s = self._busy = self._renewed = 0.0
         self._busy_at = time.time()
-        self._beaten, self._sampled = -1e9, 0.0
+        self._beat_at, self._sampled_at = -1e9, 0.0
         self._output = 0
         self._cpu: dict[int, float] = {}
         self._lease = lease_stamp()
 
     def wait_until_ended(self) -> str:
-        """Wait for the end of the agent; empty when it came by itself, else why it must end."""
+        """Waits until the agent ends (empty) or has to be ended (the cause)."""
         pause = POLL_S_MIN
         while True:
             self._agent.reap()
             if not self._agent.is_running:
                 return ""
-            if why := self._why():
-                return why
-            self._beat()
-            fresh = self._busy == self._awake
-            pause = POLL_S_MIN if fresh else min(pause * 1.25, POLL_S_MAX)
+            if cause := self._end_cause():
+                return cause
+            self._record_beat()
+            is_active = self._busy == self._awake_s
+            pause = POLL_S_MIN if is_active else min(pause * 1.25, POLL_S_MAX)
             self._bell.wait(pause)
 
-    def _why(self) -> str:
-        self._tell_time()
+    def _end_cause(self) -> str:
+        self._update_time()
         self._sample()
-        limit = self._launch
-        if asked := read_end_request(self._bell):
-            return asked
-        if 0 < limit["deadline_s"] <= time.monotonic() - self._agent.started_s:
+        launch = self._launch
+        if request := read_end_request(self._bell):
+            return request
+        if 0 < launch["deadline_s"] <= time.monotonic() - self._agent.started_s:
             return "deadline"
-        if 0 < limit["output_bytes_max"] < self._output:
+        if 0 < launch["output_bytes_max"] < self._output:
             return "output"
-        if 0 < limit["lease_s"] <= self._awake - self._renewed:
+        if 0 < launch["lease_s"] <= self._awake_s - self._renewed:
             return "lease"
-        return "hang" if self._hung(limit["hang_s"]) else ""
+        return "hang" if self._is_hung(launch["hang_s"]) else ""
 
-    def _tell_time(self) -> None:
+    def _update_time(self) -> None:
         now = time.monotonic()
-        self._awake += min(now - self._looked, AWAKE_S_MAX)
-        self._looked = now
+        self._awake_s += min(now - self._checked_at, AWAKE_S_MAX)
+        self._checked_at = now
 
     def _sample(self) -> None:
-        """Note renewals, output and CPU; a process that came or went is work as well."""
+        """Records renewals, output and CPU; a process that starts or ends counts as activity."""
         lease, output = lease_stamp(), self._agent.output_bytes()
         if lease != self._lease:
-            self._lease, self._renewed = lease, self._awake
+            self._lease, self._renewed = lease, self._awake_s
         if output != self._output:
             self._output = output
             self._mark_busy()
         every = self._launch["hang_s"] / 10 or SAMPLE_S_MAX
-        if self._awake - self._sampled >= min(max(every, SAMPLE_S_MIN), SAMPLE_S_MAX):
-            self._sampled = self._awake
+        if self._awake_s - self._sampled_at >= min(max(every, SAMPLE_S_MIN), SAMPLE_S_MAX):
+            self._sampled_at = self._awake_s
             if (cpu := read_process_tree()) != self._cpu:
-                if self._cpu:  # the first look has nothing to compare with
+                if self._cpu:  # the first sample has nothing to compare with
                     self._mark_busy()
                 self._cpu = cpu
 
     def _mark_busy(self) -> None:
-        self._busy, self._busy_at = self._awake, time.time()
+        self._busy, self._busy_at = self._awake_s, time.time()
 
-    def _hung(self, hang_s: float) -> bool:
-        """Quiet that long; then, and only then, look whether a file below cwd changed."""
-        if not hang_s or self._awake - self._busy < hang_s:
+    def _is_hung(self, hang_s: float) -> bool:
+        """Looks for changed files below cwd only after the agent was quiet for that long."""
+        if not hang_s or self._awake_s - self._busy < hang_s:
             return False
         changed = last_change(self._launch["cwd"])
         if changed > self._busy_at:
             ago = max(time.time() - changed, 0.0)
-            self._busy = max(self._busy, self._awake - ago)
+            self._busy = max(self._busy, self._awake_s - ago)
             self._busy_at = changed
-        return self._awake - self._busy >= hang_s
+        return self._awake_s - self._busy >= hang_s
 
-    def _beat(self) -> None:
-        if self._awake - self._beaten < BEAT_S:
+    def _record_beat(self) -> None:
+        if self._awake_s - self._beat_at < BEAT_S:
             return
-        self._beaten = self._awake
-        beat = {
+        self._beat_at = self._awake_s
+        facts = {
             "at": time.time(),
             "seconds": time.monotonic() - self._agent.started_s,
-            "quiet_s": self._awake - self._busy,
+            "quiet_s": self._awake_s - self._busy,
             "cpu_s": sum(self._cpu.values()) + sum(os.times()[2:4]),
             "out_bytes": self._output,
         }
         try:
-            record("beat.json", beat, durable=False)
-        except OSError as error:  # a full disk must not end the agent; the lock says it lives
+            record("beat.json", facts, durable=False)
+        except (
+            OSError
+        ) as error:  # a full disk must not end the agent; the lock shows that it is alive
             log_line(f"beat.json: {error}")
 
 
 def lease_stamp() -> tuple[int, int]:
-    """Changes with every renewal; a lease file that is gone is never renewed again."""
+    """Changes with every renewal; a deleted lease file is never renewed again."""
     try:
         facts = os.stat("lease")
     except FileNotFoundError:
@@ -127,9 +129,9 @@ def lease_stamp() -> tuple[int, int]:
 
 
 def read_end_request(bell: SignalWaiter) -> str:
-    """Why somebody wants the end: the word in the file, or a bare SIGTERM.
+    """The cause in the file `end`, or `stop` after a bare SIGTERM; empty without a request.
 
-    Whatever else stands under that name, the agent put it there: a pipe must not hold us up.
+    Anything but a plain file was put there by the agent: a pipe must not block us.
     """
     try:
         file = os.open("end", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -146,16 +148,16 @@ def read_end_request(bell: SignalWaiter) -> str:
 
 
 def last_change(top: str) -> float:
-    """The newest change of a file or folder below `top`, .git aside, as far as time allows.
+    """The newest change of a file or folder below `top` except .git, within a time limit.
 
-    The inode's own time is taken: it cannot be set back or forward by the agent.
+    Uses the change time of the inode, which the agent cannot set.
     """
-    newest, todo, give_up = 0.0, [top], time.monotonic() + WALK_S_MAX
-    while todo and time.monotonic() < give_up:
-        for entry in entries_of(todo.pop()):
+    newest, pending, deadline = 0.0, [top], time.monotonic() + WALK_S_MAX
+    while pending and time.monotonic() < deadline:
+        for entry in entries_of(pending.pop()):
             newest = max(newest, change_of(entry))
             if entry.is_dir(follow_symlinks=False):
-                todo.append(entry.path)
+                pending.append(entry.path)
     return newest
 
 
@@ -163,12 +165,12 @@ def entries_of(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return [entry for entry in entries if entry.name != ".git"]
-    except OSError:  # removed while we looked, or closed to us
+    except OSError:  # removed meanwhile, or not readable
         return []
 
 
 def change_of(entry: os.DirEntry[str]) -> float:
     try:
         return entry.stat(follow_symlinks=False).st_ctime
-    except FileNotFoundError:  # its folder has changed and tells it
+    except FileNotFoundError:  # the change of its folder counts instead
         return 0.0

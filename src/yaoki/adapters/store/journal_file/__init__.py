@@ -1,1 +1,1 @@
-"""The journal as files beside the database: current lines, and archives of runs that left."""
+"""The journal file: a copy of every committed journal entry, beside the database."""

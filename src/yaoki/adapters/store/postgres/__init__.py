@@ -1,4 +1,4 @@
-"""The store on a PostgreSQL server, for many machines.  Imported only when a URL names one."""
+"""The store on a PostgreSQL server, for many machines.  Imported only when a URL names a server."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 
 from yaoki.adapters.store.postgres.database import PostgresDatabase
 
-# A lost connection is told by us, once, where it is decided; the driver's own lines say it twice.
+# yaoki reports a lost connection itself, once; the driver's log lines would repeat it.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 __all__ = ["PostgresDatabase"]

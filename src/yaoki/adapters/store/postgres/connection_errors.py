@@ -1,6 +1,6 @@
-"""Why a server does not let us in, or not yet: one true sentence and one remedy each.
+"""Why a server refuses a connection: one sentence and one remedy for each cause.
 
-The driver gives no code for what happens before a session begins, so there the words are read.
+The driver gives no code for errors before a session begins, so its message is matched there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SETTING = "[store] url in yaoki.toml"
 
 @dataclass(frozen=True, slots=True)
 class ConnectionRefusal:
-    """`passing`: to ask again later may help.  Its words name {where}, {user} and {database}."""
+    """`transient`: a retry may help.  The texts name {where}, {user}, {database}, {message}."""
 
     code: str
     pattern: re.Pattern[str]
@@ -29,14 +29,14 @@ def _refusals() -> Iterator[ConnectionRefusal]:
     yield ConnectionRefusal(
         "28P01",
         re.compile("no password supplied"),
-        "the store {where} wants a password for {user}, and none was given",
-        f"give it in ~/.pgpass, in PGPASSWORD or under {SETTING}",
+        "the store {where} needs a password for {user}, and none is set",
+        f"set it in ~/.pgpass, in PGPASSWORD or under {SETTING}",
     )
     yield ConnectionRefusal(
         "28P01",
         re.compile("(?:password|SCRAM|MD5) authentication failed", re.IGNORECASE),
         "the store {where} does not accept the password of {user}",
-        f"give the right one in ~/.pgpass, in PGPASSWORD or under {SETTING}",
+        f"set the right one in ~/.pgpass, in PGPASSWORD or under {SETTING}",
     )
     yield ConnectionRefusal(
         "28000",
@@ -53,15 +53,15 @@ def _refusals() -> Iterator[ConnectionRefusal]:
     yield ConnectionRefusal(
         "28000",
         re.compile(r"no pg_hba\.conf entry|pg_hba\.conf rejects"),
-        "the server of {where} lets {user} in from nowhere near here: its pg_hba.conf says no",
-        "as its operator: add a line to pg_hba.conf and reload; one of hostssl wants "
-        "?sslmode=require",
+        "the server of {where} does not allow {user} to connect from this machine (pg_hba.conf)",
+        "as its operator: add a line to pg_hba.conf and reload; a hostssl line needs "
+        "?sslmode=require in the URL",
     )
     yield ConnectionRefusal(
         "28000",
         re.compile(r"\b\w+ authentication failed for user"),
-        "the server of {where} does not take this machine's user for {user}",
-        f"as its operator: look at pg_hba.conf and pg_ident.conf; or name a role under {SETTING}",
+        "the server of {where} does not accept this machine's user as {user}",
+        f"as its operator: check pg_hba.conf and pg_ident.conf; or name a role under {SETTING}",
     )
     yield ConnectionRefusal(
         "3D000",
@@ -74,27 +74,27 @@ def _refusals() -> Iterator[ConnectionRefusal]:
         "53300",
         re.compile("too many clients|too many connections|remaining connection slots"),
         "the server of {where} has no connection left for {user}",
-        "let go of some, or raise max_connections: docs/guides/postgresql.md",
+        "close some, or raise max_connections: docs/guides/postgresql.md",
         transient=True,
     )
     yield ConnectionRefusal(
         "57P03",
         re.compile("is starting up|is shutting down|in recovery mode|not (?:yet|currently) accept"),
         "the server of {where} is not ready yet",
-        "wait a moment, then again",
+        "wait a moment, then try again",
         transient=True,
     )
     yield ConnectionRefusal(
         "25006",
         re.compile("session is read-only|in hot standby mode|is not in hot standby"),
-        "the server of {where} takes no writes: it is a standby",
-        f"name the one that does as well, postgresql://one,two/…, under {SETTING}",
+        "the server of {where} accepts no writes: it is a standby",
+        f"name the primary as well, postgresql://one,two/…, under {SETTING}",
         transient=True,
     )
     yield ConnectionRefusal(
         "42501",
         re.compile("permission denied for schema"),
-        "the role {user} may not make tables in {where}",
+        "the role {user} may not create tables in {where}",
         "as the owner of the database: GRANT USAGE, CREATE ON SCHEMA public TO {user}",
     )
     yield ConnectionRefusal(
@@ -106,50 +106,51 @@ def _refusals() -> Iterator[ConnectionRefusal]:
     yield ConnectionRefusal(
         "42501",
         re.compile("permission denied|must be owner"),
-        "the tables in {where} are not those of the role {user}",
-        f"name the role that made them, or another database, under {SETTING}",
+        "the tables in {where} do not belong to the role {user}",
+        f"name the role that owns them, or another database, under {SETTING}",
     )
     yield ConnectionRefusal(
         "08001",
         re.compile(r"SSL (?:was|is|connection is) required|certificate|sslmode|sslrootcert"),
-        "the way to {where} cannot be encrypted as it was asked: {said}",
-        f"look at sslmode and sslrootcert under {SETTING}, and at ssl on the server",
+        "the connection to {where} cannot be encrypted as requested: {message}",
+        f"check sslmode and sslrootcert under {SETTING}, and ssl on the server",
     )
     yield ConnectionRefusal(
         "08001",
         re.compile("could not translate host name|failed to resolve host|Name or service not"),
-        "the host of {where} has no address here",
-        f"look at its name under {SETTING}",
+        "the host name of {where} cannot be resolved",
+        f"check the name under {SETTING}",
         transient=True,
     )
     yield ConnectionRefusal(
         "08001",
         re.compile(r"invalid port number|invalid \S+ value"),
-        "the URL of the store {where} cannot be used: {said}",
-        f"mend it under {SETTING}",
+        "the URL of the store {where} cannot be used: {message}",
+        f"fix it under {SETTING}",
     )
 
 
 REFUSALS = tuple(_refusals())
-AT_THE_DOOR = re.compile("connection (?:failed|is bad)|failed to resolve|Multiple connection")
-# What the driver says before the server's own words, or its own.
-BEFORE = re.compile(r"^.*(?:failed|bad): (?:FATAL: +)?")
+CONNECTION_FAILED = re.compile("connection (?:failed|is bad)|failed to resolve|Multiple connection")
+# What the driver puts before the server's message, or before its own.
+DRIVER_PREFIX = re.compile(r"^.*(?:failed|bad): (?:FATAL: +)?")
 
 
 def find_refusal(error: psycopg.Error) -> ConnectionRefusal | None:
-    """By the words, in order; by the code alone when the server speaks another language.
+    """By the message, in order; by the code alone when the server speaks another language.
 
-    Of a session that broke later the words tell nothing, and there is no code.
+    A session that broke later has no code, and its message says nothing of the cause.
     """
-    said = " ".join(str(error).split())
-    if error.sqlstate is None and not AT_THE_DOOR.match(said):
+    message = " ".join(str(error).split())
+    if error.sqlstate is None and not CONNECTION_FAILED.match(message):
         return None
-    known = [one for one in REFUSALS if error.sqlstate in (None, one.code)]
-    return next((one for one in known if one.pattern.search(said)), None) or next(
-        (one for one in known if error.sqlstate == one.code), None
-    )
+    candidates = [refusal for refusal in REFUSALS if error.sqlstate in (None, refusal.code)]
+    for refusal in candidates:
+        if refusal.pattern.search(message):
+            return refusal
+    return candidates[0] if candidates and error.sqlstate is not None else None
 
 
-def strip_driver_prefix(said: str) -> str:
-    """What was said last: where the driver went before is in the address already."""
-    return BEFORE.sub("", said)
+def strip_driver_prefix(message: str) -> str:
+    """The server's own message; the address in the driver's prefix is known."""
+    return DRIVER_PREFIX.sub("", message)

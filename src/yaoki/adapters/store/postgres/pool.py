@@ -1,4 +1,7 @@
-"""A few connections that threads share: each is used by one at a time, made when it is needed."""
+"""A few connections that threads share: used by one thread at a time, opened when needed.
+
+Why not psycopg_pool: docs/decisions/dependencies.md.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,14 @@ ItemT = TypeVar("ItemT", bound=Closable)
 
 
 class ConnectionPool(Generic[ItemT]):
-    """At most `most` of them; whoever comes then waits for one to be given back."""
+    """At most `size` connections; when all are borrowed, a thread waits for a release."""
 
-    def __init__(self, make: Callable[[], ItemT], most: int) -> None:
-        self._make = make
-        self._most = most
+    def __init__(self, connect: Callable[[], ItemT], size: int) -> None:
+        self._connect = connect
+        self._size = size
         self._idle: list[ItemT] = []
-        self._lent = 0
-        self._turn = threading.Condition()
+        self._borrowed = 0
+        self._changed = threading.Condition()
         self.waiting_count = 0
 
     @contextmanager
@@ -37,29 +40,29 @@ class ConnectionPool(Generic[ItemT]):
             self.release(item)
 
     def acquire(self) -> ItemT:
-        with self._turn:
+        with self._changed:
             self.waiting_count += 1
-            self._turn.wait_for(lambda: self._lent < self._most)
+            self._changed.wait_for(lambda: self._borrowed < self._size)
             self.waiting_count -= 1
-            self._lent += 1
+            self._borrowed += 1
             if self._idle:
                 return self._idle.pop()
         try:
-            return self._make()
+            return self._connect()
         except BaseException:
             self.release(None)
             raise
 
     def release(self, item: ItemT | None) -> None:
-        """Back; the last used is used first, for the server may let go of idle ones."""
-        with self._turn:
-            self._lent -= 1
+        """The last used is used first, so that the server may drop idle connections."""
+        with self._changed:
+            self._borrowed -= 1
             if item is not None and not item.closed:
                 self._idle.append(item)
-            self._turn.notify()
+            self._changed.notify()
 
     def close(self) -> None:
-        with self._turn:
+        with self._changed:
             for item in self._idle:
                 item.close()
             self._idle.clear()

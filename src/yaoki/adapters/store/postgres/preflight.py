@@ -1,4 +1,4 @@
-"""What is looked at before a store is used: the server, and which tables it has."""
+"""What is checked before a store is used: the server, and its tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SERVER_MIN = 130000
 
 
 class BareDatabase:
-    """A database without a store in it yet, as a migration sees it."""
+    """A database that may have no store yet, as a migration uses it."""
 
     tables_query = "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()"
     extra_schema = EXTRA_SCHEMA
@@ -31,9 +31,9 @@ class BareDatabase:
 
     def write(self, work: Callable[[Transaction], ResultT]) -> ResultT:
         with translate_postgres_errors(self._address), self._connection.transaction():
-            link = WriteTransaction(self._connection)
-            result = work(link)
-            link.flush()
+            tx = WriteTransaction(self._connection)
+            result = work(tx)
+            tx.flush()
             return result
 
 
@@ -42,7 +42,7 @@ def refuse_unfit_server(connection: Connection) -> None:
     encoding = info.parameter_status("server_encoding")
     if encoding != "UTF8":
         hint = "createdb --encoding=UTF8 --template=template0 yaoki"
-        raise StoreError(f"the database is encoded as {encoding}, not as UTF8", hint=hint)
+        raise StoreError(f"the encoding of the database is {encoding}, not UTF8", hint=hint)
     if info.server_version < SERVER_MIN:
         version = info.server_version // 10_000
-        raise StoreError(f"PostgreSQL {version} is too old", hint="PostgreSQL 13 or newer")
+        raise StoreError(f"PostgreSQL {version} is too old", hint="use PostgreSQL 13 or newer")

@@ -1,7 +1,7 @@
-"""One connection that writes, and the row that counts its commits.
+"""A connection that writes, and the row that counts its commits.
 
-The row is changed in every transaction of the connection.  So a commit whose answer was lost can be
-looked up, and the sum of all rows changes with every commit of anybody.
+Every transaction of the connection changes the row.  So a commit whose answer was lost can be
+looked up, and the sum of all rows changes with every commit of any process.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from yaoki.errors import StoreError
 
 NOW_MS = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
 SHARDS = 64
-# Locks of this kind say from which line of the journal on their transaction writes.
+# A lock of this class says from which journal number on its transaction writes.
 LOCK_CLASS = 0x59414F
 _SEQ_BITS = 40
 LAST_SEQ = """
 SELECT last_value - CASE WHEN is_called THEN 0 ELSE 1 END AS n FROM journal_seq_seq
 """
-# How many transactions are at work that may still write a line with a number up to this one.
+# How many open transactions may still write an entry with a number up to this one.
 PENDING_WRITERS = f"""
 SELECT count(*) AS n FROM pg_locks
 WHERE locktype = 'advisory' AND objsubid = 1
@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS connections (
     id TEXT COLLATE "C" PRIMARY KEY, commits BIGINT NOT NULL, at_ms BIGINT NOT NULL
 ) WITH (fillfactor = 40)
 """,
-    # Rows here change all the time and few are live: what is dead must not pile up.
+    # Rows change all the time and few are live: dead ones must not pile up.
     "ALTER TABLE tasks SET (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02)",
 )
 COMMIT_COUNT = "SELECT CAST(coalesce(sum(commits), 0) AS bigint) AS n FROM connections"
@@ -52,12 +52,12 @@ SELECT {NOW_MS} AS now_ms,
        pg_advisory_xact_lock_shared({LOCK_CLASS}::bigint << {_SEQ_BITS} | last.n)
 FROM ({LAST_SEQ}) last
 """
-_END_OTHER = """
+_TERMINATE = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE application_name = %(name)s AND pid <> pg_backend_pid()
 """
-_COMMITTED = "SELECT commits FROM connections WHERE id = %(id)s FOR UPDATE"
-# The sum stays the same: what goes is added to the row without a name.
+_COMMITS_OF = "SELECT commits FROM connections WHERE id = %(id)s FOR UPDATE"
+# The sum stays the same: deleted counts are added to the row without a name.
 _FORGET = f"""
 WITH gone AS (
     DELETE FROM connections
@@ -74,7 +74,7 @@ def application_name(name: str) -> str:
 
 def read_server_ms(link: Transaction) -> int:
     row = link.row(f"SELECT {NOW_MS} AS now_ms")
-    assert row is not None, "the server knows no time"
+    assert row is not None, "the server returned no time"
     return int(row["now_ms"])
 
 
@@ -86,8 +86,8 @@ class WriterConnection:
         self.name = name
         self.commit_count = 0
         self._shard = f"#{int(name, 16) % SHARDS}"
-        # It stands before the first transaction, so that whoever looks that one up has to wait.
-        self._all(_COUNT % (name, 0))
+        # Inserted before the first transaction, so that a lookup of that one waits for its lock.
+        self._execute_all(_COUNT % (name, 0))
 
     @staticmethod
     def new_name() -> str:
@@ -98,12 +98,12 @@ class WriterConnection:
         return self.connection.closed
 
     def begin(self) -> tuple[WriteTransaction, int]:
-        """A transaction, and what the server's clock says, in milliseconds."""
-        now_ms = self._all(_BEGIN % (self.name, self.commit_count + 1))
+        """A transaction, and the server's clock in milliseconds."""
+        now_ms = self._execute_all(_BEGIN % (self.name, self.commit_count + 1))
         return WriteTransaction(self.connection, self._shard), now_ms
 
-    def _all(self, statements: str) -> int:
-        """Several statements in one message; nothing in them was given by anybody else."""
+    def _execute_all(self, statements: str) -> int:
+        """Several statements in one message; they contain no foreign text."""
         cursor = self.connection.execute(statements, prepare=False)
         while cursor.nextset():
             pass
@@ -111,32 +111,32 @@ class WriterConnection:
         return int(row["now_ms"]) if row else 0
 
     def commit(self) -> None:
-        ended = self.connection.execute("COMMIT", prepare=False).statusmessage
-        if ended != "COMMIT":
-            # The server answers so, without an error, when a failure inside was passed over.
+        status = self.connection.execute("COMMIT", prepare=False).statusmessage
+        if status != "COMMIT":
+            # The server answers ROLLBACK, without an error, when a failure inside was ignored.
             raise StoreError(
-                f"a transaction ended with {ended}; nothing of it was stored", hint="yaoki doctor"
+                f"a transaction ended with {status}; nothing of it was stored", hint="yaoki doctor"
             )
         self.commit_count += 1
 
     def roll_back(self) -> None:
-        """A connection that cannot even do that is of no use."""
+        """A connection that cannot roll back is closed."""
         try:
             self.connection.execute("ROLLBACK", prepare=False)
         except psycopg.Error:
             self.close()
 
     def read_commit_count(self, name: str) -> int:
-        """How many commits another connection of ours has; waits until none is on its way.
+        """How many commits another connection of this process has; waits until none is running.
 
-        It may live on at the server, in a transaction that we no longer reach.
+        The server may still run its last transaction, so it is terminated first.
         """
-        self.connection.execute(_END_OTHER, {"name": application_name(name)}, prepare=False)
-        row = self.connection.execute(_COMMITTED, {"id": name}, prepare=False).fetchone()
+        self.connection.execute(_TERMINATE, {"name": application_name(name)}, prepare=False)
+        row = self.connection.execute(_COMMITS_OF, {"id": name}, prepare=False).fetchone()
         return int(row["commits"]) if row else 0
 
     def forget_connections(self, names: list[str]) -> None:
-        """The rows of connections that are no more."""
+        """Delete the rows of closed connections."""
         self.connection.execute("SET synchronous_commit = off", prepare=False)
         self.connection.execute(_FORGET, {"ids": names}, prepare=False)
 

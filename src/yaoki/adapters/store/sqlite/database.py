@@ -1,9 +1,8 @@
 """One SQLite database: a fair writer lock, group commit, read-only readers.
 
-The transactions of all threads that wait share one durable commit.  Across processes an `flock`
-makes the turns fair and keeps the halves of SQLite's WAL-reset race apart: every write, checkpoint
-and write-side close happens under it.  The journal file is written in the same turn, after the
-commit.
+The waiting transactions of all threads share one durable commit.  Across processes an `flock` gives
+writers fair turns and prevents SQLite's WAL-reset race: every write, checkpoint and write-side
+close happens under it.  The journal file is written under the same lock, after the commit.
 """
 
 from __future__ import annotations
@@ -38,29 +37,29 @@ class SqliteDatabase:
 
     def __init__(self, path: Path, *, durable: bool = True) -> None:
         self.path = path
-        # Given once the schema stands: before that there is nothing to witness.
+        # Set once the schema exists: before that there is nothing to journal.
         self.journal_file: JournalFile | None = None
         self.commit_count = 0
         self._batches = GroupCommit(self._commit)
-        self._reading = threading.Lock()
-        with translate_sqlite_errors(path), ExitStack() as opened:
+        self._reader_lock = threading.Lock()
+        with translate_sqlite_errors(path), ExitStack() as stack:
             self._lock_fd = os.open(
                 path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644
             )
-            opened.callback(os.close, self._lock_fd)
-            self._writer = opened.enter_context(closing(_connect(path)))
-            with self._exclusive():
+            stack.callback(os.close, self._lock_fd)
+            self._writer = stack.enter_context(closing(_connect(path)))
+            with self._writer_lock():
                 self._writer.execute("PRAGMA journal_mode = WAL")
             sync = "FULL" if durable else "OFF"
             self._writer.execute(f"PRAGMA synchronous = {sync}")
             self._writer.execute("PRAGMA foreign_keys = ON")
             # Checkpoints happen under the writer lock, four megabytes of pages at a time.
             self._writer.execute("PRAGMA wal_autocheckpoint = 1000")
-            self._reader = opened.enter_context(closing(_connect(path)))
+            self._reader = stack.enter_context(closing(_connect(path)))
             self._inode = path.stat().st_ino
             self._reader.execute("PRAGMA query_only = ON")
-            # All went well: from here on `close` closes them.
-            opened.pop_all()
+            # From here on `close` closes them.
+            stack.pop_all()
 
     def translate_schema(self, sql: str) -> str:
         return sql.replace("{{identity}}", "INTEGER PRIMARY KEY AUTOINCREMENT")
@@ -71,54 +70,53 @@ class SqliteDatabase:
 
     @property
     def waiting_count(self) -> int:
-        """How many transactions wait for the next commit."""
         return self._batches.waiting_count
 
     def write(
         self, work: Callable[[Transaction], ResultT], task_ids: Collection[str] = ()
     ) -> ResultT:
-        """Run `work` in a transaction of its own, committed durably together with its neighbours.
+        """Run `work` in a transaction, committed durably together with other waiting ones.
 
-        An exception inside `work` undoes just that work and is raised here.
+        An exception in `work` rolls back just that work and is raised here.
         """
         return self._batches.write(work, task_ids)
 
     def _commit(self, batch: list[WriteRequest[Any]]) -> None:
-        with translate_sqlite_errors(self.path), self._exclusive():
-            # Inside our turn, so no write ever goes to a file that was set aside.
+        with translate_sqlite_errors(self.path), self._writer_lock():
+            # Under the lock, so that no write goes to a file in quarantine.
             self.refuse_if_replaced()
             self._write_all(batch)
             if self.journal_file is not None:
                 self.journal_file.append_committed(self._writer)
 
     def _write_all(self, batch: list[WriteRequest[Any]]) -> None:
-        """As one; and when one of them fails, again with each under a savepoint of its own."""
+        """All requests together; if one of them fails, again with a savepoint for each."""
         try:
             with self._transaction():
-                self._together(batch)
+                self._run_batch(batch)
         except sqlite3.IntegrityError:
             self._write_each(batch)
         except sqlite3.Error:
             raise
-        except BaseException as error:  # noqa: BLE001 - its caller hears of it
+        except BaseException as error:  # noqa: BLE001 - raised by its caller
             if len(batch) == 1:
                 batch[0].error = error
             else:
                 self._write_each(batch)
 
-    def _together(self, batch: list[WriteRequest[Any]]) -> None:
-        link = SqliteTransaction(self._writer)
-        wanted = requested_task_ids(batch)
-        if len(wanted) > 1:
-            link.prefetch(wanted)
+    def _run_batch(self, batch: list[WriteRequest[Any]]) -> None:
+        tx = SqliteTransaction(self._writer)
+        task_ids = requested_task_ids(batch)
+        if len(task_ids) > 1:
+            tx.prefetch(task_ids)
         for request in batch:
-            request.result = request.work(link)
-        link.flush()
+            request.result = request.work(tx)
+        tx.flush()
 
     def _write_each(self, batch: list[WriteRequest[Any]]) -> None:
         with self._transaction():
             for request in batch:
-                self._attempt(request)
+                self._run_in_savepoint(request)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -133,23 +131,24 @@ class SqliteDatabase:
             raise
 
     def update_journal_file(self) -> None:
-        """Bring the journal file up to what was committed by somebody who was killed then."""
+        """Append what a process committed that was killed before it wrote the journal file."""
         if self.journal_file is not None:
-            with translate_sqlite_errors(self.path), self._exclusive():
+            with translate_sqlite_errors(self.path), self._writer_lock():
                 self.journal_file.append_committed(self._writer)
             self.journal_file.compress_old_segments()
 
-    def _attempt(self, request: WriteRequest[Any]) -> None:
-        """One caller's work under a savepoint: its failure is its own."""
+    def _run_in_savepoint(self, request: WriteRequest[Any]) -> None:
+        """A failure of one request does not concern the others."""
         self._writer.execute("SAVEPOINT one")
         try:
-            link = SqliteTransaction(self._writer)
-            request.result = request.work(link)
-            link.flush()
+            tx = SqliteTransaction(self._writer)
+            request.result = request.work(tx)
+            tx.flush()
         except sqlite3.IntegrityError as error:
-            # What one caller may not store is no trouble of its neighbours.
             self._writer.execute("ROLLBACK TO one")
-            request.error = StoreError(f"the store refuses it: {error}", hint="yaoki doctor")
+            request.error = StoreError(
+                f"the store refuses the change: {error}", hint="yaoki doctor"
+            )
         except sqlite3.Error:
             raise
         except BaseException as error:  # noqa: BLE001 - raised again by its caller
@@ -158,7 +157,7 @@ class SqliteDatabase:
         self._writer.execute("RELEASE one")
 
     @contextmanager
-    def _exclusive(self) -> Iterator[None]:
+    def _writer_lock(self) -> Iterator[None]:
         fcntl.flock(self._lock_fd, fcntl.LOCK_EX)
         try:
             yield
@@ -168,7 +167,7 @@ class SqliteDatabase:
     @contextmanager
     def read(self) -> Iterator[Transaction]:
         """A consistent view; never waits for writers."""
-        with self._reading, translate_sqlite_errors(self.path):
+        with self._reader_lock, translate_sqlite_errors(self.path):
             self._reader.execute("BEGIN")
             try:
                 yield SqliteTransaction(self._reader)
@@ -176,49 +175,48 @@ class SqliteDatabase:
                 self._reader.execute("COMMIT")
 
     def refuse_if_replaced(self) -> None:
-        """Raise when the file we write to is no longer the one people see."""
+        """Raise when the open file is no longer the one at its path."""
         try:
-            here = self.path.stat().st_ino
+            inode = self.path.stat().st_ino
         except FileNotFoundError:
-            here = 0
-        if here != self._inode:
+            inode = 0
+        if inode != self._inode:
             raise StoreCorrupt(
                 f"{self.path} was deleted or replaced while this worker used it",
-                hint="yaoki doctor, and then go on with what is there: yaoki resume",
+                hint="yaoki doctor; then continue with the current file: yaoki resume",
             )
 
     def version(self) -> int:
-        """Changes whenever somebody commits."""
-        with self._reading, translate_sqlite_errors(self.path):
-            found: int = self._reader.execute("PRAGMA data_version").fetchone()[0]
-            return found
+        with self._reader_lock, translate_sqlite_errors(self.path):
+            version: int = self._reader.execute("PRAGMA data_version").fetchone()[0]
+            return version
 
-    def retry_read(self, look: Callable[[], ResultT]) -> ResultT:
-        return look()
+    def retry_read(self, read: Callable[[], ResultT]) -> ResultT:
+        return read()
 
     def wait_for_pending_entries(self) -> None:
-        """Lines are numbered in the order of their commits."""
+        """Nothing to wait for: entries are numbered in the order of their commits."""
 
     def clock_offset(self) -> timedelta:
         return timedelta(0)
 
     def stop_waiting(self) -> None:
-        """A file is never away."""
+        """A file is always reachable."""
 
     def backup(self, target: Path) -> None:
-        """A whole copy of the committed state, made while others read and write.
+        """A complete copy of the committed state, made while other threads read and write.
 
         It is read through a connection of its own: copying a large store takes long, and the
-        heartbeats that renew the leases read through ours.
+        heartbeats that renew the leases use the shared reader.
         """
         self.refuse_if_replaced()
         partial = target.with_suffix(".partial")
-        # By this name a file that is gone meanwhile is an error, and not made anew.
-        there = f"{self.path.resolve().as_uri()}?mode=rw"
+        # With mode=rw a file that is gone is an error, and not created anew.
+        address = f"{self.path.resolve().as_uri()}?mode=rw"
         with translate_sqlite_errors(self.path):
             try:
                 with (
-                    closing(sqlite3.connect(there, uri=True, timeout=30)) as source,
+                    closing(sqlite3.connect(address, uri=True, timeout=30)) as source,
                     closing(sqlite3.connect(partial)) as copy,
                 ):
                     source.backup(copy)
@@ -230,22 +228,22 @@ class SqliteDatabase:
                 raise
 
     def close(self) -> None:
-        with self._batches.block_commits(), self._reading:
+        with self._batches.block_commits(), self._reader_lock:
             self._reader.close()
-            with self._exclusive():
+            with self._writer_lock():
                 self._writer.close()
             os.close(self._lock_fd)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    # Threads share the connection under our own locks; the wait covers readers of other tools.
-    link = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
-    link.row_factory = sqlite3.Row
-    return link
+    # Threads share the connection under our own locks; the timeout covers other tools.
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+    connection.row_factory = sqlite3.Row
+    return connection
 
 
 def sync_to_disk(path: Path) -> None:
-    """A file's bytes, or the names in a folder, on the disk."""
+    """Sync a file's bytes, or the names in a folder, to the disk."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)
@@ -255,21 +253,21 @@ def sync_to_disk(path: Path) -> None:
 
 @contextmanager
 def translate_sqlite_errors(path: Path) -> Iterator[None]:
-    """SQLite's words in ours.  Damage leaves a mark, so that the next opening looks thoroughly."""
+    """SQLite's errors as yaoki's.  Damage leaves a marker: the next opening checks thoroughly."""
     try:
         yield
     except sqlite3.OperationalError as error:
-        words = str(error)
-        if "full" in words or "disk I/O" in words:
-            raise _full(path, words) from error
-        if "readonly" in words or "unable to open" in words:
+        message = str(error)
+        if "full" in message or "disk I/O" in message:
+            raise _full(path, message) from error
+        if "readonly" in message or "unable to open" in message:
             raise StoreError(
-                f"the store {path} cannot be opened: {words}",
+                f"the store {path} cannot be opened: {message}",
                 hint=f"make {path.parent} writable, or set [store] url in yaoki.toml",
             ) from error
-        if "decode" in words:
-            raise damage_error(path, words) from error
-        raise StoreError(f"the store failed: {words}", hint="yaoki doctor") from error
+        if "decode" in message:
+            raise damage_error(path, message) from error
+        raise StoreError(f"the store failed: {message}", hint="yaoki doctor") from error
     except sqlite3.DatabaseError as error:
         raise damage_error(path, str(error)) from error
     except OSError as error:
@@ -281,18 +279,19 @@ def translate_sqlite_errors(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _full(path: Path, words: str) -> StoreFull:
+def _full(path: Path, message: str) -> StoreFull:
     return StoreFull(
-        f"the store could not be written: {words}",
+        f"the store could not be written: {message}",
         hint=f"free some space below {path.parent}, then: yaoki resume",
     )
 
 
-def damage_error(path: Path, words: str) -> StoreCorrupt:
+def damage_error(path: Path, message: str) -> StoreCorrupt:
     with suppress(OSError):
-        # Without the mark the next command meets the damage again and says the same.
+        # Without the marker the next command meets the damage again and reports the same.
         StorePaths(path).damage_marker.touch()
     return StoreCorrupt(
-        f"{path} is damaged or not a yaoki store: {words}",
-        hint="yaoki status: it is set aside and restored from its backups and its journal file",
+        f"{path} is damaged or not a yaoki store: {message}",
+        hint="run yaoki status: it moves the file to quarantine and restores the store from its "
+        "backups and its journal file",
     )

@@ -1,4 +1,4 @@
-"""A file of somebody else's in the place of a store: told before anything is made beside it."""
+"""Refuses a file that is not a store, before anything is created beside it."""
 
 from __future__ import annotations
 
@@ -8,40 +8,41 @@ from contextlib import closing
 from yaoki.adapters.store.paths import StorePaths
 from yaoki.errors import StoreCorrupt
 
-HEAD = b"SQLite format 3\0"
+HEADER = b"SQLite format 3\0"
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
-OURS = frozenset(("runs", "tasks"))
+OWN_TABLES = frozenset(("runs", "tasks"))
 
 
-def refuse_foreign(places: StorePaths) -> None:
-    """A store of ours that was damaged has a journal or backups beside it, and is repaired."""
-    path = places.path
-    if not path.is_file() or path.stat().st_size == 0 or places.was_used():
+def refuse_foreign(paths: StorePaths) -> None:
+    """A damaged store has a journal file or backups beside it, and is repaired instead."""
+    path = paths.path
+    if not path.is_file() or path.stat().st_size == 0 or paths.was_used():
         return
-    with path.open("rb") as held:
-        plain = held.read(len(HEAD)) == HEAD
-    if plain and _has_our_tables(places):
+    with path.open("rb") as file:
+        is_sqlite = file.read(len(HEADER)) == HEADER
+    if is_sqlite and _has_our_tables(paths):
         return
     raise StoreCorrupt(
-        f"{path} is not a yaoki store, and is left as it is",
-        hint="let [store] url in yaoki.toml name another file; if it was one, put a copy there: "
-        f"backups would be in {places.backups}",
+        f"{path} is not a yaoki store; it was not changed",
+        hint="name another file under [store] url in yaoki.toml; if it was a store, restore a "
+        f"copy: backups would be in {paths.backups}",
     )
 
 
-def _has_our_tables(places: StorePaths) -> bool:
-    """Read without a lock, and without the files that a reader makes beside it.
+def _has_our_tables(paths: StorePaths) -> bool:
+    """Reads without a lock, and without the files that a reader creates beside the database.
 
-    Only where a log lies beside it is that read as well: a store that is just being made, or whose
-    maker was killed, has all its tables there.  Without any table it is about to become one.
+    Only where a write-ahead log is beside it, that is read as well: a store that is just being
+    created, or whose creator was killed, has all its tables there.  A file without any table is
+    about to become a store.
     """
-    log = places.path.with_name(f"{places.path.name}-wal")
-    how = "mode=ro" if log.exists() else "mode=ro&immutable=1"
-    where = f"{places.path.absolute().as_uri()}?{how}"
+    log = paths.path.with_name(f"{paths.path.name}-wal")
+    mode = "mode=ro" if log.exists() else "mode=ro&immutable=1"
+    address = f"{paths.path.absolute().as_uri()}?{mode}"
     try:
-        with closing(sqlite3.connect(where, uri=True)) as held:
-            names = {str(name) for (name,) in held.execute(TABLES)}
+        with closing(sqlite3.connect(address, uri=True)) as connection:
+            names = {str(name) for (name,) in connection.execute(TABLES)}
     except sqlite3.Error:
-        # Ours until shown otherwise: whoever looks thoroughly tells what is wrong.
+        # Taken for a store: the examination says what is wrong.
         return True
-    return not names or names >= OURS
+    return not names or names >= OWN_TABLES

@@ -14,28 +14,27 @@ TASKS = "SELECT t.* FROM json_each(:ids) AS wanted JOIN tasks t ON t.id = wanted
 
 
 class SqliteTransaction:
-    """An open connection, inside a transaction or for reading.  One writes at a time: no locks."""
+    """A transaction, or a consistent view for reading.  Writers take turns, so locks are empty."""
 
     for_update = for_update_skip_locked = shard = ""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._puts = WriteBuffer()
+        self._writes = WriteBuffer()
         self.prefetched_tasks: dict[str, SqlRow] = {}
 
     def prefetch(self, ids: Iterable[str]) -> None:
-        found = self.rows(TASKS, {"ids": json.dumps(list(ids))})
-        self.prefetched_tasks = {row["id"]: row for row in found}
+        rows = self.rows(TASKS, {"ids": json.dumps(list(ids))})
+        self.prefetched_tasks = {row["id"]: row for row in rows}
 
     def rows(self, sql: str, params: Params | None = None) -> list[sqlite3.Row]:
         return self._execute(sql, params).fetchall()
 
     def row(self, sql: str, params: Params | None = None) -> sqlite3.Row | None:
-        found: sqlite3.Row | None = self._execute(sql, params).fetchone()
-        return found
+        row: sqlite3.Row | None = self._execute(sql, params).fetchone()
+        return row
 
     def run(self, sql: str, params: Params | None = None) -> int:
-        """Execute; returns how many rows changed."""
         return self._execute(sql, params).rowcount
 
     def many(self, sql: str, params: Sequence[Params]) -> None:
@@ -45,11 +44,11 @@ class SqliteTransaction:
     def enqueue(
         self, sql: str, params: Params, order_key: str = "", coalesce: Coalesce = keep_all
     ) -> None:
-        self._puts.add(sql, params, order_key, coalesce)
+        self._writes.add(sql, params, order_key, coalesce)
 
     def flush(self) -> None:
-        if self._puts:
-            for sql, params in self._puts.drain():
+        if self._writes:
+            for sql, params in self._writes.drain():
                 self._connection.executemany(sql, params)
 
     def _execute(self, sql: str, params: Params | None) -> sqlite3.Cursor:

@@ -1,4 +1,4 @@
-"""Shared limits: one row per account that its service has told to wait."""
+"""Shared rate limits: one row per account whose service asked to wait."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from yaoki.core.machine.events import (
     Judged,
     RetryDecided,
 )
-from yaoki.core.model import AgentExit, FailureKind, Task
+from yaoki.core.model import AgentExit, AgentLimit, FailureKind, Task
 from yaoki.ports import LimitedAccount
 
-# When retries are used up nobody named a date; the account is tried again after this long.
+# After the last retry no date is known; the account is tried again after this long.
 DEFAULT_LIMIT_WAIT = timedelta(minutes=1)
-# The service refused, or was not asked, for the agent could not go on with its conversation.
-LIMITS_WITHOUT_ANSWER = frozenset({"rate", "session"})
+# With these limits the service refused, or the agent could not continue its conversation and did
+# not ask.
+LIMITS_WITHOUT_ANSWER = frozenset({AgentLimit.RATE, AgentLimit.SESSION})
 
 SELECT = """
 SELECT a.name, a.until_ms, a.why, a.probe,
@@ -34,7 +35,7 @@ LIMIT = """
 INSERT INTO accounts (name, until_ms, why) VALUES (:name, :until_ms, :why)
 ON CONFLICT (name) DO UPDATE SET until_ms = excluded.until_ms, why = excluded.why, probe = ''
 """
-# Whoever began before the limit tells nothing of it.
+# An agent that started before the limit says nothing about it.
 OPEN = "DELETE FROM accounts WHERE name = :name AND until_ms <= :now"
 PROBE = """
 UPDATE accounts SET probe = :task WHERE name = :name AND until_ms <= :now
@@ -43,21 +44,21 @@ AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = accounts.probe AND t.state = 
 
 
 def _first_of_each(rows: list[Params]) -> list[Params]:
-    """After the first, the others find nothing to do."""
+    """After the first of each name the others would change nothing."""
     return list({row["name"]: row for row in reversed(rows)}.values())
 
 
 def account_of(task: Task) -> str:
-    """Who is billed: the agent's account, which is its name unless the plan gives one."""
+    """The account that is billed: the agent's name, unless the plan gives an account."""
     agent = task.agent
     return (agent.account or agent.name) if agent else ""
 
 
 @dataclass(slots=True)
 class ClaimFilter:
-    """Who may start now.  An account whose wait is over lets one task through, the probe.
+    """Which tasks a claim may take.  An account whose wait is over admits one task, the probe.
 
-    `tags`, `place` and `begin` are those of the worker that claims.
+    `tags`, `place` and `scope` are those of the worker that claims.
     """
 
     closed_accounts: frozenset[str]
@@ -65,16 +66,16 @@ class ClaimFilter:
     accounts_probed: set[str]
     tags: frozenset[str]
     place: str
-    begin: str
+    scope: str
 
     @classmethod
     def load(
-        cls, link: Transaction, now: datetime, tags: frozenset[str], place: str, begin: str
+        cls, tx: Transaction, now: datetime, tags: frozenset[str], place: str, scope: str
     ) -> ClaimFilter:
-        rows = link.rows(SELECT)
-        waits = frozenset(r["name"] for r in rows if r["until_ms"] > to_ms(now) or r["probing"])
-        ready = frozenset(r["name"] for r in rows if r["name"] not in waits)
-        return cls(waits, ready, set(), tags, place, begin)
+        rows = tx.rows(SELECT)
+        closed = frozenset(r["name"] for r in rows if r["until_ms"] > to_ms(now) or r["probing"])
+        to_probe = frozenset(r["name"] for r in rows if r["name"] not in closed)
+        return cls(closed, to_probe, set(), tags, place, scope)
 
     def admits(self, task: Task) -> bool:
         account = account_of(task)
@@ -86,47 +87,45 @@ class ClaimFilter:
         return True
 
 
-def update_accounts(
-    link: Transaction, before: Task, events: Sequence[Event], now: datetime
-) -> None:
-    """What the events of one task say of its account, and of those of its judges."""
+def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now: datetime) -> None:
+    """Apply what a task's events say about its account and the accounts of its judges."""
     own = account_of(before)
     for event in events:
         match event:
             case Claimed() if own and not before.cancel_requested:
-                # The first one after the wait tries for all.
+                # The first task after the wait is the probe.
                 probe = {"name": own, "task": before.id, "now": to_ms(now)}
-                link.enqueue(PROBE, probe, coalesce=_first_of_each)
+                tx.enqueue(PROBE, probe, coalesce=_first_of_each)
             case AgentFinished(exit=exit_) if own and _answered(exit_):
-                link.enqueue(OPEN, {"name": own, "now": to_ms(now)}, coalesce=_first_of_each)
+                tx.enqueue(OPEN, {"name": own, "now": to_ms(now)}, coalesce=_first_of_each)
             case Judged():
-                # A judge at its limit gives no judgment, so these have answered.
-                for name in sorted(_judges(before)):
-                    link.enqueue(OPEN, {"name": name, "now": to_ms(now)}, coalesce=_first_of_each)
+                # A judge at its limit gives no judgment, so these accounts are open.
+                for name in sorted(_judge_accounts(before)):
+                    tx.enqueue(OPEN, {"name": name, "now": to_ms(now)}, coalesce=_first_of_each)
             case RetryDecided(failure=failure, due_at=due) if (
                 failure.kind is FailureKind.RATE_LIMIT
             ):
-                _limit(link, failure.account or own, due, failure.message)
+                _limit(tx, failure.account or own, due, failure.message)
             case EscalationDecided(failure=failure) if failure.kind is FailureKind.RATE_LIMIT:
-                _limit(link, failure.account or own, now + DEFAULT_LIMIT_WAIT, failure.message)
+                _limit(tx, failure.account or own, now + DEFAULT_LIMIT_WAIT, failure.message)
             case _:
                 pass
 
 
 def _answered(exit_: AgentExit) -> bool:
-    """Did its service answer?  Of one that was cut off nobody knows."""
+    """Did its service answer?  If the agent was cut off, that is unknown."""
     return exit_.limit not in LIMITS_WITHOUT_ANSWER and not exit_.was_cut_off
 
 
-def _judges(task: Task) -> set[str]:
+def _judge_accounts(task: Task) -> set[str]:
     judges = (check.agent for check in task.spec.checks if check.agent is not None)
     return {judge.account or judge.name for judge in judges}
 
 
-def _limit(link: Transaction, account: str, until: datetime, why: str) -> None:
+def _limit(tx: Transaction, account: str, until: datetime, reason: str) -> None:
     if not account:
         return
-    link.enqueue(LIMIT, {"name": account, "until_ms": to_ms(until), "why": why[:200]})
+    tx.enqueue(LIMIT, {"name": account, "until_ms": to_ms(until), "why": reason[:200]})
 
 
 def account_from_row(row: SqlRow) -> LimitedAccount:

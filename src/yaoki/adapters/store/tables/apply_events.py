@@ -1,6 +1,6 @@
-"""What a line of the journal makes of the rows: one way for a live write and for a replay.
+"""How an event changes the rows: the same code for a live write and for a replay.
 
-Nothing here decides, reads a clock or writes to the journal; the time is the line's own.
+Nothing here decides, reads a clock or writes to the journal; the time is that of the event.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.adapters.store.database import Database, Transaction
+from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.rows import new_task_columns, run_columns, task_columns, to_ms
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.accounts import update_accounts
 from yaoki.adapters.store.tables.dependencies import DEPENDENCY_EVENTS, update_dependencies
-from yaoki.adapters.store.tables.reads import ReadQueries
+from yaoki.adapters.store.tables.task_loader import filter_done, load_ids_by_name
 from yaoki.adapters.store.tables.totals import add_spend
 from yaoki.core.machine.events import Claimed, Event, Submitted
 from yaoki.core.machine.evolution import create_task, fold_events
 from yaoki.core.machine.legality import IllegalEvent
 from yaoki.core.model import Run, RunId, State, Task, TaskId
-from yaoki.core.schedule import AGEING, rank
+from yaoki.core.schedule import rank
 from yaoki.core.settings.tags import join_tags
 from yaoki.errors import RowInvalid
 
-# The columns of a run that change after it was submitted; a line names them under `set`.
+# The columns of a run that change after it was submitted; a journal entry names them under `set`.
 MUTABLE_RUN_COLUMNS = frozenset(
     {
         *("merged", "summed_ms", "cancel_wanted", "paused", "iteration"),
@@ -33,87 +33,93 @@ MUTABLE_RUN_COLUMNS = frozenset(
 )
 
 
-class EventApplier(ReadQueries):
-    """Runs, tasks, needs and accounts, as events change them."""
+def insert_run(tx: Transaction, run: Run) -> None:
+    tx.run(sql.INSERT_RUN, run_columns(run))
 
-    def __init__(
-        self, database: Database, *, backups_kept: int = 5, ageing: timedelta = AGEING
-    ) -> None:
-        super().__init__(database, backups_kept=backups_kept)
+
+def update_run_columns(tx: Transaction, run_id: str, fields: Mapping[str, Any]) -> None:
+    assert set(fields) <= MUTABLE_RUN_COLUMNS, fields
+    for name, value in fields.items():
+        params = {"value": value, "id": run_id}
+        tx.run(f"UPDATE runs SET {name} = :value WHERE id = :id", params)
+
+
+class EventApplier:
+    """Tasks, needs, accounts and totals, as events change them.
+
+    `ageing` is how long a task waits until it outranks one with a priority higher by one.
+    """
+
+    def __init__(self, ageing: timedelta) -> None:
         self._ageing = ageing
 
-    def _insert_run(self, link: Transaction, run: Run) -> None:
-        link.run(sql.INSERT_RUN, run_columns(run))
-
-    def _update_run_columns(
-        self, link: Transaction, run_id: str, fields: Mapping[str, Any]
-    ) -> None:
-        assert set(fields) <= MUTABLE_RUN_COLUMNS, fields
-        for name, value in fields.items():
-            params = {"value": value, "id": run_id}
-            link.run(f"UPDATE runs SET {name} = :value WHERE id = :id", params)
-
-    def _insert_tasks(
-        self, link: Transaction, run_id: str, submitted: Sequence[Submitted], now: datetime
+    def insert_tasks(
+        self, tx: Transaction, run_id: str, submitted: Sequence[Submitted], now: datetime
     ) -> list[Task]:
-        """New tasks with their needs, which may name tasks before and after them."""
-        ids = self._ids_by_name(link, run_id) if submitted[0].n > 1 else {}
-        old = set(ids.values())
-        tasks = [_created(run_id, event) for event in submitted]
+        """New tasks with their needs, which may name earlier and later tasks."""
+        ids = load_ids_by_name(tx, run_id) if submitted[0].n > 1 else {}
+        old_ids = set(ids.values())
+        tasks = [_create(run_id, event) for event in submitted]
         ids.update({task.spec.name: task.id for task in tasks})
         needs = [(t.id, ids[name]) for t in tasks for name in dict.fromkeys(t.spec.needs)]
-        done = self._done_among(link, {need for _, need in needs if need in old})
+        done = filter_done(tx, {need for _, need in needs if need in old_ids})
         open_needs = dict.fromkeys((task.id for task in tasks), 0)
         for task_id, need in needs:
             open_needs[task_id] += need not in done
-        link.many(sql.INSERT_TASK, [self._new_row(t, open_needs[t.id], now) for t in tasks])
-        asked = {join_tags(task.spec.tags) for task in tasks if task.spec.tags}
-        link.many(sql.INSERT_RUN_TAGS, [{"run_id": run_id, "tags": tags} for tags in sorted(asked)])
-        link.many(sql.INSERT_NEED, [{"task_id": t, "need_id": n} for t, n in needs])
-        link.run(sql.UPDATE_TASK_COUNT, {"n": max(task.n for task in tasks), "id": run_id})
+        tx.many(sql.INSERT_TASK, [self._new_row(t, open_needs[t.id], now) for t in tasks])
+        tag_sets = {join_tags(task.spec.tags) for task in tasks if task.spec.tags}
+        tx.many(sql.INSERT_RUN_TAGS, [{"run_id": run_id, "tags": t} for t in sorted(tag_sets)])
+        tx.many(sql.INSERT_NEED, [{"task_id": t, "need_id": n} for t, n in needs])
+        tx.run(sql.UPDATE_TASK_COUNT, {"n": max(task.n for task in tasks), "id": run_id})
         return tasks
 
     def _new_row(self, task: Task, open_needs: int, now: datetime) -> dict[str, Any]:
         return new_task_columns(task, open_needs, rank(now, task.spec.priority, self._ageing))
 
-    def _apply(
-        self, link: Transaction, before: Task, events: Sequence[Event], now: datetime
-    ) -> Task:
-        """Evolve, keep the row, open or close the dependents, learn of the account."""
+    def apply(self, tx: Transaction, before: Task, events: Sequence[Event], now: datetime) -> Task:
+        """Evolve the task and update its row, its dependents, its account and the totals."""
         try:
             after = fold_events(before, events)
         except IllegalEvent as illegal:
             raise RowInvalid(before.id, str(illegal)) from illegal
         if after is not before:
-            claimed = any(isinstance(event, Claimed) for event in events)
-            back = after.state is State.WAITING and before.state is not State.WAITING
-            waits = rank(after.due_at or now, after.spec.priority, self._ageing) if back else None
-            marks = {"rank": waits, "claimed_ms": to_ms(now) if claimed else None}
-            link.enqueue(sql.UPDATE_TASK, {**task_columns(after), **marks})
+            self._update_row(tx, before, after, events, now)
         change = before.can_be_built_on - after.can_be_built_on
         if change:
-            ageing_ms = self._ageing // timedelta(milliseconds=1)
-            params = {"id": after.id, "change": change, "now": to_ms(now), "ageing_ms": ageing_ms}
-            # It adds, so it does not matter who of them was written before.
-            link.enqueue(
-                sql.open_dependents_statement(link.for_update), params, order_key="dependents"
-            )
-        update_accounts(link, before, events, now)
-        add_spend(link, before, events, now)
-        self._update_dependencies(link, after, events, now)
+            params = {"id": after.id, "change": change, **self._rank_params(now)}
+            # The statement adds to a count, so the order of these writes does not matter.
+            tx.enqueue(sql.open_dependents_statement(tx.for_update), params, order_key="dependents")
+        update_accounts(tx, before, events, now)
+        add_spend(tx, before, events, now)
+        self._update_dependencies(tx, after, events, now)
         return after
 
-    def _update_dependencies(
-        self, link: Transaction, task: Task, events: Sequence[Event], now: datetime
+    def _update_row(
+        self, tx: Transaction, before: Task, after: Task, events: Sequence[Event], now: datetime
     ) -> None:
-        """Who waits for whom, where an event changes that."""
-        rewiring = [event for event in events if isinstance(event, DEPENDENCY_EVENTS)]
-        if rewiring:
-            ids = self._ids_by_name(link, task.run_id)
-            ready = {"now": to_ms(now), "ageing_ms": self._ageing // timedelta(milliseconds=1)}
-            for event in rewiring:
-                update_dependencies(link, task.id, event, ids, ready)
+        """A task that returns to WAITING is ranked anew."""
+        claimed = any(isinstance(event, Claimed) for event in events)
+        returned = after.state is State.WAITING and before.state is not State.WAITING
+        ready_at = after.due_at or now
+        optional = {
+            "rank": rank(ready_at, after.spec.priority, self._ageing) if returned else None,
+            "claimed_ms": to_ms(now) if claimed else None,
+        }
+        tx.enqueue(sql.UPDATE_TASK, {**task_columns(after), **optional})
+
+    def _update_dependencies(
+        self, tx: Transaction, task: Task, events: Sequence[Event], now: datetime
+    ) -> None:
+        changes = [event for event in events if isinstance(event, DEPENDENCY_EVENTS)]
+        if changes:
+            ids = load_ids_by_name(tx, task.run_id)
+            for event in changes:
+                update_dependencies(tx, task.id, event, ids, self._rank_params(now))
+
+    def _rank_params(self, now: datetime) -> dict[str, int]:
+        """Parameters that rank a task which becomes ready now."""
+        return {"now": to_ms(now), "ageing_ms": self._ageing // timedelta(milliseconds=1)}
 
 
-def _created(run_id: str, event: Submitted) -> Task:
+def _create(run_id: str, event: Submitted) -> Task:
     return create_task(TaskId(f"{run_id}-{event.n}"), RunId(run_id), event)

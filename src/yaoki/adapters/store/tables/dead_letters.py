@@ -1,4 +1,4 @@
-"""Dead letters: tasks that were given to workers again and again, and never came back."""
+"""Dead letters: tasks whose workers died again and again."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from yaoki.adapters.store.database import Database, Transaction
 from yaoki.adapters.store.rows import SqlRow, from_ms
 from yaoki.core.decide.classification import UNDELIVERED
 
-ASKING = """
+ESCALATED = """
 SELECT t.id, t.run_id, t.name, t.n, t.doc FROM tasks t JOIN runs r ON r.id = t.run_id
 WHERE t.state = 'ESCALATED' ORDER BY r.created_ms, r.id, t.n
 """
-LINES = """
+ENTRIES = """
 SELECT at_ms, event, data FROM journal WHERE task_id = :id
 AND event IN ('DEAD_LETTERED', 'LEASE_EXPIRED') ORDER BY seq
 """
@@ -24,7 +24,7 @@ AND event IN ('DEAD_LETTERED', 'LEASE_EXPIRED') ORDER BY seq
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One worker that was given the task and never came back."""
+    """One worker that claimed the task and never returned it."""
 
     at: datetime
     holder: str
@@ -33,7 +33,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A task that is no longer delivered until a person says so."""
+    """A task that no worker gets until a person says so."""
 
     task_id: str
     run_id: str
@@ -44,29 +44,28 @@ class DeadLetter:
 
 
 def find_dead_letters(database: Database) -> list[DeadLetter]:
-    """Of all runs, the oldest run first."""
-    with database.read() as link:
-        return [_letter(link, row) for row in link.rows(ASKING) if _undelivered(row)]
+    """Dead letters of all runs, the oldest run first."""
+    with database.read() as tx:
+        return [_letter(tx, row) for row in tx.rows(ESCALATED) if _is_undelivered(row)]
 
 
-def _undelivered(row: SqlRow) -> bool:
+def _is_undelivered(row: SqlRow) -> bool:
     failure = json.loads(row["doc"]).get("failure") or {}
     return bool(failure.get("code") == UNDELIVERED)
 
 
-def _letter(link: Transaction, row: SqlRow) -> DeadLetter:
-    """How often it was delivered is said by its last line; the deliveries are those before it."""
-    given: list[Delivery] = []
-    at, told = from_ms(0), dict[str, Any]()
-    for line in link.rows(LINES, {"id": row["id"]}):
-        data = json.loads(line["data"])
-        if line["event"] == "DEAD_LETTERED":
-            at, told = from_ms(line["at_ms"]), data
+def _letter(tx: Transaction, row: SqlRow) -> DeadLetter:
+    """The DEAD_LETTERED entry gives date and reason; counted expiries are the deliveries."""
+    deliveries: list[Delivery] = []
+    at, reason = from_ms(0), ""
+    for entry in tx.rows(ENTRIES, {"id": row["id"]}):
+        data = json.loads(entry["data"])
+        if entry["event"] == "DEAD_LETTERED":
+            at, reason = from_ms(entry["at_ms"]), str(data.get("message", ""))
         elif data.get("counted"):
-            given.append(_delivery(line, data))
-    why = str(told.get("message", ""))
-    return DeadLetter(row["id"], row["run_id"], row["name"], at, why, tuple(given))
+            deliveries.append(_delivery(entry, data))
+    return DeadLetter(row["id"], row["run_id"], row["name"], at, reason, tuple(deliveries))
 
 
-def _delivery(line: SqlRow, data: Mapping[str, Any]) -> Delivery:
-    return Delivery(from_ms(line["at_ms"]), str(data.get("holder", "")), str(data.get("why", "")))
+def _delivery(entry: SqlRow, data: Mapping[str, Any]) -> Delivery:
+    return Delivery(from_ms(entry["at_ms"]), str(data.get("holder", "")), str(data.get("why", "")))

@@ -1,5 +1,5 @@
-"""Who waits for whom, when an event changes that: a replacement, a filled plan task, a group that
-lands without what failed.
+"""Dependencies that an event changes: a replacement, a plan task with its new tasks, a group that
+lands without its failed subtasks.
 """
 
 from __future__ import annotations
@@ -15,49 +15,53 @@ DEPENDENCY_EVENTS = (Planned, RecoveryStarted, Replaced)
 
 
 def update_dependencies(
-    link: Transaction,
+    tx: Transaction,
     task_id: TaskId,
     event: Event,
     ids: Mapping[str, TaskId],
-    ready: Mapping[str, int],
+    rank_params: Mapping[str, int],
 ) -> None:
-    """`ids` are the run's tasks by name; `ready` is what the rank of one that can start needs."""
+    """`ids` are the run's tasks by name; `rank_params` rank a task that can start now."""
     match event:
         case Replaced(by=by) if by:
-            waiting = [row["task_id"] for row in link.rows(sql.DEPENDENTS, {"id": task_id})]
-            link.run(sql.MOVE_NEEDS_TO_REPLACEMENT, {"id": task_id, "by": by})
-            link.run(sql.DELETE_NEEDS_ON, {"id": task_id})
-            _recount(link, waiting, ready)
+            dependents = [row["task_id"] for row in tx.rows(sql.DEPENDENTS, {"id": task_id})]
+            tx.run(sql.MOVE_NEEDS_TO_REPLACEMENT, {"id": task_id, "by": by})
+            tx.run(sql.DELETE_NEEDS_ON, {"id": task_id})
+            _recount(tx, dependents, rank_params)
         case Planned(names=names):
-            waiting = [row["task_id"] for row in link.rows(sql.DEPENDENTS, {"id": task_id})]
-            ends = _ends(link, [ids[name] for name in names])
-            edges = [{"task_id": one, "need_id": end} for one in waiting for end in ends]
-            link.many(sql.ADD_NEED, edges)
-            _recount(link, waiting, ready)
-        case RecoveryStarted(strategy=RecoveryStrategy.PARTIAL_COMMIT, failed_subtasks=left_out):
-            link.many(sql.DROP_NEED, [{"task_id": task_id, "need_id": one} for one in left_out])
-            _recount(link, [task_id], ready)
+            dependents = [row["task_id"] for row in tx.rows(sql.DEPENDENTS, {"id": task_id})]
+            ends = _ends(tx, [ids[name] for name in names])
+            edges = [
+                {"task_id": dependent, "need_id": end} for dependent in dependents for end in ends
+            ]
+            tx.many(sql.ADD_NEED, edges)
+            _recount(tx, dependents, rank_params)
+        case RecoveryStarted(strategy=RecoveryStrategy.PARTIAL_COMMIT, failed_subtasks=failed):
+            tx.many(sql.DROP_NEED, [{"task_id": task_id, "need_id": subtask} for subtask in failed])
+            _recount(tx, [task_id], rank_params)
         case _:
             pass
 
 
-def _recount(link: Transaction, tasks: Iterable[str], ready: Mapping[str, int]) -> None:
-    """Kept first: a count that somebody else is changing is counted after he has."""
+def _recount(tx: Transaction, tasks: Iterable[str], rank_params: Mapping[str, int]) -> None:
+    """Lock the rows first so that a concurrent update is included in the count."""
     tasks = sorted(tasks)
-    for one in tasks:
-        link.lock_rows(sql.TASK, {"id": one})
-    link.many(sql.RECOUNT_OPEN_NEEDS, [{"id": one} for one in tasks])
-    link.many(sql.RANK_IF_READY, [{"id": one, **ready} for one in tasks])
+    for task_id in tasks:
+        tx.lock_rows(sql.TASK, {"id": task_id})
+    tx.many(sql.RECOUNT_OPEN_NEEDS, [{"id": task_id} for task_id in tasks])
+    tx.many(sql.RANK_IF_READY, [{"id": task_id, **rank_params} for task_id in tasks])
 
 
-def _ends(link: Transaction, made: list[TaskId]) -> list[TaskId]:
-    """The new tasks that, once done, mean all are.  An optional one holds nobody up, unless there
-    is no other.
+def _ends(tx: Transaction, new_ids: list[TaskId]) -> list[TaskId]:
+    """The new tasks that no other new task needs: once they are done, all are.
+
+    An optional task delays nothing, unless all are optional.
     """
-    rows = [row for one in made if (row := link.row(sql.TASK, {"id": one})) is not None]
-    pool = [TaskId(row["id"]) for row in rows if row["required"] and not row["parent"]] or made
+    rows = [row for each in new_ids if (row := tx.row(sql.TASK, {"id": each})) is not None]
+    required = [TaskId(row["id"]) for row in rows if row["required"] and not row["parent"]]
+    candidates = required or new_ids
     needed: set[str] = set()
-    for one in pool:
-        found = link.rows("SELECT need_id FROM needs WHERE task_id = :id", {"id": one})
-        needed.update(row["need_id"] for row in found)
-    return [one for one in pool if one not in needed]
+    for task_id in candidates:
+        needs = tx.rows("SELECT need_id FROM needs WHERE task_id = :id", {"id": task_id})
+        needed.update(row["need_id"] for row in needs)
+    return [task_id for task_id in candidates if task_id not in needed]

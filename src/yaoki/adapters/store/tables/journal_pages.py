@@ -1,4 +1,4 @@
-"""Pages of the journal for screens: newest first or onward, and sieved by the database."""
+"""Pages of the journal for screens, in either direction and filtered by the database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_newest(
     after: int = 0,
     limit: int = 100,
 ) -> list[JournalEntry]:
-    """The last lines before `before`, the newest first; all of them when it is zero."""
+    """The last entries before `before`, the newest first; 0 means the end of the journal."""
     return _page(
         database, JournalQuery(run_id, task_id, tuple(events), after, before, limit, "DESC")
     )
@@ -36,18 +36,18 @@ def read_forward(
     before: int = 0,
     limit: int = 1000,
 ) -> list[JournalEntry]:
-    """The lines after `after`, the oldest first; up to `before` unless that is zero."""
+    """The entries after `after`, the oldest first; up to `before` unless that is 0."""
     return _page(database, JournalQuery(run_id, task_id, tuple(events), after, before, limit))
 
 
 def read_entry(database: Database, seq: int) -> JournalEntry | None:
-    found = _page(database, JournalQuery(after=seq - 1, before=seq + 1, limit=1))
-    return found[0] if found else None
+    page = _page(database, JournalQuery(after=seq - 1, before=seq + 1, limit=1))
+    return page[0] if page else None
 
 
 @dataclass(frozen=True, slots=True)
 class JournalQuery:
-    """Which lines.  Events have no index: whoever asks for rare ones bounds how far is looked."""
+    """Which entries.  Events have no index: a query for rare ones must bound its range."""
 
     run_id: str = ""
     task_id: str = ""
@@ -60,34 +60,34 @@ class JournalQuery:
     @property
     def statement(self) -> str:
         names = ", ".join(f":event{n}" for n in range(len(self.events)))
-        sieves = (
+        conditions = (
             "seq > :after" if self.after else "",
             "seq < :before" if self.before else "",
-            self._of_run,
+            self._run_condition,
             "task_id = :task_id" if self.task_id else "",
             f"event IN ({names})" if names else "",
         )
-        where = " AND ".join(filter(None, sieves)) or "1 = 1"
+        where = " AND ".join(filter(None, conditions)) or "1 = 1"
         return f"SELECT * FROM journal WHERE {where} ORDER BY seq {self.order} LIMIT :limit"
 
     @property
-    def _of_run(self) -> str:
-        """A task's lines are few: they must not be looked for among all lines of its run."""
+    def _run_condition(self) -> str:
+        """A task has few entries: `|| ''` keeps the database off the index of the whole run."""
         if not self.run_id:
             return ""
         return "run_id || '' = :run_id" if self.task_id else "run_id = :run_id"
 
     @property
     def params(self) -> dict[str, object]:
-        ends = {"after": self.after, "before": self.before, "limit": self.limit}
-        named = {f"event{n}": event for n, event in enumerate(self.events)}
-        return {"run_id": self.run_id, "task_id": self.task_id, **ends, **named}
+        bounds = {"after": self.after, "before": self.before, "limit": self.limit}
+        events = {f"event{n}": event for n, event in enumerate(self.events)}
+        return {"run_id": self.run_id, "task_id": self.task_id, **bounds, **events}
 
 
-def _page(database: Database, asked: JournalQuery) -> list[JournalEntry]:
-    def look() -> list[JournalEntry]:
+def _page(database: Database, query: JournalQuery) -> list[JournalEntry]:
+    def read() -> list[JournalEntry]:
         database.wait_for_pending_entries()
-        with database.read() as link:
-            return [entry_from_row(row) for row in link.rows(asked.statement, asked.params)]
+        with database.read() as tx:
+            return [entry_from_row(row) for row in tx.rows(query.statement, query.params)]
 
-    return database.retry_read(look)
+    return database.retry_read(read)

@@ -1,4 +1,4 @@
-"""Notices to people, written with the change they tell of; sent later, marked once."""
+"""Notices to people: written in the transaction of the change they report, sent later."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
 from yaoki.core.counting import format_count
 from yaoki.ports import Notice
 
-# The line of the journal that a notice tells of, and the sort of notice it is.
+# The journal event that a notice reports, and the kind of the notice.
 NOTICE_KINDS: Mapping[str, str] = {
     "ESCALATE_EXECUTED": "escalated",
     "RUN_PAUSED": "paused",
@@ -21,7 +21,8 @@ NOTICE_KINDS: Mapping[str, str] = {
     "BUDGET_WARNING": "warning",
     "PHASE_TIMED_OUT": "warning",
 }
-BODY_MAX = 1000
+SUBJECT_CHARS_MAX = 200
+BODY_CHARS_MAX = 1000
 
 INSERT = """
 INSERT INTO outbox (at_ms, run_id, task_id, event, channel, subject, body, ready, due_ms)
@@ -41,18 +42,18 @@ AND sent_ms = 0
 WAITING = "SELECT count(*) AS n FROM outbox WHERE sent_ms = 0"
 ONE = "SELECT * FROM outbox WHERE id = :id"
 
-# Nobody else takes a notice that somebody is sending; if that one dies, it is due again after this.
+# No other worker takes a notice that is being sent; if its sender dies, it is due again after this.
 SENDING_LEASE = timedelta(minutes=2)
 RETRY_FIRST = timedelta(seconds=5)
 RETRY_MAX = timedelta(hours=1)
-# A receiver may ask for a wait of its own, up to this.
+# The longest wait that a receiver may ask for.
 RETRY_AFTER_MAX = timedelta(days=1)
 TRIES_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
 class NoticeSelection:
-    """Which notices are wanted, by which channels, and whether at once."""
+    """Which kinds of notices go to which channels, and whether questions go at once."""
 
     channels: tuple[str, ...] = ()
     kinds: frozenset[str] = frozenset(NOTICE_KINDS.values())
@@ -60,48 +61,48 @@ class NoticeSelection:
 
 
 def enqueue_notices(
-    link: Transaction, lines: Iterable[Mapping[str, Any]], posting: NoticeSelection
+    tx: Transaction, entries: Iterable[Mapping[str, Any]], selection: NoticeSelection
 ) -> None:
-    """The notices of these lines of the journal."""
+    """Write the notices of these journal entries."""
     rows = [
         {**row, "channel": channel}
-        for line in lines
-        if NOTICE_KINDS.get(line["event"]) in posting.kinds and (row := _row(line, posting))
-        for channel in posting.channels
+        for entry in entries
+        if NOTICE_KINDS.get(entry["event"]) in selection.kinds and (row := _row(entry, selection))
+        for channel in selection.channels
     ]
     if rows:
-        link.many(INSERT, rows)
-    if any(line["event"] in {"FINAL_SUMMARY", "RUN_PAUSED"} for line in lines):
-        for run_id in {line["run_id"] for line in lines}:
-            link.run(RELEASE, {"run_id": run_id})
+        tx.many(INSERT, rows)
+    if any(entry["event"] in {"FINAL_SUMMARY", "RUN_PAUSED"} for entry in entries):
+        for run_id in {entry["run_id"] for entry in entries}:
+            tx.run(RELEASE, {"run_id": run_id})
 
 
-def _row(line: Mapping[str, Any], posting: NoticeSelection) -> dict[str, Any]:
-    data = json.loads(line["data"])
-    subject, body = _words(line, data)
+def _row(entry: Mapping[str, Any], selection: NoticeSelection) -> dict[str, Any]:
+    data = json.loads(entry["data"])
+    subject, body = _subject_and_body(entry, data)
     return {
-        "at_ms": line["at_ms"],
-        "run_id": line["run_id"],
-        "task_id": line["task_id"],
-        "event": line["event"],
-        "subject": subject[:200],
-        "body": body[:BODY_MAX],
-        "ready": int(posting.immediately or line["event"] != "ESCALATE_EXECUTED"),
+        "at_ms": entry["at_ms"],
+        "run_id": entry["run_id"],
+        "task_id": entry["task_id"],
+        "event": entry["event"],
+        "subject": subject[:SUBJECT_CHARS_MAX],
+        "body": body[:BODY_CHARS_MAX],
+        "ready": int(selection.immediately or entry["event"] != "ESCALATE_EXECUTED"),
     }
 
 
-def _words(line: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[str, str]:
-    run, task = line["run_id"], line["task_id"]
-    match line["event"]:
+def _subject_and_body(entry: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[str, str]:
+    run, task = entry["run_id"], entry["task_id"]
+    match entry["event"]:
         case "ESCALATE_EXECUTED":
             return f"yaoki: {task} needs you", str(data.get("user_message", ""))
         case "RUN_PAUSED":
             why = str(data.get("why", ""))
             return f"yaoki: run {run} is paused", f"{why}\nyaoki answer {run} go"
         case "FINAL_SUMMARY":
-            ended = str(data.get("status", ""))
+            status = str(data.get("status", ""))
             done = format_count(data.get("tasks", {}).get("DONE", 0), "task")
-            return f"yaoki: run {run} is {ended}", f"{done} landed.\nyaoki status {run}"
+            return f"yaoki: run {run} is {status}", f"{done} landed.\nyaoki status {run}"
         case "PHASE_TIMED_OUT":
             phase = data.get("phase", "")
             return f"yaoki: phase {phase} timed out", f"yaoki status {run}"
@@ -123,20 +124,20 @@ def notice_from_row(row: SqlRow) -> Notice:
     )
 
 
-def take_due(link: Transaction, now: datetime, limit: int) -> list[Notice]:
-    """What is due, marked as being sent: two workers do not send the same at the same time."""
-    rows: Sequence[SqlRow] = link.rows(
-        DUE + link.for_update_skip_locked, {"now": to_ms(now), "limit": limit}
+def take_due(tx: Transaction, now: datetime, limit: int) -> list[Notice]:
+    """The notices that are due, marked as being sent so that no second worker sends them."""
+    rows: Sequence[SqlRow] = tx.rows(
+        DUE + tx.for_update_skip_locked, {"now": to_ms(now), "limit": limit}
     )
     for row in rows:
-        link.run(TAKE, {"id": row["id"], "due_ms": to_ms(now + SENDING_LEASE)})
-    found = [link.row(ONE, {"id": row["id"]}) for row in rows]
-    return [notice_from_row(row) for row in found if row is not None]
+        tx.run(TAKE, {"id": row["id"], "due_ms": to_ms(now + SENDING_LEASE)})
+    taken = [tx.row(ONE, {"id": row["id"]}) for row in rows]
+    return [notice_from_row(row) for row in taken if row is not None]
 
 
-def next_try_at(tries: int, now: datetime, asked: timedelta | None = None) -> datetime:
-    """As long as the receiver asked, within bounds; else twice as long after each try."""
-    if asked is not None:
-        return now + min(max(asked, RETRY_FIRST), RETRY_AFTER_MAX)
+def next_try_at(tries: int, now: datetime, retry_after: timedelta | None = None) -> datetime:
+    """After the wait that the receiver asked for, within bounds; else exponential backoff."""
+    if retry_after is not None:
+        return now + min(max(retry_after, RETRY_FIRST), RETRY_AFTER_MAX)
     wait: timedelta = min(RETRY_FIRST * int(2 ** min(tries, 20)), RETRY_MAX)
     return now + wait

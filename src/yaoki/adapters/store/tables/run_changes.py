@@ -1,4 +1,4 @@
-"""What changed in a run since a line of its journal, for screens that look again and again."""
+"""What changed in a run since a journal entry, for screens that poll."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from yaoki.core.machine.events import Submitted
 from yaoki.core.model import RunId, TaskId
 from yaoki.ports import TaskRow
 
-# After these there are other tasks, or others wait for them.
+# These events add tasks or change dependencies.
 GRAPH_EVENTS = frozenset({Submitted.NAME, *(event.NAME for event in DEPENDENCY_EVENTS)})
-# How many tasks one statement names: few different statements, so that databases know them.
+# How many tasks one statement names: few different statements, so that they stay prepared.
 SIZES = (4, 32, 256)
 
-TOUCHED = """
+CHANGED = """
 SELECT seq, task_id, event FROM journal WHERE run_id = :run_id AND seq > :after
 ORDER BY seq LIMIT :limit
 """
@@ -26,7 +26,7 @@ ACTIVE = "SELECT * FROM tasks WHERE run_id = :run_id AND state = 'ACTIVE'"
 
 @dataclass(frozen=True, slots=True)
 class ChangedTasks:
-    """Which tasks the lines name.  `whole`: all of the run must be read to know."""
+    """The tasks that changed; with `reload_all` any task of the run may have."""
 
     ids: frozenset[TaskId] = frozenset()
     seq: int = 0
@@ -34,41 +34,41 @@ class ChangedTasks:
 
 
 def find_changed_tasks(database: Database, run_id: RunId, after: int, most: int) -> ChangedTasks:
-    """Up to `most` lines; a row changes by a line of its own or of one it needs."""
+    """Read up to `most` entries; a row changes by an entry of its task or of one of its needs."""
 
-    def look() -> ChangedTasks:
+    def read() -> ChangedTasks:
         database.wait_for_pending_entries()
-        with database.read() as link:
-            asked = {"run_id": run_id, "after": after, "limit": most}
-            found = link.rows(TOUCHED, asked)
-            ids = frozenset(TaskId(row["task_id"]) for row in found if row["task_id"])
-            whole = len(found) == most or any(row["event"] in GRAPH_EVENTS for row in found)
-            return ChangedTasks(ids, found[-1]["seq"] if found else after, whole)
+        with database.read() as tx:
+            params = {"run_id": run_id, "after": after, "limit": most}
+            entries = tx.rows(CHANGED, params)
+            ids = frozenset(TaskId(row["task_id"]) for row in entries if row["task_id"])
+            graph_changed = any(row["event"] in GRAPH_EVENTS for row in entries)
+            last = entries[-1]["seq"] if entries else after
+            return ChangedTasks(ids, last, len(entries) == most or graph_changed)
 
-    return database.retry_read(look)
+    return database.retry_read(read)
 
 
 def reload_rows(database: Database, run_id: RunId, ids: Iterable[TaskId]) -> list[TaskRow]:
-    """These, and whatever is at work: heartbeats extend a lease without a line."""
-    wanted = sorted(ids)
+    """The rows of `ids` and of active tasks: heartbeats extend a lease without an entry."""
+    task_ids = sorted(ids)
 
-    def look() -> list[TaskRow]:
-        with database.read() as link:
-            found = [
-                to_screen_row(row) for row in as_mappings(link.rows(ACTIVE, {"run_id": run_id}))
-            ]
-            for first in range(0, len(wanted), SIZES[-1]):
-                found += _named(link, wanted[first : first + SIZES[-1]])
-            return found
+    def read() -> list[TaskRow]:
+        with database.read() as tx:
+            active = tx.rows(ACTIVE, {"run_id": run_id})
+            rows = [to_screen_row(row) for row in as_mappings(active)]
+            for first in range(0, len(task_ids), SIZES[-1]):
+                rows += _rows_by_ids(tx, task_ids[first : first + SIZES[-1]])
+            return rows
 
-    return database.retry_read(look)
+    return database.retry_read(read)
 
 
-def _named(link: Transaction, ids: list[TaskId]) -> list[TaskRow]:
+def _rows_by_ids(tx: Transaction, ids: list[TaskId]) -> list[TaskRow]:
     size = next(size for size in SIZES if size >= len(ids))
     params = {f"id{n}": ids[min(n, len(ids) - 1)] for n in range(size)}
-    found = link.rows(select_by_ids(size), params)
-    return [to_screen_row(row) for row in as_mappings(found)]
+    rows = tx.rows(select_by_ids(size), params)
+    return [to_screen_row(row) for row in as_mappings(rows)]
 
 
 def select_by_ids(size: int) -> str:

@@ -1,4 +1,4 @@
-"""Lines of sessions that a person drives: kept by session, read back whole, let go when old."""
+"""Lines of interactive sessions: stored by session, read back whole, deleted when old."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from yaoki.adapters.store.database import Database, Transaction
 from yaoki.adapters.store.rows import SqlRow, dump_json, from_ms, to_ms
 
-# A session that was quiet for so long is over, whatever it last said.
+# A session that was quiet for this long is over.
 RETENTION = timedelta(days=30)
 LINES_MAX = 1000
 
@@ -27,14 +27,14 @@ INSERT = """
 INSERT INTO session_lines (at_ms, checkout, session, event, data)
 VALUES (:at_ms, :checkout, :session, :event, :data)
 """
-FORGET = """
+DELETE_OLD = """
 DELETE FROM session_lines WHERE checkout = :checkout AND session <> '' AND at_ms < :old
 """
 
 
 @dataclass(frozen=True, slots=True)
 class SessionLine:
-    """One thing that happened in a session; the empty session is the checkout itself."""
+    """One event of a session; the empty session name stands for the checkout itself."""
 
     seq: int
     at: datetime
@@ -49,14 +49,14 @@ Decide = Callable[[Sequence[SessionLine], Sequence[SessionLine]], Iterable[Sessi
 
 def read_session_lines(database: Database, checkout: str, session: str = "") -> list[SessionLine]:
     """The newest lines of one session, or of the checkout itself, oldest first."""
-    with database.read() as link:
-        return _of(link, checkout, session)
+    with database.read() as tx:
+        return _session_lines(tx, checkout, session)
 
 
 def read_newest_lines(database: Database, checkout: str) -> list[SessionLine]:
     """The newest lines of all sessions of a checkout, oldest first."""
-    with database.read() as link:
-        return [_line(row) for row in reversed(link.rows(NEWEST, {"checkout": checkout}))]
+    with database.read() as tx:
+        return [_line(row) for row in reversed(tx.rows(NEWEST, {"checkout": checkout}))]
 
 
 def record_session(
@@ -64,24 +64,25 @@ def record_session(
 ) -> list[SessionLine]:
     """Write what `decide` makes of the checkout's lines and the session's, in one transaction.
 
-    Two hooks at once take turns, so no count is lost.  Returns the session's lines as they are
-    then.
+    Concurrent hooks take turns, so no count is lost.  Returns the session's lines after the write.
     """
 
-    def work(link: Transaction) -> list[SessionLine]:
-        link.lock_by_name(f"session {checkout} {session}")
-        told = list(decide(_of(link, checkout, ""), _of(link, checkout, session)))
-        place = {"at_ms": to_ms(now), "checkout": checkout, "session": session}
-        for event, data in told:
-            link.run(INSERT, {**place, "event": event, "data": dump_json(dict(data))})
-        link.run(FORGET, {"checkout": checkout, "old": to_ms(now - RETENTION)})
-        return _of(link, checkout, session)
+    def work(tx: Transaction) -> list[SessionLine]:
+        tx.lock_by_name(f"session {checkout} {session}")
+        events = list(
+            decide(_session_lines(tx, checkout, ""), _session_lines(tx, checkout, session))
+        )
+        key = {"at_ms": to_ms(now), "checkout": checkout, "session": session}
+        for event, data in events:
+            tx.run(INSERT, {**key, "event": event, "data": dump_json(dict(data))})
+        tx.run(DELETE_OLD, {"checkout": checkout, "old": to_ms(now - RETENTION)})
+        return _session_lines(tx, checkout, session)
 
     return database.write(work)
 
 
-def _of(link: Transaction, checkout: str, session: str) -> list[SessionLine]:
-    rows = link.rows(OF_SESSION, {"checkout": checkout, "session": session})
+def _session_lines(tx: Transaction, checkout: str, session: str) -> list[SessionLine]:
+    rows = tx.rows(OF_SESSION, {"checkout": checkout, "session": session})
     return [_line(row) for row in reversed(rows)]
 
 

@@ -1,4 +1,4 @@
-"""The statements of the store, in one place: in a queue the locking is the program."""
+"""The SQL statements that several tables share.  In a queue, the locking is the program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 from yaoki.core.model import Stage, State
 
 
-def _listed(names: Iterable[str]) -> str:
+def _quoted_list(names: Iterable[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
@@ -43,7 +43,7 @@ WHERE id = :id
 
 INSERT_NEED = "INSERT INTO needs (task_id, need_id) VALUES (:task_id, :need_id)"
 
-# A line of a part of a group names it as a subtask, whoever writes the line.
+# An entry of a task in a group names the task as a subtask as well.
 INSERT_ENTRY = """
 INSERT INTO journal (at_ms, run_id, task_id, subtask, attempt, event, data)
 VALUES (:at_ms, :run_id, :task_id,
@@ -60,7 +60,7 @@ INSERT INTO journal (seq, at_ms, run_id, task_id, subtask, attempt, event, data)
 VALUES (:seq, :at_ms, :run_id, :task_id, :subtask, :attempt, :event, :data)
 """
 
-# A run without its row, with a hole in its numbers, or with fewer tasks than its plan had.
+# Runs without a row, with a gap in the numbers of their tasks, or with fewer tasks than their plan.
 INCOMPLETE_RUNS = """
 SELECT p.run_id FROM (SELECT DISTINCT run_id FROM journal) p LEFT JOIN runs r ON r.id = p.run_id
 WHERE (r.id IS NULL AND p.run_id NOT IN (SELECT run_id FROM journal WHERE event = 'RUN_ARCHIVED'))
@@ -70,7 +70,7 @@ WHERE (r.id IS NULL AND p.run_id NOT IN (SELECT run_id FROM journal WHERE event 
 ORDER BY p.run_id
 """
 
-# The oldest of its sort that still waits: numbers may differ from those of the lost store.
+# The oldest such notice that is not sent: ids may differ from those of the lost store.
 MARK_NOTICE_SENT = """
 UPDATE outbox SET sent_ms = :at_ms WHERE id = (
     SELECT min(id) FROM outbox WHERE sent_ms = 0 AND run_id = :run_id AND task_id = :task_id
@@ -82,7 +82,7 @@ UPDATE runs SET tasks_made = CASE WHEN tasks_made < :n THEN :n ELSE tasks_made E
                 summed_ms = NULL WHERE id = :id
 """
 
-# A task that is done opens its dependents; one taken back closes them again.
+# A done task opens its dependents; a reverted one closes them again.
 OPEN_DEPENDENTS = """
 UPDATE tasks SET open_needs = open_needs + :change,
                  rank = CASE WHEN open_needs + :change = 0
@@ -95,8 +95,8 @@ _DEPENDENTS = "(SELECT task_id FROM needs WHERE need_id = :id)"
 
 @cache
 def open_dependents_statement(for_update: str) -> str:
-    """Where rows are kept, then in one order for everybody: two tasks that end at once do not wait
-    for each other.
+    """Where rows are locked, lock them in one order, so that two tasks that end at once cannot
+    deadlock.
     """
     if not for_update:
         return OPEN_DEPENDENTS
@@ -106,8 +106,8 @@ def open_dependents_statement(for_update: str) -> str:
 
 TASK = "SELECT * FROM tasks WHERE id = :id"
 
-# Who proves something that is to land on the same line; nobody waits for one that may be dead.
-CONTENDERS = """
+# Tasks that are verified or landed on the same branch; without those whose worker may be dead.
+COMPETING_TASKS = """
 SELECT id, refused FROM tasks
 WHERE run_id = :run_id AND state = 'ACTIVE' AND parent = :parent AND id <> :id
   AND stage IN ('VERIFY', 'LAND') AND lease_ms > :now
@@ -156,8 +156,8 @@ SELECT id, holder, epoch, lease_ms, claimed_ms FROM tasks
 WHERE state = 'ACTIVE' AND lease_ms < :now
 """
 
-# Counted by the database: a claim reads a line per holder and agent, not one per task at work.
-# Who lands may have to wait for others, and needs neither an agent nor the machine.
+# Counted by the database: a claim reads a row per holder and account, not one per active task.
+# A landing task may have to wait for others, and needs neither an agent nor the machine.
 ACTIVE_COUNTS = """
 SELECT run_id, holder, account, count(*) AS n FROM tasks
 WHERE state = 'ACTIVE' AND stage <> 'LAND' GROUP BY run_id, holder, account
@@ -186,7 +186,7 @@ SELECT * FROM tasks WHERE run_id = :run_id AND kind = 'plan' AND open_needs = 0
 ORDER BY n
 """
 
-# When the last of its needs was done, or when it was made if it has none.
+# When the last of its needs was done, or when it was submitted if it has none.
 READY_SINCE = """
 SELECT max(j.at_ms) AS at FROM journal j
 WHERE (j.task_id = :id AND j.event = 'TASK_SUBMITTED')
@@ -194,7 +194,7 @@ WHERE (j.task_id = :id AND j.event = 'TASK_SUBMITTED')
        AND j.task_id IN (SELECT need_id FROM needs WHERE task_id = :id))
 """
 
-# A replacement takes over whoever waited; nobody waits twice for the same.
+# A replacement takes over the dependents; a dependency on both becomes one.
 MOVE_NEEDS_TO_REPLACEMENT = """
 UPDATE needs SET need_id = :by WHERE need_id = :id
   AND task_id NOT IN (SELECT task_id FROM needs WHERE need_id = :by)
@@ -219,7 +219,7 @@ UPDATE tasks SET rank = :now - priority * :ageing_ms WHERE id = :id AND open_nee
 
 ILLEGAL = f"""
 SELECT id, state, stage FROM tasks WHERE run_id = :run_id
-  AND (state NOT IN ({_listed(State)}) OR stage NOT IN ({_listed(Stage)})) ORDER BY n
+  AND (state NOT IN ({_quoted_list(State)}) OR stage NOT IN ({_quoted_list(Stage)})) ORDER BY n
 """
 
 TALLY = """
@@ -265,7 +265,7 @@ FROM tasks t WHERE t.run_id = :run_id AND t.open_needs <> (
     WHERE n.task_id = t.id AND (d.state <> 'DONE' OR d.undo_wanted = 1))
 """
 
-# All levels, each once, in one statement; a fan of ten thousand is one look.
+# Dependents on all levels, each once, in one statement.
 DOWNSTREAM = """
 WITH RECURSIVE down (id) AS (
     SELECT task_id FROM needs WHERE need_id = :id

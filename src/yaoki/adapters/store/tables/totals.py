@@ -1,4 +1,4 @@
-"""What agents used up, per run and per day, held against the budgets before anything is begun."""
+"""What agents used, per run and per day, and how that compares to the budgets."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ ON CONFLICT (name) DO UPDATE SET
     seconds = totals.seconds + excluded.seconds, attempts = totals.attempts + excluded.attempts,
     unknown = totals.unknown + excluded.unknown
 """
-# One row, or one per shard where many add to it at once; `read_warning_level` stands in the first
-# of them.
+# One row, or one per shard where many writers add at once; the row without a shard also has the
+# warning level.
 SHARDS_OF_TOTAL = "(name = :name OR (name > :name || '#' AND name < :name || '$'))"
 TOTAL = f"""
 SELECT sum(money) AS money, sum(tokens) AS tokens, sum(seconds) AS seconds,
        sum(attempts) AS attempts, sum(unknown) AS unknown, max(warned) AS warned
 FROM totals WHERE {SHARDS_OF_TOTAL}
 """
-# Only one of those who see the share at once tells of it.
+# Of several transactions that see the share at once, one warns.
 RAISE_WARNING_LEVEL = """
 INSERT INTO totals (name, warned) VALUES (:name, :warned)
 ON CONFLICT (name) DO UPDATE SET warned = excluded.warned WHERE totals.warned < excluded.warned
@@ -38,15 +38,15 @@ WARN_AT = 0.8
 SPEND_COLUMNS = ("money", "tokens", "seconds", "attempts", "unknown")
 
 
-def _summed(rows: list[Params]) -> list[Params]:
+def _sum_by_name(rows: list[Params]) -> list[Params]:
     """One row for each name."""
     sums: dict[str, dict[str, Any]] = {}
     for row in rows:
-        known = sums.setdefault(
+        total = sums.setdefault(
             row["name"], {"name": row["name"], **dict.fromkeys(SPEND_COLUMNS, 0)}
         )
         for name in SPEND_COLUMNS:
-            known[name] += row[name]
+            total[name] += row[name]
     return list(sums.values())
 
 
@@ -58,33 +58,31 @@ def day_total_name(now: datetime) -> str:
     return f"day:{now.date().isoformat()}"
 
 
-def add_spend(link: Transaction, task: Task, events: Sequence[Event], now: datetime) -> None:
-    """Every agent run is added once, when it starts; what it took, when it ends.
+def add_spend(tx: Transaction, task: Task, events: Sequence[Event], now: datetime) -> None:
+    """Count each agent run when it starts, and what it used when it ends.
 
-    Each in the transaction that says so: a run that is lost was counted all the same.
+    Both in the transaction of the event, so that a lost run is counted as well.
     """
     for event in events:
         if isinstance(event, PromptSent) and event.spend_counted:
-            _add(link, task, Spend().with_start(), now)
+            _add(tx, task, Spend().with_start(), now)
         elif isinstance(event, AgentFinished):
-            none = Spend()
+            nothing = Spend()
             counted = task.work.spend_counted
-            _add(
-                link, task, none.with_end(event.exit) if counted else none.with_run(event.exit), now
-            )
+            used = nothing.with_end(event.exit) if counted else nothing.with_run(event.exit)
+            _add(tx, task, used, now)
 
 
-def _add(link: Transaction, task: Task, used: Spend, now: datetime) -> None:
+def _add(tx: Transaction, task: Task, used: Spend, now: datetime) -> None:
     row = {name: getattr(used, name) for name in SPEND_COLUMNS}
     for name in (run_total_name(task.run_id), day_total_name(now)):
-        link.enqueue(ADD, {"name": f"{name}{link.shard}", **row}, coalesce=_summed)
+        tx.enqueue(ADD, {"name": f"{name}{tx.shard}", **row}, coalesce=_sum_by_name)
 
 
 def spend_from_row(row: SqlRow | None) -> Spend:
     if row is None or row["attempts"] is None:
         return Spend()
-    whole = (int(row[name]) for name in ("tokens", "attempts", "unknown"))
-    tokens, attempts, unknown = whole
+    tokens, attempts, unknown = (int(row[name]) for name in ("tokens", "attempts", "unknown"))
     return Spend(float(row["money"]), tokens, float(row["seconds"]), attempts, unknown)
 
 
@@ -107,28 +105,27 @@ class BudgetUse:
 
 
 def read_budget_uses(
-    link: Transaction, run: Run, day: Mapping[str, float], now: datetime
+    tx: Transaction, run: Run, day: Mapping[str, float], now: datetime
 ) -> Iterator[tuple[str, BudgetUse]]:
-    """Every limit that holds for a run, with the row of `totals` that it is counted in."""
+    """Every limit of a run, with the name of the total that it is compared to."""
     key = run_total_name(run.id)
-    used = spend_from_row(link.row(TOTAL, {"name": key}))
-    granted = 1 + run.budget_grants
+    used = spend_from_row(tx.row(TOTAL, {"name": key}))
+    grants = 1 + run.budget_grants
     for name, limit in run.budget.items():
-        measured = _measured(name, used, run, now)
-        yield key, BudgetUse("run", name, measured, limit * granted)
+        yield key, BudgetUse("run", name, _amount(name, used, run, now), limit * grants)
     if day:
         key = day_total_name(now)
-        used = spend_from_row(link.row(TOTAL, {"name": key}))
+        used = spend_from_row(tx.row(TOTAL, {"name": key}))
         for name, limit in day.items():
-            yield key, BudgetUse("day", name, _measured(name, used, run, now), limit * granted)
+            yield key, BudgetUse("day", name, _amount(name, used, run, now), limit * grants)
 
 
-def _measured(name: str, used: Spend, run: Run, now: datetime) -> float:
+def _amount(name: str, used: Spend, run: Run, now: datetime) -> float:
     if name == "wall_s":
         return (to_ms(now) - to_ms(run.created_at)) / 1000
     return float(getattr(used, name))
 
 
-def read_warning_level(link: Transaction, key: str) -> int:
-    row = link.row(TOTAL, {"name": key})
+def read_warning_level(tx: Transaction, key: str) -> int:
+    row = tx.row(TOTAL, {"name": key})
     return int(row["warned"] or 0) if row else 0

@@ -81,7 +81,7 @@ def _loaded(app: App, file: Path, agents: Sequence[str]) -> Plan:
 
 
 def _parsed(app: App, file: Path, settings: Settings) -> Plan:
-    from yaoki.formats.plan import parse_plan
+    from yaoki.formats.plan_file import parse_plan
 
     text, name = read_plan_text(file)
     return parse_plan(text, name, settings, app.known_names)
@@ -89,7 +89,7 @@ def _parsed(app: App, file: Path, settings: Settings) -> Plan:
 
 def read_plan_text(file: Path) -> tuple[str, str]:
     """The text and its name for people; `-` is standard input, as it is everywhere."""
-    from yaoki.formats.plan import read_plan_file, read_plan_stream
+    from yaoki.formats.plan_file import read_plan_file, read_plan_stream
 
     if str(file) != STDIN:
         return read_plan_file(file), str(file)
@@ -141,12 +141,12 @@ def validate(plan: Path, agents: tuple[str, ...], as_json: bool, repo: Path) -> 
         tasks = len(_open(plan, repo, agents)[1].specs)
     except PlanInvalid as refused:
         if refused.hint == f"yaoki validate {plan}":
-            refused.hint = f"mend them in {plan}, then once more"
+            refused.hint = f"fix them in {plan} and run this again"
         raise
     if as_json:
         print_document({"schema": SCHEMA, "plan": str(plan), "valid": True, "tasks": tasks})
     else:
-        print_wrapped(f"{clean_line(str(plan))}: {format_count(tasks, 'task')}, no defects")
+        print_wrapped(f"{clean_line(str(plan))}: {format_count(tasks, 'task')}, no problems found")
         print_next_command(f"yaoki run {clean_line(str(plan))}")
     return 0
 

@@ -51,19 +51,15 @@ class PromptSettings:
         from yaoki.formats.prompts import PROJECT_FOLDER, check_templates
 
         file = f"{self.folder}{path.removeprefix(PROJECT_FOLDER)}:" if path else str(self.folder)
-        found = check_templates(self.folder, LANGUAGES, self.own_patterns)
-        shown = (
-            one.replace(str(self.folder), PROJECT_FOLDER, 1)
-            for one in found
-            if one.startswith(file)
+        # Without a plan nobody knows which files of other editions are used.
+        defects = check_templates(
+            self.folder, LANGUAGES, self.own_patterns, ignore_plan_files=not path
         )
-        return [one for one in shown if path or not _of_a_plan(one)]
-
-
-def _of_a_plan(defect: str) -> bool:
-    """A file of an edition that only a plan could name."""
-    name = defect.partition(":")[0].rpartition("/")[2]
-    return name.startswith("f_") and "is never looked for" in defect
+        return [
+            one.replace(str(self.folder), PROJECT_FOLDER, 1)
+            for one in defects
+            if one.startswith(file)
+        ]
 
 
 def _open(repo: Path, lang: str | None) -> PromptSettings:
@@ -232,7 +228,7 @@ def _given(file: Path, name: str) -> dict[str, Any]:
     for param in held if name in PARAMS else ():
         if param not in PARAMS[name]:
             near = did_you_mean(param, PARAMS[name])
-            raise click.UsageError(f"{name or 'a failure'} gives no param {param!r}{near}")
+            raise click.UsageError(f"{name or 'a failure'} has no param {param!r}{near}")
     if held.get("kind") and held["kind"] not in CONTENT_KINDS:
         kinds = ", ".join(sorted(CONTENT_KINDS))
         raise click.UsageError(f"kind {held['kind']!r} gets no words; these do: {kinds}")

@@ -93,7 +93,7 @@ def _of_plan(app: Any, plan: Path | None) -> tuple[FileCommands, ...]:
     if plan is None:
         return ()
     from yaoki.app.trust import list_plan_contents
-    from yaoki.formats.plan import load_plan
+    from yaoki.formats.plan_file import load_plan
 
     return list_plan_contents(plan, load_plan(plan, app.settings, app.known))
 

@@ -32,7 +32,7 @@ def parse_tags(
 ) -> tuple[str, ...]:
     for tag in given:
         if not is_tag(tag):
-            raise click.BadParameter(f"{tag!r} is no tag; a tag has {TAG_FORM}")
+            raise click.BadParameter(f"{tag!r} is not a tag; a tag has {TAG_FORM}")
     return given
 
 

@@ -36,7 +36,7 @@ def examine_storage(app: App) -> Iterator[Condition]:
         yield from _server(app)
         return
     if app.yaoki_folder.exists() and not app.yaoki_folder.is_dir():
-        words = f"{app.yaoki_folder} cannot be made: a file stands in its place"
+        words = f"{app.yaoki_folder} cannot be created: there is a file of that name"
         yield Condition("store", False, words, _moved_away(app.yaoki_folder))
         return
     if not app.has_store:

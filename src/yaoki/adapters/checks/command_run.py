@@ -1,0 +1,138 @@
+"""A command check that has ended: what it left behind, and findings that carry this evidence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from yaoki.adapters.checks.findings import make_broken, make_failed
+from yaoki.adapters.checks.output import ERR, OUT, read_channel, read_excerpt, read_tails
+from yaoki.adapters.checks.readers import CommandOutput, Interpretation, extract, interpret_output
+from yaoki.adapters.checks.readers.entries import FORMAT_ERROR, LINT_ERROR, TEST_FAILED, TYPE_ERROR
+from yaoki.adapters.checks.runner import CheckProcesses, ProcessResult
+from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
+from yaoki.core.display import one_line
+from yaoki.core.model import CheckSpec, Finding
+from yaoki.core.redact import mask
+from yaoki.core.settings.settings import PATTERNS
+from yaoki.ports import ProcessState
+
+REPORT = "report.xml"
+SHELL_CHARS_READ = 4_000
+LAST_LINE_CHARS = 120
+# Failures with these patterns have names: of a test, a file, a rule.
+PATTERNS_WITH_NAMES = {TEST_FAILED, TYPE_ERROR, LINT_ERROR, FORMAT_ERROR}
+
+_NO_TESTS = re.compile(r"\b(?:0|no|zero) (?:tests?|passing|passed|specs?|examples?)\b", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandCheckRun:
+    spec: CheckSpec
+    worktree: Path
+    runner: CheckProcesses
+    process_result: ProcessResult
+    expects_report: bool
+
+    @property
+    def state(self) -> ProcessState:
+        return self.process_result.state
+
+    @property
+    def folder(self) -> Path:
+        return self.process_result.folder
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        return self.runner.secrets(self.spec.env)
+
+    # -------------------------------------------------------------- what the command left
+
+    def output(self) -> CommandOutput:
+        """Output, errors and report for the readers, which mask secrets in what they take."""
+        secrets = self.secrets
+        return CommandOutput(
+            self.state.code,
+            read_channel(self.folder / OUT),
+            read_channel(self.folder / ERR),
+            self.folder / REPORT if self.expects_report else None,
+            self.worktree,
+            self.spec.cwd,
+            lambda text: mask(text, secrets),
+        )
+
+    def interpret(self) -> Interpretation:
+        spec = self.spec
+        words = spec.argv or spec.shell.split(maxsplit=20)
+        return interpret_output(self.output(), words, reader=spec.reader, pattern=spec.pattern)
+
+    def last_lines(self) -> list[str]:
+        return read_tails(self.folder, self.secrets).split("\n")
+
+    def last_line(self) -> str:
+        """For a shell, this line names the command that was not found."""
+        lines = self.last_lines()
+        last = next((line for line in reversed(lines) if line.strip()), "")
+        return one_line(last, LAST_LINE_CHARS)
+
+    def evidence(self) -> dict[str, Any]:
+        """The fields that every finding about this run has."""
+        return {
+            "exit_code": self.state.code,
+            "output": read_excerpt(self.folder, self.secrets),
+            "log": str(self.folder / OUT),
+            "seconds": self.state.seconds,
+        }
+
+    def params(self, reading: Interpretation) -> Mapping[str, Any]:
+        """What was read from the output, and what the extractors of the plan find in it."""
+        if not self.spec.extract:
+            return reading.params
+        return {**reading.params, **extract(self.spec.extract, self.output())}
+
+    # -------------------------------------------------------------- findings
+
+    def make_broken(self, message: str, **fields: Any) -> Finding:
+        return make_broken(self.spec, message, **{**self.evidence(), **fields})
+
+    def make_failed(
+        self, message: str, reading: Interpretation | None = None, suite: SuiteRun | None = None
+    ) -> Finding:
+        """Names the failures that were read; otherwise the last line of the output follows."""
+        reading = self.interpret() if reading is None else reading
+        suite = suite or read_suite_run(self.spec, self.output(), reading)
+        fields = {
+            **self.evidence(),
+            "params": {**self.params(reading), **suite.params, **suite.failure_params},
+            "fault": reading.reader_fault,
+            "passing_tests": suite.passed_names,
+        }
+        if reading.failure_count:
+            names = f"{message}; {_describe_failures(self.spec, reading)}".removeprefix("; ")
+            return make_failed(self.spec, names, reading.pattern, items=reading.items, **fields)
+        line = _most_telling_line(fields["output"], counts=bool(suite.idle_reason))
+        is_unread = self.spec.pattern in PATTERNS_WITH_NAMES and line
+        remark = " (its output was not understood)" if is_unread else ""
+        return make_failed(self.spec, f"{message}{remark}: {line}" if line else message, **fields)
+
+
+def split_words(spec: CheckSpec) -> tuple[str, ...]:
+    return spec.argv or tuple(re.split(r"[\s;|&()<>'\"]+", spec.shell[:SHELL_CHARS_READ]))
+
+
+def _most_telling_line(output: str, *, counts: bool) -> str:
+    """The last line; with `counts`, the last line that says that no tests ran."""
+    lines = [line for line in reversed(output.splitlines()) if line.strip()]
+    numbers = (line for line in lines if counts and _NO_TESTS.search(line))
+    return next(numbers, lines[0] if lines else "")
+
+
+def _describe_failures(spec: CheckSpec, reading: Interpretation) -> str:
+    """A pattern of the plan's own replaces the reader's words for the same failures."""
+    if spec.pattern in ("", *PATTERNS):
+        return reading.message
+    count = f"{reading.failure_count} failure{'' if reading.failure_count == 1 else 's'}"
+    return f"{count} of {spec.name}: {reading.message.partition(': ')[2]}"

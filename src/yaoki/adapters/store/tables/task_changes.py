@@ -1,0 +1,195 @@
+"""What changes a task: the holder's record, a person's amendment, a cancellation.  Each public
+method is one transaction.
+
+The rule is handed in: `decide` runs inside the transaction, so it sees the row that it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from yaoki.adapters.store.clock import StoreClock
+from yaoki.adapters.store.database import Database, Transaction
+from yaoki.adapters.store.rows import ROW_READ_ERRORS
+from yaoki.adapters.store.tables import statements as sql
+from yaoki.adapters.store.tables.budget_limits import BudgetLimits
+from yaoki.adapters.store.tables.task_loader import (
+    TaskLoader,
+    fold_task_journal,
+    load_run,
+    unknown_task,
+)
+from yaoki.adapters.store.tables.writes import EventWriter
+from yaoki.core.machine.events import Cancelled, CancelRequested, Event
+from yaoki.core.model import Lease, RunId, State, Task, TaskId
+from yaoki.errors import LeaseLost, NotNow
+
+Decide = Callable[[Task], Sequence[Event]]
+
+
+class TaskChanges:
+    """Record, amend, cancel."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: StoreClock,
+        loader: TaskLoader,
+        writer: EventWriter,
+        budgets: BudgetLimits,
+    ) -> None:
+        self._db, self._clock = database, clock
+        self._loader, self._writer, self._budgets = loader, writer, budgets
+
+    def record(self, lease: Lease, decide: Decide) -> Task:
+        """Write what `decide` makes of the task, or nothing at all.
+
+        A holder that was replaced gets `LeaseLost`; its late result is journalled and changes
+        nothing.
+        """
+
+        def work(tx: Transaction) -> Task | None:
+            task = self._loader.task(tx, lease.task_id)
+            current = task.lease
+            if current is None or current.epoch != lease.epoch or current.holder != lease.holder:
+                self._journal_refusal(tx, task, lease)
+                return None
+            events = decide(task)
+            after = self._writer.write(tx, task, events)
+            self._budgets.warn_if_near(tx, task, events, self._clock.row_time())
+            return after
+
+        task = self._db.write(work, (lease.task_id,))
+        if task is None:
+            raise LeaseLost(lease.task_id, lease.holder, lease.epoch)
+        return task
+
+    def _journal_refusal(self, tx: Transaction, task: Task, lease: Lease) -> None:
+        """Once per superseded claim: the same late result three times is one entry."""
+        entry = tx.row(
+            "SELECT 1 FROM journal WHERE task_id = :id AND event = 'RESULT_REFUSED'"
+            " AND data LIKE :claim LIMIT 1",
+            {"id": task.id, "claim": f'%"epoch":{lease.epoch},%'},
+        )
+        if entry is None:
+            data = {
+                "holder": lease.holder,
+                "epoch": lease.epoch,
+                "current_epoch": task.epoch,
+                "state": task.state.value,
+            }
+            self._writer.append_event(
+                tx, task.run_id, "RESULT_REFUSED", data, task.id, task.attempt
+            )
+
+    def amend(self, task_id: TaskId, decide: Decide) -> Task:
+        """A person's change: it needs no lease, because `decide` sees a live claim."""
+
+        def work(tx: Transaction) -> Task:
+            task = self._loader.task(tx, task_id)
+            return self._writer.write(tx, task, decide(task))
+
+        return self._db.write(work)
+
+    def amend_all(self, changes: Sequence[tuple[TaskId, Decide]]) -> list[Task]:
+        """Changes of several tasks that belong together: all or none."""
+
+        def work(tx: Transaction) -> list[Task]:
+            changed = []
+            for task_id, decide in changes:
+                task = self._loader.task(tx, task_id)
+                events = decide(task)
+                changed.append(self._writer.write(tx, task, events) if events else task)
+            return changed
+
+        return self._db.write(work)
+
+    def amend_from_journal(self, task_id: TaskId, decide: Decide) -> Task:
+        """Write what `decide` makes of the task as its journal describes it.
+
+        The row is rebuilt, and the open needs of its dependents are counted again: whoever changed
+        the row may have changed those as well.
+        """
+
+        def work(tx: Transaction) -> Task:
+            row = tx.row(sql.TASK + tx.for_update, {"id": task_id})
+            if row is None:
+                raise unknown_task(task_id)
+            run_id = row["run_id"]
+            try:
+                catalogue = self._loader.catalogue(tx, run_id)
+                before = fold_task_journal(tx, task_id, run_id, catalogue)
+            except ROW_READ_ERRORS:
+                before = self._loader.from_row(tx, row)
+            required = int(before.spec.required and not before.parent)
+            tx.run(sql.UPDATE_REQUIRED, {"id": task_id, "required": required})
+            after = self._writer.write(tx, before, decide(before))
+            tx.flush()
+            for dependent in tx.rows(sql.DEPENDENTS, {"id": task_id}):
+                tx.run(sql.RECOUNT_OPEN_NEEDS, {"id": dependent["task_id"]})
+            return after
+
+        return self._db.write(work)
+
+    def note(
+        self,
+        run_id: RunId,
+        name: str,
+        data: Mapping[str, Any],
+        task_id: str = "",
+        attempt: int = 0,
+    ) -> None:
+        """A journal entry that changes no row."""
+        self._db.write(
+            lambda tx: self._writer.append_event(tx, run_id, name, data, task_id, attempt)
+        )
+
+    # -------------------------------------------------------------- cancel
+
+    def cancel_run(self, run_id: RunId, why: str) -> list[TaskId]:
+        """Store the request, and end at once every task that never began.
+
+        Returns the tasks that a worker runs or ran: their worktrees must be checked before they
+        end.
+        """
+
+        def work(tx: Transaction) -> list[TaskId]:
+            load_run(tx, run_id, lock=True)
+            requested = {"cancel_wanted": 1}
+            self._writer.update_run(tx, run_id, "CANCEL_REQUESTED", {"why": why}, requested)
+            rows = tx.rows(
+                "SELECT * FROM tasks WHERE run_id = :id"
+                f" AND state IN ('WAITING', 'ACTIVE', 'ESCALATED') ORDER BY n{tx.for_update}",
+                {"id": run_id},
+            )
+            # Every task ends, so no task blocks another.
+            tasks = [
+                self._cancel(tx, self._loader.from_row(tx, row), why, journal_dependents=False)
+                for row in rows
+            ]
+            return [task.id for task in tasks if not task.state.is_final]
+
+        return self._db.write(work)
+
+    def cancel_task(self, task_id: TaskId, why: str) -> Task:
+        def work(tx: Transaction) -> Task:
+            task = self._loader.task(tx, task_id)
+            if task.state.is_final:
+                raise NotNow(
+                    f"{task.id} is already {task.state.value}", hint=f"yaoki why {task.id}"
+                )
+            return self._cancel(tx, task, why)
+
+        return self._db.write(work)
+
+    def _cancel(
+        self, tx: Transaction, task: Task, why: str, *, journal_dependents: bool = True
+    ) -> Task:
+        request: tuple[Event, ...] = () if task.cancel_requested else (CancelRequested(why),)
+        begun = task.state is State.WAITING and task.epoch > 0
+        if task.state is State.ACTIVE or begun:
+            # An agent may still run, or the work may have landed unrecorded.
+            return self._writer.write(tx, task, request)
+        events = (*request, Cancelled(why))
+        return self._writer.write(tx, task, events, journal_dependents=journal_dependents)

@@ -1,0 +1,358 @@
+"""Verifies one exact commit: the built-in rules for any change, then every check, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from yaoki.core.decide.baseline import (
+    KNOWN_FAILURES,
+    as_baseline,
+    command_key,
+    unmatched_fixes,
+    weigh,
+)
+from yaoki.core.decide.integrity import INTEGRITY_CHECK as WEAKER
+from yaoki.core.decide.integrity import compare_tests_run, has_test_count
+from yaoki.core.model import (
+    BUILT_IN_CHECKS,
+    FINAL_CHECK_NAME,
+    NO_CHANGE_CHECK,
+    Finding,
+    Outcome,
+    Run,
+    Task,
+    TaskKind,
+)
+from yaoki.core.model.change import Change, ChangeContext
+from yaoki.core.model.check_definition import DefinitionReview, ParametrizedTests
+from yaoki.engine.claim_context import ClaimContext
+from yaoki.engine.stages.check_definition import DefinitionGuard
+from yaoki.engine.stages.check_rerun import CheckRerun
+from yaoki.engine.stages.missing_files import MissingFiles
+from yaoki.engine.stages.missing_setup import MissingSetup
+from yaoki.engine.stages.own_findings import (
+    built_in_findings,
+    trivial_change_finding,
+    unfit_finding,
+    unmatched_fixes_finding,
+)
+from yaoki.engine.stages.proof_room import (
+    PROGRAM_CHECK_TYPES,
+    CheckFacts,
+    ProofCheck,
+    ProofSession,
+    ProofSessions,
+)
+from yaoki.engine.stages.secrets import SecretGuard, passed_variables
+from yaoki.ports import WORKTREE_LINK, Baselines, Candidate, Checker, QualityCriteria, Workspace
+
+# Tasks without an agent.
+AGENTLESS_TASK_KINDS = frozenset({TaskKind.CHECK, TaskKind.GROUP})
+
+
+class CandidateVerifier:
+    """Used by the verify stage."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        checker: Checker,
+        sessions: ProofSessions,
+        baselines: Baselines,
+        quality: QualityCriteria,
+        agent_started_at: Callable[[Task], float],
+    ) -> None:
+        self._workspace, self._checker, self._baselines = workspace, checker, baselines
+        self._sessions, self._quality = sessions, quality
+        self._definitions = DefinitionGuard(workspace, quality)
+        self._check_rerun = CheckRerun(checker)
+        self._secrets = SecretGuard(workspace, checker)
+        self._missing_files = MissingFiles(workspace, agent_started_at)
+        self._missing_setup = MissingSetup(workspace)
+
+    def verify(
+        self, run: Run, task: Task, candidate: Candidate, home: Path, claim: ClaimContext
+    ) -> tuple[Finding, ...]:
+        """All findings; after a finding about the change itself no check runs."""
+        review, trivial = DefinitionReview(), False
+        findings = tuple(built_in_findings(task, candidate))
+        # The subtasks of a group were judged one by one.
+        by_agent = candidate.changed and task.spec.kind not in AGENTLESS_TASK_KINDS
+        if not findings and by_agent:
+            findings = self._secrets.findings(run, task, candidate)
+        if not findings and by_agent:
+            changes = self._workspace.contents.read_changes(candidate.onto, candidate.commit)
+            review = self._definitions.review(task, candidate, changes)
+            findings = self._criteria(task, candidate, changes, review)
+            trivial = self._quality.is_trivial(changes) and len(changes) == len(candidate.changed)
+        if findings:
+            variables = passed_variables(run, task)
+            return tuple(self._checker.mask_finding(finding, variables) for finding in findings)
+        with self._sessions.session(run, task, home, claim) as session:
+            checked = tuple(
+                self._run_checks(
+                    run, task, candidate, home, claim, session, review, trivial=trivial
+                )
+            )
+        return (*_waived_rules(task), *checked, *self._false_claims(task, candidate, checked))
+
+    def _false_claims(
+        self, task: Task, candidate: Candidate, checked: tuple[Finding, ...]
+    ) -> tuple[Finding, ...]:
+        """Q5 and Q6: nothing was changed and a check fails, whatever the agent claims."""
+        failing = any(not finding.is_acceptable for finding in checked)
+        if task.spec.kind is not TaskKind.CHANGE or candidate.changed or not failing:
+            return ()
+        output = task.work.exit.output_tail if task.work.exit else ""
+        context = ChangeContext(
+            agent_output=output, changed=False, checks_passed=False, kind=task.spec.kind
+        )
+        findings = self._quality.judge_criteria((), context, exists=lambda _: True)
+        criteria = {"Q5", "Q6"}.intersection(task.spec.quality).difference(task.waivers)
+        return tuple(finding for finding in findings if finding.check in criteria)
+
+    def _criteria(
+        self,
+        task: Task,
+        candidate: Candidate,
+        changes: Sequence[Change],
+        review: DefinitionReview,
+    ) -> tuple[Finding, ...]:
+        """The findings about the quality of the change itself, before any command runs."""
+        context = ChangeContext(
+            files_expected=tuple(c.path for c in task.spec.checks if c.file.get("exists")),
+            agent_output=task.work.exit.output_tail if task.work.exit else "",
+            kind=task.spec.kind,
+            report="" if task.spec.kind is not TaskKind.REPORT else "reported",
+        )
+        criteria = self._quality.judge_criteria(
+            changes, context, exists=self._is_tracked(task, candidate)
+        )
+        findings = [f for f in criteria if f.check in task.spec.quality]
+        findings += self._definitions.weakened_findings(review)
+        gaming = self._quality.find_gaming(changes)
+        findings += [gaming] if gaming is not None else []
+        return tuple(f for f in findings if f.check not in task.waivers)
+
+    def _is_tracked(self, task: Task, candidate: Candidate) -> Callable[[str], bool]:
+        """Is a path in the candidate?  An agent may name it from the root of its worktree."""
+        top = PurePosixPath(task.work.worktree)
+
+        def exists(name: str) -> bool:
+            path = PurePosixPath(name)
+            inside = path.relative_to(top) if path.is_relative_to(top) else path
+            return self._workspace.contents.has_path(candidate.commit, str(inside))
+
+        return exists
+
+    def _run_checks(
+        self,
+        run: Run,
+        task: Task,
+        candidate: Candidate,
+        home: Path,
+        claim: ClaimContext,
+        session: ProofSession,
+        review: DefinitionReview,
+        *,
+        trivial: bool,
+    ) -> Iterator[Finding]:
+        """In order; the first required check that fails ends the list."""
+        if task.spec.kind is TaskKind.REPORT:
+            yield _report_finding(task, candidate)
+        findings: list[Finding] = []
+        passed: list[ProofCheck] = []
+        facts = self._facts(run, task, candidate, claim)
+        for n, spec in enumerate(task.spec.checks, start=1):
+            if spec.name in task.waivers:
+                yield _waived_finding(spec.name)
+                continue
+            check = ProofCheck(task, spec, home / f"{n}-{spec.name}", claim, session)
+            facts["findings"] = tuple(findings)
+            finding = self._run_check(check, facts)
+            if finding.fault:
+                claim.warn(f"check {spec.name}: its output was not understood: {finding.fault}")
+            findings.append(finding)
+            yield finding
+            if not finding.is_acceptable:
+                return
+            fewer = self._fewer_tests(check, finding, facts, review.parametrized)
+            if fewer is not None:
+                yield fewer
+                return
+            if spec.type == "command" and spec.required and finding.outcome is Outcome.PASSED:
+                passed.append(check)
+        facts["findings"] = ()
+        yield from self._unmatched_fixes(run, task, findings, home, facts, claim, session)
+        yield from self._definitions.check_with_base_definition(passed, review, facts, self._weigh)
+        if trivial and not self._change_matters(task, passed, facts):
+            yield trivial_change_finding()
+
+    def _facts(
+        self, run: Run, task: Task, candidate: Candidate, claim: ClaimContext
+    ) -> dict[str, Any]:
+        # A check task changes nothing itself, so its judge looks at the whole run.
+        before = run.base if task.spec.kind is TaskKind.CHECK else candidate.onto
+        needs_push = any(spec.git == "pushed" for spec in task.spec.checks)
+        known = needs_push and task.work.head
+        return {
+            **_task_facts(run, task, candidate),
+            "pushed": self._workspace.contents.is_pushed(task.work.head) if known else None,
+            "environment": claim.environment,
+            "diff": lambda: self._workspace.contents.diff(before, candidate.commit),
+        }
+
+    def _run_check(self, check: ProofCheck, facts: CheckFacts) -> Finding:
+        finding = self._run_and_weigh(check, facts)
+        return self._missing_setup.explain(check, finding, facts["commit"])
+
+    def _run_and_weigh(self, check: ProofCheck, facts: CheckFacts) -> Finding:
+        """A failure is rerun, and compared with the base if the check has a baseline."""
+        finding = self._run_guarded(check, facts)
+        if finding.outcome is not Outcome.FAILED or check.claim.stop_reason():
+            return finding
+        finding = self._check_rerun.rerun_failed(check, finding, facts)
+        if finding.outcome is Outcome.FLAKY or check.claim.stop_reason():
+            return finding
+        guard = check.spec.baseline == KNOWN_FAILURES
+        if guard or finding.params.get("missingModules"):
+            base = self._baseline(check, facts, facts["before"])
+            finding = weigh(finding, base, check.task.spec.fixes, guard=guard)
+        return self._missing_files.explain(check, finding, facts)
+
+    def _run_guarded(self, check: ProofCheck, facts: CheckFacts) -> Finding:
+        """Run the check; it is unfit if protected files changed meanwhile.
+
+        That is a fault of the plan or the judge, never of the agent whose work was checked.
+        """
+        task, spec = check.task, check.spec
+        strict, runs = spec.type == "judge", spec.type in PROGRAM_CHECK_TYPES
+        before = self._workspace.protection.protected_state(task, strict=strict) if runs else {}
+        finding = check.run_on(facts["commit"], facts)
+        after = self._workspace.protection.protected_state(task, strict=strict) if runs else {}
+        # Nothing can be said about a deleted worktree; its commit is verified without it.
+        deleted = WORKTREE_LINK in before and WORKTREE_LINK not in after
+        names = {*after} if deleted else {*before, *after}
+        changed = sorted(name for name in names if before.get(name) != after.get(name))
+        if changed:
+            reason = "protected files changed while it ran, by the check or another process"
+            return unfit_finding(finding, reason, changed)
+        return finding
+
+    def _baseline(self, check: ProofCheck, facts: CheckFacts, commit: str) -> Finding:
+        """The finding on a commit without this task; the check runs once per commit."""
+        key = command_key(check.spec, check.task.spec.setup)
+        stored = self._baselines.baseline(commit, key)
+        if stored is not None:
+            return stored
+        base = as_baseline(check.run_on(commit, facts, "-base"))
+        if base.outcome in {Outcome.PASSED, Outcome.FAILED}:
+            self._baselines.save_baseline(commit, key, base)
+        return base
+
+    def _change_matters(self, task: Task, checks: Sequence[ProofCheck], facts: CheckFacts) -> bool:
+        """Did blank lines or comments make a check pass?  Then they were the task."""
+        if task.spec.may_change_nothing or NO_CHANGE_CHECK in task.waivers or not checks:
+            return True
+        bases = (self._baseline(check, facts, facts["onto"]) for check in checks)
+        return any(base.outcome is not Outcome.PASSED for base in bases)
+
+    def _weigh(self, check: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
+        """Failures that the base has as well do not count, if the check has a baseline."""
+        if check.spec.baseline != KNOWN_FAILURES or finding.outcome is not Outcome.FAILED:
+            return finding
+        base = self._baseline(check, facts, facts["before"])
+        return weigh(finding, base, check.task.spec.fixes)
+
+    def _fewer_tests(
+        self, check: ProofCheck, finding: Finding, facts: CheckFacts, tests: ParametrizedTests
+    ) -> Finding | None:
+        """The finding that a passing check runs fewer tests than without this task, if it does.
+
+        A pass is stored as the baseline of whatever is built on this commit.
+        """
+        task, claim = check.task, check.claim
+        if finding.outcome is Outcome.PASSED and KNOWN_FAILURES not in finding.params:
+            key = command_key(check.spec, task.spec.setup)
+            self._baselines.save_baseline(facts["commit"], key, finding)
+        by_agent = task.spec.kind not in AGENTLESS_TASK_KINDS and facts["changed"]
+        if not by_agent or not has_test_count(finding):
+            return None
+        if task.spec.allow_weaker_tests or WEAKER in task.waivers or claim.stop_reason():
+            return None
+        return compare_tests_run(finding, self._baseline(check, facts, facts["onto"]), tests)
+
+    def _unmatched_fixes(
+        self,
+        run: Run,
+        task: Task,
+        findings: Sequence[Finding],
+        home: Path,
+        facts: CheckFacts,
+        claim: ClaimContext,
+        session: ProofSession,
+    ) -> Iterator[Finding]:
+        """Each test in `fixes` must have failed somewhere, or a wrong name would pass.
+
+        Needed only where failures of the base were ignored: if every test passes, so does that one.
+        """
+        passed = next((finding for finding in findings if KNOWN_FAILURES in finding.params), None)
+        if passed is None or not task.spec.fixes:
+            return
+        guards = [spec for spec in task.spec.checks if spec.baseline == KNOWN_FAILURES]
+        bases: list[Finding] = []
+        # The run branch may contain the fixed test already, so the run's own base counts as well.
+        for commit in dict.fromkeys((facts["onto"], run.base)):
+            for spec in guards:
+                if unmatched_fixes(task.spec.fixes, bases) and not claim.stop_reason():
+                    folder = home / f"aims-{spec.name}-{commit[:12]}"
+                    check = ProofCheck(task, spec, folder, claim, session)
+                    bases.append(self._baseline(check, facts, commit))
+        unmatched = unmatched_fixes(task.spec.fixes, bases)
+        if unmatched and not claim.stop_reason():
+            yield unmatched_fixes_finding(passed, unmatched, bases)
+
+
+def _report_finding(task: Task, candidate: Candidate) -> Finding:
+    """A report exists when an agent ended by itself and said or wrote something."""
+    exit_ = task.work.exit
+    size = exit_.report_bytes if exit_ else 0
+    if exit_ is not None and exit_.ended_cleanly and (size or candidate.changed):
+        return Finding("report", Outcome.PASSED, message=f"{size} bytes of report")
+    code = f" (exit code {exit_.code})" if exit_ is not None and exit_.code else ""
+    clean = exit_ is None or exit_.ended_cleanly
+    why = "no report was written" if clean else f"the agent did not end by itself{code}"
+    return Finding("report", Outcome.FAILED, pattern="no-change", message=why)
+
+
+def _waived_finding(name: str) -> Finding:
+    return Finding(name, Outcome.WAIVED, message="waived by a person")
+
+
+def _waived_rules(task: Task) -> tuple[Finding, ...]:
+    """The built-in rules that a person waived; the verdict names them as well."""
+    return tuple(_waived_finding(name) for name in task.waivers if name in BUILT_IN_CHECKS)
+
+
+def _task_facts(run: Run, task: Task, candidate: Candidate) -> dict[str, Any]:
+    return {
+        "run": task.run_id,
+        "task": task.id,
+        "task_name": task.spec.name,
+        "attempt": task.attempt,
+        "epoch": task.epoch,
+        "goal": run.goal if task.spec.name.startswith(FINAL_CHECK_NAME) else task.spec.goal,
+        "commit": candidate.commit,
+        "base": task.work.base,
+        "onto": candidate.onto,
+        # A final check changes nothing itself, so it is compared with the run's base.
+        "before": run.base if task.spec.kind is TaskKind.CHECK else candidate.onto,
+        "changed": candidate.changed,
+        "scope": task.spec.scope,
+        "branch": run.branch,
+        "handed": passed_variables(run, task),
+        "dirty": (),
+        "merged": True,
+    }

@@ -1,0 +1,78 @@
+"""The fourth stage: the branch moves to exactly the verified commit, or the task verifies again."""
+
+from __future__ import annotations
+
+from yaoki.core.model import FINAL_CHECK_NAME, Run, Stage, Task, TaskKind
+from yaoki.core.model.stage_report import BranchMoved, CommitLanded, StageReport, WorkInterrupted
+from yaoki.engine.claim_context import ClaimContext, ClaimSuperseded, StopReason
+from yaoki.engine.stages.plan_task import PlanTaskStages
+from yaoki.engine.stages.predecessor_wait import PredecessorWait
+from yaoki.engine.stages.processes import AttemptProcesses
+from yaoki.ports import Workspace
+
+
+def on_target_branch(workspace: Workspace, run: Run, task: Task) -> Run:
+    """The run, with the branch that this task lands on: its group's, or the run's own."""
+    if not task.parent:
+        return run
+    if task.stage is Stage.WORK:
+        # An agent needs no branch, and must not wait or end because the remote is unreachable.
+        return run.on_group_branch(task.parent, task.work.base)
+    # The process that submitted the run may have died before it created the branch.
+    workspace.branches.open_run_branch(run)
+    if task.stage is Stage.PREPARE:
+        return workspace.groups.refresh_group_branch(run, task.parent)
+    return workspace.groups.open_group_branch(run, task.parent)
+
+
+class LandStage:
+    """Moves the target branch to the verified commit of a task."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        processes: AttemptProcesses,
+        queue: PredecessorWait,
+        plan_task: PlanTaskStages,
+    ) -> None:
+        self._workspace, self._processes = workspace, processes
+        self._queue, self._plan_task = queue, plan_task
+
+    def land(self, run: Run, task: Task, claim: ClaimContext) -> StageReport:
+        commit, onto = task.work.verified_commit, task.work.onto
+        if task.spec.kind is TaskKind.PLAN:
+            return self._plan_task.land(run, task, self._processes.folder(task, task.attempt))
+        if self._has_landed(run, task, commit):
+            return CommitLanded(commit, was_there_before=True)
+        if task.cancel_requested:
+            return WorkInterrupted(
+                "cancelled by a person before it landed", saved_ref=task.work.head
+            )
+        if claim.must_yield():
+            return BranchMoved(onto, "tasks whose landing was refused before land first")
+        if deferred := self._queue.wait_for_predecessor(run, task, onto, claim):
+            return deferred
+        if claim.stop_reason() is StopReason.LOST:
+            raise ClaimSuperseded
+        # A worker that was cut off does not know that another worker has the task by now.
+        claim.confirm_claim()
+        head = self._workspace.landings.land(run, commit, onto)
+        if head == commit or self._has_landed(run, task, commit):
+            return CommitLanded(commit, was_there_before=commit == onto)
+        return BranchMoved(head)
+
+    def _has_landed(self, run: Run, task: Task, commit: str) -> bool:
+        """Does the branch contain the verified commit, and does that count as this landing?"""
+        counts = commit != task.work.onto or _lands_where_verified(task)
+        return counts and self._workspace.branches.branch_contains(run, commit)
+
+
+def _lands_where_verified(task: Task) -> bool:
+    """A task without changes counts as landed at the commit it was verified on.
+
+    This holds after its first refusal, even if the branch has moved since: where many tasks land
+    it would otherwise be refused again and again.  The final check of a run is the exception: it
+    must hold on the branch as it is.
+    """
+    final = task.spec.kind is TaskKind.CHECK and task.spec.name.startswith(FINAL_CHECK_NAME)
+    return task.work.landing_refusals > 0 and not final

@@ -1,0 +1,89 @@
+"""Plan files of every format: reads the text, picks the format, and returns the plan.
+
+A plan is native YAML or JSON, a steps registry, or a Markdown playbook.  The readers are imported
+when a plan is read, so that other commands start fast.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from yaoki.core.counting import format_count
+from yaoki.core.settings.settings import Settings
+from yaoki.errors import PlanInvalid
+from yaoki.formats.plan import Plan, PlanEnvironment
+
+EMPTY_ENVIRONMENT = PlanEnvironment()
+
+
+def load_plan(
+    path: Path, settings: Settings, environment: PlanEnvironment = EMPTY_ENVIRONMENT
+) -> Plan:
+    """The plan in a file; `PlanInvalid` lists every problem."""
+    return parse_plan(read_plan_file(path), str(path), settings, environment)
+
+
+def read_plan_file(path: Path) -> str:
+    """The text of a plan file."""
+    try:
+        with path.open("rb") as file:
+            return read_plan_stream(file, str(path))
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        hint = f"look what is there: ls -l {shlex.quote(str(path.parent))}"
+        raise PlanInvalid(f"{path} cannot be read: {reason}", hint=hint) from error
+
+
+def read_plan_stream(stream: BinaryIO, name: str) -> str:
+    """The text of a plan, up to the size limit; each problem is prefixed with `name`."""
+    from yaoki.formats.plan.source import BYTES_MAX
+
+    raw = stream.read(BYTES_MAX + 1)
+    if len(raw) > BYTES_MAX:
+        raise _invalid(name, [f"{name}: more than the limit of {BYTES_MAX} bytes"])
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        column = error.start - raw.rfind(b"\n", 0, error.start)
+        defect = f"{name}:{line}:{column}: byte 0x{raw[error.start]:02x} is not UTF-8"
+        raise _invalid(name, [defect]) from error
+
+
+def parse_plan(
+    text: str, name: str, settings: Settings, environment: PlanEnvironment = EMPTY_ENVIRONMENT
+) -> Plan:
+    """The plan in a text; `name` selects the playbook format and prefixes each problem."""
+    from yaoki.formats.plan.build import build_plan
+    from yaoki.formats.plan.native import read_native
+    from yaoki.formats.plan.source import read_plan_data
+    from yaoki.formats.playbook import is_markdown, read_markdown, read_playbook
+    from yaoki.formats.registry import is_registry, read_registry
+
+    markdown = is_markdown(name)
+    raw, defects = read_markdown(text, name) if markdown else read_plan_data(text, name)
+    if raw is None and not defects.entries:
+        defects.add_at((), "the plan is empty", (1, 1))
+    if raw is None:
+        raise _invalid(name, defects.lines(), len(defects.entries))
+    foreign = read_playbook if markdown else read_registry
+    read = foreign if markdown or is_registry(raw) else read_native
+    judged = read(raw, settings, defects, environment)
+    prompts = environment.prompt_defects(judged.prompt_requirements)
+    below = judged.draft.settings_defects
+    if number := len(defects.entries) + len(below.entries) + len(prompts):
+        raise _invalid(name, (*defects.lines(), *below.lines(), *prompts), number)
+    plan = build_plan(judged.draft, text)
+    return judged.finish(replace(plan, prompt_requirements=judged.prompt_requirements))
+
+
+def _invalid(name: str, lines: Sequence[str], number: int = 1) -> PlanInvalid:
+    return PlanInvalid(
+        f"{name}: {format_count(number, 'problem')} found",
+        hint=f"yaoki validate {name}",
+        defects=lines,
+    )

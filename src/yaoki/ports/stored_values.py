@@ -1,0 +1,80 @@
+"""What the store hands out besides runs and tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from yaoki.core.model import RunId, Spend, State, TaskId
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """One line of the journal."""
+
+    seq: int
+    at: datetime
+    run_id: str
+    task_id: str
+    attempt: int
+    event: str
+    data: Mapping[str, Any]
+    subtask: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """A task as screens need it, read without its specification and history."""
+
+    id: TaskId
+    run_id: RunId
+    n: int
+    name: str
+    kind: str
+    state: State
+    stage: str
+    attempt: int
+    epoch: int
+    holder: str
+    due_at: datetime | None
+    lease_until: datetime | None
+    open_needs: int
+    required: bool
+    reason: str
+    agent: str
+    cancel_requested: bool
+    landed_commit: str
+    question: str
+    undo_requested: bool = False
+    parent: str = ""
+    awaiting_rerun: bool = False
+    phase: str = ""
+    account: str = ""
+    tags: str = ""
+    worktree_host: str = ""
+    landing_refusals: int = 0
+    session: str = ""
+    spend: Spend = field(default_factory=Spend)
+    onto: str = ""
+    # Of landed work: how its agent ended, unless that was with exit code 0.
+    agent_exit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedAccount:
+    """An account at its limit; after `until`, `probe_task` is the one task that tries first."""
+
+    name: str
+    until: datetime
+    reason: str
+    probe_task: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatResult:
+    """What a heartbeat learned: claims that were lost, and tasks that a person cancelled."""
+
+    lost: frozenset[TaskId]
+    cancel_requested: frozenset[TaskId]

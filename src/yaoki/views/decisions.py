@@ -1,0 +1,114 @@
+"""Decisions about a task as the journal records them, each with its rule in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from yaoki.ports import JournalEntry
+from yaoki.views.entry_text import describe_entry, failure_words
+
+FAILED_SHOWN = 5
+
+
+class DecisionKind(StrEnum):
+    """What was decided about a task."""
+
+    RETRY = "RETRY"
+    ESCALATE = "ESCALATE"
+    HOLD = "HOLD"
+    RERUN = "RERUN"
+    RECOVER = "RECOVER"
+    BLAME = "BLAME"
+
+
+DECISION_OF_EVENT: Mapping[str, DecisionKind] = {
+    "RETRY_DECISION": DecisionKind.RETRY,
+    "ESCALATE_DECISION": DecisionKind.ESCALATE,
+    "RERUN_HELD": DecisionKind.HOLD,
+    "RERUN_GRANTED": DecisionKind.RERUN,
+    "RECOVERY_START": DecisionKind.RECOVER,
+    "TASK_BLAMED": DecisionKind.BLAME,
+}
+# The rules a decision can name, in one sentence each.
+RULES: Mapping[str, str] = {
+    "3.5": "a task that changed nothing is sent back once; then a person decides",
+    "3.7": "an attempt that was cut off is lost, not failed: a fresh one begins anew",
+    "4.1": "only kinds of failure with a retry rule are tried again",
+    "4.2": "a permanent fault is not retried; its cause is mended first",
+    "4.6": "the same failure with the same work changes the strategy, then ends the retries",
+    "4.8": "a fault of our own repeats the stage and costs the agent no try",
+    "5.1": "retry while the kind's count and the total are below their maximum",
+    "6.5": "a check without an agent is not asked again about the same commit",
+    "5.4": "a limit that lasts longer than rate_limit_wait_max parks the task until then",
+    "8.3": "a group is recovered once; what fails again lands in part, or a person is asked",
+    "8.4": "one re-run from the run branch's head, once per lineage, if others have landed",
+    "10.4": "what a person took over is verified, not retried",
+    "10.6": "past its budget no further agent is started",
+    "5.7": "what was reported as not safe to retry is never retried by itself",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedDecision:
+    """One decision with its rule, its inputs and what would have changed it."""
+
+    at: datetime
+    attempt: int
+    decision: DecisionKind
+    failure: str
+    failure_kind: str
+    pattern: str
+    reasoning: str
+    rule: str
+    inputs: Mapping[str, Any]
+    alternatives: tuple[str, ...]
+
+    @property
+    def rule_words(self) -> str:
+        return RULES.get(self.rule, "")
+
+
+def read_decision(entry: JournalEntry) -> ExplainedDecision:
+    why = entry.data.get("why", {})
+    failure = entry.data.get("failure") or {}
+    return ExplainedDecision(
+        entry.at,
+        entry.attempt,
+        DECISION_OF_EVENT[entry.event],
+        failure_words(failure) if failure else _cause(entry),
+        failure.get("kind", ""),
+        failure.get("pattern", ""),
+        _reasoning(entry),
+        why.get("rule", ""),
+        why.get("inputs", {}),
+        tuple(why.get("otherwise", ())),
+    )
+
+
+def _cause(entry: JournalEntry) -> str:
+    """A group has no failure of its own; its recovery is decided because of its subtasks'."""
+    if entry.event != "RECOVERY_START":
+        return ""
+    failed = entry.data.get("failed_subtasks", ())
+    more = f" and {len(failed) - FAILED_SHOWN} more" if len(failed) > FAILED_SHOWN else ""
+    return f"{', '.join(failed[:FAILED_SHOWN])}{more} failed" if failed else ""
+
+
+def _reasoning(entry: JournalEntry) -> str:
+    data = entry.data
+    match entry.event:
+        case "RETRY_DECISION":
+            return str(data.get("reasoning", ""))
+        case "ESCALATE_DECISION":
+            return str((data.get("reason") or {}).get("description", ""))
+        case "RERUN_HELD":
+            return str(data.get("why", {}).get("inputs", {}).get("reasoning", ""))
+        case "RECOVERY_START":
+            why = data.get("why", {}).get("inputs", {}).get("reason", "")
+            return f"{data['strategy']}: {why}" if why else describe_entry(entry)
+        case _:
+            return describe_entry(entry)

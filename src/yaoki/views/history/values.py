@@ -1,0 +1,220 @@
+"""The values of a task's history: attempts, stages, waits, check results, answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from yaoki.ports import JournalEntry
+from yaoki.views.outcomes import outcome_words
+
+
+class AttemptEnd(StrEnum):
+    """How an attempt ended, or why the worker gave its claim back."""
+
+    LANDED = "LANDED"
+    RETRY = "RETRY"
+    LOST = "LOST"
+    ESCALATED = "ESCALATED"
+    HELD = "HELD"
+    CANCELLED = "CANCELLED"
+    REPLACED = "REPLACED"
+    RELEASED = "RELEASED"
+    EXPIRED = "EXPIRED"
+    OTHER = ""
+
+    @property
+    def is_conclusion(self) -> bool:
+        """False when only the claim ended and the same attempt may continue."""
+        return self not in {
+            AttemptEnd.REPLACED,
+            AttemptEnd.RELEASED,
+            AttemptEnd.EXPIRED,
+            AttemptEnd.OTHER,
+        }
+
+
+class WaitCause(StrEnum):
+    """What a task waits for."""
+
+    NEEDS = "NEEDS"
+    SLOT = "SLOT"
+    BACKOFF = "BACKOFF"
+    LIMIT = "LIMIT"
+    HELD = "HELD"
+    PERSON = "PERSON"
+    LEASE = "LEASE"
+    PAUSED = "PAUSED"
+
+
+@dataclass(frozen=True, slots=True)
+class StageSpan:
+    """One stage of an attempt; without an end it is still running."""
+
+    start: datetime
+    stage: str
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A time in which no worker had the task; without an end it still waits.
+
+    `starts_attempt`: the next claim begins an attempt.  `after_failure`: the wait follows a failed
+    attempt that is tried again.
+    """
+
+    start: datetime
+    cause: WaitCause
+    until: datetime | None = None
+    words: str = ""
+    due_at: datetime | None = None
+    starts_attempt: bool = True
+    after_failure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The result of one check on one commit."""
+
+    at: datetime
+    check: str
+    outcome: str
+    # The outcome with the number of tests, for people.
+    words: str
+    commit: str
+    required: bool
+    exit_code: int | None
+    seconds: float
+    message: str
+    log: str
+    tests: int | None
+    # Failures that the base has as well.
+    known: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """A passed judgment: exactly this commit may land."""
+
+    commit: str
+    onto: str
+    unchanged: bool
+    outcomes: Mapping[str, str]
+    checks: tuple[CheckResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRun:
+    """One run of the agent.  A cost or token count that it did not report is None."""
+
+    seconds: float
+    cost: float | None
+    tokens: int | None
+    session: str
+    # How the run ended, unless normally: `hang`, `deadline`, `signal 11`, `code 1`.
+    abnormal_end: str
+
+
+@dataclass(frozen=True, slots=True)
+class SentPrompt:
+    """What the prompt of an attempt was about; `kind` is empty for the first attempt."""
+
+    kind: str
+    pattern: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAnswer:
+    """A person's answer to an escalation."""
+
+    at: datetime
+    task_id: str
+    attempt: int
+    choice: str
+    check: str
+    words: str
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class PersonWait:
+    """An attempt waits for a person's answer; without an end it still does."""
+
+    at: datetime
+    attempt: int
+    reason: str
+    until: datetime | None = None
+    choice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What took the task out of the run without landing it."""
+
+    at: datetime
+    event: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt, from the claim on.
+
+    `number` is 0 and `started_at` None until its worktree is ready.  A claim that is given back
+    before that stays an attempt without a number.
+    """
+
+    start: datetime
+    number: int = 0
+    started_at: datetime | None = None
+    agent: str = ""
+    base: str = ""
+    until: datetime | None = None
+    end: AttemptEnd = AttemptEnd.OTHER
+    # The failure in words, or why the claim was given back.
+    failure: str = ""
+    # The end in words, as the journal tells it.
+    end_words: str = ""
+    landed: bool = False
+    stages: tuple[StageSpan, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    agent_runs: tuple[AgentRun, ...] = ()
+    prompt: SentPrompt | None = None
+
+
+def read_agent_run(entry: JournalEntry) -> AgentRun:
+    """The run that an AGENT_FINISHED reports."""
+    data: Mapping[str, Any] = entry.data.get("exit") or {}
+    signal, code = data.get("signal"), data.get("code")
+    died = f"signal {signal}" if signal else f"code {code}" if code else ""
+    return AgentRun(
+        data.get("seconds", 0.0),
+        data.get("cost"),
+        data.get("tokens"),
+        data.get("session", ""),
+        str(data.get("ended_by") or died),
+    )
+
+
+def read_check_result(entry: JournalEntry) -> CheckResult:
+    """The result that a CHECK_FINISHED reports."""
+    data = entry.data
+    return CheckResult(
+        entry.at,
+        data["check"],
+        data["outcome"],
+        outcome_words(data),
+        data.get("commit", ""),
+        data.get("required", True),
+        data.get("exit_code"),
+        data.get("seconds", 0.0),
+        data.get("message", ""),
+        data.get("log", ""),
+        data.get("tests"),
+        tuple(data.get("known", ())),
+    )

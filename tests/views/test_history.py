@@ -1,0 +1,213 @@
+"""One fold of the journal: attempts, stages, waits and answers, for every screen."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yaoki.core.decide.rules import PERSON_AGENT
+from yaoki.ports import JournalEntry
+from yaoki.views.decisions import DecisionKind
+from yaoki.views.history import (
+    AgentUsage,
+    AttemptEnd,
+    WaitCause,
+    build_history,
+    build_run_history,
+)
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+FAILURE = {"kind": "QUALITY_FAILURE", "message": "no", "pattern": "test-failed"}
+
+
+def at(seconds: float) -> datetime:
+    return NOON + timedelta(seconds=seconds)
+
+
+def entry(seq: int, event: str, number: int = 0, /, **data: Any) -> JournalEntry:
+    """One second after the entry before."""
+    return JournalEntry(seq, at(seq), "r", "r-1", number, event, data)
+
+
+def retry(seq: int, attempt: int, stage: str = "PREPARE") -> JournalEntry:
+    why = {"rule": "5.1", "inputs": {"count": 1}, "otherwise": ["escalate"]}
+    due = at(seq + 2).isoformat()
+    told = {"failure": FAILURE, "stage": stage, "due_at": due, "delay_ms": 2000, "why": why}
+    return entry(seq, "RETRY_DECISION", attempt, reasoning="try again", **told)
+
+
+STORY = (
+    entry(1, "TASK_SUBMITTED", spec={"name": "t", "needs": ["other"]}),
+    entry(2, "TASK_CLAIMED"),
+    entry(3, "ATTEMPT_STARTED", 1, attempt=1, agent="small", base="b0", fresh=True),
+    entry(4, "PROMPT_SENT", 1),
+    entry(5, "AGENT_FINISHED", 1, exit={"seconds": 1.5, "cost": 0.25, "session": "s1"}),
+    entry(6, "CHECK_FINISHED", 1, check="tests", outcome="FAILED", commit="c1", seconds=0.5),
+    retry(7, 1),
+    entry(8, "TASK_CLAIMED", 1),
+    entry(9, "ATTEMPT_STARTED", 2, attempt=2, agent="big", base="b0", fresh=True),
+    entry(10, "AGENT_FINISHED", 2, exit={"seconds": 2.0, "signal": 11}),
+    entry(11, "CHECK_FINISHED", 2, check="tests", outcome="PASSED", commit="c2", tests=3),
+    entry(12, "ESCALATE_DECISION", 2, failure=FAILURE, blocked="MAX_RETRIES", stage="VERIFY"),
+    entry(13, "ESCALATE_EXECUTED", 2, user_message="May it pass?"),
+    entry(14, "ESCALATION_ANSWERED", 2, choice="waive", check="tests", how="page"),
+    entry(15, "TASK_CLAIMED", 2),
+    entry(16, "QUALITY_JUDGMENT", 2, passed=True, commit="c2", onto="b0"),
+    entry(17, "TASK_LANDED", 2, commit="c2"),
+)
+
+
+def test_attempts_have_their_agent_stages_checks_and_end() -> None:
+    first, second = build_history(STORY).attempts
+
+    assert (first.number, first.agent, first.start, first.started_at) == (1, "small", at(2), at(3))
+    assert (first.end, first.until, first.landed) == (AttemptEnd.RETRY, at(7), False)
+    assert [(span.stage, span.start, span.until) for span in first.stages] == [
+        ("PREPARE", at(2), at(3)),
+        ("WORK", at(3), at(5)),
+        ("VERIFY", at(5), at(7)),
+    ]
+    assert [(run.cost, run.session) for run in first.agent_runs] == [(0.25, "s1")]
+    assert [(check.check, check.words) for check in second.checks] == [("tests", "PASSED, 3 tests")]
+    assert [run.abnormal_end for run in second.agent_runs] == ["signal 11"]
+    assert (second.end, second.landed) == (AttemptEnd.LANDED, True)
+    assert second.end_words == "landed c2"
+
+
+def test_waits_have_their_cause_and_end_with_the_claim() -> None:
+    history = build_history(STORY)
+
+    assert [(wait.cause, wait.start, wait.until) for wait in history.waits] == [
+        (WaitCause.NEEDS, at(1), at(2)),
+        (WaitCause.BACKOFF, at(7), at(8)),
+        (WaitCause.PERSON, at(12), at(14)),
+        (WaitCause.SLOT, at(14), at(15)),
+    ]
+    assert history.current_wait is None
+    assert [wait.after_failure for wait in history.waits] == [False, True, False, False]
+    assert [wait.starts_attempt for wait in history.waits] == [True, True, False, False]
+
+
+def test_decisions_questions_and_answers_are_recorded() -> None:
+    history = build_history(STORY)
+
+    retried, escalated = history.decisions
+    assert (retried.decision, retried.rule, retried.reasoning) == (
+        DecisionKind.RETRY,
+        "5.1",
+        "try again",
+    )
+    assert (escalated.decision, escalated.failure_kind) == (
+        DecisionKind.ESCALATE,
+        "QUALITY_FAILURE",
+    )
+    (wait,) = history.person_waits
+    assert (wait.attempt, wait.at, wait.until, wait.choice) == (2, at(12), at(14), "waive")
+    (answer,) = history.answers
+    assert (answer.choice, answer.check, answer.channel) == ("waive", "tests", "page")
+    assert history.question == "May it pass?"
+
+
+def test_a_judgment_has_the_checks_of_exactly_its_commit() -> None:
+    (judgment,) = build_history(STORY).judgments
+
+    assert (judgment.commit, [check.outcome for check in judgment.checks]) == ("c2", ["PASSED"])
+
+
+@given(st.integers(0, len(STORY)))
+def test_a_history_that_is_continued_equals_one_that_is_built_at_once(cut: int) -> None:
+    history = build_history(STORY[:cut])
+    for line in STORY[cut:]:
+        history.add(line)
+
+    assert history == build_history(STORY)
+
+
+@pytest.mark.parametrize(
+    ("event", "data", "end", "cause"),
+    [
+        ("LEASE_EXPIRED", {"why": "its holder is dead"}, AttemptEnd.EXPIRED, WaitCause.LEASE),
+        ("LEASE_RELEASED", {"why": "no port is free"}, AttemptEnd.RELEASED, WaitCause.SLOT),
+    ],
+)
+def test_an_attempt_continues_with_the_next_worker(
+    event: str, data: dict[str, Any], end: AttemptEnd, cause: WaitCause
+) -> None:
+    history = build_history([*STORY[:4], entry(5, event, 1, **data)])
+    (attempt,) = history.attempts
+    assert (attempt.end, attempt.end.is_conclusion) == (end, False)
+    assert history.current_wait is not None
+    assert history.current_wait.cause is cause
+
+    history.add(entry(6, "TASK_CLAIMED", 1))
+
+    (attempt,) = history.attempts
+    assert (attempt.end, attempt.until) == (AttemptEnd.OTHER, None)
+    assert attempt.stages[-1].stage == "WORK"
+
+
+def test_a_task_that_was_given_back_tells_why_until_it_is_claimed() -> None:
+    history = build_history([*STORY[:2], entry(3, "LEASE_RELEASED", why="no port is free")])
+    assert history.return_reason == "no port is free"
+
+    history.add(entry(4, "TASK_CLAIMED"))
+
+    assert history.return_reason == ""
+
+
+def test_a_failure_before_the_worktree_is_ready_does_not_change_the_attempt_before() -> None:
+    """Until an attempt has started, the journal still gives the number of the one before."""
+    history = build_history([*STORY[:7], entry(8, "TASK_CLAIMED", 1), retry(9, 1)])
+
+    first, claim = history.attempts
+    assert (first.number, first.until) == (1, at(7))
+    assert (claim.number, claim.end) == (0, AttemptEnd.RETRY)
+    assert list(history.numbered_attempts) == [1]
+
+
+@pytest.mark.parametrize(
+    ("event", "data", "words"),
+    [
+        ("TASK_CANCELLED", {"why": "cancelled by ann"}, "CANCELLED by ann"),
+        ("TASK_CANCELLED", {}, "CANCELLED"),
+        ("TASK_REPLACED", {"by": "r-9"}, "REPLACED by r-9"),
+        ("ESCALATION_ANSWERED", {"choice": "abort"}, "CANCELLED: a person answered abort"),
+    ],
+)
+def test_a_removed_task_says_how(event: str, data: dict[str, Any], words: str) -> None:
+    history = build_history([*STORY[:3], entry(4, event, 1, **data)])
+
+    assert history.removal is not None
+    assert (history.removal.at, history.removal.words) == (at(4), words)
+    assert history.current_wait is None
+
+
+def test_a_run_of_an_agent_counts_from_its_start_and_an_unreported_cost_is_unknown() -> None:
+    usage = AgentUsage()
+    for line in STORY:
+        usage.add(line)
+
+    assert (usage.runs, usage.known_cost, usage.cost_unknown_runs) == (2, 0.25, 1)
+    assert (usage.known_tokens, usage.tokens_unknown_runs) == (None, 2)
+    assert usage.seconds == 3.5
+
+
+def test_the_work_of_a_person_is_no_run_of_an_agent() -> None:
+    usage = AgentUsage()
+    usage.add(entry(1, "ATTEMPT_STARTED", 1, attempt=1, agent=PERSON_AGENT))
+    usage.add(entry(2, "AGENT_FINISHED", 1, exit={"seconds": 60.0}))
+
+    assert usage.runs == 0
+
+
+def test_the_history_of_a_run_has_its_tasks_its_answers_and_its_usage() -> None:
+    history = build_run_history(STORY)
+
+    assert list(history.tasks) == ["r-1"]
+    assert history.tasks["r-1"] == build_history(STORY)
+    assert [answer.choice for answer in history.answers] == ["waive"]
+    assert (history.usage.runs, history.last_at) == (2, at(17))
