@@ -11,7 +11,6 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
-
 from yaoki.system import Child
 
 HERE = Path(__file__).parent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -52,7 +53,7 @@ def test_only_a_worktree_that_stays_is_told(store: SqlStore, stays: bool) -> Non
 
     LeftoverWorktrees(
         store,
-        cast(Workspace, place),
+        cast(Workspace, SimpleNamespace(worktrees=place)),
         host="",
         end_processes=lambda _: None,
         on_release=lambda _: None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -31,7 +32,8 @@ class Branch:
 @pytest.mark.spec("9.3", "6.2")
 def test_a_plan_that_passes_names_no_path_as_changed(tmp_path: Path) -> None:
     """Its changed paths were `("(the plan)",)`: a sentence where every reader expects a path."""
-    stages = PlanTaskStages(cast(Workspace, Branch()), cast(PlanReader, Planner()))
+    workspace = cast(Workspace, SimpleNamespace(branches=Branch()))
+    stages = PlanTaskStages(workspace, cast(PlanReader, Planner()))
 
     report = stages.verify(a_run(), a_task(), tmp_path)
 

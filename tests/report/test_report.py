@@ -15,9 +15,8 @@ from tests.builders import NOW, SECOND
 from tests.views.test_views import RUN, a_row
 from yaoki.app.check_output import StoredOutputs
 from yaoki.core.model import Catalogue, CheckSpec, Choice, Question, State
-from yaoki.ports import JournalEntry, SavedWork, TaskRow
+from yaoki.ports import BranchStep, JournalEntry, SavedWork, TaskRow
 from yaoki.report import (
-    BranchStep,
     EscalationDetails,
     ReportSources,
     RunBranchState,

@@ -62,7 +62,7 @@ class App(PlanPreflight):
             mask=lambda text: mask(text, known),
             archived_hint=self._archived,
             on_release=self.resources.release,
-            host=self.workspace.worktree_host(machine_id()),
+            host=self.workspace.remote.worktree_host(machine_id()),
             end_processes=lambda task: self.stages.end_leftovers(task),
         )
 
@@ -96,7 +96,7 @@ class App(PlanPreflight):
             disk_min=limits.disk_free_bytes,
             memory_min=limits.memory_free_bytes,
             ports_exhausted=lambda: self.resources.exhausted_reason,
-            remote_unreachable=self.workspace.remote_problem,
+            remote_unreachable=self.workspace.remote.remote_problem,
         )
         runs = (run,) if run else ()
         here = WorkerInfo(
@@ -257,7 +257,8 @@ class App(PlanPreflight):
         """
         try:
             self.control.sweep_again()
-            self.workspace.catch_up_with_remote()
+            self.workspace.worktrees.remove_orphans()
+            self.workspace.remote.catch_up_with_remote()
         except (StoreError, WorkspaceError) as failed:
             if failed.sentence != self._behind_warning:
                 self._behind_warning = failed.sentence
@@ -266,10 +267,10 @@ class App(PlanPreflight):
     def prepare_worktrees_ahead(self, runs: Sequence[RunId], wanted: int) -> None:
         """Beside the agents at work: worktrees for as many of the tasks that wait."""
         try:
-            for run_id in runs if self.workspace.prepares_ahead else ():
+            for run_id in runs if self.workspace.worktrees.prepares_ahead else ():
                 tally = self.store.count_by_state(run_id).items()
                 waiting = sum(n for (state, _), n in tally if state is State.WAITING)
-                self.workspace.prepare_ahead(self.store.run(run_id), min(wanted, waiting))
+                self.workspace.worktrees.prepare_ahead(self.store.run(run_id), min(wanted, waiting))
         except (StoreError, WorkspaceError):
             return  # whoever needs one makes it, and tells what is wrong
 
@@ -280,7 +281,7 @@ class App(PlanPreflight):
             yield
         finally:
             with suppress(WorkspaceError):
-                self.workspace.drop_prepared_worktrees()
+                self.workspace.worktrees.drop_prepared_worktrees()
 
     def finish_cancelled(self, run: Run) -> None:
         """Carry what a cancelled run left at work to its end, when no live worker does."""
@@ -296,10 +297,10 @@ class App(PlanPreflight):
         until = self.clock.now() - hours
         needed = {
             snapshot.id
-            for snapshot in self.workspace.list_snapshots()
+            for snapshot in self.workspace.recovery.list_snapshots()
             if snapshot.at < until and self._unfinished(snapshot.task_id)
         }
-        return self.workspace.expire_snapshots(until, needed)
+        return self.workspace.recovery.expire_snapshots(until, needed)
 
     def _unfinished(self, task_id: str) -> bool:
         try:

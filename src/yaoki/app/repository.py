@@ -263,7 +263,9 @@ class RepositoryContext:
         agent, walls = find_agent(preset), self.sandbox_choice
         if walls.sandbox is None or not walls.applies_to_agent(preset):
             return agent
-        return SandboxedAgent(agent, walls.sandbox, self.workspace.create_agent_repository)
+        return SandboxedAgent(
+            agent, walls.sandbox, self.workspace.worktrees.create_agent_repository
+        )
 
     @property
     def agent_variables(self) -> dict[str, str]:

@@ -11,10 +11,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from yaoki.adapters.git.facts import LocalGitFacts
 from yaoki.adapters.store.tables import journal_pages, run_changes, totals
 from yaoki.adapters.system.files import is_plain_file, open_plain_file
 from yaoki.adapters.system.machine import is_holder_dead, machine_id
-from yaoki.app.git_facts import LocalGitFacts
 from yaoki.core.model import PauseCause
 from yaoki.engine.branch_guard import BranchGuard, rows_on_run_branch
 from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
@@ -123,7 +123,9 @@ def find_landed_on_branch(app: App, run: Run, rows: Sequence[TaskRow]) -> dict[T
     if run.merged_commit or not landed:
         return {}
     try:
-        lost = set(app.workspace.missing_commits(run, [row.landed_commit for row in landed]))
+        lost = set(
+            app.workspace.branches.missing_commits(run, [row.landed_commit for row in landed])
+        )
     except WorkspaceError:
         return {}
     return {row.id: row.landed_commit not in lost for row in landed}

@@ -58,7 +58,7 @@ class Services(RepositoryContext):
             lambda spec: PromptLibrary(self.yaoki_folder / "prompts", spec.language, spec.prompts),
             StageSettings(
                 folder=self.runs_folder,
-                host=self.workspace.worktree_host(machine_id()),
+                host=self.workspace.remote.worktree_host(machine_id()),
                 lease=lease,
                 adopt=limits.adopt == "adopt",
                 snapshots=self.settings.recovery.enable_snapshots,
@@ -137,7 +137,7 @@ class Services(RepositoryContext):
             parallel=slots,
             is_alive=_alive_here,
             tags=tags,
-            place=self.workspace.worktree_host(machine_id()),
+            place=self.workspace.remote.worktree_host(machine_id()),
         )
 
     def worker_tags(self, more: Sequence[str] = ()) -> tuple[str, ...]:

@@ -294,18 +294,9 @@ def list_plan_contents(file: Path, plan: Plan) -> tuple[FileCommands, ...]:
 
 def is_committed(file: Path) -> bool:
     """Does git track it, by its name or by what a link leads to?  In doubt it does."""
-    return any(_tracked(one) for one in {file.absolute(), file.resolve()})
+    from yaoki.adapters.git.checkout import is_tracked
 
-
-def _tracked(file: Path) -> bool:
-    from yaoki.adapters.git.command import git_environment, run_git
-
-    if not file.exists():
-        return False
-    args = ["--literal-pathspecs", "ls-files", "--error-unmatch", "--", file.name]
-    done = run_git(args, cwd=file.parent, env=git_environment())
-    said = done.err.decode("utf-8", "replace")
-    return not ("did not match any file" in said or "not a git repository" in said)
+    return any(is_tracked(one) for one in {file.absolute(), file.resolve()})
 
 
 # ------------------------------------------------------------------ the last guard

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.adapters.git.command import Git, GitLocation
+from yaoki.adapters.git.checkout import list_uncommitted_files
 from yaoki.core.text import format_count
 
 if TYPE_CHECKING:
@@ -19,15 +19,11 @@ def find_uncommitted_files(app: App, except_paths: Iterable[Path] = ()) -> list[
     """Staged, changed and untracked files, without those that take part in the run by themselves:
     the settings, and what is named.
     """
-    repository, git = app.repository, Git(app.repository.common_dir)
-    at = GitLocation(repository.git_dir, repository.top)
-    staged = git.read_names("diff-index", "--cached", "--name-only", "-z", "HEAD", "--", at=at)
-    others = git.read_names("ls-files", "-m", "-d", "-o", "--exclude-standard", "-z", at=at)
     used = {
         path.resolve() for path in (*except_paths, app.loaded_settings.file) if path is not None
     }
-    names = dict.fromkeys((*staged, *others))
-    return [name for name in names if (repository.top / name).resolve() not in used]
+    names = list_uncommitted_files(app.repository)
+    return [name for name in names if (app.repository.top / name).resolve() not in used]
 
 
 def describe_uncommitted(names: list[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from yaoki.app.git_facts import LocalGitFacts
+from yaoki.adapters.git.facts import LocalGitFacts
 from yaoki.app.run_view import detect_external_merge
 from yaoki.core.evidence import (
     EVIDENCE_EVENTS,
@@ -91,14 +91,14 @@ def _lacking(app: App, run: Run, commits: Sequence[str]) -> Sequence[str]:
     git = LocalGitFacts(app.repository.common_dir)
     if run.merged_commit and not git.has_branch(run.branch):
         return [commit for commit in commits if not git.refs_containing(commit, "")]
-    return app.workspace.missing_commits(run, commits) if commits else ()
+    return app.workspace.branches.missing_commits(run, commits) if commits else ()
 
 
 def _foreign(app: App, run: Run, evidence: RunEvidence) -> list[str] | None:
     """None where there is no branch to look at any more."""
     if run.merged_commit and not LocalGitFacts(app.repository.common_dir).has_branch(run.branch):
         return None
-    return find_foreign_commits(evidence, app.workspace.list_landings(run))
+    return find_foreign_commits(evidence, app.workspace.branches.list_landings(run))
 
 
 def _end(app: App, run: Run, evidence: RunEvidence) -> VerificationResult:

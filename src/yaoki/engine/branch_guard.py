@@ -34,7 +34,7 @@ class BranchGuard:
         rows = rows_on_run_branch(self._store.rows(run.id))
         try:
             if rows:
-                self._workspace.push_existing_run(run)
+                self._workspace.branches.push_existing_run(run)
                 self._refuse(run, rows)
         except BranchMovedExternally as drift:
             self._pause(run, drift)
@@ -73,7 +73,7 @@ class BranchGuard:
         """Refuse `go` until the branch is restored and not checked out anywhere."""
         self.refuse_drift(run)
         try:
-            self._workspace.refuse_checked_out(run)
+            self._workspace.branches.refuse_checked_out(run)
         except BranchMovedExternally as drift:
             raise NotNow(drift.sentence, hint=drift.hint) from drift
 
@@ -84,5 +84,5 @@ class BranchGuard:
     def _refuse(self, run: Run, rows: Sequence[TaskRow]) -> None:
         # A task that landed no commit of its own says nothing about the branch head: skip it.
         landed = [row.landed_commit for row in rows if row.landed_commit != row.onto]
-        self._workspace.refuse_drift(run, landed)
+        self._workspace.branches.refuse_drift(run, landed)
         refuse_foreign_commits(self._store, self._workspace, run)

@@ -120,7 +120,7 @@ class DoneCheck:
         """None for a merged run: its branch belongs to the user, who may delete it."""
         commits = expected_commits(evidence, rows)
         return (
-            self._workspace.missing_commits(run, commits)
+            self._workspace.branches.missing_commits(run, commits)
             if commits and not run.merged_commit
             else ()
         )

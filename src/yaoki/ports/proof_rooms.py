@@ -11,7 +11,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class RoomFolders:
-    """The private folders of one check run: each is empty when a check starts."""
+    """The private folders of one check: each is empty when the check starts."""
 
     home: Path
     temporary: Path
@@ -19,11 +19,11 @@ class RoomFolders:
 
 
 class ProofRoom(Protocol):
-    """One room, used by one verification.  Its content depends on commit and set-up key alone."""
+    """One room, locked by one verification.  Its content depends only on commit and set-up key."""
 
     @property
     def files(self) -> Path:
-        """The folder that holds the commit: the working directory of checks."""
+        """The folder with the commit's files: the working directory of checks."""
 
     @property
     def is_ready(self) -> bool:
@@ -33,20 +33,20 @@ class ProofRoom(Protocol):
         """Make the room contain exactly this commit and the output of set-up."""
 
     def record_setup_output(self) -> None:
-        """Record everything that is not in the commit as the output of set-up."""
+        """Record everything beside the commit as the output of set-up."""
 
     def changed_files(self) -> tuple[str, ...]:
-        """The tracked files that differ from the commit that was checked out."""
+        """The tracked files that differ from the checked out commit."""
 
     def empty_private_folders(self) -> RoomFolders:
         """Empty the private home, temporary folder and report folder."""
 
     def occupy(self, folder: Path | None) -> None:
-        """Record the process folder that uses the room, so that the next holder can end it."""
+        """Record which process folder uses the room, so that the next user can end the process."""
 
     @property
     def occupant(self) -> Path | None:
-        """The process folder that a killed worker recorded here."""
+        """The process folder that a killed worker has recorded here."""
 
 
 class ProofRooms(Protocol):
@@ -56,4 +56,4 @@ class ProofRooms(Protocol):
         """Identify the set-up of a commit: commands, their input files, platform and tools."""
 
     def acquire(self, key: str, *, fresh: bool = False) -> AbstractContextManager[ProofRoom]:
-        """Lock a room for this key; unless `fresh`, one that is set up already is preferred."""
+        """Lock a room for this key; one that is set up already is preferred unless `fresh`."""

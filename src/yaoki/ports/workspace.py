@@ -1,10 +1,11 @@
-"""git worktrees and refs."""
+"""What the engine asks of git: one small protocol for each role, and the values they exchange."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
@@ -13,7 +14,7 @@ from yaoki.core.model import Run, Task, TaskId
 from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import TreeView
 
-# A name in the protected state of a task, as long as its worktree exists.
+# Part of the protected state of a task, as long as its worktree exists.
 WORKTREE_LINK = "the worktree's .git"
 
 
@@ -29,13 +30,12 @@ class PreparedWorktree:
 
 @dataclass(frozen=True, slots=True)
 class CommittedAttempt:
-    """The files of an attempt, committed on the task's branch and saved under a private ref.
+    """Everything an attempt left, committed on the task's branch and saved under a private ref.
 
-    `warnings` are sentences about files that exist only in this repository.  `worktree_missing`:
-    the worktree was gone, so only committed work could be saved.  `diff_digest` identifies the
-    attempt's own changes, whatever commit they are based on.  `left_out_files` are new files
-    outside the task's scope: they are saved beside the work and do not land.  `sandbox_refusals`
-    are actions of the agent that the sandbox blocked.
+    `warnings` are sentences about commits that only this repository has.  `worktree_missing`: only
+    commits could be saved.  `diff_digest` identifies the changes, on every machine the same.
+    `left_out_files` are new files outside the task's scope: they are saved beside the work and are
+    not part of it.  `sandbox_refusals` are acts of the agent that the sandbox refused.
     """
 
     head: str
@@ -51,10 +51,10 @@ class CommittedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class SandboxFolders:
-    """The private folders of one task's agent inside the sandbox.
+    """The private folders of a task's agent inside the sandbox.
 
-    `folder` contains them and stays from attempt to attempt; the agent may write to `writable`.
-    `read_only_mounts` maps a path to the file or folder that the agent sees there instead.
+    `folder` contains them and stays from attempt to attempt; `writable` are the parts that the
+    agent may write.  `read_only_mounts` maps paths to the files and folders mounted over them.
     """
 
     folder: Path
@@ -64,7 +64,7 @@ class SandboxFolders:
 
 @dataclass(frozen=True, slots=True)
 class IgnoredFile:
-    """A file that an agent wrote and git ignores, with the rule that ignores it."""
+    """A file that an agent wrote and git ignores, and the rule that ignores it."""
 
     path: str
     rule: str
@@ -72,11 +72,11 @@ class IgnoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The exact commit to verify: the task's work merged onto the head of the run branch.
+    """The exact commit to verify: the task's work merged onto the run branch's head.
 
-    `changed` are the paths that differ from `onto`.  With `conflicts` there is nothing to verify.
-    `tracked_count`, the files of `onto`, is counted only where files were deleted.  `outside_links`
-    are changed links whose target is outside the repository.
+    `changed` are the paths in which it differs from `onto`.  With `conflicts` there is nothing to
+    verify.  `tracked_count`, the files of `onto`, is only set when some were deleted.
+    `outside_links` are changed links whose target is outside the repository.
     """
 
     commit: str
@@ -104,9 +104,9 @@ class SavedWork:
 
 @dataclass(frozen=True, slots=True)
 class LandedStep:
-    """One commit of a target branch: the task that landed with it, empty for any other commit.
+    """One step of a branch: the task that landed there, empty for a step that is no landing.
 
-    `undoes` is the landing that it reverts.
+    `undoes` is the landing that the step reverts.
     """
 
     task_id: TaskId
@@ -115,182 +115,124 @@ class LandedStep:
 
 
 @dataclass(frozen=True, slots=True)
-class MergeResult:
-    """Where the work of a run is now.  `how`: already, created, fast-forward or merge.
+class BranchStep:
+    """One commit on the first-parent line of the run branch; without a task it is no landing.
 
-    `onto` is the head of the branch before; empty when there was no such branch.
+    `undoes` is the landing that the commit reverts.
     """
+
+    commit: str
+    tree: str
+    parent: str
+    run: str = ""
+    task: str = ""
+    undoes: str = ""
+
+
+class MergeKind(StrEnum):
+    """How a run's work came into a branch."""
+
+    ALREADY = "already"
+    CREATED = "created"
+    FAST_FORWARD = "fast-forward"
+    MERGE = "merge"
+
+
+@dataclass(frozen=True, slots=True)
+class MergeResult:
+    """The branch that contains a run's work; `onto` is its head before, empty if it is new."""
 
     branch: str
     commit: str
-    how: str
+    how: MergeKind
     onto: str = ""
 
 
-# The tasks that are being verified now and whose landing was refused before.
+# Reads which tasks are being verified and have had a landing refused.
 QueueMembers = Callable[[], Collection[TaskId]]
 
 
-class Workspace(Protocol):
-    """git worktrees and refs.  Nothing here touches the user's checkout, index or HEAD.
+class RunBranches(Protocol):
+    """The run branch, for the engine's guards, completion and commands.
 
-    Every method may be repeated after a crash at any point inside it.
+    A `Run` may also stand for one of its group branches (`run.target_group`).
     """
 
     def open_run_branch(self, run: Run) -> None:
         """Create the run branch at the run's base unless it exists."""
 
     def push_existing_run(self, run: Run) -> None:
-        """Push the branch of a run that began before a remote was configured."""
+        """Push the branch of a run that started before there was a remote."""
 
     def head(self, run: Run) -> str: ...
 
-    def open_group_branch(self, run: Run, group: str) -> Run:
-        """The run with the group's branch as target; the branch is created unless it exists."""
+    def branch_contains(self, run: Run, commit: str) -> bool: ...
 
-    def refresh_group_branch(self, run: Run, group: str) -> Run:
-        """Merge the run branch into the group branch where that gives no conflict."""
-
-    def roll_back_group_branch(self, run: Run, group: str, head: str) -> tuple[str, str]:
-        """Reset a group's branch from `head` to the run branch; return its old and its new head.
-
-        Refused when the branch is not at `head`: another worker moved it first.
-        """
-
-    def close_group_branch(self, run: Run, group: str) -> None: ...
+    def missing_commits(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
+        """Those of the commits that the run branch does not contain."""
 
     def list_landings(self, run: Run) -> tuple[LandedStep, ...]:
-        """The commits of the target branch, oldest first."""
+        """What landed on the target branch, oldest first."""
 
     def combine_landings(self, base: str, chosen: Sequence[str]) -> str:
         """A commit of `base` with only these landings; empty when they conflict."""
-
-    def files_between(self, old: str, new: str) -> tuple[tuple[str, str], ...]:
-        """(status, path) of every file that differs between two commits."""
-
-    def prepare(self, run: Run, task: Task, attempt: int) -> PreparedWorktree:
-        """The worktree for this attempt: the task's own, or a fresh one if the task needs that."""
-
-    def take_snapshot(self, task: Task, attempt: int, *, untouched: bool = False) -> str:
-        """Save the whole content of the worktree under refs/yaoki/snapshots; return its id.
-
-        `untouched`: the worktree was just created, so its HEAD is its content.
-        """
-
-    def commit_attempt(self, run: Run, task: Task) -> CommittedAttempt: ...
-
-    def build_candidate(
-        self, run: Run, task: Task, queue_members: QueueMembers = frozenset
-    ) -> Candidate:
-        """Merge onto the head of the run branch and check the result out in the worktree.
-
-        A task whose landing was refused is built on the candidates of other queue members that may
-        land first.
-        """
-
-    def is_in_merge_queue(self, run: Run, commit: str, queue_members: QueueMembers) -> bool:
-        """Can the run branch still reach this commit by landings of queue members alone?"""
-
-    def has_path(self, commit: str, path: str) -> bool:
-        """Does the commit have a file or folder at this path?"""
-
-    def find_leaks(self, old: str, new: str, search: LeakSearch) -> tuple[Leak, ...]:
-        """Secrets in what the newer commit adds: file contents, file names and commit messages."""
-
-    def contains_text(self, commit: str, value: str) -> bool:
-        """Does a file of the commit contain this text?"""
-
-    def read_changes(self, old: str, new: str) -> tuple[Change, ...]:
-        """The text files that differ between two commits."""
-
-    def tree_view(self, commit: str) -> TreeView:
-        """The tracked files of a commit, read from its objects."""
-
-    def commit_with_files_of(self, commit: str, other: str, paths: Sequence[str]) -> str:
-        """A commit with these paths taken from another; paths that it lacks are removed."""
-
-    def is_pushed(self, commit: str) -> bool: ...
-
-    def ignored_sources(self, task: Task, since: float) -> tuple[str, ...]:
-        """Ignored source files that were written since that instant; they never land."""
-
-    def ignored_folders(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The folders among these that exist in the user's checkout and that git ignores."""
-
-    def edited_files(self, since: float) -> tuple[str, ...]:
-        """The tracked files of the user's checkout changed or deleted since that instant."""
-
-    def find_work_elsewhere(self, task: Task) -> tuple[str, ...]:
-        """Other places where the agent worked, for an agent that changed nothing on the branch."""
-
-    def uncommitted_files(self, task: Task, since: float) -> tuple[IgnoredFile, ...]:
-        """Ignored files that were written since that instant; at most a few hundred."""
-
-    def copy_uncommitted_files(self, task: Task, names: Sequence[str], to: Path) -> None:
-        """Copy such files into another folder, to find out whether a check needs them."""
-
-    def record_setup_files(self, task: Task) -> None:
-        """Record the ignored files that set-up made, to tell them from those of an agent."""
-
-    def protected_state(self, task: Task, *, strict: bool) -> Mapping[str, str]:
-        """Hashes of everything that a check must not change, by a readable name.
-
-        Settings, hooks and the worktree's own link; if `strict`, also which branches and tags
-        there are, and files unknown to git.
-        """
-
-    def rebuild_worktree(self, task: Task) -> bool:
-        """Create a missing worktree again at its last known work; true when it was missing."""
-
-    def diff(self, old: str, new: str) -> str:
-        """The difference of two commits as text; a long one is cut and says so."""
-
-    def missing_commits(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
-        """The commits among these that the run branch does not contain."""
 
     def describe_drift(self, run: Run) -> str:
         """Empty when the run branch is where yaoki put it; else one sentence."""
 
     def refuse_drift(self, run: Run, landed: Sequence[str] = ()) -> None:
-        """Raise `BranchMovedExternally` unless the run branch is where yaoki put it and contains
-        all of `landed`; the hint says how to restore it.
+        """Raise `BranchMovedExternally`, with the restore command as its hint, unless the run
+        branch is where yaoki put it and contains all of `landed`.
         """
 
     def refuse_checked_out(self, run: Run) -> None:
         """Raise `BranchMovedExternally` while the run branch is checked out: nothing can land."""
 
     def way_back(self, run: Run, commit: str) -> str:
-        """The command that moves the run branch to this commit and keeps its present head."""
+        """The command by which a person moves the run branch there; no commit is lost."""
+
+
+class GroupBranches(Protocol):
+    """The branches of task groups, for the stages of their subtasks."""
+
+    def open_group_branch(self, run: Run, group: str) -> Run:
+        """The run with the group's branch as its target; the branch is created if it is missing."""
+
+    def refresh_group_branch(self, run: Run, group: str) -> Run:
+        """Like `open_group_branch`, after merging the run branch in if that has no conflicts."""
+
+    def roll_back_group_branch(self, run: Run, group: str, head: str) -> tuple[str, str]:
+        """Move a group's branch from `head` to the run branch; returns its old and new head.
+
+        Refused when the branch is no longer at `head`.
+        """
+
+    def close_group_branch(self, run: Run, group: str) -> None:
+        """Delete a group's branch once the run branch contains it."""
+
+
+class Landings(Protocol):
+    """From saved work to the run branch and the base branch, for verify, land, undo and merge."""
+
+    def build_candidate(
+        self, run: Run, task: Task, queue_members: QueueMembers = frozenset
+    ) -> Candidate:
+        """Merge the work onto the run branch's head and check the result out.
+
+        A task whose landing was refused is built on the last candidate of the merge queue.
+        """
+
+    def is_in_merge_queue(self, run: Run, commit: str, queue_members: QueueMembers) -> bool:
+        """True when the run branch can still reach this commit by landings of queue members."""
 
     def land(self, run: Run, commit: str, onto: str) -> str:
-        """Move the run branch from `onto` to `commit`; return its head afterwards.
+        """Move the run branch from `onto` to `commit`; returns its head afterwards.
 
-        It landed if the head is `commit` or a descendant; otherwise the branch had moved.
+        It landed when the head is `commit` or contains it; otherwise the branch had moved.
         """
-
-    def branch_contains(self, run: Run, commit: str) -> bool:
-        """Does the run branch contain this commit?"""
-
-    def remove_worktree(self, task: Task, *, continued_elsewhere: bool = False) -> None:
-        """Remove the worktree of a task whose work is reachable from a ref.
-
-        `continued_elsewhere`: another machine continues the task.
-        """
-
-    def hash_protected_files(self, task_id: str = "") -> Mapping[str, str]:
-        """Hashes of the files that an agent must never change, git config and hooks, by name.
-
-        Those of the task's own worktree as well, when one is named.
-        """
-
-    def hash_checkout(self) -> Mapping[str, str]:
-        """Hashes of the user's HEAD, index, refs and files; every name begins with checkout/."""
-
-    def tasks_with_worktree(self) -> frozenset[str]:
-        """The ids of the tasks that have a worktree on this machine."""
 
     def undo(self, run: Run, landed: str, task_id: str, approve: Callable[[str, str], None]) -> str:
-        """Revert landed work on the run branch; return its new head.  A repeated call does nothing.
+        """Revert landed work on the run branch; returns its new head.  Repeating changes nothing.
 
         `approve` is called with the new commit and the head before the branch moves; it raises
         to refuse.
@@ -305,3 +247,134 @@ class Workspace(Protocol):
         approve: Callable[[MergeResult], None],
     ) -> MergeResult:
         """Move the base branch; `approve` is called before that, and raises to refuse."""
+
+
+class AttemptWorktrees(Protocol):
+    """The worktree of a task, from its preparation to its removal."""
+
+    def prepare(self, run: Run, task: Task, attempt: int) -> PreparedWorktree:
+        """The worktree for this attempt: the task's own, or a fresh one if the task asks."""
+
+    def record_setup_files(self, task: Task) -> None:
+        """Record the ignored files that set-up made, to tell them from an agent's files."""
+
+    def take_snapshot(self, task: Task, attempt: int, *, untouched: bool = False) -> str:
+        """Save the worktree's content under refs/yaoki/snapshots; returns the snapshot's id.
+
+        `untouched` since it was made: its content is its HEAD, so no file is read.
+        """
+
+    def commit_attempt(self, run: Run, task: Task) -> CommittedAttempt: ...
+
+    def rebuild_worktree(self, task: Task) -> bool:
+        """Make a missing worktree again at its work; true when it was missing."""
+
+    def remove_worktree(self, task: Task, *, continued_elsewhere: bool = False) -> None:
+        """Remove the worktree of a task whose work is reachable from a ref.
+
+        `continued_elsewhere`: another machine continues the task.
+        """
+
+    def tasks_with_worktree(self) -> frozenset[str]:
+        """The ids of the tasks that have a worktree on this machine."""
+
+
+class UncommittedWork(Protocol):
+    """Files that no commit holds, for the explanation of failed checks and empty attempts."""
+
+    def ignored_sources(self, task: Task, since: float) -> tuple[str, ...]:
+        """Source files written since then that git ignores: they never land."""
+
+    def ignored_folders(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Those of the folders that the user's checkout has and git ignores."""
+
+    def edited_files(self, since: float) -> tuple[str, ...]:
+        """Tracked files of the user's checkout that were changed or deleted since then."""
+
+    def find_work_elsewhere(self, task: Task) -> tuple[str, ...]:
+        """Other places where an agent worked that changed nothing on the task's branch."""
+
+    def uncommitted_files(self, task: Task, since: float) -> tuple[IgnoredFile, ...]:
+        """Ignored files written since then; at most a few hundred."""
+
+    def copy_uncommitted_files(self, task: Task, names: Sequence[str], to: Path) -> None:
+        """Copy such files into another folder, to find out whether a check needs them."""
+
+
+class CommitContents(Protocol):
+    """What commits contain and how they differ, for verification and reports."""
+
+    def has_path(self, commit: str, path: str) -> bool:
+        """True when the commit has a file or folder of this name."""
+
+    def contains_text(self, commit: str, value: str) -> bool:
+        """True when a file of the commit contains the text."""
+
+    def find_leaks(self, old: str, new: str, search: LeakSearch) -> tuple[Leak, ...]:
+        """Secrets in contents, names and messages that the newer commit adds."""
+
+    def files_between(self, old: str, new: str) -> tuple[tuple[str, str], ...]:
+        """(status, path) of every file that differs between two commits."""
+
+    def read_changes(self, old: str, new: str) -> tuple[Change, ...]:
+        """The text files that differ between two commits."""
+
+    def diff(self, old: str, new: str) -> str:
+        """The diff as text; a diff over the limit is cut, and its end says so."""
+
+    def tree_view(self, commit: str) -> TreeView:
+        """The tracked files of a commit, read from its objects."""
+
+    def commit_with_files_of(self, commit: str, other: str, paths: Sequence[str]) -> str:
+        """A child of `commit` with these paths as `other` has them; paths it lacks are removed."""
+
+    def is_pushed(self, commit: str) -> bool:
+        """True when a remote-tracking branch contains the work."""
+
+
+class ProtectedFiles(Protocol):
+    """Hashes of files that agents and checks must not change."""
+
+    def protected_state(self, task: Task, *, strict: bool) -> Mapping[str, str]:
+        """Hashes of what a check must not change, by names for people.
+
+        Settings, hooks and the worktree's own link; if `strict`, also which branches and tags
+        exist, and untracked files.
+        """
+
+    def hash_protected_files(self, task_id: str = "") -> Mapping[str, str]:
+        """Hashes of what an agent must never change: git config and hooks, by name.
+
+        With a task, also those of the task's own worktree.
+        """
+
+    def hash_checkout(self) -> Mapping[str, str]:
+        """Hashes of the user's HEAD, index, refs and files; every name starts with checkout/."""
+
+
+class Workspace(Protocol):
+    """One repository, by role.  Nothing here touches the user's checkout, index or HEAD.
+
+    Every method may be repeated after a crash at any point inside it.
+    """
+
+    @property
+    def branches(self) -> RunBranches: ...
+
+    @property
+    def groups(self) -> GroupBranches: ...
+
+    @property
+    def landings(self) -> Landings: ...
+
+    @property
+    def worktrees(self) -> AttemptWorktrees: ...
+
+    @property
+    def uncommitted(self) -> UncommittedWork: ...
+
+    @property
+    def contents(self) -> CommitContents: ...
+
+    @property
+    def protection(self) -> ProtectedFiles: ...

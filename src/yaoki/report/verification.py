@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from yaoki.core.text import format_count
+from yaoki.ports import BranchStep
 from yaoki.report import canonical
-from yaoki.report.receipt import FORM, SCHEMA, BranchStep, GitFacts
+from yaoki.report.receipt import FORM, SCHEMA, GitFacts
 from yaoki.report.receipt_shape import shape_defects
 
 PLACES_SHOWN = 20

@@ -1,10 +1,10 @@
-"""git worktrees and refs; the only user of git."""
+"""Branches, worktrees, protection and the remote of one repository."""
 
 from __future__ import annotations
 
 from yaoki.adapters.git.repository import GitRepository, open_repository, resolve_base
 from yaoki.adapters.git.size_bounds import SizeBounds
-from yaoki.adapters.workspace.facade import GitWorkspace
+from yaoki.adapters.workspace.git_workspace import GitWorkspace
 from yaoki.adapters.workspace.proof_rooms import GitProofRooms
 from yaoki.adapters.workspace.worktrees.snapshots import RestoreResult, Snapshot
 

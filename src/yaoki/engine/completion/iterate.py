@@ -55,7 +55,7 @@ class IterateStep:
             if iteration.commit is CommitOutcome.CONFLICT:
                 iteration = replace(iteration, commit=CommitOutcome.NOTHING)
         decision = decide_iteration(iteration, run.failures_in_row, limits)
-        data = {**_summary(iteration, decision), "head": self._workspace.head(run)}
+        data = {**_summary(iteration, decision), "head": self._workspace.branches.head(run)}
         if decision.action is IterationAction.NEXT:
             return self._start_next(run, iteration, decision, data)
         if decision.action is IterationAction.PAUSE:

@@ -78,7 +78,7 @@ class RecoverStep:
     # -------------------------------------------------------------- tasks without a group
 
     def _rerun_round(self, run: Run, failed: Sequence[Task]) -> list[TaskAmendment]:
-        head = self._workspace.head(run)
+        head = self._workspace.branches.head(run)
         chosen = plan_rerun_round(failed, head)
         return [
             *((task.id, _grant_rerun(head, None)) for task in chosen.to_rerun),
@@ -108,7 +108,9 @@ class RecoverStep:
         started = RecoveryStarted(strategy, tuple(failed), tuple(row.id for row in done), why)
         match strategy:
             case RecoveryStrategy.RETRY_FAILED_ONLY:
-                head = self._workspace.head(self._workspace.open_group_branch(run, group.id))
+                head = self._workspace.branches.head(
+                    self._workspace.groups.open_group_branch(run, group.id)
+                )
                 reruns = [(one, _grant_rerun(head, strategy)) for one in failed]
                 return [(group.id, lambda _: (started,)), *reruns]
             case RecoveryStrategy.ROLLBACK_AND_RETRY:
@@ -139,11 +141,13 @@ class RecoverStep:
         Read its head before reading the tasks again: what another worker landed after its own
         roll-back of the group must not be removed.
         """
-        head = self._workspace.head(self._workspace.open_group_branch(run, group.id))
+        head = self._workspace.branches.head(
+            self._workspace.groups.open_group_branch(run, group.id)
+        )
         for task in (group, *failed):
             _refuse_if_changed(task)(self._store.task(task.id))
-        before, to = self._workspace.roll_back_group_branch(run, group.id, head)
-        files = self._workspace.files_between(before, to)
+        before, to = self._workspace.groups.roll_back_group_branch(run, group.id, head)
+        files = self._workspace.contents.files_between(before, to)
         restored = JournalNote(
             "SNAPSHOT_RESTORE",
             {

@@ -83,7 +83,7 @@ class CandidateVerifier:
         if not findings and by_agent:
             findings = self._secrets.findings(run, task, candidate)
         if not findings and by_agent:
-            changes = self._workspace.read_changes(candidate.onto, candidate.commit)
+            changes = self._workspace.contents.read_changes(candidate.onto, candidate.commit)
             review = self._definitions.review(task, candidate, changes)
             findings = self._criteria(task, candidate, changes, review)
             trivial = self._quality.is_trivial(changes) and len(changes) == len(candidate.changed)
@@ -143,7 +143,7 @@ class CandidateVerifier:
         def exists(name: str) -> bool:
             path = PurePosixPath(name)
             inside = path.relative_to(top) if path.is_relative_to(top) else path
-            return self._workspace.has_path(candidate.commit, str(inside))
+            return self._workspace.contents.has_path(candidate.commit, str(inside))
 
         return exists
 
@@ -199,9 +199,9 @@ class CandidateVerifier:
         known = needs_push and task.work.head
         return {
             **_task_facts(run, task, candidate),
-            "pushed": self._workspace.is_pushed(task.work.head) if known else None,
+            "pushed": self._workspace.contents.is_pushed(task.work.head) if known else None,
             "environment": claim.environment,
-            "diff": lambda: self._workspace.diff(before, candidate.commit),
+            "diff": lambda: self._workspace.contents.diff(before, candidate.commit),
         }
 
     def _run_check(self, check: ProofCheck, facts: CheckFacts) -> Finding:
@@ -229,9 +229,9 @@ class CandidateVerifier:
         """
         task, spec = check.task, check.spec
         strict, runs = spec.type == "judge", spec.type in PROGRAM_CHECK_TYPES
-        before = self._workspace.protected_state(task, strict=strict) if runs else {}
+        before = self._workspace.protection.protected_state(task, strict=strict) if runs else {}
         finding = check.run_on(facts["commit"], facts)
-        after = self._workspace.protected_state(task, strict=strict) if runs else {}
+        after = self._workspace.protection.protected_state(task, strict=strict) if runs else {}
         # Nothing can be said about a deleted worktree; its commit is verified without it.
         deleted = WORKTREE_LINK in before and WORKTREE_LINK not in after
         names = {*after} if deleted else {*before, *after}

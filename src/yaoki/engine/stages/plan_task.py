@@ -35,7 +35,7 @@ class PlanTaskStages:
 
     def verify(self, run: Run, task: Task, folder: Path) -> StageReport:
         answer = self._reader.read(run, task, folder)
-        head = self._workspace.head(run)
+        head = self._workspace.branches.head(run)
         finding = _finding(answer)
         return CandidateVerified(Verdict((finding,)), head, head)
 
@@ -44,7 +44,7 @@ class PlanTaskStages:
         answer = self._reader.read(run, task, folder)
         if answer.defects:
             # A task that the answer names is gone meanwhile: the verify stage reports it.
-            return BranchMoved(self._workspace.head(run))
+            return BranchMoved(self._workspace.branches.head(run))
         brief = task.spec.planning_brief
         needs_approval = (
             brief is not None and brief.role is PlanningRole.GOAL and bool(answer.specs)

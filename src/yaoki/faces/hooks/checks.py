@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from yaoki.adapters.git.checkout import WorkingTree, read_working_tree
 from yaoki.core.decide.classification import classify_verdict
 from yaoki.core.machine.codec import from_data
 from yaoki.core.model import CONTENT_KINDS, CheckSpec, Failure, Finding, Outcome, Verdict
@@ -19,7 +20,6 @@ from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import clip_bytes
 from yaoki.errors import Unknown
 from yaoki.faces.hooks.state import SessionPhase, UnprovenStop
-from yaoki.faces.hooks.tree import WorkingTree, describe_differences, read_working_tree
 
 if TYPE_CHECKING:
     from yaoki.app import App
@@ -46,6 +46,9 @@ class StopInspection:
     @property
     def time_left(self) -> timedelta:
         return self.deadline - self.app.clock.now()
+
+
+NAMED_MAX = 3
 
 
 def inspect_stop(look: StopInspection) -> UnprovenStop | None:
@@ -197,3 +200,13 @@ def _too_long(look: StopInspection, findings: Sequence[Finding]) -> str:
         f"({look.limit_s:g} s in all); a person can give it more: "
         "yaoki hook install AGENT --timeout SECONDS, or name quicker checks: yaoki hook begin"
     )
+
+
+def describe_differences(before: WorkingTree, after: WorkingTree) -> str:
+    """The tracked files that are not as they were, in words; nothing when all are."""
+    paths = {*before.stamps, *after.stamps}
+    found = sorted(p for p in paths if before.stamps.get(p) != after.stamps.get(p))
+    if not found and before.head != after.head:
+        return "another commit is checked out"
+    more = f" and {len(found) - NAMED_MAX} more" if len(found) > NAMED_MAX else ""
+    return ", ".join(found[:NAMED_MAX]) + more

@@ -268,7 +268,7 @@ def _diff(
     desk: RequestContext, asked: PageRequest, task: Task, ends: tuple[str, str], *, landed: bool
 ) -> Document:
     old, new = ends
-    text = desk.app.workspace.diff(old, new, stat=asked.query["stat"])
+    text = desk.app.workspace.contents.diff(old, new, stat=asked.query["stat"])
     raw = text.encode("utf-8", "replace")
     most = asked.query["bytes"]
     told = {"task": task.id, "attempt": None, "old": old, "new": new, "landed": landed}

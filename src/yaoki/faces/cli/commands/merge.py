@@ -114,7 +114,7 @@ def _done(app: App, run_id: RunId) -> dict[str, str]:
 
 def _tell_merged(app: App, run_id: RunId, landed: str) -> None:
     """Undoing moves the run branch alone; what was merged before stays in the base branch."""
-    from yaoki.app.git_facts import LocalGitFacts
+    from yaoki.adapters.git.facts import LocalGitFacts
     from yaoki.app.run_view import suggest_merge_command
 
     run = app.store.run(run_id)

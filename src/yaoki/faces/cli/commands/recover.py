@@ -60,7 +60,7 @@ def recover(
 
 def _works(app: App, what: str, run_name: str) -> list[SavedWork]:
     """From the refs alone, so that a lost store loses none of it; names need the store."""
-    works = app.workspace.list_saved_work()
+    works = app.workspace.recovery.list_saved_work()
     if not what and not run_name:
         return works
     if any(work.task_id == what for work in works):
@@ -85,7 +85,7 @@ def _branch(
     if not works:
         raise Unknown("no kept work matches", hint="yaoki recover")
     chosen = ([work for work in works if work.ref not in empty] or works)[-1]
-    app.workspace.recover_to_branch(chosen.ref, branch)
+    app.workspace.recovery.recover_to_branch(chosen.ref, branch)
     if as_json:
         print_document({"schema": SCHEMA, "branch": branch, **_saved(chosen, empty)})
     else:
@@ -145,7 +145,7 @@ def snapshots(as_json: bool, repo: Path) -> int:
     """List the snapshots taken before each attempt."""
     from yaoki.app import App
 
-    found = App(repo.absolute()).workspace.list_snapshots()
+    found = App(repo.absolute()).workspace.recovery.list_snapshots()
     if as_json:
         listed = [
             {
@@ -173,7 +173,7 @@ def snapshots(as_json: bool, repo: Path) -> int:
 def restore(snapshot: str, as_json: bool, repo: Path) -> int:
     """Put a task's worktree back to SNAPSHOT; what it holds now is kept first."""
     with open_app(repo) as app:
-        found = next((s for s in app.workspace.list_snapshots() if s.id == snapshot), None)
+        found = next((s for s in app.workspace.recovery.list_snapshots() if s.id == snapshot), None)
         if found is None:
             raise Unknown(f"there is no snapshot {snapshot!r}", hint="yaoki snapshots")
         task = app.store.task(found.task_id)
@@ -182,7 +182,7 @@ def restore(snapshot: str, as_json: bool, repo: Path) -> int:
         if task.state.is_final and not Path(task.work.worktree).is_dir():
             words = f"{task.id} is {task.state.value}: it has no worktree any more"
             raise NotNow(words, hint=f"git branch NAME {found.commit[:10]}")
-        made = app.workspace.restore_snapshot(snapshot, task)
+        made = app.workspace.recovery.restore_snapshot(snapshot, task)
         told = {"restored_files": list(made.restored), "deleted_files": list(made.deleted)}
         data = {"snapshot_id": snapshot, **told}
         app.store.note(task.run_id, "SNAPSHOT_RESTORE", data, task.id, task.attempt)

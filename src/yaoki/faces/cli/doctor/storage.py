@@ -158,8 +158,8 @@ def _bent(app: App, run: Run) -> str:
     """The branch of a run that a person has merged is theirs to delete."""
     from yaoki.app.run_view import detect_external_merge
 
-    words = app.workspace.describe_drift(run)
-    return words and app.workspace.describe_drift(
+    words = app.workspace.branches.describe_drift(run)
+    return words and app.workspace.branches.describe_drift(
         detect_external_merge(app, run, app.store.rows(run.id))
     )
 
@@ -167,7 +167,7 @@ def _bent(app: App, run: Run) -> str:
 def _strayed(app: App, runs: Sequence[Run]) -> tuple[list[str], str]:
     """Run branches that somebody else moved, and a word when a remote that is away has them."""
     unseen = "; their branches are at the remote, which does not answer"
-    if app.settings.workspace.remote and app.workspace.remote_problem():
+    if app.settings.workspace.remote and app.workspace.remote.remote_problem():
         return [], unseen
     try:
         return [words for run in runs if (words := _bent(app, run))], ""
