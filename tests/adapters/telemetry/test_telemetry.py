@@ -118,7 +118,7 @@ def test_a_scraper_with_a_token_reads_what_happened(played: Place, served: Serve
 
 
 @pytest.mark.spec("14.1", "14.2")
-def test_metrics_name_nobody_and_are_for_those_with_a_pass(played: Place, served: Served) -> None:
+def test_metrics_contain_no_names_and_require_a_token(played: Place, served: Served) -> None:
     token = played.yaoki("metrics", "--token").out.strip()
 
     refused = [Client(served.port, given).ask("GET", "/metrics") for given in ("", "x", token[:-1])]
@@ -137,7 +137,7 @@ def test_metrics_name_nobody_and_are_for_those_with_a_pass(played: Place, served
     assert SECRET not in text
 
 
-def test_the_command_prints_what_the_server_answers(played: Place, served: Served) -> None:
+def test_the_command_prints_the_same_as_the_server(played: Place, served: Served) -> None:
     printed = played.yaoki("metrics")
 
     assert printed.code == 0
@@ -145,7 +145,7 @@ def test_the_command_prints_what_the_server_answers(played: Place, served: Serve
 
 
 @pytest.mark.parametrize("kept", ["", "{", '{"store": 1}', '{"after": "x", "values": [[1]]}', "[]"])
-def test_counting_anew_gives_the_same_numbers(played: Place, kept: str) -> None:
+def test_counting_again_gives_the_same_numbers(played: Place, kept: str) -> None:
     """The file of what was counted only saves time; a damaged one costs nothing else."""
     before = played.yaoki("metrics").out
     (played.repo / ".yaoki" / "metrics.json").write_text(kept)
@@ -154,7 +154,7 @@ def test_counting_anew_gives_the_same_numbers(played: Place, kept: str) -> None:
 
 
 @pytest.mark.spec("11.7")
-def test_archiving_old_runs_takes_nothing_back(place: Place) -> None:
+def test_archiving_old_runs_does_not_decrease_counters(place: Place) -> None:
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
     for _ in range(2):
         assert place.yaoki("run", place.plan(plan), "--quiet").code == 0
@@ -169,7 +169,7 @@ def test_archiving_old_runs_takes_nothing_back(place: Place) -> None:
     assert after["yaoki_landings_total"] == before["yaoki_landings_total"] == {(): 2}
 
 
-def test_before_the_first_run_there_are_numbers_too(place: Place) -> None:
+def test_metrics_exist_before_the_first_run(place: Place) -> None:
     printed = place.yaoki("metrics")
 
     assert printed.code == 0
@@ -197,7 +197,7 @@ def test_no_metric_gets_more_series_than_its_bound() -> None:
     }
 
 
-def test_buckets_add_up_and_what_was_kept_goes_on() -> None:
+def test_buckets_are_cumulative_and_stored_counters_continue() -> None:
     counters = Counters()
     for seconds in (0.05, 0.1, 0.3, 4000.0):
         counters.count_entry(entry("CHECK_FINISHED", outcome="PASSED", seconds=seconds))
@@ -241,7 +241,7 @@ def test_only_rendering_loads_the_client_library() -> None:
 # ------------------------------------------------------------------ the dashboard and the guide
 
 
-def test_the_dashboard_asks_only_for_what_is_exposed() -> None:
+def test_the_dashboard_uses_only_existing_metrics() -> None:
     board = json.loads((DOCS / "dashboards" / "yaoki.json").read_text())
 
     asked = {
@@ -272,7 +272,7 @@ def test_the_dashboard_asks_only_for_what_is_exposed() -> None:
     assert len(set(places)) == len(places), "no panel lies on another"
 
 
-def test_every_metric_stands_in_the_guide() -> None:
+def test_every_metric_is_in_the_guide() -> None:
     guide = (DOCS / "guides" / "observability.md").read_text()
 
     missing = [name for name in METRIC_FAMILIES if f"`{name}`" not in guide]
@@ -363,7 +363,7 @@ def test_a_run_is_one_trace_of_attempts_stages_checks_and_waits(
 
 
 @pytest.mark.spec("0.2")
-def test_a_restart_after_a_kill_goes_on_with_the_same_trace(place: Place) -> None:
+def test_a_restart_after_a_kill_continues_the_same_trace(place: Place) -> None:
     """Every span comes, whoever sends it; the agent outlives its worker."""
     gate = place.folder / "go"
     acts = [{"say": "begun"}, waits_for(gate), *writes("b.txt")]
@@ -392,7 +392,7 @@ def test_a_restart_after_a_kill_goes_on_with_the_same_trace(place: Place) -> Non
     assert {span.attributes["yaoki.task.name"] for span in landed} == {"a", "b", "done_when"}
 
 
-def test_a_collector_that_is_away_harms_nothing_and_gets_everything_later(place: Place) -> None:
+def test_an_unavailable_collector_gets_all_spans_later(place: Place) -> None:
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
     with run_receiver() as receiver:
         traced(place, receiver)
@@ -409,7 +409,7 @@ def test_a_collector_that_is_away_harms_nothing_and_gets_everything_later(place:
     assert {"attempt", "summary", "check"} <= {span.name for span in receiver.spans}
 
 
-def test_what_a_collector_will_never_take_is_left_out_and_said(place: Place) -> None:
+def test_spans_that_a_collector_refuses_for_good_are_skipped_with_a_warning(place: Place) -> None:
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
     with run_receiver() as receiver:
         traced(place, receiver)
@@ -427,7 +427,7 @@ def test_what_a_collector_will_never_take_is_left_out_and_said(place: Place) -> 
         ({"ENDPOINT": "http://c:4318/"}, "http://c:4318/v1/traces", ""),
         ({"ENDPOINT": "http://c", "TRACES_ENDPOINT": "https://d/own"}, "https://d/own", ""),
         ({"ENDPOINT": "http://c", "PROTOCOL": "grpc"}, "", "'grpc'"),
-        ({"ENDPOINT": "c:4318"}, "", "no http"),
+        ({"ENDPOINT": "c:4318"}, "", "not an http"),
         ({"ENDPOINT": "http://c", "TIMEOUT": "soon"}, "http://c/v1/traces", ""),
     ],
     ids=["nothing", "base", "own", "grpc", "no address", "no time"],
@@ -450,7 +450,7 @@ def test_the_standard_variables_are_obeyed(env: dict[str, str], sends: str, warn
 
 
 @pytest.mark.spec("11.8", "14.2")
-def test_a_worker_logs_one_object_a_line(place: Place) -> None:
+def test_a_worker_logs_one_json_object_per_line(place: Place) -> None:
     place.env["MY_API_KEY"] = SECRET
     plan = a_plan(
         {"a": [writes("a.txt", "bad\n"), writes("a.txt")]},
