@@ -49,7 +49,7 @@ def test_an_ending_is_classified_as_labelled(
 @pytest.mark.spec("4.1", "4.2")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_only_kinds_with_a_rule_are_retried(case: Case, tmp_path: Path) -> None:
-    """And after exactly the wait that the service asked for."""
+    """After exactly the wait that the service named."""
     policy = a_policy()
     decision = play(case, tmp_path).decision
 

@@ -1,4 +1,4 @@
-"""The scripted model itself: what agents are tested against must be trusted first."""
+"""Tests the scripted model, against which the agents are tested."""
 
 from __future__ import annotations
 

@@ -541,7 +541,7 @@ def test_exit_zero_does_not_outweigh_a_report_that_proves_nothing(
     [
         ("<testsuite", "ends in the middle"),
         ("<testsuite>\n<testcase name='x'/>\n<testcase name='y'><failure>bo", "ends in the middle"),
-        ("<testsuite><testcase></testsuite>", "no XML that can be read: mismatched tag, line 1"),
+        ("<testsuite><testcase></testsuite>", "is not valid XML: mismatched tag, line 1"),
         ("<!DOCTYPE x [<!ENTITY a 'a'>]><testsuite/>", "has a document type"),
         ("<testsuite>" * 200, "nested deeper than 100"),
         ("<TestRun><Results/></TestRun>", "is TRX of Visual Studio, not JUnit XML"),
