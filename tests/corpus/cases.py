@@ -98,7 +98,7 @@ def _case(data: Mapping[str, Any]) -> Case:
 
 
 def leave(case: Case, folder: Path) -> ProcessState:
-    """Builds the launch as a worker does and writes the files as the shim does; returns the state."""
+    """Launches as a worker does, writes the files as the shim does, and returns the state."""
     command = case.argv or (case.agent, "--some", "option")
     AGENT.build_launch(_order(AgentSpec("mine", command=command), folder))
     (folder / "out.log").write_bytes(_out(case))

@@ -86,7 +86,7 @@ class Stage:
         return self._agent.read(self.folder, look)
 
     def left(self, **end: Any) -> AgentExit:
-        """As if the client had told this and ended."""
+        """As if the client had logged this and ended."""
         self.folder.mkdir()
         write_call_record(self.folder, CallRecord("acp"))
         opened = {"type": "acp.session", "session_id": SESSION, "loads": True}
@@ -102,7 +102,7 @@ class Stage:
         return [held for line in lines if kind in (held := json.loads(line))["type"]]
 
     def heard(self, method: str) -> list[dict[str, Any]]:
-        """What the agent was asked."""
+        """The requests that the agent got."""
         file = self.script.with_suffix(".heard")
         lines = file.read_text().splitlines() if file.exists() else []
         frames = [json.loads(line) for line in lines]
@@ -157,7 +157,7 @@ def test_a_turn_is_one_prompt_in_the_worktree_and_its_end_is_a_claim(stage: Stag
 
 @pytest.mark.spec("6.7", "12.8")
 def test_the_last_message_is_logged_completely(stage: Stage) -> None:
-    """A judge or a planner may work over the protocol as well."""
+    """A judge or a planner may use the protocol as well."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "read", "kind": "read"}
     reason = "so " * 3000
 
@@ -217,6 +217,7 @@ def test_a_tool_that_is_not_allowed_is_denied_and_reported_to_a_person(stage: St
 
     [asked] = stage.told("permission")
     assert (asked["allowed"], asked["kind"], asked["title"]) == (False, "execute", "rm -rf /")
+    assert asked["why"] == "execute is not allowed"
     assert {"outcome": {"outcome": "selected", "optionId": "no"}} in [
         frame.get("result") for frame in stage.answers()
     ]
@@ -312,7 +313,7 @@ def test_a_line_that_is_no_frame_is_logged_and_not_fatal(stage: Stage) -> None:
 
 @pytest.mark.spec("14.4", "14.2")
 def test_hostile_frames_do_not_end_the_client(stage: Stage) -> None:
-    """Half characters, frames without end, names of many lines, a flood of tools."""
+    """Lone surrogates, unterminated frames, names with many lines, a flood of tools."""
     lone = json.loads('"\\ud800"')
     half = {"sessionId": SESSION, "path": f"{lone}.txt", "content": "x"}
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "kind": "read"}
@@ -403,7 +404,7 @@ def test_a_request_to_end_cancels_the_turn_and_keeps_the_conversation(stage: Sta
 @pytest.mark.spec("4.2", "0.1")
 @pytest.mark.parametrize("beside", ["update", "answer"])
 def test_an_end_of_turn_with_an_error_in_meta_is_an_error(stage: Stage, beside: str) -> None:
-    """Seen with a real adapter: the turn ends well, and only `_meta` tells that it did not."""
+    """Seen with a real adapter: a failed turn ends with `end_turn` and an error in `_meta`."""
     meta = {"codex": {"error": {"message": "429 Too Many Requests"}}}
     told = {
         "update": {"sessionUpdate": "session_info_update", "_meta": meta},
@@ -437,7 +438,7 @@ def test_an_error_in_meta_is_classified_by_its_kind(
 def test_an_error_of_the_protocol_ends_the_attempt(
     stage: Stage, before: list[Any], session: str
 ) -> None:
-    """Where nothing was said there is no conversation to go on with."""
+    """Without any message there is no conversation to resume."""
     exit_ = stage.play(*before, {"fail": {"code": 429, "message": "The service said no."}})
 
     assert (exit_.limit, exit_.code, exit_.session) == ("rate", 1, session)
@@ -445,7 +446,7 @@ def test_an_error_of_the_protocol_ends_the_attempt(
 
 @pytest.mark.spec("0.1", "3.10")
 def test_an_end_of_turn_without_any_activity_is_unfinished(stage: Stage) -> None:
-    """Seen with a real adapter: after a failed turn the next ended at once, nobody was asked."""
+    """Seen with a real adapter: after a failed turn the next ended without a request."""
     exit_ = stage.play()
 
     assert exit_.limit == "unfinished"

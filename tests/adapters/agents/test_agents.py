@@ -1,4 +1,4 @@
-"""Agents as real processes: what they are given, what they do, what is read of it."""
+"""Agents as real processes: their launch, their work, and how their output is read."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def scripted(*attempts: Any, task: str = "default") -> AgentSpec:
 
 
 class Stage:
-    """A worktree and a folder, and an agent to act between them."""
+    """A worktree, an attempt folder and an agent."""
 
     def __init__(self, top: Path) -> None:
         self.worktree, self.folder = top / "tree", top / "attempt"
@@ -446,7 +446,7 @@ def test_a_limit_followed_by_work_is_ignored() -> None:
 
 @pytest.mark.spec("4.2")
 def test_standard_output_is_never_a_limit(stage: Stage) -> None:
-    """The same words that count on the error channel mean nothing on standard output."""
+    """Text that counts on the error channel means nothing on standard output."""
     exit_ = stage.play(scripted(["talk_429", {"say": "API Error: 429\nRetry-After: 9"}]))
 
     assert (exit_.limit, exit_.retry_after, exit_.code) == ("", None, 0)

@@ -1,4 +1,4 @@
-"""Known agents as data: what each is called with, what is refused, what a run has cost."""
+"""Presets of known agents: command lines, refused options, and usage of a run."""
 
 from __future__ import annotations
 
@@ -373,7 +373,7 @@ def test_the_usage_of_a_too_long_output_is_unknown(tmp_path: Path) -> None:
 
 @pytest.mark.spec("3.10")
 def test_a_retry_notice_without_a_time_counts_by_its_age(tmp_path: Path) -> None:
-    """Codex says that it was refused and then sleeps as long as the service asked it to."""
+    """Codex reports the refusal and then sleeps as long as the service asked."""
     notice = {
         "type": "error",
         "message": "Reconnecting... 1/2 (last status: 429 Too Many Requests)",
@@ -441,7 +441,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
 @pytest.mark.spec("3.7", "5.4")
 @pytest.mark.parametrize("name", UNANSWERED)
 def test_a_first_turn_without_an_answer_is_not_resumed(tmp_path: Path, name: str) -> None:
-    """Gemini CLI keeps none of it, and then refuses to go on; the limit would be forgotten."""
+    """Gemini CLI saves no such conversation and refuses to resume it; the limit would be lost."""
     first, *rest = UNANSWERED[name]
 
     refused = ended(tmp_path, name, first, *rest)
@@ -513,7 +513,7 @@ def broken(): raise RuntimeError("no licence")
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[None]:
-    """A package with agents, as an installer would leave it."""
+    """An installed package with agents."""
     info = tmp_path / "site" / "acme_agents-1.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme_agents\nVersion: 1\n")

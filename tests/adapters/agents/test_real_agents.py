@@ -57,7 +57,7 @@ class Theatre:
         session: str = "",
         timeout: timedelta = TIMEOUT,
     ) -> AgentExit:
-        """As a worker does it: start, look, end who waits too long, read."""
+        """As a worker does: start, inspect, end an agent that waits too long, read."""
         self.model.play(*steps)
         folder = self.top / "attempts" / str(len(self._folders) + 1)
         self._folders.append(folder)
@@ -128,7 +128,7 @@ def on(*names: str) -> pytest.MarkDecorator:
 @pytest.mark.spec("12.8", "10.6")
 @on("mini-swe-agent", "aider")
 def test_a_real_agent_writes_a_file_and_reports_its_usage(theatre: Theatre) -> None:
-    """The two that have no conversations; the others do it in whole runs."""
+    """The two agents that cannot resume; the others are tested in whole runs."""
     exit_ = theatre.attempt(*theatre.program.wrote("hello.txt", "hello\n"))
 
     assert (theatre.worktree / "hello.txt").read_text() == "hello\n"

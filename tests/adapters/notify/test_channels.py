@@ -1,4 +1,4 @@
-"""Channels: each delivers a notice or says why not; no secret leaves, no word is obeyed."""
+"""Channels deliver a notice or say why not; secrets are masked, text is never executed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TEN = timedelta(seconds=10)
 def send(
     settings: NotificationSettings, top: Path, notice: Notice | None = None, /, **environ: str
 ) -> NoticeFailed | None:
-    """Through the one channel that is asked for; why it was not delivered."""
+    """Sends through the one enabled channel; returns the failure."""
     around = {"PATH": os.environ["PATH"], **environ}
     [channel] = open_channels(settings, top, environ=around, clock=HandClock()).values()
     try:
@@ -121,7 +121,7 @@ def test_secrets_are_masked_in_notices_and_in_error_messages(tmp_path: Path) -> 
 
 @pytest.mark.spec("10.5", "14.4")
 def test_any_text_of_an_agent_can_be_sent(tmp_path: Path) -> None:
-    """A NUL, half a surrogate pair and terminal codes are no reason to lose a notice."""
+    """A NUL, a lone surrogate and terminal codes must not lose a notice."""
     tell = program(tmp_path, "tell")
     notice = a_notice(subject="a\0b\n\x1b[31mred\x1b[0m", body="\ud800 " + "x" * 50_000)
 

@@ -1,4 +1,4 @@
-"""A program that is kept: it answers again and again, and its death costs nobody anything."""
+"""A program that answers many requests, and whose death is harmless."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def said(conversation: Conversation, line: str) -> tuple[int, str]:
 
 
 def said_at_last(conversation: Conversation, line: str) -> str:
-    """On a slow machine a program may take longer to begin than it is waited for."""
+    """On a slow machine the program may start too late."""
     for _ in range(40):
         with suppress(Fault):
             return said(conversation, line)[1]
@@ -105,7 +105,7 @@ def test_git_finds_objects_that_were_added_later(tmp_path: Path) -> None:
 
 @pytest.mark.spec("0.6")
 def test_a_program_that_stops_reading_does_not_block_the_caller() -> None:
-    """Stopped by somebody, and its pipe full."""
+    """The program is stopped and its pipe is full."""
     argv, limit = ["sleep", "60"], timedelta(seconds=0.2)
     conversation = Conversation(argv, cwd=Path.cwd(), env=dict(os.environ), timeout=limit)
 

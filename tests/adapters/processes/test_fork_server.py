@@ -1,4 +1,4 @@
-"""Shims forked from a process that is kept: nothing depends on it, and it leaves nothing."""
+"""Shims from the fork server: nothing depends on it, and it leaves no process behind."""
 
 import json
 import os
@@ -140,7 +140,7 @@ def test_without_a_fork_server_the_shim_starts_alone(folder: Path) -> None:
 def test_an_agent_inherits_nothing_from_the_fork_server(
     processes: ShimProcesses, folder: Path
 ) -> None:
-    """Neither its descriptors nor what it does with signals."""
+    """Neither descriptors nor signal handlers."""
     code = "ls /proc/self/fd | wc -l; grep SigIgn /proc/self/status; cat"
 
     processes.start(folder, launch(folder, "sh", "-c", code))
@@ -155,7 +155,7 @@ def test_an_agent_inherits_nothing_from_the_fork_server(
 def test_a_forked_shim_that_fails_is_reported_with_its_reason(
     processes: ShimProcesses, folder: Path
 ) -> None:
-    """As one that was started alone does: its last words are in shim.log."""
+    """As for a shim that was started alone, the reason is in shim.log."""
     folder.mkdir()
     (folder / "out.log").mkdir()
 

@@ -1,4 +1,4 @@
-"""Real process trees under a real shim: what kills them, what does not, what is known after."""
+"""Real process trees under a real shim: what ends them, and what is recorded."""
 
 import json
 import os
@@ -106,13 +106,13 @@ def exited(folder: Path) -> ProcessState:
 
 
 def carried(folder: Path, launch: Launch) -> ProcessState:
-    """Start it and wait for its end."""
+    """Starts the process and waits for its end."""
     PROCESSES.start(folder, launch)
     return exited(folder)
 
 
 def family(place: Path, meanwhile: Callable[[], None] = lambda: None) -> list[int]:
-    """The numbers of all four, once all four are there."""
+    """The process ids of all four, once all are running."""
     file = place / "pids"
 
     def complete() -> bool:
@@ -316,7 +316,7 @@ def test_a_stopped_shim_still_ends_its_tree(folder: Path, place: Path) -> None:
 
 @pytest.mark.spec("9.5", "8.6")
 def test_a_shim_that_does_not_finish_is_killed(folder: Path, place: Path) -> None:
-    """It cannot write its last facts; its tree is gone, and we say that we know no more."""
+    """The shim cannot record the exit; the tree is gone, and its state is reported as unknown."""
     impatient = ShimProcesses(patience=seconds(0.5))
     PROCESSES.start(folder, python(place, FAMILY, grace=seconds(0.2)))
     pids = family(place)
@@ -420,7 +420,7 @@ def test_a_finished_shim_leaves_no_zombie(folder: Path, place: Path) -> None:
 
 @pytest.mark.spec("0.2")
 def test_writing_the_exit_is_retried_on_a_full_disk(folder: Path, place: Path) -> None:
-    """A folder in the way stands for a full disk: both make the write fail for a while."""
+    """A folder in place of the file simulates a full disk: the write fails for a while."""
     PROCESSES.start(folder, shell(place, "until [ -e go ]; do sleep 0.02; done; exit 7"))
     (folder / "exit.json.tmp").mkdir()
     (place / "go").touch()
@@ -530,7 +530,7 @@ def test_the_environment_does_not_stay_on_disk(folder: Path, place: Path) -> Non
 @pytest.mark.spec("3.8", "0.4")
 @pytest.mark.parametrize("name", ["started.json", "beat.json", "exit.json", "end"])
 def test_a_pipe_in_place_of_a_file_does_not_block(folder: Path, place: Path, name: str) -> None:
-    """An agent can write there: what is no plain file tells nothing, and ends at most the agent."""
+    """An agent can write there: anything but a plain file is ignored or ends only the agent."""
     # In one step: without any started.json nobody would have started it.  Again and again, for
     # the shim puts its own in the place.
     script = f"while :; do mkfifo own; mv -f own {name}; sleep 0.1; done"
@@ -564,7 +564,7 @@ def test_secrets_in_the_output_are_masked_after_the_end(
 
 @pytest.mark.spec("14.2")
 def test_a_secret_across_two_pieces_of_a_log_is_masked(folder: Path, place: Path) -> None:
-    """Two values that overlap, at every place around the border of the first piece."""
+    """Two overlapping values at every position around the border of the first piece."""
     inside, piece = "abcdef-ghijkl", 1 << 20
     code = """
 import os, sys
@@ -597,7 +597,7 @@ def test_secrets_of_an_agent_that_was_ended_are_masked(folder: Path, place: Path
 
 @pytest.mark.spec("14.2")
 def test_masking_keeps_the_modification_time_of_a_log(folder: Path, place: Path) -> None:
-    """Which channel spoke last tells what an agent waits for."""
+    """The newest channel shows what an agent waits for."""
     code = "echo correct-horse >&2; touch -d @1000000000 {0}/err.log; echo later"
 
     carried(folder, shell(place, code.format(folder), secrets=("correct-horse",)))
@@ -643,7 +643,7 @@ def test_a_shim_that_cannot_start_is_a_transient_fault(folder: Path, place: Path
 def test_a_worker_with_a_thousand_open_files_can_inspect_its_shims(
     folder: Path, place: Path
 ) -> None:
-    """`select` refuses descriptors of such a number."""
+    """`select` refuses such large descriptors."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2_000 if hard == resource.RLIM_INFINITY else min(2_000, hard)
     if wanted < 1_200:
