@@ -138,7 +138,7 @@ class ShimProcesses:
         """Ends the processes that killed shims left, whatever name and environment they have."""
         try:
             remaining = self._fork_server.ask(b"null", ProcessReply.read_line)
-        except Fault:  # without a fork server nobody adopted them
+        except Fault:  # without a fork server there are no adopted orphans
             return
         if remaining.isdigit() and int(remaining):
             words = format_count(int(remaining), "process", "processes")
