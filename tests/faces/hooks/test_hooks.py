@@ -148,7 +148,7 @@ def test_a_session_that_is_sent_back_may_be_left_before_anybody_is_asked(place: 
     assert (which.code, "2 sessions ask or are held back" in which.err) == (6, True)
     assert over.code == 0, over.err
     assert only.document == {"schema": 1, "session": "three", "answer": "abort"}
-    assert "nobody asked" in unasked["systemMessage"]
+    assert "there is no open question" in unasked["systemMessage"]
     left = [place.stop(key)["systemMessage"] for key in ("one", "two", "three")]
     assert ["not checked" in words for words in left] == [True, False, True]
     assert "still not proven" in left[1]

@@ -236,11 +236,11 @@ def test_one_file_that_cannot_be_read_hides_no_other(place: Place) -> None:
     people, told = place.look("hook", "status"), place.look("hook", "status", "--json")
 
     assert (people.code, told.code) == (0, 0), people.err
-    assert f"{broken} is no JSON" in people.out
+    assert f"{broken} is not JSON" in people.out
     files = {one["file"]: one for one in told.document["files"]}
     assert files[str(place.repo / ".claude" / "settings.json")]["installed"] is True
     assert files[str(broken)]["installed"] is None
-    assert "is no JSON" in files[str(broken)]["defect"]
+    assert "is not JSON" in files[str(broken)]["defect"]
 
 
 @pytest.mark.spec("12.6")

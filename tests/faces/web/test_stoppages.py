@@ -294,4 +294,4 @@ def test_claims_of_one_dead_worker_are_not_told_as_workers() -> None:
 
     assert "2 workers lost" not in html
     assert "work of lost workers taken up 2 times" in html
-    assert "2 claims of workers that were gone taken over" in html
+    assert "2 claims of lost workers taken over" in html

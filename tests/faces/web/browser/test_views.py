@@ -104,9 +104,9 @@ def test_language_and_theme_are_chosen_and_kept(served: Served, visit: Visit) ->
     page.get_by_label("theme").select_option("dark")
     assert page.locator("body").evaluate("one => getComputedStyle(one).backgroundColor") != ground
     page.get_by_label("language").select_option("ja")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("あなたの判断が必要")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("判断が必要")
     page.reload()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("あなたの判断が必要")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("判断が必要")
     assert page.locator("html").get_attribute("lang") == "ja"
     assert page.locator("html").get_attribute("data-theme") == "dark"
     visit.at_peace()
