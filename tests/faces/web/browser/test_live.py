@@ -85,7 +85,7 @@ def test_the_page_follows_a_live_run_and_shows_the_lie_and_its_cure(
 
 
 @pytest.mark.spec("10.4")
-def test_a_question_is_answered_where_it_stands(place: Place, served: Served, visit: Visit) -> None:
+def test_a_question_is_answered_in_place(place: Place, served: Served, visit: Visit) -> None:
     page = visit.page
     gate = place.folder / "gate"
     gate.touch()

@@ -33,7 +33,7 @@ def japanese(browser: Browser, screens: Path) -> Iterator[Visit]:
         yield visit
 
 
-def test_what_the_server_says_is_said_in_the_language_of_the_page(
+def test_sentences_of_the_server_are_translated_on_the_page(
     served: Served, run_id: str, japanese: Visit
 ) -> None:
     page = japanese.page
@@ -143,7 +143,7 @@ def test_an_unknown_view_has_ways_out(served: Served, visit: Visit) -> None:
     visit.at_peace()
 
 
-def test_the_proof_of_the_whole_is_named_and_subtasks_are_not_optional(
+def test_the_final_check_is_named_and_subtasks_are_not_optional(
     whole: Served, visit: Visit
 ) -> None:
     page = visit.page
@@ -189,7 +189,7 @@ def test_a_question_is_asked_once_and_an_optional_task_says_so(
     visit.at_peace()
 
 
-def test_what_landed_by_a_waiver_says_that_and_not_its_failure(
+def test_a_task_that_landed_by_a_waiver_names_the_waiver_and_not_its_failure(
     served: Served, run_id: str, visit: Visit
 ) -> None:
     def waived(told: Any) -> None:

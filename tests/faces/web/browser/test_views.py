@@ -97,7 +97,7 @@ def test_the_keyboard_reaches_everything(served: Served, run_id: str, visit: Vis
     visit.at_peace()
 
 
-def test_language_and_theme_are_chosen_and_kept(served: Served, visit: Visit) -> None:
+def test_language_and_theme_are_remembered(served: Served, visit: Visit) -> None:
     page = visit.page
     visit.enter(served)
     ground = page.locator("body").evaluate("one => getComputedStyle(one).backgroundColor")
@@ -112,7 +112,7 @@ def test_language_and_theme_are_chosen_and_kept(served: Served, visit: Visit) ->
     visit.at_peace()
 
 
-def test_the_graph_is_walked_by_keyboard_and_told(served: Served, visit: Visit) -> None:
+def test_the_graph_is_navigated_by_keyboard_and_announced(served: Served, visit: Visit) -> None:
     """lie -> cured -> waits: along the edges, and each is named as it is reached."""
     page = visit.page
     visit.enter(served, "#/run/-/graph")
