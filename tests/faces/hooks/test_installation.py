@@ -116,7 +116,7 @@ def test_a_folder_that_was_there_before_us_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("12.6")
-def test_what_the_owner_changed_meanwhile_stays(tmp_path: Path) -> None:
+def test_changes_of_the_owner_are_preserved(tmp_path: Path) -> None:
     """Our hook was moved into a group of the owner's, and another setting came."""
     made = target(tmp_path)
     install(made, 600)
@@ -236,11 +236,11 @@ def test_one_file_that_cannot_be_read_hides_no_other(place: Place) -> None:
     people, told = place.look("hook", "status"), place.look("hook", "status", "--json")
 
     assert (people.code, told.code) == (0, 0), people.err
-    assert f"{broken} is no JSON" in people.out
+    assert f"{broken} is not JSON" in people.out
     files = {one["file"]: one for one in told.document["files"]}
     assert files[str(place.repo / ".claude" / "settings.json")]["installed"] is True
     assert files[str(broken)]["installed"] is None
-    assert "is no JSON" in files[str(broken)]["defect"]
+    assert "is not JSON" in files[str(broken)]["defect"]
 
 
 @pytest.mark.spec("12.6")
@@ -260,7 +260,7 @@ def test_the_persons_own_file_is_where_their_agent_looks_for_it(
 
 
 @pytest.mark.spec("12.6", "0.6")
-def test_a_file_in_the_place_of_our_folder_is_told_and_never_a_traceback(place: Place) -> None:
+def test_a_file_in_place_of_the_folder_is_an_error_without_a_traceback(place: Place) -> None:
     home = place.repo / ".yaoki"
     home.write_text("mine\n")
     said = json.dumps({"session_id": "s", "hook_event_name": "Stop", "cwd": str(place.repo)})
@@ -289,7 +289,7 @@ def test_a_file_in_the_place_of_our_folder_is_told_and_never_a_traceback(place: 
 
 @pytest.mark.spec("12.6")
 @pytest.mark.parametrize("act", [lambda made: install(made, 600), installed_entries, uninstall])
-def test_a_pipe_in_place_of_the_settings_is_refused_and_holds_nobody_up(
+def test_a_pipe_in_place_of_the_settings_is_refused_without_blocking(
     tmp_path: Path, act: Callable[[HookTarget], object]
 ) -> None:
     made = target(tmp_path)

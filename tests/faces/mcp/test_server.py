@@ -135,14 +135,14 @@ GARBAGE = {
 
 
 @pytest.mark.spec("12.7", "14.4")
-def test_garbage_is_told_and_the_server_goes_on(piped: Piped) -> None:
+def test_invalid_input_is_an_error_and_the_server_continues(piped: Piped) -> None:
     for what, (frame, code) in GARBAGE.items():
         assert piped.ask(frame)["error"]["code"] == code, what
         assert piped.ask(framed("ping", id=what)) == {"jsonrpc": "2.0", "id": what, "result": {}}
 
 
 @pytest.mark.spec("12.7")
-def test_what_wants_no_answer_gets_none(piped: Piped) -> None:
+def test_a_notification_gets_no_response(piped: Piped) -> None:
     piped.send(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}')
     piped.send(b'{"jsonrpc": "2.0", "id": 7, "result": {}}')
     piped.send(b"  ")
@@ -238,7 +238,7 @@ WHO = {
 
 
 @pytest.mark.spec("12.7")
-def test_the_environment_says_who_calls_or_nobody_does() -> None:
+def test_the_environment_names_the_calling_attempt_or_none() -> None:
     assert calling_attempt({}) is None
     assert calling_attempt(WHO) == CallingAttempt(TaskId("abcdefgh-3"), "abcdefgh", 2, 5)
     assert repository_from_environment(WHO) == Path("/r")

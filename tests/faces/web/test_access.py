@@ -50,7 +50,7 @@ def test_a_wrong_token_is_refused(served: Served, token: str) -> None:
     assert answer.headers["www-authenticate"] == "Bearer"
 
 
-def test_who_opens_an_old_link_in_a_browser_gets_the_page_and_no_pass(served: Served) -> None:
+def test_an_expired_link_in_a_browser_gets_the_page_and_no_token(served: Served) -> None:
     stranger, accept = Client(served.port), "text/html,application/xhtml+xml,*/*;q=0.8"
     path = "/enter?token=act.9999999999.made-up.made-up"
 
@@ -204,7 +204,7 @@ def test_the_page_is_served_without_a_token_and_holds_no_data(served: Served, ru
 
 
 @pytest.mark.spec("12.5")
-def test_files_of_the_page_are_kept_by_browsers_for_as_long_as_they_are_the_same(
+def test_browsers_cache_the_files_of_the_page_until_they_change(
     served: Served,
 ) -> None:
     """Their address names what they hold, so a second visit asks for none of them."""
@@ -228,7 +228,7 @@ def test_files_of_the_page_are_kept_by_browsers_for_as_long_as_they_are_the_same
     assert (old.status, old.headers["cache-control"]) == (404, "no-store")
 
 
-def test_it_listens_on_this_machine_alone_unless_told(place: Place) -> None:
+def test_it_listens_on_this_machine_only_by_default(place: Place) -> None:
     with serving(place) as server:
         assert "127.0.0.1" in server.said[0]
         assert not [line for line in server.said if "warning" in line]

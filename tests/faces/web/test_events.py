@@ -57,7 +57,7 @@ def test_a_run_is_heard_live_from_before_it_began(place: Place) -> None:
     }
 
 
-def test_who_comes_back_after_a_restart_has_missed_nothing(place: Place) -> None:
+def test_a_listener_that_reconnects_after_a_restart_misses_nothing(place: Place) -> None:
     """The cookie of before still holds, as does the cursor; the server said that it would go."""
     done = place.yaoki("run", place.plan(the_plan()), "--json")
     asks, port = f"{done.document['run']}-3", a_port_to_come_back_to()
@@ -114,7 +114,7 @@ def test_a_strange_question_is_refused_before_the_stream_begins(served: Served, 
     assert served.client.get(f"/events?{query}").status in {400, 404}
 
 
-def test_a_cursor_from_another_journal_is_told_to_load_anew(served: Served) -> None:
+def test_a_cursor_from_another_journal_makes_the_page_reload(served: Served) -> None:
     with served.client.listening("/events?after=999999") as stream:
         heard = list(stream)
 
@@ -137,7 +137,7 @@ def test_many_listen_at_once_and_too_many_are_refused(played: Place) -> None:
     assert {tuple(numbers(one)) for one in heard} == {tuple(journal(played))}
 
 
-def test_who_reads_slowly_gets_everything_and_holds_nobody_up(place: Place) -> None:
+def test_a_slow_listener_gets_everything_and_blocks_no_other(place: Place) -> None:
     """One does not read while thousands of entries come; another reads them at once."""
     done = place.yaoki("run", place.plan(the_plan()), "--json")
     run = done.document["run"]

@@ -74,7 +74,7 @@ def test_half_a_character_from_an_agent_is_replaced_where_it_enters(
     assert HALF not in json.dumps(asked.events(), ensure_ascii=False)
 
 
-def test_half_a_character_of_an_answer_is_replaced_whoever_sends_it(
+def test_a_lone_surrogate_in_an_answer_is_replaced(
     place: Place,
 ) -> None:
     """By the page as JSON, and by a terminal as bytes that are no UTF-8."""
@@ -135,7 +135,7 @@ class Failing(RequestContext):
         return super().mask(value)
 
 
-def test_whoever_follows_survives_any_fault_of_one_round(
+def test_the_follower_survives_any_fault_of_one_round(
     asked: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """While it gets nothing it says so; what cannot be shown is one entry of its number."""

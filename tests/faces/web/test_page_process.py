@@ -81,7 +81,7 @@ def test_a_worker_without_a_page_works_all_the_same(place: Place) -> None:
 
 @pytest.mark.spec("12.1")
 @pytest.mark.parametrize("words", [["--help"], ["status", "--help"], ["up", "--help"], ["status"]])
-def test_who_wants_no_page_does_not_pay_for_one(place: Place, words: list[str]) -> None:
+def test_without_a_page_nothing_is_paid_for_it(place: Place, words: list[str]) -> None:
     script = (
         "import sys; from yaoki.faces.cli.main import main; main(sys.argv[1:]);"
         " print([m for m in ('starlette', 'uvicorn', 'anyio') if m in sys.modules])"

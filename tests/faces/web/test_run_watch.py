@@ -121,7 +121,7 @@ ACTS: Mapping[Callable[[SqlStore, Random], None], int] = {
 
 @pytest.mark.spec("12.5")
 @pytest.mark.parametrize("seed", range(4))
-def test_a_watched_run_is_seen_as_by_one_who_just_came(place: Place, seed: int) -> None:
+def test_a_cached_run_equals_one_that_is_read_anew(place: Place, seed: int) -> None:
     dice = Random(seed)
     with an_app(place) as app:
         watch = RunWatch(app, RUN)
@@ -173,7 +173,7 @@ def _told(row: TaskRow) -> tuple[object, ...]:
 
 
 @pytest.mark.spec("12.5")
-def test_only_what_changed_is_read_again(place: Place) -> None:
+def test_only_changed_tasks_are_read_again(place: Place) -> None:
     """Of two hundred tasks a landing changes one, and those that waited for it."""
     with an_app(place, 200, 10) as app:
         store, database = app.store, app.store.database
@@ -197,7 +197,7 @@ def test_only_what_changed_is_read_again(place: Place) -> None:
 
 
 @pytest.mark.spec("12.5")
-def test_what_changed_is_found_through_indexes(place: Place) -> None:
+def test_changes_are_found_through_indexes(place: Place) -> None:
     """However long the journal is and however many tasks there are."""
     with an_app(place) as app, app.store.database.read() as link:
         ids = {f"id{n}": TaskId(f"{RUN_ID}-{n}") for n in range(4)}

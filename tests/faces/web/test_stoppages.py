@@ -111,7 +111,7 @@ LIMITED = (
 )
 
 
-def test_who_shares_a_limited_account_waits_for_it_and_for_the_one_that_tries_first() -> None:
+def test_a_task_waits_for_its_limited_account_and_then_for_the_probe() -> None:
     """Between the end of the limit and the claim of the probe only a worker was missing."""
     assert waits_of(LIMITED, 2, "shared") == [
         *(("SLOT", 5), ("LIMIT", 10), ("SLOT", 2), ("LIMIT", 8), ("SLOT", 3))
@@ -129,7 +129,7 @@ def test_a_later_word_of_the_service_replaces_the_earlier_one() -> None:
     assert told == [(at(5), at(8)), (at(8), at(10))]
 
 
-def test_a_probe_whose_worker_died_holds_nobody_up() -> None:
+def test_a_probe_whose_worker_died_blocks_no_other_task() -> None:
     lines = (*LIMITED[:8], line(9, "LEASE_EXPIRED", 20, 1, holder="h", why="dead"))
 
     causes = waits_of(lines, 2, "shared")
@@ -239,7 +239,7 @@ def test_a_replacement_is_no_more_work() -> None:
     assert [(point.total, point.open) for point in fold.points] == [(2, 2), (2, 2), (2, 2), (3, 3)]
 
 
-def test_the_proof_of_the_whole_is_no_task_of_the_burn_down() -> None:
+def test_the_final_check_is_not_counted_in_the_burndown() -> None:
     fold, spec = Burndown(), {"name": "done_when", "kind": "check"}
     for one in (
         line(1, "TASK_SUBMITTED", 0, 1, spec={"name": "one"}),
@@ -256,7 +256,7 @@ def test_the_proof_of_the_whole_is_no_task_of_the_burn_down() -> None:
     assert fold.last_at == at(5), "a timeline ends after it all the same"
 
 
-def test_the_proof_of_the_whole_stands_after_everything_there_was() -> None:
+def test_the_final_check_comes_after_all_tasks() -> None:
     """The second one also after the first, and after what was added in between."""
     rows = [a_row(n, State.DONE) for n in (1, 2, 3)]
     first = a_row(4, State.DONE, kind="check", name="done_when")
@@ -287,7 +287,7 @@ def test_a_part_that_its_group_landed_without_is_still_drawn_as_its_part() -> No
 
 
 @pytest.mark.spec("12.2")
-def test_claims_of_one_dead_worker_are_not_told_as_workers() -> None:
+def test_claims_of_one_dead_worker_are_not_counted_as_workers() -> None:
     gone = [entry(9, "LEASE_EXPIRED", n, holder="one") for n in (1, 2)]
     made, _ = report_of(landed(2), [*a_story(1, 1), *a_story(2, 2), *gone], a_line(2))
 
@@ -295,4 +295,4 @@ def test_claims_of_one_dead_worker_are_not_told_as_workers() -> None:
 
     assert "2 workers lost" not in html
     assert "work of lost workers taken up 2 times" in html
-    assert "2 claims of workers that were gone taken over" in html
+    assert "2 claims of lost workers taken over" in html

@@ -63,7 +63,7 @@ def test_every_place_of_a_sentence_is_filled() -> None:
 
 
 @pytest.mark.spec("12.5")
-def test_why_it_was_decided_so_is_said_in_the_other_language() -> None:
+def test_the_reasoning_of_decisions_is_translated() -> None:
     made = [decision for _, _, decision in decisions()]
     said = {words for one in made for words in (one.reasoning, one.otherwise)}
 
@@ -72,7 +72,7 @@ def test_why_it_was_decided_so_is_said_in_the_other_language() -> None:
 
 
 @pytest.mark.spec("12.5")
-def test_questions_of_our_own_are_asked_in_the_other_language() -> None:
+def test_questions_of_yaoki_are_translated() -> None:
     asked = {
         build_escalation(task, failure, Reason.MAX_RETRIES, decision, NOW, ()).question.text
         for task, failure, decision in decisions()
@@ -85,7 +85,7 @@ def test_questions_of_our_own_are_asked_in_the_other_language() -> None:
     assert {words for words in can if not known(words)} == set()
 
 
-def test_warnings_repairs_and_waivers_are_told_in_the_other_language() -> None:
+def test_warnings_repairs_and_waivers_are_translated() -> None:
     warned = str(_checkout_note(("checkout/HEAD",)).data["message"])
     told = (warned, "waived by a person", "orphan worktree", "kept and removed", "stale lease")
 
