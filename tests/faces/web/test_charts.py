@@ -290,7 +290,7 @@ def test_host_names_are_distinguished() -> None:
 
 @pytest.mark.spec("12.5")
 def test_an_answer_does_not_wait_for_the_browser_to_acknowledge_its_beginning() -> None:
-    """The loop sends at once only on sockets it knows to be TCP; else a response takes 40 ms more."""
+    """The loop sends at once only on sockets it knows to be TCP; else responses take 40 ms more."""
     made = bind(any_port=True)
     try:
         assert made.socket.proto == socket.IPPROTO_TCP
