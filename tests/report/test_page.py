@@ -1,4 +1,4 @@
-"""What the page of a report says to who reads nothing else."""
+"""The HTML report, for readers who see nothing else."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_an_open_question_is_drawn_up_to_now() -> None:
 
 @pytest.mark.parametrize(("told", "branch"), [("release", "release"), ("", RUN.base_branch)])
 def test_merged_names_the_branch_and_a_short_commit(told: str, branch: str) -> None:
-    """By `yaoki merge` the journal knows it; by git itself it is the base branch."""
+    """After `yaoki merge` the journal has the branch; after a merge by git it is the base."""
     merged = [entry(99, "RUN_MERGED", branch=told, commit=name(1), how="ff")] if told else []
     rows, git = landed(1), a_line(1)
     view = build_run_view(replace(RUN, merged_commit=name(1)), rows, {rows[0].id: ()}, resting=True)

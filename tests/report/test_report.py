@@ -1,4 +1,4 @@
-"""The report of any run is bounded and truthful; a receipt notices every changed byte."""
+"""The report of any run is limited in size and true; a receipt detects every changed byte."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_a_proof_of_another_commit_than_the_landed_one_proves_nothing() -> None:
 
 @pytest.mark.spec("12.1")
 def test_times_are_split_by_what_they_were_spent_on() -> None:
-    """Claimed after 10 s, fell after 5 more, tried again 20 s later, then asked."""
+    """Claimed after 10 s, failed after 5 more, retried 20 s later, then escalated."""
     failure = {"kind": "TIMEOUT", "message": "too late"}
     entries = [
         entry(0, "TASK_SUBMITTED", 1, 0, n=1, spec={"policy": "default"}),
@@ -430,7 +430,7 @@ def test_an_untouched_receipt_is_green(receipt: dict[str, Any]) -> None:
 
 @pytest.mark.spec("0.6", "12.1")
 def test_one_changed_byte_anywhere_is_red_with_its_place(receipt: dict[str, Any]) -> None:
-    """Every byte, in two ways: another one in its place, and none at all."""
+    """Every byte is replaced once and deleted once."""
     data, git = receipt_text(receipt).encode(), a_line(2)
 
     for at in range(len(data)):

@@ -1,4 +1,4 @@
-"""Views are pure: what is blocked, by whom, what a task waits for, and the words of the story."""
+"""Views: blocked tasks and their cause, waits, and the words for entries."""
 
 from __future__ import annotations
 

@@ -12,10 +12,9 @@ from typing import Any
 from yaoki.core.model import Choice, State
 from yaoki.core.text import format_count
 from yaoki.ports import SavedWork, TaskRow
-from yaoki.report.check_outputs import CheckOutputs
 from yaoki.report.journal_summary import JournalSummary
 from yaoki.report.receipt import RunBranchState
-from yaoki.report.tasks import TaskReportContext, task_document
+from yaoki.report.tasks import CheckOutputs, TaskReportContext, task_document
 from yaoki.report.totals import (
     count_not_retried,
     count_retries,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from yaoki.core.model import State
 from yaoki.report.attempts import attempt_documents
-from yaoki.report.check_outputs import CheckOutputs
 from yaoki.report.journal_summary import JournalSummary
 from yaoki.report.receipt import RunBranchState
 from yaoki.views.history import CheckResult, Judgment, TaskHistory
@@ -18,6 +17,16 @@ from yaoki.views.tasks import RunView, TaskView
 MESSAGE_CHARS = 300
 CHECKS_MAX = 200
 Data = dict[str, Any]
+
+
+class CheckOutputs(Protocol):
+    """The output files of checks; a report names them by the `log` path of a finding."""
+
+    def outputs(self, log: str) -> list[dict[str, Any]]:
+        """File, size and digest of each stored channel."""
+
+    def versions(self, log: str) -> dict[str, str]:
+        """The versions that tools named in their output."""
 
 
 @dataclass(frozen=True)

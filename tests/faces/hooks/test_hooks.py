@@ -1,4 +1,4 @@
-"""The hook command with hand-made words of an agent: whatever comes, it answers, in time."""
+"""The hook command with hand-made input: it always answers, in time."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_a_phase_of_a_plan_brings_its_checks_and_its_tries(place: Hooked) -> Non
 def test_an_agent_that_stops_listening_is_not_sent_back_more_often_than_it_hears(
     place: Hooked,
 ) -> None:
-    """Claude Code passes over a ninth refusal: the person is asked at the eighth try."""
+    """Claude Code ignores a ninth refusal, so the person is asked at the eighth try."""
     place.tries(20)
 
     assert "try 1 of 8 " in place.stop()["reason"]
@@ -307,7 +307,7 @@ def test_a_turn_with_work_in_the_background_is_not_the_end(place: Hooked) -> Non
 @pytest.mark.spec("12.6")
 @pytest.mark.parametrize("name", ["YAOKI_HOOK", "YAOKI_TASK"])
 def test_a_variable_lets_everything_through(place: Hooked, name: str) -> None:
-    """The way out for a person; and agents that yaoki itself started are checked by yaoki."""
+    """A person can switch the hook off; agents that yaoki started are checked by yaoki."""
     said = {"session_id": "s1", "hook_event_name": "Stop", "cwd": str(place.repo)}
 
     assert place.call(said, env={name: "off"}) == {}
@@ -422,7 +422,7 @@ def test_two_sessions_at_once_have_each_their_own_count(place: Hooked) -> None:
 
 @pytest.mark.spec("12.6", "0.3")
 def test_a_hook_installed_in_two_files_runs_once(place: Hooked, tmp_path: Path) -> None:
-    """Both are called at the same moment; the first has the say, the other nothing to add."""
+    """Both are called at the same moment; the first decides, the other adds nothing."""
     gate, at_work = tmp_path / "gate", tmp_path / "at-work"
     loop = f"touch {at_work}; for i in $(seq 1200); do test -f {gate} && exit 1; sleep 0.05; done"
     place.configure(f'[checks.slow]\nshell = "{loop}"\nrerun = false\n')

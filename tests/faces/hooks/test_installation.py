@@ -1,4 +1,4 @@
-"""An agent's settings file: the hook goes in and out, and nothing else of it changes."""
+"""An agent's settings file: the hook is added and removed, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def written(top: Path, text: str) -> HookTarget:
 
 
 def held(text: str) -> dict[str, Any]:
-    """As an agent reads it: a mark of the encoding is none of it, and nothing is no settings."""
+    """The settings as an agent reads them: without a byte order mark; an empty file has none."""
     parsed: dict[str, Any] = json.loads(text.removeprefix("\ufeff").strip() or "{}")
     return parsed
 
@@ -77,7 +77,7 @@ def test_taking_it_out_restores_the_file_byte_for_byte(tmp_path: Path, before: s
 @pytest.mark.spec("12.6")
 @pytest.mark.parametrize("before", SETTINGS.values(), ids=SETTINGS)
 def test_without_a_memory_it_goes_out_and_leaves_the_rest(tmp_path: Path, before: str) -> None:
-    """Another checkout of the same project holds the file and not our memory of it."""
+    """Another checkout of the same project has the file, but not the stored original."""
     made = written(tmp_path, before)
     install(made, 600)
     made.backup_file.unlink()
@@ -117,7 +117,7 @@ def test_a_folder_that_was_there_before_us_stays(tmp_path: Path) -> None:
 
 @pytest.mark.spec("12.6")
 def test_changes_of_the_owner_are_preserved(tmp_path: Path) -> None:
-    """Our hook was moved into a group of the owner's, and another setting came."""
+    """The owner moved the hook into another group and added a setting."""
     made = target(tmp_path)
     install(made, 600)
     put = json.loads(made.file.read_bytes())

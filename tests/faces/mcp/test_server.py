@@ -1,4 +1,4 @@
-"""The MCP server on its pipes: garbage is told and never fatal, and nothing outlives the client."""
+"""The MCP server on pipes: invalid input is never fatal, and nothing outlives the client."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_clients_that_name_the_version_each_time_get_whole_results() -> None:
 
 @pytest.mark.spec("12.7", "14.4", "0.6")
 def test_a_tool_that_cannot_serve_says_why_and_what_to_do(piped: Piped) -> None:
-    """There is no run here; half a letter and a null are no reason to fall over."""
+    """Without a run; a lone surrogate and a null do not crash the server."""
     nothing = piped.ask(call("status", {"run": "\0"}))["result"]
     half = piped.ask(call("status", {"run": "\ud800"}))["result"]
     odd = piped.ask(call("why", {"task": None}))["result"]

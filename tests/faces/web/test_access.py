@@ -1,4 +1,4 @@
-"""Who may ask: host, origin, token and kind of body, each refused by its own name."""
+"""Access: host, origin, token and content type are each refused by name."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_an_expired_link_in_a_browser_gets_the_page_and_no_token(served: Served)
 
 
 def test_one_changed_letter_makes_a_token_wrong(served: Served) -> None:
-    """Also the word that says what its holder may do."""
+    """Including the part that names the permission."""
     raised = served.look_token.replace("look.", "act.", 1)
     turned = served.token[:-1] + ("A" if served.token[-1] != "A" else "B")
 
@@ -121,7 +121,7 @@ def test_a_foreign_page_can_neither_act_nor_listen(
 
 
 def test_a_cookie_without_an_origin_cannot_act(served: Served, run_id: str) -> None:
-    """A browser always says where a POST comes from; what does not is no page of ours."""
+    """A browser always sends the origin of a POST; a request without one is not from our page."""
     browser = Client(served.port, headers={"Cookie": cookie_of(served, served.token)})
 
     bare = browser.post(f"/runs/{run_id}/go", {})
@@ -207,7 +207,7 @@ def test_the_page_is_served_without_a_token_and_holds_no_data(served: Served, ru
 def test_browsers_cache_the_files_of_the_page_until_they_change(
     served: Served,
 ) -> None:
-    """Their address names what they hold, so a second visit asks for none of them."""
+    """Their address contains a hash of their content, so a second visit fetches none of them."""
     stranger = Client(served.port)
     page = stranger.ask("GET", "/").body.decode()
     named = re.findall(r'"(/static/[^"]+)"', page)
@@ -249,7 +249,7 @@ def test_a_port_that_is_taken_is_said_and_not_shared(place: Place, served: Serve
 
 
 def test_secrets_are_masked_in_every_answer(place: Place) -> None:
-    # What the base holds may land; else the task would be sent back.
+    # The content of the base may land; otherwise the task would be retried.
     (place.repo / "README").write_text(f"{SECRET}\n")
     place.git(*WHO, "commit", "-qam", "known")
     acts = [

@@ -1,4 +1,4 @@
-"""What a person asks through the page is done by the code of the commands, and only once."""
+"""Actions on the page use the code of the commands, and run only once."""
 
 from __future__ import annotations
 

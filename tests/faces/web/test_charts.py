@@ -1,4 +1,4 @@
-"""What is folded from the journal, entry by entry, without a server."""
+"""Folds of the journal, tokens, hosts and logs, without a server."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_fold_continues_where_it_stopped_and_reports_when_it_is_incomplete() -
 
 @pytest.mark.spec("12.5")
 def test_where_events_are_rare_a_fold_reads_in_limited_steps() -> None:
-    """Nothing of a million lines is of interest: the database goes through some, others go on."""
+    """No entry of a million matches: each read scans a limited part."""
     asked: list[int] = []
 
     def read(_: tuple[str, ...], after: int, before: int, __: int) -> Sequence[JournalEntry]:
@@ -186,9 +186,9 @@ def id_of(n: int) -> TaskId:
 @pytest.mark.spec("12.5")
 @given(st.lists(st.sets(st.integers(0, 30), max_size=4), max_size=30))
 def test_every_edge_leads_to_a_higher_layer(wanted: list[set[int]]) -> None:
-    """Whatever the order of the tasks, and when needs stand after who needs them."""
+    """In any order of the tasks, even if a need comes after the task that has it."""
     size = len(wanted)
-    # Only needs with a higher number: no circles, and always read before they are placed.
+    # Only needs with a higher number: no cycles, and each is read before its need has a layer.
     drawn = shape([{m for m in wanted[n] if n < m < size} for n in range(size)])
 
     assert len(drawn.layers) == size
@@ -290,7 +290,7 @@ def test_host_names_are_distinguished() -> None:
 
 @pytest.mark.spec("12.5")
 def test_an_answer_does_not_wait_for_the_browser_to_acknowledge_its_beginning() -> None:
-    """The loop sends at once only what it knows to be TCP; else each answer takes 40 ms longer."""
+    """The loop sends at once only on sockets it knows to be TCP; else responses take 40 ms more."""
     made = bind(any_port=True)
     try:
         assert made.socket.proto == socket.IPPROTO_TCP

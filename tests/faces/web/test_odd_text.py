@@ -1,4 +1,4 @@
-"""Text that no encoding knows: it enters as a replacement, and an old one costs one entry."""
+"""Lone surrogates: new ones are replaced, and an old one affects one entry only."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def server(asked: Place) -> Iterator[Served]:
 
 
 def noted(place: Place, run_id: str, message: str) -> None:
-    """An entry as an older version might have left it."""
+    """An entry as an older version may have written it."""
     app = App(place.repo)
     try:
         app.store.note(run_id, "WARNING", {"message": message})  # type: ignore[arg-type]
@@ -77,7 +77,7 @@ def test_half_a_character_from_an_agent_is_replaced_where_it_enters(
 def test_a_lone_surrogate_in_an_answer_is_replaced(
     place: Place,
 ) -> None:
-    """By the page as JSON, and by a terminal as bytes that are no UTF-8."""
+    """From the page as JSON, and from a terminal as bytes that are not UTF-8."""
     run = place.yaoki("run", place.plan(a_plan()), "--json").document["run"]
     task = f"{run}-1"
     with serving(place) as server:
@@ -97,7 +97,7 @@ def test_a_lone_surrogate_in_an_answer_is_replaced(
 
 
 def test_an_old_entry_with_half_a_character_costs_one_entry(asked: Place) -> None:
-    """Lists, the stream and the command line go on around it."""
+    """Lists, the stream and the command line skip it."""
     run = asked.status()["run"]
     noted(asked, run, f"old {HALF} words")
     with serving(asked) as server, server.client.listening("/events?after=0") as stream:
@@ -118,7 +118,7 @@ def test_a_refusal_is_a_sentence_however_long_its_cause(server: Served) -> None:
 
 
 class Failing(RequestContext):
-    """Its store fails twice in a way that nobody foresaw; and there is one entry it cannot show."""
+    """A context whose store fails twice unexpectedly, with one entry that cannot be shown."""
 
     faults = 2
 
@@ -138,7 +138,7 @@ class Failing(RequestContext):
 def test_the_follower_survives_any_fault_of_one_round(
     asked: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """While it gets nothing it says so; what cannot be shown is one entry of its number."""
+    """It reports while it gets nothing; an entry that cannot be shown keeps its number."""
     run = asked.status()["run"]
 
     async def heard() -> list[bytes]:

@@ -1,4 +1,4 @@
-"""The files of the page: its words, what was taken from elsewhere, what never stands there."""
+"""The files of the page: its words, vendored code, and what they must not contain."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_both_languages_have_the_same_words_with_the_same_places() -> None:
 
 
 def test_every_english_sentence_of_the_server_has_a_translation() -> None:
-    """Lines of the journal, what a task waits for; `SAID` is shown as it was said."""
+    """Journal entries and waits; `SAID` is shown untranslated."""
     held = json.loads((STATIC / "words" / "server.ja.json").read_text())
     told = {key.removeprefix("story.").partition(".")[0] for key in held if "story." in key}
     waits = {key.removeprefix("waits.") for key in held if key.startswith("waits.")}
@@ -86,7 +86,7 @@ def test_every_file_that_is_named_is_there() -> None:
 
 
 def test_all_scripts_are_fetched_at_once() -> None:
-    """Without the list the browser would find them one after the other."""
+    """Without the preload list the browser would fetch them one after another."""
     index = (STATIC / "index.html").read_text()
     listed = set(re.findall(r'modulepreload" href="/static/([^"]+)"', index))
     there = {str(file.relative_to(STATIC)) for file in STATIC.rglob("*.js")}

@@ -1,4 +1,4 @@
-"""Why nothing began: a pause, an account's limit, or nobody free; and what a task waits for."""
+"""Why no task started: a pause, an account's limit, no free worker; and what a task waits for."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ PATIENT = RetryPolicy(
 
 
 def hit_by(store: SqlStore, clock: HandClock, agent: AgentSpec, wait: timedelta) -> None:
-    """The agent of the next task met a 429."""
+    """The agent of the next task gets a 429."""
     task = take(store)
     began = AttemptStarted(1, agent.name, "c0", "/w", "h", fresh=True)
     left = AgentFinished(AgentExit(code=1, limit=AgentLimit.RATE, retry_after=wait), "c0", "t")
@@ -156,7 +156,7 @@ def hit_by(store: SqlStore, clock: HandClock, agent: AgentSpec, wait: timedelta)
 
 @pytest.mark.spec("5.4")
 def test_a_limit_that_another_run_hit_is_drawn_as_a_limit(tmp_path: Path, pycache: Path) -> None:
-    """Its agent has another name there; the account is what both share."""
+    """Its agent has another name there, but the same account."""
     place, clock = Place(tmp_path, pycache), HandClock()
     file = place.repo / ".yaoki" / "state.db"
     file.parent.mkdir(exist_ok=True)
@@ -257,7 +257,7 @@ def test_the_final_check_is_not_counted_in_the_burndown() -> None:
 
 
 def test_the_final_check_comes_after_all_tasks() -> None:
-    """The second one also after the first, and after what was added in between."""
+    """A second final check also comes after the first, and after tasks added in between."""
     rows = [a_row(n, State.DONE) for n in (1, 2, 3)]
     first = a_row(4, State.DONE, kind="check", name="done_when")
     later, second = a_row(5, State.DONE), a_row(6, kind="check", name="done_when-2")

@@ -1,4 +1,4 @@
-"""Whole sentences of yaoki's own have words in the other language of the page."""
+"""yaoki's own sentences are translated on the page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLACE = re.compile(r"\{(\w+)\}")
 
 
 def held(pattern: str) -> re.Pattern[str]:
-    """As the page reads it; only the names of groups are written otherwise there."""
+    """The pattern in Python's syntax for named groups."""
     return re.compile(pattern.replace("(?<", "(?P<"), re.DOTALL)
 
 

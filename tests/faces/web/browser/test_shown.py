@@ -152,7 +152,7 @@ def test_the_final_check_is_named_and_subtasks_are_not_optional(
     expect(page.get_by_text("optional")).to_have_count(0)
     expect(page.locator(".task-row .why").last).to_have_text("final check")
     expect(page.locator(".matched")).to_have_text("4 of 4")
-    expect(page.locator(".progress-words")).to_have_text(re.compile(r"^\s*done\s*4\s*proof of"))
+    expect(page.locator(".progress-words")).to_have_text(re.compile(r"^\s*done\s*4\s*final check"))
     visit.go("#/run/-/graph")
     expect(page.get_by_text("tasks 4 ·")).to_be_visible()
     visit.shot("graph")
