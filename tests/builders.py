@@ -23,6 +23,7 @@ from yaoki.core.model import (
     AgentExit,
     AgentSpec,
     Backoff,
+    BackoffType,
     Catalogue,
     CheckSpec,
     Failure,
@@ -84,9 +85,9 @@ def in_outbox(folder: Path) -> Path:
 
 def a_policy(**given: Any) -> RetryPolicy:
     """The defaults of rules 4.1 and 5.3, written out."""
-    plain = Backoff("exponential", SECOND, 2.0, 30 * SECOND, 0.1)
-    fixed = Backoff("fixed", 5 * SECOND, 2.0, 5 * SECOND, 0.0)
-    limited = Backoff("exponential", 5 * SECOND, 2.0, 60 * SECOND, 0.2)
+    plain = Backoff(BackoffType.EXPONENTIAL, SECOND, 2.0, 30 * SECOND, 0.1)
+    fixed = Backoff(BackoffType.FIXED, 5 * SECOND, 2.0, 5 * SECOND, 0.0)
+    limited = Backoff(BackoffType.EXPONENTIAL, 5 * SECOND, 2.0, 60 * SECOND, 0.2)
     rules = {
         FailureKind.INCOMPLETE: RetryRule(3, plain),
         FailureKind.QUALITY_FAILURE: RetryRule(3, plain),

@@ -1,4 +1,4 @@
-"""Real repositories for tests: a user's checkout, a run on it, and a task's life by hand."""
+"""Real repositories for tests: a user's checkout, a run on it, and the stages of a task."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ USER = {
     "GIT_OPTIONAL_LOCKS": "0",
 }
 # Where yaoki may write below `.git`; everything else is the user's.
-OURS = ("objects", "worktrees", "refs/yaoki", "refs/heads/yaoki", "logs/refs/heads/yaoki")
+OWN_PATHS = ("objects", "worktrees", "refs/yaoki", "refs/heads/yaoki", "logs/refs/heads/yaoki")
 
 
 def git(folder: Path, *args: str, code: int = 0) -> str:
-    """What a person (or an agent) types in a shell."""
+    """Run git as a person or an agent would in a shell."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | USER
     done = subprocess.run(
         ["git", *args],
@@ -42,8 +42,8 @@ def git(folder: Path, *args: str, code: int = 0) -> str:
     return os.fsdecode(done.stdout).strip("\n")
 
 
-def approved(*_: object) -> None:
-    """Nobody refuses a merge or an undo here: its proof is the engine's business."""
+def approve(*_: object) -> None:
+    """Approve every merge and undo: their verification belongs to the engine."""
 
 
 def write(folder: Path, **files: str) -> None:
@@ -94,60 +94,63 @@ class World:
 
 
 def a_world(folder: Path, repo: Path | None = None) -> World:
-    there = repo or a_repository(folder)
-    base = git(there, "rev-parse", "main")
-    run = Run(RunId("ab12cd34"), "Make it\nbetter", str(there), "main", base, START)
+    checkout = repo or a_repository(folder)
+    base = git(checkout, "rev-parse", "main")
+    run = Run(RunId("ab12cd34"), "Make it\nbetter", str(checkout), "main", base, START)
     root = folder / "state" / "worktrees"
-    world = World(there, root, GitWorkspace(there, root), run)
-    world.workspace.open_run_branch(run)
+    world = World(checkout, root, GitWorkspace(checkout, root), run)
+    world.workspace.branches.open_run_branch(run)
     return world
 
 
-def started(world: World, task: Task) -> Task:
-    """The task after prepare: an attempt has begun in its worktree."""
-    place = world.workspace.prepare(world.run, task, task.attempt + 1)
-    work = Work(base=place.base, worktree=str(place.worktree))
+def start_attempt(world: World, task: Task) -> Task:
+    """Prepare a worktree; returns the task in its new attempt."""
+    prepared = world.workspace.worktrees.prepare(world.run, task, task.attempt + 1)
+    work = Work(base=prepared.base, worktree=str(prepared.worktree))
     return replace(
         task, attempt=task.attempt + 1, work=work, needs_fresh_worktree=False, feedback=None
     )
 
 
-def worked(world: World, task: Task, act: Callable[[Path], object]) -> Task:
-    """The task after an agent did something and everything was kept."""
-    begun = started(world, task)
+def run_attempt(world: World, task: Task, act: Callable[[Path], object]) -> Task:
+    """Start an attempt, let `act` be the agent, and commit the attempt."""
+    begun = start_attempt(world, task)
     act(Path(begun.work.worktree))
-    kept = world.workspace.commit_attempt(world.run, begun)
-    return replace(begun, work=replace(begun.work, head=kept.head, tree=kept.tree))
+    attempt = world.workspace.worktrees.commit_attempt(world.run, begun)
+    return replace(begun, work=replace(begun.work, head=attempt.head, tree=attempt.tree))
 
 
-def landed(world: World, task: Task, act: Callable[[Path], object]) -> Task:
-    """The task after its work stands on the run branch."""
-    done = worked(world, task, act)
-    candidate = world.workspace.build_candidate(world.run, done)
+def land_task(world: World, task: Task, act: Callable[[Path], object]) -> Task:
+    """Run an attempt and land it on the run branch."""
+    done = run_attempt(world, task, act)
+    candidate = world.workspace.landings.build_candidate(world.run, done)
     assert not candidate.conflicts
-    assert world.workspace.land(world.run, candidate.commit, candidate.onto) == candidate.commit
+    assert (
+        world.workspace.landings.land(world.run, candidate.commit, candidate.onto)
+        == candidate.commit
+    )
     return replace(done, landed_commit=candidate.commit)
 
 
-def conflicted(task: Task) -> Task:
+def with_conflict(task: Task) -> Task:
     return replace(task, feedback=Failure(FailureKind.CONFLICT, "does not merge"))
 
 
 def user_state(repo: Path) -> dict[str, object]:
-    """Everything of the user's, to the byte: files, index, HEAD, refs, reflogs, config, hooks."""
+    """All of the user's state, to the byte: files, index, HEAD, refs, reflogs, config, hooks."""
     return {
-        str(path.relative_to(repo)): _look(path)
+        str(path.relative_to(repo)): _facts(path)
         for path in sorted(repo.rglob("*"))
-        if not _ours(path.relative_to(repo))
+        if not _is_own(path.relative_to(repo))
     }
 
 
-def _ours(path: Path) -> bool:
+def _is_own(path: Path) -> bool:
     inside = path.relative_to(".git") if path.parts[0] == ".git" else None
-    return inside is not None and any(inside.is_relative_to(own) for own in OURS)
+    return inside is not None and any(inside.is_relative_to(own) for own in OWN_PATHS)
 
 
-def _look(path: Path) -> object:
+def _facts(path: Path) -> object:
     if path.is_symlink():
         return ("link", str(path.readlink()))
     if path.is_dir():

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
-from yaoki.system import Child
+
+from yaoki.adapters.processes.child import ChildProcess
 
 HERE = Path(__file__).parent
 # As the demo paints them on a terminal.
@@ -34,7 +35,7 @@ COLOURS = {
 def main() -> None:
     folder = tempfile.mkdtemp(prefix="yaoki-picture-")
     argv = (sys.executable, "-m", "yaoki", "demo", "--folder", f"{folder}/demo")
-    child = Child(argv, cwd=Path(folder), env={**os.environ})
+    child = ChildProcess(argv, cwd=Path(folder), env={**os.environ})
     lines = [line.replace(folder, "~") for line in child.lines() if "export" not in line]
     assert child.wait() == 0, "the demo did not end as promised"
     console = Console(record=True, width=118, file=io.StringIO())

@@ -5,26 +5,26 @@ YaokiError                   anything we explain to a person; carries a hint
 │   └── NeedsCircle          tasks need each other in a circle
 ├── SettingsInvalid          yaoki.toml is refused (exit 2)
 ├── TemplateInvalid          a prompt template is refused (exit 2)
-├── Refused                  asked for something that cannot be now (exit 6)
+├── Refused                  the request cannot be met now (exit 6)
 │   ├── LeaseLost            the caller's claim was superseded
 │   ├── OverLimit            a queue, a text or a disk is full
 │   ├── Unknown              no such run, task, check, snapshot
 │   ├── NotNow               the state of the task or run forbids it
-│   └── Untrusted            nobody has trusted what this repository would run
+│   └── Untrusted            this repository would run commands that no person has trusted
 ├── StoreError               the database cannot serve
-│   ├── RowIllegal           the row of one task is not as yaoki wrote it
-│   ├── StoreNewer           written by a newer yaoki
-│   ├── StoreBroken          does not look like our database
-│   ├── StoreUnreached       nobody answers there, or not yet
-│   └── StoreFull            the disk took no more bytes
-├── WorkspaceError           git said no
-│   ├── GitMissing           no git, or one older than 2.38
-│   ├── RepositoryUnfit      bare, empty, not a repository
+│   ├── RowInvalid           the row of one task is not as yaoki wrote it
+│   ├── StoreNewer           the store was written by a newer yaoki
+│   ├── StoreCorrupt         the file is not a database of yaoki
+│   ├── StoreUnreachable     the server does not answer, or has no free connection
+│   └── StoreFull            the disk is full
+├── WorkspaceError           git refuses
+│   ├── GitMissing           git is missing or older than 2.38
+│   ├── RepositoryUnusable   bare, empty, or not a repository
 │   └── GitFailed            one git command failed; transient or not
-│       ├── BranchStrayed    somebody else moved, deleted or checked out the run branch
-│       ├── RemoteAway       the remote does not answer, or lacks what is on its way there
-│       ├── RemoteRefuses    the remote answers, and takes no push
-│       └── DiskFull         git found no room for what it writes
+│       ├── BranchMovedExternally  somebody moved, deleted or checked out the run branch
+│       ├── RemoteUnreachable      the remote does not answer, or lacks a commit it will get
+│       ├── RemoteRejectedPush     the remote answers and rejects the push
+│       └── DiskFull               git found no space on the disk
 ├── NoticeFailed             a notice could not be delivered
 └── Fault                    our own infrastructure failed during a stage
 """
@@ -34,12 +34,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-# What helps where a disk is full.
-FREE_DISK_HINT = "make room: df -h, yaoki prune"
+FREE_DISK_HINT = "free some disk space: df -h, yaoki prune"
 
 
 class YaokiError(Exception):
-    """Something a person can act on: one sentence, and what to do next."""
+    """An error that a person can act on: one sentence, and a hint with the next command."""
 
     exit_code = 1
 
@@ -50,7 +49,7 @@ class YaokiError(Exception):
 
 
 class PlanInvalid(YaokiError):
-    """A plan is refused as a whole; `defects` are ready to print, one a line."""
+    """A plan is refused as a whole; each of `defects` is one line to print."""
 
     exit_code = 2
 
@@ -71,7 +70,7 @@ class NeedsCircle(PlanInvalid):
 
 
 class SettingsInvalid(YaokiError):
-    """The settings file is refused; `defects` are ready to print, one a line."""
+    """The settings file is refused; each of `defects` is one line to print."""
 
     exit_code = 2
 
@@ -91,7 +90,7 @@ class TemplateInvalid(YaokiError):
 
 
 class Refused(YaokiError):
-    """Asked for something that cannot be done now; nothing was changed."""
+    """The request cannot be met now; nothing was changed."""
 
     exit_code = 6
 
@@ -102,13 +101,13 @@ class LeaseLost(Refused):
     def __init__(self, task_id: str, holder: str, epoch: int) -> None:
         super().__init__(
             f"{holder} no longer holds {task_id}: claim {epoch} was superseded",
-            hint="stop the work; whoever holds the task now goes on with it",
+            hint="stop this work; another worker holds the task now",
         )
         self.task_id, self.holder, self.epoch = task_id, holder, epoch
 
 
 class OverLimit(Refused):
-    """A bound would be passed; the number and the limit are said, nothing is stored."""
+    """A limit would be exceeded; nothing is stored."""
 
     def __init__(self, what: str, number: int, limit: int, *, hint: str) -> None:
         super().__init__(f"{what}: {number} is over the limit of {limit}", hint=hint)
@@ -116,7 +115,7 @@ class OverLimit(Refused):
 
 
 class Unknown(Refused):
-    """There is no such thing."""
+    """No run, task, check or snapshot has this name."""
 
 
 class NotNow(Refused):
@@ -124,7 +123,7 @@ class NotNow(Refused):
 
 
 class Untrusted(Refused):
-    """Nobody has trusted yet what this repository would run; none of it was."""
+    """This repository would run commands that no person has trusted; none was run."""
 
 
 class StoreError(YaokiError):
@@ -150,29 +149,29 @@ class StoreNewer(StoreError):
 
 
 class StoreCorrupt(StoreError):
-    """The file does not look like our database."""
+    """The file is not a database of yaoki."""
 
 
 class StoreUnreachable(StoreError):
-    """Nobody answers there, or has no room for us just now: worth a wait."""
+    """The server does not answer or has no free connection; waiting may help."""
 
 
 class StoreFull(StoreError):
-    """The disk took no more bytes; nothing of the transaction was kept."""
+    """The disk is full; the transaction was not written."""
 
 
 class WorkspaceError(YaokiError):
-    """git said no."""
+    """git refuses."""
 
 
 class GitMissing(WorkspaceError):
-    """No git, or one older than 2.38."""
+    """git is missing or older than 2.38."""
 
     exit_code = 2
 
 
 class RepositoryUnusable(WorkspaceError):
-    """Bare, without commits, or no repository at all."""
+    """The repository is bare or without commits, or there is none."""
 
     exit_code = 2
 
@@ -186,9 +185,9 @@ class GitFailed(WorkspaceError):
 
 
 class BranchMovedExternally(GitFailed):
-    """The run branch is not where yaoki put it, or checked out.
+    """Somebody moved, deleted or checked out the run branch.
 
-    `way` is the command that puts it back, where one command does; else the hint says what to do.
+    `restore_command` puts it back, where one command can; otherwise the hint says what to do.
     """
 
     def __init__(self, sentence: str, *, restore_command: str = "", hint: str = "") -> None:
@@ -197,27 +196,27 @@ class BranchMovedExternally(GitFailed):
 
 
 class RemoteUnreachable(GitFailed):
-    """The remote does not answer, or another machine still has what is needed: worth a wait."""
+    """The remote does not answer, or lacks a commit that another machine will push."""
 
     def __init__(self, sentence: str, *, hint: str = "") -> None:
         super().__init__(sentence, transient=True, hint=hint)
 
 
 class RemoteRejectedPush(GitFailed):
-    """The remote answers and takes no push of ours: one cause for all tasks of a run."""
+    """The remote answers and rejects the push: one cause for all tasks of a run."""
 
 
 class DiskFull(GitFailed):
-    """Room comes back by itself or by a person's hand; until then it is worth a wait."""
+    """The disk is full.  Somebody can free space, so the task waits instead of failing."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence, transient=True, hint=FREE_DISK_HINT)
 
 
 class NoticeFailed(YaokiError):
-    """A channel did not take a notice.  `permanent`: trying again would not help.
+    """A channel did not accept a notice.  `permanent`: another try would not help.
 
-    `retry_after` is the wait that the receiver asked for.
+    `retry_after` is the wait that the receiver asks for.
     """
 
     def __init__(
@@ -235,8 +234,8 @@ class NoticeFailed(YaokiError):
 class Fault(YaokiError):
     """Our own infrastructure failed during a stage; never the agent's failure.
 
-    `transient` faults are worth another try of the same stage; `code` names an
-    entry of the fatal catalogue when it is not.
+    After a `transient` fault the same stage is tried again; otherwise `code` names an entry of the
+    fatal catalogue.
     """
 
     def __init__(self, sentence: str, *, transient: bool, code: str = "", hint: str = "") -> None:

@@ -188,7 +188,7 @@ def test_a_branch_that_a_person_looks_at_is_one_question_until_he_lets_go_of_it(
     assert not {"ESCALATE_DECISION", "RETRY_DECISION"} & set(story)
     refused = place.yaoki("answer", run, "go")
     assert (refused.code, str(mine) in refused.err) == (6, True), refused.err
-    typed(place, str(place.status()["paused"]).partition("let go of it there: ")[2])
+    typed(place, str(place.status()["paused"]).partition("release it there: ")[2])
     assert place.yaoki("answer", run, "go").code == 0
     done = place.yaoki("resume", "--quiet")
     assert done.code == 0, done.out + done.err

@@ -97,7 +97,9 @@ def test_a_check_that_changes_files_is_never_sent_to_the_agent(place: Place) -> 
     assert (code, outcomes(entries)) == (4, ["BROKEN"])
     assert kinds(entries) == ["FATAL_ERROR"]
     assert place.task("a")["attempt"] == 1
-    assert "check c: is not fit: the check itself changed files" in place.task("a")["question"]
+    assert (
+        "check c: cannot be trusted: the check itself changed files" in place.task("a")["question"]
+    )
 
 
 @pytest.mark.spec("6.2", "14.4")

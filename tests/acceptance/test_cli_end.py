@@ -162,7 +162,7 @@ def test_merge_never_touches_a_checkout_and_never_conflicts(place: Place) -> Non
     assert place.status()["merged"] == head
     _conflict(place)
     conflicting = place.yaoki("merge", run, "--into", "other")
-    assert (conflicting.code, "do not merge: one.txt" in conflicting.err) == (6, True)
+    assert (conflicting.code, "conflict: one.txt" in conflicting.err) == (6, True)
 
 
 def _conflict(place: Place) -> None:

@@ -208,7 +208,7 @@ def test_a_run_waits_for_its_remote_and_goes_on_by_itself(
     lines = [" ".join(line.split()) for line in doctor[1].splitlines()]
     assert [line for line in lines if line.startswith(f"BAD remote {words}")]
     assert lines[-1] == "next: git ls-remote origin"
-    assert "their branches are at the remote, which does not answer" in doctor[1]
+    assert "their branches are at a remote that does not answer" in doctor[1]
     assert run.returncode == 0, told
     events = json.loads(alone.say("trace", "--json")[1])["entries"]
     assert not [e for e in events if e["event"] in ("ESCALATE_DECISION", "RETRY_DECISION")]

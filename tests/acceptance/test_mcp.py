@@ -160,7 +160,7 @@ def test_a_stale_epoch_is_refused_by_every_tool_and_changes_nothing(
 
     assert {name for name, _ in calls} == TOOLS
     assert {(one.failed, one.error["refused"]) for one in refused} == {(True, "STALE")}
-    assert all("is stale" in one.text and "stop the work" in one.text for one in refused)
+    assert all("is stale" in one.text and "stop working" in one.text for one in refused)
     assert before == after
     journal = [data["call"] for data in told(place, "RESULT_REFUSED")]
     assert sorted(journal) == sorted(TOOLS - {"ask"}), "one record for each kind of call"

@@ -255,7 +255,7 @@ def test_a_stale_claim_is_refused_by_name_once_and_changes_nothing(
 
     assert late["YAOKI_ATTEMPT"] == "1"
     assert [one.code for one in refused] == [STALE] * 3
-    assert "is stale: it stands at claim" in refused[0].err
+    assert "is stale: the task is at claim" in refused[0].err
     assert (invented.code, broken.code) == (STALE, 6)
     assert before == after
     names = [(data["refused"], data["epoch"]) for data in told(place, "RESULT_REFUSED")]

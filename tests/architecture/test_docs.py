@@ -107,7 +107,19 @@ def reached() -> frozenset[Path]:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_fence_is_closed_and_names_a_language_that_readers_know(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    known = {"", "sh", "text", "yaml", "json", "toml", "python", "ini", "promql", "jinja"}
+    known = {
+        "",
+        "sh",
+        "text",
+        "yaml",
+        "json",
+        "toml",
+        "python",
+        "ini",
+        "promql",
+        "jinja",
+        "mermaid",
+    }
 
     assert "```" not in prose(text)
     assert {block.language for block in blocks(text)} <= known

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.documents import ROOT, name
-from tests.reference import events, exit_codes, pages
+from tests.reference import events, exit_codes, pages, state_machine
 from tests.reference.words import TOLD
 from yaoki.core.machine.codec import EVENT_CLASSES
+from yaoki.core.model import State
 from yaoki.formats.config import load_settings
 from yaoki.views import entry_text
 
@@ -68,3 +69,17 @@ def test_every_setting_has_one_line_and_no_line_is_about_nothing(tmp_path: Path)
     }
 
     assert sorted(ROW.findall(page)) == sorted(known)
+
+
+@pytest.mark.spec("1.1", "0.3")
+def test_no_decision_reaches_a_task_in_a_final_state() -> None:
+    """The page is drawn from these steps, so a hole in `legal` would be an arrow of the picture."""
+    leaving = {
+        (name, before.state)
+        for name, before, after in state_machine.steps()
+        if before.state.is_final and after.state is not before.state
+    }
+
+    allowed = {(name, State.DONE) for name in ("TASK_UNDONE", "TASK_UNLANDED", "TASK_REPLACED")}
+    refused = {("ROW_REFUSED", state) for state in State if state.is_final}
+    assert leaving == allowed | refused

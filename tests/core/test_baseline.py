@@ -1,4 +1,4 @@
-"""What a task is to mend is held against what failed at the base."""
+"""The failures that a task is to fix, compared with those of the base."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CUT = a_finding(
         ((), (red("test_a"),), ()),
     ],
 )
-def test_a_name_that_no_failure_of_the_base_has_is_told(
+def test_a_fix_that_names_no_failure_of_the_base_is_reported(
     fixes: tuple[str, ...], bases: tuple[Finding, ...], lost: tuple[str, ...]
 ) -> None:
     assert unmatched_fixes(fixes, bases) == lost
@@ -131,7 +131,7 @@ def test_a_module_that_is_missing_at_the_base_as_well_is_not_blamed_on_a_guards_
 
 @pytest.mark.spec("16.5", "6.4")
 @pytest.mark.parametrize(("declared", "outcome"), [(["freezegun"], "BROKEN"), ([], "FAILED")])
-def test_what_the_task_may_be_to_make_is_asked_of_the_agent(
+def test_a_missing_module_that_the_task_may_create_counts_against_the_agent(
     declared: list[str], outcome: str
 ) -> None:
     """A strict check of a module that is still to be written is the task's own aim."""
@@ -179,3 +179,13 @@ def test_only_tests_of_the_same_file_or_name_take_the_place_of_others(
 ) -> None:
     assert len(vanished_tests(now, base, strict=False)) == lost
     assert len(vanished_tests(now, base, strict=True)) == strictly
+
+
+@pytest.mark.spec("6.4", "0.6")
+def test_a_test_whose_name_reads_like_the_end_of_a_cut_list_is_a_name() -> None:
+    """A failure called "and shows one more" made every guard undecidable."""
+    base = a_finding(
+        Outcome.FAILED, items=(FindingItem("test_b"), FindingItem("and shows one more"))
+    )
+
+    assert unmatched_fixes(("test_a",), (base,)) == ("test_a",)

@@ -10,6 +10,7 @@ from yaoki.core.model import (
     CONTENT_KINDS,
     AgentSpec,
     CheckSpec,
+    CheckType,
     FailureKind,
     RetryPolicy,
     RetryRule,
@@ -49,7 +50,7 @@ def test_a_check_task_runs_no_agent() -> None:
 @pytest.mark.spec("0.4", "6.7")
 def test_a_judge_is_an_agent_that_runs() -> None:
     """Three tries of each of two judges, whenever one of the attempts is verified."""
-    judges = tuple(CheckSpec(name, "judge", agent=AgentSpec("critic")) for name in "ab")
+    judges = tuple(CheckSpec(name, CheckType.JUDGE, agent=AgentSpec("critic")) for name in "ab")
     given = RetryPolicy(
         rules={}, landing_refusals_max=2, faults_max=3, deliveries_max=4, reruns_max=0
     )

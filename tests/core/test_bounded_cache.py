@@ -19,7 +19,7 @@ def test_only_the_entries_that_were_set_last_are_remembered() -> None:
     assert dict(seen) == {997: "997", 998: "998", 999: "999"}
 
 
-def test_what_is_set_again_is_remembered_longer() -> None:
+def test_an_entry_that_is_set_again_stays_longer() -> None:
     seen: BoundedCache[str, int] = BoundedCache(most=2)
     seen["old"], seen["other"] = 1, 1
 

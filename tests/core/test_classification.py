@@ -89,7 +89,7 @@ def test_when_nothing_was_changed_the_exit_helps_to_say_why(
 
 
 @pytest.mark.spec("4.2", "4.5")
-def test_nothing_changed_has_its_pattern_and_says_the_code() -> None:
+def test_an_agent_without_changes_fails_with_its_pattern_and_exit_code() -> None:
     assert classify_no_change(an_exit(code=3)).pattern == "no-change"
     assert "exit code 3" in classify_no_change(an_exit(code=3)).message
 
@@ -221,7 +221,7 @@ def test_a_check_that_is_not_fit_is_the_plans_to_mend() -> None:
     failure = classify_verdict(unfit, an_exit())
 
     assert (failure.code, failure.is_our_fault, failure.check) == ("CHECK_UNFIT", True, "tests")
-    assert failure.message == "is not fit: it writes"
+    assert failure.message == "cannot be trusted: it writes"
     assert "change the check's command" in FATAL_CATALOGUE[failure.code].actions[0]
 
 
@@ -237,7 +237,7 @@ def test_a_limited_judge_is_a_rate_limit_of_its_own_account() -> None:
 
 
 @pytest.mark.spec("4.2", "4.6")
-def test_what_an_agent_said_last_is_told_and_is_no_part_of_the_fingerprint() -> None:
+def test_the_last_words_of_an_agent_are_reported_outside_the_fingerprint() -> None:
     one, other = (
         classify_no_change(an_exit(code=1, stderr_tail=f"a\nError: {n}\n"))
         for n in ("flux", "flow")
@@ -276,7 +276,7 @@ def test_the_output_kept_with_a_failure_is_bounded() -> None:
 @pytest.mark.parametrize(
     "code", ["AUTHENTICATION_FAILED", "PERMISSION_DENIED", "RESOURCE_NOT_FOUND"]
 )
-def test_the_fatal_catalogue_says_what_and_what_to_do(code: str) -> None:
+def test_each_entry_of_the_fatal_catalogue_has_a_message_and_a_remedy(code: str) -> None:
     entry = FATAL_CATALOGUE[code]
 
     assert entry.message

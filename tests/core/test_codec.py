@@ -131,7 +131,7 @@ def test_an_unknown_key_is_refused() -> None:
         from_data(FindingItem, {"name": "a", "nope": 1})
 
 
-def test_what_stands_at_its_default_is_left_out() -> None:
+def test_a_field_at_its_default_is_left_out() -> None:
     assert to_data(FindingItem("a")) == {"name": "a"}
     assert to_data(AgentExit()) == {}
 
@@ -149,7 +149,7 @@ def test_a_specification_comes_back_as_it_was(spec: TaskSpec) -> None:
 
 
 @pytest.mark.spec("2.6")
-def test_what_the_run_shares_is_named_not_repeated() -> None:
+def test_checks_and_agents_of_the_catalogue_are_stored_by_name() -> None:
     run = a_run()
 
     data = spec_to_data(a_spec(), run.catalogue)
@@ -159,7 +159,7 @@ def test_what_the_run_shares_is_named_not_repeated() -> None:
 
 
 @pytest.mark.spec("2.6", "5.6")
-def test_what_a_task_changed_is_written_out() -> None:
+def test_a_check_that_differs_from_the_catalogue_is_stored_in_full() -> None:
     """The same name with other contents must not read back as the shared one."""
     run = a_run()
     own = a_spec(

@@ -13,8 +13,6 @@ from yaoki.core.decide.classification import FATAL_CATALOGUE, make_fatal
 from yaoki.core.decide.escalation import (
     EscalationReport,
     build_escalation,
-    clip_middle,
-    first_line,
     retry_hint,
 )
 from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
@@ -263,19 +261,6 @@ def test_a_hint_is_given_where_the_work_must_change(kind: FailureKind, hinted: b
     assert bool(retry_hint(a_failure(kind))) is hinted
 
 
-@given(st.text(max_size=3000), st.integers(0, 600))
-def test_a_clipped_text_is_never_longer_than_asked(text: str, most: int) -> None:
-    assert len(clip_middle(text, most)) <= most
-
-
-@given(st.text(max_size=500), st.integers(1, 200))
-def test_a_first_line_is_one_line_within_its_limit(text: str, most: int) -> None:
-    line = first_line(text, most)
-
-    assert len(line) <= most
-    assert len(line.splitlines()) <= 1
-
-
 @pytest.mark.spec("10.4", "10.3")
 @pytest.mark.parametrize(
     ("failure", "waivable"),
@@ -289,7 +274,7 @@ def test_a_first_line_is_one_line_within_its_limit(text: str, most: int) -> None
         (a_failure(FailureKind.TRANSIENT_ERROR, check="tests", pattern=""), False),
     ],
 )
-def test_only_what_a_check_said_is_told_as_its_and_can_be_waived(
+def test_only_a_failure_of_a_check_names_that_check_and_can_be_waived(
     failure: Failure, waivable: bool
 ) -> None:
     """An agent that failed by itself names the check that failed beside it."""

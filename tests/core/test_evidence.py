@@ -94,9 +94,9 @@ NOT_JUSTIFIED: Mapping[str, tuple[tuple[Line, ...], str]] = {
         (SUBMITTED, checked(), judged(passed=False), landed()),
         "no judgment passed",
     ),
-    "undone": ((*GOOD, UNDONE), "its landing was taken back"),
-    "unlanded": ((*GOOD, UNLANDED), "its landing was taken back"),
-    "refused before": ((*GOOD, REFUSED), "its landing was taken back"),
+    "undone": ((*GOOD, UNDONE), "its landing was reverted"),
+    "unlanded": ((*GOOD, UNLANDED), "its landing was reverted"),
+    "refused before": ((*GOOD, REFUSED), "its landing was reverted"),
     "no check was run": ((SUBMITTED, judged(), landed()), "no required check passed"),
     "checks of another commit": (
         (SUBMITTED, checked(commit=OTHER), judged(), landed()),
@@ -174,7 +174,7 @@ def test_a_row_without_a_line_and_a_line_without_a_row_are_named() -> None:
     ]
 
 
-def test_the_branch_must_hold_what_landed_of_its_own() -> None:
+def test_the_branch_must_contain_every_commit_that_landed() -> None:
     unchanged = [submitted("r-2"), replace(judged(onto=COMMIT), task_id="r-2")]
     evidence = fold_evidence([*GOOD, *unchanged, replace(landed(), task_id="r-2")])
 

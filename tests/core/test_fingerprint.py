@@ -53,7 +53,7 @@ OTHER = [
 
 @pytest.mark.spec("4.6")
 @pytest.mark.parametrize(("once", "again"), SAME)
-def test_what_changes_from_run_to_run_is_ignored(once: str, again: str) -> None:
+def test_text_that_changes_from_run_to_run_is_ignored(once: str, again: str) -> None:
     assert mark(once) == mark(again)
 
 
@@ -83,7 +83,7 @@ def test_the_order_of_the_details_does_not_count() -> None:
 
 
 @pytest.mark.spec("4.6")
-def test_where_a_detail_stands_does_not_count() -> None:
+def test_the_order_and_place_of_details_do_not_count() -> None:
     assert mark("x", FindingItem("test_a", "no", "a.py:1")) == mark(
         "x", FindingItem("test_a", "no", "a.py:9")
     )

@@ -41,7 +41,7 @@ def test_only_steadiness_or_chance_without_the_change_makes_a_failure_flaky(
     assert seen(needed, candidate, base).is_flaky is flaky
 
 
-def test_the_counts_are_told() -> None:
+def test_the_counts_are_reported() -> None:
     assert seen(CANDIDATE_RERUNS_MAX, ".F", ".F").counts == {
         "candidate": 2,
         "candidate_passed": 1,

@@ -102,7 +102,7 @@ def test_a_task_behind_two_failures_shows_one_cause() -> None:
 
 
 @pytest.mark.spec("8.5")
-def test_what_is_already_over_is_not_blocked() -> None:
+def test_a_finished_task_is_not_blocked() -> None:
     """`c` is done, so nothing behind it waits because of `a`."""
     assert root_causes(CHAIN, ["a"], lambda node: node == "b" or node == "d") == {"b": "a"}
 

@@ -34,6 +34,7 @@ from yaoki.core.machine.evolution import evolve, fold_events
 from yaoki.core.model import (
     AgentExit,
     Backoff,
+    BackoffType,
     Catalogue,
     Choice,
     Counts,
@@ -94,7 +95,7 @@ class Life:
         self.add(Claimed("host:1", self.task.epoch + 1, self.now + MINUTE))
 
     def rest(self, *, rerun: bool) -> None:
-        """Everything else rests: a held task gets its re-run, or a person is asked."""
+        """Nothing else can be claimed: the task gets its re-run, or a person is asked."""
         moment = ClockAndChance(self.now, 0.5)
         grant = (RerunGranted("head"),)
         self.add(*(grant if rerun else escalate_without_rerun(self.task, "nothing landed", moment)))
@@ -267,7 +268,7 @@ def anything(life: Life, dice: Random) -> None:
 @st.composite
 def policies(draw: st.DrawFn) -> RetryPolicy:
     kinds = draw(st.sets(st.sampled_from(RETRYABLE_KINDS)))
-    backoff = Backoff("fixed", SECOND, 1.0, SECOND, 0.0)
+    backoff = Backoff(BackoffType.FIXED, SECOND, 1.0, SECOND, 0.0)
     few = st.integers(0, 5)
     return RetryPolicy(
         rules={kind: RetryRule(draw(few), backoff) for kind in kinds},
@@ -330,7 +331,7 @@ def test_an_agent_that_always_fails_comes_to_an_end(spec: TaskSpec, dice: Random
 
 
 @pytest.mark.spec("0.4", "3.4")
-def test_a_branch_that_never_stands_still_comes_to_an_end() -> None:
+def test_a_branch_that_moves_at_every_landing_ends_in_an_escalation() -> None:
     """Every verdict passes, and every landing finds the branch moved."""
     life = Life(a_spec())
     passed = Verdict((Finding("tests", Outcome.PASSED),))

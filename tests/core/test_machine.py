@@ -54,10 +54,12 @@ from yaoki.core.machine.events import (
 from yaoki.core.machine.evolution import evolve
 from yaoki.core.machine.legality import IllegalEvent, legal
 from yaoki.core.model import (
+    AttemptMode,
     Choice,
     Counts,
     FailureKind,
     Lease,
+    PendingRequest,
     Question,
     Reason,
     RecoveryStrategy,
@@ -145,7 +147,7 @@ LEGAL = {
 STAGES = {"P": Stage.PREPARE, "W": Stage.WORK, "V": Stage.VERIFY, "L": Stage.LAND}
 
 
-def standing(state: State, stage: Stage) -> Task:
+def task_in(state: State, stage: Stage, event: Event) -> Task:
     """A task with everything an event could ask for, save the right state and stage."""
     task = a_task()
     return replace(
@@ -156,8 +158,7 @@ def standing(state: State, stage: Stage) -> Task:
         attempt=2,
         lease=Lease(task.id, "host:1", 4, NOW),
         work=Work(head="head", verified_commit="c0ffee", onto="onto"),
-        cancel_requested=True,
-        recall_requested=True,
+        request=PendingRequest.RECALL if isinstance(event, Recalled) else PendingRequest.CANCEL,
     )
 
 
@@ -172,7 +173,7 @@ def test_the_table_names_every_event() -> None:
 @pytest.mark.parametrize("letter", STAGES)
 @pytest.mark.parametrize("state", State)
 def test_only_what_the_table_allows_can_happen(state: State, letter: str, event: Event) -> None:
-    task = standing(state, STAGES[letter])
+    task = task_in(state, STAGES[letter], event)
     before = copy.deepcopy(task)
 
     allowed = letter in LEGAL[event_name(event)].get(state.value, "")
@@ -288,7 +289,7 @@ def test_finished_work_goes_to_verify() -> None:
 @pytest.mark.spec("10.4", "4.8")
 def test_a_person_keeps_the_task_until_their_work_fails() -> None:
     """A fault of ours is not theirs; a failed check gives the task back to the agent."""
-    before = an_active_task(Stage.WORK, taken_over=True)
+    before = an_active_task(Stage.WORK, mode=AttemptMode.TAKEN_OVER)
 
     verifying = evolve(before, AgentFinished(an_exit(), "head2", "tree2"))
     faulted = evolve(verifying, a_retry(a_failure(FailureKind.TRANSIENT_ERROR, is_our_fault=True)))
@@ -299,7 +300,7 @@ def test_a_person_keeps_the_task_until_their_work_fails() -> None:
 
 @pytest.mark.spec("10.4", "9.6")
 def test_a_persons_work_taken_back_goes_to_the_agent_again() -> None:
-    done = evolve(an_active_task(Stage.LAND, taken_over=True), Landed("c0ffee"))
+    done = evolve(an_active_task(Stage.LAND, mode=AttemptMode.TAKEN_OVER), Landed("c0ffee"))
 
     undone = evolve(done, UndoCompleted("c0ffee", QUESTION))
 
@@ -458,13 +459,13 @@ def test_an_abort_ends_the_task() -> None:
 
 
 @pytest.mark.spec("9.5")
-def test_a_wish_to_cancel_ends_nothing_by_itself() -> None:
+def test_a_cancel_request_alone_ends_nothing() -> None:
     before = an_active_task(Stage.WORK)
 
     wished = evolve(before, CancelRequested("enough"))
     ended = evolve(wished, Cancelled("enough"))
 
-    assert wished == replace(before, cancel_requested=True)
+    assert wished == replace(before, request=PendingRequest.CANCEL)
     assert (ended.state, ended.lease) == (State.CANCELLED, None)
 
 

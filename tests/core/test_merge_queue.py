@@ -18,14 +18,14 @@ def at(stage: Stage, refused: int, proven: str = "c", onto: str = "b") -> Task:
 
 
 @pytest.mark.spec("3.4", "13.1")
-def test_who_was_refused_rides_with_all_others_who_were() -> None:
+def test_a_task_that_was_refused_is_queued_with_all_others_that_were() -> None:
     task = at(Stage.VERIFY, 1)
 
     assert queue_members(task, [REFUSED, FRESH]) == {task.id, REFUSED.id}
 
 
 @pytest.mark.spec("3.4", "13.1")
-def test_who_was_never_refused_lands_after_those_who_ride() -> None:
+def test_a_task_that_was_never_refused_lands_after_the_queue_members() -> None:
     assert must_yield(at(Stage.LAND, 0), [REFUSED])
     assert not must_yield(at(Stage.LAND, 0), [FRESH])
     assert not must_yield(at(Stage.LAND, 1), [REFUSED])

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_check, a_failure, a_spec, a_task
-from yaoki.core.excerpt import clip_bytes
-from yaoki.core.model import CheckSpec, Failure, FailureKind, FindingItem, Task, TaskKind
+from yaoki.core.model import CheckSpec, CheckType, Failure, FailureKind, FindingItem, Task, TaskKind
 from yaoki.core.prompt import (
     BUDGETS,
     GENERIC_HINT,
@@ -99,25 +98,6 @@ def test_every_section_keeps_to_its_budget() -> None:
         assert size <= BUDGETS[key] + len(title) + 4
 
 
-@pytest.mark.spec("7.3")
-def test_a_long_text_keeps_head_and_tail_and_says_what_was_cut() -> None:
-    text = "the head " + "x" * 10_000 + " the tail"
-
-    clipped = clip_bytes(text, 500)
-
-    assert clipped.startswith("the head ")
-    assert clipped.endswith(" the tail")
-    cut = int(clipped.split("[… ")[1].split(" bytes cut")[0])
-    kept = len(clipped.encode()) - len(f"\n[… {cut} bytes cut …]\n".encode())
-    assert cut + kept == len(text)
-
-
-@pytest.mark.spec("7.3")
-@given(st.text(max_size=2_000), st.integers(0, 1_000))
-def test_a_clipped_text_is_within_its_bytes(text: str, most: int) -> None:
-    assert len(clip_bytes(text, most).encode()) <= most
-
-
 @pytest.mark.spec("7.3", "14.4")
 def test_bytes_that_are_no_text_do_not_break_the_prompt() -> None:
     task = a_task(
@@ -145,7 +125,7 @@ def test_words_that_cannot_be_made_are_replaced_and_the_fault_is_said() -> None:
 
 
 @pytest.mark.spec("6.9")
-def test_only_what_failed_is_told() -> None:
+def test_the_prompt_reports_only_the_last_failure() -> None:
     items = tuple(FindingItem(f"test_{n}", "assert 1 == 2", f"a.py:{n}") for n in range(3))
     failure = a_failure(message="3 failed", check="tests", items=items, output="the log")
 
@@ -186,7 +166,7 @@ def test_no_text_can_close_its_own_fence(text: str) -> None:
 
 
 @pytest.mark.spec("1.2", "7.3")
-def test_a_report_is_told_where_to_write() -> None:
+def test_the_prompt_of_a_report_says_where_to_write_it() -> None:
     assert "standard output" in compose_prompt(a_task(spec=a_spec(kind=TaskKind.REPORT))).text
     assert "standard output" not in compose_prompt(a_task()).text
 
@@ -197,8 +177,11 @@ def test_a_report_is_told_where_to_write() -> None:
     [
         (CheckSpec("a", argv=("pytest", "-q")), "- a: `pytest -q`"),
         (CheckSpec("a", shell="mypy src | tail"), "- a: `mypy src | tail`"),
-        (CheckSpec("a", type="git", git="clean"), "- a: git clean"),
-        (CheckSpec("a", type="file", path="x.md", file={"exists": True}), "- a: file x.md exists"),
+        (CheckSpec("a", type=CheckType.GIT, git="clean"), "- a: git clean"),
+        (
+            CheckSpec("a", type=CheckType.FILE, path="x.md", file={"exists": True}),
+            "- a: file x.md exists",
+        ),
     ],
 )
 def test_each_kind_of_check_is_named(check: CheckSpec, said: str) -> None:

@@ -63,7 +63,7 @@ def test_a_run_that_is_not_over_stays_and_takes_no_place_of_the_others() -> None
 
 
 @pytest.mark.spec("11.7")
-def test_what_is_kept_wins_over_what_is_too_many() -> None:
+def test_the_newest_runs_stay_even_above_the_limit() -> None:
     lives = [a_life(f"r{n}", 30) for n in range(4)]
 
     assert due(*lives, rule=ArchiveSettings(after_days=0, runs_max=1, runs_kept=4)) == []

@@ -40,12 +40,14 @@ from yaoki.core.machine.events import (
 )
 from yaoki.core.machine.evolution import fold_events
 from yaoki.core.model import (
+    AttemptMode,
     Choice,
     Counts,
     EndCause,
     FailureKind,
     OnFailure,
     Outcome,
+    PendingRequest,
     Reason,
     Stage,
     State,
@@ -109,7 +111,7 @@ def test_a_warning_of_prepare_is_journalled() -> None:
 
 
 @pytest.mark.spec("10.1")
-def test_a_second_attempt_says_what_it_mends() -> None:
+def test_a_second_attempt_names_the_failure_it_fixes() -> None:
     failure = a_failure()
     task = an_active_task(
         attempt=1,
@@ -129,7 +131,7 @@ def test_a_second_attempt_says_what_it_mends() -> None:
 
 @pytest.mark.spec("10.4")
 def test_a_person_who_took_over_is_the_agent() -> None:
-    event = concluded(an_active_task(taken_over=True), PREPARED)[0]
+    event = concluded(an_active_task(mode=AttemptMode.TAKEN_OVER), PREPARED)[0]
 
     assert isinstance(event, AttemptStarted)
     assert event.agent == PERSON_AGENT
@@ -170,7 +172,7 @@ def test_an_agent_that_touched_the_repositorys_configuration_is_stopped() -> Non
 
 
 @pytest.mark.spec("5.7")
-def test_what_is_not_safe_to_retry_goes_to_a_person() -> None:
+def test_a_failure_that_is_not_safe_to_retry_is_escalated() -> None:
     report = replace(WORKED, exit=an_exit(code=1, retry_safe=False, stderr_tail="half done"))
 
     asked = the_escalation(concluded(an_active_task(Stage.WORK), report))
@@ -182,7 +184,7 @@ def test_what_is_not_safe_to_retry_goes_to_a_person() -> None:
 
 
 @pytest.mark.spec("0.1", "10.1")
-def test_passed_checks_are_told_one_by_one_and_then_judged() -> None:
+def test_each_passed_check_is_recorded_before_the_judgment() -> None:
     told, judged = concluded(an_active_task(Stage.VERIFY), PASSED)
 
     assert isinstance(told, JournalNote)
@@ -215,7 +217,7 @@ def test_a_failing_check_is_tried_again_with_a_date() -> None:
 
 
 @pytest.mark.spec("3.5")
-def test_nothing_changed_is_sent_back_although_all_checks_pass() -> None:
+def test_a_task_without_changes_is_retried_although_all_checks_pass() -> None:
     """The checks pass on the base: they prove nothing of an agent that left it alone."""
     task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit(output_tail="Done already.")))
 
@@ -230,7 +232,7 @@ def test_nothing_changed_is_sent_back_although_all_checks_pass() -> None:
 
 
 @pytest.mark.spec("3.5")
-def test_nothing_changed_again_is_a_question_to_a_person() -> None:
+def test_a_second_attempt_without_changes_is_escalated() -> None:
     before = classification.classify_needless_run(an_exit())
     work = Work(head="head", exit=an_exit(output_tail="Done."))
     task = an_active_task(Stage.VERIFY, work=work, feedback=before)
@@ -248,11 +250,13 @@ def test_nothing_changed_again_is_a_question_to_a_person() -> None:
     "may",
     [
         {"waivers": ("no-change",)},
-        {"taken_over": True},
+        {"mode": AttemptMode.TAKEN_OVER},
         {"spec": a_spec(may_change_nothing=True)},
     ],
 )
-def test_nothing_changed_is_done_where_the_plan_or_a_person_says_so(may: dict[str, Any]) -> None:
+def test_a_task_without_changes_is_done_where_the_plan_or_a_person_allows_it(
+    may: dict[str, Any],
+) -> None:
     task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit()), **may)
 
     judged = concluded(task, replace(PASSED, changed=()))[-1]
@@ -269,7 +273,9 @@ def test_nothing_changed_is_done_where_the_plan_or_a_person_says_so(may: dict[st
         (an_exit(ended_by="deadline"), FailureKind.TIMEOUT),
     ],
 )
-def test_nothing_changed_after_a_bad_end_is_no_success(exit_: object, kind: FailureKind) -> None:
+def test_a_task_without_changes_fails_when_its_agent_did_not_end_cleanly(
+    exit_: object, kind: FailureKind
+) -> None:
     """The checks passed on the base already, so they prove nothing of this agent."""
     task = an_active_task(Stage.VERIFY, work=Work(exit=exit_))  # type: ignore[arg-type]
 
@@ -335,7 +341,7 @@ def test_a_contradiction_is_a_question_with_both_sides() -> None:
 
 
 @pytest.mark.spec("3.5", "6.9")
-def test_nothing_changed_is_incomplete_and_says_what_is_still_missing() -> None:
+def test_a_task_without_changes_is_incomplete_and_lists_the_failing_checks() -> None:
     task = an_active_task(Stage.VERIFY, work=Work(exit=an_exit()))
 
     failure = the_retry(concluded(task, replace(FAILED, changed=()))).failure
@@ -492,8 +498,8 @@ def test_a_cut_off_agent_starts_afresh(report: StageReport) -> None:
         (Stage.LAND, StageFaulted("disk", transient=True)),
     ],
 )
-def test_whatever_was_seen_a_wish_to_cancel_wins(stage: Stage, report: StageReport) -> None:
-    task = an_active_task(stage, cancel_requested=True)
+def test_a_cancel_request_wins_over_every_report(stage: Stage, report: StageReport) -> None:
+    task = an_active_task(stage, request=PendingRequest.CANCEL)
 
     events = concluded(task, report)
 
@@ -502,10 +508,8 @@ def test_whatever_was_seen_a_wish_to_cancel_wins(stage: Stage, report: StageRepo
 
 @pytest.mark.spec("9.5", "10.6")
 @pytest.mark.parametrize("ended_by", [EndCause.NONE, EndCause.CANCEL])
-def test_an_agent_that_ran_is_told_of_before_its_task_is_cancelled(
-    ended_by: EndCause,
-) -> None:
-    task = an_active_task(Stage.WORK, cancel_requested=True)
+def test_the_run_of_an_agent_is_recorded_before_its_task_is_cancelled(ended_by: EndCause) -> None:
+    task = an_active_task(Stage.WORK, request=PendingRequest.CANCEL)
     exit_ = replace(WORKED.exit, ended_by=ended_by, cost=0.5)
 
     finished, cancelled = concluded(task, replace(WORKED, exit=exit_))
@@ -517,7 +521,7 @@ def test_an_agent_that_ran_is_told_of_before_its_task_is_cancelled(
 
 @pytest.mark.spec("3.7", "10.6")
 @pytest.mark.parametrize("ended_by", [EndCause.STOP, EndCause.LEASE, EndCause.CANCEL])
-def test_what_a_cut_off_agent_cost_counts_and_its_attempt_does_not(
+def test_the_cost_of_an_interrupted_agent_counts_and_its_attempt_does_not(
     ended_by: EndCause,
 ) -> None:
     task = an_active_task(Stage.WORK)
@@ -532,7 +536,7 @@ def test_what_a_cut_off_agent_cost_counts_and_its_attempt_does_not(
 
 @pytest.mark.spec("9.5", "0.2")
 def test_cancelled_work_is_kept_at_its_ref() -> None:
-    task = an_active_task(Stage.WORK, cancel_requested=True)
+    task = an_active_task(Stage.WORK, request=PendingRequest.CANCEL)
 
     assert concluded(task, WorkInterrupted("cancelled", saved_ref="kept")) == (
         Cancelled("cancelled by a person", "kept"),
@@ -540,8 +544,8 @@ def test_cancelled_work_is_kept_at_its_ref() -> None:
 
 
 @pytest.mark.spec("9.5", "0.1")
-def test_what_has_landed_has_landed() -> None:
-    task = an_active_task(Stage.LAND, cancel_requested=True)
+def test_a_landing_wins_over_a_cancel_request() -> None:
+    task = an_active_task(Stage.LAND, request=PendingRequest.CANCEL)
 
     assert fold_events(task, concluded(task, CommitLanded("c0ffee"))).state is State.DONE
 
@@ -560,7 +564,7 @@ def test_what_has_landed_has_landed() -> None:
         (Stage.WORK, replace(WORKED, exit=an_exit(question="?")), "4.1"),
     ],
 )
-def test_every_decision_says_its_rule_its_inputs_and_what_would_change_it(
+def test_every_decision_records_its_rule_its_inputs_and_what_would_change_it(
     stage: Stage, report: StageReport, rule: str
 ) -> None:
     events = concluded(an_active_task(stage), report)
@@ -593,15 +597,15 @@ def test_a_futile_failure_climbs_the_ladder_of_agents() -> None:
             after, state=State.ACTIVE, stage=Stage.VERIFY, work=task.work, lease=task.lease
         )
 
-    (held,) = (event for event in concluded(task, FAILED) if isinstance(event, AwaitingRerun))
+    (awaiting,) = (event for event in concluded(task, FAILED) if isinstance(event, AwaitingRerun))
 
     assert seen == [("continue", False, 0), ("fresh", True, 0), ("next-agent", True, 1)]
-    assert held.blocked is Reason.MAX_RETRIES
-    assert held.why.rule == "5.1"
+    assert awaiting.blocked is Reason.MAX_RETRIES
+    assert awaiting.why.rule == "5.1"
 
 
 @pytest.mark.spec("10.1", "10.3")
-def test_an_escalation_is_told_with_words_for_a_person() -> None:
+def test_an_escalation_has_a_message_for_a_person() -> None:
     spec = a_spec(policy=a_policy(reruns_max=0))
     spent = Counts(failures={"QUALITY_FAILURE": 3})
     before = ("TIMEOUT", "QUALITY_FAILURE", "QUALITY_FAILURE")

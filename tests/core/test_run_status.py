@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import a_run
-from yaoki.core.model import State
+from yaoki.core.model import Pause, PauseCause, State
 from yaoki.core.run_status import (
     EXIT_CODES,
     RunStatus,
@@ -66,13 +66,15 @@ def test_a_run_that_does_not_rest_is_active_whatever_its_tasks(states: tuple[Sta
 
 @pytest.mark.spec("1.1", "0.6")
 @pytest.mark.parametrize("states", [((A,), ()), ((D, A), ()), ((D, C), (A,)), ((E,), (A,))])
-def test_a_run_whose_last_task_lands_between_two_looks_is_active(
+def test_a_run_whose_last_task_lands_between_two_reads_is_active(
     states: tuple[tuple[State, ...], tuple[State, ...]],
 ) -> None:
     """Tasks are counted before the store is asked whether all rest."""
     assert derive_run_status(tally(*states), idle=True) is RunStatus.ACTIVE
     assert (
-        current_run_status(a_run(pause_reason="budget: used up"), tally(*states), idle=True)
+        current_run_status(
+            a_run(pause=Pause(PauseCause.BUDGET, "used up")), tally(*states), idle=True
+        )
         is RunStatus.ACTIVE
     )
 
@@ -103,3 +105,17 @@ def test_only_required_tasks_hold_the_run_up(
     required: tuple[State, ...], optional: tuple[State, ...], wanted: bool
 ) -> None:
     assert required_done(tally(required, optional)) is wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "pause"),
+    [
+        ("", None),
+        ("budget: 6 of 6 attempts: all", Pause(PauseCause.BUDGET, "6 of 6 attempts: all")),
+        ("somebody said so", Pause(PauseCause.UNKNOWN, "somebody said so")),
+        ("unknown: so", Pause(PauseCause.UNKNOWN, "unknown: so")),
+    ],
+)
+def test_a_pause_reads_back_from_its_stored_text(text: str, pause: Pause | None) -> None:
+    assert Pause.parse(text) == pause
+    assert a_run(pause=pause).pause_reason == text

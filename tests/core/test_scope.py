@@ -73,7 +73,7 @@ def test_without_a_scope_nothing_is_outside() -> None:
         ("src/.yaoki/a", (), False),
     ],
 )
-def test_what_is_of_yaoki_itself_is_outside_of_every_task(
+def test_files_of_yaoki_are_outside_the_scope_of_every_task(
     path: str, scope: tuple[str, ...], own: bool
 ) -> None:
     assert yaoki_paths([path, "src/a.py"], scope) == ((path,) if own else ())
@@ -114,5 +114,5 @@ def test_a_path_is_in_its_own_scope(parts: list[str]) -> None:
         ("plans/.vscode/tasks.json", True),
     ],
 )
-def test_what_starts_a_program_in_the_next_session_is_known(path: str, starts: bool) -> None:
+def test_files_that_start_a_program_in_the_next_session_are_known(path: str, starts: bool) -> None:
     assert bool(session_paths([path], ())) is starts

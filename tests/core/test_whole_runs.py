@@ -1,4 +1,4 @@
-"""The choices at rest: re-runs, groups, blame and iterations, as tables and properties."""
+"""Decisions of the completion: re-runs, groups, bisection and iterations."""
 
 from __future__ import annotations
 
@@ -25,23 +25,28 @@ from yaoki.core.model import (
     Task,
     TaskId,
     TaskKind,
+    WaitReason,
 )
 
 # ------------------------------------------------------------------ re-runs
 
 
-def held(n: int, base: str = "old", kind: FailureKind = FailureKind.QUALITY_FAILURE) -> Task:
+def awaiting_rerun(
+    n: int, base: str = "old", kind: FailureKind = FailureKind.QUALITY_FAILURE
+) -> Task:
     task = a_task(failure=a_failure(kind))
-    return replace(task, id=TaskId(f"run00001-{n}"), n=n, awaiting_rerun=True, first_base=base)
+    return replace(
+        task, id=TaskId(f"run00001-{n}"), n=n, waiting_for=WaitReason.RERUN, first_base=base
+    )
 
 
 @pytest.mark.spec("8.4", "1.4")
 def test_continuations_go_first_then_the_order_of_making_as_numbers() -> None:
     tasks = [
-        held(10),
-        held(9),
-        held(2, kind=FailureKind.TIMEOUT),
-        held(30, kind=FailureKind.INCOMPLETE),
+        awaiting_rerun(10),
+        awaiting_rerun(9),
+        awaiting_rerun(2, kind=FailureKind.TIMEOUT),
+        awaiting_rerun(30, kind=FailureKind.INCOMPLETE),
     ]
 
     chosen = plan_rerun_round(tasks, "new")
@@ -53,7 +58,7 @@ def test_continuations_go_first_then_the_order_of_making_as_numbers() -> None:
 @pytest.mark.spec("8.4", "0.4")
 @given(st.lists(st.sampled_from(["old", "new"]), max_size=20))
 def test_a_round_is_bounded_and_never_starts_from_a_head_that_was_tried(bases: list[str]) -> None:
-    tasks = [held(n, base) for n, base in enumerate(bases, start=1)]
+    tasks = [awaiting_rerun(n, base) for n, base in enumerate(bases, start=1)]
 
     chosen = plan_rerun_round(tasks, "new")
 
@@ -64,7 +69,7 @@ def test_a_round_is_bounded_and_never_starts_from_a_head_that_was_tried(bases: l
 
 @pytest.mark.spec("8.4", "4.8")
 def test_a_task_that_never_began_is_asked_about_and_not_re_run() -> None:
-    never = held(1, base="")
+    never = awaiting_rerun(1, base="")
 
     chosen = plan_rerun_round([never], "new")
 
@@ -190,7 +195,7 @@ EAGER = replace(BOUNDS, pause_on_failure=False)
         (Iteration(1, CommitOutcome.CONFLICT, False), 0, EAGER, "pause", 1),
     ],
 )
-def test_what_follows_an_iteration(
+def test_the_action_after_an_iteration(
     ended: Iteration, before: int, bounds: ContinuousMode, what: str, failures: int
 ) -> None:
     found = decide_iteration(ended, before, bounds)

@@ -1,1 +1,1 @@
-"""Labelled endings of agents; README.md tells the form."""
+"""Labelled endings of agents; README.md describes the format."""

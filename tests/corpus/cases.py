@@ -1,4 +1,4 @@
-"""Reads the corpus, and plays each case through the code that a worker uses."""
+"""Loads the corpus, and runs each case through the code that a worker uses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AGENT = CommandAgent({}, now=lambda: NOW)
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What must come out.  `kind` is PASS when nothing failed."""
+    """The expected result.  `kind` is PASS without a failure."""
 
     kind: str
     pattern: str = ""
@@ -43,7 +43,7 @@ class Label:
 
     @property
     def row(self) -> str:
-        """Its line in the table: a failure that no rule explains stands apart."""
+        """Its row in the table: a failure that no rule explains has its own row."""
         return "UNKNOWN" if self.reason == "UNKNOWN" else self.kind
 
 
@@ -77,7 +77,7 @@ class Case:
 
 
 def load(folder: Path = HERE) -> list[Case]:
-    """Every case of every file.  A key that nobody reads is refused: it would be a label lost."""
+    """Every case of every file.  Refuses unknown keys: their label would be lost."""
     return [
         _case(data)
         for file in sorted(folder.glob("*.yaml"))
@@ -98,12 +98,12 @@ def _case(data: Mapping[str, Any]) -> Case:
 
 
 def leave(case: Case, folder: Path) -> ProcessState:
-    """Call the agent as a worker does, write what it left as its shim does, say how it ended."""
+    """Launches as a worker does, writes the files as the shim does, and returns the state."""
     command = case.argv or (case.agent, "--some", "option")
     AGENT.build_launch(_order(AgentSpec("mine", command=command), folder))
     (folder / "out.log").write_bytes(_out(case))
     (folder / "err.log").write_bytes(_err(case))
-    # The error channel was written to last, if at all: two writes may share one tick of the clock.
+    # Make the error channel the newest log: two writes may have the same timestamp.
     os.utime(folder / "out.log", (1, 1))
     for name, note in (("result.json", case.result), ("trajectory.json", case.trajectory)):
         if note is not None:
@@ -138,12 +138,12 @@ def _err(case: Case) -> bytes:
     return text.encode() + bytes.fromhex(case.err_hex)
 
 
-# ------------------------------------------------------------------ what is made of it
+# ------------------------------------------------------------------ the result
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What came out, and the event that decided what follows."""
+    """The result, and the event that decided what follows."""
 
     exit: AgentExit
     label: Label
@@ -221,7 +221,7 @@ def _label(decision: RetryDecided | EscalationDecided | None, exit_: AgentExit) 
 
 
 def as_far_as_labelled(actual: Label, expected: Label) -> Label:
-    """Session and message are compared only where the label names them."""
+    """Compares session and message only if the label names them."""
     return replace(
         actual,
         session=actual.session if expected.session is not None else None,

@@ -48,8 +48,8 @@ def test_an_ending_is_classified_as_labelled(
 
 @pytest.mark.spec("4.1", "4.2")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_only_kinds_with_a_rule_are_tried_again(case: Case, tmp_path: Path) -> None:
-    """And after exactly the wait that the service asked for."""
+def test_only_kinds_with_a_rule_are_retried(case: Case, tmp_path: Path) -> None:
+    """After exactly the wait that the service named."""
     policy = a_policy()
     decision = play(case, tmp_path).decision
 
@@ -67,7 +67,7 @@ WAITING = [case for case in CASES if case.waits is not None]
 
 @pytest.mark.spec("3.10")
 @pytest.mark.parametrize("case", WAITING, ids=lambda case: case.id)
-def test_an_agents_own_waiting_is_read_while_it_runs(case: Case, tmp_path: Path) -> None:
+def test_the_announced_wait_of_a_running_agent_is_read(case: Case, tmp_path: Path) -> None:
     leave(case, tmp_path)
 
     waits = AGENT.announced_wait(tmp_path)
@@ -165,7 +165,7 @@ def test_a_named_wait_is_understood_in_every_form(line: str, seconds: float | No
 
 
 @pytest.mark.spec("5.4")
-def test_a_time_of_day_without_a_zone_is_read_where_the_machine_stands() -> None:
+def test_a_time_of_day_without_a_zone_is_in_the_zone_of_the_machine() -> None:
     assert find_wait("try again at 9:00 AM.", NEW_YORK) == timedelta(hours=2)
     assert find_wait("resets at 3pm (UTC)", NEW_YORK) == timedelta(hours=3)
     assert find_wait("Retry-After: Sun, 15 Nov 2026 12:01:00 GMT", NEW_YORK) == timedelta(minutes=1)
@@ -215,7 +215,7 @@ def test_a_fatal_end_reaches_the_person_with_its_message_and_actions(
         ((), ""),
     ],
 )
-def test_an_agent_is_known_by_its_command_line(command: tuple[str, ...], agent: str) -> None:
+def test_an_agent_is_identified_by_its_command_line(command: tuple[str, ...], agent: str) -> None:
     assert identify_agent(command) == agent
 
 
@@ -253,7 +253,7 @@ HOSTILE = [
 @pytest.mark.spec("14.4", "4.2")
 @pytest.mark.parametrize("raw", HOSTILE, ids=lambda raw: repr(raw[:12]))
 @pytest.mark.parametrize("agent", ["any", "claude", "aider", "gemini", "mini"])
-def test_a_hostile_channel_costs_little_time(tmp_path: Path, raw: bytes, agent: str) -> None:
+def test_hostile_output_is_read_in_bounded_time(tmp_path: Path, raw: bytes, agent: str) -> None:
     record_agent_name(tmp_path, (agent,))
     in_outbox(tmp_path)
     for name in ("out.log", "err.log", "outbox/result.json", "outbox/trajectory.json"):

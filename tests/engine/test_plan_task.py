@@ -1,8 +1,9 @@
-"""The stages of a plan task, asked with a planner's answer at hand."""
+"""The stages of a planning task."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -29,9 +30,11 @@ class Branch:
 
 
 @pytest.mark.spec("9.3", "6.2")
-def test_a_plan_that_passes_names_no_path_as_changed(tmp_path: Path) -> None:
-    """Its changed paths were `("(the plan)",)`: a sentence where every reader expects a path."""
-    stages = PlanTaskStages(cast(Workspace, Branch()), cast(PlanReader, Planner()))
+def test_a_passing_plan_has_no_changed_paths(tmp_path: Path) -> None:
+    """The changed paths were `("(the plan)",)`, where every reader expects a path."""
+    stages = PlanTaskStages(
+        cast(Workspace, SimpleNamespace(branches=Branch())), cast(PlanReader, Planner())
+    )
 
     report = stages.verify(a_run(), a_task(), tmp_path)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -36,7 +37,9 @@ class Queue:
 
 
 def predecessor_wait(looks: int | None) -> PredecessorWait:
-    return PredecessorWait(cast(Workspace, Queue(looks)), HandClock())
+    queue = Queue(looks)
+    workspace = SimpleNamespace(branches=queue, landings=queue)
+    return PredecessorWait(cast(Workspace, workspace), HandClock())
 
 
 def queued_task(stage: Stage) -> Task:

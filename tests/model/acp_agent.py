@@ -1,7 +1,7 @@
-"""A tiny agent that speaks ACP and plays a script: `python acp_agent.py SCRIPT.json`.
+"""A small agent that speaks ACP and plays a script: `python acp_agent.py SCRIPT.json`.
 
-It keeps what it was asked beside the script, one JSON line each, and speaks the protocol as the
-real programs were seen to, and as broken ones might.
+It logs every frame that it gets beside the script, one JSON line each, and speaks the protocol as
+real programs do, and as broken ones might.
 """
 
 from __future__ import annotations

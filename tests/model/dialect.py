@@ -1,4 +1,4 @@
-"""What every wire format has to say: who asks, how an answer looks, how an error looks."""
+"""The interface of a wire format: how requests, answers and errors look."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TOKENS_IN, TOKENS_OUT = 100, 20
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """An answer ready to be written: text, and calls as name and arguments.
+    """An answer: text, and tool calls as name and arguments.
 
     Its `id` was never used before: agents that go on with a conversation remember them.
     """
@@ -42,7 +42,7 @@ def data(value: object) -> str:
 
 
 def event(value: Mapping[str, Any]) -> str:
-    """An event that is named after its type."""
+    """An event whose name is its type."""
     return f"event: {value['type']}\n{data(value)}"
 
 

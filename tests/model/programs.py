@@ -1,4 +1,4 @@
-"""The real agents, as `python3 dev.py agents` installs them, each pointed at a scripted model."""
+"""The real agents that `python3 dev.py agents` installs, each configured for a scripted model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Program:
         return HOME / self.file
 
     def agent(self, url: str, home: Path) -> dict[str, Any]:
-        """The agent as a plan names it; its home is made ready."""
+        """The agent as a plan names it; prepares its home."""
         address = f"{url}{self.path}"
         for name, content in self.files.items():
             file = home / name
@@ -46,26 +46,26 @@ class Program:
         options = {"program": str(self.program)}
         if self.base_url:
             options["base_url"] = address
-        # Some leave reports of their failures in the temporary folder.
+        # Some write crash reports to the temporary folder.
         temporary = home / "tmp"
         temporary.mkdir(exist_ok=True)
         env = {"HOME": str(home), "TMPDIR": str(temporary), **self.env}
         return {"preset": self.name, "model": self.model, "options": options, "env": env}
 
     def wrote(self, path: str, content: str) -> tuple[Step, ...]:
-        """The turns by which this program writes a file and comes to its end."""
+        """The turns in which this program writes a file and ends."""
         if self.name == "aider":
             return (say(f"{path}\n```\n{content}```\n"),)
         last = shell(SUBMIT) if self.name == "mini-swe-agent" else say("Done.")
         return write(path, content), last
 
     def ran(self, command: str) -> tuple[Turn, ...]:
-        """The turns by which it runs a command and comes to its end."""
+        """The turns in which it runs a command and ends."""
         return shell(command), shell(SUBMIT) if self.name == "mini-swe-agent" else say("Done.")
 
 
 def needed(name: str) -> Program:
-    """The program; a test of one that is not installed is skipped, but fails on a build server."""
+    """The program; skips the test if it is not installed, but fails on a build server."""
     held = PROGRAMS[name]
     if not held.program.exists():
         words = f"{name} is not installed here: python3 dev.py agents"
@@ -76,7 +76,7 @@ def needed(name: str) -> Program:
 
 
 def environ() -> dict[str, str]:
-    """What a worker's environment holds: keys that open nothing."""
+    """The environment of a worker, with invalid keys."""
     return {
         "PATH": os.environ["PATH"],
         "IS_SANDBOX": "1",
@@ -100,7 +100,7 @@ _GEMINI = {
     "security": {"auth": {"selectedType": "gemini-api-key"}},
     "general": {"maxAttempts": 2},
 }
-# What it would fetch is not there, and it would wait for it.
+# Without network it would wait for a download.
 _OPENCODE = {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
 PROGRAMS: Mapping[str, Program] = {
     held.name: held

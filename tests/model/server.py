@@ -37,7 +37,7 @@ _DIALECTS: tuple[tuple[str, Dialect], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request of the conversation, as it came; `side` requests are none of it."""
+    """One request; a `side` request is not part of the conversation."""
 
     path: str
     headers: Mapping[str, str]
@@ -45,7 +45,7 @@ class Request:
     side: bool
 
     def holds(self, words: str) -> bool:
-        """Does the conversation so far hold these words?"""
+        """True if the conversation so far contains this text."""
         return json.dumps(words)[1:-1] in json.dumps(self.body)
 
 
@@ -65,12 +65,12 @@ class ModelServer:
 
     @property
     def requests(self) -> tuple[Request, ...]:
-        """Those of the conversation."""
+        """The requests of the conversation."""
         with self._lock:
             return tuple(held for held in self._asked if not held.side)
 
     def play(self, *steps: Step) -> None:
-        """A new script from here on; what was asked before is forgotten."""
+        """Starts a new script and forgets earlier requests."""
         with self._lock:
             self._steps, self._asked = list(steps), list[Request]()
             self._tooled = any(isinstance(step, Turn) and step.calls for step in steps)
@@ -98,7 +98,7 @@ class ModelServer:
         self._http.server_close()
 
     def next(self, request: Request) -> Step:
-        """What this request gets; too many are refused, for agents may loop."""
+        """The answer to this request; too many requests are refused, because agents may loop."""
         with self._lock:
             self._asked.append(request)
             if len(self._asked) > REQUESTS_MAX:
@@ -112,7 +112,7 @@ class ModelServer:
 
     @property
     def defects(self) -> tuple[str, ...]:
-        """What went wrong in the server itself, such as a tool that no agent declared."""
+        """Errors of the server itself, such as a tool that no agent declared."""
         return tuple(self._http.defects)
 
 
@@ -125,7 +125,7 @@ class _Http(ThreadingHTTPServer):
         self.defects: list[str] = []
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """An agent that hangs up is no defect."""
+        """An agent that closes the connection is not an error."""
         error = sys.exception()
         if not isinstance(error, ConnectionError):
             self.defects.append(repr(error))
@@ -136,7 +136,7 @@ def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Tests read the requests themselves."""
+            """Silent: tests read the requests."""
 
         def do_HEAD(self) -> None:
             self._json(200, {})
@@ -193,7 +193,7 @@ def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(events)
 
         def _cut(self, events: Sequence[str]) -> None:
-            """Half of it, although the whole was promised."""
+            """Sends half of the promised body."""
             part = "".join(f"{event}\n\n" for event in events[:-1]).encode()[:-4] or b'{"id": "'
             self._head(200, "text/event-stream" if events else "application/json", 100_000)
             self.wfile.write(part)

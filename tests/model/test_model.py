@@ -1,4 +1,4 @@
-"""The scripted model itself: what agents are tested against must be trusted first."""
+"""Tests the scripted model, against which the agents are tested."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_every_dialect_streams_words_and_calls_the_agents_own_tool(
 
 
 @pytest.mark.parametrize("dialect", ["anthropic", "chat", "responses"])
-def test_every_dialect_answers_as_a_whole_too(model: ModelServer, dialect: str) -> None:
+def test_every_dialect_also_answers_without_streaming(model: ModelServer, dialect: str) -> None:
     _, told = asked(model, PATHS[dialect], {"model": "m", "tools": TOOLS[dialect]})
 
     assert "Hello." in json.dumps(json.loads(told))
@@ -93,7 +93,7 @@ def test_a_file_is_written_by_the_agents_own_writer_or_by_its_shell(model: Model
     assert call["input"]["command"] == """printf %s 'it'"'"'s' > a.txt"""
 
 
-def test_a_tool_nobody_declared_is_a_defect_of_the_script(model: ModelServer) -> None:
+def test_an_undeclared_tool_is_a_defect_of_the_script(model: ModelServer) -> None:
     model.play(shell(COMMAND))
 
     with pytest.raises(http.client.RemoteDisconnected):
@@ -102,7 +102,7 @@ def test_a_tool_nobody_declared_is_a_defect_of_the_script(model: ModelServer) ->
     assert "no shell among" in model.defects[0]
 
 
-def test_faults_have_the_status_the_header_and_the_words_of_their_service(
+def test_faults_have_the_status_headers_and_text_of_their_service(
     model: ModelServer,
 ) -> None:
     model.play(Fault(429, headers={"retry-after": "7"}), Fault(529), Fault(401, "no such key"))
@@ -126,7 +126,7 @@ def test_a_cut_stream_promises_more_than_it_holds(model: ModelServer) -> None:
     assert b"message_start" in cut.value.partial
 
 
-def test_a_malformed_answer_is_no_json(model: ModelServer) -> None:
+def test_a_malformed_answer_is_not_json(model: ModelServer) -> None:
     model.play(Malformed())
 
     _, told = asked(model, PATHS["chat"], {"stream": True})
@@ -135,7 +135,7 @@ def test_a_malformed_answer_is_no_json(model: ModelServer) -> None:
         events(told)
 
 
-def test_who_hangs_gets_no_byte(model: ModelServer) -> None:
+def test_a_hanging_answer_sends_no_byte(model: ModelServer) -> None:
     model.play(Hang())
 
     with pytest.raises(TimeoutError):
@@ -161,7 +161,7 @@ def test_an_agent_that_loops_is_refused_in_the_end(model: ModelServer) -> None:
     assert codes == [200] * REQUESTS_MAX + [400]
 
 
-def test_what_is_no_model_call_is_answered_and_not_recorded(model: ModelServer) -> None:
+def test_other_requests_are_answered_but_not_recorded(model: ModelServer) -> None:
     with closing(http.client.HTTPConnection(model.url[7:], timeout=40)) as link:
         link.request("GET", "/v1/models")
         listed = json.loads(link.getresponse().read())
@@ -171,7 +171,7 @@ def test_what_is_no_model_call_is_answered_and_not_recorded(model: ModelServer) 
     assert model.requests == ()
 
 
-def test_a_closed_model_answers_nobody() -> None:
+def test_a_closed_model_answers_no_request() -> None:
     with ModelServer(say("Hello.")) as server:
         pass
 

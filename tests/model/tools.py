@@ -1,4 +1,4 @@
-"""Turns a neutral wish into a call of a tool that the agent itself declared."""
+"""Turns a neutral call into a call of a tool that the agent declared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.model.turns import Call
 
-# The names under which agents offer a shell, and a file writer; the first declared one is taken.
+# Names of shell and file tools of the agents; the first declared one is used.
 SHELLS = (
     "bash",
     "Bash",

@@ -1,4 +1,4 @@
-"""What the model does next: speaks, calls tools, or fails in one of the ways services fail."""
+"""The steps of a scripted model: an answer, tool calls, or a failure of the service."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A wish in neutral words: `shell` with a command, or `write` with a path and its content.
+    """A neutral tool call: `shell` with a command, or `write` with a path and its content.
 
     It becomes a call of whatever tool the agent declared for that.
     """
@@ -19,7 +19,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One good answer."""
+    """One successful answer."""
 
     text: str = ""
     calls: tuple[Call, ...] = ()
@@ -27,7 +27,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An HTTP error instead of an answer; without a message, the one its service is known for."""
+    """An HTTP error; without a message, the usual one of the service."""
 
     status: int
     message: str = ""
@@ -36,17 +36,17 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The answer begins, and the connection breaks."""
+    """The connection breaks during the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """No byte comes until the server is closed."""
+    """No byte is sent until the server closes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """The answer is no JSON."""
+    """The answer is not JSON."""
 
 
 Step = Turn | Fault | Cut | Hang | Malformed

@@ -14,6 +14,7 @@ from tests.reference.told import told_events
 from tests.reference.words import CLASSES, TOLD
 from yaoki.core.machine.codec import EVENT_CLASSES
 from yaoki.core.model import TaskSpec
+from yaoki.core.model.stored_word import stored_word
 from yaoki.faces.hooks import state as sessions
 from yaoki.ports import JournalEntry
 
@@ -108,13 +109,18 @@ def session_events() -> tuple[str, ...]:
 def _said(kind: type) -> str:
     """The words of the class itself; a signature that Python made up says nothing."""
     words = inspect.cleandoc(kind.__doc__ or "").replace(".  ", ". ")
-    return "" if words.startswith(f"{kind.__name__}(") else words
+    if words.startswith(f"{kind.__name__}("):
+        return ""
+    # The docstring names the fields of the code; the page names the words of the journal.
+    for field in fields(kind) if is_dataclass(kind) else ():
+        words = words.replace(f"`{field.name}`", f"`{stored_word(field)}`")
+    return words
 
 
 def _table(kind: type) -> str:
     hints = get_type_hints(kind)
     rows = [
-        f"| `{held.name}` | {_form(hints[held.name])} | {_default(held)} |\n"
+        f"| `{stored_word(held)}` | {_form(hints[held.name])} | {_default(held)} |\n"
         for held in fields(kind)
     ]
     return "\n| field | form | unless told |\n|---|---|---|\n" + "".join(rows)

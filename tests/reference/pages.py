@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.reference import events, exit_codes
+from tests.reference import events, exit_codes, state_machine
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 
 
 def made() -> dict[Path, str]:
-    return {FOLDER / "events.md": events.page(), FOLDER / "exit-codes.md": exit_codes.page()}
+    return {
+        FOLDER / "events.md": events.page(),
+        FOLDER / "exit-codes.md": exit_codes.page(),
+        FOLDER / "state-machine.md": state_machine.page(),
+    }

@@ -14,7 +14,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "yaoki"
 TELLERS = {
-    *("JournalNote", "note", "_note", "_append_event", "_update_run_with_event", "update_run"),
+    *("JournalNote", "note", "_note", "append_event", "update_run"),
 }
 # Functions that take the name as `event=`.
 ADDERS = {"add_tasks", "pause"}

@@ -30,7 +30,7 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
     ),
     "PLAN_EXTENDED": (
         "Tasks were added; `replaces` says whose place they take.",
-        ("replaces", "revision", "set"),
+        ("replaces", "revision", "set", "tasks"),
     ),
     "TASK_BLOCKED": (
         "It ended badly, and all that need it, near and far, wait in vain.",

@@ -1,4 +1,4 @@
-"""What the page of a report says to who reads nothing else."""
+"""The HTML report, for readers who see nothing else."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def story_of(html: str, task: str) -> str:
 
 
 @pytest.mark.spec("0.1", "10.4")
-def test_what_a_person_let_pass_is_said_where_the_task_stands() -> None:
+def test_a_waived_check_is_named_at_its_task() -> None:
     html = page_of(asked_in_the_middle("waive", "WAIVED"))
 
     told = story_of(html, "t1")
@@ -77,7 +77,7 @@ def test_what_a_person_let_pass_is_said_where_the_task_stands() -> None:
         ({"code": 3}, "its agent ended with exit code 3"),
     ],
 )
-def test_an_agent_that_did_not_end_well_is_told_of_work_that_landed(
+def test_landed_work_names_an_agent_that_ended_abnormally(
     exit_: dict[str, Any], words: str
 ) -> None:
     told = story_of(page_of(a_story(1, 0, **exit_)), "t1")
@@ -99,7 +99,7 @@ def test_waiting_for_a_person_is_drawn_apart_from_work() -> None:
     assert "waiting for a person</li>" in html
 
 
-def test_a_question_that_nobody_answered_is_drawn_up_to_now() -> None:
+def test_an_open_question_is_drawn_up_to_now() -> None:
     entries = asked_in_the_middle("retry")[:5]
     report, _ = any_report([a_row(1, State.ESCALATED, attempt=1)], entries, HandGit([]))
     report["time"]["wall_s"] = 100.0
@@ -113,7 +113,7 @@ def test_a_question_that_nobody_answered_is_drawn_up_to_now() -> None:
 
 @pytest.mark.parametrize(("told", "branch"), [("release", "release"), ("", RUN.base_branch)])
 def test_merged_names_the_branch_and_a_short_commit(told: str, branch: str) -> None:
-    """By `yaoki merge` the journal knows it; by git itself it is the base branch."""
+    """After `yaoki merge` the journal has the branch; after a merge by git it is the base."""
     merged = [entry(99, "RUN_MERGED", branch=told, commit=name(1), how="ff")] if told else []
     rows, git = landed(1), a_line(1)
     view = build_run_view(replace(RUN, merged_commit=name(1)), rows, {rows[0].id: ()}, resting=True)
@@ -129,14 +129,14 @@ def test_merged_names_the_branch_and_a_short_commit(told: str, branch: str) -> N
     assert name(1) not in html.partition("<footer>")[2]
 
 
-def test_only_a_run_in_which_somebody_asks_has_those_first() -> None:
+def test_open_questions_come_first() -> None:
     report, _ = any_report([a_row(1, State.ESCALATED, question="?")], [], HandGit([]))
 
     assert "those that need you first" in render_page(report)
     assert "those that need you first" not in page_of(a_story(1, 0))
 
 
-def test_the_proof_of_the_whole_is_called_alike_everywhere() -> None:
+def test_the_final_check_has_the_same_name_everywhere() -> None:
     rows = landed(1)
     last = replace(rows[0], name="done_when", kind="check")
     report, _ = any_report([last], a_story(1, 0), a_line(1))
@@ -148,7 +148,7 @@ def test_the_proof_of_the_whole_is_called_alike_everywhere() -> None:
     assert html.count("the whole run, verified again") >= 3
 
 
-def test_kept_work_stands_by_task() -> None:
+def test_saved_work_is_listed_by_task() -> None:
     rows = [a_row(1, State.CANCELLED), a_row(2, State.CANCELLED)]
     kept = [
         SavedWork(f"{RUN.id}-{task}", attempt, f"refs/x/{task}/{attempt}", name(n), NOW, "")

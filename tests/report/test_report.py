@@ -1,4 +1,4 @@
-"""The report of any run is bounded and truthful; a receipt notices every changed byte."""
+"""The report of any run is limited in size and true; a receipt detects every changed byte."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from tests.builders import NOW, SECOND
 from tests.views.test_views import RUN, a_row
 from yaoki.app.check_output import StoredOutputs
 from yaoki.core.model import Catalogue, CheckSpec, Choice, Question, State
-from yaoki.ports import JournalEntry, SavedWork, TaskRow
+from yaoki.ports import BranchStep, JournalEntry, SavedWork, TaskRow
 from yaoki.report import (
-    BranchStep,
     EscalationDetails,
     ReportSources,
     RunBranchState,
@@ -135,7 +134,7 @@ def red(data: bytes, git: HandGit, **more: Any) -> dict[str, str]:
 
 
 @pytest.mark.spec("10.6")
-def test_what_no_agent_told_is_unknown_and_what_some_told_is_a_lower_bound() -> None:
+def test_an_unreported_cost_is_unknown_and_a_partly_reported_one_is_a_lower_bound() -> None:
     silent, _ = report_of(landed(1), a_story(1, 1), a_line(1))
     some, _ = report_of(landed(2), [*a_story(1, 1, cost=0.5), *a_story(2, 2)], a_line(2))
     free, _ = report_of(landed(1), a_story(1, 1, cost=0.0, tokens=7), a_line(1))
@@ -158,7 +157,7 @@ def test_what_no_agent_told_is_unknown_and_what_some_told_is_a_lower_bound() -> 
         {"message": "2 failures stood at the base already: test_old, test_older"},
     ],
 )
-def test_what_was_red_before_is_told_also_from_journals_that_only_say_it(
+def test_failures_of_the_base_are_read_from_old_journals_too(
     told: dict[str, Any],
 ) -> None:
     story = [
@@ -183,8 +182,8 @@ def test_a_proof_of_another_commit_than_the_landed_one_proves_nothing() -> None:
 
 
 @pytest.mark.spec("12.1")
-def test_time_is_told_apart_by_what_it_was_spent_on() -> None:
-    """Claimed after 10 s, fell after 5 more, tried again 20 s later, then asked."""
+def test_times_are_split_by_what_they_were_spent_on() -> None:
+    """Claimed after 10 s, failed after 5 more, retried 20 s later, then escalated."""
     failure = {"kind": "TIMEOUT", "message": "too late"}
     entries = [
         entry(0, "TASK_SUBMITTED", 1, 0, n=1, spec={"policy": "default"}),
@@ -224,7 +223,7 @@ def test_an_answer_is_a_command_whose_foreign_parts_are_one_word_to_a_shell() ->
 
 
 @pytest.mark.spec("10.4")
-def test_nobody_is_offered_words_for_an_agent_where_none_works() -> None:
+def test_an_answer_offers_no_words_where_no_agent_works() -> None:
     rows = [a_row(1, State.ESCALATED, kind="check", question="?", reason="MAX_RETRIES")]
 
     made, _ = report_of(rows, [], a_line(0), escalation_of=lambda _: EscalationDetails("", "tests"))
@@ -251,7 +250,7 @@ def test_a_check_that_passed_with_another_exit_code_than_zero_says_why() -> None
 
 
 @pytest.mark.spec("8.2")
-def test_kept_work_is_listed_unless_the_run_branch_holds_it() -> None:
+def test_saved_work_is_listed_unless_it_is_on_the_run_branch() -> None:
     rows = [*landed(1), a_row(2, State.CANCELLED)]
     works = [
         SavedWork(f"{RUN.id}-{task}", 1, f"refs/yaoki/work/{task}", commit, NOW, "s")
@@ -378,7 +377,7 @@ def test_a_task_that_fell_a_thousand_times_keeps_its_last_attempts_and_the_count
         ),
     ],
 )
-def test_the_verdict_is_one_sentence_that_calls_no_fall_a_success(
+def test_the_verdict_is_one_sentence_that_calls_no_failure_a_success(
     status: str, numbers: dict[str, int], words: str
 ) -> None:
     names = ("asking", "blocked", "cancelled", "dropped", "lost", "open", "whole_proven", "waived")
@@ -431,7 +430,7 @@ def test_an_untouched_receipt_is_green(receipt: dict[str, Any]) -> None:
 
 @pytest.mark.spec("0.6", "12.1")
 def test_one_changed_byte_anywhere_is_red_with_its_place(receipt: dict[str, Any]) -> None:
-    """Every byte, in two ways: another one in its place, and none at all."""
+    """Every byte is replaced once and deleted once."""
     data, git = receipt_text(receipt).encode(), a_line(2)
 
     for at in range(len(data)):
@@ -478,7 +477,7 @@ def test_git_catches_a_forger_who_makes_new_digests(receipt: dict[str, Any]) -> 
 
 
 @pytest.mark.spec("0.1")
-def test_a_repository_that_tells_another_story_is_red(receipt: dict[str, Any]) -> None:
+def test_a_repository_with_other_commits_is_red(receipt: dict[str, Any]) -> None:
     data = receipt_text(receipt).encode()
     foreign = a_line(2)
     foreign.steps[1] = replace(foreign.steps[1], task="")
@@ -509,7 +508,7 @@ def test_a_repository_that_tells_another_story_is_red(receipt: dict[str, Any]) -
         (b'{"form": "yaoki-receipt", "schema": 1, "b": 1}', "b: is unknown"),
     ],
 )
-def test_what_is_no_receipt_is_told_by_its_place(data: bytes, place: str) -> None:
+def test_an_invalid_receipt_is_reported_with_its_place(data: bytes, place: str) -> None:
     found = red(data, a_line(0))
 
     assert list(found) == ["form"]

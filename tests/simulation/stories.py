@@ -13,12 +13,14 @@ from tests.simulation.world import ANYBODY
 from yaoki.core.model import (
     AgentSpec,
     Backoff,
+    BackoffType,
     Catalogue,
     CheckSpec,
     Choice,
     ContinuousMode,
     FailureKind,
     PlanningBrief,
+    PlanningRole,
     RetryPolicy,
     RetryRule,
     State,
@@ -39,7 +41,7 @@ POLICY = RetryPolicy(
         )
     }
     # At once: what a dead machine lost goes on where it would have been.
-    | {FailureKind.LOST: RetryRule(6, Backoff("fixed", timedelta(0)))}
+    | {FailureKind.LOST: RetryRule(6, Backoff(BackoffType.FIXED, timedelta(0)))}
 )
 # Its first failure ends its tries, so that what follows comes soon.
 ONCE = replace(POLICY, content_retries_max=0)
@@ -245,7 +247,7 @@ GROUPS = {
 
 # ------------------------------------------------------------------ planners
 
-FILL = PlanningBrief(role="phase", phase="building", deadline=timedelta(hours=4))
+FILL = PlanningBrief(role=PlanningRole.PHASE, phase="building", deadline=timedelta(hours=4))
 
 
 def phased(seed: int, answers: list[str], **more: Any) -> Story:
@@ -296,7 +298,14 @@ MENDED = story(
 )
 GOAL = story(
     17,
-    (task("plan", kind=TaskKind.PLAN, checks=(), planning_brief=PlanningBrief(role="goal")),),
+    (
+        task(
+            "plan",
+            kind=TaskKind.PLAN,
+            checks=(),
+            planning_brief=PlanningBrief(role=PlanningRole.GOAL),
+        ),
+    ),
     {"plan": [says(new("one"), new("two", "one"))]},
     checks=(check("one"), check("two")),
     done_when=("one", "two"),

@@ -163,7 +163,12 @@ class DictLines:
 
 
 class DictWorkspace(DictLines):
-    """Worktrees as well."""
+    """Worktrees as well.  One object plays every role of `ports.Workspace`."""
+
+    def __init__(self, world: World, touch: Touches) -> None:
+        super().__init__(world, touch)
+        self.branches = self.groups = self.landings = self.worktrees = self
+        self.uncommitted = self.contents = self.protection = self
 
     def prepare(self, run: Run, task: Task, attempt: int) -> PreparedWorktree:
         self.touch("prepare")

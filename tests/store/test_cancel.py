@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import MINUTE, RUN_ID, HandClock, a_spec
+from tests.builders import MINUTE, RUN_ID, HandClock, a_failure, a_spec
 from tests.store.acts import (
     Where,
     by_hand,
@@ -17,8 +17,14 @@ from tests.store.acts import (
     take,
 )
 from yaoki.adapters.store import SqlStore
-from yaoki.core.machine.events import Cancelled, Landed, RecallRequested
-from yaoki.core.model import RunId, State
+from yaoki.core.machine.events import (
+    AwaitingRerun,
+    Cancelled,
+    CancelRequested,
+    Landed,
+    RecallRequested,
+)
+from yaoki.core.model import PendingRequest, Reason, RunId, State
 from yaoki.errors import LeaseLost, NotNow
 
 
@@ -203,3 +209,33 @@ def test_every_task_of_a_long_chain_is_cancelled(store: SqlStore) -> None:
     store.cancel_run(RUN_ID, "enough")
 
     assert store.count_by_state(RUN_ID) == {(State.CANCELLED, True): 500}
+
+
+@pytest.mark.spec("9.5", "8.4")
+def test_a_task_that_awaits_its_rerun_is_cancelled_at_once(store: SqlStore) -> None:
+    """No worker may claim it, so none could carry out the request later."""
+    (task_id,) = submit(store, a_spec("a"))
+    claimed = take(store)
+    store.record(lease_of(claimed), lambda _: (AwaitingRerun(a_failure(), Reason.MAX_RETRIES),))
+
+    task = store.cancel_task(task_id, "enough")
+
+    assert task.state is State.CANCELLED
+    assert store.audit(RUN_ID) == []
+
+
+@pytest.mark.spec("9.5", "10.2")
+@pytest.mark.parametrize("column", ["cancel_wanted", "recall_wanted"])
+def test_a_request_that_outlived_the_landing_in_an_old_row_is_over(
+    store: SqlStore, where: Where, column: str
+) -> None:
+    """Earlier versions kept the flag of a task that landed before the request was met."""
+    (task_id,) = submit(store, a_spec("a"))
+    claimed = take(store)
+    request = CancelRequested("no") if column == "cancel_wanted" else RecallRequested("no")
+    store.amend(task_id, lambda _: (request,))
+    finish(store, claimed)
+    by_hand(where, f"UPDATE tasks SET {column} = 1")
+
+    assert store.task(task_id).request is PendingRequest.NONE
+    assert store.audit(RUN_ID) == []

@@ -8,7 +8,7 @@ from tests.builders import MINUTE, RUN_ID, a_spec
 from tests.store.acts import escalate, events_of, finish, names, plan, submit, take
 from yaoki.adapters.store import SqlStore
 from yaoki.core.machine.events import Answered, LandingReverted, Planned, UndoRequested
-from yaoki.core.model import Choice, PlanningBrief, RunId, State, TaskId, TaskKind
+from yaoki.core.model import Choice, PlanningBrief, PlanningRole, RunId, State, TaskId, TaskKind
 
 RUN = RunId(RUN_ID)
 DIAMOND = plan(root=[], left=["root"], right=["root"], low=["left", "right"], last=["low"])
@@ -69,7 +69,9 @@ def test_dependents_of_a_plan_task_depend_on_the_tasks_that_it_plans(store: SqlS
         a_spec("extra", required=False),
     )
     fill = a_spec(
-        "fill", kind=TaskKind.PLAN, planning_brief=PlanningBrief(role="phase", phase="build")
+        "fill",
+        kind=TaskKind.PLAN,
+        planning_brief=PlanningBrief(role=PlanningRole.PHASE, phase="build"),
     )
     plan_id, after = submit(store, fill, a_spec("after", needs=("fill",)))
 

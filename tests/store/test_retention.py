@@ -17,7 +17,7 @@ from yaoki.adapters.store.tables.retention import (
     read_lifetimes,
     read_run_rows,
 )
-from yaoki.core.model import RunId
+from yaoki.core.model import Pause, PauseCause, RunId
 from yaoki.errors import Unknown
 
 OLD, NEW = RunId("run00001"), RunId("run00002")
@@ -84,7 +84,7 @@ def test_the_open_work_of_a_run_is_described(store: SqlStore) -> None:
     working = read_lifetimes(store.database)[0].open_reason
     escalate(store, task)
     asking = read_lifetimes(store.database)[0].open_reason
-    store.pause(OLD, "budget: all is used")
+    store.pause(OLD, Pause(PauseCause.BUDGET, "all is used"))
 
     assert waiting == "1 task waits for a worker"
     assert working == "1 task is active"

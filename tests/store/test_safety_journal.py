@@ -20,7 +20,7 @@ from yaoki.adapters.store.sqlite.database import SqliteDatabase
 from yaoki.adapters.store.tables.outbox import NoticeSelection
 from yaoki.adapters.store.tables.retention import delete_archived_run, last_seq_of_run
 from yaoki.core.machine.events import Answered, UndoCompleted, UndoRequested
-from yaoki.core.model import Choice, FailureKind, Question, RunId, TaskId
+from yaoki.core.model import Choice, FailureKind, Pause, PauseCause, Question, RunId, TaskId
 from yaoki.errors import StoreCorrupt
 
 # About the file of a store, and the files beside it.
@@ -284,9 +284,9 @@ def test_a_replay_rebuilds_replacements_pauses_and_notices(path: Path, clock: Ha
     submit(store, *plan(a=[], b=["a"], c=["b"]))
     escalate(store, take(store))
     store.add_tasks(RUN_ID, plan(again=[]), replaces={"again": f"{RUN_ID}-1"})
-    store.pause(RUN_ID, "budget: all of it is used")
+    store.pause(RUN_ID, Pause(PauseCause.BUDGET, "all of it is used"))
     store.unpause(RUN_ID, "go on")
-    store.pause(RUN_ID, "failure: three in a row")
+    store.pause(RUN_ID, Pause(PauseCause.FAILURE, "three in a row"))
     (first, *_) = store.take_notices()
     store.mark_notice_sent(first)
     store.close()

@@ -53,7 +53,7 @@ def test_a_store_on_a_server_leaves_no_files_and_the_doctor_says_so(place: Place
     doctor = place.yaoki("doctor")
 
     assert doctor.code == 0, doctor.out
-    assert "its operator makes them" in doctor.out
+    assert "the server's operator makes them" in doctor.out
     assert "agrees with the database" in doctor.out
     home = place.repo / ".yaoki"
     assert not [name for name in ("state.db", "journal", "backups") if (home / name).exists()]

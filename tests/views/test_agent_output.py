@@ -1,4 +1,4 @@
-"""The log of an agent that speaks JSON lines, as people read it."""
+"""The JSON-lines log of an agent as text for people."""
 
 from __future__ import annotations
 

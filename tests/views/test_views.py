@@ -1,4 +1,4 @@
-"""Views are pure: what is blocked, by whom, what a task waits for, and the words of the story."""
+"""Views: blocked tasks and their cause, waits, and the words for entries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.builders import NOW
-from yaoki.core.model import Choice, Question, Run, RunId, State, TaskId
+from yaoki.core.model import Choice, Pause, PauseCause, Question, Run, RunId, State, TaskId
 from yaoki.core.run_status import RunStatus
 from yaoki.faces.text.render import story_line
 from yaoki.ports import JournalEntry, TaskRow
@@ -78,11 +78,11 @@ def test_a_waiting_task_says_what_for(row: TaskRow, words: str) -> None:
     ("run", "words"),
     [
         (RUN, "no worker is running this"),
-        (replace(RUN, pause_reason="budget"), "the run is paused"),
+        (replace(RUN, pause=Pause(PauseCause.BUDGET, "used up")), "the run is paused"),
     ],
     ids=["left", "paused"],
 )
-def test_what_nothing_is_begun_for_is_said_of_each_task(run: Run, words: str) -> None:
+def test_each_task_says_why_it_is_not_started(run: Run, words: str) -> None:
     view = build_run_view(run, [a_row(1), a_row(2, State.ACTIVE)], {}, resting=False)
 
     assert [describe_wait(task, NOW, {}) for task in view.tasks] == [words, words]
@@ -115,7 +115,9 @@ def test_only_unmet_needs_are_named() -> None:
     ],
     ids=["first", "used", "subtask"],
 )
-def test_a_held_task_says_what_follows(more: dict[str, Any], words: str) -> None:
+def test_a_task_that_waits_for_its_rerun_says_what_follows(
+    more: dict[str, Any], words: str
+) -> None:
     view = build_run_view(
         RUN, [a_row(1, awaiting_rerun=True, **more)], {}, resting=False, is_carried=True
     )
@@ -141,7 +143,7 @@ def test_a_task_that_waits_for_an_account_says_how_long(seconds: int, words: str
 
 
 @pytest.mark.spec("9.6", "0.6")
-def test_a_run_that_ended_without_being_done_says_that_a_part_is_taken() -> None:
+def test_a_run_that_ended_without_being_done_says_that_a_part_is_merged() -> None:
     run = replace(RUN, cancel_requested=True)
     rows = [a_row(1, State.DONE, landed_commit="a" * 40), a_row(2, State.CANCELLED)]
 
@@ -157,7 +159,7 @@ def test_a_run_that_ended_without_being_done_says_that_a_part_is_taken() -> None
 
 
 @pytest.mark.spec("9.4")
-def test_who_is_answered_first_is_required() -> None:
+def test_a_required_task_is_answered_before_an_optional_one() -> None:
     rows = [a_row(1, State.ESCALATED, required=False), a_row(2, State.ESCALATED)]
 
     view = build_run_view(RUN, rows, {}, resting=True)
@@ -167,7 +169,7 @@ def test_who_is_answered_first_is_required() -> None:
 
 
 @pytest.mark.spec("12.4")
-def test_a_failure_is_told_by_the_first_thing_that_failed() -> None:
+def test_a_failure_names_the_first_thing_that_failed() -> None:
     items = [{"name": "test_x", "message": "1 != 2"}, {"name": "test_y"}]
     failure = {"kind": "QUALITY_FAILURE", "pattern": "test-failed", "message": "m", "items": items}
 
@@ -176,7 +178,7 @@ def test_a_failure_is_told_by_the_first_thing_that_failed() -> None:
 
 
 @pytest.mark.spec("12.4")
-def test_an_event_nobody_knows_is_not_a_line() -> None:
+def test_an_unknown_event_has_no_words() -> None:
     assert describe_entry(JournalEntry(1, NOW, "run00001", "", 0, "SOMETHING_NEW", {"x": 1})) == ""
 
 

@@ -1,4 +1,4 @@
-"""What screens say of decisions, ends and next commands: true, and typed as it stands."""
+"""The words for decisions, ends and next commands."""
 
 from __future__ import annotations
 

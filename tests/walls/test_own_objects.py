@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from yaoki.adapters.system.folders import iter_paths_below, remove_tree, walk_folders
-from yaoki.adapters.workspace.worktrees.agent_repository import _refs_of, _strange
+from yaoki.adapters.workspace.worktrees.agent_git_folder import find_unsafe_file, read_refs
 
 pytestmark = pytest.mark.spec("16.10", "16.13")
 
@@ -22,24 +22,24 @@ def objects(tmp_path: Path) -> Path:
     return tmp_path / "objects"
 
 
-def test_plain_objects_are_not_strange(objects: Path) -> None:
-    assert _strange(objects) == ""
+def test_plain_objects_are_notfind_unsafe_file(objects: Path) -> None:
+    assert find_unsafe_file(objects) == ""
 
 
 def test_a_pipe_a_link_and_a_way_to_other_objects_are(objects: Path) -> None:
     (objects / "12" / "35").symlink_to("/dev/zero")
-    assert _strange(objects) == "35 is no plain file"
+    assert find_unsafe_file(objects) == "35 is not a regular file"
     (objects / "12" / "35").unlink()
     os.mkfifo(objects / "12" / "36")
-    assert _strange(objects) == "36 is no plain file"
+    assert find_unsafe_file(objects) == "36 is not a regular file"
     (objects / "info" / "alternates").write_text("/elsewhere\n")
-    assert _strange(objects) == "its objects lead to others"
+    assert find_unsafe_file(objects) == "its objects have alternates"
 
 
 def test_refs_that_are_a_link_to_the_machine_are_not_walked(tmp_path: Path) -> None:
     (tmp_path / "refs").symlink_to("/")
 
-    assert list(_refs_of(tmp_path)) == []
+    assert list(read_refs(tmp_path)) == []
 
 
 def test_folders_of_any_depth_are_walked_and_removed(tmp_path: Path) -> None:

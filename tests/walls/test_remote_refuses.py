@@ -45,5 +45,5 @@ def test_tasks_wait_while_pushes_are_refused_and_land_when_they_are_taken(place:
         )
         assert got.stdout == "good\n"
     assert "ESCALATE_DECISION" not in place.story()
-    warned = [e for e in place.events() if e["event"] == "WARNING" and "does not take" in str(e)]
+    warned = [e for e in place.events() if e["event"] == "WARNING" and "rejects" in str(e)]
     assert len(warned) == 1

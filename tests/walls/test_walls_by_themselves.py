@@ -105,7 +105,7 @@ def test_doctor_names_the_machines_own_way_to_have_one(
     doctor = place.yaoki("doctor", env={**AUTO, "PATH": path}).out
 
     (row,) = [line for line in doctor.splitlines() if "sandbox" in line]
-    assert row.endswith(f"to have one: {keeper} install bubblewrap")
+    assert row.endswith(f"to get one: {keeper} install bubblewrap")
 
 
 def test_doctor_says_that_it_is_there(place: Place) -> None:
@@ -115,7 +115,9 @@ def test_doctor_says_that_it_is_there(place: Place) -> None:
         line for line in place.yaoki("doctor", env=AUTO).out.splitlines() if "sandbox" in line
     ]
 
-    inside = "bubblewrap around known agents and their checks: they write in their worktree alone"
+    inside = (
+        "bubblewrap around known agents and their checks: they can write only in their worktree"
+    )
     assert f"{inside}; the network is open" in row
 
 

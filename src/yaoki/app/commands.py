@@ -32,7 +32,7 @@ def answer_task(
     A worktree with files that are too large to save stays until the run continues.
     """
     task = app.control.answer(task_id, choice, words, check, how)
-    if choice is Choice.ABORT and not app.workspace.ignored_files_too_large(task):
+    if choice is Choice.ABORT and not app.workspace.worktrees.ignored_files_too_large(task):
         app.control.sweep(app.store.run(task.run_id))
     return task
 
@@ -109,7 +109,7 @@ def cancel_document(app: App, run: Run, task_id: str, left: Sequence[TaskId]) ->
     view = view_run(app, app.store.run(run.id))
     over = [task.row.id for task in view.tasks if task.row.state is State.CANCELLED]
     mine = [one for one in over if task_id in ("", one)]
-    works = [work for work in app.workspace.list_saved_work() if work.task_id in mine]
+    works = [work for work in app.workspace.recovery.list_saved_work() if work.task_id in mine]
     empty = find_empty_attempts(app, works)
     kept = {work.task_id for work in works if work.ref not in empty}
     told = {"cancelled": mine, "ending": list(left), "kept": sorted(kept)}

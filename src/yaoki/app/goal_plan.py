@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from yaoki.core.model import PlanningRole
 from yaoki.core.planner_prompt import planning_goal
 from yaoki.errors import PlanInvalid
 
@@ -34,12 +35,13 @@ def make_goal_plan(goal: str, settings: Settings, known: PlanEnvironment) -> Pla
             "no check is configured, so nothing would prove the goal",
             hint="yaoki init, or add [checks.NAME] to yaoki.toml",
         )
-    task = {"id": "plan", "goal": planning_goal("goal", goal), "kind": "plan"}
+    task = {"id": "plan", "goal": planning_goal(PlanningRole.GOAL, goal), "kind": "plan"}
     made = parse_plan(
         json.dumps({"goal": goal, "tasks": [task], "done_when": proofs}), "GOAL", settings, known
     )
     spec = made.specs[0]
     assert spec.planning_brief is not None, "a plan task says what it may make"
     return replace(
-        made, specs=(replace(spec, planning_brief=replace(spec.planning_brief, role="goal")),)
+        made,
+        specs=(replace(spec, planning_brief=replace(spec.planning_brief, role=PlanningRole.GOAL)),),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.errors import Unknown, WorkspaceError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ SHOWN = 3
 def find_orphan_branches(app: App) -> tuple[str, ...]:
     """The branches; none where git cannot answer."""
     try:
-        found = app.workspace.list_run_branches()
+        found = app.workspace.recovery.list_run_branches()
     except WorkspaceError:
         return ()
     known = {run.branch for run in app.store.runs()} if app.has_store else set[str]()

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.repository import resolve_base
-from yaoki.core.counting import format_count
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
+from yaoki.core.text import format_count, one_line, strip_terminal_codes
 from yaoki.errors import Fault, NotNow, PlanInvalid
 
 if TYPE_CHECKING:

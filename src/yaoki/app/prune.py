@@ -61,7 +61,7 @@ class RunArchiver:
         self._app, self._store, self._database = app, app.store, app.store.database
         self.folder = app.yaoki_folder / "archive"
         self._making = self.folder / ".making"
-        self._git = app.workspace.ref_archive()
+        self._git = app.workspace.recovery.ref_archive()
 
     # -------------------------------------------------------------- looking
 
@@ -74,7 +74,7 @@ class RunArchiver:
     def _runs_with_worktree(self) -> frozenset[str]:
         """The runs that have a worktree on this machine."""
         return frozenset(
-            name.partition("-")[0] for name in self._app.workspace.tasks_with_worktree()
+            name.partition("-")[0] for name in self._app.workspace.worktrees.tasks_with_worktree()
         )
 
     def measure_run_bytes(self, run_id: str) -> int:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING, Any
 
-from yaoki.app.git_facts import LocalGitFacts
+from yaoki.adapters.git.facts import LocalGitFacts
 from yaoki.app.replay_clone import ReplayClone, open_replay_clone
-from yaoki.core.counting import format_count
 from yaoki.core.evidence import EVIDENCE_EVENTS, TaskEvidence, fold_evidence
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding, Outcome, State, TaskKind
+from yaoki.core.text import format_count
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -175,7 +175,7 @@ def _tests(finding: Finding) -> int | None:
 def _check_facts(app: App, run: Run, one: LandedCommit) -> dict[str, Any]:
     task, proof = one.task, one.proof
     changed = (
-        app.workspace.files_between(proof.onto, proof.landed_commit)
+        app.workspace.contents.files_between(proof.onto, proof.landed_commit)
         if proof.landed_own_commit
         else ()
     )

@@ -18,12 +18,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from yaoki.adapters.checks import CheckDispatcher
-from yaoki.adapters.git.command import git_environment, run_git
+from yaoki.adapters.git.fresh_clone import FreshClone, clone_fresh
 from yaoki.adapters.system.folders import remove_tree
 from yaoki.core.decide.baseline import KNOWN_FAILURES, weigh
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding, Outcome
-from yaoki.errors import GitFailed
 from yaoki.ports import Processes
 
 LEASE = timedelta(seconds=60)
@@ -40,7 +39,7 @@ MANIFEST = re.compile(
 class ReplayClone:
     """One clone; `key` identifies the set-up that was done in it, `kept` the files it made."""
 
-    clone_folder: Path
+    clone: FreshClone
     logs: Path
     checks: CheckDispatcher
     setup_key: tuple[str, ...] = ()
@@ -48,7 +47,7 @@ class ReplayClone:
 
     def check_out(self, commit: str, setup: Sequence[Sequence[str]], timeout: timedelta) -> str:
         """Check out this commit and set it up; returns why the set-up failed, or nothing."""
-        self._git("checkout", "-q", "--force", "--detach", commit)
+        self.clone.check_out(commit)
         key = self._key(commit, setup)
         if setup and key == self.setup_key:
             self._sweep()
@@ -60,8 +59,8 @@ class ReplayClone:
             finding = self._run_check(spec, {})
             if finding.outcome is not Outcome.PASSED:
                 return f"set-up {' '.join(argv)!r}: {finding.message}"
-        self._git("reset", "-q", "--hard", commit)
-        self.setup_key, self.setup_files = key, self._untracked()
+        self.clone.reset(commit)
+        self.setup_key, self.setup_files = key, self.clone.list_untracked()
         return ""
 
     def check(self, spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
@@ -74,29 +73,29 @@ class ReplayClone:
             if again.outcome is Outcome.PASSED:
                 return replace(finding, outcome=Outcome.FLAKY)
         if finding.outcome is Outcome.FAILED and spec.baseline == KNOWN_FAILURES:
-            self._git("checkout", "-q", "--force", "--detach", str(facts["onto"]))
+            self.clone.check_out(str(facts["onto"]))
             base = self._settle(spec, facts)
-            self._git("checkout", "-q", "--force", "--detach", str(facts["commit"]))
+            self.clone.check_out(str(facts["commit"]))
             return weigh(finding, base, facts["fixes"])
         return finding
 
     def _settle(self, spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
         finding = self._run_check(spec, facts)
-        changed = self._git("diff", "--name-only", "HEAD").strip()
-        self._git("reset", "-q", "--hard")
+        changed = self.clone.changed_files()
+        self.clone.reset()
         self._sweep()
         if changed and finding.outcome is Outcome.PASSED:
-            words = f"the check itself changed files: {changed.splitlines()[0]}"
+            words = f"the check itself changed files: {changed[0]}"
             return replace(finding, outcome=Outcome.BROKEN, message=words)
         return finding
 
     def _run_check(self, spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
         folder = self.logs / f"{len(list(self.logs.iterdir())) + 1}"
-        return self.checks.check(spec, self.clone_folder, folder, facts=facts, stop=lambda: False)
+        return self.checks.check(spec, self.clone.folder, folder, facts=facts, stop=lambda: False)
 
     def _key(self, commit: str, setup: Sequence[Sequence[str]]) -> tuple[str, ...]:
         """The commands, and every manifest and lock file of the commit with its content."""
-        listed = self._git("ls-tree", "-r", "-z", commit).split("\0") if setup else []
+        listed = self.clone.list_tree(commit) if setup else []
         manifests = (
             line
             for line in listed
@@ -104,23 +103,17 @@ class ReplayClone:
         )
         return (*("\0".join(argv) for argv in setup), *manifests)
 
-    def _untracked(self) -> frozenset[str]:
-        return frozenset(filter(None, self._git("ls-files", "-o", "-z").split("\0")))
-
     def _sweep(self) -> None:
         """Remove everything that is neither tracked nor made by set-up."""
         if not self.setup_files:
-            self._git("clean", "-ffdxq")
+            self.clone.clean()
             return
-        for name in self._untracked() - self.setup_files:
-            path = self.clone_folder / name
+        for name in self.clone.list_untracked() - self.setup_files:
+            path = self.clone.folder / name
             if path.is_dir() and not path.is_symlink():
                 remove_tree(path)
             else:
                 path.unlink(missing_ok=True)
-
-    def _git(self, *args: str) -> str:
-        return _git(self.clone_folder, *args)
 
 
 @contextmanager
@@ -128,18 +121,9 @@ def open_replay_clone(source: Path, processes: Processes) -> Iterator[ReplayClon
     """A clone of the repository in a temporary folder that is always removed."""
     with tempfile.TemporaryDirectory(prefix="yaoki-replay-", ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
-        place, home, logs = folder / "clone", folder / "home", folder / "logs"
+        home, logs = folder / "home", folder / "logs"
         home.mkdir()
         logs.mkdir()
-        args = ("clone", "-q", "--no-local", "--no-checkout", "--template=", str(source))
-        _git(folder, *args, str(place))
+        clone = clone_fresh(source, folder / "clone")
         environ = {**os.environ, "HOME": str(home)}
-        yield ReplayClone(place, logs, CheckDispatcher(processes, LEASE, environ))
-
-
-def _git(cwd: Path, *args: str) -> str:
-    done = run_git(args, cwd=cwd, env=git_environment())
-    if done.code != 0:
-        said = done.err.decode("utf-8", "replace").strip()
-        raise GitFailed(f"git {args[0]} failed in the fresh clone: {said}")
-    return done.out.decode("utf-8", "surrogateescape")
+        yield ReplayClone(clone, logs, CheckDispatcher(processes, LEASE, environ))

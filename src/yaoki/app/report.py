@@ -10,12 +10,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from yaoki import __version__
+from yaoki.adapters.git.facts import LocalGitFacts
 from yaoki.app.check_output import StoredOutputs
 from yaoki.app.empty_attempts import find_empty_attempts
-from yaoki.app.git_facts import LocalGitFacts
 from yaoki.app.run_view import view_run
-from yaoki.core.display import strip_terminal_codes
 from yaoki.core.redact import mask, secret_values
+from yaoki.core.text import strip_terminal_codes
 from yaoki.errors import BranchMovedExternally, GitFailed, RemoteUnreachable
 from yaoki.report import (
     EscalationDetails,
@@ -64,7 +64,9 @@ def make_report(app: App, run: Run) -> ReportData:
 
 def _saved_work(app: App, run: Run) -> list[SavedWork]:
     works = [
-        work for work in app.workspace.list_saved_work() if work.task_id.startswith(f"{run.id}-")
+        work
+        for work in app.workspace.recovery.list_saved_work()
+        if work.task_id.startswith(f"{run.id}-")
     ]
     empty = find_empty_attempts(app, works)
     return [work for work in works if work.ref not in empty]
@@ -110,7 +112,7 @@ def _branch(app: App, view: RunView) -> RunBranchState:
     run, git = view.run, LocalGitFacts(app.repository.common_dir)
     landed = [task.row.landed_commit for task in view.tasks if task.row.landed_commit]
     try:
-        return look_at(git, run.base, app.workspace.head(run), landed)
+        return look_at(git, run.base, app.workspace.branches.head(run), landed)
     except GitFailed as failed:
         return RunBranchState(
             unreadable_because=failed.sentence, is_deleted=isinstance(failed, BranchMovedExternally)
@@ -122,7 +124,7 @@ def _drift_warning(app: App, run: Run) -> list[str]:
     branch itself.
     """
     try:
-        words = app.workspace.describe_drift(run)
+        words = app.workspace.branches.describe_drift(run)
     except RemoteUnreachable:
         return []
     return [words] if words else []

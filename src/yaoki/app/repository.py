@@ -27,10 +27,10 @@ KEY_PATHS = (
 )
 
 if TYPE_CHECKING:
+    from yaoki.adapters.git.facts import LocalGitFacts
     from yaoki.adapters.store import SqlStore
     from yaoki.adapters.store.tables.outbox import NoticeSelection
     from yaoki.adapters.workspace import GitProofRooms, GitWorkspace
-    from yaoki.app.git_facts import LocalGitFacts
     from yaoki.app.sandbox_choice import SandboxChoice
     from yaoki.app.trust import Trust
     from yaoki.core.model import RunId
@@ -147,14 +147,14 @@ class RepositoryContext:
     @cached_property
     def git_facts(self) -> LocalGitFacts:
         """What git says of this clone; with a remote, `workspace` also knows other machines."""
-        from yaoki.app.git_facts import LocalGitFacts
+        from yaoki.adapters.git.facts import LocalGitFacts
 
         return LocalGitFacts(self.repository.common_dir)
 
     @cached_property
     def workspace(self) -> GitWorkspace:
         from yaoki.adapters.git.size_bounds import SizeBounds
-        from yaoki.adapters.workspace.facade import GitWorkspace
+        from yaoki.adapters.workspace.git_workspace import GitWorkspace
 
         settings, limits = self.settings.workspace, self.settings.limits
         return GitWorkspace(
@@ -270,7 +270,9 @@ class RepositoryContext:
         agent, walls = find_agent(preset), self.sandbox_choice
         if walls.sandbox is None or not walls.applies_to_agent(preset):
             return agent
-        return SandboxedAgent(agent, walls.sandbox, self.workspace.create_agent_repository)
+        return SandboxedAgent(
+            agent, walls.sandbox, self.workspace.worktrees.create_agent_repository
+        )
 
     @property
     def agent_variables(self) -> dict[str, str]:

@@ -15,7 +15,8 @@ from yaoki.adapters.store.tables import journal_pages, run_changes, totals
 from yaoki.adapters.system.files import is_plain_file, open_plain_file
 from yaoki.adapters.system.machine import is_holder_dead, machine_id
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.engine.branch_guard import BRANCH_PAUSE, BranchGuard, rows_on_run_branch
+from yaoki.core.model import PauseCause
+from yaoki.engine.branch_guard import BranchGuard, rows_on_run_branch
 from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
 from yaoki.views import Explanation, RunView, build_run_view, explain, summarize_run, why_not_taken
 from yaoki.views.warnings import WARNING_EVENTS, RunWarnings, collect_warnings
@@ -42,7 +43,7 @@ def view_run(app: App, run: Run, *, check_branch: bool = False) -> RunView:
     run = detect_external_merge(app, run, rows)
     there = (
         find_landed_on_branch(app, run, rows)
-        if check_branch or run.pause_reason.startswith(BRANCH_PAUSE)
+        if check_branch or run.pause_cause is PauseCause.BRANCH
         else {}
     )
     return assemble_run_view(
@@ -128,7 +129,8 @@ def find_landed_on_branch(app: App, run: Run, rows: Sequence[TaskRow]) -> dict[T
         return {}
     try:
         # With a remote, only the workspace knows what other machines landed.
-        git = app.workspace if app.settings.workspace.remote else app.context.git_facts
+        remote = app.settings.workspace.remote
+        git = app.workspace.branches if remote else app.context.git_facts
         lost = set(git.missing_commits(run, [row.landed_commit for row in landed]))
     except WorkspaceError:
         return {}

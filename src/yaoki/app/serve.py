@@ -123,7 +123,7 @@ def _build_pool(
         disk_min=limits.disk_free_bytes,
         memory_min=limits.memory_free_bytes,
         ports_exhausted=lambda: services.resources.exhausted_reason,
-        remote_unreachable=app.workspace.remote_problem,
+        remote_unreachable=app.workspace.remote.remote_problem,
     )
     worker = WorkerInfo(
         current_holder(),

@@ -70,18 +70,18 @@ class ServedRuns:
         if not self._app.settings.workspace.remote:
             return False
         workspace = self._app.workspace
-        if workspace.is_reachable(base):
+        if workspace.contents.is_reachable(base):
             return True
-        if away := workspace.remote_problem():
+        if away := workspace.remote.remote_problem():
             raise RemoteUnreachable(away)
         try:
-            workspace.open_run_branch(self._app.store.run(run_id))
+            workspace.branches.open_run_branch(self._app.store.run(run_id))
         except RemoteUnreachable:
             raise
         except WorkspaceError as failed:
             self._warn(f"run {run_id} is not on the remote here: {failed.sentence}")
             return False
-        return workspace.is_reachable(base)
+        return workspace.contents.is_reachable(base)
 
     def _warn_once(self, words: str) -> None:
         if words not in self._told:

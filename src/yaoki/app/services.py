@@ -65,7 +65,7 @@ class Services:
             mask=lambda text: mask(text, secrets),
             archived_hint=self._archive_hint,
             on_release=self.resources.release,
-            host=self._context.workspace.worktree_host(machine_id()),
+            host=self._context.workspace.remote.worktree_host(machine_id()),
             end_processes=lambda task: self.stages.end_leftovers(task),
         )
 
@@ -127,7 +127,7 @@ class Services:
             lambda spec: PromptLibrary(prompts, spec.language, spec.prompts),
             StageSettings(
                 folder=self._context.runs_folder,
-                host=self._context.workspace.worktree_host(machine_id()),
+                host=self._context.workspace.remote.worktree_host(machine_id()),
                 lease=lease,
                 adopt=limits.adopt == "adopt",
                 snapshots=self._context.settings.recovery.enable_snapshots,
@@ -207,7 +207,7 @@ class Services:
             parallel=slots,
             is_alive=_is_alive_here,
             tags=tags,
-            place=self._context.workspace.worktree_host(machine_id()),
+            place=self._context.workspace.remote.worktree_host(machine_id()),
         )
 
     def worker_tags(self, more: Sequence[str] = ()) -> tuple[str, ...]:

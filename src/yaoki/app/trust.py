@@ -17,8 +17,8 @@ from yaoki.adapters.processes.sandbox import GuardedProcesses
 from yaoki.adapters.store import add_trust_mark, make_trust_mark, read_trust_marks
 from yaoki.adapters.system.trust_file import TrustFile
 from yaoki.app.warning_output import print_warning
-from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import format_count
 from yaoki.core.trust import (
     SETTINGS,
     CommandDigest,
@@ -318,18 +318,9 @@ def list_plan_contents(file: Path, plan: Plan) -> tuple[FileCommands, ...]:
 
 def is_committed(file: Path) -> bool:
     """Does git track it, by its name or by the target of a link?  True in doubt."""
-    return any(_is_tracked(one) for one in {file.absolute(), file.resolve()})
+    from yaoki.adapters.git.checkout import is_tracked
 
-
-def _is_tracked(file: Path) -> bool:
-    from yaoki.adapters.git.command import git_environment, run_git
-
-    if not file.exists():
-        return False
-    args = ["--literal-pathspecs", "ls-files", "--error-unmatch", "--", file.name]
-    done = run_git(args, cwd=file.parent, env=git_environment())
-    said = done.err.decode("utf-8", "replace")
-    return not ("did not match any file" in said or "not a git repository" in said)
+    return any(is_tracked(one) for one in {file.absolute(), file.resolve()})
 
 
 # ------------------------------------------------------------------ the last guard

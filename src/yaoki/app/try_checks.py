@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.adapters.git.command import Git, GitLocation
+from yaoki.adapters.git.checkout import list_checkout_files, read_head
 from yaoki.adapters.processes.command import run_command
 from yaoki.app.base_checks import BaseRoom
 from yaoki.app.remedies import (
@@ -26,10 +26,10 @@ from yaoki.app.remedies import (
 from yaoki.core.decide.baseline import as_baseline, as_displayed_baseline
 from yaoki.core.decide.classification import TIMED_OUT_PARAM
 from yaoki.core.decide.integrity import describe_test_count
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding, Outcome
+from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.core.trust import CommandDigest, digest_check, digest_setup
 from yaoki.errors import Fault
 from yaoki.formats.discovery import (
@@ -59,11 +59,7 @@ PYTEST = ("python", "-m", "pytest", "-q", "--junit-xml", "{report}")
 def read_checkout(app: App) -> RepositoryFiles:
     """The files of the user's checkout that git tracks or would not ignore."""
     repository = app.repository
-    at = GitLocation(repository.git_dir, repository.top)
-    listed = Git(repository.common_dir).read_names(
-        "ls-files", "-c", "-o", "--exclude-standard", "-z", at=at
-    )
-    paths = frozenset(path for path in listed if not path.endswith("/"))
+    paths = frozenset(path for path in list_checkout_files(repository) if not path.endswith("/"))
     wanted = sorted(path for path in paths if is_text_needed(path))
     return RepositoryFiles(paths, {path: _text(repository.top / path) for path in wanted})
 
@@ -78,8 +74,7 @@ def _text(file: Path) -> str:
 
 def read_head_commit(app: App) -> str:
     """The commit of the user's checkout."""
-    at = GitLocation(app.repository.git_dir)
-    return Git(app.repository.common_dir).read_text("rev-parse", "--verify", "HEAD^{commit}", at=at)
+    return read_head(app.repository)
 
 
 def try_detected_checks(

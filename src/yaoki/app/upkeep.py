@@ -56,7 +56,8 @@ class Upkeep:
         """Remove unused worktrees and retry pending pushes.  Failures are retried next time."""
         try:
             self._app.control.sweep_again()
-            self._app.workspace.catch_up_with_remote()
+            self._app.workspace.worktrees.remove_orphans()
+            self._app.workspace.remote.catch_up_with_remote()
         except (StoreError, WorkspaceError) as error:
             if error.sentence != self._idle_warning:
                 self._idle_warning = error.sentence
@@ -66,10 +67,10 @@ class Upkeep:
         """While agents work: worktrees for up to `wanted` of the waiting tasks."""
         workspace, store = self._app.workspace, self._app.store
         try:
-            for run_id in runs if workspace.prepares_ahead else ():
+            for run_id in runs if workspace.worktrees.prepares_ahead else ():
                 counts = store.count_by_state(run_id).items()
                 waiting = sum(n for (state, _), n in counts if state is State.WAITING)
-                workspace.prepare_ahead(store.run(run_id), min(wanted, waiting))
+                workspace.worktrees.prepare_ahead(store.run(run_id), min(wanted, waiting))
         except (StoreError, WorkspaceError):
             return  # the task that needs a worktree makes its own, and reports what is wrong
 
@@ -80,7 +81,7 @@ class Upkeep:
             yield
         finally:
             with suppress(WorkspaceError):
-                self._app.workspace.drop_prepared_worktrees()
+                self._app.workspace.worktrees.drop_prepared_worktrees()
 
     def expire_snapshots(self) -> list[str]:
         """Delete old snapshots, except those of tasks that are unfinished or unknown here."""
@@ -89,10 +90,10 @@ class Upkeep:
         until = app.clock.now() - hours
         needed = {
             snapshot.id
-            for snapshot in app.workspace.list_snapshots()
+            for snapshot in app.workspace.recovery.list_snapshots()
             if snapshot.at < until and self._is_unfinished(snapshot.task_id)
         }
-        return app.workspace.expire_snapshots(until, needed)
+        return app.workspace.recovery.expire_snapshots(until, needed)
 
     def _is_unfinished(self, task_id: str) -> bool:
         try:

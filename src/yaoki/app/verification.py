@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from yaoki.app.git_facts import LocalGitFacts
+from yaoki.adapters.git.facts import LocalGitFacts
 from yaoki.app.run_view import detect_external_merge
-from yaoki.core.counting import format_count
 from yaoki.core.evidence import (
     EVIDENCE_EVENTS,
     RunEvidence,
@@ -17,6 +16,7 @@ from yaoki.core.evidence import (
     fold_evidence,
 )
 from yaoki.core.model import State
+from yaoki.core.text import format_count
 from yaoki.errors import GitFailed
 from yaoki.report import VerificationResult, verification_result
 
@@ -91,14 +91,14 @@ def _missing_commits(app: App, run: Run, commits: Sequence[str]) -> Sequence[str
     git = LocalGitFacts(app.repository.common_dir)
     if run.merged_commit and not git.has_branch(run.branch):
         return [commit for commit in commits if not git.refs_containing(commit, "")]
-    return app.workspace.missing_commits(run, commits) if commits else ()
+    return app.workspace.branches.missing_commits(run, commits) if commits else ()
 
 
 def _foreign_commits(app: App, run: Run, evidence: RunEvidence) -> list[str] | None:
     """None where the branch does not exist any more."""
     if run.merged_commit and not LocalGitFacts(app.repository.common_dir).has_branch(run.branch):
         return None
-    return find_foreign_commits(evidence, app.workspace.list_landings(run))
+    return find_foreign_commits(evidence, app.workspace.branches.list_landings(run))
 
 
 def _verify_end(app: App, run: Run, evidence: RunEvidence) -> VerificationResult:

@@ -1,4 +1,4 @@
-"""A JSON answer in an agent's output: found at its end, parsed strictly, never guessed."""
+"""The JSON answer at the end of an agent's output: parsed strictly, never guessed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-# Events of a structured agent are longer than words.
+# Events of a structured agent are longer than plain text.
 EVENT_CHARS_READ = 1 << 20
-# What may be spent on beginnings that are none, in characters looked at; parsing costs the most.
+# Bound on the characters that are parsed for false starts; parsing costs the most.
 VAIN_MAX = 128 << 20
 PARSING = 8
 PIECE = 16 << 10
@@ -17,7 +17,7 @@ _OPENING = re.compile(r'\{(?=[ \t\r\n]*["}])')
 
 
 def last_agent_message(text: str, most: int, key: str) -> str:
-    """The end of a text; of a stream of events the last one in which the agent speaks.
+    """The end of a text, or the last message of the agent in a stream of events.
 
     Only an output that begins with an event is such a stream; an object with `key` is an answer.
     """
@@ -25,13 +25,13 @@ def last_agent_message(text: str, most: int, key: str) -> str:
     if not opening or key in opening:
         return text[-most:]
     for line in reversed(text[-EVENT_CHARS_READ:].splitlines()):
-        if words := _spoken(_event(line)):
+        if words := _agent_words(_event(line)):
             return words[-most:]
-    return _spoken(opening)[-most:]
+    return _agent_words(opening)[-most:]
 
 
 def _event(text: str) -> dict[str, Any]:
-    """The object a text begins with, or nothing: one look, however long the text is."""
+    """The object at the start of a text, or None; one attempt, however long the text is."""
     text = text.lstrip()
     if not text.startswith("{"):
         return {}
@@ -42,8 +42,8 @@ def _event(text: str) -> dict[str, Any]:
     return found
 
 
-def _spoken(event: Mapping[str, Any]) -> str:
-    """The agent's own words in an event of a known agent; what its tools printed never counts."""
+def _agent_words(event: Mapping[str, Any]) -> str:
+    """The agent's own words in an event; the output of its tools never counts."""
     match event:
         case {"type": "result", "result": str(words)}:
             return words
@@ -62,13 +62,13 @@ def _spoken(event: Mapping[str, Any]) -> str:
 def json_objects(text: str) -> Iterator[dict[str, Any]]:
     """The outermost JSON objects of a text, in order; what does not parse is prose.
 
-    A text of broken beginnings is given up with `ValueError` before it costs more than a moment:
-    an object that was not reached could have been the answer.
+    A text with too many false starts raises `ValueError`, to bound the cost: an object that was
+    not reached could have been the answer.
     """
-    spent, at = 0, _next(text, 0)
+    spent, at = 0, _next_start(text, 0)
     while at >= 0:
         if at > PIECE:
-            # Errors count the lines before them, so what is behind us is let go.
+            # Errors count the lines before them, so the parsed part is dropped.
             text, at = text[at:], 0
         try:
             found, end = _DECODER.raw_decode(text, at)
@@ -80,19 +80,19 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
             yield found
         if spent > VAIN_MAX:
             raise ValueError("there is no JSON object that counts: most of the text is broken JSON")
-        at = _next(text, end)
+        at = _next_start(text, end)
 
 
-def _next(text: str, start: int) -> int:
-    """Where the next object may begin: a brace that a key or the closing brace follows."""
+def _next_start(text: str, start: int) -> int:
+    """Where the next object may begin: a brace followed by a key or a closing brace."""
     hit = _OPENING.search(text, start)
     return hit.start() if hit else -1
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A key that stands twice says two things; neither is taken."""
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A duplicate key is ambiguous, so the object is refused."""
     if len({key for key, _ in pairs}) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return dict(pairs)
 
 
@@ -100,4 +100,4 @@ def _no_constant(word: str) -> Any:
     raise ValueError(f"{word} is no JSON")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
+_DECODER = json.JSONDecoder(object_pairs_hook=_refuse_duplicates, parse_constant=_no_constant)

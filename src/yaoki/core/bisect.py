@@ -1,6 +1,6 @@
-"""Whose landing turned a line red: bisection, and the fewest earlier landings that it takes.
+"""Bisection: which landing broke a branch, together with which earlier landings.
 
-The looking is handed in; every look costs a run of a check, so there are few of them.
+The caller passes the function that checks a commit; each call runs a check, so calls are few.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ PARTNERS_MAX = 2
 
 
 def first_red(landings: int, red: Callable[[int], bool]) -> int:
-    """The number (1 is the first) of the landing that turned it red; the last one is known red.
+    """The number (from 1) of the landing that broke the branch; the last one is known to fail.
 
-    `red(n)` looks at the line after its first n landings.  A line that was red, then green, then
-    red again gives one of the places where it turned.
+    `red(n)` checks the branch after its first n landings.  If the branch failed, passed and failed
+    again, the result is one of the landings that broke it.
     """
     green, known_red = 0, landings
     while known_red - green > 1:
@@ -27,10 +27,10 @@ def first_red(landings: int, red: Callable[[int], bool]) -> int:
 
 
 def find_partners(culprit: int, red: Callable[[Sequence[int]], bool | None]) -> tuple[int, ...]:
-    """The earlier landings without which the culprit would not be red, latest first.
+    """The earlier landings without which the culprit would not fail, latest first.
 
-    `red(chosen)` looks at the culprit together with the chosen earlier landings; None when they
-    cannot be put together.  Each search finds one landing that it takes; alone red: none.
+    `red(chosen)` checks the culprit together with the chosen earlier landings; None when they
+    conflict.  Each search finds one landing; a culprit that fails alone has none.
     """
     found: list[int] = []
     while len(found) <= PARTNERS_MAX and red(sorted(found)) is False:
@@ -47,7 +47,7 @@ def find_partners(culprit: int, red: Callable[[Sequence[int]], bool | None]) -> 
 def _last_needed(
     last: int, found: Sequence[int], red: Callable[[Sequence[int]], bool | None]
 ) -> int:
-    """The smallest n for which landings 1 to n, with what was found, are red; 0 when unknown."""
+    """The smallest n for which landings 1 to n, with those found, fail; 0 when unknown."""
     low, high = 0, last
     while high - low > 1:
         middle = (low + high) // 2

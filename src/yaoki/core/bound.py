@@ -1,4 +1,4 @@
-"""The worst case: how often an agent can run for one task, computed from the settings alone."""
+"""The worst case: how often an agent can run for one task, from the settings alone."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from yaoki.core.model import (
 
 @dataclass(frozen=True, slots=True)
 class WorstCase:
-    """`content` runs answer for the work; `repeats` are runs that failed through no fault of it.
+    """`content` counts runs whose work failed, `repeats` runs that failed for other reasons.
 
-    `rerun` is the one from the run branch; `judging` are the runs of agents that judge.
+    `reruns` are those from the run branch, `judging` the runs of agents that judge.
     """
 
     content: int
@@ -34,7 +34,7 @@ class WorstCase:
 
 
 def worst_case(spec: TaskSpec) -> WorstCase:
-    """Agent runs without a person's answer; each answer grants as many again."""
+    """Agent runs without an answer of a person; each answer allows as many again."""
     runs = replace(_runs(spec.policy), reruns=_reruns(spec))
     judging = _judging(spec, runs.total)
     if spec.kind in {TaskKind.CHECK, TaskKind.GROUP}:
@@ -43,7 +43,7 @@ def worst_case(spec: TaskSpec) -> WorstCase:
 
 
 def _reruns(spec: TaskSpec) -> int:
-    """A subtask may be begun anew once more when its whole group is."""
+    """A subtask may start once more when its whole group is rolled back."""
     if spec.kind not in {TaskKind.CHANGE, TaskKind.REPORT}:
         return 0
     whole = _runs(spec.policy).content if spec.group else 0
@@ -51,7 +51,7 @@ def _reruns(spec: TaskSpec) -> int:
 
 
 def _judging(spec: TaskSpec, attempts: int) -> int:
-    """Every attempt is verified, again each time the run branch moved, and after faults of ours."""
+    """Each attempt is verified, again whenever the run branch moved, and after our faults."""
     policy, judges = spec.policy, sum(check.agent is not None for check in spec.checks)
     again = policy.faults_max + policy.deliveries_max
     return judges * JUDGE_TRIES_MAX * (attempts * (1 + policy.landing_refusals_max) + again)
@@ -63,7 +63,7 @@ def _runs(policy: RetryPolicy) -> WorstCase:
     )
     others = set(policy.rules) - CONTENT_KINDS - {FailureKind.LOST}
     repeats = sum(_most(policy, kind) for kind in others)
-    # The total of failed attempts is bounded as well; an interruption is not one.
+    # The total of failed attempts has a limit too; an interruption does not count.
     total = min(content + repeats, policy.total_attempts_max)
     return WorstCase(min(content, total), max(0, total - content), _most(policy, FailureKind.LOST))
 

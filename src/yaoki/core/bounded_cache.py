@@ -1,4 +1,4 @@
-"""A memory with a bound: a process that runs for months must not remember every run it ever saw."""
+"""A cache with a bound: a process that runs for months must not keep every run in memory."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ CACHE_ENTRIES_MAX = 1_000
 
 
 class BoundedCache(dict[Key, Value]):
-    """A dictionary of the entries that were set last.
+    """A dictionary that keeps only the entries that were set last.
 
-    Only for what can be looked up or said again: an entry that is dropped costs time or repeats a
-    warning, and changes nothing else.
+    Only for values that can be computed again: a dropped entry costs time or repeats a warning, and
+    changes nothing else.
     """
 
     def __init__(self, most: int = CACHE_ENTRIES_MAX) -> None:

@@ -1,4 +1,4 @@
-"""The usual disguises of a value: what a shell or a line of code makes of it with one command."""
+"""The common encodings of a value, each made by one shell command or line of code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 
 def encoded_variants(value: str) -> Iterator[str]:
-    """Backwards, in capitals, in base64 at any place, in hex, each byte as an escape."""
+    """Reversed, upper and lower case, base64 at any offset, hex, and escaped bytes."""
     raw = value.encode("utf-8", "surrogatepass")
     yield value[::-1]
     yield value.upper()
@@ -18,13 +18,13 @@ def encoded_variants(value: str) -> Iterator[str]:
         for between in ("%", "\\x", ":", " "):
             yield between.join(pairs)
     for shift in range(3):
-        plain = _aligned(raw, shift)
+        plain = _base64_at_offset(raw, shift)
         yield plain
         yield plain.replace("+", "-").replace("/", "_")
 
 
-def _aligned(raw: bytes, shift: int) -> str:
-    """What base64 shows of it wherever it stands: without the letters that its neighbours share."""
+def _base64_at_offset(raw: bytes, shift: int) -> str:
+    """The base64 letters of the value at this offset, without those shared with its neighbours."""
     text = b64encode(bytes(shift) + raw).decode("ascii")
     first = (8 * shift + 5) // 6
     whole = 8 * (shift + len(raw)) // 6

@@ -1,4 +1,4 @@
-"""What a child process may know of our environment: an allow-list, never the whole."""
+"""The environment of a child process: an allow-list of variables, never all of them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from fnmatch import translate
 from functools import lru_cache
 
 BASIC_VARIABLES = ("PATH", "HOME", "LANG", "LC_*", "TMPDIR", "USER", "LOGNAME", "SHELL")
-# Lists of folders that are searched in the name of the caller.
+# Variables that hold lists of folders to search.
 FOLDERS = ("PATH", "LD_LIBRARY_PATH")
 
 
 def filter_environment(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """The variables a list of names and globs lets through.
+    """The variables that match a list of names and globs.
 
-    git's own variables never pass: they would point a child at the caller's repository.
+    Variables of git never pass: they would point a child at the caller's repository.
     """
-    passes = _passing(tuple(names)).match
+    passes = _allow_pattern(tuple(names)).match
     return {
         name: value
         for name, value in environ.items()
@@ -26,16 +26,16 @@ def filter_environment(environ: Mapping[str, str], names: Iterable[str]) -> dict
 
 
 @lru_cache(maxsize=64)
-def _passing(globs: tuple[str, ...]) -> re.Pattern[str]:
-    """Asked for every attempt and every check, so they are made one expression, once."""
+def _allow_pattern(globs: tuple[str, ...]) -> re.Pattern[str]:
+    """One cached expression, since every attempt and every check needs it."""
     return re.compile("|".join(map(translate, globs)) or r"(?!)")
 
 
 def rooted(environ: Mapping[str, str]) -> dict[str, str]:
-    """The same variables; where programs and libraries are looked for, only whole paths are left.
+    """The variables with only absolute paths in the search paths for programs and libraries.
 
-    A relative one, and an empty one, means the folder that a program is started in: there an agent
-    may have put a program of the name that is looked for.
+    A relative or empty path means the working directory, where an agent may have put a program of
+    the same name.
     """
     return {
         name: _whole_paths(value) if name in FOLDERS else value for name, value in environ.items()

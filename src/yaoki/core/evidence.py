@@ -1,8 +1,8 @@
-"""What the lines of a run's journal prove of its tasks, whatever their rows say.
+"""What the journal of a run proves about its tasks, whatever their rows say.
 
-DONE is derived: a passed judgment of a commit, with at least one required check that passed on it,
-and after that the landing of exactly this commit, not taken back since.  The lines are those of
-the journal file, which nobody changes by editing the database.
+DONE is proven by a passed judgment of a commit, with at least one required check that passed on it,
+then the landing of exactly this commit, not reverted since.  The lines come from the journal file,
+which an edit of the database does not change.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FOREIGN_COMMIT = "foreign step"
 CORRUPT_STORE = "corrupt store"
 FINAL_SUMMARY = "FINAL_SUMMARY"
 RUN_REOPENED = "RUN_REOPENED"
-# The only lines that say something here: whoever reads the file may leave out all others.
+# The events that matter here: a reader of the file may skip all others.
 EVIDENCE_EVENTS = frozenset(
     {
         *(CHECK_FINISHED, RECONCILED, FINAL_SUMMARY, RUN_REOPENED),
@@ -39,7 +39,7 @@ EVIDENCE_EVENTS = frozenset(
         *(CulpritFound.NAME, LandingReverted.NAME, UndoCompleted.NAME, RowRefused.NAME),
     }
 )
-# A waived check counts: a person said so, and the journal keeps it.
+# A waived check counts: a person decided it, and the journal records it.
 PROVING_OUTCOMES = frozenset({"PASSED", "FLAKY", "WAIVED"})
 ACCEPTABLE_OUTCOMES = PROVING_OUTCOMES | {"SKIPPED"}
 SHA_CHARS = 12
@@ -57,7 +57,7 @@ class EvidenceLine(Protocol):
 
 
 class RowClaim(Protocol):
-    """What the row of a task says."""
+    """The claims in the row of a task."""
 
     @property
     def id(self) -> str: ...
@@ -77,7 +77,7 @@ class RowClaim(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CheckEvidence:
-    """What one check said of the commit that was judged."""
+    """The result of one check on the judged commit."""
 
     check: str
     outcome: str
@@ -87,7 +87,7 @@ class CheckEvidence:
 
 @dataclass(slots=True)
 class TaskEvidence:
-    """What the lines say of one task, folded up to the last of them."""
+    """What the journal says about one task, folded up to its last line."""
 
     name: str = ""
     kind: str = TaskKind.CHANGE
@@ -118,7 +118,7 @@ class TaskEvidence:
             case Planned.NAME:
                 self.planned_by = data.get("by", "")
             case Replaced.NAME | CulpritFound.NAME:
-                # Of a group a blamed subtask opens the group again.
+                # The culprit is a subtask, so its group is open again.
                 self.is_replaced = self.kind != TaskKind.GROUP or line.event == Replaced.NAME
             case LandingReverted.NAME | UndoCompleted.NAME | RowRefused.NAME:
                 self.is_reverted = self.is_reverted or bool(self.landed_commit)
@@ -147,16 +147,16 @@ class TaskEvidence:
 
     @property
     def landed_own_commit(self) -> bool:
-        """Did it land something of its own, and not only stand where it was proven?"""
+        """Did it land a commit of its own, not only the one it was verified on?"""
         return bool(self.landed_commit) and self.landed_commit != self.onto
 
 
 @dataclass(slots=True)
 class RunEvidence:
-    """All lines of a run, folded; `made` are the commits that may stand on the run branch.
+    """The folded journal of a run, with the commits that may be on the run branch.
 
-    `undid`: some work was taken back; of several steps that does, only the last is written.  After
-    a repair of the store, what landed last may be missing in it and is found on the branch.
+    After a revert in several steps the journal names only the last commit.  After a repair of the
+    store the latest landing may be missing in the journal and be found on the branch.
     """
 
     tasks: dict[str, TaskEvidence] = field(default_factory=dict)
@@ -189,14 +189,14 @@ class RunEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """One thing in which the store claims more than the journal and git prove."""
+    """One claim of the store that the journal and git do not prove."""
 
     task_id: str
     message: str
 
 
 def fold_evidence(lines: Iterable[EvidenceLine]) -> RunEvidence:
-    """`lines` oldest first; they are looked at once."""
+    """`lines` are in order, oldest first, and read once."""
     found = RunEvidence()
     for line in lines:
         found.add(line)
@@ -204,7 +204,7 @@ def fold_evidence(lines: Iterable[EvidenceLine]) -> RunEvidence:
 
 
 def may_land(proof: TaskEvidence | None, commit: str) -> bool:
-    """May this commit land: was the last judgment a passed one, of this very commit?"""
+    """May this commit land?  Only if the last judgment passed, and on exactly this commit."""
     return proof is not None and bool(commit) and proof.verified_commit == commit
 
 
@@ -217,7 +217,7 @@ def find_unproven(
 ) -> list[Mismatch]:
     """Every row that claims more than is proven, each with its reason.
 
-    `lacking` are the landed commits that the run branch does not hold.
+    `missing_commits` are the landed commits that the run branch does not contain.
     """
     found = [
         Mismatch(claim.id, words)
@@ -249,11 +249,11 @@ def _claims_more(
 
 
 def _missing(claim: RowClaim, proof: TaskEvidence, lacking: Collection[str]) -> str:
-    """What DONE lacks; empty when it is proven."""
+    """What is missing to prove DONE; empty when it is proven."""
     if proof.kind == TaskKind.PLAN and proof.planned_by:
         return ""
     if not proof.landed_commit:
-        return "its landing was taken back" if proof.is_reverted else "it never landed"
+        return "its landing was reverted" if proof.is_reverted else "it never landed"
     landed = proof.landed_commit[:SHA_CHARS]
     if claim.landed_commit != proof.landed_commit:
         return f"it landed as {landed}, the row says {claim.landed_commit[:SHA_CHARS] or 'nothing'}"
@@ -273,7 +273,7 @@ def _missing(claim: RowClaim, proof: TaskEvidence, lacking: Collection[str]) -> 
 def expected_commits(evidence: RunEvidence, claims: Sequence[RowClaim]) -> list[str]:
     """The commits of DONE tasks that must be on the run branch.
 
-    Subtasks come there with their group; a task without changes stands at what it found there.
+    Subtasks land there with their group; a task without changes landed at an existing commit.
     """
     waiting = {
         claim.id for claim in claims if claim.kind == TaskKind.GROUP and not claim.landed_commit
@@ -296,7 +296,7 @@ class FirstParentCommit(Protocol):
 
 
 def find_foreign_commits(evidence: RunEvidence, steps: Sequence[FirstParentCommit]) -> list[str]:
-    """The commits of the run branch that no line of the journal accounts for."""
+    """The commits of the run branch that the journal does not explain."""
     if evidence.was_repaired:
         return []
     made = evidence.known_commits

@@ -1,4 +1,4 @@
-"""The graph of needs: circles, levels, and who is blocked by whom."""
+"""The dependency graph: cycles, levels, and which task blocks which."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Node = TypeVar("Node", bound=str)
 
 
 def find_cycle(needs: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:
-    """The path of one circle, first name repeated at the end; None when there is none."""
+    """The path of one cycle, with its first name repeated at the end; None if there is none."""
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as found:
@@ -20,7 +20,7 @@ def find_cycle(needs: Mapping[str, Sequence[str]]) -> tuple[str, ...] | None:
 
 
 def dependents(needs: Mapping[Node, Sequence[Node]]) -> dict[Node, list[Node]]:
-    """The needs, turned round: who waits for whom."""
+    """For each task the tasks that need it."""
     found: dict[Node, list[Node]] = {node: [] for node in needs}
     for node, wanted in needs.items():
         for need in wanted:
@@ -34,7 +34,7 @@ def downstream(start: Node, needs: Mapping[Node, Sequence[Node]]) -> list[Node]:
     seen: dict[Node, None] = {}
     level: list[Node] = [start]
     while level:
-        # Each node once per level, too: many paths must not multiply the walk.
+        # Each node once per level: many paths must not multiply the work.
         below = dict.fromkeys(n for node in level for n in waiting.get(node, ()) if n not in seen)
         seen.update(below)
         level = list(below)
@@ -45,7 +45,7 @@ def downstream(start: Node, needs: Mapping[Node, Sequence[Node]]) -> list[Node]:
 def root_causes(
     needs: Mapping[Node, Sequence[Node]], failed: Iterable[Node], open_: Callable[[Node], bool]
 ) -> dict[Node, Node]:
-    """For every open task that can never start as things stand: the failed task at its root.
+    """For every open task that cannot start now: the failed task that blocks it.
 
     One walk over the graph, whatever the number of failed tasks.
     """

@@ -1,4 +1,4 @@
-"""Secrets in what is about to land: searched for in every form, and named, never shown."""
+"""Secrets in a change that is about to land: found in every encoding, named, never shown."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Finding, FindingItem, Outcome
 from yaoki.core.redact import written_forms
+from yaoki.core.text import list_some
 
 SECRETS_CHECK, SECRET_ADDED_PATTERN = "secrets", "secret-added"
 LEAKS_MAX, SHOWN = 50, 5
@@ -16,10 +17,10 @@ _BLANKS = b" \t\r\n"
 
 @dataclass(frozen=True, slots=True)
 class NewContent:
-    """A piece of what would land: of a file, its name, or a commit message.
+    """A part of a change: the content of a file, its name, or a commit message.
 
-    `before` is what stood there: what it held already is nothing new.  `line` is that of the first
-    byte; 0 where lines mean nothing.
+    `before` is the content on the base; a value it already has is not new.  `line` is the line of
+    the first byte; 0 where there are no lines.
     """
 
     where: str
@@ -30,7 +31,7 @@ class NewContent:
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """The value of a variable, where it stands."""
+    """The place where the value of a variable was found."""
 
     variable: str
     where: str
@@ -42,7 +43,7 @@ class Leak:
 
 
 class LeakSearch:
-    """Searches for the values of these variables; each costs one pass for each of its forms."""
+    """Searches for the values of these variables, one pass for each encoding of each value."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self._forms = {
@@ -54,7 +55,7 @@ class LeakSearch:
         return any(self._forms.values())
 
     def find(self, parts: Iterable[NewContent]) -> tuple[Leak, ...]:
-        """In the order in which they stand there, each once per place; bounded."""
+        """The leaks in order, each once per place, up to a limit."""
         found: dict[Leak, None] = {}
         for part in parts:
             found.update(dict.fromkeys(self._in(part)))
@@ -65,23 +66,25 @@ class LeakSearch:
     def _in(self, part: NewContent) -> Iterator[Leak]:
         squeezed = part.content.translate(None, _BLANKS)
         for name, forms in self._forms.items():
-            at = _first(part.content, part.before, forms)
+            at = _first_new(part.content, part.before, forms)
             if at < 0:
-                at = _widened(part.content, _first(squeezed, b"", _bare(forms)))
+                at = _original_position(
+                    part.content, _first_new(squeezed, b"", _spaceless_forms(forms))
+                )
                 before = part.before.translate(None, _BLANKS) if at >= 0 else b""
-                if at < 0 or _first(squeezed, before, _bare(forms)) < 0:
+                if at < 0 or _first_new(squeezed, before, _spaceless_forms(forms)) < 0:
                     continue
             lines = part.line + part.content.count(b"\n", 0, at) if part.line else 0
             yield Leak(name, part.where, lines)
 
 
-def _bare(forms: Iterable[bytes]) -> list[bytes]:
-    """The forms that are the same without white space."""
+def _spaceless_forms(forms: Iterable[bytes]) -> list[bytes]:
+    """The encodings in which white space may be inserted."""
     return [form for form in forms if not any(blank in form for blank in _BLANKS)]
 
 
-def _first(content: bytes, before: bytes, forms: Iterable[bytes]) -> int:
-    """Where the first of these stands that the text before has not as often; -1 for nowhere."""
+def _first_new(content: bytes, before: bytes, forms: Iterable[bytes]) -> int:
+    """Where the first form occurs that the text before has fewer of; -1 if none."""
     for form in forms:
         at = content.find(form)
         if at >= 0 and (not before or content.count(form) > before.count(form)):
@@ -89,8 +92,8 @@ def _first(content: bytes, before: bytes, forms: Iterable[bytes]) -> int:
     return -1
 
 
-def _widened(content: bytes, at: int) -> int:
-    """The place of this byte in the text with its white space: that of its line will do."""
+def _original_position(content: bytes, at: int) -> int:
+    """The position in the original text; the start of the line is precise enough."""
     begin, seen = 0, 0
     while at >= 0 and begin < len(content):
         end = content.find(b"\n", begin) + 1 or len(content)
@@ -102,14 +105,13 @@ def _widened(content: bytes, at: int) -> int:
 
 
 def leak_finding(leaks: Collection[Leak], saved: str) -> Finding:
-    """`saved` is the ref that keeps the attempt's work, and with it the value."""
+    """`saved` is the ref of the saved work, which contains the value."""
     places = [f"the value of {leak.variable} in {leak.location}" for leak in leaks]
-    more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
     return Finding(
         SECRETS_CHECK,
         Outcome.FAILED,
         pattern=SECRET_ADDED_PATTERN,
-        message=f"{', '.join(places[:SHOWN])}{more}; the saved work still holds it: {saved}",
+        message=f"{list_some(places, SHOWN)}; the saved work still holds it: {saved}",
         items=tuple(FindingItem(leak.location, f"the value of {leak.variable}") for leak in leaks),
         params={
             "secrets": [

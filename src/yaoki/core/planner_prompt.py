@@ -1,27 +1,28 @@
-"""What a planner is told, and how the tasks that are not done are told to it."""
+"""The prompt of a planner, with the tasks that are not done."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from yaoki.core.display import one_line
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     REPLANS_MAX,
     CheckSpec,
     PlanningBrief,
+    PlanningRole,
     Reason,
     Run,
     State,
     Task,
     TaskKind,
 )
+from yaoki.core.text import bullet_some, one_line
 
 GOAL_CHARS_MAX = 400
 FAILURE_CHARS_MAX = 300
 TOLD_MAX = 60
 
-# A person is needed here: no plan of an agent mends these.
+# Only a person can fix these; no plan of an agent can.
 PERSON_ONLY = frozenset(
     {
         Reason.NEEDS_HUMAN,
@@ -40,7 +41,7 @@ PLANNER_RULES = """\
 - Small tasks that can be proven one by one are better than large ones. Name needs only where one
   task must see another's work."""
 
-# Deliberately no valid JSON: an agent that repeats its prompt has not answered.
+# Deliberately invalid JSON: an agent that repeats its prompt has not answered.
 ANSWER_FORM = """\
 End your standard output with exactly one JSON object and nothing after it:
 
@@ -71,8 +72,8 @@ class UnfinishedTask:
 
 
 def may_be_replaced(task: Task) -> bool:
-    """May a planner put something in its place?  Failed for good, not by what only a person can
-    fix, unless whoever judged it asks for another plan, and not replaced too often.
+    """May a planner replace this task?  It failed for good, for a reason that not only a person can
+    fix (unless a judge asks for another plan), and was not replaced too often.
     """
     failed = task.state is State.ESCALATED and task.spec.kind is not TaskKind.PLAN
     asked = task.failure is not None and task.failure.replan
@@ -88,13 +89,13 @@ def answer_form(fill: PlanningBrief) -> str:
 def planning_context(
     run: Run, incomplete: Sequence[UnfinishedTask], done: Sequence[tuple[str, str]]
 ) -> str:
-    """What the planner may name: checks, agents, and the tasks there are."""
+    """What the planner may name: the checks, agents and tasks of the run."""
     parts = [
-        _listed("Checks", [_check(c) for c in run.catalogue.checks.values()]),
-        _listed("Agents", list(run.catalogue.agents)),
-        _listed("Done when these checks pass on the run branch", list(run.done_when)),
-        _listed("Tasks that are not done", [_told(one) for one in incomplete]),
-        _listed("Tasks that are done", [f"{i} ({name})" for i, name in done]),
+        _section("Checks", [_check(c) for c in run.catalogue.checks.values()]),
+        _section("Agents", list(run.catalogue.agents)),
+        _section("Done when these checks pass on the run branch", list(run.done_when)),
+        _section("Tasks that are not done", [_describe_task(one) for one in incomplete]),
+        _section("Tasks that are done", [f"{i} ({name})" for i, name in done]),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -104,29 +105,26 @@ def _check(check: CheckSpec) -> str:
     return f"{check.name}: {one_line(words or check.path)[:200]}"
 
 
-def _told(task: UnfinishedTask) -> str:
+def _describe_task(task: UnfinishedTask) -> str:
     failed = f"; last failure: {one_line(task.last_failure)}" if task.last_failure else ""
     may = "; may be replaced" if task.replaceable else ""
     goal = one_line(task.acceptance)[:GOAL_CHARS_MAX]
     return f"{task.id} ({task.name}, {task.state}{may}): {goal}{failed[:FAILURE_CHARS_MAX]}"
 
 
-def _listed(title: str, lines: Sequence[str]) -> str:
+def _section(title: str, lines: Sequence[str]) -> str:
     if not lines:
         return ""
-    rest = len(lines) - TOLD_MAX
-    shown = [f"- {line}" for line in lines[:TOLD_MAX]]
-    more = [f"- and {rest} more"] if rest > 0 else []
-    return "\n".join((f"{title}:", *shown, *more))
+    return "\n".join((f"{title}:", *bullet_some(lines, TOLD_MAX)))
 
 
-PLANNING_GOALS: Mapping[str, str] = {
-    "goal": "Plan how to reach this goal, as tasks for other agents:\n\n{goal}",
-    "phase": "Plan the tasks of the phase {phase!r} of this run:\n\n{goal}",
-    "replan": "Some of this run is not done. Plan what is still missing:\n\n{goal}",
-    "iteration": "Plan the next iteration towards this goal:\n\n{goal}",
+PLANNING_GOALS: Mapping[PlanningRole, str] = {
+    PlanningRole.GOAL: "Plan how to reach this goal, as tasks for other agents:\n\n{goal}",
+    PlanningRole.PHASE: "Plan the tasks of the phase {phase!r} of this run:\n\n{goal}",
+    PlanningRole.REPLAN: "Some of this run is not done. Plan what is still missing:\n\n{goal}",
+    PlanningRole.ITERATION: "Plan the next iteration towards this goal:\n\n{goal}",
 }
 
 
-def planning_goal(role: str, goal: str, phase: str = "") -> str:
+def planning_goal(role: PlanningRole, goal: str, phase: str = "") -> str:
     return PLANNING_GOALS[role].format(goal=goal, phase=phase)

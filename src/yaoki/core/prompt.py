@@ -1,7 +1,6 @@
-"""What the agent is told: fixed sections, each within its own byte budget.
+"""The prompt of an agent: fixed sections, each within its own byte budget.
 
-The same task in the same condition gets the same bytes, so a repeat after a rate limit is
-identical.
+The same task in the same state gets the same bytes, so a repeat after a rate limit is identical.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ from collections.abc import Callable, Mapping
 
 from yaoki.core import planner_prompt
 from yaoki.core.decide.escalation import retry_hint
-from yaoki.core.excerpt import clip_bytes
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Failure, FailureKind, Task, TaskKind
+from yaoki.core.text import bullet_some, clip_bytes
 
 BUDGETS: Mapping[str, int] = {
     "rules": 4_000,
@@ -29,14 +28,14 @@ GENERIC_HINT = "The last try was not accepted. Mend what failed, then stop."
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The words for one attempt; `fault` says what went wrong in making them, if anything did."""
+    """The text for one attempt; `fault` says what went wrong while it was written, if anything."""
 
     text: str
     fault: str = ""
 
 
 def fence(text: str) -> str:
-    """A code fence longer than any run of backticks inside, so that data stays data."""
+    """A code fence longer than any run of backticks inside, so that data cannot end it."""
     longest = run = 0
     for letter in text:
         run = run + 1 if letter == "`" else 0
@@ -55,10 +54,10 @@ def compose_prompt(
     *,
     session_resumed: bool = False,
 ) -> Prompt:
-    """The whole prompt.  If the words about the failure cannot be made, generic ones are used.
+    """The whole prompt, with a generic text about the failure if its template cannot be used.
 
-    `context` is what a planner may name.  An agent that goes on with its conversation has `known`
-    all but what failed and what a person said.
+    `context` is what a planner may name.  An agent that continues its conversation
+    (`session_resumed`) gets only the failure and the words of a person.
     """
     failed, fault = "", ""
     if task.feedback is not None:
@@ -101,7 +100,7 @@ def _rules(task: Task) -> str:
 
 
 def describe_failure(failure: Failure, hints: Mapping[FailureKind, str]) -> str:
-    """Exactly what failed, and nothing of the history before."""
+    """Only the last failure, without the history before it."""
     parts = [retry_hint(failure, hints), f"{failure.kind.value}: {failure.message}"]
     if failure.check:
         parts.append(f"Failing check: {failure.check}")
@@ -113,14 +112,11 @@ def describe_failure(failure: Failure, hints: Mapping[FailureKind, str]) -> str:
 
 def _item_lines(failure: Failure) -> list[str]:
     lines = []
-    for item in failure.items[:ITEMS_SHOWN]:
+    for item in failure.items:
         where = f" ({item.where})" if item.where else ""
         said = f": {item.message}" if item.message else ""
-        lines.append(f"- {item.name}{where}{said}")
-    rest = len(failure.items) - ITEMS_SHOWN
-    if rest > 0:
-        lines.append(f"- and {rest} more")
-    return ["\n".join(lines)] if lines else []
+        lines.append(f"{item.name}{where}{said}")
+    return ["\n".join(bullet_some(lines, ITEMS_SHOWN))] if lines else []
 
 
 def _checked(task: Task) -> str:

@@ -25,22 +25,22 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 
-# Numbers, switches and paths; however they are called, work may hold them.
+# Numbers, switches and paths are no secrets, whatever the variable is called.
 _ORDINARY = re.compile(r"[\d.,:_-]{1,15}|(?i:true|false|enabled?|disabled?)|[~/.][\w./~-]{0,4096}")
 # Eight letters and digits in a row that are no word and no number.
 _RANDOM = re.compile(
     r"(?=[a-zA-Z0-9]{8})(?:[a-zA-Z]{1,64}\d|\d{1,64}[a-zA-Z]|[a-zA-Z]{0,64}[a-z][A-Z])"
 )
 
-# What an address leaves as it is.  Paths keep the stroke, and browsers a few marks more.
+# Characters that are not escaped in a URL.  Paths keep the slash, browsers a few more.
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _KEPT_IN_ADDRESSES = (_UNRESERVED, _UNRESERVED | set(b"/"), _UNRESERVED | set(b"!'()*"))
 
-# What follows a name that says "secret".  After a colon prose is likely, so a digit is asked for.
+# The value after a name like "secret".  After a colon prose is likely, so a digit is required.
 _NAMED = r"(?:api[_-]?key|secret(?:[_-]?key)?|token|passw(?:or)?d|passphrase|credentials?)[\"']?"
 _VALUE = r"[\w.~+/!$%^&*-]"
 
-# (shape, what stays): a group that is kept tells the reader which secret stood there.
+# (shape, replacement): a group that stays tells the reader which secret was there.
 _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(shape), kept)
     for shape, kept in (
@@ -76,8 +76,8 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )
 
-# What stands in every text that has such a shape.  Screens mask ten thousand short texts at once;
-# most have none of these, and then no shape is tried.
+# Every text with such a shape has one of these.  Screens mask ten thousand short texts at once;
+# most have none, and then no shape is tried.
 _SIGN = re.compile(
     r"-----BEGIN|eyJ|AKIA|ASIA|AIza|ya29|gh[pousr]_|github_pat_|glpat-|[srp]k[-_]|gsk_|xai-|hf_|r8_"
     r"|pplx-|xox|npm_|pypi-|://|(?i:bearer|authorization|api|secret|token|passw|passph|credential)"
@@ -95,9 +95,9 @@ def mask(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def mask_values(text: str, secrets: Iterable[str]) -> str:
-    """The text without exactly these values, however JSON, XML, an address or base64 writes them.
+    """The text without these values, also as written in JSON, XML, a URL or base64.
 
-    One expression is quickest over short texts; over long ones, a search for each form.
+    One expression is fastest for short texts; for long ones, a search for each form.
     """
     secrets = tuple(secrets)
     if len(text) > LONG_CHARS:
@@ -121,9 +121,9 @@ def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def written_forms(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Every way in which these values are written; the longest first, for one may hold another.
+    """Every form in which these values are written, longest first, since one may contain another.
 
-    A value too short to be a secret has none.  White space around one is seldom told with it.
+    A value too short to be a secret has none.  White space around a value is left out.
     """
     values = (form for value in secrets for form in (value, value.strip()))
     worth = (value for value in values if len(value) >= VALUE_CHARS_MIN and value not in MARK)
@@ -144,7 +144,7 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def _in_python(value: str) -> Iterator[str]:
-    """As a program in Python shows a text or bytes; which quote it takes depends on the value."""
+    """As Python shows a str or bytes; the quote depends on the value."""
     raw = value.encode("utf-8", "surrogatepass")
     for shown in (repr(value)[1:-1], ascii(value)[1:-1], repr(raw)[2:-1]):
         yield shown
@@ -152,7 +152,7 @@ def _in_python(value: str) -> Iterator[str]:
 
 
 def _in_markup(value: str) -> Iterator[str]:
-    """As reports in XML and pages hold it: in a text, in an attribute, with either quote."""
+    """As XML and HTML write it: in a text, in an attribute, with either quote."""
     text = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     yield text
     quoted = text.replace('"', "&quot;")
@@ -160,15 +160,15 @@ def _in_markup(value: str) -> Iterator[str]:
 
 
 def _quoted(value: str, kept: frozenset[int]) -> str:
-    # No text is refused here, whatever half characters a variable may hold.
+    # A variable may hold lone surrogates, which must not raise here.
     raw = value.encode("utf-8", "surrogatepass")
     return "".join(chr(byte) if byte in kept else f"%{byte:02X}" for byte in raw)
 
 
 def secret_values(environ: Mapping[str, str], handed: Iterable[str] = ()) -> tuple[str, ...]:
-    """Values of the variables whose name says that they are secret, or which are `handed` on.
+    """Values of the variables with a secret name, and of those that a plan passes on (`handed`).
 
-    `handed` are names and globs of a plan; what every child gets anyway is no secret by them.
+    `handed` are names and globs; variables that every child gets anyway are not secret.
     """
     given = filter_environment(environ, handed)
     trusted = given.keys() - filter_environment(given, BASIC_VARIABLES).keys()
@@ -182,11 +182,11 @@ def secret_values(environ: Mapping[str, str], handed: Iterable[str] = ()) -> tup
 def confidential_variables(
     environ: Mapping[str, str], handed: Iterable[str] = ()
 ) -> dict[str, str]:
-    """The variables, by name, whose value has no place in a commit.
+    """The variables, by name, whose value must not be in a commit.
 
-    A value is masked on the least suspicion, but what holds up work must be a secret indeed: not a
-    number, a switch or a path; and of variables whose name does not say so, none that reads like
-    words, as modes, models and regions do.
+    A value is masked on the least suspicion, but work is stopped only by a real secret: not by a
+    number, a switch or a path; nor, unless the name of the variable says secret, by a value that
+    reads like words, such as a mode, a model or a region.
     """
     given = filter_environment(environ, handed)
     trusted = given.keys() - filter_environment(given, BASIC_VARIABLES).keys()

@@ -1,19 +1,19 @@
-"""Which runs leave the store: decided from the life of a run, never from how much it wrote."""
+"""Which runs are archived: decided by age and state of a run, never by its size."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import RunId
 from yaoki.core.settings.settings import ArchiveSettings
+from yaoki.core.text import format_count
 
 
 @dataclass(frozen=True, slots=True)
 class RunLifetime:
-    """How far a run has come.  `holds` says what is still open of it; empty when nothing is."""
+    """The times of a run, and what is still open in it; empty when nothing is."""
 
     run_id: RunId
     goal: str
@@ -24,7 +24,7 @@ class RunLifetime:
 
 @dataclass(frozen=True, slots=True)
 class RetentionDecision:
-    """Whether a run is archived or stays, and why."""
+    """Whether a run is archived, and why."""
 
     lifetime: RunLifetime
     is_archived: bool
@@ -34,15 +34,15 @@ class RetentionDecision:
 def decide_retention(
     lives: Iterable[RunLifetime], rule: ArchiveSettings, now: datetime
 ) -> list[RetentionDecision]:
-    """Of every run, in the order given.  The newest finished ones stay, whatever their age."""
-    held = list(lives)
-    over = [life for life in held if life.finished_at is not None and not life.open_reason]
+    """One decision per run, in order.  The newest finished runs stay, whatever their age."""
+    all_lives = list(lives)
+    over = [life for life in all_lives if life.finished_at is not None and not life.open_reason]
     over.sort(key=lambda life: (life.finished_at, life.run_id), reverse=True)
     places = {life.run_id: place for place, life in enumerate(over)}
-    return [_fate(life, places.get(life.run_id), rule, now) for life in held]
+    return [_decide(life, places.get(life.run_id), rule, now) for life in all_lives]
 
 
-def _fate(
+def _decide(
     life: RunLifetime, place: int | None, rule: ArchiveSettings, now: datetime
 ) -> RetentionDecision:
     if place is None or life.finished_at is None:

@@ -1,16 +1,16 @@
-"""A run's status, derived from its tasks; nothing of this is stored."""
+"""The status of a run, derived from its tasks and never stored."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum, unique
 
-from yaoki.core.model import Run, State
+from yaoki.core.model import PauseCause, Run, State
 
 
 @unique
 class RunStatus(StrEnum):
-    """How a run stands."""
+    """The status of a run."""
 
     ACTIVE = "ACTIVE"
     DONE = "DONE"
@@ -31,12 +31,12 @@ EXIT_CODES: Mapping[RunStatus, int] = {
 
 
 def final_check_requested(run: Run) -> bool:
-    """Was `done_when` asked of the run branch?  The proof is a task that is added at the end."""
+    """Does the run have a `done_when`?  The final check is a task that is added at the end."""
     return not run.done_when or run.finished_at is not None
 
 
 def derive_run_status(tally: StateCounts, *, idle: bool, proven: bool = True) -> RunStatus:
-    """An optional task can leave a note, never a failed run; all landed is not yet proven."""
+    """A failed optional task does not fail the run; with all tasks landed it is not yet proven."""
     required = {state: n for (state, needed), n in tally.items() if needed}
     if not idle or has_active_tasks(tally):
         return RunStatus.ACTIVE
@@ -45,14 +45,14 @@ def derive_run_status(tally: StateCounts, *, idle: bool, proven: bool = True) ->
     if required.get(State.CANCELLED):
         return RunStatus.CANCELLED
     if required.get(State.WAITING):
-        # Resting and yet waiting: its cause is an optional task that somebody must answer for.
+        # Idle with waiting tasks: an optional task that they need is escalated.
         escalated = tally.get((State.ESCALATED, False), 0)
         return RunStatus.ESCALATED if escalated else RunStatus.CANCELLED
     return RunStatus.DONE if proven else RunStatus.ACTIVE
 
 
 def has_active_tasks(tally: StateCounts) -> bool:
-    """Tasks are counted first, and the last may land before the store is asked whether all rest."""
+    """Tasks are counted before the store is asked for idleness; the last may land in between."""
     return any(n for (state, _), n in tally.items() if state is State.ACTIVE)
 
 
@@ -63,14 +63,14 @@ def required_done(tally: StateCounts) -> bool:
 
 
 def current_run_status(run: Run, tally: StateCounts, *, idle: bool) -> RunStatus:
-    """How this run stands: a pause is seen once what was at work has come to its end."""
+    """The status of this run; a pause shows once the active tasks have ended."""
     if run.pause_reason and idle and not has_active_tasks(tally) and not run.cancel_requested:
         return RunStatus.PAUSED
     return derive_run_status(tally, idle=idle, proven=final_check_requested(run))
 
 
 def exit_code(run: Run, stands: RunStatus) -> int:
-    """A budget is a limit to wait for or to raise; any other pause waits for a person's word."""
-    if stands is RunStatus.PAUSED and not run.pause_reason.startswith("budget"):
+    """A budget is a limit that can be raised later; any other pause needs a person."""
+    if stands is RunStatus.PAUSED and run.pause_cause is not PauseCause.BUDGET:
         return EXIT_CODES[RunStatus.ESCALATED]
     return EXIT_CODES[stands]

@@ -22,7 +22,7 @@ def rank(ready_at: datetime, priority: int, ageing: timedelta = AGEING) -> int:
 def fair_order(
     waiting: Mapping[RunId, int], active: Mapping[RunId, int], limit: int
 ) -> list[RunId]:
-    """Whose turn it is, slot by slot: always the run with the fewest tasks at work."""
+    """The run for each free slot: always the one with the fewest active tasks."""
     left, busy = dict(waiting), {run: active.get(run, 0) for run in waiting}
     order: list[RunId] = []
     while len(order) < limit:

@@ -1,7 +1,7 @@
-"""Which changed paths lie outside the scope a task declared.
+"""Which changed paths are outside the scope of a task.
 
-Globs stand at the root of the repository.  `*` and `?` stay inside one name, `**`
-spans folders, a plain path covers everything beneath it, `!` takes paths out again.
+Globs are relative to the root of the repository.  `*` and `?` match within one name, `**` spans
+folders, a plain path covers everything below it, `!` excludes paths again.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 
 _WILD = frozenset("*?[")
-# Settings decide what the next run proves: only a task whose scope names them may change them.
+# Settings define what the next run checks: only a task whose scope names them may change them.
 SETTINGS = "yaoki.toml"
-# Merged, this folder would overwrite the store of whoever merges.  No task may bring it.
+# A merge of this folder would overwrite the user's store, so no task may add it.
 STATE = ".yaoki"
 
-# What an editor, an agent or git starts by itself in the next session of whoever merges.
+# Files that an editor, an agent or git executes in the next session of the user.
 SESSION_FOLDERS = frozenset(
     {
         *(
@@ -32,14 +32,14 @@ SESSION_FOLDERS = frozenset(
         *(".husky", ".githooks", ".devcontainer"),
     }
 )
-# Below these, agents keep notes that nobody starts.
+# Folders where agents keep notes that are never executed.
 SESSION_NOTES = frozenset({"session-state", "logs", "plans", "todos"})
 SESSION_FILES = frozenset({".mcp.json", ".envrc", "opencode.json", "opencode.jsonc"})
 SESSION_PATHS = (".vscode/tasks.json", ".vscode/mcp.json")
 
 
 def paths_outside_scope(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
-    """The changed paths no glob covers, in order.  No scope declared: nothing is outside."""
+    """The changed paths that no glob covers, in order.  Without a scope nothing is outside."""
     globs = tuple(scope)
     if not globs:
         return ()
@@ -47,7 +47,7 @@ def paths_outside_scope(changed: Iterable[str], scope: Iterable[str]) -> tuple[s
 
 
 def yaoki_paths(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
-    """The changed paths that are yaoki's own, but for settings that the scope names."""
+    """The changed paths that belong to yaoki, except settings that the scope names."""
     given = tuple(scope)
     allowed = bool(given) and is_in_scope(SETTINGS, given)
     own = (path for path in changed if path.partition("/")[0].casefold() in {SETTINGS, STATE})
@@ -55,9 +55,9 @@ def yaoki_paths(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]
 
 
 def session_paths(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ...]:
-    """The changed paths by which a program is started in a person's next session.
+    """The changed paths that would start a program in the user's next session.
 
-    Only a glob that names the file or its folder allows one: `**` means the work, not this.
+    Only a glob that names the file or its folder allows one: `**` means the work, not these.
     """
     given = tuple(scope)
     return tuple(
@@ -70,11 +70,11 @@ def session_paths(changed: Iterable[str], scope: Iterable[str]) -> tuple[str, ..
 
 
 def _session_name(path: str) -> str:
-    """The part of a path that makes it one; empty when it is none."""
+    """The part of a path that makes it such a path; empty when it is none."""
     *folders, last = path.split("/")
     pairs = pairwise([*folders, last])
-    held = (one for one, inside in pairs if inside.casefold() not in SESSION_NOTES)
-    folder = next((one for one in held if one.casefold() in SESSION_FOLDERS), "")
+    candidates = (one for one, inside in pairs if inside.casefold() not in SESSION_NOTES)
+    folder = next((one for one in candidates if one.casefold() in SESSION_FOLDERS), "")
     if folder or last.casefold() in SESSION_FILES:
         return folder or last
     whole = path.casefold()
@@ -87,7 +87,7 @@ def _names(scope: tuple[str, ...], path: str, name: str) -> bool:
 
 
 def is_in_scope(path: str, globs: Iterable[str]) -> bool:
-    """Does the scope hold this path?  The last glob that matches has the say."""
+    """Is the path in the scope?  The last matching glob decides."""
     inside = False
     for glob in globs:
         taken_out = glob.startswith("!")
@@ -97,7 +97,7 @@ def is_in_scope(path: str, globs: Iterable[str]) -> bool:
 
 
 def matches_glob(path: str, glob: str) -> bool:
-    """Match name by name.  Keeping the set of reachable places makes many `**` cheap."""
+    """Match name by name; the set of reachable positions keeps many `**` cheap."""
     names = [name for name in path.split("/") if name]
     parts = [part for part in glob.removeprefix("./").split("/") if part]
     beneath = bool(parts) and (glob.endswith("/") or not _WILD & set(parts[-1]))
@@ -108,7 +108,7 @@ def matches_glob(path: str, glob: str) -> bool:
 
 
 def _walk(names: list[str], parts: list[str]) -> set[int]:
-    """How many names the whole glob may have used up."""
+    """The positions in the path that the whole glob can reach."""
     places = {0}
     for part in parts:
         if part == "**":

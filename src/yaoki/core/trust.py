@@ -1,6 +1,6 @@
-"""Trust on first use: what a repository would have run, and whether a person said yes to it.
+"""Trust on first use: which commands a repository would run, and whether a person trusts them.
 
-A command is compared by a digest of all that it does, and shown by a text that holds no secret.
+A command is compared by a digest of everything it does, and shown as a text without secrets.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from difflib import unified_diff
 from hashlib import sha256
 from typing import Any
 
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.codec import to_data
 from yaoki.core.model import AgentSpec, CheckSpec
 from yaoki.core.redact import mask
+from yaoki.core.text import one_line, strip_terminal_codes
 
 TEXT_CHARS_MAX = 500
-# What is in a wall is the other way round: it is asked about when it is gone.
+# Restrictions are the reverse: a person is asked when one is removed.
 WALL_PREFIX = "wall-"
 SETTINGS = "settings"
-# Of a check and of an agent: what they start and with what.  The rest judges, names or counts.
+# The fields of a check and of an agent that decide what is started; others are not digested.
 CHECK_FIELDS = ("type", "argv", "shell", "cwd", "env", "entry", "options", "reader")
 AGENT_FIELDS = ("preset", "command", "env", "pass_env", "model", "options")
 
 
 @dataclass(frozen=True, slots=True)
 class CommandDigest:
-    """Something that would be started, or a setting that says how far it may reach."""
+    """A command that would be started, or a setting that limits its access."""
 
     text: str
     digest: str
@@ -38,7 +38,7 @@ class CommandDigest:
 
 @dataclass(frozen=True, slots=True)
 class FileCommands:
-    """What one file brings: the settings, or a plan by its name."""
+    """The commands of one file: the settings, or a plan by its name."""
 
     name: str
     commands: tuple[CommandDigest, ...] = ()
@@ -51,10 +51,9 @@ TrustedTexts = Mapping[str, Mapping[str, str]]
 class TrustRecord:
     """Everything that a person has trusted on this machine.
 
-    `places` holds, by the path of a repository and the name of a file in it, the text of each
-    trusted command by its digest; the newest stand last.  `stores` are the marks that were left in
-    stores, each with the path it was left at.  In repositories below a folder of `below` nothing is
-    asked.
+    `places` maps the path of a repository and the name of a file in it to the text of each trusted
+    command by its digest, newest last.  `stores` maps the trust marks in stores to their paths.
+    Repositories below a folder of `below` are trusted without a question.
     """
 
     places: Mapping[str, TrustedTexts] = field(default_factory=dict)
@@ -78,7 +77,7 @@ class TrustRecord:
         return TrustRecord(self.places, self.stores, (*dict.fromkeys((*self.below, folder)),))
 
     def without(self, place: str) -> TrustRecord:
-        """Nothing in this repository or folder is trusted any more, its store included."""
+        """The record without this repository or folder and its store."""
         inside = f"{place.rstrip('/')}/"
         stores = {mark: at for mark, at in self.stores.items() if not at.startswith(inside)}
         places = {name: held for name, held in self.places.items() if name != place}
@@ -89,9 +88,10 @@ class TrustRecord:
 
 
 def describe_changes(content: FileCommands, trusted: TrustedTexts) -> list[str]:
-    """What a person is asked about, line by line: all of it the first time, then the difference.
+    """The lines of the question to a person: everything the first time, later the difference.
 
-    Nothing when all of it is trusted.  What no longer runs is no question; a wall that is gone is.
+    Empty when all of it is trusted.  A command that is gone needs no question; a restriction that
+    is gone does.
     """
     known = {digest for part in trusted.values() for digest in part}
     now = {command.digest for command in content.commands}
@@ -104,7 +104,7 @@ def describe_changes(content: FileCommands, trusted: TrustedTexts) -> list[str]:
         return [f"  {command.text}" for command in content.commands if command.digest not in known]
     found = list(unified_diff(list(before.values()), texts, n=0, lineterm=""))[2:]
     lines = [f"{line[0]} {line[1:]}" for line in found if line[0] in "+-"]
-    # Two commands may read the same: whatever is new is shown in any case.
+    # Two commands may have the same text: a new one is always shown.
     shown = {line[2:] for line in lines if line[0] == "+"}
     new = (c.text for c in content.commands if c.digest not in known and c.text not in shown)
     return [*lines, *(f"+ {text}" for text in new)]
@@ -116,44 +116,44 @@ PLAIN_WORD = re.compile(r"[\w@%+=:,./{}-]+")
 
 
 def digest_check(spec: CheckSpec) -> CommandDigest | None:
-    """None for a check that starts nothing."""
-    held = _picked(spec, CHECK_FIELDS)
+    """None for a check that starts no program."""
+    held = _pick_fields(spec, CHECK_FIELDS)
     if spec.agent is not None:
-        held["agent"] = _picked(spec.agent, AGENT_FIELDS)
+        held["agent"] = _pick_fields(spec.agent, AGENT_FIELDS)
     if not (spec.argv or spec.shell or spec.entry or spec.agent):
         return None
     judge = f"agent {spec.agent.name} judges" if spec.agent else ""
-    what = _quoted(spec.argv) or spec.shell or spec.entry or judge
+    what = _quote(spec.argv) or spec.shell or spec.entry or judge
     where = f" (in {spec.cwd})" if spec.cwd not in ("", ".") else ""
-    return _made(f"check {spec.name}: {what}{where}{_env(spec.env)}", held)
+    return _digest(f"check {spec.name}: {what}{where}{_env(spec.env)}", held)
 
 
 def digest_agent(spec: AgentSpec) -> CommandDigest:
-    what = _quoted(spec.command) or spec.preset
+    what = _quote(spec.command) or spec.preset
     options = f" {json.dumps(to_data(spec.options), sort_keys=True)}" if spec.options else ""
     handed = f", sees {' '.join(spec.pass_env)}" if spec.pass_env else ""
     text = f"agent {spec.name}: {what}{options}{_env(spec.env)}{handed}"
-    return _made(text, _picked(spec, AGENT_FIELDS))
+    return _digest(text, _pick_fields(spec, AGENT_FIELDS))
 
 
 def digest_setup(argv: Iterable[str], cwd: str = ".") -> CommandDigest:
     words = tuple(argv)
     where = f" (in {cwd})" if cwd not in ("", ".") else ""
-    return _made(f"set-up: {_quoted(words)}{where}", {"setup": list(words), "cwd": cwd})
+    return _digest(f"set-up: {_quote(words)}{where}", {"setup": list(words), "cwd": cwd})
 
 
 def digest_setting(key: str, value: object, shown: object, *, wall: bool = False) -> CommandDigest:
     text = f"{key} = {json.dumps(to_data(shown))}"
-    made = _made(text, {key: to_data(value)})
+    made = _digest(text, {key: to_data(value)})
     return CommandDigest(made.text, f"{WALL_PREFIX}{made.digest}") if wall else made
 
 
-def _picked(spec: AgentSpec | CheckSpec, names: Iterable[str]) -> dict[str, Any]:
+def _pick_fields(spec: AgentSpec | CheckSpec, names: Iterable[str]) -> dict[str, Any]:
     return {name: to_data(getattr(spec, name)) for name in names}
 
 
-def _quoted(argv: Iterable[str]) -> str:
-    """The words as they were written: whoever reads them sees where each begins and ends."""
+def _quote(argv: Iterable[str]) -> str:
+    """The arguments quoted, so that a reader sees where each begins and ends."""
     return " ".join(
         word if PLAIN_WORD.fullmatch(word) else json.dumps(word, ensure_ascii=False)
         for word in argv
@@ -164,7 +164,7 @@ def _env(env: Mapping[str, str]) -> str:
     return f" with {' '.join(f'{name}={value}' for name, value in env.items())}" if env else ""
 
 
-def _made(text: str, held: Mapping[str, Any]) -> CommandDigest:
+def _digest(text: str, held: Mapping[str, Any]) -> CommandDigest:
     digest = sha256(json.dumps(held, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
     safe = mask(strip_terminal_codes(text), ())
     long = f"… ({len(safe)} characters)" if len(safe) > TEXT_CHARS_MAX else ""

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from yaoki.core.model import Run, TaskKind
+from yaoki.core.model import Pause, PauseCause, Run, TaskKind
 from yaoki.engine.foreign_commits import accept_foreign_commit, refuse_foreign_commits
 from yaoki.errors import BranchMovedExternally, NotNow, WorkspaceError
 from yaoki.ports import RunStore, TaskRow, Workspace
-
-# A pause for this reason begins with this word; it is stored, and no part of the sentence.
-BRANCH_PAUSE = "branch: "
 
 
 def _remedy(drift: BranchMovedExternally) -> str:
@@ -37,7 +34,7 @@ class BranchGuard:
         rows = rows_on_run_branch(self._store.rows(run.id))
         try:
             if rows:
-                self._workspace.push_existing_run(run)
+                self._workspace.branches.push_existing_run(run)
                 self._refuse(run, rows)
         except BranchMovedExternally as drift:
             self._pause(run, drift)
@@ -59,7 +56,7 @@ class BranchGuard:
 
     def _pause(self, run: Run, drift: BranchMovedExternally) -> None:
         """No task of the run is claimed, so none lands, until a person has restored the branch."""
-        self._store.pause(run.id, f"{BRANCH_PAUSE}{drift.sentence}; {_remedy(drift)}")
+        self._store.pause(run.id, Pause(PauseCause.BRANCH, f"{drift.sentence}; {_remedy(drift)}"))
 
     def refuse_drift(self, run: Run, alternative: str = "") -> None:
         """Refuse a person's command while the branch has drifted, even if nothing has landed yet.
@@ -76,7 +73,7 @@ class BranchGuard:
         """Refuse `go` until the branch is restored and not checked out anywhere."""
         self.refuse_drift(run)
         try:
-            self._workspace.refuse_checked_out(run)
+            self._workspace.branches.refuse_checked_out(run)
         except BranchMovedExternally as drift:
             raise NotNow(drift.sentence, hint=drift.hint) from drift
 
@@ -87,5 +84,5 @@ class BranchGuard:
     def _refuse(self, run: Run, rows: Sequence[TaskRow]) -> None:
         # A task that landed no commit of its own says nothing about the branch head: skip it.
         landed = [row.landed_commit for row in rows if row.landed_commit != row.onto]
-        self._workspace.refuse_drift(run, landed)
+        self._workspace.branches.refuse_drift(run, landed)
         refuse_foreign_commits(self._store, self._workspace, run)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 
-from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import Judged, LandingReverted, UndoCompleted
 from yaoki.core.model import Run, Stage, State
+from yaoki.core.text import format_count
 from yaoki.errors import BranchMovedExternally, NotNow
 from yaoki.ports import JournalEntry, JournalReads, LandedStep, TaskRow, Workspace
 
@@ -26,9 +26,9 @@ def refuse_foreign_commits(store: JournalReads, workspace: Workspace, run: Run) 
 
     Read the branch before the store: a commit that lands in between is recorded by then.
     """
-    if run.merged_commit and workspace.missing_commits(run, [run.base]):
+    if run.merged_commit and workspace.branches.missing_commits(run, [run.base]):
         return  # the branch of a merged run belongs to the user, who deleted it
-    steps = workspace.list_landings(run)
+    steps = workspace.branches.list_landings(run)
     known, foreign = _compare(store, run, steps)
     if foreign:
         raise _refusal(workspace, run, steps, foreign[0], known)
@@ -38,7 +38,7 @@ def accept_foreign_commit(
     store: JournalReads, workspace: Workspace, run: Run, commit: str, how: str = ""
 ) -> None:
     """Record that a person accepts this foreign commit; any other commit is refused."""
-    _, foreign = _compare(store, run, workspace.list_landings(run))
+    _, foreign = _compare(store, run, workspace.branches.list_landings(run))
     if commit not in {step.commit for step in foreign}:
         first = foreign[0].commit if foreign else ""
         raise NotNow(
@@ -128,7 +128,9 @@ def _refusal(
     message = f"{run.branch} contains {foreign.commit[:12]}, which no task of the run landed"
     later = sum(step.commit in known for step in steps[at + 1 :])
     if not later:
-        return BranchMovedExternally(message, restore_command=workspace.way_back(run, before))
+        return BranchMovedExternally(
+            message, restore_command=workspace.branches.way_back(run, before)
+        )
     built = format_count(later, "landing is", "landings are")
     accept = f"to accept it: yaoki answer {run.id} go --accept {foreign.commit}"
     hint = f"look: git show {foreign.commit}; {accept}; otherwise: yaoki cancel {run.id}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from yaoki.core.counting import format_count
 from yaoki.core.decide.rules import decide_row_refused
 from yaoki.core.evidence import (
     EVIDENCE_EVENTS,
@@ -21,13 +20,12 @@ from yaoki.core.evidence import (
     fold_evidence,
     may_land,
 )
-from yaoki.core.model import Run, RunId, Task, TaskId
+from yaoki.core.model import Pause, PauseCause, Run, RunId, Task, TaskId
+from yaoki.core.text import format_count
 from yaoki.engine.clock_and_chance import read_clock_and_chance
 from yaoki.errors import RowInvalid, Unknown
 from yaoki.ports import Clock, JournalEntry, JournalReads, RunStore, TaskRow, Workspace
 
-# A pause for this reason begins with this word; it is stored, and no part of the sentence.
-STORE_PAUSE = "store: "
 ROWS_MAX = 100
 PAGE = 2000
 Result = TypeVar("Result")
@@ -75,7 +73,7 @@ class RowGuard:
             after = page[-1].seq
 
     def pause_run(self, run_id: RunId, why: str) -> None:
-        self._store.pause(run_id, f"{STORE_PAUSE}{why}; look: yaoki verify {run_id}")
+        self._store.pause(run_id, Pause(PauseCause.STORE, f"{why}; look: yaoki verify {run_id}"))
 
 
 class DoneCheck:
@@ -122,7 +120,7 @@ class DoneCheck:
         """None for a merged run: its branch belongs to the user, who may delete it."""
         commits = expected_commits(evidence, rows)
         return (
-            self._workspace.missing_commits(run, commits)
+            self._workspace.branches.missing_commits(run, commits)
             if commits and not run.merged_commit
             else ()
         )

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from yaoki.core.counting import format_count
 from yaoki.core.settings.settings import Settings
+from yaoki.core.text import format_count
 from yaoki.errors import PlanInvalid
 from yaoki.formats.plan import Plan, PlanEnvironment
 

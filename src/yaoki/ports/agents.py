@@ -1,4 +1,4 @@
-"""Agents, and the words they are told about a failure."""
+"""Agents, and the text about a failure that they get."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from yaoki.ports.processes import Launch, ProcessState
 class AttemptRequest:
     """What an agent is asked to do in one attempt.
 
-    `session` is the agent's own conversation to go on with; empty: a new one.
+    `session` is the agent's own conversation to continue; empty: a new one.
     """
 
     task_id: TaskId
@@ -36,15 +36,15 @@ class AttemptRequest:
 
 
 class AgentDriver(Protocol):
-    """Knows how to call one kind of agent, and how to read what it left."""
+    """Starts one kind of agent and reads its result."""
 
     def preflight(self, spec: AgentSpec) -> None:
-        """Raise `Fault` when the agent cannot possibly run (binary missing, not executable)."""
+        """Raise `Fault` when the agent cannot run (binary missing, not executable)."""
 
     def build_launch(self, order: AttemptRequest) -> Launch: ...
 
     def can_resume(self, spec: AgentSpec) -> bool:
-        """Can it go on with an earlier conversation of its own?"""
+        """Can the agent continue an earlier conversation?"""
 
     def read(self, folder: Path, look: ProcessState) -> AgentExit: ...
 
@@ -52,11 +52,11 @@ class AgentDriver(Protocol):
         """What the agent asks a person while it still runs; empty when it asks nothing."""
 
     def announced_wait(self, folder: Path) -> timedelta:
-        """How long the agent means to wait by itself; zero when it works."""
+        """How long the agent says that it will wait; zero while it works."""
 
 
 class PromptText(Protocol):
-    """Words about a failure, the file they came from, how it was found, and what went wrong."""
+    """The text about a failure, the file it comes from, how that file was chosen, and any fault."""
 
     @property
     def text(self) -> str: ...

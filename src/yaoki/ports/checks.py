@@ -23,35 +23,35 @@ class Checker(Protocol):
     ) -> Finding:
         """Run one check in `worktree`; its logs go to `folder`.
 
-        `facts` hold what git checks need: commit, base, onto, changed, scope, branch; and what
-        a judge needs: goal, the findings so far, `diff` to be called, and whose attempt it is.
-        `stop` is asked while it runs; true means end it at once.
+        `facts` hold the inputs of git checks (commit, base, onto, changed, scope, branch) and of a
+        judge (goal, findings so far, the function `diff`, the attempt).  `stop` is called while the
+        check runs; true ends the check at once.
         """
 
     def narrow(self, spec: CheckSpec, finding: Finding) -> CheckSpec | None:
-        """The check for just the tests that failed; None where they cannot be run alone."""
+        """The check for only the tests that failed; None where they cannot run alone."""
 
     def mask_finding(self, finding: Finding, handed: Sequence[str]) -> Finding:
-        """A finding about the change itself, without the values that agents are `handed`."""
+        """The finding with the values of the variables that agents get (`handed`) masked."""
 
     def confidential_variables(
         self, handed: Sequence[str], written: Mapping[str, str]
     ) -> Mapping[str, str]:
-        """The variables, by name, whose value has no place in a commit.
+        """The variables, by name, whose value must not be in a commit.
 
-        `handed` are names and globs of a plan, `written` variables that it gives a value itself.
+        `handed` are names and globs from a plan, `written` variables whose value the plan sets.
         """
 
 
 class QualityCriteria(Protocol):
-    """The criteria on the diff; pure, so a module with these functions will do."""
+    """The criteria on the diff.  They are pure, so a module with these functions is enough."""
 
     def judge_criteria(
         self, changes: Sequence[Change], claims: ChangeContext, *, exists: Callable[[str], bool]
     ) -> tuple[Finding, ...]: ...
 
     def find_gaming(self, changes: Sequence[Change]) -> Finding | None:
-        """Code that serves a check instead of the task; None when there is none."""
+        """Code that satisfies a check instead of the task; None when there is none."""
 
     def is_trivial(self, changes: Sequence[Change]) -> bool:
         """True when only blank lines, comments or empty files were changed."""
@@ -67,4 +67,4 @@ class QualityCriteria(Protocol):
         allow_weaker_tests: bool,
         goal: str = "",
     ) -> DefinitionReview:
-        """What the change does to the definition of these checks."""
+        """How the change affects the definition of these checks."""

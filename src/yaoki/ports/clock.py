@@ -1,4 +1,4 @@
-"""The clock and the dice."""
+"""The clock and the source of chance."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """The wall clock, aware, UTC."""
+        """The wall clock in UTC, with its time zone."""
 
     def sleep(self, duration: timedelta) -> None: ...
 
     def chance(self) -> float:
-        """A number in [0, 1); the dice of the backoff."""
+        """A random number in [0, 1), for the jitter of a backoff."""

@@ -1,4 +1,4 @@
-"""Notices to people: written with the change they tell of, sent later, at least once."""
+"""Notices to people: stored with the change they report, sent later, at least once."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from yaoki.core.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One thing a person should hear of, for one channel.
+    """One message to a person through one channel.
 
-    `event` is the journal's name of what happened; `body` is at most a few hundred characters and
-    ends with the next command.  `id` stays the same however often it is sent, so that a receiver
-    can drop what it has already.
+    `event` is the name of the event in the journal; `body` has at most a few hundred characters and
+    ends with the next command.  `id` is the same each time the notice is sent, so that a receiver
+    can drop duplicates.
     """
 
     id: int
@@ -32,4 +32,4 @@ class Channel(Protocol):
     """One way to reach a person."""
 
     def send(self, notice: Notice) -> None:
-        """Deliver it or raise `NoticeFailed`; never silently drop it."""
+        """Deliver the notice or raise `NoticeFailed`; never drop it silently."""

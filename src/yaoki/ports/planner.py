@@ -13,7 +13,7 @@ from yaoki.core.model import Run, Task, TaskSpec
 
 @dataclass(frozen=True, slots=True)
 class PlannerAnswer:
-    """With `defects` nothing of it counts.  `impossible` is the planner's own word for a person."""
+    """With `defects` the answer is not used.  `impossible` is the planner's message to a person."""
 
     specs: tuple[TaskSpec, ...] = ()
     replaces: Mapping[str, str] = field(default_factory=dict)
@@ -24,7 +24,7 @@ class PlannerAnswer:
 
 class PlanReader(Protocol):
     def context(self, run: Run) -> str:
-        """What a planner may name: the run's checks, agents and tasks as they stand."""
+        """What a planner may name: the present checks, agents and tasks of the run."""
 
     def read(self, run: Run, task: Task, folder: Path) -> PlannerAnswer:
-        """What the planner that worked in `folder` answered, held against the run as it stands."""
+        """The answer of the planner that worked in `folder`, checked against the present run."""

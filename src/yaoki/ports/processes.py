@@ -11,16 +11,17 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import EndCause
 
 OUTBOX = "outbox"
-# Set for an agent in the sandbox: the store is out of its reach.
+# Set for an agent in the sandbox, which cannot reach the store.
 SANDBOX_VARIABLE = "YAOKI_SANDBOX"
-# Beside the worktrees: what the commands of a task have for themselves inside the sandbox.
+# The folder beside the worktrees with the private folders of tasks inside the sandbox.
 SANDBOX_FOLDERS_NAME = ".lent"
 
 
 def outbox(folder: Path) -> Path:
     """The part of a process folder that the process itself may write.
 
-    Beside it lies what decides: lock, start, exit, lease, end and logs, written by its shim alone.
+    The files that decide (lock, start, exit, lease, end, logs) are beside it; only the shim writes
+    them.
     """
     return folder / OUTBOX
 
@@ -29,10 +30,9 @@ def outbox(folder: Path) -> Path:
 class Launch:
     """A command to run in its own session under a shim.
 
-    `env` is the whole environment the child gets.  Its stdin is closed unless
-    `stdin` holds text.  Zero for a limit means none.  `secrets` are values that nobody finds
-    in what it said, once it has ended.  In a sandbox it may write to `writable` besides where it
-    works.
+    `env` is the whole environment of the child.  Its stdin is closed unless `stdin` holds text.
+    A limit of zero means no limit.  The values in `secrets` are masked in its output once it has
+    ended.  In a sandbox it may write to `writable` besides its working directory.
     """
 
     argv: tuple[str, ...]
@@ -50,7 +50,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class ProcessState:
-    """How a launched process stands, seen from its folder.
+    """The state of a launched process, read from its folder.
 
     `phase` is absent (never started), running, exited (exit facts present) or gone (started,
     but its shim died without recording an exit).
@@ -72,12 +72,12 @@ class Processes(Protocol):
     """Process trees that outlive their worker.  Every call names the tree by its folder."""
 
     def start(self, folder: Path, launch: Launch) -> None:
-        """Start it, at most once per folder however often this is called."""
+        """Start the process, at most once per folder, however often this is called."""
 
     def inspect(self, folder: Path) -> ProcessState: ...
 
     def renew_lease(self, folder: Path) -> None:
-        """Tell the shim that somebody still holds the lease."""
+        """Tell the shim that a worker still holds the lease."""
 
     def end(self, folder: Path, why: EndCause) -> ProcessState:
-        """End the whole tree, detached grandchildren included, and say how it stands then."""
+        """End the whole tree, detached grandchildren included, and return its final state."""

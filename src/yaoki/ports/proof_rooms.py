@@ -12,7 +12,7 @@ from yaoki.core.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RoomFolders:
-    """The private folders of one look: each is empty when a check starts."""
+    """The private folders of one check: each is empty when the check starts."""
 
     home: Path
     temporary: Path
@@ -20,11 +20,11 @@ class RoomFolders:
 
 
 class ProofRoom(Protocol):
-    """One room, held by one proof.  Its content is a function of the commit and the set-up key."""
+    """One room, locked by one verification.  Its content depends only on commit and set-up key."""
 
     @property
     def files(self) -> Path:
-        """The folder that holds the commit: the working directory of checks."""
+        """The folder with the commit's files: the working directory of checks."""
 
     @property
     def is_ready(self) -> bool:
@@ -37,17 +37,17 @@ class ProofRoom(Protocol):
         """Record everything beside the commit as the output of set-up."""
 
     def changed_files(self) -> tuple[str, ...]:
-        """The tracked files that differ from the commit that was put here."""
+        """The tracked files that differ from the checked out commit."""
 
     def empty_private_folders(self) -> RoomFolders:
         """Empty the private home, temporary folder and report folder."""
 
     def occupy(self, folder: Path | None) -> None:
-        """Note which process folder uses the room, so that the next holder can end it."""
+        """Record which process folder uses the room, so that the next user can end the process."""
 
     @property
     def occupant(self) -> Path | None:
-        """The process folder that a killed worker left noted here."""
+        """The process folder that a killed worker has recorded here."""
 
 
 class ProofRooms(Protocol):
@@ -57,6 +57,4 @@ class ProofRooms(Protocol):
         """Identify the set-up of a commit: commands, their input files, platform and tools."""
 
     def acquire(self, key: str, *, fresh: bool = False) -> AbstractContextManager[ProofRoom]:
-        """Hold a room for this key: one that is set up already, if there is one and nobody asks
-        for a fresh one.
-        """
+        """Lock a room for this key; one that is set up already is preferred unless `fresh`."""

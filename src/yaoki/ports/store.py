@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from yaoki.core.decide.merge_queue import CompetingTask
 from yaoki.core.machine.events import Event
-from yaoki.core.model import Finding, Lease, Run, RunId, Spend, State, Task, TaskId, TaskSpec
+from yaoki.core.model import Finding, Lease, Pause, Run, RunId, Spend, State, Task, TaskId, TaskSpec
 from yaoki.core.run_status import StateCounts
 from yaoki.core.settings.resources import PortRanges
 from yaoki.errors import RowInvalid
@@ -203,7 +203,7 @@ class Runs(Protocol):
     def pause(
         self,
         run_id: RunId,
-        why: str,
+        pause: Pause,
         *,
         event: str = "",
         data: Mapping[str, Any] | None = None,

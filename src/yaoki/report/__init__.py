@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from yaoki.report.canonical import receipt_text
-from yaoki.report.check_outputs import CheckOutputs
 from yaoki.report.document import EscalationDetails, ReportSources, report_document
 from yaoki.report.journal_summary import JournalSummary, summarize_journal
 from yaoki.report.markdown import render_markdown
 from yaoki.report.page import render_page
-from yaoki.report.receipt import BranchStep, GitFacts, RunBranchState, make_receipt, read_run_branch
+from yaoki.report.receipt import GitFacts, RunBranchState, make_receipt, read_run_branch
+from yaoki.report.tasks import CheckOutputs
 from yaoki.report.verification import VerificationResult, verification_result, verify_receipt
 
 __all__ = [
-    "BranchStep",
     "CheckOutputs",
     "EscalationDetails",
     "GitFacts",

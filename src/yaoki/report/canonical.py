@@ -77,7 +77,11 @@ def parse_receipt(data: bytes) -> Data | UnreadableReceipt:
     if len(data) > BYTES_MAX:
         return UnreadableReceipt(f"{len(data)} bytes are more than a receipt can have")
     try:
-        held = json.loads(data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_never)
+        held = json.loads(
+            data.decode("utf-8"),
+            object_pairs_hook=_refuse_duplicates,
+            parse_constant=_refuse_constant,
+        )
     except UnicodeDecodeError as error:
         return UnreadableReceipt(f"{_place(data, error.start)}: not UTF-8")
     except json.JSONDecodeError as error:
@@ -108,7 +112,7 @@ def _place(data: bytes, at: int) -> str:
     return f"line {before.count(10) + 1}, byte {at - before.rfind(10)}"
 
 
-def _once(pairs: list[tuple[str, Any]]) -> Data:
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> Data:
     held = dict(pairs)
     if len(held) != len(pairs):
         names = [name for name, _ in pairs]
@@ -117,5 +121,5 @@ def _once(pairs: list[tuple[str, Any]]) -> Data:
     return held
 
 
-def _never(word: str) -> Any:
+def _refuse_constant(word: str) -> Any:
     raise ValueError(f"{word} is not a JSON number")

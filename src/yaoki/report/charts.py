@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.report.markup import Html, tag
 from yaoki.report.page_parts import task_title
 from yaoki.report.wording import format_duration, one_line_text

@@ -9,14 +9,13 @@ from dataclasses import field
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Choice, State
+from yaoki.core.text import format_count
 from yaoki.ports import SavedWork, TaskRow
-from yaoki.report.check_outputs import CheckOutputs
 from yaoki.report.journal_summary import JournalSummary
 from yaoki.report.receipt import RunBranchState
-from yaoki.report.tasks import TaskReportContext, task_document
+from yaoki.report.tasks import CheckOutputs, TaskReportContext, task_document
 from yaoki.report.totals import (
     count_not_retried,
     count_retries,
@@ -62,49 +61,52 @@ class ReportSources:
     warnings: Sequence[str] = field(default_factory=tuple)
 
 
-def report_document(given: ReportSources) -> Data:
+def report_document(sources: ReportSources) -> Data:
     """The report without its receipt, which is made from it."""
-    view, clean = given.view, given.clean
-    history = given.journal.history
-    sight = TaskReportContext(view, given.journal, given.branch, given.check_outputs, clean)
-    tasks = [task_document(sight, task) for task in view.tasks]
-    told = {**count_tasks(view, history, sight.landed), "lost": len(sight.missing_from_branch)}
-    told["waived"] = sum(map(_waived, tasks))
-    run = _run(given)
+    view, clean = sources.view, sources.clean
+    history = sources.journal.history
+    context = TaskReportContext(view, sources.journal, sources.branch, sources.check_outputs, clean)
+    tasks = [task_document(context, task) for task in view.tasks]
+    numbers = {
+        **count_tasks(view, history, context.landed),
+        "lost": len(context.missing_from_branch),
+    }
+    numbers["waived"] = sum(map(_waived, tasks))
+    run = _run(sources)
     return {
         "schema": SCHEMA,
-        "made_at": given.now.isoformat(timespec="seconds"),
+        "made_at": sources.now.isoformat(timespec="seconds"),
         # The time of the last entry, so that the same run always makes the same receipt.
         "as_of": (history.last_at or view.run.created_at).isoformat(),
-        "made_by": given.made_by,
+        "made_by": sources.made_by,
         # The tools that made the report; only checks report the tools of the run.
-        "made_with": dict(given.made_with),
-        "verdict": _verdict(given, run["status"], told),
+        "made_with": dict(sources.made_with),
+        "verdict": _verdict(sources, run["status"], numbers),
         "run": run,
-        "plan": _plan(given),
-        "numbers": told,
-        "time": measure_times(view.run, history, given.now),
-        "asking": [question_document(given, task) for task in view.tasks_asking[:ASKING_MAX]],
+        "plan": _plan(sources),
+        "numbers": numbers,
+        "time": measure_times(view.run, history, sources.now),
+        "asking": [question_document(sources, task) for task in view.tasks_asking[:ASKING_MAX]],
         "asking_left_out": max(0, len(view.tasks_asking) - ASKING_MAX),
         "retries": count_retries(history),
         "not_retried": count_not_retried(history),
         "flaky": list_flaky_checks(view, history, clean),
         "red_before": list_failing_before(view, history, clean),
-        "decided": _decided(given),
-        "noticed": _noticed(given),
-        "kept": list_saved_work(view, given.saved_work, given.branch.commits, clean),
-        "warnings": [clean(words) for words in (*given.warnings, *_strange(given))],
+        "decided": _decisions(sources),
+        "noticed": _warnings(sources),
+        "kept": list_saved_work(view, sources.saved_work, sources.branch.commits, clean),
+        "warnings": [clean(words) for words in (*sources.warnings, *_branch_warnings(sources))],
         "tasks": tasks,
         "next": view.next_command,
     }
 
 
-def _verdict(given: ReportSources, status: str, told: Data) -> str:
-    said = verdict_sentence(status, told, given.clean(given.view.run.pause_reason))
+def _verdict(sources: ReportSources, status: str, numbers: Data) -> str:
+    sentence = verdict_sentence(status, numbers, sources.clean(sources.view.run.pause_reason))
     return (
-        f"{said} Last, {given.clean(given.view.last_iteration_words)}."
-        if given.view.last_iteration_words
-        else said
+        f"{sentence} Last, {sources.clean(sources.view.last_iteration_words)}."
+        if sources.view.last_iteration_words
+        else sentence
     )
 
 
@@ -114,22 +116,22 @@ def _waived(task: Data) -> bool:
     return bool(proof) and any(check["outcome"] == "WAIVED" for check in proof["checks"])
 
 
-def _run(given: ReportSources) -> Data:
-    run, clean = given.view.run, given.clean
+def _run(sources: ReportSources) -> Data:
+    run, clean = sources.view.run, sources.clean
     return {
         "run": run.id,
         "goal": clean(run.goal),
-        "status": given.view.status.value,
-        "exit_code": given.view.exit_code,
+        "status": sources.view.status.value,
+        "exit_code": sources.view.exit_code,
         "run_branch": run.branch,
         "base_branch": clean(run.base_branch),
         "base": run.base,
-        "head": given.branch.head or None,
+        "head": sources.branch.head or None,
         "created_at": run.created_at.isoformat(),
         "finished_at": run.finished_at.isoformat() if run.finished_at else None,
         "merged": clean(run.merged_commit) or None,
         # Without an entry, git shows only a merge into the base branch.
-        "merged_into": clean(given.journal.history.merged_into or run.base_branch)
+        "merged_into": clean(sources.journal.history.merged_into or run.base_branch)
         if run.merged_commit
         else None,
         "paused": clean(run.pause_reason) or None,
@@ -137,80 +139,82 @@ def _run(given: ReportSources) -> Data:
     }
 
 
-def _plan(given: ReportSources) -> Data:
-    tasks = len(given.view.tasks)
+def _plan(sources: ReportSources) -> Data:
+    tasks = len(sources.view.tasks)
     return {
-        "sha256": given.journal.plan_digest,
-        "revision": given.view.run.revision,
+        "sha256": sources.journal.plan_digest,
+        "revision": sources.view.run.revision,
         "tasks": tasks,
     }
 
 
-def question_document(given: ReportSources, task: TaskView) -> Data:
+def question_document(sources: ReportSources, task: TaskView) -> Data:
     """The question, and the command for each answer."""
-    row, held = task.row, given.escalation_of(task.row.id)
-    answers = (_answer(row, choice, held) for choice in task.choices)
+    row, details = task.row, sources.escalation_of(task.row.id)
+    answers = (_answer(row, choice, details) for choice in task.choices)
     return {
         "task": row.id,
-        "name": given.clean(row.name),
+        "name": sources.clean(row.name),
         "reason": task.reason or None,
-        "question": given.clean(row.question),
-        "answers": [{**one, "command": given.clean(one["command"])} for one in answers],
+        "question": sources.clean(row.question),
+        "answers": [{**one, "command": sources.clean(one["command"])} for one in answers],
     }
 
 
-def _answer(row: TaskRow, choice: str, held: EscalationDetails) -> Data:
+def _answer(row: TaskRow, choice: str, details: EscalationDetails) -> Data:
     """A command to copy; each argument is quoted for the shell."""
     command = f"yaoki answer {row.id} {choice}"
     if choice == Choice.RETRY and agent_reads_words(row):
         command += ' "words for the agent"'
     if choice == Choice.WAIVE:
-        command += f" --check {shlex.quote(held.failing_check) if held.failing_check else 'NAME'}"
-    what = choice_meaning(Choice(choice), row, held.worktree)
+        command += (
+            f" --check {shlex.quote(details.failing_check) if details.failing_check else 'NAME'}"
+        )
+    what = choice_meaning(Choice(choice), row, details.worktree)
     return {"choice": choice, "command": command, "what": what}
 
 
-def _noticed(given: ReportSources) -> Data:
-    names, found = _names(given), given.journal.history.warnings
+def _warnings(sources: ReportSources) -> Data:
+    names, warnings = _names(sources), sources.journal.history.warnings
     listed = [
         {
-            "at": one.at.isoformat(),
-            "task": one.task_id or None,
-            "name": given.clean(names.get(one.task_id, one.task_id)) or None,
-            "words": given.clean(one.words)[:1000],
-            "times": one.times,
+            "at": warning.at.isoformat(),
+            "task": warning.task_id or None,
+            "name": sources.clean(names.get(warning.task_id, warning.task_id)) or None,
+            "words": sources.clean(warning.words)[:1000],
+            "times": warning.times,
         }
-        for one in found.by_text.values()
+        for warning in warnings.by_text.values()
     ]
-    return {"listed": listed, "left_out": found.left_out}
+    return {"listed": listed, "left_out": warnings.left_out}
 
 
-def _names(given: ReportSources) -> Mapping[str, str]:
-    return {task.row.id: task.row.name for task in given.view.tasks}
+def _names(sources: ReportSources) -> Mapping[str, str]:
+    return {task.row.id: task.row.name for task in sources.view.tasks}
 
 
-def _decided(given: ReportSources) -> Data:
-    names = _names(given)
+def _decisions(sources: ReportSources) -> Data:
+    names = _names(sources)
     listed = [
         {
-            "at": one.at.isoformat(),
-            "task": one.task_id,
-            "name": given.clean(names.get(one.task_id, one.task_id)),
-            "choice": one.choice,
-            "check": given.clean(one.check) or None,
-            "words": given.clean(one.words)[:500] or None,
-            "how": one.channel or None,
+            "at": answer.at.isoformat(),
+            "task": answer.task_id,
+            "name": sources.clean(names.get(answer.task_id, answer.task_id)),
+            "choice": answer.choice,
+            "check": sources.clean(answer.check) or None,
+            "words": sources.clean(answer.words)[:500] or None,
+            "how": answer.channel or None,
         }
-        for one in given.journal.history.answers
+        for answer in sources.journal.history.answers
     ]
-    return {"answers": listed, "left_out": given.journal.history.answers_left_out}
+    return {"answers": listed, "left_out": sources.journal.history.answers_left_out}
 
 
-def _stranded(given: ReportSources) -> Iterable[str]:
+def _unpushed_submodules(sources: ReportSources) -> Iterable[str]:
     """Warnings about landed submodule commits that no remote is known to have."""
-    rows = [task.row for task in given.view.tasks]
+    rows = [task.row for task in sources.view.tasks]
     done: dict[str, TaskRow] = {r.id: r for r in rows if r.state is State.DONE and r.landed_commit}
-    for work in given.saved_work:
+    for work in sources.saved_work:
         row = done.get(work.task_id)
         if row and row.attempt == work.attempt and SUBMODULE.search(work.ref):
             yield (
@@ -219,10 +223,10 @@ def _stranded(given: ReportSources) -> Iterable[str]:
             )
 
 
-def _strange(given: ReportSources) -> Iterable[str]:
+def _branch_warnings(sources: ReportSources) -> Iterable[str]:
     """Warnings that a reader must not overlook."""
-    view, branch = given.view, given.branch
-    yield from _stranded(given)
+    view, branch = sources.view, sources.branch
+    yield from _unpushed_submodules(sources)
     if branch.is_deleted and view.run.merged_commit:
         return  # a user may delete the branch of a merged run
     if branch.unreadable_because:

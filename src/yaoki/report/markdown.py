@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.report.wording import (
     SO_FAR,
     agent_conversations,
@@ -53,13 +53,13 @@ def _lines(report: Data) -> Iterator[str]:
         f"> Warning: {escape_markdown(words)}\n" for words in report["warnings"][:SMALL_MAX]
     )
     yield from _asking(report)
-    yield from _noticed(report)
+    yield from _warnings(report)
     yield from _numbers(report)
     yield from _landed(report)
     yield from _others(report)
-    yield from _falls(report)
-    yield from _decided(report)
-    yield from _kept(report)
+    yield from _failures(report)
+    yield from _decisions(report)
+    yield from _saved_work(report)
     yield from _sessions(report)
     yield from _proof(report)
     part = report["run"]["status"] == "CANCELLED" and " merge " in report["next"]
@@ -93,10 +93,10 @@ def _asking(report: Data) -> Iterator[str]:
         )
         yield ""
     number = len(asking) + report["asking_left_out"]
-    yield from _left(number, SMALL_MAX, f"questions: yaoki status {report['run']['run']}")
+    yield from _left_out(number, SMALL_MAX, f"questions: yaoki status {report['run']['run']}")
 
 
-def _noticed(report: Data) -> Iterator[str]:
+def _warnings(report: Data) -> Iterator[str]:
     """Warnings of the run that need no answer."""
     listed = report["noticed"]["listed"]
     if not listed:
@@ -109,7 +109,7 @@ def _noticed(report: Data) -> Iterator[str]:
         yield f"- {format_instant(one['at'])}, {name}{escape_markdown(one['words'], 600)}{times}"
     yield ""
     number = len(listed) + report["noticed"]["left_out"]
-    yield from _left(number, SMALL_MAX, "warnings: yaoki report --format json")
+    yield from _left_out(number, SMALL_MAX, "warnings: yaoki report --format json")
 
 
 def _numbers(report: Data) -> Iterator[str]:
@@ -120,8 +120,8 @@ def _numbers(report: Data) -> Iterator[str]:
     yield "| what | how much |"
     yield "|---|---|"
     yield f"| tasks done | {numbers['done']:,} of {numbers['tasks']:,} |"
-    yield from _told("cost", numbers, format_cost)
-    yield from _told("tokens", numbers, format_tokens)
+    yield from _known_row("cost", numbers, format_cost)
+    yield from _known_row("tokens", numbers, format_tokens)
     whole = "time from start to end" if report["run"]["finished_at"] else f"time {SO_FAR}"
     yield f"| {whole} | {format_duration(time['wall_s'])} |"
     yield f"| agents at work, added up | {format_duration(time['agent_s'])} |"
@@ -141,14 +141,14 @@ def _numbers(report: Data) -> Iterator[str]:
         yield ""
 
 
-def _told(what: str, numbers: Data, words: Callable[[Any, int], str]) -> Iterator[str]:
+def _known_row(what: str, numbers: Data, words: Callable[[Any, int], str]) -> Iterator[str]:
     """No row for an unknown value; a sentence below the table says so."""
     if numbers[what] is not None:
         told = words(numbers[what], numbers[f"{what}_untold"])
-        yield f"| {what} | {told}{_untold(numbers, what)} |"
+        yield f"| {what} | {told}{_unknown_note(numbers, what)} |"
 
 
-def _untold(numbers: Data, what: str) -> str:
+def _unknown_note(numbers: Data, what: str) -> str:
     untold = numbers[f"{what}_untold"]
     return f" ({format_count(untold, 'agent run')} reported none)" if untold else ""
 
@@ -167,7 +167,7 @@ def _landed(report: Data) -> Iterator[str]:
             f"{_proven(task)} |"
         )
     yield ""
-    yield from _left(len(landed), LANDED_MAX, "tasks: yaoki report --format json")
+    yield from _left_out(len(landed), LANDED_MAX, "tasks: yaoki report --format json")
 
 
 def _commit(task: Data) -> str:
@@ -216,7 +216,7 @@ def _others(report: Data) -> Iterator[str]:
         why = _why_not(task, names) or f"{task['reason'] or ''}{cause}"
         yield f"| {escape_markdown(task['name'], 60)} | {task['state']} | {why} | {next_} |"
     yield ""
-    yield from _left(len(others), OTHERS_MAX, "tasks: yaoki report --format json")
+    yield from _left_out(len(others), OTHERS_MAX, "tasks: yaoki report --format json")
 
 
 def _why_not(task: Data, names: Mapping[str, str]) -> str:
@@ -229,48 +229,48 @@ def _why_not(task: Data, names: Mapping[str, str]) -> str:
     return f"waits for its group {escape_markdown(group, 60)}, which has not landed"
 
 
-def _falls(report: Data) -> Iterator[str]:
+def _failures(report: Data) -> Iterator[str]:
     numbers = report["numbers"]
-    falls = [
+    lines = [
         f"- {format_count(one['count'], 'retry', 'retries')} after {one['kind']}{_pattern(one)}"
         for one in report["retries"][:SMALL_MAX]
     ]
-    falls += [
+    lines += [
         f"- {format_count(one['count'], 'attempt')} ended by {one['kind']}{_pattern(one)}, "
         f"not tried again"
         for one in report["not_retried"][:SMALL_MAX]
     ]
     if n := numbers["workers_lost"]:
-        falls.append(f"- {format_count(n, 'claim')} taken back from lost workers; nothing was lost")
+        lines.append(f"- {format_count(n, 'claim')} taken back from lost workers; nothing was lost")
     if n := numbers["verified_again"]:
-        falls.append(f"- {format_count(n, 'proof')} made again because other work landed first")
+        lines.append(f"- {format_count(n, 'proof')} made again because other work landed first")
     if n := numbers["results_refused"]:
-        falls.append(f"- {format_count(n, 'late result')} refused")
+        lines.append(f"- {format_count(n, 'late result')} refused")
     if n := numbers["taken_back"]:
-        falls.append(f"- {format_count(n, 'landing')} taken back")
-    falls += [
+        lines.append(f"- {format_count(n, 'landing')} taken back")
+    lines += [
         f"- flaky: {escape_markdown(one['check'], 60)}, {format_count(one['times'], 'time')},"
         f" in {escape_markdown(list_some(one['tasks'], one['tasks_left_out']), 240)}"
         for one in report["flaky"]
     ]
-    falls += [
+    lines += [
         f"- already failing on the base: {escape_markdown(one['check'], 60)}: "
         f"{escape_markdown(one['failures'])}"
         for one in report["red_before"]
     ]
-    if falls:
+    if lines:
         yield "## Failures and retries"
         yield ""
-        yield from falls[:FAILURES_MAX]
+        yield from lines[:FAILURES_MAX]
         yield ""
-        yield from _left(len(falls), FAILURES_MAX, "of them: yaoki report --format json")
+        yield from _left_out(len(lines), FAILURES_MAX, "of them: yaoki report --format json")
 
 
 def _pattern(one: Data) -> str:
     return f" ({escape_markdown(one['pattern'])})" if one["pattern"] else ""
 
 
-def _decided(report: Data) -> Iterator[str]:
+def _decisions(report: Data) -> Iterator[str]:
     answers = report["decided"]["answers"]
     if not answers:
         return
@@ -286,10 +286,10 @@ def _decided(report: Data) -> Iterator[str]:
         )
     yield ""
     number = len(answers) + report["decided"]["left_out"]
-    yield from _left(number, SMALL_MAX, "answers: yaoki trace")
+    yield from _left_out(number, SMALL_MAX, "answers: yaoki trace")
 
 
-def _kept(report: Data) -> Iterator[str]:
+def _saved_work(report: Data) -> Iterator[str]:
     work = report["kept"]["work"]
     if not work:
         return
@@ -301,7 +301,9 @@ def _kept(report: Data) -> Iterator[str]:
         )
         yield f"- {escape_markdown(one['name'], 60)}, {where}: {code_span(one['command'])}"
     yield ""
-    yield from _left(len(work) + report["kept"]["left_out"], SMALL_MAX, "of them: yaoki recover")
+    yield from _left_out(
+        len(work) + report["kept"]["left_out"], SMALL_MAX, "of them: yaoki recover"
+    )
 
 
 def _sessions(report: Data) -> Iterator[str]:
@@ -321,7 +323,7 @@ def _sessions(report: Data) -> Iterator[str]:
             f"| {session} | {format_cost(one['cost'])} | {format_tokens(one['tokens'])} |"
         )
     yield ""
-    yield from _left(len(told), LANDED_MAX, "attempts: yaoki report --format json")
+    yield from _left_out(len(told), LANDED_MAX, "attempts: yaoki report --format json")
 
 
 def _proof(report: Data) -> Iterator[str]:
@@ -342,7 +344,7 @@ def _proof(report: Data) -> Iterator[str]:
     yield ""
 
 
-def _left(number: int, shown: int, where: str) -> Iterator[str]:
+def _left_out(number: int, shown: int, where: str) -> Iterator[str]:
     """The number of entries that a cut list leaves out."""
     if number > shown:
         yield f"… {number - shown:,} more {where}"

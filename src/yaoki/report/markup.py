@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from yaoki.core.display import strip_terminal_codes
+from yaoki.core.text import strip_terminal_codes
 
 VOID = frozenset({"br", "hr", "link", "meta", "rect"})
 

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.report.charts import timeline_chart
 from yaoki.report.markup import Html, tag
 from yaoki.report.page_failures import answers_section, failures_section, warnings_section
@@ -125,20 +125,20 @@ def _numbers(report: Data) -> Html:
             f"{n['done']:,} of {n['tasks']:,}",
             _others(n),
         ),
-        _number("sent back and tried again", f"{n['retries']:,}", _risen(n)),
+        _number("sent back and tried again", f"{n['retries']:,}", _attempt_note(n)),
         _number(
             "from start to end" if report["run"]["finished_at"] else SO_FAR,
             format_duration(time["wall_s"]),
         ),
-        _number("agents at work", format_duration(time["agent_s"]), _silent(n)),
+        _number("agents at work", format_duration(time["agent_s"]), _unknown_note(n)),
         _number("checks", format_duration(time["checks_s"]), "added up over all tasks"),
         _number(
             "waiting for a person",
             format_duration(waiting["person_s"]),
             f"before a retry {for_retry}, for other tasks or a free worker {for_turn}",
         ),
-        _told("cost", n, format_cost),
-        _told("tokens", n, format_tokens),
+        _known_number("cost", n, format_cost),
+        _known_number("tokens", n, format_tokens),
         class_="numbers",
     )
 
@@ -154,7 +154,7 @@ def _others(n: Data) -> str:
     return ", ".join(f"{number:,} {words}" for number, words in more if number) or "none left"
 
 
-def _told(what: str, n: Data, words: Callable[[Any, int], str]) -> Html | None:
+def _known_number(what: str, n: Data, words: Callable[[Any, int], str]) -> Html | None:
     """No number where no agent reported one; a sentence says so instead."""
     if n[what] is None:
         return None
@@ -163,14 +163,14 @@ def _told(what: str, n: Data, words: Callable[[Any, int], str]) -> Html | None:
     return _number(what, words(n[what], untold), more)
 
 
-def _silent(n: Data) -> str:
+def _unknown_note(n: Data) -> str:
     added = "added up over all tasks"
     if not n["agent_runs"]:
         return "no agent ran"
     return f"{added}; none reported its cost" if n["cost"] is None else added
 
 
-def _risen(n: Data) -> str:
+def _attempt_note(n: Data) -> str:
     lost = n["workers_lost"]
     told = f"; work of lost workers taken up {format_count(lost, 'time')}" if lost else ""
     return f"{format_count(n['attempts'], 'attempt')} in all{told}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.report.charts import bar_chart
 from yaoki.report.markup import Html, join_html, tag
 from yaoki.report.page_parts import SMALL_MAX, bullet_list, left_out_note, task_titles

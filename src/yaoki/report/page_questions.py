@@ -24,18 +24,18 @@ def questions_section(report: Data) -> Html | None:
         "section",
         tag("h2", "Needs you"),
         _pause(run) if run["paused"] else None,
-        [_ask(one, known) for one in waiting[:ASKING_MAX]],
+        [_question(one, known) for one in waiting[:ASKING_MAX]],
         left_out_note(number, ASKING_MAX, f"questions: yaoki status {run['run']}"),
     )
 
 
-def _ask(one: Data, known: Mapping[str, str]) -> Html:
+def _question(one: Data, known: Mapping[str, str]) -> Html:
     name = known.get(one["task"], one_line_text(one["name"], 80))
     return tag(
         "article",
         tag("h3", name, " ", tag("span", describe_reason(one["reason"]), class_="state bad")),
         tag("q", [(one_line_text(each, 2000), tag("br")) for each in one["question"].split("\n")]),
-        _ways([(a["command"], a["what"]) for a in one["answers"]]),
+        _answers([(a["command"], a["what"]) for a in one["answers"]]),
         class_="ask",
     )
 
@@ -45,10 +45,10 @@ def _pause(run: Data) -> Html:
     ways = [(f"{base} go", "the run continues; a used-up budget is granted once more")]
     ways.append((f"{base} abort", "the run is cancelled; its work is saved"))
     words = tag("q", one_line_text(run["paused"], 600))
-    return tag("article", tag("h3", "The run is paused"), words, _ways(ways), class_="ask")
+    return tag("article", tag("h3", "The run is paused"), words, _answers(ways), class_="ask")
 
 
-def _ways(ways: Sequence[tuple[str, str]]) -> Html:
+def _answers(ways: Sequence[tuple[str, str]]) -> Html:
     return tag(
         "dl",
         [

@@ -82,9 +82,12 @@ def _story(task: Data, known: Mapping[str, str]) -> object:
     if task["on_branch"] is False:
         return OFF_BRANCH
     tries = task["attempts"]
-    fell = [_fell(one) for one in tries if one["ended"] and not one["landed"]]
-    lines = [*fell[-3:], *(words for one in tries if one["landed"] for words in _hardly(one))]
-    lines += _let_pass(task["proof"])
+    fell = [_earlier_failures(one) for one in tries if one["ended"] and not one["landed"]]
+    lines = [
+        *fell[-3:],
+        *(words for one in tries if one["landed"] for words in _attempt_trouble(one)),
+    ]
+    lines += _waived_checks(task["proof"])
     lines += _end(task, smoothly=not lines)
     return join_html(tag("div", one_line_text(line, 200)) for line in lines)
 
@@ -101,7 +104,7 @@ def _end(task: Data, *, smoothly: bool) -> Iterable[str]:
             yield "at the first attempt"
 
 
-def _hardly(one: Data) -> Iterable[str]:
+def _attempt_trouble(one: Data) -> Iterable[str]:
     """What went wrong in the attempt that landed."""
     said = f"attempt {one['attempt']}: "
     if one["agent_end"]:
@@ -114,14 +117,14 @@ def _hardly(one: Data) -> Iterable[str]:
         yield f"{said}{one_line_text(plain_words.describe_ending(asked['why']), 120)}; {then}"
 
 
-def _let_pass(proof: Data | None) -> Iterable[str]:
+def _waived_checks(proof: Data | None) -> Iterable[str]:
     checks = proof["checks"] if proof else ()
     waived = [check["check"] for check in checks if check["outcome"] == "WAIVED"]
     if waived:
         yield f"landed because a person waived {', '.join(waived[:5])}"
 
 
-def _fell(one: Data) -> str:
+def _earlier_failures(one: Data) -> str:
     return f"attempt {one['attempt']}: {plain_words.describe_ending(one['ended'])}"
 
 

@@ -92,10 +92,10 @@ def describe_choice(choice: str) -> str:
     return CHOICES.get(choice, "a person answered")
 
 
-def describe_ending(told: str) -> str:
+def describe_ending(words: str) -> str:
     """`INCOMPLETE omission: words.py:3` in words; any other text is returned unchanged."""
-    head, colon, rest = told.partition(": ")
+    head, colon, rest = words.partition(": ")
     kind, _, pattern = head.partition(" ")
     if kind not in KINDS or " " in pattern:
-        return told
+        return words
     return f"{describe_cause(kind, pattern)}{colon}{rest}"

@@ -7,26 +7,12 @@ from dataclasses import field
 from typing import Any, Protocol
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.ports import BranchStep
 from yaoki.report.canonical import seal
 
 SCHEMA = 1
 FORM = "yaoki-receipt"
 Data = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class BranchStep:
-    """One first-parent step of the run branch.  Without a task it is not a landing.
-
-    `undoes` is the landing that it reverts.
-    """
-
-    commit: str
-    tree: str
-    parent: str
-    run: str = ""
-    task: str = ""
-    undoes: str = ""
 
 
 class GitFacts(Protocol):

@@ -69,20 +69,20 @@ def shape_defects(held: Mapping[str, Any], form: str, schema: int) -> list[str]:
         return [f"form: {held.get('form')!r} is not {form!r}"]
     if held.get("schema") != schema:
         return [f"schema: this yaoki reads {schema}, not {held.get('schema')!r}"]
-    found = _wrong(held, RECEIPT, "")
+    found = _defects(held, RECEIPT, "")
     return [place for place, _ in zip(found, range(DEFECTS_MAX), strict=False)]
 
 
-def _wrong(value: Any, shape: FieldShape, place: str) -> Iterator[str]:
+def _defects(value: Any, shape: FieldShape, place: str) -> Iterator[str]:
     if isinstance(shape, tuple):
         if value is not None:
-            yield from _wrong(value, shape[0], place)
+            yield from _defects(value, shape[0], place)
     elif isinstance(shape, list):
         if not isinstance(value, list):
             yield f"{place}: not a list"
             return
         for n, item in enumerate(value, start=1):
-            yield from _wrong(item, shape[0], f"{place} {n}")
+            yield from _defects(item, shape[0], f"{place} {n}")
     elif isinstance(shape, Mapping):
         yield from _fields(value, shape, place)
     elif isinstance(shape, re.Pattern):
@@ -101,4 +101,4 @@ def _fields(value: Any, shape: Mapping[str, FieldShape], place: str) -> Iterator
         yield f"{place} {name[:80]}: {what}".strip()
     for name in shape:
         if name in value:
-            yield from _wrong(value[name], shape[name], f"{place} {name}".strip())
+            yield from _defects(value[name], shape[name], f"{place} {name}".strip())

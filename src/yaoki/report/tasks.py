@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import State
 from yaoki.report.attempts import attempt_documents
-from yaoki.report.check_outputs import CheckOutputs
 from yaoki.report.journal_summary import JournalSummary
 from yaoki.report.receipt import RunBranchState
 from yaoki.views.history import CheckResult, Judgment, TaskHistory
@@ -18,6 +17,16 @@ from yaoki.views.tasks import RunView, TaskView
 MESSAGE_CHARS = 300
 CHECKS_MAX = 200
 Data = dict[str, Any]
+
+
+class CheckOutputs(Protocol):
+    """The output files of checks; a report names them by the `log` path of a finding."""
+
+    def outputs(self, log: str) -> list[dict[str, Any]]:
+        """File, size and digest of each stored channel."""
+
+    def versions(self, log: str) -> dict[str, str]:
+        """The versions that tools named in their output."""
 
 
 @dataclass(frozen=True)
@@ -59,20 +68,20 @@ class TaskReportContext:
         return {step.commit: step.task for step in self.branch.steps}
 
 
-def task_document(sight: TaskReportContext, task: TaskView) -> Data:
-    row, clean = task.row, sight.clean
-    history = sight.journal.history.tasks.get(row.id) or TaskHistory()
+def task_document(context: TaskReportContext, task: TaskView) -> Data:
+    row, clean = task.row, context.clean
+    history = context.journal.history.tasks.get(row.id) or TaskHistory()
     return {
         "id": row.id,
         "n": row.n,
         "name": clean(row.name),
         "kind": row.kind,
         "state": row.state.value,
-        "landed": row.id in sight.landed,
+        "landed": row.id in context.landed,
         "agent_ended": row.agent_exit or None,
         "on_branch": False
-        if row.id in sight.missing_from_branch
-        else row.id in sight.landed or None,
+        if row.id in context.missing_from_branch
+        else row.id in context.landed or None,
         "reason": task.reason or None,
         "cause": task.blocked_by or None,
         "required": row.required,
@@ -80,41 +89,43 @@ def task_document(sight: TaskReportContext, task: TaskView) -> Data:
         "group": row.parent or None,
         "phase": clean(row.phase) or None,
         "attempt": row.attempt,
-        "proof": _proof(sight, task, history),
+        "proof": _proof(context, task, history),
         **attempt_documents(history, clean),
         "next": task.next_command or None,
     }
 
 
-def _proof(sight: TaskReportContext, task: TaskView, history: TaskHistory) -> Data | None:
+def _proof(context: TaskReportContext, task: TaskView, history: TaskHistory) -> Data | None:
     """The check results of exactly the landed commit; a judgment of another commit is no proof."""
     row = task.row
     proof = history.judgments[-1] if history.judgments else None
-    if row.id not in sight.landed or proof is None or proof.commit != row.landed_commit:
+    if row.id not in context.landed or proof is None or proof.commit != row.landed_commit:
         return None
     return {
         "commit": proof.commit,
-        "tree": sight.branch.trees.get(proof.commit),
+        "tree": context.branch.trees.get(proof.commit),
         "onto": proof.onto,
-        "how": _how(sight, task, proof),
-        "checks": [_check(sight, row.id, check) for check in proof.checks[:CHECKS_MAX]],
+        "how": _how(context, task, proof),
+        "checks": [_check(context, row.id, check) for check in proof.checks[:CHECKS_MAX]],
     }
 
 
-def _how(sight: TaskReportContext, task: TaskView, proof: Judgment) -> str:
+def _how(context: TaskReportContext, task: TaskView, proof: Judgment) -> str:
     """Landed on the run branch, landed in its group, or unchanged."""
-    if sight.steps.get(proof.commit) == task.row.id:
+    if context.steps.get(proof.commit) == task.row.id:
         return "LANDED"
     return "IN_GROUP" if task.row.parent and proof.commit != proof.onto else "UNCHANGED"
 
 
-def _check(sight: TaskReportContext, task_id: str, check: CheckResult) -> Data:
-    known, clean = sight.journal.check_identity(task_id, check.check), sight.clean
+def _check(context: TaskReportContext, task_id: str, check: CheckResult) -> Data:
+    identity, clean = context.journal.check_identity(task_id, check.check), context.clean
     return {
         "check": clean(check.check),
-        "type": known.type if known else "built-in",
-        "identity": known.identity if known else None,
-        "command": clean(known.command)[:MESSAGE_CHARS] if known and known.command else None,
+        "type": identity.type if identity else "built-in",
+        "identity": identity.identity if identity else None,
+        "command": clean(identity.command)[:MESSAGE_CHARS]
+        if identity and identity.command
+        else None,
         "outcome": check.outcome,
         "tests": check.tests,
         "known_failures": len(check.known),
@@ -122,6 +133,6 @@ def _check(sight: TaskReportContext, task_id: str, check: CheckResult) -> Data:
         "exit_code": check.exit_code,
         "seconds": check.seconds,
         "message": clean(check.message)[:MESSAGE_CHARS] or None,
-        "versions": sight.check_outputs.versions(check.log) if check.log else {},
-        "outputs": sight.check_outputs.outputs(check.log) if check.log else [],
+        "versions": context.check_outputs.versions(check.log) if check.log else {},
+        "outputs": context.check_outputs.outputs(check.log) if check.log else [],
     }

@@ -143,7 +143,7 @@ def list_saved_work(
 ) -> Data:
     """Saved work that is not on the run branch, and the command that restores it."""
     open_ = {t.row.id: t.row.name for t in view.tasks if t.row.state is not State.DONE}
-    mine = [work for work in saved if work.task_id in open_ and work.commit not in on_branch]
+    unlanded = [work for work in saved if work.task_id in open_ and work.commit not in on_branch]
     listed = [
         {
             "task": work.task_id,
@@ -153,6 +153,6 @@ def list_saved_work(
             "commit": work.commit,
             "command": f"yaoki recover {work.task_id} --attempt {work.attempt} --branch NAME",
         }
-        for work in mine[-KEPT_MAX:]
+        for work in unlanded[-KEPT_MAX:]
     ]
-    return {"work": listed, "left_out": len(mine) - len(listed)}
+    return {"work": listed, "left_out": len(unlanded) - len(listed)}

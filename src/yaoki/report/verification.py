@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import format_count
+from yaoki.ports import BranchStep
 from yaoki.report import canonical
-from yaoki.report.receipt import FORM, SCHEMA, BranchStep, GitFacts
+from yaoki.report.receipt import FORM, SCHEMA, GitFacts
 from yaoki.report.receipt_shape import shape_defects
 
 PLACES_SHOWN = 20
@@ -43,7 +44,7 @@ def verify_receipt(
         return [
             VerificationResult("form", False, "this is not a receipt of this version", tuple(wrong))
         ]
-    lines = [*_digests(data, held), *_against(git, held, ref), _proofs(held)]
+    lines = [*_digests(data, held), *_verify_with_git(git, held, ref), _proofs(held)]
     return [*lines, _outputs(held, measure)]
 
 
@@ -69,7 +70,7 @@ def _digests(data: bytes, held: Data) -> Iterator[VerificationResult]:
     )
     body = {key: value for key, value in held.items() if key != canonical.DIGEST}
     places = [
-        _called(name, n, part)
+        _entry_name(name, n, part)
         for name in canonical.LISTS
         for n, part in enumerate(held[name], start=1)
         if part[canonical.PART_DIGEST] != canonical.entry_digest(part)
@@ -81,14 +82,14 @@ def _digests(data: bytes, held: Data) -> Iterator[VerificationResult]:
     yield verification_result("digest", good, "something was changed after it was written", places)
 
 
-def _called(name: str, n: int, part: Data) -> str:
+def _entry_name(name: str, n: int, part: Data) -> str:
     return f"{name} {n}: {part.get('name') or part.get('task') or part['commit'][:12]}"
 
 
 # ------------------------------------------------------------------ git
 
 
-def _against(git: GitFacts, held: Data, ref: str) -> Iterator[VerificationResult]:
+def _verify_with_git(git: GitFacts, held: Data, ref: str) -> Iterator[VerificationResult]:
     base, head = held["base"]["commit"], held["head"]["commit"]
     parts = [held["base"], held["head"], *held["line"], *held["landed"]]
     there = git.trees(list({part["commit"] for part in parts}))
@@ -165,7 +166,7 @@ def _landed(held: Data, inside: frozenset[str]) -> Iterator[str]:
     }
     places = {part["commit"]: n for n, part in enumerate(held["line"], start=1)}
     for n, part in enumerate(held["landed"], start=1):
-        name = _called("landed", n, part)
+        name = _entry_name("landed", n, part)
         if part["commit"] not in inside:
             yield f"{name}: {part['commit']} is not between base and head"
         elif part["how"] == "LANDED" and standing.pop(part["commit"], "") != part["task"]:
@@ -199,10 +200,10 @@ def _proofs(held: Data) -> VerificationResult:
     """Tasks in the receipt whose checks do not prove them."""
     bad = []
     for n, part in enumerate(held["landed"], start=1):
-        red = [c["check"] for c in part["checks"] if c["required"] and not _settled(c)]
+        red = [c["check"] for c in part["checks"] if c["required"] and not _landings(c)]
         if red or not any(check["outcome"] in PASSING_OUTCOMES for check in part["checks"]):
             why = f"{', '.join(red)} did not pass" if red else "no check passed"
-            bad.append(f"{_called('landed', n, part)}: {why}")
+            bad.append(f"{_entry_name('landed', n, part)}: {why}")
     waived = sum(c["outcome"] == "WAIVED" for part in held["landed"] for c in part["checks"])
     words = "every landed task has passing checks"
     if waived:
@@ -210,7 +211,7 @@ def _proofs(held: Data) -> VerificationResult:
     return verification_result("checks", words, "no proof", bad)
 
 
-def _settled(check: Data) -> bool:
+def _landings(check: Data) -> bool:
     return check["outcome"] in PASSING_OUTCOMES or check["outcome"] == "SKIPPED"
 
 

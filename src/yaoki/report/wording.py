@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.counting import format_count
-from yaoki.core.display import one_line, strip_terminal_codes
+from yaoki.core.text import format_count, one_line, strip_terminal_codes
 
 Data = Mapping[str, Any]
 UNKNOWN = "unknown"
@@ -73,26 +72,26 @@ def list_some(names: Sequence[str], left_out: int, limit: int = 200) -> str:
 def verdict_sentence(status: str, numbers: Data, paused: str) -> str:
     """One sentence a manager can act on; nothing is called done that is not proven."""
     done, tasks, lost = numbers["done"], numbers["tasks"], numbers["lost"]
-    so_far = f"{_of(done, tasks)} {_how_far(numbers)}"
+    so_far = f"{_share(done, tasks)} {_how_far(numbers)}"
     if status == "DONE" and lost:
         gone = f"the landed work of {format_count(lost, 'task')} is no longer on its branch"
         return f"The run had ended, but {gone}: {so_far}."
     if status == "DONE":
-        without = _without(numbers["dropped"])
+        without = _left_out_words(numbers["dropped"])
         enough = "" if without else ", all that had to be"
-        whole = _all(done) if done == tasks else f"{_of(done, tasks)} done{enough}"
+        whole = _all(done) if done == tasks else f"{_share(done, tasks)} done{enough}"
         return f"The run is done: {whole}, {_how(numbers)}{without}.{_proven(numbers)}"
     if status == "PAUSED":
         return f"The run is paused ({one_line_text(paused, 160)}): {so_far}{_rest(numbers)}."
     if status == "CANCELLED":
-        without = _without(numbers["dropped"])
+        without = _left_out_words(numbers["dropped"])
         return f"The run ended without being done: {so_far}{_rest(numbers)}{without}."
     if status == "ACTIVE":
         return f"The run is not finished: {so_far} so far{_rest(numbers)}."
     return f"The run needs you: {so_far}{_rest(numbers)}."
 
 
-def _without(dropped: int) -> str:
+def _left_out_words(dropped: int) -> str:
     """The subtasks that failed and were left out of their group."""
     parts = format_count(
         dropped, "part of a group failed and was", "parts of groups failed and were"
@@ -118,7 +117,7 @@ def _all(done: int) -> str:
     return "its one task is done" if done == 1 else f"all {done:,} tasks are done"
 
 
-def _of(done: int, tasks: int) -> str:
+def _share(done: int, tasks: int) -> str:
     return f"{done:,} of {format_count(tasks, 'task')} {'is' if 1 in {done, tasks} else 'are'}"
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from yaoki.core.display import one_line
+from yaoki.core.text import one_line
 
 # The length of one message, and of one tool's input or output.
 WORDS_CHARS, GLANCE_CHARS = 4000, 160

@@ -7,9 +7,9 @@ from dataclasses import field
 from typing import Any
 
 from yaoki.core.bound import worst_case
-from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import TaskSpec
+from yaoki.core.text import format_count
 from yaoki.ports import JournalEntry
 from yaoki.views.history import Attempt, build_run_history
 

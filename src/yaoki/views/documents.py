@@ -49,16 +49,16 @@ def _run(view: RunView) -> Document:
         "paused": run.pause_reason or None,
         "revision": run.revision,
         "iteration": run.iteration or None,
-        "last_iteration": _iterated(view) if view.last_iteration else None,
+        "last_iteration": _iteration(view) if view.last_iteration else None,
         "merged": run.merged_commit or None,
         "counts": dict(view.counts),
-        **_spent(view.spent),
+        **_spend(view.spent),
     }
 
 
-def _iterated(view: RunView) -> Document:
-    told = view.last_iteration
-    return {key: told.get(key) for key in ("iteration", "commit", "head", "decision", "reason")}
+def _iteration(view: RunView) -> Document:
+    last = view.last_iteration
+    return {key: last.get(key) for key in ("iteration", "commit", "head", "decision", "reason")}
 
 
 def _task(view: TaskView) -> Document:
@@ -87,12 +87,12 @@ def _task(view: TaskView) -> Document:
         "agent_ended": row.agent_exit or None,
         "on_branch": view.on_branch,
         "session": row.session or None,
-        **_spent(row.spend),
+        **_spend(row.spend),
         "next": view.next_command or None,
     }
 
 
-def _spent(used: Spend) -> Document:
+def _spend(used: Spend) -> Document:
     """What agents reported; a value that none reported is unknown, which is null and never zero."""
     return {"cost": used.money or None, "tokens": used.tokens or None, "untold": used.unknown}
 
@@ -101,45 +101,45 @@ def _instant(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment else None
 
 
-def explanation_document(held: Explanation) -> Document:
+def explanation_document(explanation: Explanation) -> Document:
     return {
         "schema": SCHEMA,
-        "run": held.view.row.run_id,
-        "task": _task(held.view),
-        "headline": held.headline,
-        "waits_for": held.wait_words or None,
-        "decisions": [_decision(decision) for decision in held.decisions],
-        "attempts": [_try(one) for one in held.attempts],
-        "proven": dict(held.proof),
-        "message": held.message or None,
-        "warnings": list(held.warnings),
+        "run": explanation.view.row.run_id,
+        "task": _task(explanation.view),
+        "headline": explanation.headline,
+        "waits_for": explanation.wait_words or None,
+        "decisions": [_decision(decision) for decision in explanation.decisions],
+        "attempts": [_attempt(one) for one in explanation.attempts],
+        "proven": dict(explanation.proof),
+        "message": explanation.message or None,
+        "warnings": list(explanation.warnings),
     }
 
 
-def _decision(held: ExplainedDecision) -> Document:
+def _decision(decision: ExplainedDecision) -> Document:
     return {
-        "at": held.at.isoformat(),
-        "attempt": held.attempt,
-        "decision": held.decision,
-        "failure": held.failure,
-        "reasoning": held.reasoning,
-        "rule": held.rule,
-        "rule_words": held.rule_words,
-        "inputs": dict(held.inputs),
-        "otherwise": list(held.alternatives),
+        "at": decision.at.isoformat(),
+        "attempt": decision.attempt,
+        "decision": decision.decision,
+        "failure": decision.failure,
+        "reasoning": decision.reasoning,
+        "rule": decision.rule,
+        "rule_words": decision.rule_words,
+        "inputs": dict(decision.inputs),
+        "otherwise": list(decision.alternatives),
     }
 
 
-def _try(held: AttemptSummary) -> Document:
+def _attempt(attempt: AttemptSummary) -> Document:
     return {
-        "attempt": held.attempt,
-        "at": held.at.isoformat(),
-        "agent": held.agent or None,
-        "checks": dict(held.checks),
-        "ended": held.ended or None,
-        "session": held.session or None,
-        "cost": held.cost,
-        "tokens": held.tokens,
+        "attempt": attempt.attempt,
+        "at": attempt.at.isoformat(),
+        "agent": attempt.agent or None,
+        "checks": dict(attempt.checks),
+        "ended": attempt.ended or None,
+        "session": attempt.session or None,
+        "cost": attempt.cost,
+        "tokens": attempt.tokens,
     }
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from yaoki.core.counting import format_count
-from yaoki.core.display import one_line
 from yaoki.core.model import Reason
+from yaoki.core.text import format_count, one_line
 from yaoki.ports import JournalEntry
 from yaoki.views.outcomes import outcome_words
 
@@ -42,12 +41,12 @@ def failure_words(failure: Data) -> str:
     return f"{head}: {one_line(words, MESSAGE_CHARS)}"
 
 
-def _started(data: Data) -> str:
+def _start_words(data: Data) -> str:
     where = "in a fresh worktree" if data["fresh"] else "in its worktree"
     return f"started {where}" + (f" with {data['agent']}" if data["agent"] else "")
 
 
-def _finished(data: Data) -> str:
+def _agent_words(data: Data) -> str:
     exit_ = data["exit"]
     if exit_.get("ended_by"):
         how = f"was ended ({exit_['ended_by']})"
@@ -60,14 +59,14 @@ def _finished(data: Data) -> str:
     return f"the agent {how} after {exit_.get('seconds', 0.0):.1f} s, {files} changed"
 
 
-def _checked(data: Data) -> str:
+def _check_words(data: Data) -> str:
     words = f"check {data['check']} {outcome_words(data)} in {data['seconds']:.1f} s"
     optional = "" if data.get("required", True) else " (optional)"
     bad = data["outcome"] in {"FAILED", "BROKEN"} and data.get("message")
     return words + optional + (f": {one_line(data['message'], MESSAGE_CHARS)}" if bad else "")
 
 
-def _judged(data: Data) -> str:
+def _judgment_words(data: Data) -> str:
     if not data["passed"]:
         return ""
     outcomes = set(data.get("checks", {}).values())
@@ -81,85 +80,85 @@ def _judged(data: Data) -> str:
     return f"{what} on {data['commit'][:10]}"
 
 
-def _retried(data: Data) -> str:
+def _retry_words(data: Data) -> str:
     how = {"fresh": ", in a fresh worktree", "next-agent": ", with the next agent"}
     wait = f"retry in {data['delay_ms'] / 1000:g} s"
     return f"{failure_words(data['failure'])}; {wait}{how.get(data.get('strategy', ''), '')}"
 
 
-def _escalated(data: Data) -> str:
+def _escalation_words(data: Data) -> str:
     return f"ESCALATED {data['blocked']}: {failure_words(data['failure'])}"
 
 
-def _landed(data: Data) -> str:
+def _landing_words(data: Data) -> str:
     already = " (no change; the branch stays there)" if data.get("already") else ""
     return f"landed {data['commit'][:10]}{already}"
 
 
-def _refused(data: Data) -> str:
+def _refusal_reason(data: Data) -> str:
     """The journal may give a reason; usually another task landed first."""
     return str(data.get("why") or f"the run branch moved to {data['head'][:10]}")
 
 
-def _blocked(data: Data) -> str:
+def _blocking_words(data: Data) -> str:
     n = data["dependents"]
     return f"blocks {n} {'tasks that need' if n > 1 else 'task that needs'} it" if n else ""
 
 
-def _revived(data: Data) -> str:
+def _revival_words(data: Data) -> str:
     n = data["dependents"]
     return f"revives {format_count(n, 'task')}" if n else ""
 
 
-def _answered(data: Data) -> str:
+def _answer_words(data: Data) -> str:
     parts = (data["choice"], data.get("check", ""), data.get("words", ""))
     how = f" ({data['how']})" if data.get("how") else ""
     return f"answered: {one_line(' '.join(filter(None, parts)), MESSAGE_CHARS)}{how}"
 
 
-def _cancelled(data: Data) -> str:
+def _cancellation_words(data: Data) -> str:
     """This entry alone does not tell whether the attempt had changed anything."""
     return "cancelled" + (f"; its work is saved at {data['kept'][:10]}" if data.get("kept") else "")
 
 
-def _returned(data: Data) -> str:
+def _expiry_words(data: Data) -> str:
     return f"its claim ended: {data.get('why') or 'the lease ran out'}"
 
 
-def _reconciled(data: Data) -> str:
+def _repair_words(data: Data) -> str:
     n = len(data.get("tasks", ()))
-    whose = f" of {format_count(n, 'task')}" if n else ""
-    return f"{data.get('mismatch', 'mismatch')}{whose}: {data.get('repair', 'repaired')}"
+    tasks = f" of {format_count(n, 'task')}" if n else ""
+    return f"{data.get('mismatch', 'mismatch')}{tasks}: {data.get('repair', 'repaired')}"
 
 
-def _merged(data: Data) -> str:
+def _merge_words(data: Data) -> str:
     proof = ", unproven" if data.get("unproven") else ""
     return f"merged into {data['branch']} at {data['commit'][:10]} ({data['how']}{proof})"
 
 
-def _message(data: Data) -> str:
+def _warning_words(data: Data) -> str:
     return f"warning: {one_line(str(data.get('message', '')), WARNING_CHARS)}"
 
 
-def _noted(data: Data) -> str:
+def _note_words(data: Data) -> str:
     words = one_line(data.get("summary") or data.get("question", ""), MESSAGE_CHARS)
     return f"the agent says {data['status']}: {words}"
 
 
-def _held(data: Data) -> str:
+def _hold_words(data: Data) -> str:
     used = data["blocked"] == Reason.MAX_RETRIES_INTEGRATION
     waits = "its one re-run is used up" if used else "waits for its one re-run"
     return f"{failure_words(data['failure'])}; {data['blocked']}: {waits}"
 
 
-def _recovering(data: Data) -> str:
+def _recovery_start_words(data: Data) -> str:
     return (
         f"{data['strategy']}: "
         f"{format_count(len(data.get('failed_subtasks', ())), 'subtask')} failed"
     )
 
 
-def _recovered(data: Data) -> str:
+def _recovery_words(data: Data) -> str:
     """Journals of earlier versions do not name the subtasks that were left out."""
     if left_out := data.get("left_out_subtasks"):
         return (
@@ -169,65 +168,65 @@ def _recovered(data: Data) -> str:
     return f"recovered by {data['strategy']}"
 
 
-def _blamed(data: Data) -> str:
+def _blame_words(data: Data) -> str:
     beside = f" together with {', '.join(data['partners'])}" if data.get("partners") else ""
     looked = format_count(data["looked"], "commit")
     return f"{data['culprit']} is to blame{beside}; found after testing {looked}"
 
 
-def _planned(data: Data) -> str:
+def _plan_words(data: Data) -> str:
     names = ", ".join(data.get("names", ())[:10])
     tasks = format_count(len(data.get("names", ())), "task")
     return f"{tasks} planned: {one_line(names, MESSAGE_CHARS)}"
 
 
-def _iterated(data: Data) -> str:
+def _iteration_words(data: Data) -> str:
     return f"iteration {data['iteration']}: {data['commit']}; {data['decision']}: {data['reason']}"
 
 
 _WORDS: Mapping[str, Callable[[Data], str]] = {
-    "ATTEMPT_STARTED": _started,
-    "AGENT_FINISHED": _finished,
-    "CHECK_FINISHED": _checked,
-    "QUALITY_JUDGMENT": _judged,
-    "RETRY_DECISION": _retried,
-    "ESCALATE_DECISION": _escalated,
-    "RESULT_NOTED": _noted,
-    "RERUN_HELD": _held,
+    "ATTEMPT_STARTED": _start_words,
+    "AGENT_FINISHED": _agent_words,
+    "CHECK_FINISHED": _check_words,
+    "QUALITY_JUDGMENT": _judgment_words,
+    "RETRY_DECISION": _retry_words,
+    "ESCALATE_DECISION": _escalation_words,
+    "RESULT_NOTED": _note_words,
+    "RERUN_HELD": _hold_words,
     "RERUN_GRANTED": lambda data: f"one re-run from the run branch at {data['head'][:10]}",
-    "RECOVERY_START": _recovering,
-    "RECOVERY_COMPLETE": _recovered,
-    "TASK_BLAMED": _blamed,
+    "RECOVERY_START": _recovery_start_words,
+    "RECOVERY_COMPLETE": _recovery_words,
+    "TASK_BLAMED": _blame_words,
     "TASK_UNLANDED": lambda data: f"reverted on its branch: {data.get('why', '')}",
     "TASK_RECALLED": lambda data: f"interrupted, its work is saved: {data.get('why', '')}",
     "TASK_REPLACED": lambda data: f"replaced by {data['by']}",
-    "TASKS_PLANNED": _planned,
+    "TASKS_PLANNED": _plan_words,
     "PHASE_FILLED": lambda data: f"phase {data['phase']} is filled",
     "PHASE_REFUSED": lambda data: f"phase {data['phase']} stays open: {data['defects'][0]}",
     "PHASE_TIMED_OUT": lambda data: f"phase {data['phase']} was not filled in time",
     "PHASE_REOPENED": lambda data: f"phase {data['phase']} is open again",
-    "ITERATION_FINISHED": _iterated,
+    "ITERATION_FINISHED": _iteration_words,
     "RUN_PAUSED": lambda data: f"paused: {data['why']}",
     "RUN_RESUMED": lambda data: (
         f"continues after: {data['was']}" + (f" ({data['how']})" if data.get("how") else "")
     ),
-    "BUDGET_WARNING": _message,
+    "BUDGET_WARNING": _warning_words,
     "DEAD_LETTERED": lambda data: f"dead letter: {data.get('message', '')}",
-    "TASK_LANDED": _landed,
-    "TASK_BLOCKED": _blocked,
-    "TASK_REVIVED": _revived,
-    "ESCALATION_ANSWERED": _answered,
+    "TASK_LANDED": _landing_words,
+    "TASK_BLOCKED": _blocking_words,
+    "TASK_REVIVED": _revival_words,
+    "ESCALATION_ANSWERED": _answer_words,
     "CANCEL_REQUESTED": lambda _: "cancel requested",
-    "TASK_CANCELLED": _cancelled,
+    "TASK_CANCELLED": _cancellation_words,
     "ROW_REFUSED": lambda data: f"its row is refused: {data['why']}",
     "TASK_UNDONE": lambda _: "undone on the run branch",
-    "LEASE_EXPIRED": _returned,
-    "LAND_REFUSED": lambda data: f"{_refused(data)}; verifying again",
+    "LEASE_EXPIRED": _expiry_words,
+    "LAND_REFUSED": lambda data: f"{_refusal_reason(data)}; verifying again",
     "RESULT_REFUSED": lambda data: f"a late result of claim {data['epoch']} was rejected",
     "PROMPT_FAULT": lambda data: f"warning: a generic hint was used: {data.get('fault', '')}",
     "SNAPSHOT_RESTORE": lambda data: f"restored from snapshot {data['snapshot_id']}",
-    "RECONCILED": _reconciled,
-    "RUN_MERGED": _merged,
-    "WARNING": _message,
-    "CHECKOUT_CHANGED": _message,
+    "RECONCILED": _repair_words,
+    "RUN_MERGED": _merge_words,
+    "WARNING": _warning_words,
+    "CHECKOUT_CHANGED": _warning_words,
 }

@@ -10,10 +10,10 @@ from yaoki.core.redact import mask
 
 def mask_document(value: Any, secrets: Sequence[str] = ()) -> Any:
     """The same data with known secrets, and texts shaped like one, masked."""
-    return _masked(value, secrets, {})
+    return _mask(value, secrets, {})
 
 
-def _masked(value: Any, secrets: Sequence[str], seen: dict[str, str]) -> Any:
+def _mask(value: Any, secrets: Sequence[str], seen: dict[str, str]) -> Any:
     """Large documents repeat the same few texts; each is masked once."""
     if isinstance(value, str):
         clean = seen.get(value)
@@ -21,7 +21,7 @@ def _masked(value: Any, secrets: Sequence[str], seen: dict[str, str]) -> Any:
             clean = seen[value] = mask(value, secrets)
         return clean
     if isinstance(value, Mapping):
-        return {key: _masked(held, secrets, seen) for key, held in value.items()}
+        return {key: _mask(held, secrets, seen) for key, held in value.items()}
     if isinstance(value, list | tuple):
-        return [_masked(held, secrets, seen) for held in value]
+        return [_mask(held, secrets, seen) for held in value]
     return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 
 
 def outcome_numbers(tests: int | None, known: int = 0) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from yaoki.core.bound import WorstCase, worst_case
-from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import TaskSpec
+from yaoki.core.text import format_count
 from yaoki.views.costs import AgentCost, AgentCostHistory, plan_costs
 
 

@@ -51,48 +51,48 @@ class PromptSuccesses:
 
     def add(self, entry: JournalEntry) -> None:
         if entry.event == "PROMPT_SENT" and entry.data.get("kind"):
-            self._sent(entry)
+            self._count_prompt(entry)
         elif entry.event in ENDS:
-            self._ended(entry)
+            self._count_end(entry)
 
-    def _sent(self, entry: JournalEntry) -> None:
+    def _count_prompt(self, entry: JournalEntry) -> None:
         pattern = entry.data["pattern"] or entry.data["kind"]
         prompt = entry.data["path"] or BUILT_IN_WORDS
-        cure = self.by_prompt.setdefault((prompt, pattern), PromptSuccess(prompt, pattern))
-        cure.sent += 1
-        self.pending[entry.task_id] = cure
+        success = self.by_prompt.setdefault((prompt, pattern), PromptSuccess(prompt, pattern))
+        success.sent += 1
+        self.pending[entry.task_id] = success
 
-    def _ended(self, entry: JournalEntry) -> None:
+    def _count_end(self, entry: JournalEntry) -> None:
         """A fault of yaoki, or a failure before verification, says nothing about the prompt."""
         failure = entry.data.get("failure") or {}
         repeats = failure.get("kind") in {"TRANSIENT_ERROR", "RATE_LIMIT", "LOST", "FATAL_ERROR"}
         if failure.get("ours") or repeats:
             return
-        cure = self.pending.pop(entry.task_id, None)
-        if cure is None:
+        success = self.pending.pop(entry.task_id, None)
+        if success is None:
             return
-        same = cure.pattern in {failure.get("pattern"), failure.get("kind")}
+        same = success.pattern in {failure.get("pattern"), failure.get("kind")}
         if entry.event != "TASK_LANDED" and same:
-            cure.failed += 1
+            success.failed += 1
         else:
-            cure.cured += 1
+            success.cured += 1
 
 
 def fold_prompt_successes(entries: Iterable[JournalEntry]) -> list[PromptSuccess]:
     """The most used first."""
-    fold = PromptSuccesses()
+    successes = PromptSuccesses()
     for entry in entries:
-        fold.add(entry)
-    return fold.most_used_first
+        successes.add(entry)
+    return successes.most_used_first
 
 
-def prompt_success_document(cure: PromptSuccess) -> dict[str, object]:
+def prompt_success_document(success: PromptSuccess) -> dict[str, object]:
     return {
-        "pattern": cure.pattern,
-        "prompt": cure.prompt,
-        "sent": cure.sent,
-        "cured": cure.cured,
-        "not_cured": cure.failed,
-        "open": cure.undecided,
-        "rate": cure.cure_rate,
+        "pattern": success.pattern,
+        "prompt": success.prompt,
+        "sent": success.sent,
+        "cured": success.cured,
+        "not_cured": success.failed,
+        "open": success.undecided,
+        "rate": success.cure_rate,
     }

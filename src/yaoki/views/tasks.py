@@ -9,11 +9,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from yaoki.core.counting import format_count
 from yaoki.core.graph import root_causes
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
+    PauseCause,
     Question,
     Reason,
     Run,
@@ -24,6 +24,7 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.run_status import RunStatus, current_run_status, exit_code
+from yaoki.core.text import format_count
 from yaoki.ports import TaskRow
 
 # How the agent of a task ended that had nothing to change, or whose commit was removed.
@@ -183,7 +184,7 @@ def build_run_view(
     around = _TaskContext(by_id, needs, blocked, questions or {}, limits or {}, on_branch or {})
     idle = _idle(run, head.status, worker=is_carried)
     tasks = tuple(around.view(row, not_taken_because(row) or idle) for row in rows)
-    next_ = _next(run, head.status, tasks, worker=is_carried, taking=merge_instead)
+    next_ = _next_of_run(run, head.status, tasks, worker=is_carried, taking=merge_instead)
     iterated = last_iteration or {}
     return replace(
         head, tasks=tasks, next_command=next_, is_carried=is_carried, last_iteration=iterated
@@ -241,7 +242,7 @@ class _TaskContext:
         until, there = self.limits.get(row.account), self.on_branch.get(row.id)
         if row.id in self.blocked:
             cause = self.rows[self.blocked[row.id]]
-            reason, way = Reason.DEPENDENCY_FAILED.value, _way_out(cause)
+            reason, way = Reason.DEPENDENCY_FAILED.value, _next_of_task(cause)
             return TaskView(row, reason, cause.id, (), wanted, unmet, way, until, lacks, there)
         asked = self.asked.get(row.id)
         choices = tuple(choice.value for choice in asked.choices) if asked else ()
@@ -249,7 +250,7 @@ class _TaskContext:
         return TaskView(row, row.reason, "", choices, wanted, unmet, next_, until, lacks, there)
 
 
-def _way_out(cause: TaskRow) -> str:
+def _next_of_task(cause: TaskRow) -> str:
     verb = "answer" if cause.state is State.ESCALATED else "why"
     return f"yaoki {verb} {cause.id}"
 
@@ -260,7 +261,7 @@ def first_to_answer(tasks: Sequence[TaskView]) -> TaskView | None:
     return min(asking, key=lambda view: (not view.row.required, view.row.n), default=None)
 
 
-def _next(
+def _next_of_run(
     run: Run,
     stands: RunStatus,
     tasks: Sequence[TaskView],
@@ -280,7 +281,7 @@ def _next(
             return first.next_command if first else f"yaoki status {run.id}"
         case RunStatus.PAUSED:
             # The question itself says what has to be done first.
-            go = "" if run.pause_reason.startswith("branch") else " go"
+            go = "" if run.pause_cause is PauseCause.BRANCH else " go"
             return f"yaoki answer {run.id}{go}"
         case RunStatus.CANCELLED:
             done = (v for v in tasks if v.row.state is State.DONE and not is_proof(v))
@@ -309,7 +310,7 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
     if view.blocked:
         return f"blocked by {names.get(view.blocked_by, view.blocked_by)}"
     if row.awaiting_rerun:
-        return _held(row)
+        return _hold_words(row)
     if row.due_at is not None and row.due_at > now:
         return f"next try in {(row.due_at - now).total_seconds():.0f} s"
     if view.unmet_needs:
@@ -326,7 +327,7 @@ def describe_wait(view: TaskView, now: datetime, names: Mapping[str, str]) -> st
     return view.not_taken_because or "waits for a free slot"
 
 
-def _held(row: TaskRow) -> str:
+def _hold_words(row: TaskRow) -> str:
     """What happens next is decided when no other task can run."""
     if row.parent:
         return "waits until no other task can run; then its group is recovered"

@@ -43,7 +43,7 @@ class RunWarnings:
 
 
 def collect_warnings(entries: Iterable[JournalEntry]) -> RunWarnings:
-    made = RunWarnings()
+    warnings = RunWarnings()
     for entry in entries:
-        made.add(entry)
-    return made
+        warnings.add(entry)
+    return warnings

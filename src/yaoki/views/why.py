@@ -71,10 +71,14 @@ def explain(
         tuple(reversed(history.decisions)),
         tuple(map(_summary, history.numbered_attempts.values())),
         proof.outcomes if proof else {},
-        {name: tested.get(name, found) for name, found in proof.outcomes.items()} if proof else {},
+        {name: tested.get(name, outcome) for name, outcome in proof.outcomes.items()}
+        if proof
+        else {},
         history.question if row.state is State.ESCALATED else "",
         removal.at if removal else None,
-        tuple(one.words for one in collect_warnings(entries).by_text.values())[:WARNINGS_SHOWN],
+        tuple(warning.words for warning in collect_warnings(entries).by_text.values())[
+            :WARNINGS_SHOWN
+        ],
     )
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from yaoki.core.display import one_line
 from yaoki.core.model import Stage, State
 from yaoki.core.settings.tags import has_all_tags
+from yaoki.core.text import one_line
 from yaoki.ports import TaskRow, WorkerSeen
 
 SCHEMA = 1
@@ -28,7 +28,7 @@ def why_not_taken(
     """
     until = row.lease_until
     if now is not None and row.state is State.ACTIVE and until is not None and until < now:
-        return _unheard(row.holder, (now - until).total_seconds(), grace_s_of(row.holder))
+        return _silence_words(row.holder, (now - until).total_seconds(), grace_s_of(row.holder))
     if row.state is not State.WAITING or row.open_needs or row.awaiting_rerun:
         return ""
     fit = [seen for seen in live if _serves(seen, row)]
@@ -47,7 +47,7 @@ def why_not_taken(
     return ""
 
 
-def _unheard(holder: str, silent_s: float, keeps_s: float) -> str:
+def _silence_words(holder: str, silent_s: float, keeps_s: float) -> str:
     if silent_s >= keeps_s:
         return f"its worker was not heard of for {silent_s:.0f} s; the next one takes it over"
     pid = holder.split(":")[1]
@@ -66,25 +66,26 @@ def worker_lines(live: Sequence[WorkerSeen], now: datetime) -> list[str]:
     """One line for each worker, and one more for why it is idle."""
     lines = []
     for seen in live:
-        lines.append(f"worker {_who(seen)}: {_busy(seen)}, {_age(seen, now)}{_extras(seen)}")
+        load = f"{_load_words(seen)}, {_uptime_words(seen, now)}{_extras(seen)}"
+        lines.append(f"worker {_worker_name(seen)}: {load}")
         if seen.worker.idle_reason:
             lines.append(f"  begins nothing new: {one_line(seen.worker.idle_reason, 200)}")
     return lines
 
 
-def _who(seen: WorkerSeen) -> str:
+def _worker_name(seen: WorkerSeen) -> str:
     pid = seen.worker.holder.partition(":")[2].partition(":")[0]
     return one_line(f"{seen.worker.name}:{pid}" if pid else seen.worker.name, 80)
 
 
-def _busy(seen: WorkerSeen) -> str:
+def _load_words(seen: WorkerSeen) -> str:
     shown = ", ".join(seen.tasks[:TASKS_SHOWN])
     more = f" and {len(seen.tasks) - TASKS_SHOWN} more" if len(seen.tasks) > TASKS_SHOWN else ""
     busy = f"{len(seen.tasks)} of {seen.worker.slots} slots busy"
     return f"{busy} ({shown}{more})" if seen.tasks else busy
 
 
-def _age(seen: WorkerSeen, now: datetime) -> str:
+def _uptime_words(seen: WorkerSeen, now: datetime) -> str:
     minutes = max(0, int((now - seen.since).total_seconds() // 60))
     return f"up for {minutes} min" if minutes < 120 else f"up for {minutes // 60} h"
 

@@ -86,7 +86,7 @@ class Stage:
         return self._agent.read(self.folder, look)
 
     def left(self, **end: Any) -> AgentExit:
-        """As if the client had told this and ended."""
+        """As if the client had logged this and ended."""
         self.folder.mkdir()
         write_call_record(self.folder, CallRecord("acp"))
         opened = {"type": "acp.session", "session_id": SESSION, "loads": True}
@@ -102,7 +102,7 @@ class Stage:
         return [held for line in lines if kind in (held := json.loads(line))["type"]]
 
     def heard(self, method: str) -> list[dict[str, Any]]:
-        """What the agent was asked."""
+        """The requests that the agent got."""
         file = self.script.with_suffix(".heard")
         lines = file.read_text().splitlines() if file.exists() else []
         frames = [json.loads(line) for line in lines]
@@ -156,8 +156,8 @@ def test_a_turn_is_one_prompt_in_the_worktree_and_its_end_is_a_claim(stage: Stag
 
 
 @pytest.mark.spec("6.7", "12.8")
-def test_what_it_said_last_is_told_as_a_whole_for_whoever_looks_for_an_answer(stage: Stage) -> None:
-    """A judge or a planner may work over the protocol as well."""
+def test_the_last_message_is_logged_completely(stage: Stage) -> None:
+    """A judge or a planner may use the protocol as well."""
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "read", "kind": "read"}
     reason = "so " * 3000
 
@@ -173,7 +173,7 @@ def test_what_it_said_last_is_told_as_a_whole_for_whoever_looks_for_an_answer(st
 
 
 @pytest.mark.spec("3.7", "12.8")
-def test_a_retry_loads_the_conversation_and_tells_nothing_of_it_twice(stage: Stage) -> None:
+def test_a_retry_loads_the_conversation_without_logging_the_replay(stage: Stage) -> None:
     exit_ = stage.play({"say": "Now it is."}, session=SESSION)
 
     assert exit_.ended_cleanly
@@ -192,7 +192,7 @@ def test_a_retry_loads_the_conversation_and_tells_nothing_of_it_twice(stage: Sta
     ],
     ids=["cannot", "gone"],
 )
-def test_a_conversation_that_cannot_be_loaded_is_told_as_gone(
+def test_a_conversation_that_cannot_be_loaded_is_reported_as_a_session_limit(
     stage: Stage, script: dict[str, Any]
 ) -> None:
     exit_ = stage.play({"say": "?"}, session=SESSION, **script)
@@ -202,7 +202,7 @@ def test_a_conversation_that_cannot_be_loaded_is_told_as_gone(
 
 
 @pytest.mark.spec("3.7")
-def test_an_agent_that_cannot_load_is_not_asked_to_go_on(stage: Stage) -> None:
+def test_an_agent_that_cannot_load_has_no_session_to_resume(stage: Stage) -> None:
     exit_ = stage.play({"say": "Done."}, loads=False)
 
     assert (exit_.ended_cleanly, exit_.session) == (True, "")
@@ -212,11 +212,12 @@ def test_an_agent_that_cannot_load_is_not_asked_to_go_on(stage: Stage) -> None:
 
 
 @pytest.mark.spec("3.9", "14.3")
-def test_what_is_not_allowed_is_denied_recorded_and_told_to_a_person(stage: Stage) -> None:
+def test_a_tool_that_is_not_allowed_is_denied_and_reported_to_a_person(stage: Stage) -> None:
     exit_ = stage.play({"ask": a_call("execute", "rm -rf /")}, {"say": "I could not."})
 
     [asked] = stage.told("permission")
     assert (asked["allowed"], asked["kind"], asked["title"]) == (False, "execute", "rm -rf /")
+    assert asked["why"] == "execute is not allowed"
     assert {"outcome": {"outcome": "selected", "optionId": "no"}} in [
         frame.get("result") for frame in stage.answers()
     ]
@@ -240,7 +241,7 @@ def test_a_plan_allows_by_kind_by_name_or_everything_once(stage: Stage, word: st
 
 
 @pytest.mark.spec("14.3", "0.2")
-def test_a_change_outside_the_worktree_is_refused_whatever_is_allowed(stage: Stage) -> None:
+def test_a_change_outside_the_worktree_is_always_refused(stage: Stage) -> None:
     outside = stage.top / "evil.txt"
     (stage.tree / "way").symlink_to(stage.top)
     (stage.tree / ".git").mkdir()
@@ -262,7 +263,7 @@ def test_a_change_outside_the_worktree_is_refused_whatever_is_allowed(stage: Sta
 
 
 @pytest.mark.spec("12.8")
-def test_a_change_inside_the_worktree_is_made_as_the_agent_asked(stage: Stage) -> None:
+def test_a_change_inside_the_worktree_is_written(stage: Stage) -> None:
     file = stage.tree / "deep" / "a.txt"
     held = {"sessionId": SESSION, "path": str(file), "content": "é\r\n"}
 
@@ -282,7 +283,7 @@ def test_a_change_inside_the_worktree_is_made_as_the_agent_asked(stage: Stage) -
     ],
 )
 @pytest.mark.spec("14.3")
-def test_an_answer_never_grants_more_than_once(
+def test_permission_is_granted_only_once(
     kinds: tuple[str, ...], allowed: bool, chosen: str | None
 ) -> None:
     options = [{"optionId": kind, "kind": kind} for kind in kinds]
@@ -295,7 +296,7 @@ def test_an_answer_never_grants_more_than_once(
 
 @pytest.mark.spec("14.4")
 @pytest.mark.parametrize("call", [{}, {"kind": 7}, {"kind": "edit", "locations": "x"}], ids=str)
-def test_a_request_without_shape_is_denied(tmp_path: Path, call: Mapping[str, Any]) -> None:
+def test_a_malformed_permission_request_is_denied(tmp_path: Path, call: Mapping[str, Any]) -> None:
     assert ToolPolicy(frozenset({"edit", "read"}), tmp_path).denial_reason(call)
 
 
@@ -303,7 +304,7 @@ def test_a_request_without_shape_is_denied(tmp_path: Path, call: Mapping[str, An
 
 
 @pytest.mark.spec("14.4", "12.8")
-def test_a_line_that_is_no_frame_is_kept_and_not_fatal(stage: Stage) -> None:
+def test_a_line_that_is_no_frame_is_logged_and_not_fatal(stage: Stage) -> None:
     exit_ = stage.play({"raw": "Welcome!\n"}, {"raw": "[1, 2]\n"}, {"raw": "{\n"}, {"say": "Done."})
 
     assert exit_.ended_cleanly
@@ -312,7 +313,7 @@ def test_a_line_that_is_no_frame_is_kept_and_not_fatal(stage: Stage) -> None:
 
 @pytest.mark.spec("14.4", "14.2")
 def test_hostile_frames_do_not_end_the_client(stage: Stage) -> None:
-    """Half characters, frames without end, names of many lines, a flood of tools."""
+    """Lone surrogates, unterminated frames, names with many lines, a flood of tools."""
     lone = json.loads('"\\ud800"')
     half = {"sessionId": SESSION, "path": f"{lone}.txt", "content": "x"}
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "kind": "read"}
@@ -350,7 +351,7 @@ def test_a_line_longer_than_any_frame_is_skipped(stage: Stage) -> None:
 
 
 @pytest.mark.spec("12.8", "4.2")
-def test_an_unknown_update_is_kept_and_an_unknown_request_refused(stage: Stage) -> None:
+def test_an_unknown_update_is_logged_and_an_unknown_request_refused(stage: Stage) -> None:
     exit_ = stage.play(
         {"update": {"sessionUpdate": "of_next_year", "held": 1}},
         {"call": ["terminal/create", {"command": "ls"}]},
@@ -363,7 +364,7 @@ def test_an_unknown_update_is_kept_and_an_unknown_request_refused(stage: Stage) 
 
 
 @pytest.mark.spec("4.2", "3.10")
-def test_death_in_the_middle_of_a_turn_is_no_end(stage: Stage) -> None:
+def test_an_agent_that_dies_during_a_turn_has_not_finished(stage: Stage) -> None:
     exit_ = stage.play(
         {"say": "I begin"}, {"complain": "error: 503 Service Unavailable"}, {"die": 3}
     )
@@ -389,7 +390,7 @@ def test_an_agent_that_hangs_is_ended_at_the_deadline_with_all_its_tree(stage: S
 
 
 @pytest.mark.spec("3.8", "3.7")
-def test_a_wish_to_end_cancels_the_turn_and_leaves_the_conversation(stage: Stage) -> None:
+def test_a_request_to_end_cancels_the_turn_and_keeps_the_conversation(stage: Stage) -> None:
     stage.start({"say": "working\n"}, {"until_cancelled": 1}, deaf=True, grace_s=40)
     until(lambda: stage.folder.joinpath("out.log").exists() and stage.told("update"))
 
@@ -402,8 +403,8 @@ def test_a_wish_to_end_cancels_the_turn_and_leaves_the_conversation(stage: Stage
 
 @pytest.mark.spec("4.2", "0.1")
 @pytest.mark.parametrize("beside", ["update", "answer"])
-def test_an_end_of_turn_with_the_fault_beside_it_is_a_fault(stage: Stage, beside: str) -> None:
-    """Seen with a real adapter: the turn ends well, and only `_meta` tells that it did not."""
+def test_an_end_of_turn_with_an_error_in_meta_is_an_error(stage: Stage, beside: str) -> None:
+    """Seen with a real adapter: a failed turn ends with `end_turn` and an error in `_meta`."""
     meta = {"codex": {"error": {"message": "429 Too Many Requests"}}}
     told = {
         "update": {"sessionUpdate": "session_info_update", "_meta": meta},
@@ -426,7 +427,9 @@ def test_an_end_of_turn_with_the_fault_beside_it_is_a_fault(stage: Stage, beside
     ],
     ids=str,
 )
-def test_a_fault_is_told_by_its_kind(stage: Stage, fault: object, limit: str) -> None:
+def test_an_error_in_meta_is_classified_by_its_kind(
+    stage: Stage, fault: object, limit: str
+) -> None:
     assert stage.left(stop_reason="end_turn", faults=[fault]).limit == limit
 
 
@@ -435,15 +438,15 @@ def test_a_fault_is_told_by_its_kind(stage: Stage, fault: object, limit: str) ->
 def test_an_error_of_the_protocol_ends_the_attempt(
     stage: Stage, before: list[Any], session: str
 ) -> None:
-    """Where nothing was said there is no conversation to go on with."""
+    """Without any message there is no conversation to resume."""
     exit_ = stage.play(*before, {"fail": {"code": 429, "message": "The service said no."}})
 
     assert (exit_.limit, exit_.code, exit_.session) == ("rate", 1, session)
 
 
 @pytest.mark.spec("0.1", "3.10")
-def test_an_end_of_turn_without_a_word_or_an_act_is_unfinished(stage: Stage) -> None:
-    """Seen with a real adapter: after a failed turn the next ended at once, nobody was asked."""
+def test_an_end_of_turn_without_any_activity_is_unfinished(stage: Stage) -> None:
+    """Seen with a real adapter: after a failed turn the next ended without a request."""
     exit_ = stage.play()
 
     assert exit_.limit == "unfinished"
@@ -482,7 +485,7 @@ def test_an_end_of_turn_without_a_word_or_an_act_is_unfinished(stage: Stage) -> 
     ],
     ids=str,
 )
-def test_an_error_is_told_by_what_is_structured_in_it(
+def test_an_error_is_classified_by_its_structured_fields(
     stage: Stage, error: dict[str, Any], limit: str, wait_s: float | None
 ) -> None:
     exit_ = stage.left(error=error)
@@ -501,7 +504,7 @@ def test_an_error_is_told_by_what_is_structured_in_it(
         ("", "unknown"),
     ],
 )
-def test_a_turn_that_ends_otherwise_is_no_good_end(stage: Stage, reason: str, limit: str) -> None:
+def test_any_other_stop_reason_is_not_success(stage: Stage, reason: str, limit: str) -> None:
     assert stage.left(stop_reason=reason).limit == limit
 
 
@@ -514,7 +517,7 @@ def test_another_version_of_the_protocol_is_refused(stage: Stage) -> None:
 
 
 @pytest.mark.spec("4.2")
-def test_a_login_that_is_missing_is_told_before_anything_is_asked(stage: Stage) -> None:
+def test_a_missing_login_is_reported_before_the_prompt(stage: Stage) -> None:
     missing = {"code": -32000, "message": "Authentication required"}
 
     exit_ = stage.play({"say": "?"}, errors={"session/new": missing})
@@ -527,7 +530,7 @@ def test_a_login_that_is_missing_is_told_before_anything_is_asked(stage: Stage) 
 
 
 @pytest.mark.spec("12.8", "3.1")
-def test_a_program_that_is_not_there_is_refused_before_any_attempt() -> None:
+def test_a_missing_program_is_refused_before_any_attempt() -> None:
     agent = PresetAgent(load_preset("acp"), {"PATH": "/usr/bin:/bin"})
     bare = AgentSpec("mine", preset="acp")
 
@@ -539,7 +542,7 @@ def test_a_program_that_is_not_there_is_refused_before_any_attempt() -> None:
 
 @pytest.mark.spec("0.6")
 @pytest.mark.parametrize("allow", ["execute", [7], ["a b"], ["-x"], [""]], ids=str)
-def test_an_allowance_that_means_nothing_is_refused(allow: Any) -> None:
+def test_an_invalid_allow_option_is_refused(allow: Any) -> None:
     spec = AgentSpec("mine", preset="acp", options={"program": "sh", "allow": allow})
 
     with pytest.raises(Fault, match=r"options\.allow"):
@@ -547,7 +550,7 @@ def test_an_allowance_that_means_nothing_is_refused(allow: Any) -> None:
 
 
 @pytest.mark.spec("0.6")
-def test_only_an_agent_that_asks_can_be_allowed_something() -> None:
+def test_only_an_acp_agent_has_the_allow_option() -> None:
     spec = AgentSpec("mine", preset="codex", options={"allow": ["execute"]})
 
     with pytest.raises(Fault, match="'allow' is not an option of Codex"):
@@ -555,7 +558,7 @@ def test_only_an_agent_that_asks_can_be_allowed_something() -> None:
 
 
 @pytest.mark.spec("3.2", "14.4")
-def test_what_is_told_is_bounded() -> None:
+def test_logged_values_are_bounded() -> None:
     deep: Any = "x"
     for _ in range(100):
         deep = [deep]

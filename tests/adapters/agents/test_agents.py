@@ -1,4 +1,4 @@
-"""Agents as real processes: what they are given, what they do, what is read of it."""
+"""Agents as real processes: their launch, their work, and how their output is read."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def scripted(*attempts: Any, task: str = "default") -> AgentSpec:
 
 
 class Stage:
-    """A worktree and a folder, and an agent to act between them."""
+    """A worktree, an attempt folder and an agent."""
 
     def __init__(self, top: Path) -> None:
         self.worktree, self.folder = top / "tree", top / "attempt"
@@ -142,7 +142,7 @@ def test_an_unknown_preset_is_refused_with_the_nearest() -> None:
 
 
 @pytest.mark.spec("4.7", "3.1")
-def test_a_missing_binary_is_told_before_the_agent_is_called() -> None:
+def test_a_missing_binary_is_reported_before_the_start() -> None:
     with pytest.raises(Fault, match="'no-such-agent' is not on the PATH") as fault:
         CommandAgent(ENVIRON).preflight(AgentSpec("mine", command=("no-such-agent",)))
 
@@ -150,7 +150,7 @@ def test_a_missing_binary_is_told_before_the_agent_is_called() -> None:
 
 
 @pytest.mark.spec("4.7", "3.1")
-def test_a_file_that_may_not_be_executed_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_executable_is_reported(tmp_path: Path) -> None:
     tool = tmp_path / "tool"
     tool.write_text("#!/bin/sh\n")
 
@@ -162,7 +162,7 @@ def test_a_file_that_may_not_be_executed_is_told(tmp_path: Path) -> None:
     CommandAgent(ENVIRON).preflight(AgentSpec("mine", command=(str(tool),)))
 
 
-def test_the_binary_is_looked_for_on_the_path_the_agent_gets(tmp_path: Path) -> None:
+def test_the_binary_is_searched_on_the_path_of_the_agent(tmp_path: Path) -> None:
     tool = tmp_path / "tool"
     tool.write_text("#!/bin/sh\n")
     tool.chmod(0o755)
@@ -202,7 +202,7 @@ def test_a_prompt_is_the_last_argument_unless_its_place_is_named(stage: Stage) -
 
 
 @pytest.mark.spec("14.4")
-def test_a_placeholder_inside_a_prompt_stays_a_word(stage: Stage) -> None:
+def test_a_placeholder_inside_a_prompt_is_not_replaced(stage: Stage) -> None:
     spec = AgentSpec("a", command=("tool", "{task}", "{model}", "{other}", "{prompt}"), model="m")
 
     launch = CommandAgent(ENVIRON).build_launch(stage.order(spec, "say {worktree} and {prompt}"))
@@ -229,7 +229,7 @@ def test_without_a_prompt_on_it_standard_input_is_closed(stage: Stage) -> None:
     assert exit_.code == 40
 
 
-def test_a_prompt_too_long_for_an_argument_is_handed_over_as_a_file(stage: Stage) -> None:
+def test_a_prompt_too_long_for_an_argument_is_passed_as_a_file(stage: Stage) -> None:
     long = "é" * ARGUMENT_BYTES_MAX
 
     exit_ = stage.play(python(TELL), prompt=long)
@@ -240,7 +240,7 @@ def test_a_prompt_too_long_for_an_argument_is_handed_over_as_a_file(stage: Stage
 
 
 @pytest.mark.spec("14.2")
-def test_the_prompt_is_kept_for_its_owner_only_and_without_known_secrets(stage: Stage) -> None:
+def test_the_prompt_file_is_private_and_without_known_secrets(stage: Stage) -> None:
     spec = AgentSpec("a", command=("tool",))
 
     launch = CommandAgent(ENVIRON).build_launch(
@@ -254,7 +254,7 @@ def test_the_prompt_is_kept_for_its_owner_only_and_without_known_secrets(stage: 
 
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("agent", [CommandAgent, ScriptedAgent])
-def test_what_is_handed_on_is_secret_whatever_its_name(
+def test_variables_passed_to_agents_are_secret_whatever_their_name(
     stage: Stage, agent: type[CommandAgent]
 ) -> None:
     spec = replace(scripted([]), command=("tool",), pass_env=("ACME_*", "UNNAMED", "PATH"))
@@ -311,7 +311,7 @@ def test_the_error_is_the_bounded_end_of_the_error_channel_without_secrets(stage
 
 
 @pytest.mark.spec("3.9", "5.7")
-def test_the_result_file_tells_a_question_a_wait_and_an_unsafe_retry(stage: Stage) -> None:
+def test_the_result_file_holds_a_question_a_wait_and_an_unsafe_retry(stage: Stage) -> None:
     code = (
         "import json, os; json.dump({'status': 'failed', 'summary': 'half done', "
         "'question': 'Which port?', 'retry_safe': False, 'retry_after_s': 90}, "
@@ -336,7 +336,7 @@ def noted(folder: Path, text: str | bytes) -> AgentResult:
 @pytest.mark.parametrize(
     "text", ["{", "[1]", "nul", b"\xff\xfe\x00", "[" * 60_000, "x" * (BYTES_MAX + 1)], ids=repr
 )
-def test_a_result_file_that_cannot_be_read_says_so(tmp_path: Path, text: str | bytes) -> None:
+def test_an_unreadable_result_file_is_reported(tmp_path: Path, text: str | bytes) -> None:
     result = noted(tmp_path, text)
 
     assert result.defect
@@ -345,7 +345,7 @@ def test_a_result_file_that_cannot_be_read_says_so(tmp_path: Path, text: str | b
 
 
 @pytest.mark.spec("14.4", "5.7")
-def test_odd_values_in_a_result_file_are_taken_the_careful_way(tmp_path: Path) -> None:
+def test_odd_values_in_a_result_file_fail_closed(tmp_path: Path) -> None:
     text = '{"status": "victory", "summary": 7, "retry_safe": "yes", "retry_after_s": 1e999}'
 
     result = noted(tmp_path, text)
@@ -372,7 +372,7 @@ def test_a_result_file_that_is_a_pipe_a_link_or_a_folder_is_not_read(tmp_path: P
     assert read_result(tmp_path) == AgentResult()
 
 
-def test_a_question_without_words_is_still_a_question(tmp_path: Path) -> None:
+def test_an_empty_question_is_still_a_question(tmp_path: Path) -> None:
     assert noted(tmp_path, '{"status": "question"}').question
     assert noted(tmp_path, '{"status": "question", "summary": "A or B?"}').question == "A or B?"
 
@@ -430,7 +430,7 @@ def test_a_limit_is_read_from_error_lines(text: str, limit: str, wait: int | Non
 
 @pytest.mark.spec("4.2")
 @pytest.mark.parametrize("text", NO_LIMITS)
-def test_prose_about_limits_is_no_limit(text: str) -> None:
+def test_prose_about_limits_is_not_a_limit(text: str) -> None:
     lines = select_error_lines(text)
 
     assert classify_error_lines(lines) == ""
@@ -438,15 +438,15 @@ def test_prose_about_limits_is_no_limit(text: str) -> None:
 
 
 @pytest.mark.spec("4.2")
-def test_an_old_limit_followed_by_work_is_forgotten() -> None:
+def test_a_limit_followed_by_work_is_ignored() -> None:
     text = "API Error: 429 Too Many Requests\n" + "working on it\n" * 50
 
     assert classify_error_lines(select_error_lines(text)) == ""
 
 
 @pytest.mark.spec("4.2")
-def test_what_an_agent_says_is_never_a_limit(stage: Stage) -> None:
-    """The same words that count on the error channel mean nothing on standard output."""
+def test_standard_output_is_never_a_limit(stage: Stage) -> None:
+    """Text that counts on the error channel means nothing on standard output."""
     exit_ = stage.play(scripted(["talk_429", {"say": "API Error: 429\nRetry-After: 9"}]))
 
     assert (exit_.limit, exit_.retry_after, exit_.code) == ("", None, 0)
@@ -488,7 +488,7 @@ def test_a_last_line_that_waits_for_a_person_is_a_question(line: str, always: bo
 
 @pytest.mark.spec("3.9")
 @pytest.mark.parametrize("line", TELLS)
-def test_a_story_about_questions_is_none(line: str) -> None:
+def test_prose_about_questions_is_not_a_question(line: str) -> None:
     assert find_question(line, input_only=False) == ""
 
 
@@ -509,7 +509,7 @@ def test_an_agent_that_ends_cleanly_at_a_prompt_is_read_as_asking(stage: Stage) 
 
 
 @pytest.mark.spec("3.9")
-def test_a_polite_last_sentence_of_a_clean_end_is_no_question(stage: Stage) -> None:
+def test_a_polite_last_sentence_of_a_clean_end_is_not_a_question(stage: Stage) -> None:
     exit_ = stage.play(python("print('Do you want to see more examples?')"))
 
     assert exit_.question == ""
@@ -618,12 +618,12 @@ def test_no_act_writes_outside_the_worktree(stage: Stage, path: str) -> None:
 
 
 @pytest.mark.spec("12.2")
-def test_an_act_that_cannot_be_done_is_told(stage: Stage) -> None:
+def test_an_act_that_cannot_be_executed_is_reported(stage: Stage) -> None:
     (stage.worktree / "a").write_text("x")
 
     exit_ = stage.play(scripted([{"replace": {"path": "a", "old": "y", "new": "z"}}]))
 
-    assert (exit_.code, exit_.stderr_tail) == (2, "scenario: 'a' does not hold 'y'")
+    assert (exit_.code, exit_.stderr_tail) == (2, "scenario: 'a' does not contain 'y'")
 
 
 @pytest.mark.spec("12.2")
@@ -657,14 +657,14 @@ def test_the_prompt_of_each_attempt_is_recorded(stage: Stage, tmp_path: Path) ->
 
 
 @pytest.mark.spec("12.2", "4.2", "5.4")
-def test_a_rate_limit_is_met(stage: Stage) -> None:
+def test_a_rate_limit_is_played(stage: Stage) -> None:
     exit_ = stage.play(scripted([{"rate_limit": {"retry_after": 7}}]))
 
     assert (exit_.code, exit_.limit, exit_.retry_after) == (1, "rate", timedelta(seconds=7))
 
 
 @pytest.mark.spec("12.2", "3.9")
-def test_the_actor_asks(stage: Stage) -> None:
+def test_the_scripted_agent_asks_a_question(stage: Stage) -> None:
     agent = stage.start(scripted([{"ask": "Which database?"}, "hang"]))
 
     until(lambda: agent.pending_question(stage.folder) == "Which database?")
@@ -673,7 +673,7 @@ def test_the_actor_asks(stage: Stage) -> None:
 
 
 @pytest.mark.spec("12.2", "5.7")
-def test_the_actor_stops_half_way_and_says_that_a_retry_is_unsafe(stage: Stage) -> None:
+def test_the_scripted_agent_reports_that_a_retry_is_unsafe(stage: Stage) -> None:
     exit_ = stage.play(scripted([{"unsafe": "migration half done"}]))
 
     assert (exit_.code, exit_.retry_safe, exit_.stderr_tail) == (1, False, "migration half done")
@@ -694,7 +694,7 @@ def test_the_actor_stops_half_way_and_says_that_a_retry_is_unsafe(stage: Stage) 
     ],
     ids=str,
 )
-def test_the_actor_ends_as_told(
+def test_the_scripted_agent_ends_as_the_scenario_says(
     stage: Stage, act: Any, code: int | None, number: int | None
 ) -> None:
     exit_ = stage.play(scripted([act]))
@@ -703,7 +703,7 @@ def test_the_actor_ends_as_told(
 
 
 @pytest.mark.spec("12.2", "3.8")
-def test_an_actor_that_hangs_is_ended_at_its_deadline(stage: Stage) -> None:
+def test_a_scripted_agent_that_hangs_is_ended_at_its_deadline(stage: Stage) -> None:
     exit_ = stage.play(scripted(["hang"]), timeout=timedelta(seconds=0.3))
 
     assert exit_.ended_by == "deadline"
@@ -711,7 +711,7 @@ def test_an_actor_that_hangs_is_ended_at_its_deadline(stage: Stage) -> None:
 
 
 @pytest.mark.spec("12.2", "3.8")
-def test_a_grandchild_in_its_own_session_does_not_outlive_the_actor(
+def test_a_grandchild_in_its_own_session_does_not_outlive_the_agent(
     stage: Stage, tmp_path: Path
 ) -> None:
     file = tmp_path / "pid"
@@ -772,7 +772,7 @@ def test_a_bad_scenario_is_refused(scenario: Any, words: str) -> None:
     assert not fault.value.transient
 
 
-def test_every_defect_of_a_scenario_is_told_at_once() -> None:
+def test_all_defects_of_a_scenario_are_reported_at_once() -> None:
     scenario = {"tasks": {"a": [["hop"], [{"exit": "x"}]], "b": 3}}
 
     with pytest.raises(PlanInvalid) as refused:
@@ -782,7 +782,7 @@ def test_every_defect_of_a_scenario_is_told_at_once() -> None:
 
 
 @pytest.mark.parametrize("name", ["scenario.yaml", "scenario.json"])
-def test_a_scenario_may_stand_in_a_file(stage: Stage, tmp_path: Path, name: str) -> None:
+def test_a_scenario_may_be_in_a_file(stage: Stage, tmp_path: Path, name: str) -> None:
     file = tmp_path / name
     file.write_text('{"tasks": {"default": [[{"say": "from a file"}]]}}')
 
@@ -811,7 +811,7 @@ def test_a_scenario_file_is_read_safely(tmp_path: Path, text: str, words: str) -
         check_scenario({"scenario": str(file)})
 
 
-def test_a_missing_scenario_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_scenario_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(PlanInvalid, match="No such file"):
         check_scenario({"scenario": str(tmp_path / "none.yaml")})
 
@@ -849,7 +849,7 @@ def test_an_agent_that_may_not_be_executed_is_known_by_the_error_number(
     assert exit_.start_denied is denied
 
 
-def test_facts_of_the_look_are_handed_on(tmp_path: Path) -> None:
+def test_the_process_state_is_copied_to_the_exit(tmp_path: Path) -> None:
     look = ProcessState("exited", code=3, ended_by=EndCause.HANG, seconds=1.5, output_bytes=9)
 
     exit_ = CommandAgent(ENVIRON).read(tmp_path, look)

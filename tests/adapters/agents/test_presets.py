@@ -1,4 +1,4 @@
-"""Known agents as data: what each is called with, what is refused, what a run has cost."""
+"""Presets of known agents: command lines, refused options, and usage of a run."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def launched(top: Path, name: str, session: str = "", **about: Any) -> Launch:
 
 
 @pytest.mark.spec("12.8")
-def test_a_plan_knows_exactly_the_presets_that_have_a_description() -> None:
+def test_a_plan_accepts_exactly_the_shipped_presets() -> None:
     assert set(plan_model.PRESETS) == {"command", "scripted", *shipped_preset_names()}
     assert set(preset_names()) >= set(plan_model.PRESETS)
 
 
 @pytest.mark.spec("12.8")
 @pytest.mark.parametrize("name", shipped_preset_names())
-def test_every_description_is_whole(name: str) -> None:
+def test_every_preset_is_complete(name: str) -> None:
     about = load_preset(name)
 
     assert about.title
@@ -94,7 +94,7 @@ def test_every_description_is_whole(name: str) -> None:
 @pytest.mark.parametrize(
     "text", ["colour = 1", "[usage]\ncolour = 1", "[base_url]\ncolour = 1"], ids=str
 )
-def test_an_unknown_key_of_a_description_is_refused(text: str) -> None:
+def test_an_unknown_key_of_a_preset_is_refused(text: str) -> None:
     head = 'title="t"\nprogram="p"\ninstall="i"\ntested="1"\nprompt="stdin"\nstart=["{more}"]\n'
 
     assert parse_preset("mine", head).title == "t"
@@ -103,7 +103,7 @@ def test_an_unknown_key_of_a_description_is_refused(text: str) -> None:
 
 
 @pytest.mark.spec("0.6")
-def test_there_is_no_description_of_an_unknown_agent() -> None:
+def test_an_unknown_agent_has_no_preset() -> None:
     with pytest.raises(Unknown, match="there is no agent preset 'clod'"):
         load_preset("clod")
 
@@ -156,7 +156,7 @@ def test_a_preset_works_with_no_further_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("12.8", "14.2")
-def test_it_gets_its_own_variables_the_way_to_the_network_and_no_other(tmp_path: Path) -> None:
+def test_an_agent_gets_its_own_and_network_variables_and_no_other(tmp_path: Path) -> None:
     env = launched(tmp_path, "claude", env={"CLAUDE_CODE_MAX_RETRIES": "9"}).env
 
     assert env["ANTHROPIC_API_KEY"] == "planted-secret-value"
@@ -167,7 +167,7 @@ def test_it_gets_its_own_variables_the_way_to_the_network_and_no_other(tmp_path:
 
 
 @pytest.mark.spec("14.2")
-def test_its_keys_are_secret_and_the_way_to_the_network_is_not(tmp_path: Path) -> None:
+def test_keys_of_an_agent_are_secret_and_network_variables_are_not(tmp_path: Path) -> None:
     launch = launched(tmp_path, "claude", pass_env=("UNNAMED",))
 
     assert "planted-secret-value" in launch.secrets
@@ -203,16 +203,16 @@ def test_another_service_is_named_in_the_agents_own_way(tmp_path: Path) -> None:
         ("claude", "", {"options": {"program": 1}}, "options.program must be text"),
         ("claude", "", {"options": {"arguments": "-x"}}, "arguments must be a list of words"),
         ("claude", "", {"options": {"arguments": [1]}}, "arguments must be a list of words"),
-        ("claude", "", {"options": {"base_url": "file:///x"}}, "is no address"),
+        ("claude", "", {"options": {"base_url": "file:///x"}}, "is not an address"),
         ("opencode", "", {"model": 'm"}'}, "is not a valid model name"),
         ("opencode", "", {"options": {"base_url": "http://x"}}, "needs a model"),
         ("pi", "", {"options": {"base_url": "http://x"}}, "takes no base_url here"),
         ("claude", "--help", {}, "cannot continue '--help'"),
         ("claude", "a b", {}, "cannot continue 'a b'"),
-        ("aider", SESSION, {}, "aider cannot go on"),
+        ("aider", SESSION, {}, "aider cannot continue"),
     ],
 )
-def test_what_could_not_be_used_as_it_is_meant_is_refused(
+def test_invalid_options_are_refused(
     tmp_path: Path, name: str, session: str, about: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(Fault, match=words) as fault:
@@ -223,17 +223,17 @@ def test_what_could_not_be_used_as_it_is_meant_is_refused(
 
 
 @pytest.mark.spec("3.1")
-def test_preflight_looks_for_the_program_and_at_the_options() -> None:
+def test_preflight_checks_the_program_and_the_options() -> None:
     with pytest.raises(Fault, match="'claude' is not on the PATH"):
         known("claude").preflight(AgentSpec("mine", preset="claude"))
-    with pytest.raises(Fault, match="is no option"):
+    with pytest.raises(Fault, match="is not an option"):
         known("claude").preflight(AgentSpec("mine", preset="claude", options={"x": 1}))
     options = {"program": sys.executable}
     known("claude").preflight(AgentSpec("mine", preset="claude", options=options))
 
 
 @pytest.mark.spec("3.7")
-def test_who_can_resume_says_so() -> None:
+def test_a_preset_says_whether_it_can_resume() -> None:
     resuming = {
         name
         for name in shipped_preset_names()
@@ -246,14 +246,14 @@ def test_who_can_resume_says_so() -> None:
 
 
 @pytest.mark.spec("3.2")
-def test_the_folder_an_agent_keeps_for_itself_is_not_its_work(tmp_path: Path) -> None:
+def test_the_scratch_folder_of_an_agent_is_ignored_by_git(tmp_path: Path) -> None:
     launched(tmp_path, "aider")
     launched(tmp_path, "aider")
 
     assert (tmp_path / "tree" / ".aider.tags.cache.v4" / ".gitignore").read_text() == "*\n"
 
 
-def test_a_link_where_that_folder_would_be_is_left_alone(tmp_path: Path) -> None:
+def test_a_link_in_place_of_the_scratch_folder_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / ".aider.tags.cache.v4").symlink_to(tmp_path)
 
@@ -339,9 +339,7 @@ def a_step(cost: Any, sent: Any, received: Any) -> dict[str, Any]:
         ([], UNKNOWN_USAGE),
     ],
 )
-def test_only_what_is_said_whole_is_known(
-    tmp_path: Path, events: list[Any], expected: Usage
-) -> None:
+def test_incomplete_usage_is_unknown(tmp_path: Path, events: list[Any], expected: Usage) -> None:
     assert read_usage(left(tmp_path / "a", *events), STEP) == expected
 
 
@@ -356,7 +354,7 @@ def test_events_are_found_among_any_amount_of_other_output(tmp_path: Path) -> No
 
 
 @pytest.mark.spec("10.6")
-def test_numbers_in_words_are_read_too(tmp_path: Path) -> None:
+def test_usage_is_read_from_text(tmp_path: Path) -> None:
     (tmp_path / "out.log").write_text(
         "Tokens: 2.3k sent, 1,200 received, $0.5\nwords\nTokens: 1M sent, 20 received, $0.25\n"
     )
@@ -365,7 +363,7 @@ def test_numbers_in_words_are_read_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("10.6", "14.4")
-def test_an_output_too_long_to_be_read_whole_has_no_sum(tmp_path: Path) -> None:
+def test_the_usage_of_a_too_long_output_is_unknown(tmp_path: Path) -> None:
     folder = left(tmp_path / "a", a_step(0.1, 5, 6))
     with (folder / "out.log").open("ab") as log:
         log.truncate(BYTES_MAX + 1)
@@ -374,8 +372,8 @@ def test_an_output_too_long_to_be_read_whole_has_no_sum(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("3.10")
-def test_a_retry_notice_without_a_time_is_told_by_its_age(tmp_path: Path) -> None:
-    """Codex says that it was refused and then sleeps as long as the service asked it to."""
+def test_a_retry_notice_without_a_time_counts_by_its_age(tmp_path: Path) -> None:
+    """Codex reports the refusal and then sleeps as long as the service asked."""
     notice = {
         "type": "error",
         "message": "Reconnecting... 1/2 (last status: 429 Too Many Requests)",
@@ -396,7 +394,7 @@ def test_a_retry_notice_without_a_time_is_told_by_its_age(tmp_path: Path) -> Non
 
 
 @pytest.mark.spec("14.4", "3.7")
-def test_a_name_of_a_conversation_that_is_none_is_not_handed_back(tmp_path: Path) -> None:
+def test_an_invalid_session_id_is_dropped(tmp_path: Path) -> None:
     events = [{"type": "thread.started", "thread_id": "--config=evil"}, *a_turn(5)[1:]]
 
     assert ended(tmp_path, "codex", *events).session == ""
@@ -442,10 +440,8 @@ ANSWERS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.spec("3.7", "5.4")
 @pytest.mark.parametrize("name", UNANSWERED)
-def test_a_first_turn_without_an_answer_is_no_conversation_to_go_on_with(
-    tmp_path: Path, name: str
-) -> None:
-    """Gemini CLI keeps none of it, and then refuses to go on; the limit would be forgotten."""
+def test_a_first_turn_without_an_answer_is_not_resumed(tmp_path: Path, name: str) -> None:
+    """Gemini CLI saves no such conversation and refuses to resume it; the limit would be lost."""
     first, *rest = UNANSWERED[name]
 
     refused = ended(tmp_path, name, first, *rest)
@@ -491,7 +487,7 @@ def test_vibe_is_read_by_its_export(tmp_path: Path, note: str, limit: str, words
 
 
 @pytest.mark.spec("4.2", "12.8")
-def test_an_agent_that_only_talks_is_read_by_its_own_signals(tmp_path: Path) -> None:
+def test_an_agent_without_events_is_read_by_its_preset(tmp_path: Path) -> None:
     agent = PresetAgent(load_preset("continue"), ENVIRON)
     agent.build_launch(an_order(tmp_path, preset="continue"))
     folder = tmp_path / "attempts" / "1"
@@ -517,7 +513,7 @@ def broken(): raise RuntimeError("no licence")
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[None]:
-    """A package with agents, as an installer would leave it."""
+    """An installed package with agents."""
     info = tmp_path / "site" / "acme_agents-1.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme_agents\nVersion: 1\n")
@@ -532,7 +528,7 @@ def site(tmp_path: Path) -> Iterator[None]:
 
 @pytest.mark.spec("12.8")
 @pytest.mark.usefixtures("site")
-def test_an_installed_package_may_bring_an_agent() -> None:
+def test_an_installed_package_may_provide_an_agent() -> None:
     assert "acme" in preset_names()
     with pytest.raises(RuntimeError, match="called"):
         find_agent("acme").preflight(AgentSpec("mine"))
@@ -544,13 +540,13 @@ def test_an_installed_package_may_bring_an_agent() -> None:
 
 @pytest.mark.spec("12.8", "0.6")
 @pytest.mark.usefixtures("site")
-def test_an_agent_that_cannot_be_loaded_is_told() -> None:
+def test_an_agent_package_that_cannot_be_loaded_is_reported() -> None:
     with pytest.raises(Fault, match=r"acme-broken.*no licence"):
         find_agent("acme-broken")
 
 
 @pytest.mark.spec("2.2", "12.8")
-def test_a_plan_names_known_agents_and_what_it_says_besides_is_judged() -> None:
+def test_a_plan_names_known_agents_with_valid_options() -> None:
     agent = plan_model.AgentModel.model_validate({"preset": "claude", "model": "m"})
 
     assert (agent.preset, agent.model) == ("claude", "m")
@@ -560,6 +556,6 @@ def test_a_plan_names_known_agents_and_what_it_says_besides_is_judged() -> None:
         plan_model.AgentModel.model_validate({"preset": "claude", "prompt": "file"})
 
 
-def test_a_description_stands_for_itself() -> None:
+def test_a_preset_works_against_the_real_agent() -> None:
     assert isinstance(load_preset("claude"), AgentPreset)
     assert load_preset("claude") is load_preset("claude")

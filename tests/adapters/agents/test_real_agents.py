@@ -57,7 +57,7 @@ class Theatre:
         session: str = "",
         timeout: timedelta = TIMEOUT,
     ) -> AgentExit:
-        """As a worker does it: start, look, end who waits too long, read."""
+        """As a worker does: start, inspect, end an agent that waits too long, read."""
         self.model.play(*steps)
         folder = self.top / "attempts" / str(len(self._folders) + 1)
         self._folders.append(folder)
@@ -127,8 +127,8 @@ def on(*names: str) -> pytest.MarkDecorator:
 
 @pytest.mark.spec("12.8", "10.6")
 @on("mini-swe-agent", "aider")
-def test_it_writes_a_file_ends_by_itself_and_tells_what_it_used(theatre: Theatre) -> None:
-    """The two that have no conversations; the others do it in whole runs."""
+def test_a_real_agent_writes_a_file_and_reports_its_usage(theatre: Theatre) -> None:
+    """The two agents that cannot resume; the others are tested in whole runs."""
     exit_ = theatre.attempt(*theatre.program.wrote("hello.txt", "hello\n"))
 
     assert (theatre.worktree / "hello.txt").read_text() == "hello\n"
@@ -142,7 +142,7 @@ def test_it_writes_a_file_ends_by_itself_and_tells_what_it_used(theatre: Theatre
 
 @pytest.mark.spec("3.7", "10.6")
 @on("claude", "codex")
-def test_what_a_conversation_used_before_is_not_counted_again(theatre: Theatre) -> None:
+def test_earlier_usage_of_a_conversation_is_not_counted_again(theatre: Theatre) -> None:
     """Claude Code counts the money of the whole conversation, Codex its tokens."""
     first = theatre.attempt(*theatre.program.wrote("hello.txt", "hello\n"))
 
@@ -160,7 +160,7 @@ def test_what_a_conversation_used_before_is_not_counted_again(theatre: Theatre) 
 
 @pytest.mark.spec("3.7")
 @on(*RESUMING)
-def test_a_conversation_that_is_gone_is_told_as_such(theatre: Theatre) -> None:
+def test_a_lost_conversation_is_reported(theatre: Theatre) -> None:
     exit_ = theatre.attempt(Fault(500), session="00000000-0000-4000-8000-000000000000")
 
     assert (exit_.limit, exit_.session) == ("session", "")
@@ -172,7 +172,7 @@ def test_a_conversation_that_is_gone_is_told_as_such(theatre: Theatre) -> None:
 
 @pytest.mark.spec("4.2", "3.10")
 @on("aider", "gemini-acp")
-def test_a_refused_key_is_told(theatre: Theatre) -> None:
+def test_a_refused_key_is_reported(theatre: Theatre) -> None:
     """Aider exits with 0 all the same; over ACP there is no exit code at all."""
     exit_ = theatre.attempt(Fault(401))
 
@@ -181,7 +181,7 @@ def test_a_refused_key_is_told(theatre: Theatre) -> None:
 
 @pytest.mark.spec("4.2")
 @on("claude", "codex", "pi")
-def test_an_answer_that_is_no_json_is_told(theatre: Theatre) -> None:
+def test_an_answer_that_is_not_json_is_reported(theatre: Theatre) -> None:
     exit_ = theatre.attempt(Malformed())
 
     assert exit_.limit == "overloaded", exit_
@@ -189,7 +189,7 @@ def test_an_answer_that_is_no_json_is_told(theatre: Theatre) -> None:
 
 @pytest.mark.spec("3.10", "4.2")
 @on("claude", "codex", "pi")
-def test_a_stream_that_breaks_once_is_mended_by_the_agent_itself(theatre: Theatre) -> None:
+def test_the_agent_itself_recovers_from_one_broken_stream(theatre: Theatre) -> None:
     exit_ = theatre.attempt(Cut(), *theatre.program.wrote("hello.txt", "hello\n"))
 
     assert (exit_.limit, exit_.ended_by) == ("", ""), exit_
@@ -198,7 +198,7 @@ def test_a_stream_that_breaks_once_is_mended_by_the_agent_itself(theatre: Theatr
 
 @pytest.mark.spec("3.9", "12.8")
 @on("opencode-acp")
-def test_a_denial_that_ends_the_turn_is_told_to_a_person(theatre: Theatre) -> None:
+def test_a_denial_that_ends_the_turn_is_reported_to_a_person(theatre: Theatre) -> None:
     exit_ = theatre.attempt(shell("touch made.txt"), say("Done."))
 
     assert exit_.limit == "denied", exit_

@@ -17,7 +17,7 @@ from yaoki.adapters.checks.test_count_request import request_test_count
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.decide.classification import TIMED_OUT_PARAM
-from yaoki.core.model import CheckSpec, Finding, OnFailure, Outcome, Verdict
+from yaoki.core.model import CheckSpec, CheckType, Finding, OnFailure, Outcome, Verdict
 from yaoki.core.redact import MARK
 from yaoki.ports import Checker, Launch
 
@@ -118,7 +118,7 @@ def test_a_pipeline_fails_when_its_first_command_does(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.1")
-def test_without_bash_the_plain_shell_runs_it(bench: Bench) -> None:
+def test_without_bash_the_plain_shell_runs_the_check(bench: Bench) -> None:
     finding = bench.sh("echo $0", env={"PATH": str(bench.worktree)})
 
     assert finding.output == "/bin/sh\n"
@@ -149,7 +149,7 @@ def test_a_pattern_that_never_ends_is_ended(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.3")
-def test_a_match_reads_no_more_than_it_may(bench: Bench) -> None:
+def test_a_match_reads_a_bounded_part_of_the_file(bench: Bench) -> None:
     finding = bench.python("print('x' * 2**21)", success="matches:x")
 
     assert finding.outcome is Outcome.FAILED
@@ -172,7 +172,7 @@ def test_a_match_reads_no_more_than_it_may(bench: Bench) -> None:
     ],
     ids=str,
 )
-def test_a_check_that_cannot_run_is_broken_for_good(
+def test_a_check_that_cannot_run_is_permanently_broken(
     bench: Bench, argv: tuple[str, ...], words: str, code: str
 ) -> None:
     """Whoever asks what is missing reads the code, never the words."""
@@ -202,7 +202,7 @@ def test_a_full_disk_is_not_the_agents_failure(bench: Bench) -> None:
         "FAILED t.py::x - OSError: [Errno 28] No space left on device",
     ],
 )
-def test_what_a_test_says_about_a_disk_is_no_full_disk(bench: Bench, line: str) -> None:
+def test_a_test_that_prints_about_a_full_disk_is_a_failure(bench: Bench, line: str) -> None:
     assert bench.sh(f"echo '{line}'; exit 1").outcome is Outcome.FAILED
 
 
@@ -238,7 +238,7 @@ def test_a_missing_tool_is_not_the_agents_failure(bench: Bench, shell: str, line
 
 
 @pytest.mark.spec("4.8")
-def test_a_module_that_the_task_is_to_make_is_no_missing_tool(bench: Bench) -> None:
+def test_a_module_that_the_task_must_create_is_not_a_missing_tool(bench: Bench) -> None:
     finding = bench.run("python3", "-m", "app_of_this_task", env={"PATH": os.environ["PATH"]})
 
     assert finding.outcome is Outcome.FAILED
@@ -246,7 +246,7 @@ def test_a_module_that_the_task_is_to_make_is_no_missing_tool(bench: Bench) -> N
 
 @pytest.mark.spec("4.8")
 @pytest.mark.parametrize("name", ["TERM", "KILL"])
-def test_a_check_ended_from_outside_is_tried_again(bench: Bench, name: str) -> None:
+def test_a_check_ended_from_outside_is_retried(bench: Bench, name: str) -> None:
     finding = bench.sh(f"kill -{name} $$; sleep 5")
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, True)
@@ -254,7 +254,7 @@ def test_a_check_ended_from_outside_is_tried_again(bench: Bench, name: str) -> N
 
 
 @pytest.mark.spec("4.2")
-def test_a_check_that_crashes_failed(bench: Bench) -> None:
+def test_a_check_that_crashes_has_failed(bench: Bench) -> None:
     finding = bench.sh("kill -SEGV $$")
 
     assert finding.outcome is Outcome.FAILED
@@ -262,7 +262,7 @@ def test_a_check_that_crashes_failed(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.3", "3.8")
-def test_a_check_out_of_time_failed_and_its_tree_is_gone(bench: Bench) -> None:
+def test_a_check_that_times_out_has_failed_and_its_processes_are_gone(bench: Bench) -> None:
     shell = "sleep 60 & echo $! > pid; setsid sleep 60 & echo $! > pid2; wait"
     pids = [bench.worktree / name for name in ("pid", "pid2")]
 
@@ -307,7 +307,7 @@ def test_an_interrupt_during_a_check_leaves_no_process(bench: Bench) -> None:
 
 
 @pytest.mark.spec("4.8")
-def test_a_check_whose_lease_ran_out_proves_nothing(tmp_path: Path) -> None:
+def test_a_check_whose_lease_expired_is_broken(tmp_path: Path) -> None:
     """Nobody renewed: the worker was stopped for longer than its lease."""
     (tmp_path / "tree").mkdir()
     patient = CheckDispatcher(PROCESSES, timedelta(seconds=0.4), ENVIRON)
@@ -333,7 +333,7 @@ def test_a_check_whose_lease_ran_out_proves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("8.6", "0.3")
-def test_what_an_earlier_try_left_running_is_ended_first(bench: Bench) -> None:
+def test_a_process_that_an_earlier_try_left_running_is_ended_first(bench: Bench) -> None:
     """A worker died during the check; the next one does not wait for its process."""
     launch = Launch(("sleep", "60"), str(bench.worktree), {"PATH": ENVIRON["PATH"]})
     PROCESSES.start(bench.folder, launch)
@@ -371,7 +371,7 @@ def test_a_broken_check_is_not_skipped(bench: Bench) -> None:
 
 @pytest.mark.spec("0.6")
 def test_an_unknown_type_of_check_is_broken(bench: Bench) -> None:
-    finding = bench.see(CheckSpec("odd", type="oracle"))
+    finding = bench.see(CheckSpec("odd", type="oracle"))  # type: ignore[arg-type]
 
     assert finding.outcome is Outcome.BROKEN
     assert "'oracle'" in finding.message
@@ -541,7 +541,7 @@ def test_exit_zero_does_not_outweigh_a_report_that_proves_nothing(
     [
         ("<testsuite", "ends in the middle"),
         ("<testsuite>\n<testcase name='x'/>\n<testcase name='y'><failure>bo", "ends in the middle"),
-        ("<testsuite><testcase></testsuite>", "no XML that can be read: mismatched tag, line 1"),
+        ("<testsuite><testcase></testsuite>", "is not valid XML: mismatched tag, line 1"),
         ("<!DOCTYPE x [<!ENTITY a 'a'>]><testsuite/>", "has a document type"),
         ("<testsuite>" * 200, "nested deeper than 100"),
         ("<TestRun><Results/></TestRun>", "is TRX of Visual Studio, not JUnit XML"),
@@ -549,14 +549,14 @@ def test_exit_zero_does_not_outweigh_a_report_that_proves_nothing(
         ("<html><body>500</body></html>", "is HTML, not JUnit XML"),
         ("<odd/>", "begins with <odd>"),
         ("\x00\x01", "is neither XML nor JSON"),
-        ('{"a": 1}', "JSON of a tool nobody knows"),
+        ('{"a": 1}', "JSON of an unknown tool"),
         ('{"a": ', "JSON that is broken"),
         (f"<testsuite><testcase {'a' * (2 << 20)}", "has a tag over 1048576 bytes"),
         ("<?xml version='1.0' encoding='cp1252'?><testsuite>\u0081", "not in the encoding"),
     ],
     ids=lambda value: value[:20],
 )
-def test_a_report_that_nobody_can_read_is_named_and_not_the_agents_fault(
+def test_an_unreadable_report_is_named_and_not_a_failure_of_the_agent(
     bench: Bench, report: str, words: str
 ) -> None:
     finding = leaving(bench, report)
@@ -679,7 +679,7 @@ def test_the_plan_names_the_pattern_else_it_is_guessed(bench: Bench) -> None:
 
 
 @pytest.mark.spec("4.5")
-def test_what_the_plan_names_by_itself_is_told_by_the_name_of_its_check(bench: Bench) -> None:
+def test_a_pattern_of_the_plan_is_reported_by_the_name_of_its_check(bench: Bench) -> None:
     """A list of dead links may look like one of type errors, and is none."""
     said = "printf 'guide.md:3: error: no such page\\nguide.md:9: error: no such page\\n'; exit 1"
 
@@ -702,7 +702,7 @@ def test_secrets_in_a_report_are_masked(bench: Bench) -> None:
 
 
 def file_check(bench: Bench, path: str, conditions: Mapping[str, Any]) -> Finding:
-    return bench.see(CheckSpec("file", type="file", path=path, file=conditions))
+    return bench.see(CheckSpec("file", type=CheckType.FILE, path=path, file=conditions))
 
 
 @pytest.mark.spec("6.1")
@@ -772,7 +772,7 @@ def test_missing_files_are_named(bench: Bench) -> None:
     ],
     ids=str,
 )
-def test_a_file_check_that_fails_tells_of_each_file_what_is_wrong(
+def test_a_failing_file_check_says_for_each_file_what_is_wrong(
     bench: Bench, path: str, conditions: dict[str, Any], told: str
 ) -> None:
     """Screens show the first item alone: a bare name would say nothing."""
@@ -824,16 +824,18 @@ def test_a_link_out_of_the_worktree_proves_nothing(bench: Bench, conditions: Any
         ("blessed", {"blessed": True}, Outcome.BROKEN, ""),
     ],
 )
-def test_git_checks_believe_facts_and_nothing_else(
+def test_git_checks_use_only_the_supplied_facts(
     bench: Bench, git: str, facts: dict[str, Any], outcome: Outcome, pattern: str
 ) -> None:
-    finding = bench.see(CheckSpec("git", type="git", git=git), facts)
+    finding = bench.see(CheckSpec("git", type=CheckType.GIT, git=git), facts)
 
     assert (finding.outcome, finding.pattern) == (outcome, pattern)
 
 
 def test_dirty_paths_are_named(bench: Bench) -> None:
-    finding = bench.see(CheckSpec("git", type="git", git="clean"), {"dirty": ["a.py", "b.py"]})
+    finding = bench.see(
+        CheckSpec("git", type=CheckType.GIT, git="clean"), {"dirty": ["a.py", "b.py"]}
+    )
 
     assert finding.message == "a.py and 1 more are not committed"
     assert [item.where for item in finding.items] == ["a.py", "b.py"]

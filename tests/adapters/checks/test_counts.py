@@ -70,7 +70,7 @@ SUMMARIES: list[tuple[str, tuple[int, int, int]]] = [
 
 @pytest.mark.spec("16.4")
 @pytest.mark.parametrize(("text", "ends"), SUMMARIES, ids=[text[:40] for text, _ in SUMMARIES])
-def test_every_runners_own_summary_is_counted(text: str, ends: tuple[int, int, int]) -> None:
+def test_the_summary_of_every_runner_is_counted(text: str, ends: tuple[int, int, int]) -> None:
     found = count_tests(split_output(CommandOutput(0, text)))
 
     assert found is not None
@@ -81,7 +81,7 @@ def test_every_runners_own_summary_is_counted(text: str, ends: tuple[int, int, i
 @pytest.mark.parametrize(
     "text", ["", "all good", "deployed 3 hosts", "\tindented words", "1 warning in 0.01s of it"]
 )
-def test_other_words_are_no_summary(text: str) -> None:
+def test_other_lines_are_not_counted_as_summaries(text: str) -> None:
     assert count_tests(split_output(CommandOutput(0, text))) is None
 
 
@@ -169,7 +169,7 @@ def test_a_test_check_that_ran_no_test_has_not_passed(
         ("go", "go test -exec x ./...", "-v"),
     ],
 )
-def test_a_known_runner_that_tells_no_number_is_broken_with_the_remedy(
+def test_a_known_runner_without_a_test_count_is_broken_with_a_remedy(
     bench: Bench, tool: str, command: str, words: str
 ) -> None:
     env = bench.tool(tool, "fine")
@@ -182,7 +182,7 @@ def test_a_known_runner_that_tells_no_number_is_broken_with_the_remedy(
 
 
 @pytest.mark.spec("16.4")
-def test_a_script_that_nobody_can_read_is_a_plain_command(bench: Bench) -> None:
+def test_an_unreadable_script_counts_as_a_plain_command(bench: Bench) -> None:
     bench.write({"t.sh": "test -f t.sh\n"})
 
     finding = bench.run("sh", "t.sh", pattern="test-failed")
@@ -221,7 +221,7 @@ def test_a_script_that_cannot_fail_has_not_passed(
 
 
 @pytest.mark.spec("16.4")
-def test_node_takes_no_empty_file_for_a_test(bench: Bench) -> None:
+def test_an_empty_file_of_node_does_not_count_as_a_test(bench: Bench) -> None:
     said = "TAP version 13\nok 1 - {0}\n1..1\n# tests 1\n# pass 1\n# fail 0"
     bench.write({"a.test.js": "\n"})
     env = bench.tool("node", said.format(bench.tree / "a.test.js"))
@@ -322,7 +322,7 @@ def test_a_module_that_is_not_installed_is_named_with_its_command(bench: Bench) 
         ("error[E0463]: can't find crate for `serde`", "serde", "cargo add serde"),
     ],
 )
-def test_what_is_missing_is_read_from_every_runner(
+def test_missing_packages_are_read_from_every_runner(
     bench: Bench, text: str, missing: str, remedy: str
 ) -> None:
     finding = bench.run("run", env=bench.tool("run", text, 1))
@@ -345,12 +345,12 @@ def test_what_is_missing_is_read_from_every_runner(
         ("error: test failed, to rerun pass `--lib`", "stoppedEarly"),
     ],
 )
-def test_a_suite_that_did_not_run_as_a_whole_is_marked(bench: Bench, text: str, key: str) -> None:
+def test_a_suite_that_did_not_run_completely_is_marked(bench: Bench, text: str, key: str) -> None:
     assert bench.run("run", env=bench.tool("run", text, 1)).params[key]
 
 
 @pytest.mark.spec("16.5")
-def test_an_own_module_that_is_missing_is_nothing_to_install(bench: Bench) -> None:
+def test_a_missing_module_of_the_project_is_not_a_missing_package(bench: Bench) -> None:
     bench.write({"slug/__init__.py": ""})
     env = bench.tool("run", "E   ModuleNotFoundError: No module named 'slug.words'", 1)
 

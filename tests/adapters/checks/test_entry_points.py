@@ -13,7 +13,7 @@ import pytest
 from yaoki.adapters.checks import CheckDispatcher, run_entry_point
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.core.decide.baseline import command_key
-from yaoki.core.model import CHECK_ENTRY_POINTS, CheckSpec, Finding, Outcome
+from yaoki.core.model import CHECK_ENTRY_POINTS, CheckSpec, CheckType, Finding, Outcome
 from yaoki.core.redact import MARK
 
 PLANTED = "planted-secret-value"
@@ -63,7 +63,7 @@ class Bench:
             "ACME_LOGIN": HANDED,
         }
         checks = CheckDispatcher(ShimProcesses(), timedelta(seconds=30), environ)
-        spec = CheckSpec("mine", "python", **{"entry": "mine", **rest})
+        spec = CheckSpec("mine", CheckType.PYTHON, **{"entry": "mine", **rest})
         return checks.check(spec, self.worktree, self.folder, facts=FACTS, stop=stop)
 
 
@@ -73,7 +73,7 @@ def bench(tmp_path: Path) -> Bench:
 
 
 @pytest.mark.spec("6.1")
-def test_a_packages_check_sees_worktree_facts_and_options(bench: Bench) -> None:
+def test_a_check_of_a_package_gets_worktree_facts_and_options(bench: Bench) -> None:
     (bench.worktree / "a.txt").write_text("good")
     body = """{
         "passed": (worktree / "a.txt").read_text() == options["wanted"],
@@ -91,7 +91,7 @@ def test_a_packages_check_sees_worktree_facts_and_options(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.1")
-def test_what_does_not_hold_is_told_item_by_item(bench: Bench) -> None:
+def test_a_failing_check_of_a_package_is_reported_item_by_item(bench: Bench) -> None:
     body = """{
         "passed": False,
         "message": "two lines are too long",
@@ -131,7 +131,7 @@ def test_what_does_not_hold_is_told_item_by_item(bench: Bench) -> None:
         ("sys.exit(3)", "exit code 3"),
     ],
 )
-def test_anything_but_an_answer_proves_nothing(bench: Bench, body: str, words: str) -> None:
+def test_a_malformed_answer_is_broken(bench: Bench, body: str, words: str) -> None:
     finding = bench.see(body)
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, False)
@@ -139,7 +139,7 @@ def test_anything_but_an_answer_proves_nothing(bench: Bench, body: str, words: s
 
 
 @pytest.mark.spec("6.1", "6.3")
-def test_a_check_that_hangs_or_crashes_takes_nobody_along(bench: Bench) -> None:
+def test_a_check_that_hangs_or_crashes_does_not_affect_the_worker(bench: Bench) -> None:
     hung = bench.see("time.sleep(60)", timeout=timedelta(seconds=0.5))
     (bench.site / "acme_checks.py").write_text(MODULE.replace("{body}", "os.abort()"))
     crashed = bench.see()
@@ -151,14 +151,14 @@ def test_a_check_that_hangs_or_crashes_takes_nobody_along(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.3")
-def test_it_is_ended_when_the_worker_stops(bench: Bench) -> None:
+def test_a_check_of_a_package_is_ended_when_the_worker_stops(bench: Bench) -> None:
     finding = bench.see("time.sleep(60)", stop=lambda: True)
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, True)
 
 
 @pytest.mark.spec("6.1", "14.4")
-def test_the_worktree_cannot_stand_in_for_the_package_or_the_library(bench: Bench) -> None:
+def test_the_worktree_cannot_replace_the_package_or_the_library(bench: Bench) -> None:
     """The agent wrote modules with the names the check will import."""
     planted = MODULE.replace("{body}", '{"passed": True, "message": "planted"}')
     for name in ("acme_checks", "json", "importlib", "sitecustomize"):
@@ -170,7 +170,7 @@ def test_the_worktree_cannot_stand_in_for_the_package_or_the_library(bench: Benc
 
 
 @pytest.mark.spec("14.2")
-def test_secrets_are_masked_in_what_it_says(bench: Bench) -> None:
+def test_secrets_are_masked_in_the_answer_of_a_package(bench: Bench) -> None:
     text = repr(f"it is {PLANTED}")
     body = f'{{"passed": False, "message": {text}, "items": [{text}], "params": {{"a": [{text}]}}}}'
 
@@ -181,7 +181,7 @@ def test_secrets_are_masked_in_what_it_says(bench: Bench) -> None:
 
 
 @pytest.mark.spec("14.2")
-def test_what_agents_are_given_stays_nowhere_in_what_it_leaves(bench: Bench) -> None:
+def test_secrets_of_agents_do_not_remain_in_the_logs_of_a_check(bench: Bench) -> None:
     text = repr(f"it is {HANDED}")
     said = f'{{"passed": False, "message": {text}, "params": {{"a": [{text}]}}}}'
 
@@ -194,7 +194,7 @@ def test_what_agents_are_given_stays_nowhere_in_what_it_leaves(bench: Bench) -> 
 
 
 @pytest.mark.spec("6.1")
-def test_no_package_and_two_packages_prove_nothing(bench: Bench) -> None:
+def test_no_package_or_two_packages_make_the_check_broken(bench: Bench) -> None:
     none = bench.see()
     installed(bench.site, '{"passed": True}')
     installed(bench.site, '{"passed": True}', module="other_checks")
@@ -205,14 +205,14 @@ def test_no_package_and_two_packages_prove_nothing(bench: Bench) -> None:
     assert "2 entry points of yaoki.checks are called 'mine'" in two.message
 
 
-def test_the_script_and_the_plan_look_in_the_same_group() -> None:
+def test_the_script_and_the_plan_use_the_same_entry_point_group() -> None:
     assert run_entry_point.GROUP == CHECK_ENTRY_POINTS
 
 
 @pytest.mark.spec("6.4")
-def test_other_options_are_another_check_of_the_base() -> None:
+def test_other_options_make_another_baseline_check() -> None:
     keys = {
-        command_key(CheckSpec("mine", "python", entry=entry, options={"most": most}))
+        command_key(CheckSpec("mine", CheckType.PYTHON, entry=entry, options={"most": most}))
         for entry in ("one", "two")
         for most in (1, 2)
     }

@@ -17,7 +17,7 @@ from yaoki.adapters.checks import CheckDispatcher
 from yaoki.adapters.checks.judge_answer import JudgeAnswer, JudgeNext, parse_judge_answer
 from yaoki.adapters.checks.judge_prompt import FORM, compose_judge_prompt
 from yaoki.adapters.processes.process_trees import ShimProcesses
-from yaoki.core.model import AgentSpec, CheckSpec, Finding, OnFailure, Outcome
+from yaoki.core.model import AgentSpec, CheckSpec, CheckType, Finding, OnFailure, Outcome
 from yaoki.core.redact import MARK
 
 PLANTED = "planted-secret-value"
@@ -65,7 +65,9 @@ class Bench:
 
     def see(self, agent: AgentSpec, **rest: Any) -> Finding:
         given = {"timeout": timedelta(seconds=60), **rest}
-        spec = CheckSpec("review", "judge", agent=agent, ask="The notes are whole.", **given)
+        spec = CheckSpec(
+            "review", CheckType.JUDGE, agent=agent, ask="The notes are whole.", **given
+        )
         lease = timedelta(seconds=30)
         checks = CheckDispatcher(ShimProcesses(), lease, ENVIRON, find_agent=find_agent)
         return checks.check(spec, self.worktree, self.folder, facts=FACTS, stop=lambda: self.stop)
@@ -86,7 +88,7 @@ def bench(tmp_path: Path) -> Bench:
 
 
 @pytest.mark.spec("6.7", "6.1")
-def test_a_judge_that_passes_it_is_asked_once(bench: Bench) -> None:
+def test_a_judge_that_accepts_the_work_is_asked_once(bench: Bench) -> None:
     finding = bench.see(acts({"say": "I looked.\n```json\n" + PASS + "\n```"}))
 
     assert (finding.outcome, finding.message) == (Outcome.PASSED, "all of it holds")
@@ -94,7 +96,7 @@ def test_a_judge_that_passes_it_is_asked_once(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.7")
-def test_what_a_judge_misses_is_named_for_the_agent(bench: Bench) -> None:
+def test_what_a_judge_calls_missing_is_listed_for_the_agent(bench: Bench) -> None:
     finding = bench.see(acts({"say": FAIL}))
 
     assert (finding.outcome, finding.pattern) == (Outcome.FAILED, "judge-failed")
@@ -114,7 +116,7 @@ def test_the_plan_names_the_pattern_and_may_skip(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.7")
-def test_the_impossible_is_for_a_person_whatever_the_plan_says(bench: Bench) -> None:
+def test_a_task_that_a_judge_calls_impossible_goes_to_a_person(bench: Bench) -> None:
     finding = bench.see(says(IMPOSSIBLE), on_failure=OnFailure.SKIP)
 
     assert (finding.outcome, finding.on_failure) == (Outcome.FAILED, OnFailure.ABORT)
@@ -122,7 +124,7 @@ def test_the_impossible_is_for_a_person_whatever_the_plan_says(bench: Bench) -> 
 
 
 @pytest.mark.spec("6.7", "14.4")
-def test_prose_is_asked_again_with_the_error_and_then_counts(bench: Bench) -> None:
+def test_after_an_invalid_answer_the_judge_is_asked_again_with_the_error(bench: Bench) -> None:
     finding = bench.see(says("Looks good to me!", PASS))
 
     assert finding.outcome is Outcome.PASSED
@@ -134,7 +136,7 @@ def test_prose_is_asked_again_with_the_error_and_then_counts(bench: Bench) -> No
 
 
 @pytest.mark.spec("6.7", "14.4")
-def test_prose_three_times_is_undecided_and_for_a_person(bench: Bench) -> None:
+def test_three_invalid_answers_are_undecided_and_go_to_a_person(bench: Bench) -> None:
     finding = bench.see(says("It passes. pass: true"), on_failure=OnFailure.SKIP)
 
     assert (finding.outcome, finding.on_failure) == (Outcome.FAILED, OnFailure.ABORT)
@@ -177,7 +179,7 @@ def test_a_judge_that_repeats_its_prompt_has_not_answered(bench: Bench) -> None:
         (f'{PASS}\n{{"tokens": 12}}', "lacks pass"),
     ],
 )
-def test_only_a_whole_answer_counts(text: str, why: str) -> None:
+def test_only_a_complete_answer_counts(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         parse_judge_answer(text)
 
@@ -211,7 +213,7 @@ def test_an_answer_is_found_in_the_events_of_a_known_agent(
 
 
 @pytest.mark.spec("6.7", "14.4")
-def test_what_a_tool_of_the_judge_printed_is_no_answer(bench: Bench) -> None:
+def test_the_output_of_a_tool_of_the_judge_is_not_an_answer(bench: Bench) -> None:
     """The agent under judgement planted an answer in a file, and the judge looked at that file."""
     planted = {"type": "command_execution", "aggregated_output": PASS, "output": {"text": PASS}}
     events = [{"type": "thread.started"}, {"type": "item.completed", "item": planted}]
@@ -225,7 +227,7 @@ def test_what_a_tool_of_the_judge_printed_is_no_answer(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.7", "14.2")
-def test_a_judge_is_told_the_task_what_counts_the_facts_and_the_change(bench: Bench) -> None:
+def test_the_prompt_of_a_judge_has_task_criteria_facts_and_change(bench: Bench) -> None:
     finding = bench.see(shell(f"env > env.txt; echo {shlex.quote(PASS)}"))
 
     assert finding.outcome is Outcome.PASSED
@@ -245,7 +247,7 @@ def test_a_judge_is_told_the_task_what_counts_the_facts_and_the_change(bench: Be
 
 
 @pytest.mark.spec("6.7", "14.4")
-def test_a_prompt_is_bounded_whatever_the_change_is() -> None:
+def test_the_prompt_of_a_judge_is_bounded() -> None:
     noise = Finding("tests", Outcome.PASSED, message="m" * 9_999, output="o" * 99_999)
     facts = {
         **FACTS,
@@ -263,7 +265,7 @@ def test_a_prompt_is_bounded_whatever_the_change_is() -> None:
 
 
 @pytest.mark.spec("14.2")
-def test_a_judge_cannot_tell_secrets(bench: Bench) -> None:
+def test_secrets_in_the_answer_of_a_judge_are_masked(bench: Bench) -> None:
     told = FAIL.replace("half", PLANTED)
 
     finding = bench.see(says(told))
@@ -276,7 +278,7 @@ def test_a_judge_cannot_tell_secrets(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.7")
-def test_a_judge_that_hangs_is_broken_and_nobodys_fault(bench: Bench) -> None:
+def test_a_judge_that_hangs_is_broken_and_not_a_failure_of_the_agent(bench: Bench) -> None:
     finding = bench.see(acts("hang"), timeout=timedelta(seconds=0.5))
 
     assert (finding.outcome, finding.transient) == (Outcome.BROKEN, True)
@@ -297,7 +299,7 @@ def test_a_judge_that_hangs_is_broken_and_nobodys_fault(bench: Bench) -> None:
         (AgentSpec("critic", command=(sys.executable, "-c", "import os; os._exit(127)")), "127", 0),
     ],
 )
-def test_a_judge_that_falls_proves_nothing(
+def test_a_judge_that_fails_is_broken(
     bench: Bench, agent: AgentSpec, words: str, transient: bool
 ) -> None:
     finding = bench.see(agent)
@@ -307,7 +309,7 @@ def test_a_judge_that_falls_proves_nothing(
 
 
 @pytest.mark.spec("6.7", "14.4")
-def test_a_judge_that_floods_has_not_answered(bench: Bench) -> None:
+def test_a_judge_with_too_much_output_has_not_answered(bench: Bench) -> None:
     finding = bench.see(acts({"flood": 17 << 20}, "hang"))
 
     assert finding.message.startswith("undecided: ")
@@ -324,9 +326,9 @@ def test_a_judge_is_ended_when_the_worker_stops(bench: Bench) -> None:
 
 
 @pytest.mark.spec("6.7", "0.6")
-def test_a_judge_without_an_agent_proves_nothing(bench: Bench) -> None:
+def test_a_judge_without_an_agent_is_broken(bench: Bench) -> None:
     checks = CheckDispatcher(ShimProcesses(), timedelta(seconds=30), ENVIRON)
-    spec = CheckSpec("review", "judge", agent=says(PASS), ask="It is whole.")
+    spec = CheckSpec("review", CheckType.JUDGE, agent=says(PASS), ask="It is whole.")
 
     finding = checks.check(spec, bench.worktree, bench.folder, facts={}, stop=lambda: False)
 

@@ -26,7 +26,7 @@ def failing(*names: str, **params: object) -> Finding:
         ("pytest --strict-markers tests", "pytest --strict-markers"),
     ],
 )
-def test_paths_give_way_to_the_names_of_the_failing_tests(argv: str, expected: str) -> None:
+def test_paths_are_replaced_by_the_names_of_the_failing_tests(argv: str, expected: str) -> None:
     made = narrow_to_failures(CheckSpec("tests", argv=tuple(argv.split())), failing(NODE))
 
     assert made is not None
@@ -36,11 +36,11 @@ def test_paths_give_way_to_the_names_of_the_failing_tests(argv: str, expected: s
 @pytest.mark.parametrize(
     "argv", ["make test", "tox", "pytest --unknown value", "pytest --junit-xml x"]
 )
-def test_a_command_that_is_not_understood_is_run_whole(argv: str) -> None:
+def test_a_command_that_is_not_understood_runs_completely(argv: str) -> None:
     assert narrow_to_failures(CheckSpec("tests", argv=tuple(argv.split())), failing(NODE)) is None
 
 
-def test_failures_without_names_are_run_whole() -> None:
+def test_failures_without_names_run_the_whole_check() -> None:
     spec = CheckSpec("tests", argv=("pytest",))
 
     assert narrow_to_failures(spec, failing()) is None

@@ -1,4 +1,4 @@
-"""Gits that are kept: they do what a git of its own does, and a failure of one is told by it."""
+"""Long-running git processes: they give the same results as single git commands."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from tests.repositories import a_repository, commit, git
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.commits import Commits, compose_message
-from yaoki.adapters.git.refs import RefMove, Refs
-from yaoki.adapters.git.trees import read_raw_diff
+from yaoki.adapters.git.refs import RefMove, Refs, move_or_fail
+from yaoki.adapters.git.tree_diff import read_raw_diff
 from yaoki.errors import GitFailed
 
 pytestmark = pytest.mark.spec("13.1")
@@ -21,7 +21,7 @@ def top(tmp_path: Path) -> Path:
     return a_repository(tmp_path)
 
 
-def test_refs_move_all_or_none_and_a_refusal_ends_nothing(top: Path) -> None:
+def test_refs_move_all_or_none_and_a_refusal_keeps_the_process_usable(top: Path) -> None:
     refs, head = Refs(Git(top / ".git")), git(top, "rev-parse", "HEAD")
     other = "1" * len(head)
 
@@ -37,11 +37,11 @@ def test_refs_move_all_or_none_and_a_refusal_ends_nothing(top: Path) -> None:
     assert there == ["refs/yaoki/work/a/2"]
 
 
-def test_refs_that_somebody_else_moved_or_packed_are_seen(top: Path) -> None:
+def test_refs_moved_or_packed_by_another_process_are_read(top: Path) -> None:
     refs, first = Refs(Git(top / ".git")), git(top, "rev-parse", "HEAD")
     (top / "more").write_text("x")
     second = commit(top)
-    refs.move_or_fail(RefMove("refs/yaoki/work/a/1", first))
+    move_or_fail(refs, RefMove("refs/yaoki/work/a/1", first))
 
     git(top, "update-ref", "refs/yaoki/work/a/1", second)
     git(top, "pack-refs", "--all")
@@ -50,8 +50,8 @@ def test_refs_that_somebody_else_moved_or_packed_are_seen(top: Path) -> None:
     assert refs.move(RefMove("refs/yaoki/work/a/1", first, second))
 
 
-def test_a_difference_is_told_as_git_tells_it(top: Path) -> None:
-    """Names with newlines as well, and what was asked before it came to be."""
+def test_the_batch_diff_equals_that_of_git(top: Path) -> None:
+    """Also for names with newlines, and for an object that was created after a first query."""
     held, first = Git(top / ".git"), git(top, "rev-parse", "HEAD")
     (top / "two\nlines").write_text("x")
     (top / "end-").write_text("x")
@@ -70,7 +70,7 @@ def test_a_difference_is_told_as_git_tells_it(top: Path) -> None:
     ("name", "email"),
     [("Una", "una@example.org"), ("七転び <八起き>\n.", '"u"<na@example.org>;')],
 )
-def test_a_commit_is_written_as_git_writes_it(top: Path, name: str, email: str) -> None:
+def test_a_batch_commit_equals_that_of_git(top: Path, name: str, email: str) -> None:
     git(top, "config", "user.name", name)
     git(top, "config", "user.email", email)
     held, head = Git(top / ".git"), git(top, "rev-parse", "HEAD")
@@ -89,7 +89,7 @@ def test_a_commit_is_written_as_git_writes_it(top: Path, name: str, email: str) 
     assert git(top, "fsck", "--strict") == ""
 
 
-def test_a_name_of_nothing_but_signs_is_nobodys(top: Path) -> None:
+def test_a_user_name_without_letters_gives_the_default_identity(top: Path) -> None:
     git(top, "config", "user.name", "...")
     git(top, "config", "user.email", "<>")
     tree = git(top, "rev-parse", "HEAD^{tree}")
@@ -99,7 +99,7 @@ def test_a_name_of_nothing_but_signs_is_nobodys(top: Path) -> None:
     assert git(top, "log", "-1", "--format=%an <%ae>", made) == "yaoki <yaoki@localhost>"
 
 
-def test_a_link_at_one_of_our_names_is_replaced_and_one_of_the_users_followed(top: Path) -> None:
+def test_a_symbolic_ref_of_yaoki_is_replaced_and_one_of_the_user_followed(top: Path) -> None:
     refs, first = Refs(Git(top / ".git")), git(top, "rev-parse", "HEAD")
     (top / "more").write_text("x")
     second = commit(top)
@@ -107,8 +107,8 @@ def test_a_link_at_one_of_our_names_is_replaced_and_one_of_the_users_followed(to
         git(top, "symbolic-ref", name, "refs/heads/main")
     git(top, "checkout", "-q", "--detach")
 
-    refs.move_or_fail(RefMove("refs/yaoki/work/a/1", first))
+    move_or_fail(refs, RefMove("refs/yaoki/work/a/1", first))
     assert git(top, "rev-parse", "main", "refs/yaoki/work/a/1").split() == [second, first]
-    assert refs.move(RefMove("refs/heads/alias", first, second), why="test: the user's own name")
+    assert refs.move(RefMove("refs/heads/alias", first, second), reason="test: the user's own name")
     assert git(top, "symbolic-ref", "refs/heads/alias") == "refs/heads/main"
     assert git(top, "rev-parse", "main") == first

@@ -1,4 +1,4 @@
-"""Every file of a change reaches the criteria, or a failure says how many did not."""
+"""Every file of a change reaches the criteria, or a failure gives the number that did not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def world(tmp_path: Path) -> World:
 
 
 def many(world: World, last: str, count: int = MANY) -> str:
-    """A commit of so many sources, of which the last one holds these words."""
+    """A commit with this number of sources, the last of which contains the text."""
     for n in range(1, count):
         write(world.repo / "many", **{f"m{n:04}__py": f"value = {n}\n"})
     write(world.repo / "many", zz__py=last)
@@ -47,19 +47,19 @@ def test_the_defect_in_the_last_of_many_files_is_found(world: World, text: str, 
     """
     head = many(world, f"value = 0\n{text}")
 
-    found = world.workspace.read_changes(world.run.base, head)
+    found = world.workspace.contents.read_changes(world.run.base, head)
 
     assert len(found) == MANY
     assert judged(found)[check].items[0].where.startswith("many/zz.py:")
 
 
-def test_a_test_that_goes_with_the_last_of_many_files_is_missed(world: World) -> None:
+def test_a_test_removed_with_the_last_of_many_files_is_reported_missing(world: World) -> None:
     write(world.repo / "tests", test_z__py="def test_it():\n    assert run() == 1\n")
     before = commit(world.repo)
     (world.repo / "tests" / "test_z.py").unlink()
     head = many(world, "value = 0\n")
 
-    found = weakened(world.workspace.read_changes(before, head))
+    found = weakened(world.workspace.contents.read_changes(before, head))
 
     assert found is not None
     assert "test_it" in found.message
@@ -76,7 +76,7 @@ def test_a_test_that_goes_with_the_last_of_many_files_is_missed(world: World) ->
 def test_a_change_too_large_to_be_read_fails_by_number(
     world: World, read: Callable[[Git, str, str], tuple[Change, ...]]
 ) -> None:
-    """A bound there must be; beyond it the criteria fail and a person is asked."""
+    """Beyond the size limit the criteria fail, and the task is escalated."""
     head = many(world, "value = 0\n", 10)
 
     found = read(Git(world.repo / ".git"), world.run.base, head)
@@ -86,18 +86,18 @@ def test_a_change_too_large_to_be_read_fails_by_number(
     assert unread[-1] == "many/zz.py"
     for check in ("Q2", "Q3", "Q4"):
         failure = judged(found)[check]
-        assert f"{len(unread)} of 10 changed files were not looked at" in failure.message
+        assert f"{len(unread)} of 10 changed files were not read" in failure.message
         assert "at most 20000 files and 64 MiB" in failure.message
         assert failure.on_failure is OnFailure.ABORT
 
 
-def test_tests_that_nobody_could_look_at_count_as_weakened() -> None:
+def test_tests_that_were_skipped_for_size_count_as_weakened() -> None:
     found = weakened((Change("tests/test_a.py", "", "", (), was_skipped=True),))
 
     assert found is not None
-    assert "1 of 1 changed test files were not looked at" in found.message
+    assert "1 of 1 changed test files were not read" in found.message
 
 
 @pytest.mark.parametrize("path", ["vendor/lib/a.py", "data/table.csv", "package-lock.json"])
-def test_files_that_nobody_judges_need_not_be_read(path: str) -> None:
+def test_files_without_criteria_are_not_read(path: str) -> None:
     assert judged((Change(path, None, "", (), was_skipped=True),)) == {}

@@ -1,4 +1,4 @@
-"""What is remembered of a worktree's files saves reading them again, and never hides a change."""
+"""The index cache of a worktree saves hashing and never hides a change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repositories import World, a_world, commit, git, started, worked, write
+from tests.repositories import World, a_world, commit, git, run_attempt, start_attempt, write
 from yaoki.core.model import RunId
 
 
@@ -24,24 +24,24 @@ def _known(world: World, task_id: str) -> Path:
 
 
 @pytest.mark.spec("3.2", "6.1")
-def test_a_change_of_the_same_size_with_its_time_set_back_is_kept(world: World) -> None:
+def test_a_change_of_equal_size_with_a_reset_mtime_is_detected(world: World) -> None:
     def agent(at: Path) -> None:
         before = (at / "a.txt").stat()
         write(at, a__txt="a1\na2\naX\n")
         os.utime(at / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
 
-    first = worked(world, world.task(), lambda at: write(at, new__txt="1\n"))
-    again = worked(world, first, agent)
+    first = run_attempt(world, world.task(), lambda at: write(at, new__txt="1\n"))
+    again = run_attempt(world, first, agent)
 
     assert world.show(again.work.head, "a.txt") == "a1\na2\naX"
 
 
 @pytest.mark.spec("3.2")
-def test_settings_that_make_git_trust_files_too_much_hide_nothing(world: World) -> None:
-    """Kept under them, too: whoever set them, what an agent changed is committed."""
+def test_settings_that_make_git_skip_files_hide_no_change(world: World) -> None:
+    """An agent's changes are committed under any such settings."""
     for name, value in (("checkStat", "minimal"), ("trustctime", "false"), ("ignoreStat", "true")):
         git(world.repo, "config", f"core.{name}", value)
-    first = worked(world, world.task(), lambda at: write(at, new__txt="1\n"))
+    first = run_attempt(world, world.task(), lambda at: write(at, new__txt="1\n"))
     file = Path(first.work.worktree) / "a.txt"
     before = file.stat()
 
@@ -49,7 +49,7 @@ def test_settings_that_make_git_trust_files_too_much_hide_nothing(world: World) 
         write(at, a__txt="a1\na2\naX\n", b__txt="c\n")
         os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
 
-    again = worked(world, first, agent)
+    again = run_attempt(world, first, agent)
 
     assert world.show(again.work.head, "a.txt") == "a1\na2\naX"
     assert world.show(again.work.head, "b.txt") == "c"
@@ -64,8 +64,8 @@ cat
 
 
 @pytest.mark.spec("13.1")
-def test_files_that_did_not_change_are_not_read_again(tmp_path: Path) -> None:
-    """A filter counts: git calls it for each file that it reads."""
+def test_unchanged_files_are_not_hashed_again(tmp_path: Path) -> None:
+    """A filter counts the reads: git calls it for each file that it hashes."""
     world = a_world(tmp_path)
     log, filter_ = tmp_path / "read", tmp_path / "filter"
     filter_.write_text(READ.format(log=log))
@@ -75,37 +75,37 @@ def test_files_that_did_not_change_are_not_read_again(tmp_path: Path) -> None:
     write(world.repo, __gitattributes="*.txt filter=count\n", z__txt="last\n")
     commit(world.repo)
     run = replace(world.run, id=RunId("cd34ef56"), base=git(world.repo, "rev-parse", "main"))
-    world.workspace.open_run_branch(run)
-    begun = started(replace(world, run=run), world.task())
+    world.workspace.branches.open_run_branch(run)
+    begun = start_attempt(replace(world, run=run), world.task())
     log.write_text("")
 
     write(Path(begun.work.worktree), a__txt="changed\n")
-    kept = world.workspace.commit_attempt(run, begun)
+    kept = world.workspace.worktrees.commit_attempt(run, begun)
 
     assert world.show(kept.head, "a.txt") == "changed"
     assert set(log.read_text().split()) - {"z.txt"} == {"a.txt"}
 
 
 @pytest.mark.spec("0.2")
-def test_what_is_remembered_may_be_broken_or_gone(world: World) -> None:
-    begun = started(world, world.task())
+def test_a_broken_or_missing_index_cache_is_ignored(world: World) -> None:
+    begun = start_attempt(world, world.task())
     known = _known(world, begun.id)
 
     known.write_bytes(b"no index")
     write(Path(begun.work.worktree), new__txt="1\n")
-    kept = world.workspace.commit_attempt(world.run, begun)
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
     known.unlink()
     write(Path(begun.work.worktree), new__txt="2\n")
-    again = world.workspace.commit_attempt(world.run, begun)
+    again = world.workspace.worktrees.commit_attempt(world.run, begun)
 
     assert world.show(kept.head, "new.txt") == "1"
     assert world.show(again.head, "new.txt") == "2"
 
 
 @pytest.mark.spec("3.2", "6.1")
-def test_what_is_remembered_is_only_what_we_wrote(world: World) -> None:
-    """An agent finds the file, and marks a file in it as never changing."""
-    begun = started(world, world.task())
+def test_only_an_index_cache_of_this_process_is_used(world: World) -> None:
+    """An agent finds the cache and marks a file in it as never changing."""
+    begun = start_attempt(world, world.task())
     at, known = Path(begun.work.worktree), _known(world, begun.id)
 
     marked = at.parent / "marked"
@@ -115,14 +115,14 @@ def test_what_is_remembered_is_only_what_we_wrote(world: World) -> None:
     subprocess.run(words, cwd=at, env=env, check=True)
     shutil.copy2(marked, known)
     write(at, a__txt="hidden\n")
-    kept = world.workspace.commit_attempt(world.run, begun)
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
 
     assert world.show(kept.head, "a.txt") == "hidden"
 
 
-def test_nothing_is_remembered_of_a_task_that_is_over(world: World) -> None:
-    done = worked(world, world.task(), lambda at: write(at, new__txt="1\n"))
+def test_the_index_cache_of_a_finished_task_is_dropped(world: World) -> None:
+    done = run_attempt(world, world.task(), lambda at: write(at, new__txt="1\n"))
 
-    world.workspace.remove_worktree(done)
+    world.workspace.worktrees.remove_worktree(done)
 
     assert list((world.root / ".index").iterdir()) == []

@@ -1,4 +1,4 @@
-"""What counts as a repository, and how git's failures are told."""
+"""Which folders are repositories, and how failures of git are reported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.repositories import a_repository, a_world, git
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.repository import check_version
-from yaoki.adapters.workspace import GitWorkspace, open_repository, resolve_base
+from yaoki.adapters.workspace import open_repository, resolve_base
 from yaoki.errors import GitFailed, GitMissing, RepositoryUnusable
 
 
@@ -37,7 +37,7 @@ def test_a_linked_worktree_of_the_user_leads_to_the_shared_folder(tmp_path: Path
 
 
 @pytest.mark.spec("0.6")
-def test_what_is_no_repository_is_refused_with_a_reason(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_repository_is_refused_with_a_reason(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--bare", "bare")
     git(tmp_path, "init", "-q", "empty")
     (tmp_path / "plain").mkdir()
@@ -55,7 +55,7 @@ def test_what_is_no_repository_is_refused_with_a_reason(tmp_path: Path) -> None:
 
 @pytest.mark.spec("0.6", "11.8")
 def test_a_worktree_that_is_just_being_added_hides_no_commits(tmp_path: Path) -> None:
-    """Somebody looks while a worker adds a worktree: its head is not written yet."""
+    """A process opens the repository while a worktree is added: its HEAD is not written yet."""
     repo = a_repository(tmp_path)
     git(repo, "worktree", "add", "-q", "-b", "side", "../side")
     (repo / ".git" / "worktrees" / "side" / "HEAD").write_text(f"{'0' * 40}\n")
@@ -72,7 +72,7 @@ def test_commits_on_another_branch_count_while_the_current_one_has_none(tmp_path
 
 
 @pytest.mark.spec("0.6")
-def test_a_missing_git_is_said_in_one_sentence(tmp_path: Path) -> None:
+def test_a_missing_git_is_reported_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(GitMissing, match="git is not installed"):
         open_repository(tmp_path, {"PATH": str(tmp_path)})
 
@@ -88,7 +88,7 @@ def test_an_old_git_is_refused(said: str) -> None:
 @pytest.mark.parametrize(
     "said", ["git version 2.38.0", "git version 2.39.5 (Apple Git-154)", "git version 3.0"]
 )
-def test_a_git_that_merges_without_checkout_is_taken(said: str) -> None:
+def test_a_git_that_merges_without_checkout_is_accepted(said: str) -> None:
     check_version(said)
 
 
@@ -121,15 +121,15 @@ def test_a_detached_checkout_must_name_its_base(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("4.8")
-def test_a_held_lock_is_a_passing_failure_of_ours(tmp_path: Path) -> None:
-    """The lock is the user's, so it is waited for and never broken, however old."""
+def test_a_locked_ref_is_a_transient_failure(tmp_path: Path) -> None:
+    """The lock is the user's, so it is waited for and never removed, however old."""
     world = a_world(tmp_path)
     lock = world.repo / ".git" / "index.lock"
     lock.touch()
     os.utime(lock, (0, 0))
     at = GitLocation(world.repo / ".git", world.repo)
 
-    with pytest.raises(GitFailed, match="is held") as failed:
+    with pytest.raises(GitFailed, match="is locked") as failed:
         Git(world.repo / ".git").run("add", "-A", at=at)
 
     assert failed.value.transient
@@ -138,7 +138,7 @@ def test_a_held_lock_is_a_passing_failure_of_ours(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("4.8", "0.2")
-def test_a_lock_a_killed_process_of_ours_left_is_broken(tmp_path: Path) -> None:
+def test_a_stale_lock_of_a_killed_yaoki_process_is_removed(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     lock = world.repo / ".git" / "refs" / "heads" / "yaoki" / f"{world.run.id}.lock"
     lock.touch()
@@ -147,15 +147,15 @@ def test_a_lock_a_killed_process_of_ours_left_is_broken(tmp_path: Path) -> None:
     tree = git(world.repo, "rev-parse", "main^{tree}")
     new = git(world.repo, "commit-tree", "-m", "new", "-p", "main", tree)
 
-    with pytest.raises(GitFailed, match="is held"):
-        world.workspace.land(world.run, new, world.run.base)
+    with pytest.raises(GitFailed, match="is locked"):
+        world.workspace.landings.land(world.run, new, world.run.base)
     os.utime(lock, (0, 0))
 
-    assert world.workspace.land(world.run, new, world.run.base) == new
+    assert world.workspace.landings.land(world.run, new, world.run.base) == new
 
 
 @pytest.mark.spec("0.6")
-def test_a_branch_in_our_way_is_named(tmp_path: Path) -> None:
+def test_a_branch_named_yaoki_is_reported_with_a_remedy(tmp_path: Path) -> None:
     repo = a_repository(tmp_path)
     git(repo, "branch", "yaoki")
 
@@ -166,7 +166,7 @@ def test_a_branch_in_our_way_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("3.2")
-def test_commits_carry_the_users_name_or_ours(tmp_path: Path) -> None:
+def test_commits_have_the_users_identity_or_a_default(tmp_path: Path) -> None:
     repo = a_repository(tmp_path)
     tree = git(repo, "rev-parse", "main^{tree}")
     nobody = Git(repo / ".git", {"PATH": os.environ["PATH"], "HOME": str(tmp_path)})
@@ -174,9 +174,7 @@ def test_commits_carry_the_users_name_or_ours(tmp_path: Path) -> None:
     ours = nobody.read_text("commit-tree", tree, stdin=b"words")
     git(repo, "config", "user.name", "Una")
     git(repo, "config", "user.email", "una@example.org")
-    users = GitWorkspace(repo, tmp_path / "root")._git.read_text(
-        "commit-tree", tree, stdin=b"words"
-    )
+    users = Git(repo / ".git").read_text("commit-tree", tree, stdin=b"words")
 
     show = ("log", "-1", "--format=%an <%ae> %cn <%ce>")
     assert git(repo, *show, ours) == "yaoki <yaoki@localhost> yaoki <yaoki@localhost>"
@@ -185,7 +183,7 @@ def test_commits_carry_the_users_name_or_ours(tmp_path: Path) -> None:
 
 @pytest.mark.spec("14.2")
 def test_the_callers_git_variables_do_not_reach_git(tmp_path: Path) -> None:
-    """Inside a git hook GIT_DIR and GIT_INDEX_FILE are set; they must not lead us astray."""
+    """Inside a git hook GIT_DIR and GIT_INDEX_FILE are set; they must not redirect yaoki."""
     repo = a_repository(tmp_path)
     around = {**os.environ, "GIT_DIR": "/nowhere", "GIT_INDEX_FILE": "/nowhere", "GIT_TRACE": "1"}
 

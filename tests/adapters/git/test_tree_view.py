@@ -1,4 +1,4 @@
-"""A commit read from its objects, and the modes of what changed between two commits."""
+"""A commit read from its objects, and the modes of files that changed between two commits."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ def world(tmp_path: Path) -> World:
     return a_world(tmp_path)
 
 
-def test_a_tree_is_read_from_objects_whatever_lies_in_the_checkout(world: World) -> None:
+def test_a_tree_is_read_from_objects_and_not_from_the_checkout(world: World) -> None:
     write(world.repo, s__sh="exit 1\n", blob__bin="a\0b")
     (world.repo / "ü name").symlink_to("s.sh")
     made = commit(world.repo)
     write(world.repo, s__sh="exit 0\n")
 
-    view = world.workspace.tree_view(made)
+    view = world.workspace.contents.tree_view(made)
 
     assert {"s.sh", "blob.bin", "ü name"} <= view.paths
     assert view.read("s.sh") == "exit 1\n"
     assert [view.read(path) for path in ("blob.bin", "ü name", "nowhere")] == [None] * 3
 
 
-def test_a_tree_tells_changed_files_from_unchanged_ones_by_their_ids(world: World) -> None:
+def test_object_ids_distinguish_changed_from_unchanged_files(world: World) -> None:
     write(world.repo, a__sh="1\n", b__sh="1\n")
-    old = world.workspace.tree_view(commit(world.repo))
+    old = world.workspace.contents.tree_view(commit(world.repo))
     write(world.repo, a__sh="2\n")
     (world.repo / "b.sh").chmod(0o755)
-    new = world.workspace.tree_view(commit(world.repo))
+    new = world.workspace.contents.tree_view(commit(world.repo))
 
     changed = {path for path in old.paths if old.blob_ids[path] != new.blob_ids[path]}
 
@@ -48,7 +48,7 @@ def test_a_lost_execute_bit_is_a_change_with_both_modes(world: World) -> None:
     (world.repo / "t.sh").chmod(0o644)
     new = commit(world.repo)
 
-    (change,) = world.workspace.read_changes(old, new)
+    (change,) = world.workspace.contents.read_changes(old, new)
 
     assert (change.path, change.before, change.after) == ("t.sh", "true\n", "true\n")
     assert (change.mode_before, change.mode_after) == ("100755", "100644")

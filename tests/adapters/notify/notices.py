@@ -1,5 +1,4 @@
-"""What the tests of notices share: a notice, programs that write down how they were called, and a
-receiver on this machine."""
+"""Shared by the tests of notices: a notice, programs that record their calls, a local receiver."""
 
 from __future__ import annotations
 
@@ -62,7 +61,7 @@ def recorded(file: Path) -> dict[str, Any]:
 
 @dataclass
 class Received:
-    """What came in, and what is answered."""
+    """The requests, and the status to answer."""
 
     port: int = 0
     code: int = 204
@@ -77,7 +76,7 @@ class Received:
 
 @contextmanager
 def receiver(code: int = 204, **headers: str) -> Iterator[Received]:
-    """A real server.  Code 0 answers only when `release` is set; -1 drips its answer till then."""
+    """A real server.  Code 0 answers only after `release`; -1 answers slowly until then."""
     received = Received(code=code, headers={k.replace("_", "-"): v for k, v in headers.items()})
     server = ThreadingHTTPServer(("127.0.0.1", 0), _answering(received))
     received.port = server.server_port
@@ -94,7 +93,7 @@ def receiver(code: int = 204, **headers: str) -> Iterator[Received]:
 
 @contextmanager
 def nobody() -> Iterator[Received]:
-    """A port that nobody listens at, and that no other test can be given meanwhile."""
+    """A reserved port on which nothing listens."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield Received(port=held.getsockname()[1])

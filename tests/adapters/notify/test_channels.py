@@ -1,4 +1,4 @@
-"""Channels: each delivers a notice or says why not; no secret leaves, no word is obeyed."""
+"""Channels deliver a notice or say why not; secrets are masked, text is never executed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TEN = timedelta(seconds=10)
 def send(
     settings: NotificationSettings, top: Path, notice: Notice | None = None, /, **environ: str
 ) -> NoticeFailed | None:
-    """Through the one channel that is asked for; why it was not delivered."""
+    """Sends through the one enabled channel; returns the failure."""
     around = {"PATH": os.environ["PATH"], **environ}
     [channel] = open_channels(settings, top, environ=around, clock=HandClock()).values()
     try:
@@ -56,7 +56,7 @@ def failed(
     return found
 
 
-def test_only_the_channels_that_are_asked_for_are_opened(tmp_path: Path) -> None:
+def test_only_enabled_channels_are_opened(tmp_path: Path) -> None:
     every = NotificationSettings(
         command=("x",), webhook="https://example.org/", desktop=True, apprise_env="X"
     )
@@ -70,7 +70,7 @@ def test_only_the_channels_that_are_asked_for_are_opened(tmp_path: Path) -> None
 
 
 @pytest.mark.spec("10.5")
-def test_a_command_gets_the_notice_as_a_document_and_as_variables(tmp_path: Path) -> None:
+def test_a_command_gets_the_notice_as_json_and_as_variables(tmp_path: Path) -> None:
     tell = program(tmp_path, "tell")
 
     assert send(NotificationSettings(command=("./tell", "--loud")), tmp_path) is None
@@ -93,7 +93,7 @@ def test_a_command_gets_the_notice_as_a_document_and_as_variables(tmp_path: Path
 
 
 @pytest.mark.spec("14.2")
-def test_a_command_knows_only_what_it_is_allowed_to(tmp_path: Path) -> None:
+def test_a_command_gets_only_allowed_variables(tmp_path: Path) -> None:
     tell = program(tmp_path, "tell")
     around = {"API_KEY": "k-123456", "MY_TOKEN": "t-123456", "GIT_DIR": "/x", "HOME": "/h"}
 
@@ -108,7 +108,7 @@ def test_a_command_knows_only_what_it_is_allowed_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("14.2")
-def test_secrets_are_masked_in_what_is_sent_and_in_what_comes_back(tmp_path: Path) -> None:
+def test_secrets_are_masked_in_notices_and_in_error_messages(tmp_path: Path) -> None:
     tell = program(tmp_path, "tell", RECORDER + "sys.exit(sys.argv[1] + ' is wrong')\n")
     notice = a_notice(subject="no access", body="denied: s3cretvalue")
     settings = NotificationSettings(command=(str(tell), "s3cretvalue"))
@@ -120,8 +120,8 @@ def test_secrets_are_masked_in_what_is_sent_and_in_what_comes_back(tmp_path: Pat
 
 
 @pytest.mark.spec("10.5", "14.4")
-def test_any_words_of_an_agent_can_be_sent(tmp_path: Path) -> None:
-    """A NUL, half a surrogate pair and terminal codes are no reason to lose a notice."""
+def test_any_text_of_an_agent_can_be_sent(tmp_path: Path) -> None:
+    """A NUL, a lone surrogate and terminal codes must not lose a notice."""
     tell = program(tmp_path, "tell")
     notice = a_notice(subject="a\0b\n\x1b[31mred\x1b[0m", body="\ud800 " + "x" * 50_000)
 
@@ -145,7 +145,7 @@ def test_any_words_of_an_agent_can_be_sent(tmp_path: Path) -> None:
         ("printf '%09999d' 1; echo END; exit 1", "0000001END", 0),
     ],
 )
-def test_a_command_that_ends_badly_tells_the_end_of_what_it_said(
+def test_a_failing_command_is_reported_with_the_end_of_its_output(
     tmp_path: Path, words: str, said: str, permanent: int
 ) -> None:
     found = failed(NotificationSettings(command=shell(words)), tmp_path)
@@ -157,7 +157,7 @@ def test_a_command_that_ends_badly_tells_the_end_of_what_it_said(
 
 
 @pytest.mark.spec("10.5")
-def test_a_command_that_is_not_there_is_never_there(tmp_path: Path) -> None:
+def test_a_missing_command_is_a_permanent_failure(tmp_path: Path) -> None:
     found = failed(NotificationSettings(command=("./none",)), tmp_path)
 
     assert (found.sentence, found.permanent) == (
@@ -167,7 +167,7 @@ def test_a_command_that_is_not_there_is_never_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("10.5")
-def test_a_command_that_does_not_end_is_ended(tmp_path: Path) -> None:
+def test_a_command_is_killed_at_its_timeout(tmp_path: Path) -> None:
     command, pid = shell("echo $$ > pid; sleep 60"), tmp_path / "pid"
 
     found, limit_s = reached(
@@ -210,7 +210,9 @@ def test_a_webhook_is_signed_and_numbered(tmp_path: Path) -> None:
     ("code", "permanent"),
     [(400, 1), (403, 1), (404, 1), (410, 1), (408, 0), (425, 0), (429, 0), (500, 0), (503, 0)],
 )
-def test_an_answer_says_whether_to_try_again(tmp_path: Path, code: int, permanent: int) -> None:
+def test_the_status_decides_whether_a_webhook_is_retried(
+    tmp_path: Path, code: int, permanent: int
+) -> None:
     with receiver(code, Retry_After="90") as received:
         found = post(received, tmp_path)
 
@@ -234,7 +236,7 @@ def test_an_answer_says_whether_to_try_again(tmp_path: Path, code: int, permanen
         ("", None),
     ],
 )
-def test_a_wait_is_given_in_seconds_or_as_a_date(value: str, wait: timedelta | None) -> None:
+def test_retry_after_is_read_in_seconds_or_as_a_date(value: str, wait: timedelta | None) -> None:
     assert parse_retry_after(value, NOW) == wait
 
 
@@ -251,7 +253,7 @@ def test_a_redirect_is_not_followed(tmp_path: Path, code: int) -> None:
 
 
 @pytest.mark.spec("10.5")
-def test_a_receiver_that_is_away_is_tried_again(tmp_path: Path) -> None:
+def test_an_unreachable_receiver_is_retried(tmp_path: Path) -> None:
     with nobody() as gone:
         found = post(gone, tmp_path)
 
@@ -262,7 +264,7 @@ def test_a_receiver_that_is_away_is_tried_again(tmp_path: Path) -> None:
 
 @pytest.mark.spec("10.5")
 @pytest.mark.parametrize("code", [0, -1], ids=["silent", "dripping"])
-def test_a_receiver_that_does_not_answer_is_left(tmp_path: Path, code: int) -> None:
+def test_a_receiver_that_does_not_answer_times_out(tmp_path: Path, code: int) -> None:
     with receiver(code) as received:
         settings = NotificationSettings(webhook=received.address, timeout_s=0.25)
         found = failed(settings, tmp_path, YAOKI_WEBHOOK_SECRET=SECRET)
@@ -287,7 +289,7 @@ def test_nothing_is_sent_unsigned(tmp_path: Path, secret: str, said: str) -> Non
 
 
 @pytest.mark.spec("14.2")
-def test_plain_http_does_not_leave_this_machine(tmp_path: Path) -> None:
+def test_plain_http_is_allowed_only_on_loopback(tmp_path: Path) -> None:
     settings = NotificationSettings(webhook="http://192.0.2.1/hook")
 
     found = failed(settings, tmp_path, YAOKI_WEBHOOK_SECRET=SECRET)
@@ -297,7 +299,7 @@ def test_plain_http_does_not_leave_this_machine(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("14.2")
-def test_no_message_holds_the_secret_or_the_path(tmp_path: Path) -> None:
+def test_no_error_message_contains_the_secret_or_the_path(tmp_path: Path) -> None:
     told = []
     for code in (302, 404, 500):
         with receiver(code) as received:
@@ -319,7 +321,7 @@ HOSTILE = a_notice(
 
 
 @pytest.mark.spec("10.5", "14.4")
-def test_the_words_of_a_desktop_notice_are_no_options_and_no_markup(tmp_path: Path) -> None:
+def test_the_text_of_a_desktop_notice_is_not_read_as_options_or_markup(tmp_path: Path) -> None:
     shown = program(tmp_path / "bin", "notify-send")
 
     assert (
@@ -333,7 +335,7 @@ def test_the_words_of_a_desktop_notice_are_no_options_and_no_markup(tmp_path: Pa
 
 
 @pytest.mark.spec("10.5", "14.4")
-def test_the_words_of_a_notice_on_macos_are_no_script(tmp_path: Path) -> None:
+def test_the_text_of_a_notice_on_macos_is_not_executed_as_a_script(tmp_path: Path) -> None:
     shown = program(tmp_path / "bin", "osascript")
     channel = DesktopChannel(tmp_path, TEN, {"PATH": str(tmp_path / "bin")}, platform="darwin")
 
@@ -346,7 +348,7 @@ def test_the_words_of_a_notice_on_macos_are_no_script(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("10.5")
-def test_a_desktop_without_its_program_names_the_remedy(tmp_path: Path) -> None:
+def test_a_missing_desktop_program_is_reported_with_the_remedy(tmp_path: Path) -> None:
     found = failed(NotificationSettings(desktop=True), tmp_path, PATH=str(tmp_path))
 
     assert found.sentence == "cannot run notify-send: No such file or directory"
@@ -355,7 +357,7 @@ def test_a_desktop_without_its_program_names_the_remedy(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("10.5")
-def test_a_desktop_without_a_session_says_so_and_is_tried_again(tmp_path: Path) -> None:
+def test_a_missing_desktop_session_is_reported_and_retried(tmp_path: Path) -> None:
     program(tmp_path / "bin", "notify-send", "#!/bin/sh\necho 'no session bus' >&2\nexit 1\n")
 
     found = failed(NotificationSettings(desktop=True), tmp_path, PATH=str(tmp_path / "bin"))

@@ -1,4 +1,4 @@
-"""A program that is kept: it answers again and again, and its death costs nobody anything."""
+"""A program that answers many requests, and whose death is harmless."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def said(conversation: Conversation, line: str) -> tuple[int, str]:
 
 
 def said_at_last(conversation: Conversation, line: str) -> str:
-    """On a slow machine a program may take longer to begin than it is waited for."""
+    """On a slow machine the program may start too late."""
     for _ in range(40):
         with suppress(Fault):
             return said(conversation, line)[1]
@@ -50,7 +50,7 @@ def said_at_last(conversation: Conversation, line: str) -> str:
 
 
 @pytest.mark.spec("13.1")
-def test_one_program_answers_every_question() -> None:
+def test_one_process_answers_every_request() -> None:
     conversation = talk()
 
     first, second = said(conversation, "one"), said(conversation, "two")
@@ -60,7 +60,7 @@ def test_one_program_answers_every_question() -> None:
 
 
 @pytest.mark.spec("13.1")
-def test_a_program_that_was_killed_is_begun_anew() -> None:
+def test_a_killed_program_is_started_again() -> None:
     conversation = talk()
     pid, _ = said(conversation, "one")
     os.kill(pid, signal.SIGKILL)
@@ -72,13 +72,13 @@ def test_a_program_that_was_killed_is_begun_anew() -> None:
 
 
 @pytest.mark.spec("13.1")
-def test_a_program_that_always_dies_is_told_of() -> None:
+def test_a_program_that_always_dies_is_reported() -> None:
     with pytest.raises(Fault, match="gave no answer"):
         talk().ask(b"die", ProcessReply.read_line)
 
 
 @pytest.mark.spec("13.1")
-def test_half_an_answer_is_never_taken_for_the_next() -> None:
+def test_a_partial_answer_is_never_read_by_the_next_request() -> None:
     conversation = talk(0.5)
     with pytest.raises(Fault, match="gave no answer"):
         conversation.ask(b"half", ProcessReply.read_line)
@@ -87,7 +87,7 @@ def test_half_an_answer_is_never_taken_for_the_next() -> None:
 
 
 @pytest.mark.spec("13.1")
-def test_git_is_asked_for_objects_that_came_later(tmp_path: Path) -> None:
+def test_git_finds_objects_that_were_added_later(tmp_path: Path) -> None:
     top = a_repository(tmp_path)
     git = Git(top / ".git")
     assert git.read_object("HEAD:later.txt") is None
@@ -104,8 +104,8 @@ def test_git_is_asked_for_objects_that_came_later(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("0.6")
-def test_a_program_that_takes_no_more_holds_nobody_up() -> None:
-    """Stopped by somebody, and its pipe full."""
+def test_a_program_that_stops_reading_does_not_block_the_caller() -> None:
+    """The program is stopped and its pipe is full."""
     argv, limit = ["sleep", "60"], timedelta(seconds=0.2)
     conversation = Conversation(argv, cwd=Path.cwd(), env=dict(os.environ), timeout=limit)
 

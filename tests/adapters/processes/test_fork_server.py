@@ -1,4 +1,4 @@
-"""Shims forked from a process that is kept: nothing depends on it, and it leaves nothing."""
+"""Shims from the fork server: nothing depends on it, and it leaves no process behind."""
 
 import json
 import os
@@ -78,7 +78,7 @@ def is_gone(process: psutil.Process) -> bool:
 
 
 @pytest.mark.spec("3.7")
-def test_shims_of_one_worker_have_one_stem_and_sessions_of_their_own(
+def test_shims_of_one_worker_share_a_fork_server_and_have_their_own_sessions(
     processes: ShimProcesses, tmp_path: Path
 ) -> None:
     folders = [tmp_path / name for name in "ab"]
@@ -94,7 +94,7 @@ def test_shims_of_one_worker_have_one_stem_and_sessions_of_their_own(
 
 
 @pytest.mark.spec("0.2", "3.7")
-def test_a_killed_stem_ends_no_agent_and_stops_no_start(
+def test_killing_the_fork_server_ends_no_agent_and_prevents_no_start(
     processes: ShimProcesses, folder: Path, tmp_path: Path
 ) -> None:
     processes.start(folder, launch(folder, "sleep", "60"))
@@ -109,7 +109,7 @@ def test_a_killed_stem_ends_no_agent_and_stops_no_start(
 
 
 @pytest.mark.spec("0.2", "3.7")
-def test_the_stem_ends_with_its_worker_and_the_agent_does_not(folder: Path) -> None:
+def test_the_fork_server_ends_with_its_worker_but_the_agent_does_not(folder: Path) -> None:
     argv = [sys.executable, "-c", WORKER, str(folder)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE) as worker:
         assert worker.stdout is not None
@@ -123,7 +123,7 @@ def test_the_stem_ends_with_its_worker_and_the_agent_does_not(folder: Path) -> N
 
 
 @pytest.mark.spec("3.7")
-def test_where_no_stem_starts_the_shim_starts_alone(folder: Path) -> None:
+def test_without_a_fork_server_the_shim_starts_alone(folder: Path) -> None:
     python = folder.parent / "python"
     python.write_text(ONLY_ALONE.format(python=sys.executable))
     python.chmod(0o755)
@@ -137,8 +137,10 @@ def test_where_no_stem_starts_the_shim_starts_alone(folder: Path) -> None:
     assert ended(processes, folder).code == 4
 
 
-def test_an_agent_is_given_nothing_of_the_stem(processes: ShimProcesses, folder: Path) -> None:
-    """Neither its descriptors nor what it does with signals."""
+def test_an_agent_inherits_nothing_from_the_fork_server(
+    processes: ShimProcesses, folder: Path
+) -> None:
+    """Neither descriptors nor signal handlers."""
     code = "ls /proc/self/fd | wc -l; grep SigIgn /proc/self/status; cat"
 
     processes.start(folder, launch(folder, "sh", "-c", code))
@@ -150,8 +152,10 @@ def test_an_agent_is_given_nothing_of_the_stem(processes: ShimProcesses, folder:
 
 
 @pytest.mark.spec("3.7")
-def test_a_forked_shim_that_fails_says_why(processes: ShimProcesses, folder: Path) -> None:
-    """As one that was started alone does: its last words are in shim.log."""
+def test_a_forked_shim_that_fails_is_reported_with_its_reason(
+    processes: ShimProcesses, folder: Path
+) -> None:
+    """As for a shim that was started alone, the reason is in shim.log."""
     folder.mkdir()
     (folder / "out.log").mkdir()
 
@@ -159,7 +163,9 @@ def test_a_forked_shim_that_fails_says_why(processes: ShimProcesses, folder: Pat
         processes.start(folder, launch(folder, "true"))
 
 
-def test_folders_with_odd_names_reach_the_stem(processes: ShimProcesses, tmp_path: Path) -> None:
+def test_folders_with_odd_names_reach_the_fork_server(
+    processes: ShimProcesses, tmp_path: Path
+) -> None:
     folder = tmp_path / os.fsdecode(b"a\nb\xff")
 
     processes.start(folder, launch(folder, "true"))

@@ -1,4 +1,4 @@
-"""Real process trees under a real shim: what kills them, what does not, what is known after."""
+"""Real process trees under a real shim: what ends them, and what is recorded."""
 
 import json
 import os
@@ -106,13 +106,13 @@ def exited(folder: Path) -> ProcessState:
 
 
 def carried(folder: Path, launch: Launch) -> ProcessState:
-    """Start it and wait for its end."""
+    """Starts the process and waits for its end."""
     PROCESSES.start(folder, launch)
     return exited(folder)
 
 
 def family(place: Path, meanwhile: Callable[[], None] = lambda: None) -> list[int]:
-    """The numbers of all four, once all four are there."""
+    """The process ids of all four, once all are running."""
     file = place / "pids"
 
     def complete() -> bool:
@@ -163,7 +163,7 @@ def test_the_exit_code_or_signal_is_recorded(
 
 
 @pytest.mark.spec("3.2")
-def test_output_goes_whole_to_files(folder: Path, place: Path) -> None:
+def test_the_whole_output_goes_to_files(folder: Path, place: Path) -> None:
     look = carried(folder, shell(place, "head -c 20000000 /dev/zero; echo trouble >&2"))
 
     assert (folder / "out.log").stat().st_size == 20_000_000
@@ -201,7 +201,7 @@ def test_the_deadline_ends_the_agent(
 
 
 @pytest.mark.spec("3.8")
-def test_a_tree_that_does_nothing_is_hung(folder: Path, place: Path) -> None:
+def test_an_inactive_process_tree_counts_as_hung(folder: Path, place: Path) -> None:
     look = carried(folder, shell(place, "sleep 60; true", hang=seconds(1)))
 
     assert look.ended_by == "hang"
@@ -220,7 +220,7 @@ def test_a_tree_that_does_nothing_is_hung(folder: Path, place: Path) -> None:
     ],
     ids=["cpu", "output", "files", "children"],
 )
-def test_any_sign_of_work_is_not_hung(folder: Path, place: Path, code: str) -> None:
+def test_any_activity_prevents_the_hang_limit(folder: Path, place: Path, code: str) -> None:
     """A shim that was stopped counts one second: together with the pauses of the work too few."""
     look = carried(folder, python(place, f"import os, time\n{code}", hang=seconds(2.2)))
 
@@ -229,7 +229,7 @@ def test_any_sign_of_work_is_not_hung(folder: Path, place: Path, code: str) -> N
 
 
 @pytest.mark.spec("3.8")
-def test_silence_is_told_and_not_judged(folder: Path, place: Path) -> None:
+def test_silence_is_reported_but_not_ended(folder: Path, place: Path) -> None:
     PROCESSES.start(folder, shell(place, "exec sleep 60"))
 
     until(lambda: PROCESSES.inspect(folder).quiet_seconds > 0.5)
@@ -241,7 +241,7 @@ def test_silence_is_told_and_not_judged(folder: Path, place: Path) -> None:
 
 
 @pytest.mark.spec("11.3", "8.6")
-def test_a_lease_nobody_renews_ends_the_whole_tree(folder: Path, place: Path) -> None:
+def test_an_expired_lease_ends_the_whole_tree(folder: Path, place: Path) -> None:
     PROCESSES.start(folder, python(place, FAMILY, lease=seconds(2.5)))
     pids = family(place, meanwhile=lambda: PROCESSES.renew_lease(folder))
     assert len(survivors(pids)) == 4
@@ -251,7 +251,7 @@ def test_a_lease_nobody_renews_ends_the_whole_tree(folder: Path, place: Path) ->
 
 
 @pytest.mark.spec("11.3")
-def test_a_renewed_lease_keeps_the_agent(folder: Path, place: Path) -> None:
+def test_a_renewed_lease_keeps_the_agent_running(folder: Path, place: Path) -> None:
     """A shim that was stopped counts one second, which is less than the lease."""
     PROCESSES.start(folder, shell(place, "exec sleep 60", lease=seconds(2)))
 
@@ -263,7 +263,7 @@ def test_a_renewed_lease_keeps_the_agent(folder: Path, place: Path) -> None:
     assert exited(folder).ended_by == "lease"
 
 
-def test_renewing_what_is_not_there_is_said(folder: Path) -> None:
+def test_renewing_a_missing_lease_raises_a_fault(folder: Path) -> None:
     with pytest.raises(Fault, match="cannot renew the lease"):
         PROCESSES.renew_lease(folder)
 
@@ -285,7 +285,7 @@ def test_end_leaves_no_process_of_the_tree(folder: Path, place: Path, manner: st
 
 
 @pytest.mark.spec("3.8")
-def test_what_an_agent_leaves_behind_is_ended(folder: Path, place: Path) -> None:
+def test_processes_that_an_agent_leaves_behind_are_ended(folder: Path, place: Path) -> None:
     look = carried(folder, python(place, FAMILY, "leave"))
 
     assert (look.code, look.ended_by) == (3, "")
@@ -293,7 +293,7 @@ def test_what_an_agent_leaves_behind_is_ended(folder: Path, place: Path) -> None
 
 
 @pytest.mark.spec("3.8", "8.6")
-def test_a_killed_shim_is_noticed_and_its_tree_swept(folder: Path, place: Path) -> None:
+def test_the_tree_of_a_killed_shim_is_ended(folder: Path, place: Path) -> None:
     PROCESSES.start(folder, python(place, FAMILY))
     pids = family(place)
 
@@ -307,7 +307,7 @@ def test_a_killed_shim_is_noticed_and_its_tree_swept(folder: Path, place: Path) 
 
 
 @pytest.mark.spec("9.5")
-def test_a_stopped_shim_still_obeys(folder: Path, place: Path) -> None:
+def test_a_stopped_shim_still_ends_its_tree(folder: Path, place: Path) -> None:
     PROCESSES.start(folder, shell(place, "exec sleep 60"))
     os.kill(shim_of(folder), signal.SIGSTOP)
 
@@ -315,8 +315,8 @@ def test_a_stopped_shim_still_obeys(folder: Path, place: Path) -> None:
 
 
 @pytest.mark.spec("9.5", "8.6")
-def test_a_shim_that_cannot_finish_does_not_hold_us_up(folder: Path, place: Path) -> None:
-    """It cannot write its last facts; its tree is gone, and we say that we know no more."""
+def test_a_shim_that_does_not_finish_is_killed(folder: Path, place: Path) -> None:
+    """The shim cannot record the exit; the tree is gone, and its state is reported as unknown."""
     impatient = ShimProcesses(patience=seconds(0.5))
     PROCESSES.start(folder, python(place, FAMILY, grace=seconds(0.2)))
     pids = family(place)
@@ -338,14 +338,14 @@ def test_a_bare_signal_to_the_shim_means_stop(folder: Path, place: Path) -> None
 
 
 @pytest.mark.spec("9.5")
-def test_ending_what_has_ended_changes_nothing(folder: Path, place: Path) -> None:
+def test_ending_an_ended_tree_changes_nothing(folder: Path, place: Path) -> None:
     look = carried(folder, shell(place, "exit 7"))
 
     assert PROCESSES.end(folder, EndCause.CANCEL) == look
 
 
 @pytest.mark.spec("9.5")
-def test_what_was_cancelled_before_its_start_never_runs(folder: Path, place: Path) -> None:
+def test_a_process_cancelled_before_its_start_never_runs(folder: Path, place: Path) -> None:
     folder.mkdir()
     assert PROCESSES.end(folder, EndCause.CANCEL).phase == "absent"
 
@@ -373,7 +373,7 @@ def test_an_agent_outlives_its_killed_worker_and_is_found_again(folder: Path, pl
 
 
 @pytest.mark.spec("0.3")
-def test_however_many_start_it_it_runs_once(folder: Path, place: Path) -> None:
+def test_concurrent_starts_run_the_process_once(folder: Path, place: Path) -> None:
     code = "echo once >> ran; exec sleep 60"
     workers = [worker(folder, place, code) for _ in range(3)]
     assert [next_word(boss) for boss in workers] == ["ready"] * 3
@@ -419,8 +419,8 @@ def test_a_finished_shim_leaves_no_zombie(folder: Path, place: Path) -> None:
 
 
 @pytest.mark.spec("0.2")
-def test_an_exit_that_cannot_be_written_is_tried_again(folder: Path, place: Path) -> None:
-    """A folder in the way stands for a full disk: both make the write fail for a while."""
+def test_writing_the_exit_is_retried_on_a_full_disk(folder: Path, place: Path) -> None:
+    """A folder in place of the file simulates a full disk: the write fails for a while."""
     PROCESSES.start(folder, shell(place, "until [ -e go ]; do sleep 0.02; done; exit 7"))
     (folder / "exit.json.tmp").mkdir()
     (place / "go").touch()
@@ -443,7 +443,7 @@ def test_an_unknown_folder_is_absent(folder: Path) -> None:
 
 
 @pytest.mark.spec("3.2", "4.2")
-def test_a_start_that_fails_says_why(folder: Path, place: Path) -> None:
+def test_a_failed_start_is_reported_with_its_reason(folder: Path, place: Path) -> None:
     (place / "text").write_text("no program\n")
     cases = {
         ("no-such-agent",): (ENOENT, "cannot run no-such-agent: No such file or directory"),
@@ -483,7 +483,7 @@ def test_stdin_is_closed_unless_text_is_given(
 
 
 @pytest.mark.spec("3.2", "14.2")
-def test_the_environment_is_exactly_what_was_given_and_the_mark(folder: Path, place: Path) -> None:
+def test_the_environment_is_that_of_the_launch_plus_the_mark(folder: Path, place: Path) -> None:
     given = {"PATH": PATH, "ODD": "a=b\nü\udcff", "EMPTY": ""}
     carried(folder, Launch(("env", "-0"), str(place), given))
 
@@ -494,7 +494,9 @@ def test_the_environment_is_exactly_what_was_given_and_the_mark(folder: Path, pl
 
 
 @pytest.mark.spec("3.2")
-def test_the_agent_gets_its_own_session_and_nothing_of_ours(folder: Path, place: Path) -> None:
+def test_the_agent_gets_its_own_session_and_no_descriptors_of_ours(
+    folder: Path, place: Path
+) -> None:
     code = """
 import os, signal
 ignored = [n for n in signal.valid_signals() if signal.getsignal(n) == signal.SIG_IGN]
@@ -527,8 +529,8 @@ def test_the_environment_does_not_stay_on_disk(folder: Path, place: Path) -> Non
 
 @pytest.mark.spec("3.8", "0.4")
 @pytest.mark.parametrize("name", ["started.json", "beat.json", "exit.json", "end"])
-def test_a_pipe_among_the_files_holds_nobody_up(folder: Path, place: Path, name: str) -> None:
-    """An agent can write there: what is no plain file tells nothing, and ends at most the agent."""
+def test_a_pipe_in_place_of_a_file_does_not_block(folder: Path, place: Path, name: str) -> None:
+    """An agent can write there: anything but a plain file is ignored or ends only the agent."""
     # In one step: without any started.json nobody would have started it.  Again and again, for
     # the shim puts its own in the place.
     script = f"while :; do mkfifo own; mv -f own {name}; sleep 0.1; done"
@@ -542,7 +544,7 @@ def test_a_pipe_among_the_files_holds_nobody_up(folder: Path, place: Path, name:
 
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("form", [str, lambda value: json.dumps(value)[1:-1], quote])
-def test_what_the_agent_said_of_its_secrets_is_stars_once_it_ended(
+def test_secrets_in_the_output_are_masked_after_the_end(
     folder: Path, place: Path, form: Callable[[str], str]
 ) -> None:
     secret = 'pass "wörd"/4711'
@@ -561,8 +563,8 @@ def test_what_the_agent_said_of_its_secrets_is_stars_once_it_ended(
 
 
 @pytest.mark.spec("14.2")
-def test_a_secret_across_the_pieces_a_log_is_read_in_is_found(folder: Path, place: Path) -> None:
-    """Two values that overlap, at every place around the border of the first piece."""
+def test_a_secret_across_two_pieces_of_a_log_is_masked(folder: Path, place: Path) -> None:
+    """Two overlapping values at every position around the border of the first piece."""
     inside, piece = "abcdef-ghijkl", 1 << 20
     code = """
 import os, sys
@@ -582,7 +584,7 @@ while text: del text[: os.write(1, text)]
 
 
 @pytest.mark.spec("14.2")
-def test_an_agent_that_was_ended_leaves_no_secret_either(folder: Path, place: Path) -> None:
+def test_secrets_of_an_agent_that_was_ended_are_masked(folder: Path, place: Path) -> None:
     code = "echo correct-horse; touch on; sleep 60"
     PROCESSES.start(folder, shell(place, code, secrets=("correct-horse",)))
     until((place / "on").exists)
@@ -594,8 +596,8 @@ def test_an_agent_that_was_ended_leaves_no_secret_either(folder: Path, place: Pa
 
 
 @pytest.mark.spec("14.2")
-def test_stars_leave_the_time_of_the_last_word(folder: Path, place: Path) -> None:
-    """Which channel spoke last tells what an agent waits for."""
+def test_masking_keeps_the_modification_time_of_a_log(folder: Path, place: Path) -> None:
+    """The newest channel shows what an agent waits for."""
     code = "echo correct-horse >&2; touch -d @1000000000 {0}/err.log; echo later"
 
     carried(folder, shell(place, code.format(folder), secrets=("correct-horse",)))
@@ -615,7 +617,7 @@ def test_stars_leave_the_time_of_the_last_word(folder: Path, place: Path) -> Non
         "rm {0}/out.log; ln {1}/mine {0}/out.log",
     ],
 )
-def test_a_log_that_cannot_be_starred_does_not_lose_the_exit(
+def test_the_exit_is_recorded_even_if_masking_fails(
     folder: Path, place: Path, meanwhile: str
 ) -> None:
     code = f"echo correct-horse > mine; echo correct-horse >&2; {meanwhile}; exit 3"
@@ -627,7 +629,7 @@ def test_a_log_that_cannot_be_starred_does_not_lose_the_exit(
     assert (folder / "err.log").read_text() == "*" * 13 + "\n"
 
 
-def test_a_shim_that_cannot_start_is_a_passing_fault(folder: Path, place: Path) -> None:
+def test_a_shim_that_cannot_start_is_a_transient_fault(folder: Path, place: Path) -> None:
     broken = ShimProcesses(python="false")
 
     with pytest.raises(Fault, match="the shim failed") as caught:
@@ -638,10 +640,10 @@ def test_a_shim_that_cannot_start_is_a_passing_fault(folder: Path, place: Path) 
 
 
 @pytest.mark.spec("16.10")
-def test_a_worker_with_more_than_a_thousand_open_files_sees_how_its_shims_stand(
+def test_a_worker_with_a_thousand_open_files_can_inspect_its_shims(
     folder: Path, place: Path
 ) -> None:
-    """`select` refuses descriptors of such a number."""
+    """`select` refuses such large descriptors."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2_000 if hard == resource.RLIM_INFINITY else min(2_000, hard)
     if wanted < 1_200:

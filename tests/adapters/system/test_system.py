@@ -45,7 +45,7 @@ def until_dead(pid: int) -> None:
 
 
 @pytest.mark.spec("6.3")
-def test_a_command_gives_its_code_and_both_outputs(tmp_path: Path) -> None:
+def test_a_command_returns_its_code_and_both_outputs(tmp_path: Path) -> None:
     done = run_command(
         ["sh", "-c", "pwd; echo bad >&2; exit 3"], cwd=tmp_path, env=ENV, timeout=LONG
     )
@@ -54,9 +54,7 @@ def test_a_command_gives_its_code_and_both_outputs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("given", "read"), [(None, b""), (b"", b""), (b"a\0b", b"a\0b")])
-def test_a_command_reads_only_what_it_is_given(
-    tmp_path: Path, given: bytes | None, read: bytes
-) -> None:
+def test_a_command_reads_only_its_input(tmp_path: Path, given: bytes | None, read: bytes) -> None:
     assert run_command(["cat"], cwd=tmp_path, env=ENV, timeout=LONG, input=given).out == read
 
 
@@ -68,7 +66,7 @@ def test_a_command_gets_no_other_environment(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("6.3")
-def test_a_command_out_of_time_is_ended_with_its_children(tmp_path: Path) -> None:
+def test_a_command_is_ended_with_its_children_at_its_timeout(tmp_path: Path) -> None:
     code, child = "trap '' TERM; sleep 60 & echo $! > child; wait", tmp_path / "child"
 
     def ended(limit_s: float) -> Fault:
@@ -87,7 +85,7 @@ def test_a_command_out_of_time_is_ended_with_its_children(tmp_path: Path) -> Non
 
 @pytest.mark.spec("6.3")
 @pytest.mark.parametrize("argv", [["yes"], ["head", "-c", "2000", "/dev/zero"]], ids=" ".join)
-def test_a_command_that_floods_is_refused(tmp_path: Path, argv: list[str]) -> None:
+def test_a_command_with_too_much_output_is_refused(tmp_path: Path, argv: list[str]) -> None:
     with pytest.raises(Fault, match="1000 are allowed") as caught:
         run_command(argv, cwd=tmp_path, env=ENV, timeout=LONG, output_bytes_max=1000)
 
@@ -114,7 +112,7 @@ def test_a_command_that_cannot_start_has_a_fatal_code(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("11.3")
-def test_we_ourselves_are_a_living_holder() -> None:
+def test_the_current_process_is_a_live_holder() -> None:
     name = current_holder()
 
     assert not is_holder_dead(name)
@@ -123,7 +121,7 @@ def test_we_ourselves_are_a_living_holder() -> None:
 
 
 @pytest.mark.spec("11.3")
-def test_only_a_holder_known_to_be_gone_is_dead() -> None:
+def test_only_a_holder_that_is_certainly_gone_is_dead() -> None:
     machine, pid, start, boot = current_holder().split(":")
 
     assert is_holder_dead(f"{machine}:{pid}:{int(start) - 1}:{boot}"), "another process by now"
@@ -135,7 +133,7 @@ def test_only_a_holder_known_to_be_gone_is_dead() -> None:
         assert not is_holder_dead(unreadable)
 
 
-def test_a_machine_without_an_id_gets_one_and_keeps_it(tmp_path: Path) -> None:
+def test_a_machine_without_an_id_gets_a_permanent_one(tmp_path: Path) -> None:
     made = load_or_create_machine_id(tmp_path / "state" / "machine-id")
 
     assert len(made) == 32
@@ -143,7 +141,7 @@ def test_a_machine_without_an_id_gets_one_and_keeps_it(tmp_path: Path) -> None:
     assert [file.name for file in (tmp_path / "state").iterdir()] == ["machine-id"]
 
 
-def test_a_zombie_does_not_live() -> None:
+def test_a_zombie_is_not_alive() -> None:
     """Nobody collects it, so its number still answers to signals."""
     child = subprocess.Popen([sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE)
     start = process_start_time(child.pid)
@@ -174,7 +172,7 @@ def test_a_write_replaces_the_file_and_leaves_no_other(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_write_that_fails_says_so_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failed_write_raises_and_leaves_no_file(tmp_path: Path) -> None:
     target = tmp_path / "folder"
     (target / "full").mkdir(parents=True)
 
@@ -198,7 +196,7 @@ def test_only_a_plain_file_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("11.5")
-def test_the_room_left_is_known(tmp_path: Path) -> None:
+def test_free_disk_and_memory_are_known(tmp_path: Path) -> None:
     assert free_disk_bytes(tmp_path / "not" / "made" / "yet") > 0
     assert 0 < free_memory_bytes() < 1 << 50
 
@@ -222,7 +220,7 @@ def test_the_state_folder_follows_the_environment(
     assert done.out.decode() == f"{home}\n", done.err.decode()
 
 
-def test_the_clock_is_aware_and_the_dice_are_fair() -> None:
+def test_the_clock_has_a_zone_and_chance_is_between_zero_and_one() -> None:
     clock = SystemClock()
     before = clock.now()
     clock.sleep(timedelta(milliseconds=5))

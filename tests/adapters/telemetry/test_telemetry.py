@@ -1,4 +1,4 @@
-"""What machines watch: a real scrape, a real receiver of traces, logs that a machine reads."""
+"""Metrics from a real scrape, traces sent to a real receiver, and JSON logs."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def place(tmp_path: Path, pycache: Path) -> Place:
 
 
 @pytest.fixture(scope="session")
-def played(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Place:
-    """A lie and its cure, a question and who waits for it, with a receiver of its trace."""
+def finished_place(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Place:
+    """A finished run with a false claim and its retry, a question, and a task that waits for it."""
     place = Place(tmp_path_factory.mktemp("observed"), pycache)
     place.env["MY_API_KEY"] = SECRET
     done = place.yaoki("run", place.plan(the_plan()), "--json")
@@ -53,8 +53,8 @@ def played(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Place:
 
 
 @pytest.fixture(scope="session")
-def served(played: Place) -> Iterator[Served]:
-    with serving(played) as server:
+def served(finished_place: Place) -> Iterator[Served]:
+    with serving(finished_place) as server:
         yield server
 
 
@@ -86,15 +86,15 @@ def read(text: str) -> dict[str, Series]:
 
 
 @pytest.mark.spec("14.1")
-def test_a_scraper_with_a_token_reads_what_happened(played: Place, served: Served) -> None:
-    token = played.yaoki("metrics", "--token").out.strip()
+def test_a_scraper_with_a_token_reads_what_happened(finished_place: Place, served: Served) -> None:
+    token = finished_place.yaoki("metrics", "--token").out.strip()
 
     answer = Client(served.port, token).ask("GET", "/metrics")
 
     assert answer.status == 200, answer.body
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     found = read(answer.body.decode())
-    story = Counter(played.story())
+    story = Counter(finished_place.story())
     assert found["yaoki_tasks"] == {
         (("state", state),): n
         for state, n in {
@@ -118,8 +118,10 @@ def test_a_scraper_with_a_token_reads_what_happened(played: Place, served: Serve
 
 
 @pytest.mark.spec("14.1", "14.2")
-def test_metrics_name_nobody_and_are_for_those_with_a_pass(played: Place, served: Served) -> None:
-    token = played.yaoki("metrics", "--token").out.strip()
+def test_metrics_contain_no_names_and_require_a_token(
+    finished_place: Place, served: Served
+) -> None:
+    token = finished_place.yaoki("metrics", "--token").out.strip()
 
     refused = [Client(served.port, given).ask("GET", "/metrics") for given in ("", "x", token[:-1])]
     with_the_link = served.looker.ask("GET", "/metrics")
@@ -131,30 +133,30 @@ def test_metrics_name_nobody_and_are_for_those_with_a_pass(played: Place, served
     assert elsewhere.status == 401, "a scraper's token opens nothing else"
     assert foreign.status == 421
     text = with_the_link.body.decode()
-    names = {task["name"] for task in played.status()["tasks"]}
+    names = {task["name"] for task in finished_place.status()["tasks"]}
     labels = {value for found in read(text).values() for pairs in found for _, value in pairs}
-    assert not labels & {*names, played.status()["run"]}
+    assert not labels & {*names, finished_place.status()["run"]}
     assert SECRET not in text
 
 
-def test_the_command_prints_what_the_server_answers(played: Place, served: Served) -> None:
-    printed = played.yaoki("metrics")
+def test_the_command_prints_the_same_as_the_server(finished_place: Place, served: Served) -> None:
+    printed = finished_place.yaoki("metrics")
 
     assert printed.code == 0
     assert printed.out == served.looker.ask("GET", "/metrics").body.decode()
 
 
 @pytest.mark.parametrize("kept", ["", "{", '{"store": 1}', '{"after": "x", "values": [[1]]}', "[]"])
-def test_counting_anew_gives_the_same_numbers(played: Place, kept: str) -> None:
-    """The file of what was counted only saves time; a damaged one costs nothing else."""
-    before = played.yaoki("metrics").out
-    (played.repo / ".yaoki" / "metrics.json").write_text(kept)
+def test_counting_again_gives_the_same_numbers(finished_place: Place, kept: str) -> None:
+    """The file of counters only saves time; a damaged file is counted again."""
+    before = finished_place.yaoki("metrics").out
+    (finished_place.repo / ".yaoki" / "metrics.json").write_text(kept)
 
-    assert played.yaoki("metrics").out == before
+    assert finished_place.yaoki("metrics").out == before
 
 
 @pytest.mark.spec("11.7")
-def test_archiving_old_runs_takes_nothing_back(place: Place) -> None:
+def test_archiving_old_runs_does_not_decrease_counters(place: Place) -> None:
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
     for _ in range(2):
         assert place.yaoki("run", place.plan(plan), "--quiet").code == 0
@@ -169,7 +171,7 @@ def test_archiving_old_runs_takes_nothing_back(place: Place) -> None:
     assert after["yaoki_landings_total"] == before["yaoki_landings_total"] == {(): 2}
 
 
-def test_before_the_first_run_there_are_numbers_too(place: Place) -> None:
+def test_metrics_exist_before_the_first_run(place: Place) -> None:
     printed = place.yaoki("metrics")
 
     assert printed.code == 0
@@ -197,7 +199,7 @@ def test_no_metric_gets_more_series_than_its_bound() -> None:
     }
 
 
-def test_buckets_add_up_and_what_was_kept_goes_on() -> None:
+def test_buckets_are_cumulative_and_stored_counters_continue() -> None:
     counters = Counters()
     for seconds in (0.05, 0.1, 0.3, 4000.0):
         counters.count_entry(entry("CHECK_FINISHED", outcome="PASSED", seconds=seconds))
@@ -226,7 +228,7 @@ def test_a_label_may_hold_anything() -> None:
 
 @pytest.mark.spec("14.1")
 def test_only_rendering_loads_the_client_library() -> None:
-    """Its import costs 105 ms, more than a whole `yaoki hook`."""
+    """Its import costs 105 ms, which no other command should pay."""
     script = """if True:
         import sys
         import yaoki.app.telemetry, yaoki.faces.cli.main, yaoki.faces.web.application
@@ -241,7 +243,7 @@ def test_only_rendering_loads_the_client_library() -> None:
 # ------------------------------------------------------------------ the dashboard and the guide
 
 
-def test_the_dashboard_asks_only_for_what_is_exposed() -> None:
+def test_the_dashboard_uses_only_existing_metrics() -> None:
     board = json.loads((DOCS / "dashboards" / "yaoki.json").read_text())
 
     asked = {
@@ -272,7 +274,7 @@ def test_the_dashboard_asks_only_for_what_is_exposed() -> None:
     assert len(set(places)) == len(places), "no panel lies on another"
 
 
-def test_every_metric_stands_in_the_guide() -> None:
+def test_every_metric_is_in_the_guide() -> None:
     guide = (DOCS / "guides" / "observability.md").read_text()
 
     missing = [name for name in METRIC_FAMILIES if f"`{name}`" not in guide]
@@ -287,7 +289,7 @@ def test_every_metric_stands_in_the_guide() -> None:
 # ------------------------------------------------------------------ traces
 
 
-def traced(place: Place, receiver: Receiver, **more: str) -> None:
+def set_collector(place: Place, receiver: Receiver, **more: str) -> None:
     place.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = receiver.address
     place.env.update(more)
 
@@ -297,8 +299,8 @@ def by_id(spans: list[ReceivedSpan]) -> dict[str, ReceivedSpan]:
     return {span.id: span for span in spans}
 
 
-def whole(spans: list[ReceivedSpan]) -> dict[str, ReceivedSpan]:
-    """One trace, one root, everybody's parent is there, nobody ends before it begins."""
+def assert_complete(spans: list[ReceivedSpan]) -> dict[str, ReceivedSpan]:
+    """Asserts one trace with one root, all parents, and no span that ends before its start."""
     known = by_id(spans)
     assert len({span.trace for span in spans}) == 1
     assert [span.name for span in spans if not span.parent] == ["run"]
@@ -307,8 +309,8 @@ def whole(spans: list[ReceivedSpan]) -> dict[str, ReceivedSpan]:
     return known
 
 
-def once(spans: list[ReceivedSpan]) -> list[ReceivedSpan]:
-    """Who is killed between sending and noting it sends again: the same, under the same id."""
+def drop_repeats(spans: list[ReceivedSpan]) -> list[ReceivedSpan]:
+    """A process killed between sending and storing the cursor sends the same spans again."""
     known: dict[str, ReceivedSpan] = {}
     for span in spans:
         assert known.setdefault(span.id, span) == span
@@ -321,7 +323,7 @@ def test_a_run_is_one_trace_of_attempts_stages_checks_and_waits(
     place: Place, protocol: str
 ) -> None:
     with run_receiver() as receiver:
-        traced(
+        set_collector(
             place,
             receiver,
             OTEL_EXPORTER_OTLP_PROTOCOL=protocol,
@@ -339,7 +341,7 @@ def test_a_run_is_one_trace_of_attempts_stages_checks_and_waits(
     assert receiver.resources[0]["service.name"] == "yaoki"
     assert receiver.resources[0]["deployment.environment"] == "tests"
     assert SECRET not in repr(receiver.spans)
-    known, story = whole(receiver.spans), Counter(place.story())
+    known, story = assert_complete(receiver.spans), Counter(place.story())
     names = Counter(span.name for span in receiver.spans)
     assert names["attempt"] == story["ATTEMPT_STARTED"]
     assert names["check"] == story["CHECK_FINISHED"]
@@ -363,8 +365,8 @@ def test_a_run_is_one_trace_of_attempts_stages_checks_and_waits(
 
 
 @pytest.mark.spec("0.2")
-def test_a_restart_after_a_kill_goes_on_with_the_same_trace(place: Place) -> None:
-    """Every span comes, whoever sends it; the agent outlives its worker."""
+def test_a_restart_after_a_kill_continues_the_same_trace(place: Place) -> None:
+    """Every span arrives, from either process; the agent outlives its worker."""
     gate = place.folder / "go"
     acts = [{"say": "begun"}, waits_for(gate), *writes("b.txt")]
     plan = a_plan(
@@ -373,7 +375,7 @@ def test_a_restart_after_a_kill_goes_on_with_the_same_trace(place: Place) -> Non
         {"a": holds("a.txt"), "b": holds("b.txt")},
     )
     with run_receiver() as receiver:
-        traced(place, receiver)
+        set_collector(place, receiver)
         first = place.start("run", place.plan(plan))
         until(lambda: place.stored() and "PROMPT_SENT" in place.story("b"), "b is at work")
         until(lambda: "attempt" in [span.name for span in receiver.spans], "a's attempt was sent")
@@ -383,8 +385,8 @@ def test_a_restart_after_a_kill_goes_on_with_the_same_trace(place: Place) -> Non
         second = place.yaoki("resume", "--json")
 
     assert second.code == 0, second.err
-    spans = once(receiver.spans)
-    whole(spans)
+    spans = drop_repeats(receiver.spans)
+    assert_complete(spans)
     names = Counter(span.name for span in spans)
     assert names["attempt"] == Counter(place.story())["ATTEMPT_STARTED"]
     assert names["summary"] == 1
@@ -392,10 +394,10 @@ def test_a_restart_after_a_kill_goes_on_with_the_same_trace(place: Place) -> Non
     assert {span.attributes["yaoki.task.name"] for span in landed} == {"a", "b", "done_when"}
 
 
-def test_a_collector_that_is_away_harms_nothing_and_gets_everything_later(place: Place) -> None:
+def test_an_unavailable_collector_gets_all_spans_later(place: Place) -> None:
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
     with run_receiver() as receiver:
-        traced(place, receiver)
+        set_collector(place, receiver)
         receiver.answer = 503
         away = place.yaoki("run", place.plan(plan), "--quiet")
         refused, receiver.answer = receiver.refused, 200
@@ -405,14 +407,14 @@ def test_a_collector_that_is_away_harms_nothing_and_gets_everything_later(place:
     assert (away.code, later.code) == (0, 0)
     assert refused >= 1
     assert away.err.count("answered 503; will retry, nothing is lost") == 1, "said once"
-    whole(receiver.spans)
+    assert_complete(receiver.spans)
     assert {"attempt", "summary", "check"} <= {span.name for span in receiver.spans}
 
 
-def test_what_a_collector_will_never_take_is_left_out_and_said(place: Place) -> None:
+def test_spans_that_a_collector_refuses_for_good_are_skipped_with_a_warning(place: Place) -> None:
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
     with run_receiver() as receiver:
-        traced(place, receiver)
+        set_collector(place, receiver)
         receiver.answer = 400
         done = place.yaoki("run", place.plan(plan), "--quiet")
 
@@ -427,7 +429,7 @@ def test_what_a_collector_will_never_take_is_left_out_and_said(place: Place) -> 
         ({"ENDPOINT": "http://c:4318/"}, "http://c:4318/v1/traces", ""),
         ({"ENDPOINT": "http://c", "TRACES_ENDPOINT": "https://d/own"}, "https://d/own", ""),
         ({"ENDPOINT": "http://c", "PROTOCOL": "grpc"}, "", "'grpc'"),
-        ({"ENDPOINT": "c:4318"}, "", "no http"),
+        ({"ENDPOINT": "c:4318"}, "", "not an http"),
         ({"ENDPOINT": "http://c", "TIMEOUT": "soon"}, "http://c/v1/traces", ""),
     ],
     ids=["nothing", "base", "own", "grpc", "no address", "no time"],
@@ -450,7 +452,7 @@ def test_the_standard_variables_are_obeyed(env: dict[str, str], sends: str, warn
 
 
 @pytest.mark.spec("11.8", "14.2")
-def test_a_worker_logs_one_object_a_line(place: Place) -> None:
+def test_a_worker_logs_one_json_object_per_line(place: Place) -> None:
     place.env["MY_API_KEY"] = SECRET
     plan = a_plan(
         {"a": [writes("a.txt", "bad\n"), writes("a.txt")]},

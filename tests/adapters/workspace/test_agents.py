@@ -1,4 +1,4 @@
-"""Agents that misuse git or the file system: whatever they did, their files are kept."""
+"""Agents that misuse git or the file system: their files are saved in every case."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.repositories import (
     a_world,
     commit,
     git,
-    started,
+    run_attempt,
+    start_attempt,
     user_state,
-    worked,
     write,
 )
 from yaoki.errors import GitFailed
@@ -33,15 +33,15 @@ def world(tmp_path: Path) -> World:
 
 
 def kept_after(world: World, *acts: object) -> tuple[CommittedAttempt, Path]:
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     at = Path(begun.work.worktree)
     for act in acts:
         assert callable(act)
         act(at)
-    return world.workspace.commit_attempt(world.run, begun), at
+    return world.workspace.worktrees.commit_attempt(world.run, begun), at
 
 
-def test_commits_of_its_own_become_one_and_stay_under_a_ref(world: World) -> None:
+def test_an_agents_commits_become_one_and_are_saved_under_a_ref(world: World) -> None:
     def agent(at: Path) -> None:
         write(at, one="1")
         commit(at, "my own words")
@@ -59,7 +59,7 @@ def test_commits_of_its_own_become_one_and_stay_under_a_ref(world: World) -> Non
     assert git(at, "log", "-1", "--format=%s") == "task1: attempt 1"
 
 
-def test_work_on_another_branch_comes_to_the_tasks_branch(world: World) -> None:
+def test_work_on_another_branch_is_committed_on_the_tasks_branch(world: World) -> None:
     def agent(at: Path) -> None:
         git(at, "checkout", "-q", "-b", "feature/mine")
         write(at, one="1")
@@ -86,8 +86,8 @@ def test_a_detached_head_is_no_obstacle(world: World) -> None:
     assert git(at, "rev-parse", "HEAD") == kept.head
 
 
-def test_history_thrown_away_is_one_commit_on_the_base(world: World) -> None:
-    """A new root would share nothing with the run branch; its own commits stay reachable."""
+def test_rewritten_history_becomes_one_commit_on_the_base(world: World) -> None:
+    """A new root commit shares nothing with the run branch; the agent's commits stay reachable."""
 
     def agent(at: Path) -> None:
         git(at, "checkout", "-q", "--orphan", "fresh")
@@ -102,7 +102,7 @@ def test_history_thrown_away_is_one_commit_on_the_base(world: World) -> None:
     assert git(at, "status", "--porcelain") == ""
 
 
-def test_a_reset_behind_the_base_does_not_undo_what_landed(tmp_path: Path) -> None:
+def test_a_reset_behind_the_base_does_not_revert_landed_work(tmp_path: Path) -> None:
     repo = a_repository(tmp_path)
     write(repo, later="l")
     commit(repo, "second")
@@ -131,7 +131,7 @@ def test_a_broken_dot_git_loses_no_file(world: World, how: str) -> None:
 
     before = user_state(world.repo)
     kept, at = kept_after(world, agent)
-    found = world.workspace.build_candidate(
+    found = world.workspace.landings.build_candidate(
         world.run, replace(world.task(), work=replace(world.task().work, head=kept.head))
     )
 
@@ -142,7 +142,7 @@ def test_a_broken_dot_git_loses_no_file(world: World, how: str) -> None:
 
 
 def test_a_worktree_git_forgot_loses_no_file(world: World) -> None:
-    """`git worktree prune` after the `.git` file went: git knows nothing of it any more."""
+    """`git worktree prune` after the `.git` file was deleted: git has no record of it."""
 
     def agent(at: Path) -> None:
         write(at, one="1")
@@ -155,7 +155,7 @@ def test_a_worktree_git_forgot_loses_no_file(world: World) -> None:
     assert world.show("refs/yaoki/work/ab12cd34-1/1", "one") == "1"
 
 
-def test_a_destroyed_head_is_mended(world: World) -> None:
+def test_a_destroyed_head_is_repaired(world: World) -> None:
     def agent(at: Path) -> None:
         write(at, one="1")
         (world.repo / ".git" / "worktrees" / "ab12cd34-1" / "HEAD").write_text("nonsense")
@@ -166,30 +166,30 @@ def test_a_destroyed_head_is_mended(world: World) -> None:
     assert git(at, "rev-parse", "HEAD") == kept.head
 
 
-def test_a_deleted_worktree_is_work_that_did_nothing(world: World) -> None:
-    begun = started(world, world.task())
+def test_a_deleted_worktree_counts_as_no_change(world: World) -> None:
+    begun = start_attempt(world, world.task())
     shutil.rmtree(begun.work.worktree)
 
-    kept = world.workspace.commit_attempt(world.run, begun)
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
 
     assert kept.head == world.run.base
     with pytest.raises(GitFailed, match="the worktree of ab12cd34-1 is gone"):
-        world.workspace.build_candidate(world.run, begun)
-    assert world.workspace.prepare(world.run, begun, 2).fresh
+        world.workspace.landings.build_candidate(world.run, begun)
+    assert world.workspace.worktrees.prepare(world.run, begun, 2).fresh
 
 
 def test_a_link_in_place_of_the_worktree_is_not_followed(world: World) -> None:
     """Following it would commit, and then clean, the user's own checkout."""
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     shutil.rmtree(begun.work.worktree)
     Path(begun.work.worktree).symlink_to(world.repo)
     write(world.repo, private="p")
     before = user_state(world.repo)
 
-    kept = world.workspace.commit_attempt(world.run, begun)
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
     with pytest.raises(GitFailed, match="is gone"):
-        world.workspace.build_candidate(world.run, begun)
-    place = world.workspace.prepare(world.run, begun, 2)
+        world.workspace.landings.build_candidate(world.run, begun)
+    place = world.workspace.worktrees.prepare(world.run, begun, 2)
 
     assert kept.changed == ()
     assert place.fresh
@@ -198,7 +198,7 @@ def test_a_link_in_place_of_the_worktree_is_not_followed(world: World) -> None:
 
 
 @pytest.mark.parametrize("committed", [False, True], ids=["without a commit", "with a commit"])
-def test_repositories_inside_are_kept_as_plain_files(world: World, committed: bool) -> None:
+def test_nested_repositories_are_saved_as_plain_files(world: World, committed: bool) -> None:
     def inner(folder: Path) -> None:
         git(folder, "init", "-q")
         if committed:
@@ -217,7 +217,7 @@ def test_repositories_inside_are_kept_as_plain_files(world: World, committed: bo
     assert git(at, "status", "--porcelain") == ""
 
 
-def test_a_repository_in_a_tracked_folder_or_over_a_file_is_kept(world: World) -> None:
+def test_a_repository_in_a_tracked_folder_or_over_a_file_is_saved(world: World) -> None:
     def agent(at: Path) -> None:
         git(at / "src", "init", "-q")
         write(at / "src", new__py="new")
@@ -230,7 +230,7 @@ def test_a_repository_in_a_tracked_folder_or_over_a_file_is_kept(world: World) -
     assert kept.changed == ("b.txt", "b.txt/inside", "src/new.py")
 
 
-def test_a_link_to_a_repository_the_agent_committed_becomes_files(world: World) -> None:
+def test_a_committed_gitlink_becomes_files(world: World) -> None:
     def agent(at: Path) -> None:
         write(at / "lib", a="a")
         git(at / "lib", "init", "-q")
@@ -244,12 +244,12 @@ def test_a_link_to_a_repository_the_agent_committed_becomes_files(world: World) 
 
 @pytest.mark.spec("8.2")
 @pytest.mark.parametrize("pushed", [False, True], ids=["unpushed", "pushed"])
-def test_a_commit_in_a_submodule_that_nobody_else_has_is_kept_and_named(
+def test_an_unpublished_submodule_commit_is_saved_and_reported(
     tmp_path: Path, pushed: bool
 ) -> None:
     repo, allow = with_submodule(tmp_path)
     world = a_world(tmp_path, repo)
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     at = Path(begun.work.worktree)
     git(at, *allow, "--quiet", "update", "--init")
     write(at / "lib", a__txt="changed inside\n")
@@ -258,8 +258,8 @@ def test_a_commit_in_a_submodule_that_nobody_else_has_is_kept_and_named(
     if pushed:
         git(at / "lib", "push", "-q", "origin", "HEAD:refs/heads/new")
 
-    kept = world.workspace.commit_attempt(world.run, begun)
-    world.workspace.remove_worktree(begun)
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
+    world.workspace.worktrees.remove_worktree(begun)
 
     refs = git(repo, "for-each-ref", "--format=%(refname)", f"--points-at={inside}")
     if pushed:
@@ -277,7 +277,7 @@ def test_a_commit_in_a_submodule_that_nobody_else_has_is_kept_and_named(
 
 
 @pytest.mark.spec("8.2")
-def test_a_commit_in_a_shallow_submodule_is_named_and_breaks_nothing(tmp_path: Path) -> None:
+def test_a_commit_in_a_shallow_submodule_is_reported_and_harmless(tmp_path: Path) -> None:
     repo, allow = with_submodule(tmp_path)
     for text in ("more", "still more"):
         write(tmp_path / "library", more=text)
@@ -285,24 +285,24 @@ def test_a_commit_in_a_shallow_submodule_is_named_and_breaks_nothing(tmp_path: P
     git(repo / "lib", "pull", "-q")
     commit(repo, "a newer one")
     world = a_world(tmp_path, repo)
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     at = Path(begun.work.worktree)
     git(repo, "config", "submodule.lib.url", f"file://{tmp_path}/library")
     git(at, *allow, "--quiet", "update", "--init", "--depth", "1")
     write(at / "lib", a__txt="changed inside\n")
     commit(at / "lib", "inside")
 
-    kept = world.workspace.commit_attempt(world.run, begun)
-    world.workspace.remove_worktree(begun)
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
+    world.workspace.worktrees.remove_worktree(begun)
 
     (warned,) = kept.warnings
-    assert warned.endswith("its history is shallow: only files are kept")
+    assert warned.endswith("its history is shallow: only its files are saved")
     assert world.show("refs/yaoki/work/ab12cd34-1/1-submodules", "lib/a.txt") == "changed inside"
     git(repo, "fsck", "--connectivity-only")
 
 
 def with_submodule(tmp_path: Path) -> tuple[Path, tuple[str, ...]]:
-    """A repository with the submodule `lib`, and the words that let git make one of a path."""
+    """A repository with the submodule `lib`, and the option that allows a local submodule."""
     library = a_repository(tmp_path)
     library.rename(tmp_path / "library")
     repo = a_repository(tmp_path)
@@ -313,16 +313,16 @@ def with_submodule(tmp_path: Path) -> tuple[Path, tuple[str, ...]]:
 
 
 @pytest.mark.spec("8.2")
-def test_files_in_submodules_are_kept_before_the_worktree_goes(tmp_path: Path) -> None:
+def test_files_in_submodules_are_saved_before_the_worktree_is_removed(tmp_path: Path) -> None:
     repo, allow = with_submodule(tmp_path)
     world = a_world(tmp_path, repo)
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     at = Path(begun.work.worktree)
     git(at, *allow, "--quiet", "update", "--init")
     write(at / "lib", a__txt="changed inside\n")
 
-    kept = world.workspace.commit_attempt(world.run, begun)
-    world.workspace.remove_worktree(begun)
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
+    world.workspace.worktrees.remove_worktree(begun)
 
     assert kept.changed == ()
     assert world.show("refs/yaoki/work/ab12cd34-1/1-submodules", "lib/a.txt") == "changed inside"
@@ -343,7 +343,7 @@ def test_names_links_modes_and_empty_files_survive(world: World) -> None:
         (at / os.fsdecode(b"latin-\xe9")).write_text("bytes")
 
     kept, at = kept_after(world, agent)
-    found = world.workspace.build_candidate(
+    found = world.workspace.landings.build_candidate(
         world.run, replace(world.task(), work=replace(world.task().work, head=kept.head))
     )
 
@@ -355,12 +355,12 @@ def test_names_links_modes_and_empty_files_survive(world: World) -> None:
     assert modes["script"] == "100755"
     assert [modes[name] for name in ("link", "outside", "broken")] == ["120000"] * 3
     assert (at / "outside").readlink() == Path("/etc/passwd")
-    assert world.workspace.build_candidate(world.run, world.task()).onto == found.onto
+    assert world.workspace.landings.build_candidate(world.run, world.task()).onto == found.onto
     for path in kept.changed:
         path.encode("utf-8")
 
 
-def test_an_unfinished_merge_is_kept_and_cleared(world: World) -> None:
+def test_an_unfinished_merge_is_saved_and_dropped(world: World) -> None:
     def agent(at: Path) -> None:
         write(at, a__txt="one\n")
         commit(at)
@@ -378,8 +378,8 @@ def test_an_unfinished_merge_is_kept_and_cleared(world: World) -> None:
     ]
 
 
-def test_files_hidden_from_git_status_are_kept(world: World) -> None:
-    """Flags in the agent's index could hide its changes from anybody who trusts that index."""
+def test_files_hidden_from_git_status_are_saved(world: World) -> None:
+    """Flags in the agent's index could hide changes from a reader of that index."""
 
     def agent(at: Path) -> None:
         git(at, "update-index", "--assume-unchanged", "a.txt")
@@ -391,28 +391,28 @@ def test_files_hidden_from_git_status_are_kept(world: World) -> None:
     assert kept.changed == ("a.txt", "b.txt")
 
 
-def test_a_worktree_that_its_agent_removed_is_told(world: World) -> None:
+def test_a_worktree_removed_by_its_agent_is_reported(world: World) -> None:
     kept, _ = kept_after(world, shutil.rmtree)
 
     assert kept.changed == ()
     assert kept.worktree_missing
 
 
-def test_everything_deleted_is_seen_as_such(world: World) -> None:
+def test_deleting_every_file_is_reported(world: World) -> None:
     def agent(at: Path) -> None:
         for path in at.iterdir():
             if path.name != ".git":
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    begun = worked(world, world.task(), agent)
-    found = world.workspace.build_candidate(world.run, begun)
+    begun = run_attempt(world, world.task(), agent)
+    found = world.workspace.landings.build_candidate(world.run, begun)
 
     assert (found.deleted_count, found.tracked_count) == (6, 6)
     assert world.files(begun.work.head) == set()
 
 
-def test_a_tasks_branch_taken_by_a_checkout_is_not_moved(world: World) -> None:
-    begun = started(world, world.task())
+def test_a_checked_out_task_branch_is_not_moved(world: World) -> None:
+    begun = start_attempt(world, world.task())
     at = Path(begun.work.worktree)
     git(at, "checkout", "-q", "--detach")
     write(at, one="1")
@@ -420,23 +420,23 @@ def test_a_tasks_branch_taken_by_a_checkout_is_not_moved(world: World) -> None:
     before = user_state(world.repo)
 
     with pytest.raises(GitFailed, match="is checked out at"):
-        world.workspace.commit_attempt(world.run, begun)
+        world.workspace.worktrees.commit_attempt(world.run, begun)
     after = user_state(world.repo)
     git(world.repo, "checkout", "-q", "main")
 
     assert after == before
     assert (at / "one").exists()
-    assert world.workspace.commit_attempt(world.run, begun).changed == ("one",)
+    assert world.workspace.worktrees.commit_attempt(world.run, begun).changed == ("one",)
 
 
 @pytest.mark.spec("3.2")
-def test_a_second_attempt_on_top_of_a_nested_repository_goes_on(world: World) -> None:
+def test_a_second_attempt_with_a_nested_repository_continues(world: World) -> None:
     def agent(at: Path) -> None:
         write(at / "lib", a="a")
         git(at / "lib", "init", "-q")
 
-    first = worked(world, world.task(), agent)
-    again = worked(world, first, lambda at: write(at / "lib", b="b"))
-    found = world.workspace.build_candidate(world.run, again)
+    first = run_attempt(world, world.task(), agent)
+    again = run_attempt(world, first, lambda at: write(at / "lib", b="b"))
+    found = world.workspace.landings.build_candidate(world.run, again)
 
     assert found.changed == ("lib/a", "lib/b")

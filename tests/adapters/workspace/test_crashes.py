@@ -1,4 +1,4 @@
-"""Killed anywhere, every operation can be repeated and ends where it would have."""
+"""After a kill at any point every operation can be repeated with the same result."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ import pytest
 from tests.repositories import (
     World,
     a_world,
-    approved,
-    conflicted,
+    approve,
     git,
-    landed,
-    started,
-    worked,
+    land_task,
+    run_attempt,
+    start_attempt,
+    with_conflict,
     write,
 )
 from yaoki.adapters.workspace import GitWorkspace
-from yaoki.core.model import Task, Work
+from yaoki.core.model import AttemptMode, Task, Work
 from yaoki.ports import Candidate, CommittedAttempt, PreparedWorktree
 
 pytestmark = pytest.mark.spec("0.2")
@@ -46,6 +46,7 @@ exit $code
 # until one is through; the results and the number of killed ones go to a file.
 CALLER = """
 import os, pickle, sys
+from operator import attrgetter
 from pathlib import Path
 from yaoki.adapters.workspace import GitWorkspace
 repo, root, file, count = map(Path, sys.argv[1:5])
@@ -54,7 +55,7 @@ for n in range(1, 40):
     count.write_text("0")
     Path(f"{count}.kill").write_text(str(n))
     if (pid := os.fork()) == 0:
-        result = getattr(GitWorkspace(repo, root), method)(*args)
+        result = attrgetter(method)(GitWorkspace(repo, root))(*args)
         file.write_bytes(pickle.dumps((n - 1, result)))
         os._exit(0)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -65,7 +66,7 @@ sys.exit("more than 40 git commands")
 
 
 class Killer:
-    """Calls a method again and again, killed after its 1st, 2nd, 3rd … git command."""
+    """Calls a method repeatedly, killed after its 1st, 2nd, 3rd … git command."""
 
     def __init__(self, world: World, folder: Path) -> None:
         self._world, self._folder = world, folder
@@ -99,31 +100,33 @@ class Killer:
 @pytest.mark.spec("0.2", "0.3", "3.1", "3.2", "3.3", "3.4", "8.2")
 def test_killed_after_every_git_command_the_task_lands_once(tmp_path: Path) -> None:
     world = a_world(tmp_path)
-    other = landed(world, world.task(2), lambda at: write(at, other="o"))
+    other = land_task(world, world.task(2), lambda at: write(at, other="o"))
     killer = Killer(world, tmp_path)
     task = world.task()
 
-    place: PreparedWorktree = killer.call("prepare", world.run, task, 1)
+    place: PreparedWorktree = killer.call("worktrees.prepare", world.run, task, 1)
     task = replace(task, attempt=1, work=Work(base=place.base))
     write(place.worktree, new="n\n", debug__log="ignored")
     git(place.worktree, "checkout", "-q", "-b", "elsewhere")
-    kept: CommittedAttempt = killer.call("commit_attempt", world.run, task)
+    kept: CommittedAttempt = killer.call("worktrees.commit_attempt", world.run, task)
     task = replace(task, work=replace(task.work, head=kept.head))
-    found: Candidate = killer.call("build_candidate", world.run, task)
-    head: str = killer.call("land", world.run, found.commit, found.onto)
-    killer.call("remove_worktree", task)
+    found: Candidate = killer.call("landings.build_candidate", world.run, task)
+    head: str = killer.call("landings.land", world.run, found.commit, found.onto)
+    killer.call("worktrees.remove_worktree", task)
 
     assert killer.kills > 10
     assert place.base == found.onto == other.landed_commit
-    assert head == found.commit == world.workspace.head(world.run)
+    assert head == found.commit == world.workspace.branches.head(world.run)
     assert kept.changed == found.changed == ("new",)
     assert world.show(world.run.branch, "new") == "n"
     assert (
         git(world.repo, "rev-list", "--first-parent", "--count", f"{other.landed_commit}..{head}")
         == "1"
     )
-    assert world.workspace.tasks_with_worktree() == {"ab12cd34-2"}
-    saved = {w.ref: w.commit for w in world.workspace.list_saved_work() if w.task_id == task.id}
+    assert world.workspace.worktrees.tasks_with_worktree() == {"ab12cd34-2"}
+    saved = {
+        w.ref: w.commit for w in world.workspace.recovery.list_saved_work() if w.task_id == task.id
+    }
     assert saved.pop(f"refs/yaoki/work/{task.id}/1-ignored") is not None
     assert list(saved.values()) == [kept.head]
     assert world.show(f"refs/yaoki/work/{task.id}/1-ignored", "debug.log") == "ignored"
@@ -132,45 +135,49 @@ def test_killed_after_every_git_command_the_task_lands_once(tmp_path: Path) -> N
 
 @pytest.mark.slow
 @pytest.mark.spec("0.2", "8.1", "9.6")
-def test_killed_after_every_git_command_undo_and_restore_end_right(tmp_path: Path) -> None:
+def test_killed_after_every_git_command_undo_and_restore_succeed(tmp_path: Path) -> None:
     world = a_world(tmp_path)
-    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    done = land_task(world, world.task(), lambda at: write(at, new="n"))
     at = Path(done.work.worktree)
     write(at, untracked="u", a__txt="changed\n")
-    world.workspace.take_snapshot(done, 1)
+    world.workspace.worktrees.take_snapshot(done, 1)
     write(at, later="l", untracked="other")
     killer = Killer(world, tmp_path)
 
-    killer.call("restore_snapshot", "ab12cd34-1-1", done)
-    head: str = killer.call("undo", world.run, done.landed_commit, done.id, approved)
+    killer.call("recovery.restore_snapshot", "ab12cd34-1-1", done)
+    head: str = killer.call("landings.undo", world.run, done.landed_commit, done.id, approve)
 
     assert git(at, "status", "--porcelain").splitlines() == [" M a.txt", "?? untracked"]
     assert (at / "untracked").read_text() == "u"
-    assert any(world.files(work.commit) >= {"later"} for work in world.workspace.list_saved_work())
+    assert any(
+        world.files(work.commit) >= {"later"} for work in world.workspace.recovery.list_saved_work()
+    )
     assert git(world.repo, "rev-list", "--count", f"{done.landed_commit}..{head}") == "1"
     assert "new" not in world.files(head)
 
 
 @pytest.mark.slow
 @pytest.mark.spec("0.2", "10.4")
-def test_killed_after_every_git_command_a_persons_merge_is_kept_and_rebuilt(tmp_path: Path) -> None:
+def test_killed_after_every_git_command_a_persons_merge_is_saved_and_rebuilt(
+    tmp_path: Path,
+) -> None:
     world = a_world(tmp_path)
-    mine = conflicted(worked(world, world.task(), lambda at: write(at, a__txt="mine\n")))
-    landed(world, world.task(2), lambda at: write(at, a__txt="other\n"))
+    mine = with_conflict(run_attempt(world, world.task(), lambda at: write(at, a__txt="mine\n")))
+    land_task(world, world.task(2), lambda at: write(at, a__txt="other\n"))
     at = Path(mine.work.worktree)
     git(at, "merge", "-q", world.run.branch, code=1)
     write(at, a__txt="both\n")
-    task = replace(mine, taken_over=True)
+    task = replace(mine, mode=AttemptMode.TAKEN_OVER)
     killer = Killer(world, tmp_path)
 
-    place: PreparedWorktree = killer.call("prepare", world.run, task, 2)
-    killer.call("take_snapshot", task, 2)
+    place: PreparedWorktree = killer.call("worktrees.prepare", world.run, task, 2)
+    killer.call("worktrees.take_snapshot", task, 2)
     task = replace(task, attempt=2, work=Work(base=place.base))
-    kept: CommittedAttempt = killer.call("commit_attempt", world.run, task)
+    kept: CommittedAttempt = killer.call("worktrees.commit_attempt", world.run, task)
     task = replace(task, work=replace(task.work, head=kept.head))
     shutil.rmtree(at)
-    killer.call("rebuild_worktree", task)
-    found: Candidate = killer.call("build_candidate", world.run, task)
+    killer.call("worktrees.rebuild_worktree", task)
+    found: Candidate = killer.call("landings.build_candidate", world.run, task)
 
     assert killer.kills > 10
     assert (found.conflicts, found.conflict_markers) == ((), ())
@@ -189,21 +196,21 @@ def admin(world: World, task: Task) -> Path:
 
 
 def is_ready(world: World, task: Task) -> bool:
-    place = world.workspace.prepare(world.run, task, task.attempt + 1)
+    place = world.workspace.worktrees.prepare(world.run, task, task.attempt + 1)
     state = git(place.worktree, "status", "--porcelain", "--branch")
     return place.fresh and state == f"## yaoki/{task.id}"
 
 
 @pytest.mark.spec("3.1", "8.6")
-def test_a_folder_git_knows_nothing_of_is_replaced(world: World) -> None:
+def test_a_folder_unknown_to_git_is_replaced(world: World) -> None:
     write(world.root / "ab12cd34-1", half="h")
 
     assert is_ready(world, world.task())
 
 
 @pytest.mark.spec("3.1", "8.6")
-def test_a_folder_git_knows_but_which_is_gone_is_made_again(world: World) -> None:
-    begun = started(world, world.task())
+def test_a_missing_folder_that_git_knows_is_made_again(world: World) -> None:
+    begun = start_attempt(world, world.task())
     shutil.rmtree(begun.work.worktree)
 
     assert is_ready(world, begun)
@@ -212,30 +219,30 @@ def test_a_folder_git_knows_but_which_is_gone_is_made_again(world: World) -> Non
 @pytest.mark.spec("3.1", "8.6")
 def test_a_worktree_git_had_not_finished_is_made_again(world: World) -> None:
     """Killed inside `git worktree add`: locked as initializing, an index half written."""
-    begun = started(world, world.task())
+    begun = start_attempt(world, world.task())
     (admin(world, begun) / "locked").write_text("initializing\n")
     (admin(world, begun) / "index").rename(admin(world, begun) / "index.lock")
     (Path(begun.work.worktree) / "a.txt").unlink()
 
     assert is_ready(world, begun)
-    assert world.workspace.list_saved_work() == []
+    assert world.workspace.recovery.list_saved_work() == []
 
 
 @pytest.mark.spec("3.1", "8.6")
-def test_a_worktree_somebody_locked_is_replaced_after_its_work_is_kept(world: World) -> None:
-    begun = started(world, world.task())
+def test_a_locked_worktree_is_replaced_after_its_work_is_saved(world: World) -> None:
+    begun = start_attempt(world, world.task())
     write(Path(begun.work.worktree), work="w")
     git(world.repo, "worktree", "lock", begun.work.worktree)
 
     assert is_ready(world, replace(begun, needs_fresh_worktree=True))
-    assert [world.files(work.commit) >= {"work"} for work in world.workspace.list_saved_work()] == [
-        True
-    ]
+    assert [
+        world.files(work.commit) >= {"work"} for work in world.workspace.recovery.list_saved_work()
+    ] == [True]
 
 
 @pytest.mark.spec("3.2", "4.8")
-def test_locks_a_killed_agent_left_are_no_obstacle(world: World) -> None:
-    begun = started(world, world.task())
+def test_locks_of_a_killed_agent_are_removed(world: World) -> None:
+    begun = start_attempt(world, world.task())
     write(Path(begun.work.worktree), work="w")
     for lock in (
         admin(world, begun) / "index.lock",
@@ -244,8 +251,8 @@ def test_locks_a_killed_agent_left_are_no_obstacle(world: World) -> None:
     ):
         lock.touch()
 
-    kept = world.workspace.commit_attempt(world.run, begun)
-    found = world.workspace.build_candidate(
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
+    found = world.workspace.landings.build_candidate(
         world.run, replace(begun, work=replace(begun.work, head=kept.head))
     )
 
@@ -253,12 +260,12 @@ def test_locks_a_killed_agent_left_are_no_obstacle(world: World) -> None:
 
 
 @pytest.mark.spec("8.2")
-def test_what_a_killed_removal_left_is_swept(world: World) -> None:
+def test_trash_of_a_killed_process_is_deleted(world: World) -> None:
     write(world.root / ".trash" / "ab12cd34-9.x", old="o")
     write(world.root / ".index" / "ab12cd34-1.x", index="i")
 
-    done = worked(world, world.task(), lambda at: write(at, new="n"))
-    world.workspace.remove_worktree(done)
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n"))
+    world.workspace.worktrees.remove_worktree(done)
 
     assert not list((world.root / ".trash").iterdir())
     assert not list((world.root / ".index").iterdir())
@@ -267,22 +274,20 @@ def test_what_a_killed_removal_left_is_swept(world: World) -> None:
 @pytest.mark.spec("0.2")
 def test_a_root_reached_by_a_link_is_the_same_root(world: World, tmp_path: Path) -> None:
     (tmp_path / "short").symlink_to(world.root)
-    started(world, world.task())
+    start_attempt(world, world.task())
     other = replace(world, workspace=GitWorkspace(world.repo, tmp_path / "short"))
 
-    kept = other.workspace.commit_attempt(world.run, replace(world.task(), attempt=1))
+    kept = other.workspace.worktrees.commit_attempt(world.run, replace(world.task(), attempt=1))
 
     assert kept.head == world.run.base
 
 
 @pytest.mark.spec("0.2", "8.6")
 @pytest.mark.parametrize("left", ["all", "the note alone"])
-def test_a_removal_that_was_killed_in_the_middle_is_found_and_ended(
-    tmp_path: Path, left: str
-) -> None:
-    """The folder is gone, and git still knows of it: the next life must see that as well."""
+def test_an_interrupted_removal_is_completed(tmp_path: Path, left: str) -> None:
+    """The folder is gone but git still records it: the next process must notice that."""
     world = a_world(tmp_path)
-    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    done = land_task(world, world.task(), lambda at: write(at, new="n"))
     admin = world.repo / ".git" / "worktrees" / done.id
     shutil.rmtree(done.work.worktree)
     if left != "all":
@@ -290,9 +295,9 @@ def test_a_removal_that_was_killed_in_the_middle_is_found_and_ended(
             if file.name != "gitdir":
                 shutil.rmtree(file) if file.is_dir() else file.unlink()
 
-    found = world.workspace.tasks_with_worktree()
-    world.workspace.remove_worktree(done)
+    found = world.workspace.worktrees.tasks_with_worktree()
+    world.workspace.worktrees.remove_worktree(done)
 
     assert done.id in found
     assert not admin.exists()
-    assert world.workspace.tasks_with_worktree() == frozenset()
+    assert world.workspace.worktrees.tasks_with_worktree() == frozenset()

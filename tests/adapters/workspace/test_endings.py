@@ -1,4 +1,4 @@
-"""merge, undo, snapshots, recovered work, and files a fresh worktree brings along."""
+"""Merge, undo, snapshots, recovered work, and files copied to fresh worktrees."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tests.repositories import (
     World,
     a_repository,
     a_world,
-    approved,
+    approve,
     commit,
     git,
-    landed,
-    started,
+    land_task,
+    run_attempt,
+    start_attempt,
     user_state,
-    worked,
     write,
 )
 from yaoki.adapters.workspace import GitWorkspace
-from yaoki.adapters.workspace.facade import PACK_EVERY
+from yaoki.adapters.workspace.attempt_worktrees import PACK_EVERY
 from yaoki.adapters.workspace.worktrees import included_files
 from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError
 
@@ -35,13 +35,13 @@ def world(tmp_path: Path) -> World:
 @pytest.fixture
 def away(world: World) -> World:
     """The user is on another branch, and one task has landed."""
-    landed(world, world.task(), lambda at: write(at, new="n", a__txt="A\na2\na3\n"))
+    land_task(world, world.task(), lambda at: write(at, new="n", a__txt="A\na2\na3\n"))
     git(world.repo, "checkout", "-q", "-b", "elsewhere")
     return world
 
 
 def on_main(world: World, **files: str) -> str:
-    """Somebody commits to main meanwhile."""
+    """A person commits to main meanwhile."""
     git(world.repo, "checkout", "-q", "main")
     write(world.repo, **files)
     made = commit(world.repo, "meanwhile")
@@ -50,23 +50,23 @@ def on_main(world: World, **files: str) -> str:
 
 
 @pytest.mark.spec("9.6")
-def test_a_base_that_stood_still_is_fast_forwarded(away: World) -> None:
-    merged = away.workspace.merge(away.run, approve=approved)
+def test_an_unmoved_base_is_fast_forwarded(away: World) -> None:
+    merged = away.workspace.landings.merge(away.run, approve=approve)
 
     assert (merged.branch, merged.how) == ("main", "fast-forward")
-    assert away.refs()["refs/heads/main"] == merged.commit == away.workspace.head(away.run)
+    assert away.refs()["refs/heads/main"] == merged.commit == away.workspace.branches.head(away.run)
 
 
 @pytest.mark.spec("9.6")
 def test_a_base_that_moved_gets_a_merge_commit(away: World) -> None:
     meanwhile = on_main(away, other="o")
 
-    merged = away.workspace.merge(away.run, approve=approved)
+    merged = away.workspace.landings.merge(away.run, approve=approve)
 
     assert merged.how == "merge"
     assert git(away.repo, "rev-parse", "main^1", "main^2").split() == [
         meanwhile,
-        away.workspace.head(away.run),
+        away.workspace.branches.head(away.run),
     ]
     assert away.files("main") >= {"other", "new"}
     assert (
@@ -75,11 +75,11 @@ def test_a_base_that_moved_gets_a_merge_commit(away: World) -> None:
 
 
 @pytest.mark.spec("9.6")
-def test_a_message_of_ones_own_is_used_whole(away: World) -> None:
+def test_a_custom_merge_message_is_used_in_full(away: World) -> None:
     on_main(away, other="o")
 
-    away.workspace.merge(
-        away.run, message="Better sign-up\n\nWith all its reasons.", approve=approved
+    away.workspace.landings.merge(
+        away.run, message="Better sign-up\n\nWith all its reasons.", approve=approve
     )
 
     text = git(away.repo, "log", "-1", "--format=%B", "main").strip()
@@ -87,11 +87,11 @@ def test_a_message_of_ones_own_is_used_whole(away: World) -> None:
 
 
 @pytest.mark.spec("9.6", "0.3")
-def test_merging_twice_is_merging_once(away: World) -> None:
+def test_merging_twice_changes_nothing(away: World) -> None:
     on_main(away, other="o")
-    first = away.workspace.merge(away.run, approve=approved)
+    first = away.workspace.landings.merge(away.run, approve=approve)
 
-    again = away.workspace.merge(away.run, approve=approved)
+    again = away.workspace.landings.merge(away.run, approve=approve)
 
     assert (again.how, again.commit) == ("already", first.commit)
 
@@ -100,25 +100,25 @@ def test_merging_twice_is_merging_once(away: World) -> None:
 def test_conflicts_with_the_base_are_listed_and_nothing_moves(away: World) -> None:
     meanwhile = on_main(away, a__txt="M\na2\na3\n")
 
-    with pytest.raises(NotNow, match=r"do not merge: a\.txt") as refused:
-        away.workspace.merge(away.run, approve=approved)
+    with pytest.raises(NotNow, match=r"conflict: a\.txt") as refused:
+        away.workspace.landings.merge(away.run, approve=approve)
 
     assert "git merge yaoki/ab12cd34" in refused.value.hint
     assert away.refs()["refs/heads/main"] == meanwhile
 
 
 @pytest.mark.spec("9.6", "0.2")
-def test_a_base_somebody_has_checked_out_is_not_moved(away: World) -> None:
+def test_a_checked_out_base_is_not_moved(away: World) -> None:
     git(away.repo, "checkout", "-q", "main")
     before = user_state(away.repo)
 
     with pytest.raises(NotNow, match="main is checked out at") as refused:
-        away.workspace.merge(away.run, approve=approved)
+        away.workspace.landings.merge(away.run, approve=approve)
 
     assert refused.value.hint == "run there: git merge --ff-only yaoki/ab12cd34"
     assert user_state(away.repo) == before
     git(away.repo, *refused.value.hint.removeprefix("run there: git ").split())
-    assert away.workspace.merge(away.run, approve=approved).how == "already"
+    assert away.workspace.landings.merge(away.run, approve=approve).how == "already"
 
 
 @pytest.mark.spec("9.6", "0.2")
@@ -131,14 +131,14 @@ def test_a_base_in_the_middle_of_a_rebase_is_not_moved(away: World) -> None:
     git(away.repo, "rebase", "-q", "upstream", code=1)
 
     with pytest.raises(NotNow, match="main is checked out at"):
-        away.workspace.merge(away.run, approve=approved)
+        away.workspace.landings.merge(away.run, approve=approve)
 
 
 @pytest.mark.spec("9.6", "0.2")
-def test_only_who_says_so_moves_a_ref_under_a_checkout(away: World) -> None:
+def test_only_force_ref_moves_a_ref_under_a_checkout(away: World) -> None:
     git(away.repo, "checkout", "-q", "main")
 
-    merged = away.workspace.merge(away.run, force_ref=True, approve=approved)
+    merged = away.workspace.landings.merge(away.run, force_ref=True, approve=approve)
 
     assert merged.commit == away.refs()["refs/heads/main"]
     assert not (away.repo / "new").exists()
@@ -149,25 +149,25 @@ def test_a_run_can_be_merged_into_another_branch_new_or_old(away: World) -> None
     git(away.repo, "checkout", "-q", "main")
     git(away.repo, "branch", "release")
 
-    made = away.workspace.merge(away.run, into="result", approve=approved)
-    moved = away.workspace.merge(away.run, into="release", approve=approved)
+    made = away.workspace.landings.merge(away.run, into="result", approve=approve)
+    moved = away.workspace.landings.merge(away.run, into="release", approve=approve)
 
     assert (made.how, moved.how) == ("created", "fast-forward")
     assert away.refs()["refs/heads/result"] == away.refs()["refs/heads/release"] == made.commit
     for wrong in ("-x", "a..b", "", "a b"):
         if wrong:
-            with pytest.raises(NotNow, match="cannot be the name of a branch"):
-                away.workspace.merge(away.run, into=wrong, approve=approved)
+            with pytest.raises(NotNow, match="is not a valid branch name"):
+                away.workspace.landings.merge(away.run, into=wrong, approve=approve)
 
 
 @pytest.mark.spec("9.6")
-def test_undo_takes_back_exactly_one_task(world: World) -> None:
-    first = landed(world, world.task(1), lambda at: write(at, one="1", a__txt="A\na2\na3\n"))
-    second = landed(world, world.task(2), lambda at: write(at, two="2"))
+def test_undo_reverts_exactly_one_task(world: World) -> None:
+    first = land_task(world, world.task(1), lambda at: write(at, one="1", a__txt="A\na2\na3\n"))
+    second = land_task(world, world.task(2), lambda at: write(at, two="2"))
 
-    head = world.workspace.undo(world.run, first.landed_commit, first.id, approve=approved)
+    head = world.workspace.landings.undo(world.run, first.landed_commit, first.id, approve=approve)
 
-    assert world.workspace.head(world.run) == head
+    assert world.workspace.branches.head(world.run) == head
     assert git(world.repo, "rev-parse", f"{head}^") == second.landed_commit
     assert "one" not in world.files(head)
     assert world.show(head, "two") == "2"
@@ -176,13 +176,13 @@ def test_undo_takes_back_exactly_one_task(world: World) -> None:
 
 
 @pytest.mark.spec("9.6", "0.3")
-def test_undoing_twice_is_undoing_once(world: World) -> None:
-    done = landed(world, world.task(1), lambda at: write(at, one="1"))
-    head = world.workspace.undo(world.run, done.landed_commit, done.id, approve=approved)
-    later = landed(world, world.task(2), lambda at: write(at, two="2"))
+def test_undoing_twice_changes_nothing(world: World) -> None:
+    done = land_task(world, world.task(1), lambda at: write(at, one="1"))
+    head = world.workspace.landings.undo(world.run, done.landed_commit, done.id, approve=approve)
+    later = land_task(world, world.task(2), lambda at: write(at, two="2"))
 
     assert (
-        world.workspace.undo(world.run, done.landed_commit, done.id, approve=approved)
+        world.workspace.landings.undo(world.run, done.landed_commit, done.id, approve=approve)
         == later.landed_commit
     )
     assert git(world.repo, "rev-list", "--count", "--grep=^Undo", world.run.branch) == "1"
@@ -191,47 +191,47 @@ def test_undoing_twice_is_undoing_once(world: World) -> None:
 
 @pytest.mark.spec("9.6")
 def test_undo_is_refused_when_later_work_builds_on_it(world: World) -> None:
-    first = landed(world, world.task(1), lambda at: write(at, a__txt="one\n"))
-    second = landed(world, world.task(2), lambda at: write(at, a__txt="one and two\n"))
+    first = land_task(world, world.task(1), lambda at: write(at, a__txt="one\n"))
+    second = land_task(world, world.task(2), lambda at: write(at, a__txt="one and two\n"))
 
     with pytest.raises(NotNow, match=r"later work builds on ab12cd34-1: a\.txt"):
-        world.workspace.undo(world.run, first.landed_commit, first.id, approve=approved)
+        world.workspace.landings.undo(world.run, first.landed_commit, first.id, approve=approve)
 
-    assert world.workspace.head(world.run) == second.landed_commit
+    assert world.workspace.branches.head(world.run) == second.landed_commit
 
 
 @pytest.mark.spec("9.6", "0.6")
-def test_undo_of_what_never_landed_is_refused(world: World) -> None:
-    done = worked(world, world.task(), lambda at: write(at, new="n"))
+def test_undo_of_an_unlanded_task_is_refused(world: World) -> None:
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n"))
 
-    with pytest.raises(NotNow, match="does not hold ab12cd34-1"):
-        world.workspace.undo(world.run, done.work.head, done.id, approve=approved)
+    with pytest.raises(NotNow, match="does not contain ab12cd34-1"):
+        world.workspace.landings.undo(world.run, done.work.head, done.id, approve=approve)
     with pytest.raises(GitFailed, match="is gone"):
-        world.workspace.undo(world.run, "0" * 40, done.id, approve=approved)
+        world.workspace.landings.undo(world.run, "0" * 40, done.id, approve=approve)
 
 
 @pytest.mark.spec("9.6", "0.2")
 def test_undo_does_not_move_a_checked_out_branch(world: World) -> None:
-    done = landed(world, world.task(), lambda at: write(at, new="n"))
+    done = land_task(world, world.task(), lambda at: write(at, new="n"))
     git(world.repo, "checkout", "-q", world.run.branch)
 
     with pytest.raises(GitFailed, match="is checked out at"):
-        world.workspace.undo(world.run, done.landed_commit, done.id, approve=approved)
+        world.workspace.landings.undo(world.run, done.landed_commit, done.id, approve=approve)
 
 
 # ------------------------------------------------------------------ snapshots
 
 
 @pytest.mark.spec("8.1")
-def test_a_snapshot_holds_everything_and_touches_nothing(world: World) -> None:
-    begun = started(world, world.task())
+def test_a_snapshot_contains_everything_and_changes_nothing(world: World) -> None:
+    begun = start_attempt(world, world.task())
     at = Path(begun.work.worktree)
     write(at, a__txt="modified\n", untracked="u\n", staged="s\n", x__log="ignored")
     git(at, "add", "staged")
     index = (world.repo / ".git" / "worktrees" / begun.id / "index").read_bytes()
     before = user_state(at)
 
-    snapshot = world.workspace.take_snapshot(begun, 1)
+    snapshot = world.workspace.worktrees.take_snapshot(begun, 1)
 
     ref = f"refs/yaoki/snapshots/{snapshot}"
     assert snapshot == "ab12cd34-1-1"
@@ -241,22 +241,22 @@ def test_a_snapshot_holds_everything_and_touches_nothing(world: World) -> None:
     assert "x.log" not in world.files(ref)
     assert (world.repo / ".git" / "worktrees" / begun.id / "index").read_bytes() == index
     assert user_state(at) == before
-    [listed] = world.workspace.list_snapshots()
+    [listed] = world.workspace.recovery.list_snapshots()
     assert (listed.id, listed.task_id, listed.attempt) == (snapshot, "ab12cd34-1", 1)
 
 
 @pytest.mark.spec("8.1", "0.2")
-def test_restoring_brings_files_and_head_back_and_keeps_what_was_there(world: World) -> None:
-    begun = started(world, world.task())
+def test_restoring_brings_files_and_head_back_and_saves_the_current_state(world: World) -> None:
+    begun = start_attempt(world, world.task())
     at = Path(begun.work.worktree)
     write(at, a__txt="first\n", untracked="u\n", deps__log="ignored")
-    world.workspace.take_snapshot(begun, 1)
+    world.workspace.worktrees.take_snapshot(begun, 1)
     write(at, a__txt="second\n", extra="e\n")
     (at / "untracked").unlink()
     commit(at, "went on")
     write(at, dirty="d\n")
 
-    result = world.workspace.restore_snapshot("ab12cd34-1-1", begun)
+    result = world.workspace.recovery.restore_snapshot("ab12cd34-1-1", begun)
 
     assert result.restored == ("a.txt", "untracked")
     assert result.deleted == ("dirty", "extra")
@@ -265,66 +265,75 @@ def test_restoring_brings_files_and_head_back_and_keeps_what_was_there(world: Wo
     assert (at / "deps.log").exists()
     kept = "refs/yaoki/work/ab12cd34-1/1-before-restore"
     assert world.files(kept) >= {"extra", "dirty"}
-    assert world.workspace.commit_attempt(world.run, begun).changed == ("a.txt", "untracked")
+    assert world.workspace.worktrees.commit_attempt(world.run, begun).changed == (
+        "a.txt",
+        "untracked",
+    )
 
 
 @pytest.mark.spec("8.1")
-def test_every_restore_keeps_its_own_past(world: World) -> None:
-    begun = started(world, world.task())
+def test_every_restore_saves_the_state_before_it(world: World) -> None:
+    begun = start_attempt(world, world.task())
     at = Path(begun.work.worktree)
-    world.workspace.take_snapshot(begun, 1)
+    world.workspace.worktrees.take_snapshot(begun, 1)
 
     for n in range(2):
         write(at, **{f"try{n}": "x"})
-        world.workspace.restore_snapshot("ab12cd34-1-1", begun)
+        world.workspace.recovery.restore_snapshot("ab12cd34-1-1", begun)
 
-    labels = [work.ref.rpartition("/")[2] for work in world.workspace.list_saved_work()]
+    labels = [work.ref.rpartition("/")[2] for work in world.workspace.recovery.list_saved_work()]
     assert sorted(labels) == ["1-before-restore", "1-before-restore-2"]
 
 
 @pytest.mark.spec("8.1", "0.6")
 def test_a_wrong_snapshot_is_refused(world: World) -> None:
-    begun = started(world, world.task(1))
-    started(world, world.task(2))
-    world.workspace.take_snapshot(world.task(2), 1)
+    begun = start_attempt(world, world.task(1))
+    start_attempt(world, world.task(2))
+    world.workspace.worktrees.take_snapshot(world.task(2), 1)
 
     with pytest.raises(Unknown, match="there is no snapshot"):
-        world.workspace.restore_snapshot("ab12cd34-1-7", begun)
-    with pytest.raises(NotNow, match="is no snapshot of ab12cd34-1"):
-        world.workspace.restore_snapshot("ab12cd34-2-1", begun)
+        world.workspace.recovery.restore_snapshot("ab12cd34-1-7", begun)
+    with pytest.raises(NotNow, match="is not a snapshot of ab12cd34-1"):
+        world.workspace.recovery.restore_snapshot("ab12cd34-2-1", begun)
 
 
 @pytest.mark.spec("8.1")
-def test_a_snapshot_of_a_missing_worktree_fails_as_ours(world: World) -> None:
+def test_a_snapshot_of_a_missing_worktree_is_a_workspace_error(world: World) -> None:
     with pytest.raises(WorkspaceError, match="is gone"):
-        world.workspace.take_snapshot(world.task(), 1)
+        world.workspace.worktrees.take_snapshot(world.task(), 1)
 
 
 @pytest.mark.spec("8.1")
-def test_old_snapshots_go_unless_something_needs_them(world: World) -> None:
-    begun = started(world, world.task())
+def test_old_snapshots_expire_unless_needed(world: World) -> None:
+    begun = start_attempt(world, world.task())
     for attempt in (1, 2, 3):
-        world.workspace.take_snapshot(begun, attempt)
+        world.workspace.worktrees.take_snapshot(begun, attempt)
     now = datetime.now(UTC)
 
-    early = world.workspace.expire_snapshots(now - timedelta(hours=24), set())
-    gone = world.workspace.expire_snapshots(now + timedelta(minutes=1), {"ab12cd34-1-2"})
+    early = world.workspace.recovery.expire_snapshots(now - timedelta(hours=24), set())
+    gone = world.workspace.recovery.expire_snapshots(now + timedelta(minutes=1), {"ab12cd34-1-2"})
 
     assert early == []
     assert gone == ["ab12cd34-1-1", "ab12cd34-1-3"]
-    assert [snapshot.id for snapshot in world.workspace.list_snapshots()] == ["ab12cd34-1-2"]
+    assert [snapshot.id for snapshot in world.workspace.recovery.list_snapshots()] == [
+        "ab12cd34-1-2"
+    ]
 
 
 # ------------------------------------------------------------------ kept work
 
 
 @pytest.mark.spec("8.2")
-def test_every_attempt_is_listed_and_can_be_looked_at(world: World) -> None:
-    first = worked(world, world.task(), lambda at: write(at, one="1"))
-    second = worked(world, replace(first, needs_fresh_worktree=True), lambda at: write(at, two="2"))
+def test_every_attempt_is_listed_and_can_be_recovered(world: World) -> None:
+    first = run_attempt(world, world.task(), lambda at: write(at, one="1"))
+    second = run_attempt(
+        world, replace(first, needs_fresh_worktree=True), lambda at: write(at, two="2")
+    )
 
-    saved = world.workspace.list_saved_work()
-    branch = world.workspace.recover_to_branch("refs/yaoki/work/ab12cd34-1/1", "look/at-it")
+    saved = world.workspace.recovery.list_saved_work()
+    branch = world.workspace.recovery.recover_to_branch(
+        "refs/yaoki/work/ab12cd34-1/1", "look/at-it"
+    )
 
     assert [(work.task_id, work.attempt) for work in saved] == [
         ("ab12cd34-1", 1),
@@ -336,19 +345,19 @@ def test_every_attempt_is_listed_and_can_be_looked_at(world: World) -> None:
 
 @pytest.mark.spec("8.2", "0.2")
 def test_recovering_never_moves_a_branch(world: World) -> None:
-    worked(world, world.task(), lambda at: write(at, one="1"))
+    run_attempt(world, world.task(), lambda at: write(at, one="1"))
     before = world.refs()
 
-    with pytest.raises(NotNow, match="there is a branch 'main' already"):
-        world.workspace.recover_to_branch("refs/yaoki/work/ab12cd34-1/1", "main")
+    with pytest.raises(NotNow, match="a branch 'main' exists already"):
+        world.workspace.recovery.recover_to_branch("refs/yaoki/work/ab12cd34-1/1", "main")
     for wrong in (
         "refs/heads/main",
         "refs/yaoki/work/ab12cd34-1/9",
         "HEAD",
         "refs/yaoki/work/../x",
     ):
-        with pytest.raises(Unknown, match="there is no kept work"):
-            world.workspace.recover_to_branch(wrong, "new")
+        with pytest.raises(Unknown, match="there is no saved work"):
+            world.workspace.recovery.recover_to_branch(wrong, "new")
 
     assert world.refs() == before
 
@@ -372,8 +381,8 @@ def included(tmp_path: Path) -> World:
 
 
 @pytest.mark.spec("3.1")
-def test_ignored_files_the_user_names_come_along(included: World) -> None:
-    place = included.workspace.prepare(included.run, included.task(), 1)
+def test_included_ignored_files_are_copied(included: World) -> None:
+    place = included.workspace.worktrees.prepare(included.run, included.task(), 1)
 
     at = place.worktree
     assert (at / ".env").read_text() == "SECRET=1\n"
@@ -384,9 +393,9 @@ def test_ignored_files_the_user_names_come_along(included: World) -> None:
 
 
 @pytest.mark.spec("3.1", "0.2")
-def test_a_file_git_does_not_ignore_stays_at_home(included: World) -> None:
+def test_a_file_that_is_not_ignored_is_not_copied(included: World) -> None:
     """It would be committed with the agent's work, and land."""
-    done = worked(included, included.task(), lambda at: write(at, new="n"))
+    done = run_attempt(included, included.task(), lambda at: write(at, new="n"))
 
     assert not (Path(done.work.worktree) / "notes").exists()
     assert included.files(done.work.head) >= {"new"}
@@ -394,8 +403,8 @@ def test_a_file_git_does_not_ignore_stays_at_home(included: World) -> None:
 
 
 @pytest.mark.spec("3.1", "0.2")
-def test_links_out_of_the_repository_are_not_brought_along(included: World) -> None:
-    at = included.workspace.prepare(included.run, included.task(), 1).worktree
+def test_links_out_of_the_repository_are_not_copied(included: World) -> None:
+    at = included.workspace.worktrees.prepare(included.run, included.task(), 1).worktree
 
     assert (at / "links" / "inside").readlink() == Path("real")
     assert not (at / "links" / "absolute").is_symlink()
@@ -404,10 +413,12 @@ def test_links_out_of_the_repository_are_not_brought_along(included: World) -> N
 
 @pytest.mark.spec("3.1", "3.7")
 def test_only_a_fresh_worktree_gets_copies(included: World) -> None:
-    done = worked(included, included.task(), lambda at: (at / ".env").unlink())
+    done = run_attempt(included, included.task(), lambda at: (at / ".env").unlink())
 
-    again = included.workspace.prepare(included.run, done, 2)
-    fresh = included.workspace.prepare(included.run, replace(done, needs_fresh_worktree=True), 2)
+    again = included.workspace.worktrees.prepare(included.run, done, 2)
+    fresh = included.workspace.worktrees.prepare(
+        included.run, replace(done, needs_fresh_worktree=True), 2
+    )
 
     assert not again.fresh
     assert fresh.fresh
@@ -415,10 +426,10 @@ def test_only_a_fresh_worktree_gets_copies(included: World) -> None:
 
 
 @pytest.mark.spec("3.1")
-def test_copies_can_be_switched_off(included: World) -> None:
+def test_copying_can_be_disabled(included: World) -> None:
     plain = GitWorkspace(included.repo, included.root, include=False)
 
-    at = plain.prepare(included.run, included.task(), 1).worktree
+    at = plain.worktrees.prepare(included.run, included.task(), 1).worktree
 
     assert not (at / ".env").exists()
 
@@ -431,11 +442,11 @@ def test_too_many_copies_are_refused_by_number(included: World) -> None:
         (folder / f"{n}.log").touch()
 
     with pytest.raises(WorkspaceError, match=r"\.worktreeinclude names 2,00\d files"):
-        included.workspace.prepare(included.run, included.task(), 1)
+        included.workspace.worktrees.prepare(included.run, included.task(), 1)
 
 
 @pytest.mark.spec("3.1", "0.2")
-def test_copies_never_pass_through_a_link_in_the_worktree(tmp_path: Path) -> None:
+def test_copying_never_follows_a_link_in_the_worktree(tmp_path: Path) -> None:
     """The base has a link where the user's checkout has a folder by now."""
     repo = a_repository(tmp_path)
     (tmp_path / "victim").mkdir()
@@ -446,18 +457,18 @@ def test_copies_never_pass_through_a_link_in_the_worktree(tmp_path: Path) -> Non
     write(repo / "conf", x__log="x")
     world = a_world(tmp_path, repo)
 
-    world.workspace.prepare(world.run, world.task(), 1)
+    world.workspace.worktrees.prepare(world.run, world.task(), 1)
 
     assert list((tmp_path / "victim").iterdir()) == []
 
 
 @pytest.mark.spec("13.1")
-def test_refs_do_not_pile_up_as_files(world: World) -> None:
-    """After many releases; what the tasks left stays reachable, packed."""
-    task = landed(world, world.task(), lambda at: write(at, new__txt="x"))
+def test_refs_are_packed_from_time_to_time(world: World) -> None:
+    """After many removed worktrees; saved work stays reachable in packed refs."""
+    task = land_task(world, world.task(), lambda at: write(at, new__txt="x"))
 
     for _ in range(PACK_EVERY):
-        world.workspace.remove_worktree(task)
+        world.workspace.worktrees.remove_worktree(task)
 
     loose = [p for p in (world.repo / ".git" / "refs" / "yaoki").rglob("*") if p.is_file()]
     assert loose == []

@@ -51,7 +51,7 @@ def content(room: ProofRoom) -> set[str]:
     return {str(path) for path in paths if path.parts[0] != ".git"}
 
 
-def test_a_room_contains_the_commit_and_nothing_that_was_left_there(repo: Path) -> None:
+def test_a_room_contains_only_the_commit(repo: Path) -> None:
     head, rooms = git(repo, "rev-parse", "HEAD"), rooms_of(repo)
 
     with rooms.acquire("plain") as room:
@@ -86,7 +86,7 @@ def commit_it(at: Path) -> None:
 
 
 def hide(at: Path) -> None:
-    """The clone's own git is told that the file never changes."""
+    """Set a flag in the clone's index that hides changes of the file."""
     git(at, "update-index", "--skip-worktree", "a.txt")
     edit(at)
 
@@ -142,7 +142,7 @@ def test_a_room_follows_from_commit_to_commit(repo: Path) -> None:
             assert not (room.files / "c").exists() or at == second
 
 
-def test_output_of_set_up_is_restored_whatever_a_check_did_to_it(repo: Path) -> None:
+def test_output_of_set_up_is_restored_after_every_kind_of_change(repo: Path) -> None:
     head = git(repo, "rev-parse", "HEAD")
     with rooms_of(repo).acquire("key") as room:
         room.check_out(head)
@@ -184,7 +184,7 @@ def test_another_process_finds_the_room_set_up(repo: Path) -> None:
     assert kept == {"a.txt", "sub/b.txt", ".gitignore", "x.gen"}
 
 
-def test_a_room_whose_set_up_was_cut_off_is_set_up_anew(repo: Path) -> None:
+def test_a_room_with_interrupted_set_up_is_set_up_again(repo: Path) -> None:
     head = git(repo, "rev-parse", "HEAD")
     with rooms_of(repo).acquire("key") as room:
         room.check_out(head)
@@ -195,13 +195,13 @@ def test_a_room_whose_set_up_was_cut_off_is_set_up_anew(repo: Path) -> None:
         assert "half.gen" not in content(again)
 
 
-def test_two_holders_have_two_rooms(repo: Path) -> None:
+def test_two_concurrent_users_get_two_rooms(repo: Path) -> None:
     rooms = rooms_of(repo)
     with rooms.acquire("plain") as one, rooms.acquire("plain") as other:
         assert one.files != other.files
 
 
-def test_checks_find_an_ordinary_clone_without_a_sign_of_yaoki(repo: Path) -> None:
+def test_checks_see_an_ordinary_clone_without_traces_of_yaoki(repo: Path) -> None:
     head = git(repo, "rev-parse", "HEAD")
     git(repo, "tag", "v1")
     git(repo, "update-ref", "refs/heads/yaoki/run", head)
@@ -216,7 +216,7 @@ def test_checks_find_an_ordinary_clone_without_a_sign_of_yaoki(repo: Path) -> No
         assert inside.name == repo.name
 
 
-def test_what_a_check_does_with_git_stays_in_the_room(repo: Path) -> None:
+def test_git_commands_of_a_check_affect_only_the_room(repo: Path) -> None:
     head = git(repo, "rev-parse", "HEAD")
     refs = git(repo, "for-each-ref")
     with rooms_of(repo).acquire("plain") as room:
@@ -231,7 +231,7 @@ def test_what_a_check_does_with_git_stays_in_the_room(repo: Path) -> None:
 
 
 def test_modes_and_line_ends_are_those_of_the_commit(repo: Path) -> None:
-    """The user's settings would hide that the commit lacks the execute bit or has other ends."""
+    """The user's settings would hide a missing execute bit or other line ends."""
     head = commit(repo, {"run.sh": "#!/bin/sh\n"})
     git(repo, "config", "core.fileMode", "false")
     git(repo, "config", "core.autocrlf", "true")
@@ -290,7 +290,7 @@ def test_files_that_every_worktree_gets_are_in_the_room_as_well(repo: Path) -> N
     assert rooms_of(repo).key(head, (), ()) != key
 
 
-def test_the_process_of_a_killed_worker_is_noted(repo: Path) -> None:
+def test_the_process_of_a_killed_worker_is_recorded(repo: Path) -> None:
     with rooms_of(repo).acquire("plain") as room:
         room.check_out(git(repo, "rev-parse", "HEAD"))
         room.record_setup_output()
@@ -301,7 +301,7 @@ def test_the_process_of_a_killed_worker_is_noted(repo: Path) -> None:
         assert again.occupant is None
 
 
-def test_rooms_that_nobody_uses_are_removed(repo: Path) -> None:
+def test_unused_rooms_are_removed(repo: Path) -> None:
     rooms, later = rooms_of(repo), datetime.now(UTC) + timedelta(days=1)
     with rooms.acquire("plain"):
         assert rooms.remove_unused(later) == 0

@@ -1,4 +1,4 @@
-"""Ways round git's settings: links that lead nowhere yet, other objects, another environment."""
+"""Attacks around git's settings: dangling links, replaced objects, environment variables."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.repositories import World, a_repository, a_world, git, started, worked, write
+from tests.repositories import World, a_repository, a_world, git, run_attempt, start_attempt, write
 from yaoki.adapters.git.command import git_environment
 from yaoki.adapters.git.config_files import read_bounded
 from yaoki.adapters.workspace.protect.agent_settings import read_agent_settings
 
 
 def differing(world: World, before: dict[str, str], task_id: str = "") -> set[str]:
-    after = dict(world.workspace.hash_protected_files(task_id))
+    after = dict(world.workspace.protection.hash_protected_files(task_id))
     return {name for name in {*before, *after} if before.get(name) != after.get(name)}
 
 
 def replace(repo: Path) -> Path:
-    """Whoever reads a file of the base now reads something else; returns the ref."""
+    """Replace a file of the base by a replace ref; returns the ref."""
     old = git(repo, "rev-parse", "HEAD:a.txt").strip()
     write(repo, other="evil\n")
     git(repo, "replace", old, git(repo, "hash-object", "-w", "other").strip())
@@ -29,10 +29,10 @@ def replace(repo: Path) -> Path:
 
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("target", ["../../tools/h.sh", "/no/such/place"])
-def test_a_hook_that_leads_nowhere_yet_shows_in_the_guards(tmp_path: Path, target: str) -> None:
-    """The work that lands may bring the very file."""
+def test_a_dangling_hook_link_changes_the_protected_hashes(tmp_path: Path, target: str) -> None:
+    """Landed work may create the target of the link."""
     world = a_world(tmp_path)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
     hooks = world.repo / ".git" / "hooks"
     hooks.mkdir(exist_ok=True)
 
@@ -42,14 +42,14 @@ def test_a_hook_that_leads_nowhere_yet_shows_in_the_guards(tmp_path: Path, targe
 
 
 @pytest.mark.spec("14.2")
-def test_a_hook_that_leads_elsewhere_to_the_same_bytes_shows_in_the_guards(tmp_path: Path) -> None:
+def test_a_hook_link_to_equal_content_changes_the_protected_hashes(tmp_path: Path) -> None:
     repo = a_repository(tmp_path)
     hook = repo / ".git" / "hooks" / "post-merge"
     write(tmp_path, one="#!/bin/sh\n", two="#!/bin/sh\n")
     hook.parent.mkdir(exist_ok=True)
     hook.symlink_to(tmp_path / "one")
     world = a_world(tmp_path, repo)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
 
     hook.unlink()
     hook.symlink_to(tmp_path / "two")
@@ -59,11 +59,13 @@ def test_a_hook_that_leads_elsewhere_to_the_same_bytes_shows_in_the_guards(tmp_p
 
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("name", ["hooks", "refs", "objects", "info"])
-def test_a_folder_of_gits_that_became_a_link_shows_in_the_guards(tmp_path: Path, name: str) -> None:
+def test_a_git_folder_replaced_by_a_link_changes_the_protected_hashes(
+    tmp_path: Path, name: str
+) -> None:
     world = a_world(tmp_path)
     folder = world.repo / ".git" / name
     folder.mkdir(exist_ok=True)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
 
     folder.rename(tmp_path / "moved")
     folder.symlink_to(tmp_path / "moved")
@@ -72,13 +74,13 @@ def test_a_folder_of_gits_that_became_a_link_shows_in_the_guards(tmp_path: Path,
 
 
 @pytest.mark.spec("14.2")
-def test_a_folder_of_hooks_elsewhere_that_leads_nowhere_yet_shows_in_the_guards(
+def test_a_dangling_hooks_folder_changes_the_protected_hashes(
     tmp_path: Path,
 ) -> None:
     repo, folder = a_repository(tmp_path), tmp_path / "own"
     git(repo, "config", "core.hooksPath", str(folder))
     world = a_world(tmp_path, repo)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
 
     folder.symlink_to(repo / "tools")
 
@@ -87,9 +89,9 @@ def test_a_folder_of_hooks_elsewhere_that_leads_nowhere_yet_shows_in_the_guards(
 
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("name", ["config", "config.worktree", "info/attributes"])
-def test_settings_that_lead_nowhere_yet_show_in_the_guards(tmp_path: Path, name: str) -> None:
+def test_a_dangling_config_link_changes_the_protected_hashes(tmp_path: Path, name: str) -> None:
     world = a_world(tmp_path)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
     file = world.repo / ".git" / name
     if name == "config":
         # The same bytes, at a place that the work which lands may write.
@@ -103,9 +105,11 @@ def test_settings_that_lead_nowhere_yet_show_in_the_guards(tmp_path: Path, name:
 
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("name", ["commondir", "objects/info/alternates", "info/grafts"])
-def test_files_that_lead_git_elsewhere_show_in_the_guards(tmp_path: Path, name: str) -> None:
+def test_files_that_point_git_elsewhere_change_the_protected_hashes(
+    tmp_path: Path, name: str
+) -> None:
     world = a_world(tmp_path)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
     file = world.repo / ".git" / name
     file.parent.mkdir(parents=True, exist_ok=True)
 
@@ -115,10 +119,10 @@ def test_files_that_lead_git_elsewhere_show_in_the_guards(tmp_path: Path, name: 
 
 
 @pytest.mark.spec("14.2")
-def test_where_a_worktree_finds_its_repository_shows_in_the_guards(tmp_path: Path) -> None:
+def test_the_repository_link_of_a_worktree_is_protected(tmp_path: Path) -> None:
     world = a_world(tmp_path)
-    begun = started(world, world.task())
-    before = dict(world.workspace.hash_protected_files(begun.id))
+    begun = start_attempt(world, world.task())
+    before = dict(world.workspace.protection.hash_protected_files(begun.id))
     admin = Path(git(Path(begun.work.worktree), "rev-parse", "--absolute-git-dir").strip())
 
     (admin / "commondir").write_text("/no/such/place\n")
@@ -127,11 +131,13 @@ def test_where_a_worktree_finds_its_repository_shows_in_the_guards(tmp_path: Pat
 
 
 @pytest.mark.spec("14.2")
-def test_a_checkout_that_is_led_to_another_repository_shows_in_the_guards(tmp_path: Path) -> None:
+def test_a_checkout_redirected_to_another_repository_changes_the_protected_hashes(
+    tmp_path: Path,
+) -> None:
     repo = a_repository(tmp_path)
     git(repo, "worktree", "add", "-q", "-b", "side", "../side")
     world = a_world(tmp_path, tmp_path / "side")
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
     pointer = tmp_path / "side" / ".git"
 
     pointer.write_text("gitdir: /no/such/place\n")
@@ -141,9 +147,9 @@ def test_a_checkout_that_is_led_to_another_repository_shows_in_the_guards(tmp_pa
 
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("packed", [False, True])
-def test_replaced_objects_show_in_the_guards(tmp_path: Path, packed: bool) -> None:
+def test_replace_refs_change_the_protected_hashes(tmp_path: Path, packed: bool) -> None:
     world = a_world(tmp_path)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
 
     ref = replace(world.repo)
     if packed:
@@ -158,7 +164,7 @@ def test_packing_refs_is_no_tampering(tmp_path: Path) -> None:
     repo = a_repository(tmp_path)
     replace(repo)
     world = a_world(tmp_path, repo)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
 
     git(repo, "pack-refs", "--all")
     git(repo, "gc", "-q")
@@ -181,24 +187,24 @@ def test_packing_refs_is_no_tampering(tmp_path: Path) -> None:
         ("shallow", lambda repo: (repo / ".git" / "shallow").write_text("0" * 40 + "\n")),
     ],
 )
-def test_what_a_person_may_do_as_well_is_told_and_not_blamed(
+def test_changes_a_person_may_make_are_reported_and_not_blamed(
     tmp_path: Path, name: str, act: Callable[[Path], object]
 ) -> None:
     world = a_world(tmp_path)
     blamed, told = (
-        dict(world.workspace.hash_protected_files()),
-        dict(world.workspace.hash_checkout()),
+        dict(world.workspace.protection.hash_protected_files()),
+        dict(world.workspace.protection.hash_checkout()),
     )
 
     act(world.repo)
 
-    after = dict(world.workspace.hash_checkout())
+    after = dict(world.workspace.protection.hash_checkout())
     assert {n for n in {*told, *after} if told.get(n) != after.get(n)} == {f"checkout/{name}"}
-    assert world.workspace.hash_protected_files() == blamed
+    assert world.workspace.protection.hash_protected_files() == blamed
 
 
 @pytest.mark.spec("14.2")
-def test_a_pipe_in_place_of_a_file_holds_nobody_up(tmp_path: Path) -> None:
+def test_a_pipe_in_place_of_a_file_blocks_nothing(tmp_path: Path) -> None:
     pipe = tmp_path / ".claude" / "settings.json"
     pipe.parent.mkdir()
     os.mkfifo(pipe)
@@ -208,7 +214,7 @@ def test_a_pipe_in_place_of_a_file_holds_nobody_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("14.2")
-def test_a_filter_of_an_agent_finds_no_key_in_gits_environment(
+def test_an_agents_filter_sees_no_secret_in_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("UNRELATED_TOKEN", "a-key-of-the-person")
@@ -217,14 +223,14 @@ def test_a_filter_of_an_agent_finds_no_key_in_gits_environment(
     # Planted by an agent of another worker: what comes while this one works it does not start.
     git(world.repo, "config", "filter.x.clean", f"sh -c 'env >> {stolen}; cat'")
 
-    worked(world, world.task(), lambda at: write(at, __gitattributes="* filter=x\n", new="n"))
+    run_attempt(world, world.task(), lambda at: write(at, __gitattributes="* filter=x\n", new="n"))
 
     assert "PATH=" in stolen.read_text(), "the filter must run for the test to mean something"
     assert "of-the-person" not in stolen.read_text()
 
 
 @pytest.mark.spec("14.2")
-def test_git_is_told_how_to_reach_other_machines_and_nothing_else() -> None:
+def test_git_gets_transport_variables_and_nothing_else() -> None:
     ways = {"SSH_AUTH_SOCK": "/s", "HTTPS_PROXY": "p", "https_proxy": "p", "SSL_CERT_FILE": "/c"}
     own = {"PATH": "/bin", "HOME": "/h", "LC_CTYPE": "C.UTF-8", "XDG_CONFIG_HOME": "/x"}
     others = {

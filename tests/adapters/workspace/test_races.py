@@ -1,4 +1,4 @@
-"""Files that another process removes while we look; file-system errors that must be named."""
+"""Files that another process removes between listing and reading, and translated OS errors."""
 
 from __future__ import annotations
 
@@ -8,11 +8,31 @@ from pathlib import Path, PosixPath
 import pytest
 
 from tests.adapters.workspace.clones import clones
-from tests.repositories import World, a_world, approved, git, landed, worked, write
+from tests.repositories import World, a_world, approve, git, land_task, run_attempt, write
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.refs import Refs
-from yaoki.adapters.workspace import GitWorkspace
+from yaoki.adapters.workspace.attempt_worktrees import GitAttemptWorktrees
+from yaoki.adapters.workspace.branches.group_branch import GitGroupBranches
+from yaoki.adapters.workspace.branches.landing import GitLandings
+from yaoki.adapters.workspace.commit_contents import GitCommitContents
+from yaoki.adapters.workspace.protected_files import GitProtectedFiles
+from yaoki.adapters.workspace.recovery import WorkRecovery
+from yaoki.adapters.workspace.remote.status import RemoteStatus
+from yaoki.adapters.workspace.run_branches import GitRunBranches
+from yaoki.adapters.workspace.uncommitted_work import GitUncommittedWork
 from yaoki.errors import GitFailed
+
+ROLES = (
+    GitRunBranches,
+    GitGroupBranches,
+    GitLandings,
+    GitAttemptWorktrees,
+    GitUncommittedWork,
+    GitCommitContents,
+    GitProtectedFiles,
+    WorkRecovery,
+    RemoteStatus,
+)
 
 
 @pytest.fixture
@@ -20,7 +40,7 @@ def world(tmp_path: Path) -> World:
     return a_world(tmp_path)
 
 
-class Leaving(PosixPath):
+class VanishingPath(PosixPath):
     """A git folder whose worktrees another process removes between the listing and the reading."""
 
     def glob(self, pattern: str) -> Iterator[Path]:  # type: ignore[override]
@@ -34,28 +54,26 @@ class Leaving(PosixPath):
 
 
 @pytest.mark.spec("8.1", "13.1")
-def test_a_worktree_that_a_neighbour_removes_meanwhile_holds_no_branch(world: World) -> None:
+def test_a_concurrently_removed_worktree_has_no_checkout(world: World) -> None:
     """The code review churned worktrees beside a landing: one call in a hundred raised an
-    OSError that nobody had named, and three of those ask a person.
+    bare OSError, and three of those escalate the task.
     """
     git(world.repo, "worktree", "add", "-q", "-b", "side", "../side")
-    refs = Refs(Git(Leaving(world.repo / ".git")))
+    refs = Refs(Git(VanishingPath(world.repo / ".git")))
 
     assert refs.checkouts_of("refs/heads/side") == []
 
 
 @pytest.mark.spec("13.1", "8.2")
-def test_a_note_of_unpushed_work_that_vanishes_meanwhile_is_nothing_to_push(
+def test_a_concurrently_removed_push_record_is_ignored(
     tmp_path: Path,
 ) -> None:
-    """The thread beside pushed the work and removed its note after ours had listed it: to ours
-    the name leads nowhere.
-    """
+    """Another thread pushed the work and removed the record after this one had listed it."""
     one = clones(tmp_path, 1).worlds[0]
-    worked(one, one.task(), lambda at: write(at, new="new\n"))
+    run_attempt(one, one.task(), lambda at: write(at, new="new\n"))
     (one.root / ".unpushed" / "ab12cd34-9").symlink_to(tmp_path / "nowhere")
 
-    one.workspace.open_run_branch(one.run)
+    one.workspace.branches.open_run_branch(one.run)
 
 
 # -------------------------------------------------------------- errors that are named
@@ -72,18 +90,18 @@ def unreadable_head(world: World) -> None:
 @pytest.mark.parametrize(
     "act",
     [
-        lambda w, task: w.workspace.land(w.run, task.landed, w.run.base),
-        lambda w, _: w.workspace.refuse_checked_out(w.run),
-        lambda w, _: w.workspace.merge(w.run, approve=approved),
-        lambda w, task: w.workspace.undo(w.run, task.landed, task.id, approved),
+        lambda w, task: w.workspace.landings.land(w.run, task.landed_commit, w.run.base),
+        lambda w, _: w.workspace.branches.refuse_checked_out(w.run),
+        lambda w, _: w.workspace.landings.merge(w.run, approve=approve),
+        lambda w, task: w.workspace.landings.undo(w.run, task.landed_commit, task.id, approve),
     ],
     ids=["land", "refuse_checked_out", "merge", "undo"],
 )
-def test_what_git_keeps_and_nobody_can_read_is_a_named_failure(
+def test_an_unreadable_git_file_is_a_git_failure(
     world: World, act: Callable[[World, object], object]
 ) -> None:
-    """An OSError without a name is counted as yaoki's own fault and asks a person at the third."""
-    task = landed(world, world.task(), lambda at: write(at, new="new\n"))
+    """A bare OSError counts as an internal error, and the third one escalates the task."""
+    task = land_task(world, world.task(), lambda at: write(at, new="new\n"))
     git(world.repo, "switch", "-q", "--detach")
     unreadable_head(world)
 
@@ -92,11 +110,16 @@ def test_what_git_keeps_and_nobody_can_read_is_a_named_failure(
 
 
 @pytest.mark.spec("4.2")
-def test_every_question_to_the_workspace_names_the_errors_of_the_file_system() -> None:
-    """Half of the methods did not: whoever adds one must not forget it."""
-    public = {name: one for name, one in vars(GitWorkspace).items() if not name.startswith("_")}
-    asked = {name: one for name, one in public.items() if callable(one)}
+def test_every_public_method_of_a_role_translates_os_errors() -> None:
+    """Half of the methods did not; a new method must not forget it."""
+    public = [
+        (role.__name__, name, member)
+        for role in ROLES
+        for name, member in vars(role).items()
+        if not name.startswith("_") and callable(member)
+    ]
 
-    bare = {name for name, one in asked.items() if not hasattr(one, "__wrapped__")}
+    bare = {f"{role}.{name}" for role, name, member in public if not hasattr(member, "__wrapped__")}
 
+    assert len(public) > 40
     assert bare == set()

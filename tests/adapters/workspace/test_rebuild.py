@@ -1,4 +1,4 @@
-"""A worktree that is gone is made again at the work it held."""
+"""A missing worktree is made again at its work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repositories import World, a_world, git, landed, worked, write
+from tests.repositories import World, a_world, git, land_task, run_attempt, write
 from yaoki.core.model import Task
 from yaoki.errors import GitFailed
 from yaoki.ports import Candidate
@@ -23,14 +23,14 @@ def world(tmp_path: Path) -> World:
 
 
 def proving(world: World) -> tuple[Task, Candidate, Path]:
-    """A task whose candidate stands in its worktree, with a product of its set-up."""
-    landed(world, world.task(2), lambda at: write(at, other="o"))
-    done = worked(world, world.task(), lambda at: write(at, new="n\n", deps__log="d"))
-    return done, world.workspace.build_candidate(world.run, done), Path(done.work.worktree)
+    """A task with its candidate checked out, and with output of set-up."""
+    land_task(world, world.task(2), lambda at: write(at, other="o"))
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n\n", deps__log="d"))
+    return done, world.workspace.landings.build_candidate(world.run, done), Path(done.work.worktree)
 
 
 def exactly(at: Path, commit_: str) -> bool:
-    """At this commit, on the task's branch, nothing more than ignored files."""
+    """True at this commit on the task's branch with only ignored files besides."""
     head = git(at, "rev-parse", "HEAD")
     return (head, git(at, "symbolic-ref", "HEAD"), git(at, "status", "--porcelain")) == (
         commit_,
@@ -63,31 +63,34 @@ def headless(world: World, _: Path) -> None:
 @pytest.mark.parametrize(
     "harm", [unmade, gone, forgotten, headless], ids=lambda harm: harm.__name__
 )
-def test_a_worktree_that_is_gone_is_made_again_with_the_work_in_it(
+def test_a_missing_worktree_is_rebuilt_with_its_work(
     world: World, harm: Callable[[World, Path], None]
 ) -> None:
-    done = worked(world, world.task(), lambda at: write(at, new="n\n"))
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n\n"))
     at = Path(done.work.worktree)
     harm(world, at)
 
-    assert world.workspace.rebuild_worktree(done)
+    assert world.workspace.worktrees.rebuild_worktree(done)
 
     assert exactly(at, done.work.head)
-    assert not world.workspace.rebuild_worktree(done)
-    assert world.workspace.build_candidate(world.run, done).changed == ("new",)
+    assert not world.workspace.worktrees.rebuild_worktree(done)
+    assert world.workspace.landings.build_candidate(world.run, done).changed == ("new",)
     if harm is forgotten:
-        assert any("late" in world.files(work.commit) for work in world.workspace.list_saved_work())
+        assert any(
+            "late" in world.files(work.commit)
+            for work in world.workspace.recovery.list_saved_work()
+        )
 
 
 @pytest.mark.spec("0.2")
-def test_a_worktree_that_stands_is_left_alone(world: World) -> None:
-    """Also without its `.git`, which is only a pointer: the files and products stay."""
-    done = worked(world, world.task(), lambda at: write(at, new="n\n", deps__log="d"))
+def test_an_existing_worktree_is_left_alone(world: World) -> None:
+    """Also without its `.git` link: files and set-up output stay."""
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n\n", deps__log="d"))
     at = Path(done.work.worktree)
     write(at, unkept="u")
     (at / ".git").unlink()
 
-    assert not world.workspace.rebuild_worktree(done)
+    assert not world.workspace.worktrees.rebuild_worktree(done)
 
     assert (at / "unkept").exists()
     assert (at / "deps.log").exists()
@@ -96,8 +99,8 @@ def test_a_worktree_that_stands_is_left_alone(world: World) -> None:
 
 @pytest.mark.spec("0.2")
 @pytest.mark.parametrize("left", ["branch", "work ref", "base"])
-def test_without_a_recorded_head_the_best_that_is_left_is_used(world: World, left: str) -> None:
-    done = worked(world, world.task(), lambda at: write(at, new="n\n"))
+def test_without_a_recorded_head_the_best_remaining_commit_is_used(world: World, left: str) -> None:
+    done = run_attempt(world, world.task(), lambda at: write(at, new="n\n"))
     begun = replace(done, work=replace(done.work, head=""))
     shutil.rmtree(done.work.worktree)
     git(world.repo, "worktree", "prune")
@@ -106,7 +109,7 @@ def test_without_a_recorded_head_the_best_that_is_left_is_used(world: World, lef
     if left == "base":
         git(world.repo, "update-ref", "-d", "refs/yaoki/work/ab12cd34-1/1")
 
-    assert world.workspace.rebuild_worktree(begun)
+    assert world.workspace.worktrees.rebuild_worktree(begun)
 
     expected = done.work.base if left == "base" else done.work.head
     assert exactly(Path(done.work.worktree), expected)
@@ -115,4 +118,4 @@ def test_without_a_recorded_head_the_best_that_is_left_is_used(world: World, lef
 @pytest.mark.spec("0.6")
 def test_without_any_commit_there_is_nothing_to_rebuild(world: World) -> None:
     with pytest.raises(GitFailed, match="no commit that ab12cd34-1 started from"):
-        world.workspace.rebuild_worktree(world.task())
+        world.workspace.worktrees.rebuild_worktree(world.task())

@@ -1,4 +1,4 @@
-"""A remote that does not answer: what is owed to it, who waits for it, who may not race over it."""
+"""An unreachable remote: pending pushes, tasks that wait, and races when it is back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.workspace.clones import Clones, clones, land
-from tests.repositories import git, worked, write
+from tests.repositories import git, run_attempt, write
 from yaoki.errors import GitFailed, RemoteUnreachable
 
 pytestmark = pytest.mark.spec("13.1")
@@ -27,88 +27,88 @@ def adding(name: str) -> Callable[[Path], None]:
 
 
 @pytest.mark.spec("13.3", "4.8")
-def test_a_remote_that_is_away_is_known_as_such_until_it_answers(two: Clones) -> None:
+def test_an_unreachable_remote_is_a_problem_until_it_answers(two: Clones) -> None:
     space = two.worlds[0].workspace
-    before = space.remote_problem()
-    two.away()
+    before = space.remote.remote_problem()
+    two.disconnect()
 
     with pytest.raises(RemoteUnreachable, match="the remote origin cannot be used") as told:
-        space.head(two.run)
+        space.branches.head(two.run)
 
     assert before == ""
-    assert space.remote_problem() == told.value.sentence
+    assert space.remote.remote_problem() == told.value.sentence
     assert told.value.hint.startswith("git ls-remote origin")
-    two.back()
-    assert space.check_remote() == "origin"
-    assert space.remote_problem() == ""
+    two.reconnect()
+    assert space.remote.check_remote() == "origin"
+    assert space.remote.remote_problem() == ""
 
 
 @pytest.mark.spec("13.3")
-def test_who_is_locked_out_does_not_wait(two: Clones) -> None:
-    """Nobody answers better tomorrow: a person must give this machine a key."""
+def test_missing_credentials_are_not_retried(two: Clones) -> None:
+    """Waiting does not help: this machine needs credentials."""
     one = two.worlds[0]
     git(one.repo, "remote", "set-url", "origin", "ext::sh -c 'exit 1'")
     space = replace(one, workspace=type(one.workspace)(one.repo, one.root, remote="origin"))
 
     with pytest.raises(GitFailed, match="not allowed") as told:
-        space.workspace.head(two.run)
+        space.workspace.branches.head(two.run)
 
     assert not isinstance(told.value, RemoteUnreachable)
     assert not told.value.transient
 
 
 @pytest.mark.spec("8.2", "0.2")
-def test_what_is_owed_is_pushed_in_a_quiet_moment_without_any_task(two: Clones) -> None:
+def test_pending_work_is_pushed_during_idle_upkeep(two: Clones) -> None:
     one = two.worlds[0]
-    done = worked(one, one.task(), adding("new"))
-    two.away()
+    done = run_attempt(one, one.task(), adding("new"))
+    two.disconnect()
     kept = replace(done, attempt=2)
-    one.workspace.commit_attempt(one.run, kept)
+    one.workspace.worktrees.commit_attempt(one.run, kept)
     with pytest.raises(RemoteUnreachable):
-        one.workspace.catch_up_with_remote()
-    two.back()
-    assert "refs/yaoki/work/ab12cd34-1/2" not in two.there()
+        one.workspace.remote.catch_up_with_remote()
+    two.reconnect()
+    assert "refs/yaoki/work/ab12cd34-1/2" not in two.remote_refs()
 
-    one.workspace.catch_up_with_remote()
+    one.workspace.remote.catch_up_with_remote()
 
-    assert "refs/yaoki/work/ab12cd34-1/2" in two.there()
-    assert one.workspace.remote_problem() == ""
+    assert "refs/yaoki/work/ab12cd34-1/2" in two.remote_refs()
+    assert one.workspace.remote.remote_problem() == ""
 
 
 @pytest.mark.spec("13.3", "8.2")
-def test_who_needs_what_another_machine_still_has_waits_for_it(two: Clones) -> None:
+def test_a_task_waits_for_work_that_another_machine_has_not_pushed(two: Clones) -> None:
     one, other = two.worlds
-    done = worked(one, one.task(), adding("new"))
-    for ref in [ref for ref in two.there() if "/work/" in ref]:
+    done = run_attempt(one, one.task(), adding("new"))
+    for ref in [ref for ref in two.remote_refs() if "/work/" in ref]:
         git(two.bare, "update-ref", "-d", ref)
 
-    with pytest.raises(RemoteUnreachable, match="kept on another machine"):
-        other.workspace.build_candidate(other.run, done)
+    with pytest.raises(RemoteUnreachable, match="saved on another machine"):
+        other.workspace.landings.build_candidate(other.run, done)
 
-    assert other.workspace.remote_problem() == ""
+    assert other.workspace.remote.remote_problem() == ""
 
 
 # ------------------------------------------------------------------ two at once
 
 
 @pytest.mark.spec("8.3", "0.2")
-def test_a_late_roll_back_does_not_take_off_what_landed_since(two: Clones) -> None:
-    """Both decided on the same group; the first one's retry has landed before the second acts."""
+def test_a_late_roll_back_does_not_remove_later_landings(two: Clones) -> None:
+    """Both machines roll back one group; a retry has landed before the second one acts."""
     one, other = two.worlds
-    line = one.workspace.open_group_branch(one.run, GROUP)
+    line = one.workspace.groups.open_group_branch(one.run, GROUP)
     own = replace(one, run=line)
-    land(own, worked(own, own.task(1), adding("first")))
-    seen = other.workspace.head(line)
-    one.workspace.roll_back_group_branch(one.run, GROUP, seen)
-    land(own, worked(own, own.task(2), adding("again")))
-    head = one.workspace.head(line)
+    land(own, run_attempt(own, own.task(1), adding("first")))
+    seen = other.workspace.branches.head(line)
+    one.workspace.groups.roll_back_group_branch(one.run, GROUP, seen)
+    land(own, run_attempt(own, own.task(2), adding("again")))
+    head = one.workspace.branches.head(line)
 
     with pytest.raises(GitFailed, match="moved before it was rolled back") as told:
-        other.workspace.roll_back_group_branch(other.run, GROUP, seen)
+        other.workspace.groups.roll_back_group_branch(other.run, GROUP, seen)
 
     assert told.value.transient
-    assert other.workspace.head(line) == head
-    assert [ref for ref in two.there() if "rollback" in ref] == [
+    assert other.workspace.branches.head(line) == head
+    assert [ref for ref in two.remote_refs() if "rollback" in ref] == [
         f"refs/yaoki/work/{GROUP}/0-rollback-1"
     ]
 
@@ -117,14 +117,14 @@ def test_a_late_roll_back_does_not_take_off_what_landed_since(two: Clones) -> No
 
 
 @pytest.mark.spec("11.7", "0.2")
-def test_an_archive_takes_what_only_a_dead_machine_knew_of(two: Clones, tmp_path: Path) -> None:
-    """Its task branch and its group's line are at the remote and in no other clone."""
+def test_an_archive_contains_the_refs_of_a_dead_machine(two: Clones, tmp_path: Path) -> None:
+    """Its task branch and group branch are at the remote and in no other clone."""
     one, other = two.worlds
-    line = one.workspace.open_group_branch(one.run, GROUP)
+    line = one.workspace.groups.open_group_branch(one.run, GROUP)
     own = replace(one, run=line)
-    land(own, worked(own, own.task(1), adding("new")))
-    held = one.workspace.head(line)
-    archiving, file = other.workspace.ref_archive(), tmp_path / "run.bundle"
+    land(own, run_attempt(own, own.task(1), adding("new")))
+    held = one.workspace.branches.head(line)
+    archiving, file = other.workspace.recovery.ref_archive(), tmp_path / "run.bundle"
 
     refs = archiving.list_refs(other.run.id)
     assert archiving.write_bundle(other.run.id, other.run.base, refs, file)
@@ -133,5 +133,5 @@ def test_an_archive_takes_what_only_a_dead_machine_knew_of(two: Clones, tmp_path
 
     assert refs[f"{HEADS}/{GROUP}-group"] == held
     assert f"{HEADS}/ab12cd34-1" in refs
-    assert set(two.there()) == {"refs/heads/main"}
+    assert set(two.remote_refs()) == {"refs/heads/main"}
     assert held in git(tmp_path, "bundle", "list-heads", str(file))

@@ -1,4 +1,4 @@
-"""Killed between the push and the local copy, or anywhere else: the next touch goes on."""
+"""After a kill between the push and the local copy, or anywhere else, the next call continues."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.workspace.clones import Clones, carried, clones, land, opened
-from tests.repositories import World, approved, git, landed, started, worked, write
+from tests.adapters.workspace.clones import Clones, clones, complete_task, land, open_workspace
+from tests.repositories import World, approve, git, land_task, run_attempt, start_attempt, write
 from yaoki.core.model import RunId
 from yaoki.ports import CommittedAttempt
 
@@ -35,6 +35,7 @@ exit $code
 """
 CALLER = """
 import os, pickle, sys
+from operator import attrgetter
 from pathlib import Path
 from yaoki.adapters.workspace import GitWorkspace
 repo, root, file, count = map(Path, sys.argv[1:5])
@@ -44,7 +45,7 @@ for n in range(1, 60):
         count.write_text("0")
         Path(f"{count}.kill").write_text(str(n))
     if (pid := os.fork()) == 0:
-        result = getattr(GitWorkspace(repo, root, remote="origin"), method)(*args)
+        result = attrgetter(method)(GitWorkspace(repo, root, remote="origin"))(*args)
         file.write_bytes(pickle.dumps((n - 1, result)))
         os._exit(0)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -70,11 +71,11 @@ class Killer:
         self.kills = 0
 
     def after_push(self, method: str, *args: object) -> None:
-        """The one call, dead as soon as the remote has what it pushed."""
+        """Call once, killed as soon as the remote has the push."""
         assert self._called("push", method, args) == signal.SIGKILL
 
     def everywhere(self, method: str, *args: object) -> Any:
-        """Again and again, killed after the 1st, 2nd, 3rd … command, until one is through."""
+        """Call repeatedly, killed after the 1st, 2nd, 3rd … command, until one call ends."""
         assert self._called("", method, args) == 0
         # Our own words, just written.
         kills, result = pickle.loads((self._folder / "call").read_bytes())  # noqa: S301
@@ -106,30 +107,34 @@ def test_killed_between_the_push_and_the_copy_the_landing_counts_once(
     two: Clones, tmp_path: Path
 ) -> None:
     one, other = two.worlds
-    task = worked(one, one.task(), lambda at: write(at, new="n"))
-    found = one.workspace.build_candidate(one.run, task)
+    task = run_attempt(one, one.task(), lambda at: write(at, new="n"))
+    found = one.workspace.landings.build_candidate(one.run, task)
     killer = Killer(one, tmp_path)
 
-    killer.after_push("land", one.run, found.commit, found.onto)
+    killer.after_push("landings.land", one.run, found.commit, found.onto)
     copy = git(one.repo, "rev-parse", one.run.branch)
 
     assert copy == found.onto
     assert two.head() == found.commit
-    again = opened(one.repo, one.root)
-    assert again.branch_contains(one.run, found.commit)
-    assert again.land(one.run, found.commit, found.onto) == found.commit
-    assert other.workspace.branch_contains(other.run, found.commit)
+    again = open_workspace(one.repo, one.root)
+    assert again.branches.branch_contains(one.run, found.commit)
+    assert again.landings.land(one.run, found.commit, found.onto) == found.commit
+    assert other.workspace.branches.branch_contains(other.run, found.commit)
     assert two.steps() == ["task1: Do 1."]
     assert git(one.repo, "rev-parse", one.run.branch) == found.commit
 
 
 @pytest.mark.spec("9.6", "0.3")
-def test_killed_between_the_push_and_the_copy_an_undo_is_one(two: Clones, tmp_path: Path) -> None:
+def test_killed_between_the_push_and_the_copy_an_undo_counts_once(
+    two: Clones, tmp_path: Path
+) -> None:
     one, _ = two.worlds
-    task = landed(one, one.task(), lambda at: write(at, new="n"))
+    task = land_task(one, one.task(), lambda at: write(at, new="n"))
 
-    Killer(one, tmp_path).after_push("undo", one.run, task.landed_commit, task.id, approved)
-    head = opened(one.repo, one.root).undo(one.run, task.landed_commit, task.id, approve=approved)
+    Killer(one, tmp_path).after_push("landings.undo", one.run, task.landed_commit, task.id, approve)
+    head = open_workspace(one.repo, one.root).landings.undo(
+        one.run, task.landed_commit, task.id, approve=approve
+    )
 
     assert head == two.head()
     assert two.steps() == ["task1: Do 1.", "Undo ab12cd34-1"]
@@ -140,18 +145,18 @@ def test_killed_between_the_push_and_the_copy_a_group_is_rolled_back_once(
     two: Clones, tmp_path: Path
 ) -> None:
     one, other = two.worlds
-    line = one.workspace.open_group_branch(one.run, "ab12cd34-9")
-    land(replace(one, run=line), worked(replace(one, run=line), one.task(), _new))
-    held = one.workspace.head(line)
+    line = one.workspace.groups.open_group_branch(one.run, "ab12cd34-9")
+    land(replace(one, run=line), run_attempt(replace(one, run=line), one.task(), _new))
+    held = one.workspace.branches.head(line)
 
-    Killer(one, tmp_path).after_push("roll_back", one.run, "ab12cd34-9", held)
-    _, to = other.workspace.roll_back_group_branch(
-        other.run, "ab12cd34-9", other.workspace.head(line)
+    Killer(one, tmp_path).after_push("groups.roll_back_group_branch", one.run, "ab12cd34-9", held)
+    _, to = other.workspace.groups.roll_back_group_branch(
+        other.run, "ab12cd34-9", other.workspace.branches.head(line)
     )
 
-    assert to == other.run.base == opened(one.repo, one.root).head(line)
-    kept = [ref for ref in two.there() if "rollback" in ref]
-    assert [two.there()[ref] for ref in kept] == [held]
+    assert to == other.run.base == open_workspace(one.repo, one.root).branches.head(line)
+    kept = [ref for ref in two.remote_refs() if "rollback" in ref]
+    assert [two.remote_refs()[ref] for ref in kept] == [held]
 
 
 def _new(at: Path) -> None:
@@ -164,31 +169,33 @@ def test_killed_between_the_push_and_the_copy_a_run_is_opened_once(tmp_path: Pat
     one, other = farm.worlds
     run = replace(one.run, id=RunId("ef56gh78"))
 
-    Killer(one, tmp_path).after_push("open_run", run)
+    Killer(one, tmp_path).after_push("branches.open_run_branch", run)
     for world in farm.worlds:
-        opened(world.repo, world.root).open_run_branch(run)
+        open_workspace(world.repo, world.root).branches.open_run_branch(run)
 
-    assert farm.there()["refs/heads/yaoki/ef56gh78"] == run.base
-    assert other.workspace.describe_drift(run) == ""
+    assert farm.remote_refs()["refs/heads/yaoki/ef56gh78"] == run.base
+    assert other.workspace.branches.describe_drift(run) == ""
 
 
 @pytest.mark.spec("8.2")
-def test_killed_before_it_is_pushed_kept_work_is_pushed_by_the_next_touch(
+def test_saved_work_of_a_killed_process_is_pushed_by_the_next_call(
     two: Clones, tmp_path: Path
 ) -> None:
-    """The remote is away, the worker is killed; a later one pushes on behalf of the dead."""
+    """The remote is unreachable and the worker is killed; a later worker pushes the work."""
     one, other = two.worlds
-    begun = started(one, one.task())
+    begun = start_attempt(one, one.task())
     write(Path(begun.work.worktree), new="n\n")
-    two.away()
-    Killer(one, tmp_path).after_push("keep", one.run, begun)
-    two.back()
-    assert "refs/yaoki/work/ab12cd34-1/1" not in two.there()
+    two.disconnect()
+    Killer(one, tmp_path).after_push("worktrees.commit_attempt", one.run, begun)
+    two.reconnect()
+    assert "refs/yaoki/work/ab12cd34-1/1" not in two.remote_refs()
 
-    carried(replace(one, workspace=opened(one.repo, one.root)), 2, lambda at: write(at, b="b"))
-    opened(one.repo, one.root).open_run_branch(one.run)
+    complete_task(
+        replace(one, workspace=open_workspace(one.repo, one.root)), 2, lambda at: write(at, b="b")
+    )
+    open_workspace(one.repo, one.root).branches.open_run_branch(one.run)
 
-    assert {work.task_id for work in other.workspace.list_saved_work()} == {
+    assert {work.task_id for work in other.workspace.recovery.list_saved_work()} == {
         "ab12cd34-1",
         "ab12cd34-2",
     }
@@ -200,22 +207,22 @@ def test_killed_after_every_git_command_the_task_lands_once_at_the_remote(
     two: Clones, tmp_path: Path
 ) -> None:
     one, other = two.worlds
-    carried(other, 2, lambda at: write(at, other="o"))
-    begun = started(one, one.task())
+    complete_task(other, 2, lambda at: write(at, other="o"))
+    begun = start_attempt(one, one.task())
     write(Path(begun.work.worktree), new="n\n")
     killer = Killer(one, tmp_path)
 
-    kept: CommittedAttempt = killer.everywhere("keep", one.run, begun)
+    kept: CommittedAttempt = killer.everywhere("worktrees.commit_attempt", one.run, begun)
     task = replace(begun, work=replace(begun.work, head=kept.head))
-    found = killer.everywhere("candidate", one.run, task)
-    head = killer.everywhere("land", one.run, found.commit, found.onto)
-    killer.everywhere("release", task)
+    found = killer.everywhere("landings.build_candidate", one.run, task)
+    head = killer.everywhere("landings.land", one.run, found.commit, found.onto)
+    killer.everywhere("worktrees.remove_worktree", task)
 
     assert killer.kills > 20
-    assert head == found.commit == two.head() == other.workspace.head(other.run)
+    assert head == found.commit == two.head() == other.workspace.branches.head(other.run)
     assert two.steps() == ["task2: Do 2.", "task1: Do 1."]
-    assert [w.commit for w in other.workspace.list_saved_work() if w.task_id == task.id] == [
-        kept.head
-    ]
-    assert "refs/heads/yaoki/ab12cd34-1" not in two.there()
+    assert [
+        w.commit for w in other.workspace.recovery.list_saved_work() if w.task_id == task.id
+    ] == [kept.head]
+    assert "refs/heads/yaoki/ab12cd34-1" not in two.remote_refs()
     assert git(two.bare, "fsck", "--no-dangling") == ""

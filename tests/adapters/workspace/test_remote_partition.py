@@ -1,7 +1,7 @@
-"""A worker that was cut off from the store: whatever it still believes, it lands nothing.
+"""A worker that is disconnected from the store lands nothing.
 
-Two clones of one remote share a store.  Where a worker would learn of its loss by a heartbeat it
-learns nothing here: only what it asks of the store right before the push can stop it.
+Two clones of one remote share a store.  The worker gets no heartbeat result here, so only its
+query to the store right before the push can stop it.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ remote = "origin"
 
 
 class Cut(BaseException):
-    """The carrier is gone; nothing may catch it."""
+    """The worker is gone; no handler may catch this."""
 
 
 class Machines:
-    """Two of them, each with a clone and a name of its own, and one task."""
+    """Two machines, each with its own clone and name, and one task."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.bare = folder / "remote.git"
@@ -75,7 +75,7 @@ class Machines:
         return app.services.build_worker(1).run_task(task, why, nullcontext)
 
     def landing(self) -> Task:
-        """The task, proven on the first machine, whose carrier is gone before it lands."""
+        """The task, verified on the first machine, whose worker is gone before it lands."""
 
         def why() -> StopReason | None:
             if self.task.stage is Stage.LAND:
@@ -87,13 +87,13 @@ class Machines:
         return self.task
 
     def taken_over(self) -> Task:
-        """The lease ran out, and the second machine has the task now."""
+        """The lease has expired, and the second machine has claimed the task."""
         self.one.store.expire_claims(lambda _: True, counted=True)
         (task,) = self.other.services.build_worker(1).claim(1, [self.run.id])
         return task
 
     def steps(self) -> list[str]:
-        """What landed at the remote."""
+        """The subjects of the landings at the remote."""
         form = "--format=%(trailers:key=Yaoki-Task,valueonly)"
         return git(self.bare, "log", "--first-parent", form, f"main..yaoki/{self.run.id}").split()
 
@@ -116,8 +116,8 @@ def lease_of(task: Task) -> Lease:
     return task.lease
 
 
-def test_a_worker_whose_lease_ran_out_unnoticed_does_not_land(machines: Machines) -> None:
-    """It has proven its work, heard nothing, and is about to push."""
+def test_a_worker_with_an_expired_lease_does_not_land(machines: Machines) -> None:
+    """The worker has verified its work, knows nothing of the loss, and is about to push."""
     successors: list[Task] = []
     held: list[Lease] = []
 
@@ -141,7 +141,7 @@ def test_a_worker_whose_lease_ran_out_unnoticed_does_not_land(machines: Machines
     assert machines.steps() == [done.id]
 
 
-def test_a_lease_that_ran_out_and_that_nobody_took_is_renewed_and_lands(machines: Machines) -> None:
+def test_an_expired_unclaimed_lease_is_renewed_and_the_task_lands(machines: Machines) -> None:
     task = machines.landing()
     machines.one.store.heartbeat([lease_of(task)], timedelta(0))
     before = lease_of(machines.task).expires_at
@@ -156,7 +156,7 @@ def test_a_lease_that_ran_out_and_that_nobody_took_is_renewed_and_lands(machines
 
 @pytest.mark.spec("3.4", "0.3")
 def test_a_landing_pushed_after_the_claim_was_lost_counts_once(machines: Machines) -> None:
-    """It asked in time and pushed too late: the successor finds the commit on the branch."""
+    """The worker asked in time and pushed late: the successor finds the commit on the branch."""
     task = machines.landing()
     successors: list[Task] = []
 
@@ -184,7 +184,7 @@ def test_a_landing_pushed_after_the_claim_was_lost_counts_once(machines: Machine
 
 
 @pytest.mark.spec("3.4", "0.3")
-def test_a_push_that_comes_after_the_successors_is_refused(machines: Machines) -> None:
+def test_a_push_after_the_successors_push_is_refused(machines: Machines) -> None:
     task = machines.landing()
 
     def between() -> None:
@@ -201,7 +201,7 @@ def test_a_push_that_comes_after_the_successors_is_refused(machines: Machines) -
 
 
 @pytest.mark.spec("0.6")
-def test_without_a_store_behind_the_claim_nothing_lands(machines: Machines) -> None:
+def test_without_a_store_nothing_lands(machines: Machines) -> None:
     task = machines.landing()
 
     with pytest.raises(ClaimSuperseded):

@@ -1,4 +1,4 @@
-"""One run, one store, two clones: two workers carry it, one of them is killed on the way."""
+"""One run, one store, two clones: two workers execute the run, one of them is killed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ remote = "origin"
 
 
 class Machine:
-    """A clone with worktrees of its own; the store and the remote are everybody's."""
+    """A clone with its own worktrees; store and remote are shared."""
 
     def __init__(self, folder: Path, bare: Path, name: str) -> None:
         home = folder / name
@@ -75,7 +75,7 @@ class Machine:
 
 
 def the_plan(folder: Path) -> str:
-    """No agent ends before the test lets it."""
+    """Agents end when the test lets them."""
     acts = {f"t{n}": [waits_for(folder / "go"), *writes(f"f{n}", f"{n}\n")] for n in range(TASKS)}
     script = {name: [held] * ATTEMPTS for name, held in acts.items()}
     tasks = [{"id": name, "checks": ["there"]} for name in script]
@@ -86,7 +86,7 @@ def the_plan(folder: Path) -> str:
 
 @pytest.mark.slow
 @pytest.mark.spec("13.1", "13.3", "0.2", "0.3", "3.4")
-def test_two_clones_carry_one_run_and_one_of_them_is_killed(tmp_path: Path) -> None:
+def test_two_clones_execute_one_run_and_one_of_them_is_killed(tmp_path: Path) -> None:
     seed, bare = a_repository(tmp_path), tmp_path / "remote.git"
     git(tmp_path, "clone", "-q", "--bare", str(seed), str(bare))
     one, other = (Machine(tmp_path, bare, name) for name in ("one", "other"))

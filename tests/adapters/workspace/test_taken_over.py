@@ -1,4 +1,4 @@
-"""A person takes a conflict over: what they did in the worktree is proven, merge and all."""
+"""A person takes over a conflict: their work in the worktree is verified, merge included."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tests.repositories import (
     World,
     a_world,
     commit,
-    conflicted,
     git,
-    landed,
-    started,
-    worked,
+    land_task,
+    run_attempt,
+    start_attempt,
+    with_conflict,
     write,
 )
-from yaoki.core.model import Task
+from yaoki.core.model import AttemptMode, Task
 from yaoki.ports import Candidate
 
 pytestmark = pytest.mark.spec("10.4", "0.2")
@@ -33,24 +33,24 @@ def world(tmp_path: Path) -> World:
 
 
 def escalated(world: World) -> Task:
-    """Mine and the run branch both changed a.txt; a person is asked."""
-    mine = worked(world, world.task(1), lambda at: write(at, a__txt="mine\n", new="n"))
-    landed(world, world.task(2), lambda at: write(at, a__txt="other\n", b__txt="B\n"))
-    assert world.workspace.build_candidate(world.run, mine).conflicts == ("a.txt",)
-    return conflicted(mine)
+    """The task and the run branch both changed a.txt; the task is escalated."""
+    mine = run_attempt(world, world.task(1), lambda at: write(at, a__txt="mine\n", new="n"))
+    land_task(world, world.task(2), lambda at: write(at, a__txt="other\n", b__txt="B\n"))
+    assert world.workspace.landings.build_candidate(world.run, mine).conflicts == ("a.txt",)
+    return with_conflict(mine)
 
 
 def answered(world: World, task: Task) -> tuple[Task, Candidate]:
-    """`yaoki answer TASK done`: prepare, snapshot, keep, candidate, as the engine goes."""
-    taken = replace(task, taken_over=True)
-    place = world.workspace.prepare(world.run, taken, taken.attempt + 1)
-    world.workspace.take_snapshot(taken, taken.attempt + 1)
+    """`yaoki answer TASK done`: prepare, snapshot, commit, build the candidate."""
+    taken = replace(task, mode=AttemptMode.TAKEN_OVER)
+    place = world.workspace.worktrees.prepare(world.run, taken, taken.attempt + 1)
+    world.workspace.worktrees.take_snapshot(taken, taken.attempt + 1)
     work = replace(taken.work, base=place.base, head="", worktree=str(place.worktree))
     begun = replace(taken, attempt=taken.attempt + 1, work=work)
-    kept = world.workspace.commit_attempt(world.run, begun)
-    assert world.workspace.commit_attempt(world.run, begun) == kept
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
+    assert world.workspace.worktrees.commit_attempt(world.run, begun) == kept
     proved = replace(begun, work=replace(work, head=kept.head))
-    return proved, world.workspace.build_candidate(world.run, proved)
+    return proved, world.workspace.landings.build_candidate(world.run, proved)
 
 
 def merge(at: Path) -> None:
@@ -74,7 +74,7 @@ def resolve_and_commit(at: Path) -> None:
 @pytest.mark.parametrize(
     "how", [resolve, resolve_and_add, resolve_and_commit], ids=lambda how: how.__name__
 )
-def test_a_merge_made_by_hand_is_what_is_proven(world: World, how: Callable[[Path], None]) -> None:
+def test_a_merge_made_by_hand_is_verified(world: World, how: Callable[[Path], None]) -> None:
     task = escalated(world)
     at = Path(task.work.worktree)
     merge(at)
@@ -87,13 +87,13 @@ def test_a_merge_made_by_hand_is_what_is_proven(world: World, how: Callable[[Pat
     assert world.show(found.commit, "b.txt") == "B"
     assert found.changed == ("a.txt", "new")
     parents = git(world.repo, "rev-parse", f"{found.commit}^1", f"{found.commit}^2").split()
-    assert parents == [world.workspace.head(world.run), proved.work.head]
+    assert parents == [world.workspace.branches.head(world.run), proved.work.head]
     assert not (world.repo / ADMIN / "MERGE_HEAD").exists()
     assert git(at, "status", "--porcelain") == ""
 
 
-def test_a_merge_in_which_mine_won_is_a_merge_all_the_same(world: World) -> None:
-    """The tree is the one from before, so only the parents tell."""
+def test_a_merge_resolved_with_ours_is_a_merge(world: World) -> None:
+    """The tree is unchanged, so only the parents show the merge."""
     task = escalated(world)
     at = Path(task.work.worktree)
     git(at, "merge", "-q", "--no-commit", "-s", "ours", "yaoki/ab12cd34")
@@ -104,7 +104,7 @@ def test_a_merge_in_which_mine_won_is_a_merge_all_the_same(world: World) -> None
     assert world.show(found.commit, "a.txt") == "mine"
 
 
-def test_markers_a_person_left_are_seen(world: World) -> None:
+def test_conflict_markers_of_a_person_are_reported(world: World) -> None:
     task = escalated(world)
     merge(Path(task.work.worktree))
 
@@ -114,12 +114,12 @@ def test_markers_a_person_left_are_seen(world: World) -> None:
 
 
 def test_the_run_branch_may_move_on_while_a_person_works(world: World) -> None:
-    """Their merge is with an older head; nothing of theirs is merged again with markers."""
+    """The person merged an older head; yaoki does not merge again with markers."""
     task = escalated(world)
     at = Path(task.work.worktree)
     merge(at)
     resolve_and_commit(at)
-    landed(world, world.task(3), lambda there: write(there, third="3"))
+    land_task(world, world.task(3), lambda there: write(there, third="3"))
 
     _, found = answered(world, task)
 
@@ -128,10 +128,10 @@ def test_the_run_branch_may_move_on_while_a_person_works(world: World) -> None:
     assert world.files(found.commit) >= {"third", "new"}
 
 
-def test_plain_edits_over_markers_yaoki_put_there_resolve_them(world: World) -> None:
-    """The usual way here: an agent was given the markers first and did not cope."""
-    task = conflicted(worked(world, escalated(world), lambda _: None))
-    assert world.workspace.build_candidate(world.run, task).conflict_markers == ("a.txt",)
+def test_edits_over_yaokis_conflict_markers_resolve_them(world: World) -> None:
+    """The usual case: an agent had the markers first and did not resolve them."""
+    task = with_conflict(run_attempt(world, escalated(world), lambda _: None))
+    assert world.workspace.landings.build_candidate(world.run, task).conflict_markers == ("a.txt",)
     resolve(Path(task.work.worktree))
 
     _, found = answered(world, task)
@@ -140,8 +140,8 @@ def test_plain_edits_over_markers_yaoki_put_there_resolve_them(world: World) -> 
     assert world.show(found.commit, "a.txt") == "mine and other"
 
 
-def test_plain_edits_without_a_merge_stay_as_they_are_and_conflict_honestly(world: World) -> None:
-    """Nobody can tell an edit from a resolution; calling it a merge would undo what landed."""
+def test_edits_without_a_merge_stay_and_conflict(world: World) -> None:
+    """An edit cannot be told from a resolution; recording a merge would undo landed work."""
     task = escalated(world)
     at = Path(task.work.worktree)
     resolve(at)
@@ -153,29 +153,29 @@ def test_plain_edits_without_a_merge_stay_as_they_are_and_conflict_honestly(worl
     assert world.show(proved.work.head, "a.txt") == "mine and other"
 
 
-def test_what_a_person_did_before_saying_so_is_never_replaced_by_a_fresh_worktree(
+def test_a_persons_work_is_never_replaced_by_a_fresh_worktree(
     world: World,
 ) -> None:
-    task = started(world, world.task())
+    task = start_attempt(world, world.task())
     at = Path(task.work.worktree)
     write(at, by_hand="h")
 
-    taken = replace(task, attempt=0, needs_fresh_worktree=True, taken_over=True)
-    place = world.workspace.prepare(world.run, taken, 1)
+    taken = replace(task, attempt=0, needs_fresh_worktree=True, mode=AttemptMode.TAKEN_OVER)
+    place = world.workspace.worktrees.prepare(world.run, taken, 1)
 
     assert not place.fresh
     assert (at / "by_hand").exists()
 
 
-def test_an_agents_unfinished_merge_counts_for_nothing(world: World) -> None:
-    """It may have given the merge up half-way; recording it would undo what others landed."""
-    begun = started(world, replace(escalated(world), feedback=None))
+def test_an_agents_unfinished_merge_is_dropped(world: World) -> None:
+    """The agent may have abandoned the merge; recording it would undo landed work."""
+    begun = start_attempt(world, replace(escalated(world), feedback=None))
     at = Path(begun.work.worktree)
     git(at, "merge", "-q", "yaoki/ab12cd34", code=1)
     git(at, "checkout", "-q", "HEAD", "--", ".")
 
-    kept = world.workspace.commit_attempt(world.run, begun)
-    found = world.workspace.build_candidate(
+    kept = world.workspace.worktrees.commit_attempt(world.run, begun)
+    found = world.workspace.landings.build_candidate(
         world.run, replace(begun, work=replace(begun.work, head=kept.head))
     )
 

@@ -14,14 +14,14 @@ from tests.repositories import (
     World,
     a_repository,
     a_world,
-    approved,
+    approve,
     commit,
-    conflicted,
     git,
-    landed,
-    started,
+    land_task,
+    run_attempt,
+    start_attempt,
     user_state,
-    worked,
+    with_conflict,
     write,
 )
 from yaoki.adapters.git.config_files import list_settings
@@ -46,7 +46,7 @@ def a_dirty_repository(folder: Path) -> Path:
 
 
 def tripwire(repo: Path, trap: Path) -> None:
-    """Every program git can be told to start touches the trap."""
+    """Configure every program that git can start to create the trap file."""
     program = repo.parent / "program"
     program.write_text(f"#!/bin/sh\ntouch '{trap}'\nexit 0\n")
     program.chmod(0o755)
@@ -77,54 +77,67 @@ def the_whole_life(world: World) -> list[tuple[str, Callable[[], object]]]:
         return name, lambda: act(world)
 
     def one(_: World) -> None:
-        tasks["one"] = worked(world, tasks["one"], lambda at: write(at, a__txt="one\n", new="n"))
+        tasks["one"] = run_attempt(
+            world, tasks["one"], lambda at: write(at, a__txt="one\n", new="n")
+        )
 
     def two(_: World) -> None:
-        tasks["two"] = landed(world, tasks["two"], lambda at: write(at, a__txt="two\n"))
+        tasks["two"] = land_task(world, tasks["two"], lambda at: write(at, a__txt="two\n"))
 
     def resolve(_: World) -> None:
-        tasks["one"] = landed(world, conflicted(tasks["one"]), lambda at: write(at, a__txt="12\n"))
+        tasks["one"] = land_task(
+            world, with_conflict(tasks["one"]), lambda at: write(at, a__txt="12\n")
+        )
 
     def fresh(_: World) -> None:
-        workspace.prepare(run, replace(world.task(3), needs_fresh_worktree=True), 1)
+        workspace.worktrees.prepare(run, replace(world.task(3), needs_fresh_worktree=True), 1)
         write(world.root / "ab12cd34-3", left="l")
-        workspace.prepare(run, replace(world.task(3), attempt=1, needs_fresh_worktree=True), 2)
+        workspace.worktrees.prepare(
+            run, replace(world.task(3), attempt=1, needs_fresh_worktree=True), 2
+        )
 
     return [
-        step("open_run", lambda _: workspace.open_run_branch(run)),
+        step("open_run", lambda _: workspace.branches.open_run_branch(run)),
         step("prepare, keep", one),
         step("land another", two),
-        step("conflict", lambda _: workspace.build_candidate(run, tasks["one"])),
+        step("conflict", lambda _: workspace.landings.build_candidate(run, tasks["one"])),
         step("prepare and land a conflict", resolve),
         step("fresh", fresh),
-        step("snapshot", lambda _: workspace.take_snapshot(tasks["one"], 2)),
-        step("snapshots", lambda _: workspace.list_snapshots()),
-        step("restore", lambda _: workspace.restore_snapshot("ab12cd34-1-2", tasks["one"])),
-        step("expire", lambda _: workspace.expire_snapshots(NOW, set())),
-        step("release", lambda _: workspace.remove_worktree(tasks["one"])),
-        step("release two", lambda _: workspace.remove_worktree(tasks["two"])),
-        step("release three", lambda _: workspace.remove_worktree(world.task(3))),
-        step("saved", lambda _: workspace.list_saved_work()),
+        step("snapshot", lambda _: workspace.worktrees.take_snapshot(tasks["one"], 2)),
+        step("snapshots", lambda _: workspace.recovery.list_snapshots()),
+        step(
+            "restore", lambda _: workspace.recovery.restore_snapshot("ab12cd34-1-2", tasks["one"])
+        ),
+        step("expire", lambda _: workspace.recovery.expire_snapshots(NOW, set())),
+        step("release", lambda _: workspace.worktrees.remove_worktree(tasks["one"])),
+        step("release two", lambda _: workspace.worktrees.remove_worktree(tasks["two"])),
+        step("release three", lambda _: workspace.worktrees.remove_worktree(world.task(3))),
+        step("saved", lambda _: workspace.recovery.list_saved_work()),
         step(
             "recover",
-            lambda _: workspace.recover_to_branch(workspace.list_saved_work()[0].ref, "yaoki/look"),
+            lambda _: workspace.recovery.recover_to_branch(
+                workspace.recovery.list_saved_work()[0].ref, "yaoki/look"
+            ),
         ),
         step(
             "undo",
-            lambda _: workspace.undo(
-                run, tasks["one"].landed_commit, "ab12cd34-1", approve=approved
+            lambda _: workspace.landings.undo(
+                run, tasks["one"].landed_commit, "ab12cd34-1", approve=approve
             ),
         ),
         step("merge", lambda _: refused_merge(world)),
-        step("merge into", lambda _: workspace.merge(run, into="yaoki/result", approve=approved)),
-        step("guards", lambda _: workspace.hash_protected_files()),
-        step("diff", lambda _: workspace.diff(run.base, workspace.head(run))),
+        step(
+            "merge into",
+            lambda _: workspace.landings.merge(run, into="yaoki/result", approve=approve),
+        ),
+        step("guards", lambda _: workspace.protection.hash_protected_files()),
+        step("diff", lambda _: workspace.contents.diff(run.base, workspace.branches.head(run))),
     ]
 
 
 def refused_merge(world: World) -> None:
-    with pytest.raises(NotNow, match="never touches a checkout"):
-        world.workspace.merge(world.run, approve=approved)
+    with pytest.raises(NotNow, match="yaoki changes no checkout"):
+        world.workspace.landings.merge(world.run, approve=approve)
 
 
 @pytest.mark.spec("0.2", "9.6", "9.5")
@@ -142,7 +155,7 @@ def test_a_dirty_checkout_is_byte_identical_after_every_operation(tmp_path: Path
 
 
 @pytest.mark.spec("0.2", "14.2")
-def test_no_hook_and_no_configured_program_runs_during_our_calls(tmp_path: Path) -> None:
+def test_no_hook_and_no_configured_program_runs_during_yaokis_calls(tmp_path: Path) -> None:
     repo, trap = a_repository(tmp_path), tmp_path / "sprung"
     write(repo, __worktreeinclude="*.log\n", x__log="x")
     git(repo, "add", "-f", ".worktreeinclude")
@@ -159,17 +172,17 @@ def test_no_hook_and_no_configured_program_runs_during_our_calls(tmp_path: Path)
 
 
 @pytest.mark.spec("14.2")
-def test_changed_config_and_hooks_show_in_the_guards(tmp_path: Path) -> None:
+def test_changed_config_and_hooks_change_the_protected_hashes(tmp_path: Path) -> None:
     world = a_world(tmp_path)
-    before = dict(world.workspace.hash_protected_files())
-    begun = started(world, world.task())
-    assert world.workspace.hash_protected_files() == before
+    before = dict(world.workspace.protection.hash_protected_files())
+    begun = start_attempt(world, world.task())
+    assert world.workspace.protection.hash_protected_files() == before
 
     git(Path(begun.work.worktree), "config", "core.fsmonitor", "/bin/true")
     write(world.repo / ".git" / "hooks", post__commit="#!/bin/sh\n")
     write(world.repo / ".git" / "info", attributes="* filter=x\n")
     (world.repo / ".git" / "info" / "exclude").unlink()
-    after = dict(world.workspace.hash_protected_files())
+    after = dict(world.workspace.protection.hash_protected_files())
 
     changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
     assert changed == {"config", "hooks/post.commit", "info/attributes", "info/exclude"}
@@ -191,7 +204,7 @@ def test_a_persons_harmless_settings_are_no_tampering(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     repo = world.repo
     git(repo, "config", "core.editor", "vi")
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
 
     git(repo, "remote", "add", "origin", "https://example.org/x.git")
     git(repo, "remote", "set-url", "--push", "origin", "git@example.org:x.git")
@@ -208,7 +221,7 @@ def test_a_persons_harmless_settings_are_no_tampering(tmp_path: Path) -> None:
     with (repo / ".git" / "config").open("a") as file:
         file.write("# a comment\n")
 
-    assert world.workspace.hash_protected_files() == before
+    assert world.workspace.protection.hash_protected_files() == before
 
 
 @pytest.mark.spec("14.2")
@@ -225,50 +238,54 @@ def test_a_persons_harmless_settings_are_no_tampering(tmp_path: Path) -> None:
         *("attr.tree", "diff.x.command", "uploadpack.packObjectsHook", "fetch.bundleURI"),
     ],
 )
-def test_settings_that_can_do_something_show_in_the_guards(tmp_path: Path, key: str) -> None:
+def test_sensitive_settings_change_the_protected_hashes(tmp_path: Path, key: str) -> None:
     world = a_world(tmp_path)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
 
     git(world.repo, "config", key, "x")
 
-    assert world.workspace.hash_protected_files()["config"] != before["config"]
+    assert world.workspace.protection.hash_protected_files()["config"] != before["config"]
 
 
 @pytest.mark.spec("14.2")
-def test_a_config_nobody_can_read_shows_in_the_guards(tmp_path: Path) -> None:
+def test_an_unreadable_config_changes_the_protected_hashes(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     config = world.repo / ".git" / "config"
-    before, whole = dict(world.workspace.hash_protected_files()), config.read_bytes()
+    before, whole = dict(world.workspace.protection.hash_protected_files()), config.read_bytes()
 
     config.write_bytes(whole + b"[broken\n")
-    broken = dict(world.workspace.hash_protected_files())
+    broken = dict(world.workspace.protection.hash_protected_files())
     config.write_bytes(whole + b"[broken again\n")
 
     assert (
-        len({before["config"], broken["config"], world.workspace.hash_protected_files()["config"]})
+        len(
+            {
+                before["config"],
+                broken["config"],
+                world.workspace.protection.hash_protected_files()["config"],
+            }
+        )
         == 3
     )
     config.write_bytes(whole)
-    assert world.workspace.hash_protected_files() == before
+    assert world.workspace.protection.hash_protected_files() == before
 
 
 def differing(world: World, before: dict[str, str]) -> set[str]:
-    after = dict(world.workspace.hash_protected_files())
+    after = dict(world.workspace.protection.hash_protected_files())
     return {name for name in {*before, *after} if before.get(name) != after.get(name)}
 
 
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("where", ["inside", "outside", "home"])
-def test_hooks_that_the_config_puts_elsewhere_show_in_the_guards(
-    tmp_path: Path, where: str
-) -> None:
-    """Relative means: from the checkout, whose person would run them."""
+def test_hooks_in_a_configured_folder_are_protected(tmp_path: Path, where: str) -> None:
+    """A relative path is relative to the checkout."""
     repo = a_repository(tmp_path)
     folder = {"inside": repo / ".husky" / "_", "outside": tmp_path / "own"}.get(where)
     if where == "home":
         # Nothing is written there: a home is found, and what is not there is no error.
         git(repo, "config", "core.hooksPath", "~/no-such-folder-of-hooks")
-        assert "config" in a_world(tmp_path, repo).workspace.hash_protected_files()
+        assert "config" in a_world(tmp_path, repo).workspace.protection.hash_protected_files()
         return
     assert folder is not None
     git(repo, "config", "core.hooksPath", ".husky/_" if where == "inside" else str(folder))
@@ -276,8 +293,8 @@ def test_hooks_that_the_config_puts_elsewhere_show_in_the_guards(
     (folder / "called").mkdir()
     write(folder / "called", lib="echo\n")
     world = a_world(tmp_path, repo)
-    before = dict(world.workspace.hash_protected_files())
-    assert world.workspace.hash_protected_files() == before
+    before = dict(world.workspace.protection.hash_protected_files())
+    assert world.workspace.protection.hash_protected_files() == before
 
     write(folder, pre__commit="#!/bin/sh\nevil\n", post__merge="#!/bin/sh\n")
     write(folder / "called", lib="evil\n")
@@ -296,7 +313,7 @@ def test_hooks_that_come_with_a_persons_own_commit_are_no_tampering(tmp_path: Pa
     git(repo, "commit", "-qm", "a hook")
     git(repo, "config", "core.hooksPath", ".husky")
     world = a_world(tmp_path, repo)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
 
     write(folder, pre__commit="#!/bin/sh\nother\n", post__merge="#!/bin/sh\n")
     assert {Path(name).name for name in differing(world, before)} == {"pre.commit", "post.merge"}
@@ -308,7 +325,7 @@ def test_hooks_that_come_with_a_persons_own_commit_are_no_tampering(tmp_path: Pa
 
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("where", [".", "..", ".git"])
-def test_hooks_in_a_folder_where_everybody_works_are_only_what_git_starts(
+def test_in_a_shared_hooks_folder_only_files_that_git_starts_are_protected(
     tmp_path: Path, where: str
 ) -> None:
     (tmp_path / "around").mkdir()
@@ -316,9 +333,9 @@ def test_hooks_in_a_folder_where_everybody_works_are_only_what_git_starts(
     git(repo, "config", "core.hooksPath", where)
     world = a_world(tmp_path, repo)
     folder = (repo / where).resolve()
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
 
-    landed(world, world.task(), lambda at: write(at, new="n"))
+    land_task(world, world.task(), lambda at: write(at, new="n"))
     write(repo, a__txt="a person's own work\n")
     assert differing(world, before) == set()
 
@@ -331,14 +348,14 @@ def test_hooks_in_a_folder_where_everybody_works_are_only_what_git_starts(
 @pytest.mark.parametrize(
     "key", ["include.path", "includeIf.gitdir:/elsewhere/.path", "includeIf.onbranch:topic.path"]
 )
-def test_files_that_the_config_includes_show_in_the_guards(tmp_path: Path, key: str) -> None:
-    """Whether or not its condition is met today."""
+def test_included_config_files_are_protected(tmp_path: Path, key: str) -> None:
+    """Whether or not the include condition holds."""
     repo = a_repository(tmp_path)
     write(repo, shared__cfg="[user]\n\tname = Una\n[include]\n\tpath = deeper.cfg\n")
     git(repo, "config", key, "../shared.cfg")
     world = a_world(tmp_path, repo)
     shared, deeper = repo / "shared.cfg", repo / "deeper.cfg"
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
     assert str(shared) in before
 
     shared.write_text(shared.read_text().replace("Una", "Una Other"))
@@ -353,12 +370,12 @@ def test_files_that_the_config_includes_show_in_the_guards(tmp_path: Path, key: 
 
 
 @pytest.mark.spec("14.2")
-def test_hooks_named_by_an_included_file_show_in_the_guards(tmp_path: Path) -> None:
+def test_hooks_named_by_an_included_file_are_protected(tmp_path: Path) -> None:
     repo, folder = a_repository(tmp_path), tmp_path / "own"
     write(repo, shared__cfg=f"[core]\n\thooksPath = {folder}\n")
     git(repo, "config", "include.path", "../shared.cfg")
     world = a_world(tmp_path, repo)
-    before = dict(world.workspace.hash_protected_files())
+    before = dict(world.workspace.protection.hash_protected_files())
 
     write(folder, post__merge="#!/bin/sh\n")
 
@@ -366,10 +383,10 @@ def test_hooks_named_by_an_included_file_show_in_the_guards(tmp_path: Path) -> N
 
 
 @pytest.mark.spec("14.2")
-def test_nothing_hides_behind_the_bound_of_a_large_config(tmp_path: Path) -> None:
+def test_a_change_beyond_the_size_limit_of_a_config_is_noticed(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     config = world.repo / ".git" / "config"
-    before, whole = dict(world.workspace.hash_protected_files()), config.read_bytes()
+    before, whole = dict(world.workspace.protection.hash_protected_files()), config.read_bytes()
 
     config.write_bytes(whole + b"# padding\n" * 110_000 + b"[core]\n\tfsmonitor = evil\n")
 
@@ -381,40 +398,43 @@ def test_nothing_hides_behind_the_bound_of_a_large_config(tmp_path: Path) -> Non
     "value", ["~nobody-of-this-name/x", "x" * 5000, "/dev/zero", "..", "%(prefix)/x", "~"]
 )
 @pytest.mark.parametrize("key", ["include.path", "core.hooksPath"])
-def test_a_path_that_leads_nowhere_is_no_error(tmp_path: Path, key: str, value: str) -> None:
+def test_a_missing_path_in_the_config_is_no_error(tmp_path: Path, key: str, value: str) -> None:
     world = a_world(tmp_path)
     git(world.repo, "config", key, value)
 
-    assert world.workspace.hash_protected_files() == world.workspace.hash_protected_files()
+    assert (
+        world.workspace.protection.hash_protected_files()
+        == world.workspace.protection.hash_protected_files()
+    )
 
 
 @pytest.mark.spec("14.2")
-def test_git_is_asked_about_settings_only_when_their_bytes_are_new(tmp_path: Path) -> None:
+def test_settings_are_parsed_only_when_their_content_is_new(tmp_path: Path) -> None:
     repo = a_repository(tmp_path)
     write(repo, shared__cfg="[core]\n\thooksPath = .husky\n")
     git(repo, "config", "include.path", "../shared.cfg")
     world = a_world(tmp_path, repo)
-    world.workspace.hash_protected_files(), world.workspace.hash_checkout()
+    world.workspace.protection.hash_protected_files(), world.workspace.protection.hash_checkout()
     asked = list_settings.cache_info().misses
 
-    world.workspace.hash_protected_files(), world.workspace.hash_checkout()
+    world.workspace.protection.hash_protected_files(), world.workspace.protection.hash_checkout()
     assert list_settings.cache_info().misses == asked
 
     write(repo, shared__cfg="[core]\n\thooksPath = .other\n")
-    world.workspace.hash_protected_files(), world.workspace.hash_checkout()
+    world.workspace.protection.hash_protected_files(), world.workspace.protection.hash_checkout()
     assert list_settings.cache_info().misses == asked + 1
 
 
 @pytest.mark.spec("0.2")
 def test_worktrees_of_the_user_are_left_alone(tmp_path: Path) -> None:
-    """Also one whose disk is not mounted today, which `git worktree prune` would forget."""
+    """Also a worktree on an unmounted disk, which `git worktree prune` would forget."""
     repo = a_repository(tmp_path)
     git(repo, "worktree", "add", "-q", "-b", "side", "../side")
     shutil.move(tmp_path / "side", tmp_path / "unplugged")
     world = a_world(tmp_path, repo)
 
-    done = landed(world, world.task(), lambda at: write(at, new="n"))
-    world.workspace.remove_worktree(done)
+    done = land_task(world, world.task(), lambda at: write(at, new="n"))
+    world.workspace.worktrees.remove_worktree(done)
 
     shutil.move(tmp_path / "unplugged", tmp_path / "side")
     assert git(tmp_path / "side", "status", "--porcelain") == ""
@@ -428,8 +448,8 @@ def test_a_run_may_be_started_from_a_linked_worktree(tmp_path: Path) -> None:
     before = user_state(tmp_path / "side")
     world = a_world(tmp_path, tmp_path / "side")
 
-    done = landed(world, world.task(), lambda at: write(at, new="n"))
-    world.workspace.remove_worktree(done)
+    done = land_task(world, world.task(), lambda at: write(at, new="n"))
+    world.workspace.worktrees.remove_worktree(done)
 
     assert world.show(world.run.branch, "new") == "n"
     assert user_state(tmp_path / "side") == before

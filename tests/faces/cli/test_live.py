@@ -223,12 +223,12 @@ def test_the_key_to_leave_is_shown_only_to_watchers(place: Place, still: Place) 
     """`yaoki run` carries the run; q cannot end that."""
     with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
         terminal.press("?")
-        terminal.shows("why it stands", "leave it, and the run goes on")
+        terminal.shows("explain its state", "leave it, and the run goes on")
     plan = place.plan(the_plan(place))
     with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", plan) as terminal:
         assert "leave" not in terminal.shows("needs you", "Ctrl-C stop")
         terminal.press("?")
-        assert "leave" not in terminal.shows("why it stands", "Ctrl-C")
+        assert "leave" not in terminal.shows("explain its state", "Ctrl-C")
         for name in ("work", "check"):
             (place.folder / name).touch()
         assert terminal.ended() == 4, "nothing that is open holds it"

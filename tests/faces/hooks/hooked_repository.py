@@ -1,4 +1,4 @@
-"""A repository with a check, and agents that call our hook in it by hand."""
+"""A repository with a check, and simulated agents that call the hook."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BOUND_S = 60
 
 
 class Hooked(Place):
-    """A repository whose one check wants `good` in a.txt, and agents that call our hook."""
+    """A repository whose one check needs `good` in a.txt, and agents that call the hook."""
 
     def __init__(self, folder: Path, pycache: Path) -> None:
         super().__init__(folder, pycache)
@@ -58,7 +58,7 @@ class Hooked(Place):
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
     ) -> dict[str, Any]:
-        """What the hook answers: exactly one JSON object, and exit code 0."""
+        """The answer of the hook: exactly one JSON object, and exit code 0."""
         raw = said if isinstance(said, bytes) else json.dumps(said).encode()
         environ = {**self.env, **(env or {})}
         process = self.popen(*words, agent=agent, cwd=cwd, env=environ)
@@ -76,7 +76,7 @@ class Hooked(Place):
         return self.call({**said, "cwd": str(self.repo)})
 
     def session(self, key: str = "s1") -> dict[str, Any]:
-        """How a session stands, as `yaoki hook status` tells it; nothing for an unknown one."""
+        """The state of a session in `yaoki hook status`; empty for an unknown one."""
         with closing(App(self.repo, create=True)) as app:
             found = (one for one in list_sessions(app)[1] if one.key == key)
             return next((session_status_document(one) for one in found), {})

@@ -1,4 +1,4 @@
-"""The hook command with hand-made words of an agent: whatever comes, it answers, in time."""
+"""The hook command with hand-made input: it always answers, in time."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_the_words_are_those_of_the_projects_own_prompt(place: Hooked) -> None:
 
 
 @pytest.mark.spec("12.6", "10.4")
-def test_at_the_limit_the_person_is_asked_and_no_stop_is_held(place: Hooked) -> None:
+def test_at_the_limit_the_person_is_asked_and_no_stop_is_refused(place: Hooked) -> None:
     place.tries(2)
 
     first, second, third = place.stop(), place.stop(), place.stop()
@@ -102,7 +102,7 @@ def test_at_the_limit_the_person_is_asked_and_no_stop_is_held(place: Hooked) -> 
 
 
 @pytest.mark.spec("12.6")
-def test_whoever_goes_on_has_a_fresh_budget_and_the_reason_comes_along_once(place: Hooked) -> None:
+def test_go_on_grants_a_fresh_budget_and_repeats_the_reason_once(place: Hooked) -> None:
     place.tries(2)
     place.stop()
     place.stop()
@@ -119,7 +119,7 @@ def test_whoever_goes_on_has_a_fresh_budget_and_the_reason_comes_along_once(plac
 
 
 @pytest.mark.spec("12.6", "10.4")
-def test_whoever_aborts_is_left_alone_until_a_new_phase(place: Hooked) -> None:
+def test_an_aborted_session_is_not_checked_until_a_new_phase(place: Hooked) -> None:
     place.tries(1)
     place.stop()
 
@@ -133,7 +133,7 @@ def test_whoever_aborts_is_left_alone_until_a_new_phase(place: Hooked) -> None:
 
 
 @pytest.mark.spec("12.6", "10.4")
-def test_a_session_that_is_sent_back_may_be_left_before_anybody_is_asked(place: Hooked) -> None:
+def test_a_refused_session_may_be_aborted_before_the_person_is_asked(place: Hooked) -> None:
     place.tries(4)
     sent_back = [place.stop(key) for key in ("one", "two", "three")]
 
@@ -148,14 +148,14 @@ def test_a_session_that_is_sent_back_may_be_left_before_anybody_is_asked(place: 
     assert (which.code, "2 sessions ask or are held back" in which.err) == (6, True)
     assert over.code == 0, over.err
     assert only.document == {"schema": 1, "session": "three", "answer": "abort"}
-    assert "nobody asked" in unasked["systemMessage"]
+    assert "there is no open question" in unasked["systemMessage"]
     left = [place.stop(key)["systemMessage"] for key in ("one", "two", "three")]
     assert ["not checked" in words for words in left] == [True, False, True]
     assert "still not proven" in left[1]
 
 
 @pytest.mark.spec("12.6", "10.4")
-def test_whoever_takes_over_hears_what_fails_and_gets_the_gate_back_when_nothing_does(
+def test_take_over_reports_failures_and_restores_the_gate_when_all_checks_pass(
     place: Hooked,
 ) -> None:
     place.tries(1)
@@ -231,7 +231,7 @@ def test_a_phase_of_a_plan_brings_its_checks_and_its_tries(place: Hooked) -> Non
 def test_an_agent_that_stops_listening_is_not_sent_back_more_often_than_it_hears(
     place: Hooked,
 ) -> None:
-    """Claude Code passes over a ninth refusal: the person is asked at the eighth try."""
+    """Claude Code ignores a ninth refusal, so the person is asked at the eighth try."""
     place.tries(20)
 
     assert "try 1 of 8 " in place.stop()["reason"]
@@ -267,7 +267,7 @@ def test_each_agent_is_answered_in_its_own_words(place: Hooked) -> None:
     ],
     ids=["empty", "words", "deep", "types", "huge"],
 )
-def test_what_cannot_be_read_is_checked_like_any_other_stop(place: Hooked, said: bytes) -> None:
+def test_a_stop_with_unreadable_input_is_checked_like_any_other(place: Hooked, said: bytes) -> None:
     answer = place.call(said)
 
     assert "a.txt does not hold good" in answer["reason"]
@@ -292,7 +292,7 @@ def test_words_that_never_end_are_not_waited_for(place: Hooked) -> None:
 
 @pytest.mark.spec("12.6")
 @pytest.mark.parametrize("event", ["SubagentStop", "Brand-new"])
-def test_other_events_are_none_of_our_business(place: Hooked, event: str) -> None:
+def test_other_hook_events_are_ignored(place: Hooked, event: str) -> None:
     assert place.call({"session_id": "s1", "hook_event_name": event}) == {}
 
 
@@ -307,14 +307,14 @@ def test_a_turn_with_work_in_the_background_is_not_the_end(place: Hooked) -> Non
 @pytest.mark.spec("12.6")
 @pytest.mark.parametrize("name", ["YAOKI_HOOK", "YAOKI_TASK"])
 def test_a_variable_lets_everything_through(place: Hooked, name: str) -> None:
-    """The way out for a person; and agents that yaoki itself started are checked by yaoki."""
+    """A person can switch the hook off; agents that yaoki started are checked by yaoki."""
     said = {"session_id": "s1", "hook_event_name": "Stop", "cwd": str(place.repo)}
 
     assert place.call(said, env={name: "off"}) == {}
 
 
 @pytest.mark.spec("12.6")
-def test_outside_a_repository_a_stop_is_refused_once_and_then_told(
+def test_outside_a_repository_a_stop_is_refused_once_and_then_allowed_with_a_notice(
     place: Hooked, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
@@ -329,7 +329,9 @@ def test_outside_a_repository_a_stop_is_refused_once_and_then_told(
 
 
 @pytest.mark.spec("12.6")
-def test_an_agent_that_was_sent_back_already_is_not_held_by_a_fault_of_ours(place: Hooked) -> None:
+def test_an_agent_that_was_refused_before_is_not_refused_for_a_fault_of_yaoki(
+    place: Hooked,
+) -> None:
     place.configure("[checks\n")
 
     assert "decision" not in place.stop(stop_hook_active=True)
@@ -419,8 +421,8 @@ def test_two_sessions_at_once_have_each_their_own_count(place: Hooked) -> None:
 
 
 @pytest.mark.spec("12.6", "0.3")
-def test_a_hook_that_stands_in_two_files_counts_once(place: Hooked, tmp_path: Path) -> None:
-    """Both are called at the same moment; the first has the say, the other nothing to add."""
+def test_a_hook_installed_in_two_files_runs_once(place: Hooked, tmp_path: Path) -> None:
+    """Both are called at the same moment; the first decides, the other adds nothing."""
     gate, at_work = tmp_path / "gate", tmp_path / "at-work"
     loop = f"touch {at_work}; for i in $(seq 1200); do test -f {gate} && exit 1; sleep 0.05; done"
     place.configure(f'[checks.slow]\nshell = "{loop}"\nrerun = false\n')

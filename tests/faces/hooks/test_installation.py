@@ -1,4 +1,4 @@
-"""An agent's settings file: the hook goes in and out, and nothing else of it changes."""
+"""An agent's settings file: the hook is added and removed, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def written(top: Path, text: str) -> HookTarget:
 
 
 def held(text: str) -> dict[str, Any]:
-    """As an agent reads it: a mark of the encoding is none of it, and nothing is no settings."""
+    """The settings as an agent reads them: without a byte order mark; an empty file has none."""
     parsed: dict[str, Any] = json.loads(text.removeprefix("\ufeff").strip() or "{}")
     return parsed
 
@@ -77,7 +77,7 @@ def test_taking_it_out_restores_the_file_byte_for_byte(tmp_path: Path, before: s
 @pytest.mark.spec("12.6")
 @pytest.mark.parametrize("before", SETTINGS.values(), ids=SETTINGS)
 def test_without_a_memory_it_goes_out_and_leaves_the_rest(tmp_path: Path, before: str) -> None:
-    """Another checkout of the same project holds the file and not our memory of it."""
+    """Another checkout of the same project has the file, but not the stored original."""
     made = written(tmp_path, before)
     install(made, 600)
     made.backup_file.unlink()
@@ -116,8 +116,8 @@ def test_a_folder_that_was_there_before_us_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("12.6")
-def test_what_the_owner_changed_meanwhile_stays(tmp_path: Path) -> None:
-    """Our hook was moved into a group of the owner's, and another setting came."""
+def test_changes_of_the_owner_are_preserved(tmp_path: Path) -> None:
+    """The owner moved the hook into another group and added a setting."""
     made = target(tmp_path)
     install(made, 600)
     put = json.loads(made.file.read_bytes())
@@ -236,11 +236,11 @@ def test_one_file_that_cannot_be_read_hides_no_other(place: Place) -> None:
     people, told = place.look("hook", "status"), place.look("hook", "status", "--json")
 
     assert (people.code, told.code) == (0, 0), people.err
-    assert f"{broken} is no JSON" in people.out
+    assert f"{broken} is not JSON" in people.out
     files = {one["file"]: one for one in told.document["files"]}
     assert files[str(place.repo / ".claude" / "settings.json")]["installed"] is True
     assert files[str(broken)]["installed"] is None
-    assert "is no JSON" in files[str(broken)]["defect"]
+    assert "is not JSON" in files[str(broken)]["defect"]
 
 
 @pytest.mark.spec("12.6")
@@ -260,7 +260,7 @@ def test_the_persons_own_file_is_where_their_agent_looks_for_it(
 
 
 @pytest.mark.spec("12.6", "0.6")
-def test_a_file_in_the_place_of_our_folder_is_told_and_never_a_traceback(place: Place) -> None:
+def test_a_file_in_place_of_the_folder_is_an_error_without_a_traceback(place: Place) -> None:
     home = place.repo / ".yaoki"
     home.write_text("mine\n")
     said = json.dumps({"session_id": "s", "hook_event_name": "Stop", "cwd": str(place.repo)})
@@ -289,7 +289,7 @@ def test_a_file_in_the_place_of_our_folder_is_told_and_never_a_traceback(place: 
 
 @pytest.mark.spec("12.6")
 @pytest.mark.parametrize("act", [lambda made: install(made, 600), installed_entries, uninstall])
-def test_a_pipe_in_place_of_the_settings_is_refused_and_holds_nobody_up(
+def test_a_pipe_in_place_of_the_settings_is_refused_without_blocking(
     tmp_path: Path, act: Callable[[HookTarget], object]
 ) -> None:
     made = target(tmp_path)

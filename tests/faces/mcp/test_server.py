@@ -1,4 +1,4 @@
-"""The MCP server on its pipes: garbage is told and never fatal, and nothing outlives the client."""
+"""The MCP server on pipes: invalid input is never fatal, and nothing outlives the client."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 
 from tests.builders import a_task
 from yaoki.adapters.system.machine import process_start_time
-from yaoki.core.model import Stage, State, Task, TaskId
+from yaoki.core.model import PendingRequest, Stage, State, Task, TaskId
 from yaoki.errors import Refused
 from yaoki.faces.mcp.caller import (
     CallingAttempt,
@@ -135,14 +135,14 @@ GARBAGE = {
 
 
 @pytest.mark.spec("12.7", "14.4")
-def test_garbage_is_told_and_the_server_goes_on(piped: Piped) -> None:
+def test_invalid_input_is_an_error_and_the_server_continues(piped: Piped) -> None:
     for what, (frame, code) in GARBAGE.items():
         assert piped.ask(frame)["error"]["code"] == code, what
         assert piped.ask(framed("ping", id=what)) == {"jsonrpc": "2.0", "id": what, "result": {}}
 
 
 @pytest.mark.spec("12.7")
-def test_what_wants_no_answer_gets_none(piped: Piped) -> None:
+def test_a_notification_gets_no_response(piped: Piped) -> None:
     piped.send(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}')
     piped.send(b'{"jsonrpc": "2.0", "id": 7, "result": {}}')
     piped.send(b"  ")
@@ -182,7 +182,7 @@ def test_clients_that_name_the_version_each_time_get_whole_results() -> None:
 
 @pytest.mark.spec("12.7", "14.4", "0.6")
 def test_a_tool_that_cannot_serve_says_why_and_what_to_do(piped: Piped) -> None:
-    """There is no run here; half a letter and a null are no reason to fall over."""
+    """Without a run; a lone surrogate and a null do not crash the server."""
     nothing = piped.ask(call("status", {"run": "\0"}))["result"]
     half = piped.ask(call("status", {"run": "\ud800"}))["result"]
     odd = piped.ask(call("why", {"task": None}))["result"]
@@ -238,7 +238,7 @@ WHO = {
 
 
 @pytest.mark.spec("12.7")
-def test_the_environment_says_who_calls_or_nobody_does() -> None:
+def test_the_environment_names_the_calling_attempt_or_none() -> None:
     assert calling_attempt({}) is None
     assert calling_attempt(WHO) == CallingAttempt(TaskId("abcdefgh-3"), "abcdefgh", 2, 5)
     assert repository_from_environment(WHO) == Path("/r")
@@ -295,7 +295,7 @@ CALLER = CallingAttempt(AT_WORK.id, AT_WORK.run_id, attempt=2, epoch=4)
         (replace(AT_WORK, stage=Stage.VERIFY), CALLER, CallRefusal.LATE),
         (replace(AT_WORK, state=State.ESCALATED), CALLER, CallRefusal.LATE),
         (replace(AT_WORK, state=State.DONE, stage=Stage.LAND), CALLER, CallRefusal.LATE),
-        (replace(AT_WORK, cancel_requested=True), CALLER, CallRefusal.CANCELLED),
+        (replace(AT_WORK, request=PendingRequest.CANCEL), CALLER, CallRefusal.CANCELLED),
         (replace(AT_WORK, state=State.CANCELLED), CALLER, CallRefusal.CANCELLED),
         (replace(AT_WORK, state=State.REPLACED), replace(CALLER, epoch=1), CallRefusal.REPLACED),
     ],

@@ -1,1 +1,1 @@
-"""The page's server, asked over real sockets; the page itself is tested in `browser`."""
+"""The page's server over real sockets; `browser` tests the page itself."""

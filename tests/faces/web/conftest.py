@@ -1,4 +1,4 @@
-"""One run with a lie and its cure, a question and who waits for it; and a server of its page."""
+"""A run with a false claim and its fix, a question and a task that waits for it; and its server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SECRET = "hunter2-hunter2-hunter2"
 
 
 def the_plan() -> dict[str, Any]:
-    """`lie` is cured by its second try, `cured` needs it; `asks` asks, and `waits` waits for it."""
+    """`lie` lands at its second attempt, `cured` needs it; `asks` asks, and `waits` needs that."""
     said = {"write": {"said.txt": "good\n"}}
     return a_plan(
         {
@@ -40,7 +40,7 @@ def the_plan() -> dict[str, Any]:
 
 
 def a_whole_plan() -> dict[str, Any]:
-    """A group of two and one beside it; `done_when` proves all of it."""
+    """A group of two tasks and one more; `done_when` checks the whole."""
     subtasks = [{"id": name, "goal": f"Do {name}.", "checks": [name]} for name in ("head", "foot")]
     pair = {"id": "pair", "kind": "group", "tasks": subtasks, "checks": ["head"]}
     names = ("head", "foot", "alone")
@@ -60,7 +60,7 @@ def a_place(folder: Path, pycache: Path) -> Place:
 
 @pytest.fixture(scope="session")
 def pycache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Beside the base of this worker, so that workers side by side share it."""
+    """Beside this test worker's base folder, so that parallel workers share it."""
     return tmp_path_factory.getbasetemp().parent / "pycache"
 
 
@@ -71,7 +71,7 @@ def place(tmp_path: Path, pycache: Path) -> Place:
 
 @pytest.fixture(scope="session")
 def played(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Place:
-    """Carried until it needs a person; tests only look at it."""
+    """Run until it needs a person; tests only read it."""
     place = a_place(tmp_path_factory.mktemp("played"), pycache)
     done = place.yaoki("run", place.plan(the_plan()), "--json")
     assert done.code == 4, done.out + done.err
@@ -91,7 +91,7 @@ def run_id(played: Place) -> str:
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[Served]:
-    """A run that is done, with a group and the proof of the whole."""
+    """A run that is done, with a group and a final check."""
     place = a_place(tmp_path_factory.mktemp("whole"), pycache)
     done = place.yaoki("run", place.plan(a_whole_plan()), "--json")
     assert done.code == 0, done.out + done.err

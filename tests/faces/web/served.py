@@ -1,4 +1,4 @@
-"""A real `yaoki ui` on a loopback port, and somebody who asks it."""
+"""A real `yaoki ui` on a loopback port, and its client."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Answer:
 
 @dataclass
 class Client:
-    """With a token unless told otherwise; every header can be said."""
+    """Sends a token by default; every header can be set."""
 
     port: int
     token: str = ""
@@ -73,7 +73,7 @@ class Client:
         return answer.document
 
     def pages(self, path: str, key: str) -> Iterator[dict[str, Any]]:
-        """Everything of a list, page after page."""
+        """All entries of a list, page after page."""
         cursor, join = "", "&" if "?" in path else "?"
         for _ in range(1000):
             page = self.document(path + (f"{join}cursor={cursor}" if cursor else ""))
@@ -103,7 +103,7 @@ class Heard:
 
 
 class Stream:
-    """Reads events one by one; each read is bounded by the connection's own time limit."""
+    """Reads events one by one; each read has the connection's time limit."""
 
     def __init__(self, response: HTTPResponse) -> None:
         self.response = response
@@ -119,7 +119,7 @@ class Stream:
                 told = {}
 
     def up_to(self, seq: int) -> list[Heard]:
-        """Everything up to this entry of the journal, however many beats come meanwhile."""
+        """All events up to this journal entry, however many heartbeats come meanwhile."""
         heard = []
         for one in self:
             heard.append(one)
@@ -128,7 +128,7 @@ class Stream:
         raise AssertionError(f"the stream ended before {seq}: {heard[-3:]}")
 
     def until(self, event: str) -> list[Heard]:
-        """Everything up to the first journal entry of this name, or event of the stream."""
+        """All events up to the first journal entry, or stream event, of this name."""
         heard = []
         for one in self:
             heard.append(one)
@@ -163,7 +163,7 @@ class Served:
 
 
 def a_port_to_come_back_to() -> int:
-    """Free, and not one that the system hands to somebody else while the server is away."""
+    """A free port that the system does not assign to others while the server is down."""
     dice = Random()
     for _ in range(100):
         port = dice.randrange(22_000, 30_000)

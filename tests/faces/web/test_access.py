@@ -1,4 +1,4 @@
-"""Who may ask: host, origin, token and kind of body, each refused by its own name."""
+"""Access: host, origin, token and content type are each refused by name."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_wrong_token_is_refused(served: Served, token: str) -> None:
     assert answer.headers["www-authenticate"] == "Bearer"
 
 
-def test_who_opens_an_old_link_in_a_browser_gets_the_page_and_no_pass(served: Served) -> None:
+def test_an_expired_link_in_a_browser_gets_the_page_and_no_token(served: Served) -> None:
     stranger, accept = Client(served.port), "text/html,application/xhtml+xml,*/*;q=0.8"
     path = "/enter?token=act.9999999999.made-up.made-up"
 
@@ -62,7 +62,7 @@ def test_who_opens_an_old_link_in_a_browser_gets_the_page_and_no_pass(served: Se
 
 
 def test_one_changed_letter_makes_a_token_wrong(served: Served) -> None:
-    """Also the word that says what its holder may do."""
+    """Including the part that names the permission."""
     raised = served.look_token.replace("look.", "act.", 1)
     turned = served.token[:-1] + ("A" if served.token[-1] != "A" else "B")
 
@@ -121,7 +121,7 @@ def test_a_foreign_page_can_neither_act_nor_listen(
 
 
 def test_a_cookie_without_an_origin_cannot_act(served: Served, run_id: str) -> None:
-    """A browser always says where a POST comes from; what does not is no page of ours."""
+    """A browser always sends the origin of a POST; a request without one is not from our page."""
     browser = Client(served.port, headers={"Cookie": cookie_of(served, served.token)})
 
     bare = browser.post(f"/runs/{run_id}/go", {})
@@ -204,10 +204,10 @@ def test_the_page_is_served_without_a_token_and_holds_no_data(served: Served, ru
 
 
 @pytest.mark.spec("12.5")
-def test_files_of_the_page_are_kept_by_browsers_for_as_long_as_they_are_the_same(
+def test_browsers_cache_the_files_of_the_page_until_they_change(
     served: Served,
 ) -> None:
-    """Their address names what they hold, so a second visit asks for none of them."""
+    """Their address contains a hash of their content, so a second visit fetches none of them."""
     stranger = Client(served.port)
     page = stranger.ask("GET", "/").body.decode()
     named = re.findall(r'"(/static/[^"]+)"', page)
@@ -228,7 +228,7 @@ def test_files_of_the_page_are_kept_by_browsers_for_as_long_as_they_are_the_same
     assert (old.status, old.headers["cache-control"]) == (404, "no-store")
 
 
-def test_it_listens_on_this_machine_alone_unless_told(place: Place) -> None:
+def test_it_listens_on_this_machine_only_by_default(place: Place) -> None:
     with serving(place) as server:
         assert "127.0.0.1" in server.said[0]
         assert not [line for line in server.said if "warning" in line]
@@ -249,7 +249,7 @@ def test_a_port_that_is_taken_is_said_and_not_shared(place: Place, served: Serve
 
 
 def test_secrets_are_masked_in_every_answer(place: Place) -> None:
-    # What the base holds may land; else the task would be sent back.
+    # The content of the base may land; otherwise the task would be retried.
     (place.repo / "README").write_text(f"{SECRET}\n")
     place.git(*WHO, "commit", "-qam", "known")
     acts = [

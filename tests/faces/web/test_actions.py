@@ -1,4 +1,4 @@
-"""What a person asks through the page is done by the code of the commands, and only once."""
+"""Actions on the page use the code of the commands, and run only once."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_run_is_cancelled_while_its_worker_works(place: Place) -> None:
     assert place.story().count("TASK_CANCELLED") == 1
 
 
-def test_a_task_is_cancelled_and_what_landed_is_taken_back(place: Place) -> None:
+def test_a_task_is_cancelled_and_a_landed_task_is_undone(place: Place) -> None:
     run = carried(place, the_plan(), 4)
     with serving(place) as server:
         ask = server.client
@@ -99,7 +99,7 @@ def test_a_task_is_cancelled_and_what_landed_is_taken_back(place: Place) -> None
 
 
 @pytest.mark.spec("10.6")
-def test_a_paused_run_is_told_to_go_on(place: Place) -> None:
+def test_a_paused_run_can_be_continued(place: Place) -> None:
     names = ("one", "two")
     plan = a_plan(
         {name: [writes(f"{name}.txt")] for name in names},

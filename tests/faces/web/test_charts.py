@@ -1,4 +1,4 @@
-"""What is folded from the journal, entry by entry, without a server."""
+"""Folds of the journal, tokens, hosts and logs, without a server."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_an_attempt_that_outlives_its_worker_is_one_attempt() -> None:
 
 @pytest.mark.spec("12.5")
 @given(st.integers(0, len(LIFE)))
-def test_at_any_moment_at_most_one_thing_goes_on(count: int) -> None:
+def test_at_any_moment_at_most_one_stage_or_wait_is_open(count: int) -> None:
     life = build_timeline(LIFE[:count], at(60), needs="needs a", ready_at=at(3))
 
     open_spans = [s for a in life.attempts for s in a.stages if s.until is None]
@@ -100,7 +100,7 @@ def test_at_any_moment_at_most_one_thing_goes_on(count: int) -> None:
 
 
 @pytest.mark.spec("12.5")
-def test_a_fold_goes_on_where_it_stopped_and_says_when_it_has_not_seen_all() -> None:
+def test_a_fold_continues_where_it_stopped_and_reports_when_it_is_incomplete() -> None:
     size = charts.ENTRIES_PER_LOOK + 10
     lines = [entry(n, "TASK_LANDED", n) for n in range(1, size + 1)]
     asked: list[int] = []
@@ -122,8 +122,8 @@ def test_a_fold_goes_on_where_it_stopped_and_says_when_it_has_not_seen_all() -> 
 
 
 @pytest.mark.spec("12.5")
-def test_where_events_are_rare_a_fold_looks_a_stretch_at_a_time() -> None:
-    """Nothing of a million lines is of interest: the database goes through some, others go on."""
+def test_where_events_are_rare_a_fold_reads_in_limited_steps() -> None:
+    """No entry of a million matches: each read scans a limited part."""
     asked: list[int] = []
 
     def read(_: tuple[str, ...], after: int, before: int, __: int) -> Sequence[JournalEntry]:
@@ -152,7 +152,7 @@ def test_a_thinned_line_keeps_its_ends(count: int, most: int) -> None:
 
 
 @pytest.mark.spec("12.5")
-def test_what_was_survived_is_counted_by_name() -> None:
+def test_faults_are_counted_by_kind() -> None:
     fold = Reliability()
     for line in (
         entry(1, "LEASE_EXPIRED", holder="a"),
@@ -186,9 +186,9 @@ def id_of(n: int) -> TaskId:
 @pytest.mark.spec("12.5")
 @given(st.lists(st.sets(st.integers(0, 30), max_size=4), max_size=30))
 def test_every_edge_leads_to_a_higher_layer(wanted: list[set[int]]) -> None:
-    """Whatever the order of the tasks, and when needs stand after who needs them."""
+    """In any order of the tasks, even if a need comes after the task that has it."""
     size = len(wanted)
-    # Only needs with a higher number: no circles, and always read before they are placed.
+    # Only needs with a higher number: no cycles, and each is read before its need has a layer.
     drawn = shape([{m for m in wanted[n] if n < m < size} for n in range(size)])
 
     assert len(drawn.layers) == size
@@ -243,7 +243,7 @@ def test_pieces_of_any_file_reach_its_end(data: bytes, most: int) -> None:
 
 
 @pytest.mark.spec("14.1")
-def test_a_pass_holds_for_its_use_and_its_time_alone() -> None:
+def test_a_token_is_valid_for_its_use_and_its_lifetime_only() -> None:
     passes, others = AccessTokens(b"k" * 32), AccessTokens(b"o" * 32)
     act, look = passes.make(LINK, ACT, NOON), passes.make(LINK, LOOK, NOON)
 
@@ -257,12 +257,12 @@ def test_a_pass_holds_for_its_use_and_its_time_alone() -> None:
 
 @pytest.mark.spec("14.1")
 @given(st.text(max_size=300))
-def test_no_text_opens_the_door(text: str) -> None:
+def test_no_forged_token_is_accepted(text: str) -> None:
     assert AccessTokens(b"k" * 32).permission_of(LINK, text, NOON) == ""
 
 
 @pytest.mark.spec("14.1")
-def test_the_key_is_made_once_and_is_nobody_elses(tmp_path: Path) -> None:
+def test_the_key_is_created_once_and_readable_by_its_owner_only(tmp_path: Path) -> None:
     file = tmp_path / "home" / "page.key"
 
     first = open_access_tokens(file).make(LINK, ACT, NOON)
@@ -273,7 +273,7 @@ def test_the_key_is_made_once_and_is_nobody_elses(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("14.1")
-def test_hosts_are_told_apart() -> None:
+def test_host_names_are_distinguished() -> None:
     here = ListenAddress(7878, frozenset({"build.example"}))
     everywhere = ListenAddress(7878, any_address=True)
 
@@ -290,7 +290,7 @@ def test_hosts_are_told_apart() -> None:
 
 @pytest.mark.spec("12.5")
 def test_an_answer_does_not_wait_for_the_browser_to_acknowledge_its_beginning() -> None:
-    """The loop sends at once only what it knows to be TCP; else each answer takes 40 ms longer."""
+    """The loop sends at once only on sockets it knows to be TCP; else responses take 40 ms more."""
     made = bind(any_port=True)
     try:
         assert made.socket.proto == socket.IPPROTO_TCP

@@ -1,4 +1,4 @@
-"""Every route is published, and answers what it publishes; the documents are the command line's."""
+"""Every route is published and matches its schema; documents equal those of the command line."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tests.acceptance.place import Place
 from tests.faces.web.served import Served, serving
 from yaoki.faces.web.routes import BASE, ROUTES
 
-# What a list of runs tells besides.
+# Fields that only the list of runs has.
 MORE = {"blocked", "carried", "proofs"}
 GETS = [route for route in ROUTES if route.method == "GET" and route.response_schema]
 
 
 def closed(schema: Any) -> Any:
-    """The published shape lets new fields in; here every field must be published."""
+    """Published schemas allow new fields; here every field must be published."""
     if isinstance(schema, list):
         return [closed(held) for held in schema]
     if not isinstance(schema, dict):
@@ -29,7 +29,7 @@ def closed(schema: Any) -> Any:
 
 
 def wrong(document: Any, name: str, openapi: dict[str, Any]) -> list[str]:
-    """Where a document is not of the published shape."""
+    """Where a document does not match its schema."""
     schema = closed({"$ref": f"#/components/schemas/{name}", "components": openapi["components"]})
     found = Draft202012Validator(schema).iter_errors(document)
     return [f"{'/'.join(map(str, error.path))}: {error.message[:200]}" for error in found]

@@ -1,4 +1,4 @@
-"""Live from the journal: each entry once and in order, also for who was away."""
+"""The event stream: each entry once and in order, also after a disconnect."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def journal(place: Place, after: int = 0) -> list[int]:
 
 
 def note_often(place: Place, run_id: str, times: int) -> None:
-    """Many lines in few commits."""
+    """Many entries in few commits."""
     app = App(place.repo)
     try:
         with ThreadPoolExecutor(64) as threads:
@@ -57,8 +57,8 @@ def test_a_run_is_heard_live_from_before_it_began(place: Place) -> None:
     }
 
 
-def test_who_comes_back_after_a_restart_has_missed_nothing(place: Place) -> None:
-    """The cookie of before still holds, as does the cursor; the server said that it would go."""
+def test_a_listener_that_reconnects_after_a_restart_misses_nothing(place: Place) -> None:
+    """The cookie and the cursor stay valid; the server announced its stop."""
     done = place.yaoki("run", place.plan(the_plan()), "--json")
     asks, port = f"{done.document['run']}-3", a_port_to_come_back_to()
     with serving(place, port=port) as server:
@@ -114,7 +114,7 @@ def test_a_strange_question_is_refused_before_the_stream_begins(served: Served, 
     assert served.client.get(f"/events?{query}").status in {400, 404}
 
 
-def test_a_cursor_from_another_journal_is_told_to_load_anew(served: Served) -> None:
+def test_a_cursor_from_another_journal_makes_the_page_reload(served: Served) -> None:
     with served.client.listening("/events?after=999999") as stream:
         heard = list(stream)
 
@@ -122,7 +122,7 @@ def test_a_cursor_from_another_journal_is_told_to_load_anew(served: Served) -> N
 
 
 def test_many_listen_at_once_and_too_many_are_refused(played: Place) -> None:
-    """One follower for all; the bound is said, and a place that gets free can be had again."""
+    """One follower serves all; beyond the limit a listener is refused until another leaves."""
     with serving(played) as server, ExitStack() as open_:
         streams = [
             open_.enter_context(server.client.listening("/events?after=0"))
@@ -137,8 +137,8 @@ def test_many_listen_at_once_and_too_many_are_refused(played: Place) -> None:
     assert {tuple(numbers(one)) for one in heard} == {tuple(journal(played))}
 
 
-def test_who_reads_slowly_gets_everything_and_holds_nobody_up(place: Place) -> None:
-    """One does not read while thousands of entries come; another reads them at once."""
+def test_a_slow_listener_gets_everything_and_blocks_no_other(place: Place) -> None:
+    """One listener does not read while thousands of entries arrive; another reads them at once."""
     done = place.yaoki("run", place.plan(the_plan()), "--json")
     run = done.document["run"]
     with serving(place) as server:
@@ -153,7 +153,7 @@ def test_who_reads_slowly_gets_everything_and_holds_nobody_up(place: Place) -> N
 
 
 def test_a_store_that_was_replaced_is_noticed(place: Place) -> None:
-    """Deleted under the server's feet, and restored by the next who opens it."""
+    """Deleted while the server runs, and created again by the next process."""
     done = place.yaoki("run", place.plan(the_plan()), "--json")
     run = done.document["run"]
     with serving(place) as server:
@@ -201,7 +201,7 @@ async def _some(stream: AsyncIterator[bytes], count: int) -> list[bytes]:
 
 
 class Counted:
-    """A desk that counts how often it is asked for its store."""
+    """A request context that counts how often its store is used."""
 
     def __init__(self) -> None:
         self.asked = 0

@@ -105,7 +105,9 @@ def test_a_log_is_read_in_pieces_that_fit_together(served: Served, run_id: str) 
     assert ask.get(f"/tasks/{run_id}-1/attempts/9/log").status == 404
 
 
-def test_an_attempt_tells_what_it_was_told_found_and_decided(served: Served, run_id: str) -> None:
+def test_an_attempt_has_its_prompt_its_findings_and_its_decision(
+    served: Served, run_id: str
+) -> None:
     first = served.client.document(f"/tasks/{run_id}-1/attempts/1")
     diff = served.client.document(f"/tasks/{run_id}-1/attempts/1/diff")
     missing = served.client.get(f"/tasks/{run_id}-1/attempts/7")
@@ -150,7 +152,7 @@ def test_the_timeline_shows_stages_waits_and_their_causes(served: Served, run_id
             assert spans == sorted(spans), "stages follow one another"
 
 
-def test_the_burndown_ends_where_the_run_stands(served: Served, run_id: str) -> None:
+def test_the_burndown_ends_at_the_current_state(served: Served, run_id: str) -> None:
     head = served.client.document(f"/runs/{run_id}")
     all_ = served.client.document(f"/runs/{run_id}/burndown?points=1000")
     few = served.client.document(f"/runs/{run_id}/burndown?points=2")

@@ -1,4 +1,4 @@
-"""A long journal: every page of it is found by an index, or within a bounded stretch."""
+"""A long journal: every page is found by an index, or by a limited scan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from yaoki.faces.web.parameters import PageRequest, read_query
 from yaoki.faces.web.request_context import RequestContext
 from yaoki.faces.web.routes import JOURNAL
 
-# More than two stretches.
+# More than two scans.
 LONG = 60_000
 FAILURE = {"kind": "QUALITY_FAILURE", "pattern": "test-failed", "message": "no", "items": []}
 RARE, USUAL = "LEASE_EXPIRED", "RETRY_DECISION"
@@ -29,7 +29,7 @@ EVERY = 28_000
 
 
 def lengthen(file: Path, until: int) -> None:
-    """Lines as workers write them, of which few are rare, straight into the table."""
+    """Entries as workers write them, few of them rare, inserted directly into the table."""
     told = json.dumps({"failure": FAILURE, "stage": "PREPARE", "delay_ms": 1000, "due_at": None})
     gone = json.dumps({"holder": "host:1", "why": "its worker was gone"})
     with closing(sqlite3.connect(file)) as link, link:
@@ -64,7 +64,7 @@ def ask(desk: RequestContext, **given: object) -> dict[str, Any]:
 
 
 def pages(desk: RequestContext, way: str, **given: object) -> Iterator[dict[str, Any]]:
-    """One page after the other, as the page of a browser asks for them."""
+    """One page after another, as a browser requests them."""
     edge = "0" if way == "after" else ""
     for _ in range(1_000):
         page = ask(desk, **given, **({way: edge} if edge else {}))
@@ -78,7 +78,7 @@ def pages(desk: RequestContext, way: str, **given: object) -> Iterator[dict[str,
 @pytest.mark.spec("12.5")
 @pytest.mark.parametrize("way", ["cursor", "after"])
 def test_every_line_comes_once_whatever_is_asked_for(desk: RequestContext, way: str) -> None:
-    """Also where a stretch ends between two of them, and where one has none at all."""
+    """Also where a scan ends between two entries, or finds none."""
     rare = list(range(EVERY, LONG + 1, EVERY))
 
     assert LONG > 2 * journal.SCANNED_MAX
@@ -117,7 +117,7 @@ def test_the_oldest_and_the_newest_are_both_one_question_away(desk: RequestConte
 def test_every_page_is_searched_for_and_never_sorted(
     desk: RequestContext, newest_first: bool
 ) -> None:
-    """The database goes to the edge by an index and reads on in the order that is wanted."""
+    """The database seeks by an index and reads in the wanted order."""
     chosen = product(("", RUN_ID), ("", f"{RUN_ID}-7"), ((), (RARE, USUAL)))
     for run, task, events in chosen:
         wanted = Lines(run, task, events, 1_000, 30_000, 200, newest_first)
@@ -127,5 +127,5 @@ def test_every_page_is_searched_for_and_never_sorted(
         index = "journal_by_task" if task else "journal_by_run" if run else "PRIMARY KEY"
         assert step.startswith("SEARCH journal USING"), step
         assert index in step, (wanted, step)
-        # Both ends bound it: a filter that lets nothing through costs a stretch, not a journal.
+        # Limited on both ends: a filter without a match costs one scan, not the whole journal.
         assert step.count(">?") == step.count("<?") == 1, step

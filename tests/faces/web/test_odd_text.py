@@ -1,4 +1,4 @@
-"""Text that no encoding knows: it enters as a replacement, and an old one costs one entry."""
+"""Lone surrogates: new ones are replaced, and an old one affects one entry only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.faces.web.served import Served, serving
 from yaoki.adapters.agents.result_file import read_result
 from yaoki.adapters.agents.structured.summary import text_at, texts_at
 from yaoki.app.build import App
-from yaoki.core.display import replace_lone_surrogates, strip_terminal_codes
+from yaoki.core.text import replace_lone_surrogates, strip_terminal_codes
 from yaoki.faces.hooks.call import HookCall
 from yaoki.faces.web.errors import SENTENCE_MAX, internal_error_document
 from yaoki.faces.web.events import EventHub
@@ -56,7 +56,7 @@ def server(asked: Place) -> Iterator[Served]:
 
 
 def noted(place: Place, run_id: str, message: str) -> None:
-    """An entry as an older version might have left it."""
+    """An entry as an older version may have written it."""
     app = App(place.repo)
     try:
         app.store.note(run_id, "WARNING", {"message": message})  # type: ignore[arg-type]
@@ -74,10 +74,10 @@ def test_half_a_character_from_an_agent_is_replaced_where_it_enters(
     assert HALF not in json.dumps(asked.events(), ensure_ascii=False)
 
 
-def test_half_a_character_of_an_answer_is_replaced_whoever_sends_it(
+def test_a_lone_surrogate_in_an_answer_is_replaced(
     place: Place,
 ) -> None:
-    """By the page as JSON, and by a terminal as bytes that are no UTF-8."""
+    """From the page as JSON, and from a terminal as bytes that are not UTF-8."""
     run = place.yaoki("run", place.plan(a_plan()), "--json").document["run"]
     task = f"{run}-1"
     with serving(place) as server:
@@ -97,7 +97,7 @@ def test_half_a_character_of_an_answer_is_replaced_whoever_sends_it(
 
 
 def test_an_old_entry_with_half_a_character_costs_one_entry(asked: Place) -> None:
-    """Lists, the stream and the command line go on around it."""
+    """Lists, the stream and the command line skip it."""
     run = asked.status()["run"]
     noted(asked, run, f"old {HALF} words")
     with serving(asked) as server, server.client.listening("/events?after=0") as stream:
@@ -118,7 +118,7 @@ def test_a_refusal_is_a_sentence_however_long_its_cause(server: Served) -> None:
 
 
 class Failing(RequestContext):
-    """Its store fails twice in a way that nobody foresaw; and there is one entry it cannot show."""
+    """A context whose store fails twice unexpectedly, with one entry that cannot be shown."""
 
     faults = 2
 
@@ -135,10 +135,10 @@ class Failing(RequestContext):
         return super().mask(value)
 
 
-def test_whoever_follows_survives_any_fault_of_one_round(
+def test_the_follower_survives_any_fault_of_one_round(
     asked: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """While it gets nothing it says so; what cannot be shown is one entry of its number."""
+    """It reports while it gets nothing; an entry that cannot be shown keeps its number."""
     run = asked.status()["run"]
 
     async def heard() -> list[bytes]:

@@ -1,4 +1,4 @@
-"""The files of the page: its words, what was taken from elsewhere, what never stands there."""
+"""The files of the page: its words, vendored code, and what they must not contain."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_both_languages_have_the_same_words_with_the_same_places() -> None:
         assert set(PLACE.findall(WORDS["ja"][key])) == set(PLACE.findall(words)), key
 
 
-def test_whatever_the_server_says_in_english_has_words_in_the_other_language() -> None:
-    """Lines of the journal, what a task waits for; `SAID` is shown as it was said."""
+def test_every_english_sentence_of_the_server_has_a_translation() -> None:
+    """Journal entries and waits; `SAID` is shown untranslated."""
     held = json.loads((STATIC / "words" / "server.ja.json").read_text())
     told = {key.removeprefix("story.").partition(".")[0] for key in held if "story." in key}
     waits = {key.removeprefix("waits.") for key in held if key.startswith("waits.")}
@@ -59,7 +59,7 @@ def test_no_script_makes_elements_or_code_out_of_text() -> None:
 
 
 @pytest.mark.spec("12.5")
-def test_the_page_asks_nobody_else_and_has_nothing_inline() -> None:
+def test_the_page_loads_nothing_from_elsewhere_and_has_nothing_inline() -> None:
     """So it works offline and under the strict policy."""
     for file in sorted(STATIC.rglob("*")):
         if file.suffix in {".js", ".css", ".html"} and "vendor" not in file.parts:
@@ -68,7 +68,7 @@ def test_the_page_asks_nobody_else_and_has_nothing_inline() -> None:
     assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\bstyle=|\bon\w+=", index)
 
 
-def test_what_was_taken_from_elsewhere_is_as_it_was_and_has_its_licence() -> None:
+def test_vendored_files_are_unchanged_and_have_their_licence() -> None:
     folder = STATIC / "vendor"
     told = json.loads((folder / "vendor.json").read_text())
     assert {file.name for file in folder.iterdir()} == {*told, "vendor.json"}
@@ -86,7 +86,7 @@ def test_every_file_that_is_named_is_there() -> None:
 
 
 def test_all_scripts_are_fetched_at_once() -> None:
-    """Without the list the browser would find them one after the other."""
+    """Without the preload list the browser would fetch them one after another."""
     index = (STATIC / "index.html").read_text()
     listed = set(re.findall(r'modulepreload" href="/static/([^"]+)"', index))
     there = {str(file.relative_to(STATIC)) for file in STATIC.rglob("*.js")}

@@ -1,4 +1,4 @@
-"""The page beside the background worker, and what it costs who does not want it."""
+"""The page beside the background worker, and its cost when it is off."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from yaoki.faces.web.listen_address import PORT, bind
 
 
 def link_of(place: Place) -> Client:
-    """What `yaoki ui` prints where the background worker serves the page."""
+    """The link that `yaoki ui` prints while the background worker serves the page."""
     said = place.yaoki("ui")
     found = LINK.search(said.out)
     assert found, said.out + said.err
@@ -26,7 +26,7 @@ def link_of(place: Place) -> Client:
 
 
 def answers(client: Client) -> int:
-    """The status of an answer; 0 without one.  The usual port is everybody's on this machine."""
+    """The status of a response; 0 without one.  Others on this machine may use the default port."""
     try:
         return client.get("/session").status
     except OSError:
@@ -61,7 +61,7 @@ def test_the_background_worker_serves_the_page_and_its_runs_go_on(place: Place) 
 @pytest.mark.acceptance
 @pytest.mark.spec("11.8")
 def test_a_worker_without_a_page_works_all_the_same(place: Place) -> None:
-    """The usual port is taken: another one is; it is not wanted: none is."""
+    """With the default port taken it uses another; switched off it uses none."""
     with ExitStack() as open_:
         ours = False
         with suppress(NotNow):
@@ -74,14 +74,14 @@ def test_a_worker_without_a_page_works_all_the_same(place: Place) -> None:
     place.yaoki("down", "--wait", "0")
 
     assert (beside["up"], without["up"]) == (True, True)
-    # Where somebody else had the port, nobody knows for how long.
+    # Another process may have the port for any time.
     assert not ours or urlsplit(beside["page"]).port != PORT
     assert without["page"] is None
 
 
 @pytest.mark.spec("12.1")
 @pytest.mark.parametrize("words", [["--help"], ["status", "--help"], ["up", "--help"], ["status"]])
-def test_who_wants_no_page_does_not_pay_for_one(place: Place, words: list[str]) -> None:
+def test_without_a_page_nothing_is_paid_for_it(place: Place, words: list[str]) -> None:
     script = (
         "import sys; from yaoki.faces.cli.main import main; main(sys.argv[1:]);"
         " print([m for m in ('starlette', 'uvicorn', 'anyio') if m in sys.modules])"

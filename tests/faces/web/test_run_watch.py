@@ -1,4 +1,4 @@
-"""A run that is watched: whatever happens, the next look is that of somebody who just came."""
+"""A cached run: after any event its next view equals one that is read anew."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def an_app(place: Place, count: int = 24, wide: int = 6) -> Iterator[App]:
 
 
 def plain(view: RunView) -> RunView:
-    """Without what git says, which is asked for now and then."""
+    """The view without git's facts, which are refreshed less often."""
     return replace(view, tasks=tuple(replace(task, on_branch=None) for task in view.tasks))
 
 
@@ -121,7 +121,7 @@ ACTS: Mapping[Callable[[SqlStore, Random], None], int] = {
 
 @pytest.mark.spec("12.5")
 @pytest.mark.parametrize("seed", range(4))
-def test_a_watched_run_is_seen_as_by_one_who_just_came(place: Place, seed: int) -> None:
+def test_a_cached_run_equals_one_that_is_read_anew(place: Place, seed: int) -> None:
     dice = Random(seed)
     with an_app(place) as app:
         watch = RunWatch(app, RUN)
@@ -138,7 +138,7 @@ def test_a_watched_run_is_seen_as_by_one_who_just_came(place: Place, seed: int) 
 @pytest.mark.spec("12.4")
 @pytest.mark.parametrize("seed", range(2))
 def test_the_live_table_shows_the_rows_as_they_stand(place: Place, seed: int) -> None:
-    """Only the tasks that a line named were read again: whoever waited for a task that landed
+    """Only the tasks that an entry named were read again: a task that waited for a landed one
     kept its old count of open needs, so the table never said why no worker takes it.
     """
     dice = Random(seed)
@@ -160,7 +160,7 @@ def test_the_live_table_shows_the_rows_as_they_stand(place: Place, seed: int) ->
 
 
 def _told(row: TaskRow) -> tuple[object, ...]:
-    """Heartbeats leave no line, so the table does not show leases."""
+    """Heartbeats write no entry, so the table does not show leases."""
     return (
         row.state,
         row.stage,
@@ -173,8 +173,8 @@ def _told(row: TaskRow) -> tuple[object, ...]:
 
 
 @pytest.mark.spec("12.5")
-def test_only_what_changed_is_read_again(place: Place) -> None:
-    """Of two hundred tasks a landing changes one, and those that waited for it."""
+def test_only_changed_tasks_are_read_again(place: Place) -> None:
+    """A landing changes one of two hundred tasks, and those that waited for it."""
     with an_app(place, 200, 10) as app:
         store, database = app.store, app.store.database
         (task,) = store.claim("elsewhere:1:1:a", LEASE, 1)
@@ -197,8 +197,8 @@ def test_only_what_changed_is_read_again(place: Place) -> None:
 
 
 @pytest.mark.spec("12.5")
-def test_what_changed_is_found_through_indexes(place: Place) -> None:
-    """However long the journal is and however many tasks there are."""
+def test_changes_are_found_through_indexes(place: Place) -> None:
+    """With any length of the journal and any number of tasks."""
     with an_app(place) as app, app.store.database.read() as link:
         ids = {f"id{n}": TaskId(f"{RUN_ID}-{n}") for n in range(4)}
         given = {"run_id": RUN, "after": 3, "limit": 9, **ids}

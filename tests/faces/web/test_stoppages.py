@@ -1,4 +1,4 @@
-"""Why nothing began: a pause, an account's limit, or nobody free; and what a task waits for."""
+"""Why no task started: a pause, an account's limit, no free worker; and what a task waits for."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from yaoki.core.model import (
     FailureKind,
     Finding,
     Outcome,
+    Pause,
     RetryPolicy,
     RetryRule,
     State,
@@ -110,7 +111,7 @@ LIMITED = (
 )
 
 
-def test_who_shares_a_limited_account_waits_for_it_and_for_the_one_that_tries_first() -> None:
+def test_a_task_waits_for_its_limited_account_and_then_for_the_probe() -> None:
     """Between the end of the limit and the claim of the probe only a worker was missing."""
     assert waits_of(LIMITED, 2, "shared") == [
         *(("SLOT", 5), ("LIMIT", 10), ("SLOT", 2), ("LIMIT", 8), ("SLOT", 3))
@@ -128,7 +129,7 @@ def test_a_later_word_of_the_service_replaces_the_earlier_one() -> None:
     assert told == [(at(5), at(8)), (at(8), at(10))]
 
 
-def test_a_probe_whose_worker_died_holds_nobody_up() -> None:
+def test_a_probe_whose_worker_died_blocks_no_other_task() -> None:
     lines = (*LIMITED[:8], line(9, "LEASE_EXPIRED", 20, 1, holder="h", why="dead"))
 
     causes = waits_of(lines, 2, "shared")
@@ -142,7 +143,7 @@ PATIENT = RetryPolicy(
 
 
 def hit_by(store: SqlStore, clock: HandClock, agent: AgentSpec, wait: timedelta) -> None:
-    """The agent of the next task met a 429."""
+    """The agent of the next task gets a 429."""
     task = take(store)
     began = AttemptStarted(1, agent.name, "c0", "/w", "h", fresh=True)
     left = AgentFinished(AgentExit(code=1, limit=AgentLimit.RATE, retry_after=wait), "c0", "t")
@@ -155,7 +156,7 @@ def hit_by(store: SqlStore, clock: HandClock, agent: AgentSpec, wait: timedelta)
 
 @pytest.mark.spec("5.4")
 def test_a_limit_that_another_run_hit_is_drawn_as_a_limit(tmp_path: Path, pycache: Path) -> None:
-    """Its agent has another name there; the account is what both share."""
+    """Its agent has another name there, but the same account."""
     place, clock = Place(tmp_path, pycache), HandClock()
     file = place.repo / ".yaoki" / "state.db"
     file.parent.mkdir(exist_ok=True)
@@ -185,7 +186,7 @@ def test_a_limit_that_another_run_hit_is_drawn_as_a_limit(tmp_path: Path, pycach
 def the_wait(*rows: TaskRow, needs: dict[Any, Any] | None = None, **more: Any) -> dict[str, Any]:
     wanted = needs or {row.id: () for row in rows}
     view = build_run_view(
-        replace(RUN, pause_reason=more.pop("paused", "")), rows, wanted, resting=False, **more
+        replace(RUN, pause=Pause.parse(more.pop("paused", ""))), rows, wanted, resting=False, **more
     )
     names = {str(row.id): row.name for row in rows}
     told = waits_document(view.tasks[-1], NOW, names)
@@ -238,7 +239,7 @@ def test_a_replacement_is_no_more_work() -> None:
     assert [(point.total, point.open) for point in fold.points] == [(2, 2), (2, 2), (2, 2), (3, 3)]
 
 
-def test_the_proof_of_the_whole_is_no_task_of_the_burn_down() -> None:
+def test_the_final_check_is_not_counted_in_the_burndown() -> None:
     fold, spec = Burndown(), {"name": "done_when", "kind": "check"}
     for one in (
         line(1, "TASK_SUBMITTED", 0, 1, spec={"name": "one"}),
@@ -255,8 +256,8 @@ def test_the_proof_of_the_whole_is_no_task_of_the_burn_down() -> None:
     assert fold.last_at == at(5), "a timeline ends after it all the same"
 
 
-def test_the_proof_of_the_whole_stands_after_everything_there_was() -> None:
-    """The second one also after the first, and after what was added in between."""
+def test_the_final_check_comes_after_all_tasks() -> None:
+    """A second final check also comes after the first, and after tasks added in between."""
     rows = [a_row(n, State.DONE) for n in (1, 2, 3)]
     first = a_row(4, State.DONE, kind="check", name="done_when")
     later, second = a_row(5, State.DONE), a_row(6, kind="check", name="done_when-2")
@@ -286,7 +287,7 @@ def test_a_part_that_its_group_landed_without_is_still_drawn_as_its_part() -> No
 
 
 @pytest.mark.spec("12.2")
-def test_claims_of_one_dead_worker_are_not_told_as_workers() -> None:
+def test_claims_of_one_dead_worker_are_not_counted_as_workers() -> None:
     gone = [entry(9, "LEASE_EXPIRED", n, holder="one") for n in (1, 2)]
     made, _ = report_of(landed(2), [*a_story(1, 1), *a_story(2, 2), *gone], a_line(2))
 
@@ -294,4 +295,4 @@ def test_claims_of_one_dead_worker_are_not_told_as_workers() -> None:
 
     assert "2 workers lost" not in html
     assert "work of lost workers taken up 2 times" in html
-    assert "2 claims of workers that were gone taken over" in html
+    assert "2 claims of lost workers taken over" in html

@@ -1,4 +1,4 @@
-"""Whole sentences of yaoki's own have words in the other language of the page."""
+"""yaoki's own sentences are translated on the page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import yaoki.faces.web
 from tests.builders import NOW, a_failure, a_spec, an_active_task
 from yaoki.core.decide.escalation import build_escalation
 from yaoki.core.decide.retry import RetryDecision, decide_retry
-from yaoki.core.decide.rules import _disturbed
+from yaoki.core.decide.rules import _checkout_note
 from yaoki.core.model import Counts, Failure, FailureKind, Reason, Stage, Task, TaskKind, Work
 from yaoki.views.decisions import DECISION_OF_EVENT, RULES
 
@@ -25,7 +25,7 @@ PLACE = re.compile(r"\{(\w+)\}")
 
 
 def held(pattern: str) -> re.Pattern[str]:
-    """As the page reads it; only the names of groups are written otherwise there."""
+    """The pattern in Python's syntax for named groups."""
     return re.compile(pattern.replace("(?<", "(?P<"), re.DOTALL)
 
 
@@ -63,7 +63,7 @@ def test_every_place_of_a_sentence_is_filled() -> None:
 
 
 @pytest.mark.spec("12.5")
-def test_why_it_was_decided_so_is_said_in_the_other_language() -> None:
+def test_the_reasoning_of_decisions_is_translated() -> None:
     made = [decision for _, _, decision in decisions()]
     said = {words for one in made for words in (one.reasoning, one.otherwise)}
 
@@ -72,7 +72,7 @@ def test_why_it_was_decided_so_is_said_in_the_other_language() -> None:
 
 
 @pytest.mark.spec("12.5")
-def test_questions_of_our_own_are_asked_in_the_other_language() -> None:
+def test_questions_of_yaoki_are_translated() -> None:
     asked = {
         build_escalation(task, failure, Reason.MAX_RETRIES, decision, NOW, ()).question.text
         for task, failure, decision in decisions()
@@ -85,8 +85,8 @@ def test_questions_of_our_own_are_asked_in_the_other_language() -> None:
     assert {words for words in can if not known(words)} == set()
 
 
-def test_warnings_repairs_and_waivers_are_told_in_the_other_language() -> None:
-    warned = str(_disturbed(("checkout/HEAD",)).data["message"])
+def test_warnings_repairs_and_waivers_are_translated() -> None:
+    warned = str(_checkout_note(("checkout/HEAD",)).data["message"])
     told = (warned, "waived by a person", "orphan worktree", "kept and removed", "stale lease")
 
     assert [words for words in told if not known(words)] == []

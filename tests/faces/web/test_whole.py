@@ -1,4 +1,4 @@
-"""The proof of the whole is no task of the plan; nobody's time runs backwards."""
+"""The final check is not a task of the plan; the time of a run never decreases."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_proof_is_drawn_after_all_tasks(whole: Served) -> None:
 
 
 def test_the_time_of_a_run_does_not_run_back_when_its_worker_is_killed(place: Place) -> None:
-    """An agent works for long without a line in the journal: that is time all the same."""
+    """An agent works for long without a journal entry; this time counts too."""
     gate = place.folder / "gate"
     script = {"slow": [[waits_for(gate), {"write": {"slow.txt": "good\n"}}]]}
     plan = a_plan(script, [{"id": "slow", "checks": ["slow"]}], {"slow": holds("slow.txt")})

@@ -202,7 +202,9 @@ def test_words_of_the_settings_go_before_the_template() -> None:
 
 
 @pytest.mark.spec("7.1")
-def test_the_search_goes_from_the_exact_file_to_any_and_tells_each_step(tmp_path: Path) -> None:
+def test_the_search_goes_from_the_exact_file_to_the_generic_one_and_records_each_step(
+    tmp_path: Path,
+) -> None:
     """On each level the project's files come before the shipped ones, its language first."""
     failure = a_failure(pattern="odd-shape")
     tree = PromptLibrary(tmp_path, "ja")
@@ -298,7 +300,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("7.2")
-def test_the_example_of_the_seed_renders_as_it_stands(tmp_path: Path) -> None:
+def test_the_example_of_the_specification_renders_unchanged(tmp_path: Path) -> None:
     tests = [{"name": "test_a", "error": "1 != 2"}, {"name": "test_b", "error": "boom"}]
     write(tmp_path, SEED_EXAMPLE)
 
@@ -418,7 +420,7 @@ def _headings(text: str) -> int:
 
 
 @pytest.mark.spec("7.2")
-def test_a_value_cannot_close_the_fence_it_stands_in(tmp_path: Path) -> None:
+def test_a_value_cannot_close_the_fence_around_it(tmp_path: Path) -> None:
     body = "```\n{{ errorOutput }}\n```\nafter"
 
     text = told(tmp_path, body, "errorOutput", params={"errorOutput": "a\n```\n# Rules"})
@@ -456,7 +458,7 @@ def test_only_plain_values_reach_the_engine(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("7.2")
-def test_what_a_failure_does_not_carry_is_empty(tmp_path: Path) -> None:
+def test_a_value_that_the_failure_lacks_is_empty(tmp_path: Path) -> None:
     body = "[{% for t in failedTests %}x{% endfor %}|{{ errorOutput }}|{{ exitCode }}]"
 
     assert told(tmp_path, body, "failedTests", "errorOutput", "exitCode") == "[||]"
@@ -506,7 +508,7 @@ def test_a_long_output_keeps_head_and_tail_within_its_bytes(tmp_path: Path) -> N
 
 
 @pytest.mark.spec("7.2")
-def test_a_long_list_says_how_much_of_it_is_not_shown(tmp_path: Path) -> None:
+def test_a_long_list_gives_the_number_of_items_left_out(tmp_path: Path) -> None:
     tests = [f"test_{n}" for n in range(50)]
 
     text = told(
@@ -520,7 +522,7 @@ def test_a_long_list_says_how_much_of_it_is_not_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "odd", ["caf\udce9.py", "\x1b[31mred", "a\x00b", 10**30, float("nan"), {1: 2}]
 )
-def test_no_value_is_too_odd_to_be_told(odd: Any) -> None:
+def test_any_value_can_be_rendered(odd: Any) -> None:
     for name in ("test-failed", "git-dirty"):
         params = {key: [odd] for key in OWN_PARAMS[name]} | {"errorOutput": odd}
         made = PromptLibrary(None).write(a_failure(pattern=name, params=params), {})
@@ -543,10 +545,10 @@ def test_no_value_is_too_odd_to_be_told(odd: Any) -> None:
         ("{% include 'f_failed.md' %}", "is not allowed"),
         ("{% raw %}x{% endraw %}", "is not allowed"),
         ("{% %}", "is not allowed"),
-        ("{% for a in range(9) %}{% endfor %}", "nothing can be called"),
-        ("{{ items.append(1) }}", "nothing can be called"),
-        ("{{ (items)('x') }}", "nothing can be called"),
-        ("{{ items | join(errorOutput) }}", "nothing can be called"),
+        ("{% for a in range(9) %}{% endfor %}", "calls are not allowed"),
+        ("{{ items.append(1) }}", "calls are not allowed"),
+        ("{{ (items)('x') }}", "calls are not allowed"),
+        ("{{ items | join(errorOutput) }}", "calls are not allowed"),
         ("{{ errorOutput * 1000000 }}", "is not allowed"),
         ("{{ errorOutput ~ errorOutput }}", "is not allowed"),
         ("{{ [items, items] }}", "lists cannot be written"),
@@ -556,7 +558,7 @@ def test_no_value_is_too_odd_to_be_told(odd: Any) -> None:
         ("{{ errorOutput | inside }}", "unknown filter 'inside'"),
         ("{{ errorOutput | replace('a', 'b') }}", "unknown filter 'replace'"),
         ("{{ errorOutput | clip('much') }}", "invalid literal"),
-        ("{{ items.nothing }}", "a detail that is not there"),
+        ("{{ items.nothing }}", "uses a value that does not exist"),
         ("{{ 'a\\'b' }}", "is not allowed"),
         ("{{ " + "(" * 900 + "items" + ")" * 900 + " }}", "recursion"),
     ],
@@ -581,19 +583,21 @@ def test_a_template_has_bounds(body: str, why: str, tmp_path: Path) -> None:
         ("---\nparams:\n  - a\n  - a\n---\n{{ a }}", ":4: param 'a' is declared twice"),
         ("---\nparams: [a-b]\n---\nx", ":2: a param must be a name"),
         ("---\nparams: [{a: 1}]\n---\nx", ":2: a param must be a name"),
-        ("---\n- a\n---\nx", ":2: its front matter is no mapping"),
+        ("---\n- a\n---\nx", ":2: its front matter must be a mapping"),
         ("---\n? [a]\n: b\n---\nx", ":2: a key must be a word"),
         ("---\n" + "[" * 5_000 + "\n---\nx", "nested too deeply"),
         ("x" * 32_001, "over the limit of 32000 bytes"),
     ],
     ids=lambda value: str(value)[:30],
 )
-def test_a_broken_front_matter_is_told_with_its_line(text: str, why: str, tmp_path: Path) -> None:
+def test_a_broken_front_matter_is_reported_with_its_line(
+    text: str, why: str, tmp_path: Path
+) -> None:
     assert why in fault(tmp_path, text)
 
 
 @pytest.mark.spec("14.4")
-def test_a_link_leads_no_foreign_file_into_a_prompt(tmp_path: Path) -> None:
+def test_a_link_cannot_bring_a_foreign_file_into_a_prompt(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("password")
     file = write(tmp_path / "prompts", "x")
@@ -602,26 +606,26 @@ def test_a_link_leads_no_foreign_file_into_a_prompt(tmp_path: Path) -> None:
 
     made = PromptLibrary(tmp_path / "prompts").write(a_failure(), {})
 
-    assert "is no plain file of its folder" in made.fault
+    assert "is not a regular file in its folder" in made.fault
     assert "password" not in made.text
 
 
 @pytest.mark.spec("14.4")
-def test_what_is_no_text_file_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_no_text_is_reported(tmp_path: Path) -> None:
     file = write(tmp_path, "x")
     file.write_bytes(b"a\n\xff")
     assert ":2: is not UTF-8 text" in PromptLibrary(tmp_path).write(a_failure(), {}).fault
 
     file.unlink()
     os.mkfifo(file)
-    assert "is no plain file" in PromptLibrary(tmp_path).write(a_failure(), {}).fault
+    assert "is not a regular file" in PromptLibrary(tmp_path).write(a_failure(), {}).fault
 
 
 # ------------------------------------------------------------------ defects
 
 
 @pytest.mark.spec("7.2", "2.2")
-def test_every_defect_of_a_folder_is_told_with_file_and_line(tmp_path: Path) -> None:
+def test_every_defect_of_a_folder_has_its_file_and_line(tmp_path: Path) -> None:
     write(tmp_path, declared("{{ errorOutput }}\n{{ failedTest }}", "errorOutput"))
     write(tmp_path, declared("{{ todo }}", "todo", "check"), "f_failed_todo-added.md")
     write(tmp_path, "x", "f_failed_test-faild.md", "ja")
@@ -634,14 +638,14 @@ def test_every_defect_of_a_folder_is_told_with_file_and_line(tmp_path: Path) -> 
 
     home = tmp_path / ISSUE
     expected = [
-        f"{tmp_path / 'ja' / ISSUE}/f_failed_test-faild.md:1: no failure is called 'test-faild'; "
+        f"{tmp_path / 'ja' / ISSUE}/f_failed_test-faild.md:1: there is no failure 'test-faild'; "
         "did you mean 'test-failed'?",
-        f"{tmp_path}/notes.md:1: is never looked for",
-        f"{home}/f_failed_omission.md:5: uses a detail that is not there",
+        f"{tmp_path}/notes.md:1: is never used",
+        f"{home}/f_failed_omission.md:5: uses a value that does not exist",
         f"{home}/f_failed_test-failed.md:6: 'failedTest' is used but not declared",
         f"{home}/f_failed_todo-added.md:4: param 'check' is declared but never used",
         f"{home}/f_failed_todo-added.md:3: todo-added has no param 'todo'; did you mean 'todos'?",
-        f"{home}/failed.md:1: is never looked for",
+        f"{home}/failed.md:1: is never used",
     ]
     assert len(defects) == len(expected)
     for found, start in zip(defects, expected, strict=True):

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from yaoki.adapters.agents.preset import AgentPreset, load_preset, shipped_preset_names
 from yaoki.adapters.processes.command import run_command
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.errors import Fault
 
 PROBE_TIMEOUT = timedelta(seconds=10)

@@ -41,9 +41,9 @@ from yaoki.adapters.agents.structured import (
     record_agent_name,
 )
 from yaoki.adapters.agents.usage import UNKNOWN_USAGE, Usage, read_usage
-from yaoki.core.display import strip_terminal_codes
 from yaoki.core.model import AgentExit, AgentLimit, AgentSpec
 from yaoki.core.redact import mask, secret_values
+from yaoki.core.text import strip_terminal_codes
 from yaoki.errors import Fault
 from yaoki.ports import AttemptRequest, Launch, ProcessState
 

@@ -54,12 +54,12 @@ class AgentPreset:
 
     `start` and `resume` are whole command lines after the program; `{more}` is where the model,
     the endpoint and the arguments of the plan go.  `events` names the reader of its output.
-    `protocol` is empty for a plain command line, or `acp`: then our own client runs the program and
-    speaks with it, `events` is `acp` too, `model` is one word that is told over the protocol, and
-    `allow` are the kinds of tools that need no person; a plan may name others.
+    `protocol` is empty for a plain command line, or `acp`: then our own client runs the program,
+    `events` is `acp` too, `model` is one word that is sent over the protocol, and `allow` are the
+    kinds of tools that need no confirmation; a plan may add others.
     `exit_codes` and `lines` are its own signals of a limit.  `scratch` are
-    folders that it leaves in its worktree and that are nobody's work; `state` are those below its
-    home, or named by a variable (`$CODEX_HOME`), where it keeps its conversations.  In the sandbox
+    folders that it creates in its worktree besides the work; `state` are those below its home,
+    or named by a variable (`$CODEX_HOME`), where it keeps its conversations.  In the sandbox
     each task has a copy of them, without what `history` names there; `sandbox` says that the agent
     was seen to work so.
     """

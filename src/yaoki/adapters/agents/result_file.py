@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from yaoki.adapters.system.files import read_plain_bytes
-from yaoki.core.display import replace_lone_surrogates
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import replace_lone_surrogates
 from yaoki.ports import outbox
 
 RESULT = "result.json"

@@ -52,15 +52,24 @@ class SandboxedAgent:
         self._agent.preflight(spec)
         self._sandbox.check_available()
 
-    def build_launch(self, order: AttemptRequest) -> Launch:
-        told = order if order.session else replace(order, prompt=f"{order.prompt}{SANDBOX_PROMPT}")
-        launch, lent = self._agent.build_launch(told), self._lend(order.task_id, order.worktree)
+    def build_launch(self, attempt: AttemptRequest) -> Launch:
+        request = (
+            attempt
+            if attempt.session
+            else replace(attempt, prompt=f"{attempt.prompt}{SANDBOX_PROMPT}")
+        )
+        launch, repository = (
+            self._agent.build_launch(request),
+            self._lend(attempt.task_id, attempt.worktree),
+        )
         # A judge has no worktree of its own and commits nothing.
-        lent = lent or SandboxFolders(order.folder / "private", (), {})
-        state = PrivateState(lent.folder / "state").make_copies(self._state_folders(launch))
-        own = (*lent.writable, *state.values())
+        repository = repository or SandboxFolders(attempt.folder / "private", (), {})
+        state = PrivateState(repository.folder / "state").make_copies(self._state_folders(launch))
+        writable = (*repository.writable, *state.values())
         launch = replace(launch, env={**launch.env, **SANDBOX_VARIABLES})
-        return self._sandbox.wrap(launch, order.folder, own, {**lent.read_only_mounts, **state})
+        return self._sandbox.wrap(
+            launch, attempt.folder, writable, {**repository.read_only_mounts, **state}
+        )
 
     def _state_folders(self, launch: Launch) -> dict[Path, tuple[str, ...]]:
         """The state folders of a known agent, with the patterns that are not copied.

@@ -13,11 +13,11 @@ from yaoki.adapters.checks.readers import CommandOutput, Interpretation, extract
 from yaoki.adapters.checks.readers.entries import FORMAT_ERROR, LINT_ERROR, TEST_FAILED, TYPE_ERROR
 from yaoki.adapters.checks.runner import CheckProcesses, ProcessResult
 from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
-from yaoki.core.display import one_line
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding
 from yaoki.core.redact import mask
 from yaoki.core.settings.settings import PATTERNS
+from yaoki.core.text import one_line
 from yaoki.ports import ProcessState
 
 REPORT = "report.xml"

@@ -20,10 +20,10 @@ from yaoki.adapters.checks.findings import (
 from yaoki.adapters.checks.output import OUT, read_excerpt
 from yaoki.adapters.checks.runner import CheckProcesses, ProcessResult
 from yaoki.adapters.system.files import write_atomically
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.machine.codec import to_data
 from yaoki.core.model import CheckSpec, Finding, FindingItem
 from yaoki.core.redact import mask
+from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.ports import Launch, outbox
 
 REQUEST, ANSWER = "request.json", "answer.json"

@@ -10,8 +10,8 @@ from yaoki.adapters.checks.output import contains_text, is_blank
 from yaoki.adapters.checks.readers import CommandOutput, extract
 from yaoki.adapters.checks.runner import CheckProcesses
 from yaoki.adapters.checks.search import search_file
-from yaoki.core.display import one_line
 from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
+from yaoki.core.text import one_line
 
 FILE_CONDITIONS = ("exists", "absent", "contains", "matches")
 TEXT_CHARS_SHOWN = 100

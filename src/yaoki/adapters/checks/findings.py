@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from yaoki.core.commands.vacuous_checks import why_vacuous
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
 from yaoki.core.redact import mask
+from yaoki.core.text import one_line, strip_terminal_codes
 
 MESSAGE_CHARS_MAX = 300
 ITEMS_MAX = 20

@@ -23,7 +23,6 @@ from yaoki.adapters.checks.judge_answer import JudgeAnswer, JudgeNext, read_judg
 from yaoki.adapters.checks.judge_prompt import compose_judge_prompt
 from yaoki.adapters.checks.output import OUT, read_excerpt
 from yaoki.adapters.checks.runner import CheckProcesses, ProcessResult
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     JUDGE_TRIES_MAX,
@@ -38,6 +37,7 @@ from yaoki.core.model import (
     TaskId,
 )
 from yaoki.core.redact import mask, mask_values
+from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.ports import AgentDriver, AttemptRequest
 
 FindAgent = Callable[[str], AgentDriver]

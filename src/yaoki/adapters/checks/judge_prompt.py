@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from yaoki.core.display import one_line, strip_terminal_codes
-from yaoki.core.excerpt import clip_bytes
 from yaoki.core.model import Finding
 from yaoki.core.prompt import fence
+from yaoki.core.text import clip_bytes, one_line, strip_terminal_codes
 
 # In total less than one command line argument can hold.
 BUDGETS: Mapping[str, int] = {

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from yaoki.adapters.system.files import is_plain_file, open_plain_file, read_plain_bytes
-from yaoki.core.display import clip_head_and_tail, strip_terminal_codes
 from yaoki.core.redact import mask
+from yaoki.core.text import clip_head_and_tail, strip_terminal_codes
 
 OUT, ERR = "out.log", "err.log"
 HEAD, TAIL, TAIL_ERR = 2048, 6144, 2048

@@ -1,1 +1,1 @@
-"""Git as values and functions: the only package that starts git."""
+"""Git as values and functions; only this package and `adapters/workspace` run git."""

@@ -1,7 +1,7 @@
-"""Gits that are kept and answer one question after another: starting one takes longer than most
-answers.
+"""Long-running git processes that answer many queries: starting one takes longer than most answers.
 
-What a kept one cannot do is asked of a git of its own, whose words tell why.
+A query that such a process cannot answer is repeated by the caller as a git command of its own,
+whose error message gives the reason.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ COMMITTED = (b"start: ok", b"commit: ok")
 
 @dataclass(frozen=True, slots=True)
 class GitObject:
-    """What git stores under a name."""
-
     name: str
     kind: str
     size: int
@@ -37,7 +35,7 @@ class GitObject:
 
 
 class GitBatch:
-    """Each is begun when it is first asked, and ends with us."""
+    """One process for each kind of query, started at the first query; it ends with yaoki."""
 
     def __init__(
         self,
@@ -50,98 +48,97 @@ class GitBatch:
         self._environment = {**environment, "GIT_DIR": str(common_dir)}
 
     def read_object(self, revision: str, bytes_max: int = OBJECT_BYTES_MAX) -> GitObject | None:
-        """An object of any kind, None where there is none; one that is too large comes empty."""
-        known = self.look_up((revision,))[0]
-        if known is None or known.size > bytes_max:
-            return known
-        return self._objects.ask(_line(f"contents {revision}"), _read_object)
+        """An object of any kind, None if missing; the content of a too large one is empty."""
+        info = self.look_up((revision,))[0]
+        if info is None or info.size > bytes_max:
+            return info
+        return self._objects.ask(_encode(f"contents {revision}"), _read_object)
 
     def look_up(self, revisions: Sequence[str]) -> list[GitObject | None]:
-        """What stands under each name, without its content: one question for all of them.
+        """The object of each revision without its content, None where there is none.
 
-        A few at a time: were its input full of questions, git could not give its answers.
+        A few at a time: git blocks on its output while its input pipe is full.
         """
         starts = range(0, len(revisions), QUERIES_AT_ONCE)
-        parts = (self._infos(revisions[at : at + QUERIES_AT_ONCE]) for at in starts)
-        return [one for part in parts for one in part]
+        parts = (self._read_infos(revisions[at : at + QUERIES_AT_ONCE]) for at in starts)
+        return [info for part in parts for info in part]
 
-    def _infos(self, revisions: Sequence[str]) -> list[GitObject | None]:
-        asked = "\n".join(f"info {revision}" for revision in revisions)
+    def _read_infos(self, revisions: Sequence[str]) -> list[GitObject | None]:
+        query = "\n".join(f"info {revision}" for revision in revisions)
         return self._objects.ask(
-            _line(asked), lambda answer: [_read_info(answer) for _ in revisions]
+            _encode(query), lambda reply: [_read_info(reply) for _ in revisions]
         )
 
     def move_refs(self, lines: Sequence[str]) -> bool:
-        """Were these refs moved, all of them?  When not, nothing is said about why."""
-        said = "\n".join(("start", *lines, "commit"))
+        """True when all refs were moved; a failure gives no reason."""
+        query = "\n".join(("start", *lines, "commit"))
         try:
-            return (
-                self._refs.ask(_line(said), lambda a: (a.read_line(), a.read_line())) == COMMITTED
-            )
+            reply = self._refs.ask(_encode(query), lambda r: (r.read_line(), r.read_line()))
         except Fault:
             return False
+        return reply == COMMITTED
 
     def diff_trees(self, old: str, new: str) -> bytes | None:
-        """In what two trees differ, in git's raw format; None when it could not be told."""
+        """The difference of two trees in git's raw format; None on a failure."""
         end = f"end-{os.urandom(8).hex()}"
         try:
-            said = self._trees.ask(_line(f"{old} {new}\n{end}"), lambda a: _until(a, end))
+            reply = self._trees.ask(_encode(f"{old} {new}\n{end}"), lambda r: _read_until(r, end))
         except Fault:
             return None
-        return said.partition(b"\n")[2]
+        return reply.partition(b"\n")[2]
 
     def store_commit(self, commit: bytes) -> str:
-        """A commit's text as an object; empty when it could not be stored."""
+        """Store the text of a commit as an object; returns its id, empty on a failure."""
         try:
             with tempfile.NamedTemporaryFile(prefix="yaoki-commit-") as file:
                 file.write(commit)
                 file.flush()
-                said = self._commits.ask(os.fsencode(file.name), lambda answer: answer.read_line())
+                reply = self._commits.ask(os.fsencode(file.name), lambda r: r.read_line())
         except (Fault, OSError):
             return ""
-        return said.decode("ascii")
+        return reply.decode("ascii")
 
     @cached_property
     def _objects(self) -> Conversation:
-        return self._kept("cat-file", "--batch-command")
+        return self._start("cat-file", "--batch-command")
 
     @cached_property
     def _refs(self) -> Conversation:
-        return self._kept("update-ref", "-m", "yaoki", "--stdin")
+        return self._start("update-ref", "-m", "yaoki", "--stdin")
 
     @cached_property
     def _trees(self) -> Conversation:
-        return self._kept("diff-tree", "-r", "--raw", "-z", "--no-renames", "--stdin")
+        return self._start("diff-tree", "-r", "--raw", "-z", "--no-renames", "--stdin")
 
     @cached_property
     def _commits(self) -> Conversation:
-        return self._kept("hash-object", "-t", "commit", "-w", "--no-filters", "--stdin-paths")
+        return self._start("hash-object", "-t", "commit", "-w", "--no-filters", "--stdin-paths")
 
-    def _kept(self, *args: str) -> Conversation:
+    def _start(self, *args: str) -> Conversation:
         return Conversation(
             self._argv(args), cwd=self._common_dir, env=self._environment, timeout=self._timeout
         )
 
 
-def _line(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _until(answer: ProcessReply, end: str) -> bytes:
-    """Everything before the line that says it is over; a path may hold newlines, but not that."""
-    parts, last = [], end.encode()
-    while not (said := answer.read_line()).endswith(last):
-        parts.append(said)
-    return b"\n".join((*parts, said.removesuffix(last)))
+def _read_until(reply: ProcessReply, end: str) -> bytes:
+    """Everything before the end marker; a path may contain newlines, but not the marker."""
+    lines, marker = [], end.encode()
+    while not (line := reply.read_line()).endswith(marker):
+        lines.append(line)
+    return b"\n".join((*lines, line.removesuffix(marker)))
 
 
-def _read_info(answer: ProcessReply) -> GitObject | None:
-    words = answer.read_line().split()
-    if len(words) != 3 or not words[2].isdigit():
+def _read_info(reply: ProcessReply) -> GitObject | None:
+    fields = reply.read_line().split()
+    if len(fields) != 3 or not fields[2].isdigit():
         return None
-    return GitObject(words[0].decode("ascii"), words[1].decode("ascii"), int(words[2]), b"")
+    return GitObject(fields[0].decode("ascii"), fields[1].decode("ascii"), int(fields[2]), b"")
 
 
-def _read_object(answer: ProcessReply) -> GitObject | None:
-    known = _read_info(answer)
-    return known and replace(known, content=answer.read_bytes(known.size + 1)[:-1])
+def _read_object(reply: ProcessReply) -> GitObject | None:
+    info = _read_info(reply)
+    return info and replace(info, content=reply.read_bytes(info.size + 1)[:-1])

@@ -1,7 +1,7 @@
-"""What lies between two commits, file by file, as text; bounded, binaries left out.
+"""The difference of two commits, file by file, as text; bounded, without binaries.
 
-Every file that differs is named.  Where the change as a whole is too large to be read, the files
-beyond the bound come as unread, so that whoever judges can say so instead of passing them over.
+Every file that differs is listed.  If the whole change is too large, the files beyond the limit
+are marked as skipped, so that a reviewer can report them instead of missing them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.trees import read_raw_diff
+from yaoki.adapters.git.tree_diff import read_raw_diff
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model.change import CHANGED_BYTES_MAX, CHANGED_FILES_MAX, Change
 from yaoki.errors import GitFailed
@@ -35,17 +35,17 @@ def read_changes(
     files_max: int = CHANGED_FILES_MAX,
     bytes_max: int = CHANGED_BYTES_MAX,
 ) -> tuple[Change, ...]:
-    """Renames are a file that went and one that came; links and submodules are left out."""
-    found: list[Change] = []
-    room = bytes_max
+    """A rename is a deleted and an added file; links and submodules are left out."""
+    changes: list[Change] = []
+    remaining = bytes_max
     for n, entry in enumerate(_entries(git, old, new)):
-        sides = None if n >= files_max or room < 0 else _sides(git, entry)
-        room -= sum(len(side) for side in sides or () if side)
-        if sides is None or room < 0:
-            found.append(_unread(entry))
+        sides = None if n >= files_max or remaining < 0 else _read_sides(git, entry)
+        remaining -= sum(len(side) for side in sides or () if side)
+        if sides is None or remaining < 0:
+            changes.append(_skipped(entry))
         elif all(side is not None and b"\0" not in side for side in sides):
-            found.append(_change(entry, *(side or b"" for side in sides)))
-    return tuple(found)
+            changes.append(_change(entry, *(side or b"" for side in sides)))
+    return tuple(changes)
 
 
 def _entries(git: Git, old: str, new: str) -> Iterator[_Entry]:
@@ -59,21 +59,21 @@ def _entries(git: Git, old: str, new: str) -> Iterator[_Entry]:
             yield _Entry(path, before, after, old_mode, new_mode)
 
 
-def _sides(git: Git, entry: _Entry) -> tuple[bytes | None, bytes | None]:
+def _read_sides(git: Git, entry: _Entry) -> tuple[bytes | None, bytes | None]:
     """The content before and after; None for a file that is too large to be source."""
-    return _blob(git, entry.old), _blob(git, entry.new)
+    return _read_blob(git, entry.old), _read_blob(git, entry.new)
 
 
-def _blob(git: Git, sha: str) -> bytes | None:
+def _read_blob(git: Git, sha: str) -> bytes | None:
     if not sha:
         return b""
-    found = git.read_object(sha, FILE_BYTES_MAX)
-    if found is None:
+    blob = git.read_object(sha, FILE_BYTES_MAX)
+    if blob is None:
         raise GitFailed(f"git lacks the content {sha[:12]} of a changed file", hint="git fsck")
-    return found.content if found.size == len(found.content) else None
+    return blob.content if blob.size == len(blob.content) else None
 
 
-def _unread(entry: _Entry) -> Change:
+def _skipped(entry: _Entry) -> Change:
     before, after = ("" if sha else None for sha in (entry.old, entry.new))
     return Change(entry.path, before, after, (), was_skipped=True)
 
@@ -84,16 +84,16 @@ def _change(entry: _Entry, old: bytes, new: bytes) -> Change:
         entry.path,
         before if entry.old else None,
         after if entry.new else None,
-        tuple(_added(before, after)),
+        tuple(_added_lines(before, after)),
         mode_before=entry.old_mode if entry.old else "",
         mode_after=entry.new_mode if entry.new else "",
     )
 
 
-def _added(before: str, after: str) -> Iterator[tuple[int, str]]:
-    """Lines of the after side that a diff would show as added, by a plain and bounded compare.
+def _added_lines(before: str, after: str) -> Iterator[tuple[int, str]]:
+    """Lines that a diff would show as added, by a simple comparison in linear time.
 
-    Equal beginnings and ends are left out, then lines that stand before in the same number.
+    Common first and last lines are skipped, then each line that also exists before.
     """
     old, new = before.splitlines(), after.splitlines()
     start = 0
@@ -102,11 +102,11 @@ def _added(before: str, after: str) -> Iterator[tuple[int, str]]:
     end = 0
     while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
         end += 1
-    left: dict[str, int] = {}
+    removed: dict[str, int] = {}
     for line in old[start : len(old) - end]:
-        left[line] = left.get(line, 0) + 1
+        removed[line] = removed.get(line, 0) + 1
     for number, line in enumerate(new[start : len(new) - end], start=start + 1):
-        if left.get(line, 0) > 0:
-            left[line] -= 1
+        if removed.get(line, 0) > 0:
+            removed[line] -= 1
         else:
             yield number, line

@@ -1,8 +1,8 @@
-"""Programs that git starts for the content of files: the user's filters, held off from agents.
+"""git's clean and smudge filters: the user's programs, confined when they read files of agents.
 
-A filter is started in the folder of the files, and its words may lead there: to a script of the
-tree, or by `python -m`.  So where there is a sandbox, it runs inside.  One that came into the
-repository's own settings while we are at work is not started at all.
+A filter starts in the folder of the files, and its command may refer to them: a script of the
+tree, or `python -m`.  So where there is a sandbox, filters run inside it.  A filter that appeared
+in the repository's own settings while yaoki runs is not started at all.
 """
 
 from __future__ import annotations
@@ -16,22 +16,20 @@ from yaoki.adapters.processes.command import CommandResult
 from yaoki.adapters.processes.sandbox import Sandbox
 from yaoki.core.lazy_dataclass import dataclass
 
-ASKED = ("config", "-z", "--show-scope", "--get-regexp", r"^filter\.")
+LIST_FILTERS = ("config", "-z", "--show-scope", "--get-regexp", r"^filter\.")
 PAIR = ("KEY", "VALUE")
 SYSTEM = Path("/etc/gitconfig")
-# Each is no file of the tree, starts nothing that the tree names, and writes below `.git`.
-STORES = re.compile(r"git-(?:annex|crypt|lfs)")
-PLAIN = re.compile(r"""[\w\s%"./-]+""")
-# Whoever can write these is an agent outside of the sandbox, or the user.
-LOCAL = ("local", "worktree")
-STARTING = ("clean", "smudge", "process")
-NOTHING = {**dict.fromkeys(STARTING, ""), "required": "false"}
+# Trusted: not a file of the tree, start nothing that the tree names, and write below `.git`.
+CONTENT_STORES = re.compile(r"git-(?:annex|crypt|lfs)")
+PLAIN_COMMAND = re.compile(r"""[\w\s%"./-]+""")
+# An agent outside of the sandbox can write these as well as the user.
+LOCAL_SCOPES = ("local", "worktree")
+COMMAND_KEYS = ("clean", "smudge", "process")
+DISABLED = {**dict.fromkeys(COMMAND_KEYS, ""), "required": "false"}
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting of a filter, as git reads it."""
-
+class FilterSetting:
     scope: str
     filter: str
     key: str
@@ -39,21 +37,21 @@ class Setting:
 
 
 class FilterSettings:
-    """git's answer to `ASKED` for one repository."""
+    """The filter settings of one repository, in the output format of `LIST_FILTERS`."""
 
     def __init__(
         self, common_dir: Path, ask: Callable[[Sequence[str], Mapping[str, str]], CommandResult]
     ) -> None:
         self._common_dir, self._ask = common_dir, ask
-        self._listed: tuple[object, bytes] = (None, b"")
+        self._cached: tuple[object, bytes] = (None, b"")
 
-    def now(self, env: Mapping[str, str]) -> bytes:
-        """Asked again when a file of settings changed, but for those that another one includes."""
+    def read(self, env: Mapping[str, str]) -> bytes:
+        """Cached until a config file changes; included files are not watched."""
         facts = [(file, _facts(file)) for file in self._files(env)]
-        if facts != self._listed[0]:
-            done = self._ask(ASKED, env)
-            self._listed = facts, done.out if done.code == 0 else b""
-        return self._listed[1]
+        if facts != self._cached[0]:
+            result = self._ask(LIST_FILTERS, env)
+            self._cached = facts, result.out if result.code == 0 else b""
+        return self._cached[1]
 
     def _files(self, env: Mapping[str, str]) -> Iterator[Path]:
         home = env.get("HOME", "")
@@ -64,32 +62,35 @@ class FilterSettings:
 
 
 class Filters:
-    """What git is told instead of the settings of filters."""
+    """Computes settings that override those of filters."""
 
     def __init__(self, sandbox: Callable[[], Sandbox | None] = lambda: None) -> None:
         self._sandbox = sandbox
-        self._known: frozenset[Setting] | None = None
+        self._initial: frozenset[FilterSetting] | None = None
 
-    def told(self, listed: bytes, files: Path, env: Mapping[str, str]) -> dict[str, str]:
-        """Keys and values; `listed` is git's answer to `ASKED`."""
-        found = tuple(_settings(listed))
-        if self._known is None:
-            self._known = frozenset(found)
-        new = {s.filter for s in found if s.scope in LOCAL and s not in self._known}
-        asked = [s for s in found if s.key in STARTING and s.value and not _stores(s.value)]
-        sandbox = self._sandbox() if asked else None
-        told: dict[str, str] = {}
+    def overrides(self, listing: bytes, files: Path, env: Mapping[str, str]) -> dict[str, str]:
+        """Keys and values; `listing` is the output of `LIST_FILTERS`."""
+        settings = tuple(_parse(listing))
+        if self._initial is None:
+            self._initial = frozenset(settings)
+        new = {s.filter for s in settings if s.scope in LOCAL_SCOPES and s not in self._initial}
+        commands = [
+            s for s in settings if s.key in COMMAND_KEYS and s.value and not _is_trusted(s.value)
+        ]
+        sandbox = self._sandbox() if commands else None
+        overrides: dict[str, str] = {}
         if sandbox is not None:
-            words = shlex.join(sandbox.words_around(files, env))
-            told = {f"filter.{s.filter}.{s.key}": _inside(words, s) for s in asked}
-        return told | {f"filter.{name}.{key}": v for name in new for key, v in NOTHING.items()}
+            wrapper = shlex.join(sandbox.words_around(files, env))
+            overrides = {f"filter.{s.filter}.{s.key}": _wrap(wrapper, s) for s in commands}
+        disabled = {f"filter.{name}.{key}": v for name in new for key, v in DISABLED.items()}
+        return overrides | disabled
 
 
-def as_variables(told: Mapping[str, str]) -> dict[str, str]:
-    """Settings for one call of git; unlike words of the command line their names hold anything."""
-    rows = enumerate(told.items())
-    named = {f"GIT_CONFIG_{w}_{n}": v for n, row in rows for w, v in zip(PAIR, row, strict=True)}
-    return {"GIT_CONFIG_COUNT": f"{len(told)}", **named} if told else {}
+def as_variables(settings: Mapping[str, str]) -> dict[str, str]:
+    """Settings for one git call; unlike `-c` options their names may contain any character."""
+    rows = enumerate(settings.items())
+    pairs = {f"GIT_CONFIG_{w}_{n}": v for n, row in rows for w, v in zip(PAIR, row, strict=True)}
+    return {"GIT_CONFIG_COUNT": f"{len(settings)}", **pairs} if settings else {}
 
 
 def _facts(file: Path) -> tuple[int, ...]:
@@ -100,27 +101,29 @@ def _facts(file: Path) -> tuple[int, ...]:
     return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
 
 
-def _settings(listed: bytes) -> Iterator[Setting]:
-    fields = iter(listed.decode("utf-8", "surrogateescape").split("\0"))
+def _parse(listing: bytes) -> Iterator[FilterSetting]:
+    fields = iter(listing.decode("utf-8", "surrogateescape").split("\0"))
     for scope, entry in zip(fields, fields, strict=False):
         key, _, value = entry.partition("\n")
         name, _, last = key.removeprefix("filter.").rpartition(".")
-        yield Setting(scope, name, last, value)
+        yield FilterSetting(scope, name, last, value)
 
 
-def _stores(command: str) -> bool:
-    """Is it one of the programs that keep content beside git's own?"""
-    if not PLAIN.fullmatch(command):
+def _is_trusted(command: str) -> bool:
+    """True for known programs that store content beside git's own objects."""
+    if not PLAIN_COMMAND.fullmatch(command):
         return False
     words = shlex.split(command.replace("%f", "f")) if command.count('"') % 2 == 0 else []
     name = "-".join(words[:2]) if words[:1] == ["git"] else "".join(words[:1])
-    return bool(STORES.fullmatch(Path(name).name)) and ("/" not in name or name.startswith("/"))
+    return bool(CONTENT_STORES.fullmatch(Path(name).name)) and (
+        "/" not in name or name.startswith("/")
+    )
 
 
-def _inside(words: str, setting: Setting) -> str:
-    """The same command behind these words.  git puts a path where `%f` stands, and quotes it."""
+def _wrap(wrapper: str, setting: FilterSetting) -> str:
+    """The filter's command inside the wrapper; git replaces `%f` by a quoted path."""
     if setting.key == "process":
-        return f"{words} sh -c {shlex.quote(setting.value)}"
-    named = {"%f": '"$1"', "%%": "%"}
-    command = re.sub("%[f%]", lambda hit: named[hit[0]], setting.value)
-    return f"{words} sh -c {shlex.quote(command)}".replace("%", "%%") + " filter %f"
+        return f"{wrapper} sh -c {shlex.quote(setting.value)}"
+    replacements = {"%f": '"$1"', "%%": "%"}
+    command = re.sub("%[f%]", lambda hit: replacements[hit[0]], setting.value)
+    return f"{wrapper} sh -c {shlex.quote(command)}".replace("%", "%%") + " filter %f"

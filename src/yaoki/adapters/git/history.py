@@ -1,4 +1,4 @@
-"""What landed on a line, in order, and how it would look without some of it."""
+"""The first parents of a branch: what landed, in order, and combinations of some landings."""
 
 from __future__ import annotations
 
@@ -6,44 +6,53 @@ from collections.abc import Sequence
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.commits import Commits, compose_message
-from yaoki.adapters.git.refs import Refs, target_branch_ref
+from yaoki.adapters.git.refs import BranchRefs, require_commit, target_branch_ref
 from yaoki.core.model import Run, TaskId
-from yaoki.ports import LandedStep
+from yaoki.ports import BranchStep, LandedStep
 
-_TRAILER = "%(trailers:key=Yaoki-{},valueonly,separator=%x2C)"
-_FORM = "%x00".join(("%H", _TRAILER.format("Task"), _TRAILER.format("Undo")))
+_TRAILER = "%(trailers:key=Yaoki-{},valueonly,unfold,separator=%x2C)"
+_FORM = "%x00".join(("%H", "%T", "%P", *(_TRAILER.format(key) for key in ("Run", "Task", "Undo"))))
+
+
+def read_first_parents(git: Git, base: str, head: str) -> tuple[BranchStep, ...]:
+    """The commits after `base` up to `head`, oldest first."""
+    args = ("--first-parent", "--reverse", f"--format={_FORM}", f"{base}..{head}", "--")
+    rows = (row.split("\0") for row in git.read_text("log", *args).split("\n") if row)
+    return tuple(
+        BranchStep(commit, tree, parents.partition(" ")[0], run, "" if undo else task, undo)
+        for commit, tree, parents, run, task, undo in rows
+    )
 
 
 class LandingHistory:
-    """Looks along the first parents of a branch; makes combinations without any checkout."""
+    """Lists landings and combines some of them, without a checkout."""
 
-    def __init__(self, git: Git, refs: Refs, commits: Commits) -> None:
+    def __init__(self, git: Git, refs: BranchRefs, commits: Commits) -> None:
         self._git, self._refs, self._commits = git, refs, commits
 
     def list_landings(self, run: Run) -> tuple[LandedStep, ...]:
-        """Oldest first, from the line's base on; a step that is no landing has no task."""
-        line = f"{run.base}..{self._refs.revision_of(target_branch_ref(run))}"
-        args = ("--first-parent", "--reverse", f"--format={_FORM}", line)
-        rows = (line.split("\0") for line in self._git.read_text("log", *args).split("\n") if line)
+        """Oldest first, from the branch's base on; a step that is no landing has no task."""
+        head = require_commit(self._refs, target_branch_ref(run), run.branch).sha
         return tuple(
-            LandedStep(TaskId("" if undo else task), sha, undo) for sha, task, undo in rows
+            LandedStep(TaskId(step.task), step.commit, step.undoes)
+            for step in read_first_parents(self._git, run.base, head)
         )
 
     def combine_landings(self, base: str, chosen: Sequence[str]) -> str:
-        """A commit of `base` with just these landings, in order; empty when they do not fit."""
-        made = base
+        """A commit of `base` with only these landings, in order; empty when they conflict."""
+        result = base
         for landing in chosen:
-            step = self._refs.require_commit(landing, "a landed commit")
-            before = self._refs.require_commit(step.parents[0], "the commit before it")
-            here = self._refs.require_commit(made, "the combination")
-            # Three commits without a past: git's base of the merge is then exactly the first.
+            step = require_commit(self._refs, landing, "a landed commit")
+            before = require_commit(self._refs, step.parents[0], "the commit before it")
+            current = require_commit(self._refs, result, "the combination")
+            # Two commits on a common root: git's merge base is then exactly that root.
             root = self._commits.make(before.tree, [], compose_message("before"))
             sides = [
                 self._commits.make(tree, [root], compose_message("side"))
-                for tree in (here.tree, step.tree)
+                for tree in (current.tree, step.tree)
             ]
             merged = self._commits.merge(*sides)
             if merged.conflicts:
                 return ""
-            made = self._commits.make(merged.tree, [made], compose_message("combination"))
-        return made
+            result = self._commits.make(merged.tree, [result], compose_message("combination"))
+        return result

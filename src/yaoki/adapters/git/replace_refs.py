@@ -1,4 +1,6 @@
-"""Objects that git reads in place of others: yaoki's own calls do not, a person's do."""
+"""Replace refs: objects that git reads in place of others.  yaoki's own calls ignore them, a
+person's git does not.
+"""
 
 from __future__ import annotations
 
@@ -14,40 +16,42 @@ from yaoki.adapters.system.folders import walk_folders
 
 REPLACE = "refs/replace"
 LOOSE_MAX = 10_000
-KNOWN_MAX = 16
+PACKED_CACHE_MAX = 16
 
 
 def read_replace_refs(git: Git) -> dict[Path, bytes]:
-    """All of them as one, wherever git keeps them; nothing where nothing is replaced."""
+    """All replace refs as one entry; empty when nothing is replaced."""
     common = git.common_dir
     if (common / "reftable").is_dir():
         form = "--format=%(refname) %(objectname)"
-        held = git.run("for-each-ref", form, f"{REPLACE}/").out
+        content = git.run("for-each-ref", form, f"{REPLACE}/").out
     else:
-        pairs = dict(_packed(common / "packed-refs")) | dict(islice(_loose(common), LOOSE_MAX))
-        held = b"\n".join(b"%b %b" % pair for pair in sorted(pairs.items()))
-    return {common / REPLACE: held} if held else {}
+        pairs = dict(_read_packed(common / "packed-refs")) | dict(
+            islice(_read_loose(common), LOOSE_MAX)
+        )
+        content = b"\n".join(b"%b %b" % pair for pair in sorted(pairs.items()))
+    return {common / REPLACE: content} if content else {}
 
 
-def _loose(common: Path) -> Iterator[tuple[bytes, bytes]]:
-    for place, folders, files in walk_folders(common / REPLACE):
+def _read_loose(common: Path) -> Iterator[tuple[bytes, bytes]]:
+    for folder, folders, files in walk_folders(common / REPLACE):
         folders.sort()
-        for file in (Path(place, name) for name in sorted(files)):
+        for file in (Path(folder, name) for name in sorted(files)):
             yield os.fsencode(file.relative_to(common)), read_bounded(file).strip()
 
 
-def _packed(file: Path) -> tuple[tuple[bytes, bytes], ...]:
+def _read_packed(file: Path) -> tuple[tuple[bytes, bytes], ...]:
     try:
         facts = file.stat()
     except OSError:
         return ()
-    return _lines(file, (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns))
+    return _parse_packed(file, (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns))
 
 
-@lru_cache(maxsize=KNOWN_MAX)
-def _lines(file: Path, _: tuple[int, ...]) -> tuple[tuple[bytes, bytes], ...]:
-    """Read again when it is another file: git writes it anew whenever it changes."""
+@lru_cache(maxsize=PACKED_CACHE_MAX)
+def _parse_packed(file: Path, _: tuple[int, ...]) -> tuple[tuple[bytes, bytes], ...]:
+    """Cached by the facts of the file: git writes a new file whenever it changes."""
     start = f" {REPLACE}/".encode()
-    with open(file, "rb", opener=open_nonblocking) as opened:
-        found = [line.strip().partition(b" ") for line in opened if start in line]
-    return tuple((name, value) for value, _, name in found)
+    with open(file, "rb", opener=open_nonblocking) as stream:
+        rows = [line.strip().partition(b" ") for line in stream if start in line]
+    return tuple((name, value) for value, _, name in rows)

@@ -1,4 +1,4 @@
-"""Is this a repository yaoki can work on, and from which branch?"""
+"""Opens the user's repository, refusing those that yaoki cannot work on."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from yaoki.adapters.git.command import Git, GitLocation, explain_failure, git_en
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.errors import GitMissing, RepositoryUnusable
 
-OLDEST = (2, 38)
+GIT_VERSION_MIN = (2, 38)
 
 
 @dataclass(frozen=True, slots=True)
 class GitRepository:
-    """The user's checkout, its own git folder, and the one all its worktrees share."""
+    """The user's checkout, its git folder, and the git folder that all worktrees share."""
 
     top: Path
     common_dir: Path
@@ -24,83 +24,89 @@ class GitRepository:
 
 
 def open_repository(path: Path, environ: Mapping[str, str] | None = None) -> GitRepository:
-    """The repository around `path`; refused with a reason when it cannot serve."""
+    """The repository around `path`; refused with a reason when yaoki cannot use it."""
     env = git_environment(environ)
     if not path.is_dir():
-        hint = f"cd into a repository, or --repo; or a new one: git init {shlex.quote(str(path))}"
+        hint = f"cd into a repository, use --repo, or make one: git init {shlex.quote(str(path))}"
         raise RepositoryUnusable(f"there is no folder {path}", hint=hint)
-    check_version(run_git(["version"], cwd=path, env=env).out.decode("ascii", "replace"))
+    check_version(read_git_version(path, environ))
     repository, has_head = _discover(path, env)
     if not has_head and not _has_refs(path, env):
         raise RepositoryUnusable(
             f"{repository.top} has no commits",
-            hint='git commit --allow-empty -m "Begin", then again',
+            hint='git commit --allow-empty -m "Begin", then try again',
         )
     return repository
 
 
 def _has_refs(path: Path, env: Mapping[str, str]) -> bool:
-    """No command that reads all worktrees: git fails on one that is just being added."""
+    """Without commands that read all worktrees: git fails on one that is just being added."""
     args = ["for-each-ref", "--count=1", "--format=%(objectname)"]
-    done = run_git(args, cwd=path, env=env)
-    if done.code != 0:
-        raise explain_failure(args, done)
-    return bool(done.out.strip())
+    result = run_git(args, cwd=path, env=env)
+    if result.code != 0:
+        raise explain_failure(args, result)
+    return bool(result.out.strip())
 
 
-def check_version(said: str) -> None:
+def read_git_version(folder: Path, environ: Mapping[str, str] | None = None) -> str:
+    """The output of `git version`."""
+    result = run_git(["version"], cwd=folder, env=git_environment(environ))
+    return result.out.decode("ascii", "replace")
+
+
+def check_version(version: str) -> None:
     """Refuse a git that cannot merge without a checkout."""
-    found = re.search(r"(\d+)\.(\d+)", said)
-    if not found or (int(found[1]), int(found[2])) < OLDEST:
+    match = re.search(r"(\d+)\.(\d+)", version)
+    if not match or (int(match[1]), int(match[2])) < GIT_VERSION_MIN:
         raise GitMissing(
-            f"git 2.38 or newer is needed; this is {said.strip() or 'something else'}",
+            f"git 2.38 or newer is needed; this is {version.strip() or 'something else'}",
             hint="install a newer git",
         )
 
 
 def _discover(path: Path, env: Mapping[str, str]) -> tuple[GitRepository, bool]:
-    """The repository, and whether its HEAD is a commit: one process says both."""
-    folders = ["--show-toplevel", "--git-common-dir", "--absolute-git-dir"]
-    args = ["rev-parse", "--path-format=absolute", *folders, "HEAD^{commit}"]
-    done = run_git(args, cwd=path, env=env)
-    said = done.err.decode("utf-8", "replace")
-    lines = done.out.decode("utf-8", "surrogateescape").splitlines()
-    if "not a git repository" in said:
+    """The repository, and whether its HEAD is a commit: one process answers both."""
+    names = ["--show-toplevel", "--git-common-dir", "--absolute-git-dir"]
+    args = ["rev-parse", "--path-format=absolute", *names, "HEAD^{commit}"]
+    result = run_git(args, cwd=path, env=env)
+    error = result.err.decode("utf-8", "replace")
+    lines = result.out.decode("utf-8", "surrogateescape").splitlines()
+    if "not a git repository" in error:
         raise RepositoryUnusable(f"{path} is not in a git repository", hint="git init, or --repo")
-    if "cannot use bare repository" in said or "must be run in a work tree" in said:
-        raise _bare(path)
-    if "dubious ownership" in said:
+    if "cannot use bare repository" in error or "must be run in a work tree" in error:
+        raise _no_working_files(path)
+    if "dubious ownership" in error:
         hint = f"git config --global --add safe.directory {shlex.quote(str(path))}"
         raise RepositoryUnusable(f"git does not trust the owner of {path}", hint=hint)
-    if len(lines) < len(folders):
-        raise explain_failure(args, done)
-    top, common, own = lines[: len(folders)]
-    return GitRepository(Path(top), Path(common).resolve(), Path(own)), done.code == 0
+    if len(lines) < len(names):
+        raise explain_failure(args, result)
+    top, common, own = lines[: len(names)]
+    return GitRepository(Path(top), Path(common).resolve(), Path(own)), result.code == 0
 
 
-def _bare(path: Path) -> RepositoryUnusable:
-    """Or a part of other working files: its settings may be anybody's, and are not obeyed."""
+def _no_working_files(path: Path) -> RepositoryUnusable:
+    """A bare repository; inside of other working files its settings are not trusted either."""
     clone = f"git clone {shlex.quote(str(path))} {shlex.quote(f'{path}.clone')}"
-    hint = f"cd {shlex.quote(str(path.parent))} if the checkout is there; or a clone: {clone}"
+    hint = f"cd {shlex.quote(str(path.parent))} if the checkout is there; or clone it: {clone}"
     return RepositoryUnusable(f"{path} is a git folder without working files", hint=hint)
 
 
 def resolve_base(repository: GitRepository, name: str) -> tuple[str, str]:
     """The branch a run starts from and its commit; an empty name means the current branch."""
     git = Git(repository.common_dir)
-    branch = name.removeprefix("refs/heads/") or _current(git, repository)
-    found = git.run("show-ref", "--verify", "--hash", f"refs/heads/{branch}", ok=(0, 1, 128))
-    if found.code != 0:
+    branch = name.removeprefix("refs/heads/") or _current_branch(git, repository)
+    result = git.run("show-ref", "--verify", "--hash", f"refs/heads/{branch}", ok=(0, 1, 128))
+    if result.code != 0:
         raise RepositoryUnusable(f"there is no branch {branch!r}", hint="git branch --list")
-    return branch, found.out.decode("ascii").strip()
+    return branch, result.out.decode("ascii").strip()
 
 
-def _current(git: Git, repository: GitRepository) -> str:
+def _current_branch(git: Git, repository: GitRepository) -> str:
     at = GitLocation(repository.git_dir)
-    done = git.run("symbolic-ref", "-q", "--short", "HEAD", at=at, ok=(0, 1))
-    if done.code != 0:
+    result = git.run("symbolic-ref", "-q", "--short", "HEAD", at=at, ok=(0, 1))
+    if result.code != 0:
         raise RepositoryUnusable(
             "the checkout is on no branch, so the run has none to start from",
-            hint="say `base: <branch>` in the plan, or --base <branch>",
+            hint="set `base: <branch>` in the plan, or use --base <branch>",
         )
-    return done.out.decode("utf-8").strip()
+    return result.out.decode("utf-8").strip()

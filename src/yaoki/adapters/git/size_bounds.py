@@ -1,8 +1,8 @@
-"""Bounds on a change, held against the files themselves before git reads any of them.
+"""Size limits of a change, checked on the files before git reads any of them.
 
-An agent may leave a file of terabytes that takes no room, a million files, or folders so deep that
-no path names them.  The usual look costs one listing and the size of each file.  Only when that
-exceeds a bound is every ignore rule asked.
+An agent may leave a sparse file of terabytes, a million files, or folders too deep for any path.
+The usual check costs one listing and the size of each file.  Ignore rules are only evaluated when
+a limit is exceeded.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from pathlib import Path
 
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.system.folders import FolderEntry, walk_tree
-from yaoki.core.display import short_path
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import short_path
 
 LISTING = ("ls-files", "-z", "-t", "-c", "-o", "--exclude-standard", "--directory")
-OTHER = "?"
-# Of tracked files only larger ones are compared with the base: the rest is small change.
+UNTRACKED_TAG = "?"
+# Only tracked files larger than this are compared with the base.
 LARGE_BYTES = 1 << 16
 NAMED_MAX = 5
-ASKED_AT_ONCE = 10_000
+NAMES_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ DEFAULT_BOUNDS = SizeBounds()
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What may be added: everything, or only `listed` when there is any `excess`.
+    """What may be added: everything, or only `within_bounds` when there is any `excess`.
 
-    `excess` are sentences, each with what, how much, and the setting.  `unchanged` are files above
-    the bound that the base has in the same size: only reading them tells whether they changed.
+    `excess` are sentences with the file, its size and the setting.  `unchanged` are files above
+    the limit that the base has in the same size: only their content tells whether they changed.
     """
 
     excess: tuple[str, ...] = ()
@@ -53,10 +53,10 @@ class Survey:
 
 
 @dataclass(slots=True)
-class _Found:
+class _Measured:
     files: dict[str, int] = field(default_factory=dict)
     deep: list[str] = field(default_factory=list)
-    # Told apart: nobody counts further than the bound.
+    # Counting stops at the limit; there are more files.
     more: bool = False
 
 
@@ -67,146 +67,152 @@ class SizeSurveyor:
         self._git, self.bounds = git, bounds
 
     def survey(self, at: GitLocation, base: str = "") -> Survey:
-        """The files at this site, whose index is filled with what counts as tracked."""
+        """Measure the files at this location; its index contains the tracked ones."""
         assert at.work_tree
         rows = self._git.read_names(*LISTING, at=at)
-        tracked = [row[2:] for row in rows if not row.startswith(OTHER)]
-        others = [row[2:].rstrip("/") for row in rows if row.startswith(OTHER)]
+        tracked = [row[2:] for row in rows if not row.startswith(UNTRACKED_TAG)]
+        others = [row[2:].rstrip("/") for row in rows if row.startswith(UNTRACKED_TAG)]
         sizes = {name: size for name in tracked if (size := _size(at.work_tree, name)) is not None}
         large = {name: size for name, size in sizes.items() if size > LARGE_BYTES}
-        found = self._below(at.work_tree, others)
-        if not self._exceeds(found, large):
+        measured = self._measure_all(at.work_tree, others)
+        if not self._may_exceed(measured, large):
             return Survey()
-        same = self._same(base, large)
+        same = self._same_size_as_base(base, large)
         changed = {name: size for name, size in large.items() if name not in same}
-        if found.deep or found.more or found.files:
-            found = self._exact(at, others)
-        over = frozenset(name for name in same if sizes[name] > self.bounds.file_bytes)
-        excess, left_out = self._excess(found, changed)
+        if measured.deep or measured.more or measured.files:
+            measured = self._measure_unignored(at, others)
+        unchanged = frozenset(name for name in same if sizes[name] > self.bounds.file_bytes)
+        excess, left_out = self._find_excess(measured, changed)
         if not excess:
-            return Survey(unchanged=over)
-        kept = (*tracked, *found.files)
-        listed = (name for name in kept if name not in left_out and _addable(at.work_tree, name))
-        return Survey(excess, tuple(listed), over)
+            return Survey(unchanged=unchanged)
+        names = (name for name in (*tracked, *measured.files) if name not in left_out)
+        addable = tuple(name for name in names if _is_addable(at.work_tree, name))
+        return Survey(excess, addable, unchanged)
 
     def describe_too_large(self, path: str, top: Path) -> str:
-        """The sentence for a file that is above the bound."""
-        return self._large(path, _size(top, path) or 0)
+        return self._describe_large(path, _size(top, path) or 0)
 
-    def _exceeds(self, found: _Found, large: dict[str, int]) -> bool:
-        """May a bound be exceeded?  Ignored and unchanged files are counted as well."""
-        sizes = (*found.files.values(), *large.values())
+    def _may_exceed(self, measured: _Measured, large: dict[str, int]) -> bool:
+        """True when a limit may be exceeded; ignored and unchanged files are counted as well."""
+        sizes = (*measured.files.values(), *large.values())
         return (
-            bool(found.deep)
-            or found.more
-            or len(found.files) > self.bounds.change_files
+            bool(measured.deep)
+            or measured.more
+            or len(measured.files) > self.bounds.change_files
             or sum(sizes) > self.bounds.change_bytes
             or max(sizes, default=0) > self.bounds.file_bytes
         )
 
-    def _below(self, top: Path, names: Iterable[str]) -> _Found:
-        found = _Found()
+    def _measure_all(self, top: Path, names: Iterable[str]) -> _Measured:
+        measured = _Measured()
         for name in names:
             for entry in walk_tree(top, name, self.bounds.path_depth, skip=(".git",)):
-                _note(found, entry)
-                if len(found.files) > self.bounds.change_files or found.deep:
-                    found.more = True
-                    return found
-        return found
+                _add_entry(measured, entry)
+                if len(measured.files) > self.bounds.change_files or measured.deep:
+                    measured.more = True
+                    return measured
+        return measured
 
-    def _exact(self, at: GitLocation, names: Sequence[str]) -> _Found:
-        """Level by level, without what git ignores, and no further than the bounds."""
+    def _measure_unignored(self, at: GitLocation, names: Sequence[str]) -> _Measured:
+        """Level by level, without ignored files, and no further than the limits."""
         assert at.work_tree
-        found, level = _Found(), list(names)
-        while level and not found.more:
+        measured, level = _Measured(), list(names)
+        while level and not measured.more:
             entries = [
                 entry
-                for part in _parts(level)
-                for entry in self._not_ignored(at, [_entry(at.work_tree, name) for name in part])
+                for part in _chunks(level)
+                for entry in self._not_ignored(
+                    at, [_read_entry(at.work_tree, name) for name in part]
+                )
             ]
             level = []
             for entry in entries:
                 deep = entry.path.count("/") >= self.bounds.path_depth
-                _note(found, FolderEntry(entry.path, entry.mode, entry.size, is_too_deep=deep))
+                _add_entry(
+                    measured, FolderEntry(entry.path, entry.mode, entry.size, is_too_deep=deep)
+                )
                 if stat.S_ISDIR(entry.mode) and not deep:
-                    level.extend(_inside(at.work_tree, entry.path))
-                found.more = len(found.files) > self.bounds.change_files
-                if found.more or len(level) > 4 * self.bounds.change_files + ASKED_AT_ONCE:
-                    found.more = True
+                    level.extend(_list_folder(at.work_tree, entry.path))
+                measured.more = len(measured.files) > self.bounds.change_files
+                if measured.more or len(level) > 4 * self.bounds.change_files + NAMES_AT_ONCE:
+                    measured.more = True
                     break
-        return found
+        return measured
 
     def _not_ignored(self, at: GitLocation, entries: Sequence[FolderEntry]) -> list[FolderEntry]:
-        given = b"".join(os.fsencode(entry.path) + b"\0" for entry in entries)
-        asked = ("check-ignore", "-z", "--stdin")
-        out = self._git.run(*asked, at=at, stdin=given, ok=(0, 1)).out
+        names = b"".join(os.fsencode(entry.path) + b"\0" for entry in entries)
+        args = ("check-ignore", "-z", "--stdin")
+        out = self._git.run(*args, at=at, stdin=names, ok=(0, 1)).out
         ignored = {os.fsdecode(name) for name in out.split(b"\0") if name}
         return [entry for entry in entries if entry.path not in ignored]
 
-    def _same(self, base: str, large: dict[str, int]) -> frozenset[str]:
-        """Files that the base has in the same size: these the agent need not have touched."""
-        # A name with a newline is two questions to git.
+    def _same_size_as_base(self, base: str, large: dict[str, int]) -> frozenset[str]:
+        """Files that the base has in the same size: the agent may not have touched them."""
+        # A name with a newline would be two queries to git.
         names = [name for name in large if "\n" not in name] if base else []
-        held = self._git.look_up(*(f"{base}:{name}" for name in names)) if names else []
-        pairs = zip(names, held, strict=True)
-        return frozenset(name for name, one in pairs if one and one.size == large[name])
+        blobs = self._git.look_up(*(f"{base}:{name}" for name in names)) if names else []
+        pairs = zip(names, blobs, strict=True)
+        return frozenset(name for name, blob in pairs if blob and blob.size == large[name])
 
-    def _excess(self, found: _Found, changed: dict[str, int]) -> tuple[tuple[str, ...], set[str]]:
+    def _find_excess(
+        self, measured: _Measured, changed: dict[str, int]
+    ) -> tuple[tuple[str, ...], set[str]]:
         bounds = self.bounds
-        files = {**changed, **found.files}
-        words = [
+        files = {**changed, **measured.files}
+        sentences = [
             f"{short_path(path)}/ is deeper than limits.path_depth = {bounds.path_depth}"
-            for path in found.deep[:NAMED_MAX]
+            for path in measured.deep[:NAMED_MAX]
         ]
         large = {name for name, size in files.items() if size > bounds.file_bytes}
-        words += [self._large(name, files[name]) for name in sorted(large)[:NAMED_MAX]]
+        sentences += [self._describe_large(name, files[name]) for name in sorted(large)[:NAMED_MAX]]
         rest = sorted((size, name) for name, size in files.items() if name not in large)
-        total, room, many = sum(size for size, _ in rest), bounds.change_bytes, set[str]()
+        total, remaining = sum(size for size, _ in rest), bounds.change_bytes
+        surplus = set[str]()
         for n, (size, name) in enumerate(rest):
-            room -= size
-            if room < 0 or n >= bounds.change_files:
-                many.add(name)
+            remaining -= size
+            if remaining < 0 or n >= bounds.change_files:
+                surplus.add(name)
         if total > bounds.change_bytes:
-            most = sorted(many, key=lambda name: -files[name])[:3]
-            named = ", ".join(f"{short_path(name)} ({files[name]} bytes)" for name in most)
-            words.append(
+            largest = sorted(surplus, key=lambda name: -files[name])[:3]
+            listing = ", ".join(f"{short_path(name)} ({files[name]} bytes)" for name in largest)
+            sentences.append(
                 f"the change has {total} bytes, more than limits.change_bytes = "
-                f"{bounds.change_bytes}; the largest: {named}"
+                f"{bounds.change_bytes}; the largest: {listing}"
             )
-        if found.more or len(rest) > bounds.change_files:
-            folders = sorted({short_path(name.partition("/")[0]) for name in found.files})
-            words.append(
+        if measured.more or len(rest) > bounds.change_files:
+            folders = sorted({short_path(name.partition("/")[0]) for name in measured.files})
+            sentences.append(
                 f"the change has more files than limits.change_files = {bounds.change_files}; "
                 f"see {', '.join(folders[:3])}"
             )
-        return tuple(words), large | many
+        return tuple(sentences), large | surplus
 
-    def _large(self, path: str, size: int) -> str:
-        most = self.bounds.file_bytes
-        return f"{short_path(path)} has {size} bytes, more than limits.file_bytes = {most}"
+    def _describe_large(self, path: str, size: int) -> str:
+        limit = self.bounds.file_bytes
+        return f"{short_path(path)} has {size} bytes, more than limits.file_bytes = {limit}"
 
 
-def _note(found: _Found, entry: FolderEntry) -> None:
+def _add_entry(measured: _Measured, entry: FolderEntry) -> None:
     if entry.is_too_deep:
-        found.deep.append(entry.path)
+        measured.deep.append(entry.path)
     elif stat.S_ISREG(entry.mode) or stat.S_ISLNK(entry.mode):
-        found.files[entry.path] = entry.size
+        measured.files[entry.path] = entry.size
 
 
-def _parts(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (names[n : n + ASKED_AT_ONCE] for n in range(0, len(names), ASKED_AT_ONCE))
+def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (names[n : n + NAMES_AT_ONCE] for n in range(0, len(names), NAMES_AT_ONCE))
 
 
-def _inside(top: Path, name: str) -> list[str]:
+def _list_folder(top: Path, name: str) -> list[str]:
     try:
-        with os.scandir(top / name) as held:
-            return [f"{name}/{entry.name}" for entry in held if entry.name != ".git"]
+        with os.scandir(top / name) as entries:
+            return [f"{name}/{entry.name}" for entry in entries if entry.name != ".git"]
     except OSError:
-        # Gone, or closed to us: git says so when it comes there.
+        # Missing or inaccessible: git reports it later.
         return []
 
 
-def _entry(top: Path, name: str) -> FolderEntry:
+def _read_entry(top: Path, name: str) -> FolderEntry:
     try:
         facts = os.lstat(top / name)
     except OSError:
@@ -215,7 +221,7 @@ def _entry(top: Path, name: str) -> FolderEntry:
 
 
 def _size(top: Path, name: str) -> int | None:
-    """Of a plain file; None for anything else."""
+    """The size of a regular file; None for anything else."""
     try:
         facts = os.lstat(os.path.join(top, name))  # noqa: PTH118  a hundred thousand of them
     except OSError:
@@ -223,8 +229,8 @@ def _size(top: Path, name: str) -> int | None:
     return facts.st_size if stat.S_ISREG(facts.st_mode) else None
 
 
-def _addable(top: Path, name: str) -> bool:
-    """A file, a link, or one that is gone; git stops at anything else."""
+def _is_addable(top: Path, name: str) -> bool:
+    """True for a file, a link, or a missing path; git fails on anything else."""
     try:
         mode = os.lstat(top / name).st_mode
     except OSError:

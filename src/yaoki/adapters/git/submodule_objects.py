@@ -1,8 +1,7 @@
-"""Refs and objects of a submodule in an agent's worktree, read without obeying its settings.
+"""Refs and objects of a submodule in an agent's worktree, read without its settings.
 
 The agent owns the submodule's git folder, and a setting there can name a program that git starts.
-So its refs are read as files, and its objects are lent to a git that works with the settings of the
-user's own repository.
+So its refs are read as files, and its objects as alternates of the user's own repository.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _FULL = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class SubmoduleObjects:
-    """Asked about one checked-out submodule at a time, by the folder of its files."""
+    """Reads one checked-out submodule at a time, given the folder of its files."""
 
     def __init__(self, git: Git) -> None:
         self._git = git
@@ -31,64 +30,66 @@ class SubmoduleObjects:
         return find_git_folder(folder) is not None
 
     def is_published(self, folder: Path, commit: str) -> bool:
-        """Does a remote of the submodule have the commit, as far as the submodule knows?"""
-        place = find_git_folder(folder)
-        if place is None:
+        """True when a remote of the submodule has the commit, as far as the submodule knows."""
+        git_folder = find_git_folder(folder)
+        if git_folder is None:
             return False
-        known = tuple(dict.fromkeys(_remote_commits(place)))[:REFS_MAX]
-        if commit in known:
+        pushed = tuple(dict.fromkeys(_remote_commits(git_folder)))[:REFS_MAX]
+        if commit in pushed:
             return True
-        given = "".join(f"{one}\n" for one in known).encode()
-        # Each that we have: one that is missing must not make the answer fail.
-        there = self._git.run_with_objects(
-            place / "objects", "cat-file", "--batch-check", stdin=given
+        stdin = "".join(f"{each}\n" for each in pushed).encode()
+        # Only commits that exist: a missing one would make rev-list fail.
+        rows = self._git.run_with_objects(
+            git_folder / "objects", "cat-file", "--batch-check", stdin=stdin
         ).out
-        heads = [row.split()[0] for row in there.decode("ascii").splitlines() if " commit " in row]
+        heads = [row.split()[0] for row in rows.decode("ascii").splitlines() if " commit " in row]
         if not heads:
             return False
-        asked = ("rev-list", "-n", "1", commit, "--not", *heads[:REFS_MAX])
-        done = self._git.run_with_objects(place / "objects", *asked, ok=(0, 128))
-        return done.code == 0 and not done.out.strip()
+        args = ("rev-list", "-n", "1", commit, "--not", *heads[:REFS_MAX])
+        result = self._git.run_with_objects(git_folder / "objects", *args, ok=(0, 128))
+        return result.code == 0 and not result.out.strip()
 
     def import_commit(self, folder: Path, commit: str) -> bool:
-        """Have the commit among our objects with its whole history: a shallow submodule cannot
-        give that, and a ref on half of it would break our repository.
+        """Import the commit with its whole history; false when that is not possible.
+
+        A shallow submodule lacks history, and a ref to an incomplete history would corrupt the
+        user's repository.
         """
-        place = find_git_folder(folder)
-        if place is None:
+        git_folder = find_git_folder(folder)
+        if git_folder is None:
             return False
-        objects = place / "objects"
-        asked = ("rev-list", "--objects", commit, "--not", "--all")
-        listed = self._git.run_with_objects(objects, *asked, ok=(0, 128))
-        if listed.code:
+        objects = git_folder / "objects"
+        args = ("rev-list", "--objects", commit, "--not", "--all")
+        listing = self._git.run_with_objects(objects, *args, ok=(0, 128))
+        if listing.code:
             return False
         pack = self._git.run_with_objects(
-            objects, "pack-objects", "--stdout", "-q", stdin=listed.out
+            objects, "pack-objects", "--stdout", "-q", stdin=listing.out
         )
         stored = self._git.run("unpack-objects", "-q", stdin=pack.out, ok=(0, 1, 128))
-        whole = ("rev-list", "--objects", "--quiet", *asked[2:])
-        return stored.code == 0 and self._git.run(*whole, ok=(0, 128)).code == 0
+        complete = ("rev-list", "--objects", "--quiet", *args[2:])
+        return stored.code == 0 and self._git.run(*complete, ok=(0, 128)).code == 0
 
 
 def find_git_folder(folder: Path) -> Path | None:
-    """The git folder of the files in `folder`: `.git` itself, or where that file leads."""
-    inside = folder / ".git"
-    if inside.is_symlink():
+    """The git folder of the files in `folder`: `.git` itself, or the folder it points to."""
+    link = folder / ".git"
+    if link.is_symlink():
         return None
-    if inside.is_dir():
-        return inside
-    said = (read_plain_bytes(inside, 4096) or b"").decode("utf-8", "surrogateescape")
-    if not said.startswith("gitdir: "):
+    if link.is_dir():
+        return link
+    text = (read_plain_bytes(link, 4096) or b"").decode("utf-8", "surrogateescape")
+    if not text.startswith("gitdir: "):
         return None
-    place = Path(os.path.normpath(folder / said.removeprefix("gitdir: ").strip()))
-    return place if place.is_dir() else None
+    git_folder = Path(os.path.normpath(folder / text.removeprefix("gitdir: ").strip()))
+    return git_folder if git_folder.is_dir() else None
 
 
-def _remote_commits(place: Path) -> Iterator[str]:
-    """Commits that refs of remotes name, loose ones first."""
-    names = sorted(iter_paths_below(place / "refs" / "remotes"))[:REFS_MAX]
+def _remote_commits(git_folder: Path) -> Iterator[str]:
+    """Commits of remote-tracking refs, loose refs first."""
+    names = sorted(iter_paths_below(git_folder / "refs" / "remotes"))[:REFS_MAX]
     texts = [read_plain_bytes(name, 100) or b"" for name in names]
-    packed = read_plain_bytes(place / "packed-refs", FILE_BYTES_MAX) or b""
+    packed = read_plain_bytes(git_folder / "packed-refs", FILE_BYTES_MAX) or b""
     texts += [row.split()[0] for row in packed.splitlines() if b" refs/remotes/" in row]
     for text in texts:
         if _FULL.fullmatch(word := text.decode("ascii", "replace").strip()):

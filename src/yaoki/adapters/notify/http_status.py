@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from urllib.error import HTTPError
 
-from yaoki.core.display import one_line, strip_terminal_codes
+from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.errors import NoticeFailed
 
 RETRYABLE_STATUSES = frozenset({408, 425, 429})

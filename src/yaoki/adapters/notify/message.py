@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from yaoki.core.display import (
+from yaoki.core.redact import mask, secret_values
+from yaoki.core.text import (
     clip_head_and_tail,
     one_line,
     replace_lone_surrogates,
     strip_terminal_codes,
 )
-from yaoki.core.redact import mask, secret_values
 from yaoki.ports import Notice
 
 SCHEMA = 1

@@ -19,7 +19,7 @@ NOT_EXECUTABLE_CODES = frozenset({126, 127})
 
 @dataclass(frozen=True, slots=True)
 class NotifyProgram:
-    """`name` stands for the program in messages."""
+    """Messages use `name` for the program."""
 
     name: str
     argv: Sequence[str]

@@ -24,7 +24,6 @@ from urllib.request import (
 from yaoki.adapters.notify.http_status import interpret_http_error
 from yaoki.adapters.notify.message import encode_notice, prepare_notice
 from yaoki.adapters.notify.time_limit import run_with_timeout
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.redact import mask
 from yaoki.core.settings.addresses import (
     address_secrets,
@@ -33,6 +32,7 @@ from yaoki.core.settings.addresses import (
     web_defect,
 )
 from yaoki.core.settings.settings import NotificationSettings
+from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.errors import NoticeFailed
 from yaoki.ports import Clock, Notice
 

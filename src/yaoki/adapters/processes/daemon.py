@@ -121,7 +121,7 @@ class Daemon:
     # -------------------------------------------------------------- from inside
 
     def acquire_lock(self) -> bool:
-        """Hold the lock for the life of this process; false when somebody else does.
+        """Locks for the life of this process; false if another process holds the lock.
 
         Who only looks holds a shared lock for an instant, so it is tried for a moment.
         """

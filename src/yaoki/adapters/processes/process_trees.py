@@ -20,9 +20,9 @@ from yaoki.adapters.processes.conversation import Conversation, ProcessReply
 from yaoki.adapters.processes.sweep import kill_marked_processes
 from yaoki.adapters.system.files import is_locked, make_file_fault, read_plain_bytes
 from yaoki.adapters.system.machine import PROC, boot_id, is_process_alive
-from yaoki.core.counting import format_count
 from yaoki.core.model import EndCause
 from yaoki.core.redact import written_forms
+from yaoki.core.text import format_count
 from yaoki.errors import Fault
 from yaoki.ports import Launch, ProcessState
 
@@ -138,7 +138,7 @@ class ShimProcesses:
         """Ends the processes that killed shims left, whatever name and environment they have."""
         try:
             remaining = self._fork_server.ask(b"null", ProcessReply.read_line)
-        except Fault:  # without a fork server nobody adopted them
+        except Fault:  # without a fork server there are no adopted orphans
             return
         if remaining.isdigit() and int(remaining):
             words = format_count(int(remaining), "process", "processes")

@@ -102,16 +102,10 @@ class Sandbox:
             return launch
         refuse_links(folder)
         bubblewrap = self._find_program()
-        launch_folders = map(Path, launch.writable)
         caches = self._make_cache_folder(launch)
         cache_variables = build_cache_variables(caches, launch.env, self.writable)
-        writable = [
-            self._worktree(Path(launch.cwd)),
-            outbox(folder),
-            *own,
-            *launch_folders,
-            *self.writable,
-        ]
+        writable = [self._worktree(Path(launch.cwd)), outbox(folder), *own]
+        writable += [*map(Path, launch.writable), *self.writable]
         writable += [caches] if caches != IN_MEMORY else []
         isolation = find_isolation_options(bubblewrap, self._network_options())
         task_files = resolve_existing([folder / name for name in READABLE_FILES])

@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.errors import Fault
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from yaoki.adapters.store.sqlite.database import (
 )
 from yaoki.adapters.store.sqlite.examination import find_damage, last_seq_of_backup, list_backups
 from yaoki.adapters.store.trust_marks import delete_trust_marks
-from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import format_count
 from yaoki.errors import StoreCorrupt
 from yaoki.ports import Clock
 

@@ -9,8 +9,11 @@ from typing import Any, Protocol
 
 from yaoki.core.machine.codec import fields_from_data, fields_to_data, from_data, to_data
 from yaoki.core.model import (
+    AttemptMode,
     Catalogue,
     Lease,
+    Pause,
+    PendingRequest,
     Reason,
     Run,
     RunId,
@@ -20,6 +23,7 @@ from yaoki.core.model import (
     Task,
     TaskId,
     TaskSpec,
+    WaitReason,
 )
 from yaoki.core.model.outcome import describe_exit
 from yaoki.core.settings.tags import join_tags
@@ -40,13 +44,10 @@ TASK_DOC_FIELDS = (
     "question",
     "answer_text",
     "waivers",
-    "taken_over",
     "session",
     "first_base",
     "lineage",
-    "is_rerun",
     "revert_cause",
-    "decision_due",
     "revert_failed",
     "recovery_strategy",
     "recovered_subtasks",
@@ -134,7 +135,7 @@ def new_task_columns(task: Task, open_needs: int, rank: int) -> dict[str, Any]:
 
 
 def _task_doc(task: Task) -> str:
-    data = fields_to_data(task, TASK_DOC_FIELDS)
+    data = {**fields_to_data(task, TASK_DOC_FIELDS), **_stored_flags(task)}
     if task.feedback is not None and task.feedback == task.failure:
         data["feedback"] = SAME
     return dump_json(data) if data else "{}"
@@ -163,14 +164,53 @@ def task_from_row(row: SqlRow, spec: TaskSpec) -> Task:
         lease=lease,
         due_at=from_ms(row["due_ms"]) if row["due_ms"] else None,
         reason=_reason(row["reason"], state),
-        cancel_requested=bool(row["cancel_wanted"]),
-        recall_requested=bool(row["recall_wanted"]),
+        waiting_for=_wait_reason(row, state, decision_due=data.pop("recalled", False)),
+        request=_pending_request(row, state),
+        mode=_attempt_mode(rerun=data.pop("rerun", False), taken_over=data.pop("take_over", False)),
         landed_commit=row["landed"],
-        awaiting_rerun=bool(row["held"]),
-        undo_requested=bool(row["undo_wanted"]),
         parent=row["parent"],
         **fields_from_data(Task, TASK_DOC_FIELDS, data),
     )
+
+
+def _stored_flags(task: Task) -> dict[str, bool]:
+    """The flags of the document; those that are false are left out, like any default."""
+    flags = {
+        "rerun": task.is_rerun,
+        "recalled": task.decision_due,
+        "take_over": task.taken_over,
+    }
+    return {word: True for word, flag in flags.items() if flag}
+
+
+def _wait_reason(row: SqlRow, state: State, *, decision_due: bool) -> WaitReason:
+    """Flags of a task that does not wait were left by earlier versions and mean nothing."""
+    if state is not State.WAITING:
+        return WaitReason.CLAIM
+    if row["held"]:
+        return WaitReason.RERUN
+    return WaitReason.DECISION if decision_due else WaitReason.CLAIM
+
+
+def _pending_request(row: SqlRow, state: State) -> PendingRequest:
+    """Earlier versions kept requests that a landing had ended: the state decides which count."""
+    match state:
+        case State.DONE:
+            return PendingRequest.UNDO if row["undo_wanted"] else PendingRequest.NONE
+        case State.ESCALATED | State.REPLACED:
+            return PendingRequest.NONE
+        case State.CANCELLED:
+            return PendingRequest.CANCEL if row["cancel_wanted"] else PendingRequest.NONE
+        case State.WAITING | State.ACTIVE:
+            if row["cancel_wanted"]:
+                return PendingRequest.CANCEL
+            return PendingRequest.RECALL if row["recall_wanted"] else PendingRequest.NONE
+
+
+def _attempt_mode(*, rerun: bool, taken_over: bool) -> AttemptMode:
+    if taken_over:
+        return AttemptMode.TAKEN_OVER
+    return AttemptMode.RERUN if rerun else AttemptMode.NORMAL
 
 
 def _reason(stored: str, state: State) -> Reason | None:
@@ -303,7 +343,7 @@ def run_from_row(row: SqlRow) -> Run:
         cancel_requested=bool(row["cancel_wanted"]),
         merged_commit=row["merged"],
         finished_at=from_ms(row["summed_ms"]) if row["summed_ms"] else None,
-        pause_reason=row["paused"],
+        pause=Pause.parse(row["paused"]),
         iteration=row["iteration"],
         failures_in_row=row["failures_in_row"],
         budget_grants=row["grants"],

@@ -18,7 +18,7 @@ from yaoki.errors import FREE_DISK_HINT, Fault
 TRANSIENT_FILE_ERRNOS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.EMFILE, errno.ENFILE}
 )
-# The file is missing, or somebody who can write to the folder replaced it by a special file.
+# The file is missing, or it was replaced by a link or a special file.
 NOT_PLAIN_ERRNOS = frozenset(
     {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EACCES, errno.ENAMETOOLONG}
 )

@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 from yaoki.adapters.telemetry import attribute_names
 from yaoki.adapters.telemetry.spans import AttributeValue, Span, derive_span_id, derive_trace_id
-from yaoki.core.display import one_line
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import one_line
 from yaoki.ports import JournalEntry
 
 WORDS_MAX = 300

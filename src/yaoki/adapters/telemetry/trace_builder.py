@@ -13,7 +13,7 @@ from datetime import datetime
 from yaoki.adapters.telemetry import attribute_names
 from yaoki.adapters.telemetry.spans import AttributeValue, Span, derive_span_id, derive_trace_id
 from yaoki.adapters.telemetry.task_trace import WORDS_MAX, OpenInterval, TaskTrace
-from yaoki.core.display import one_line
+from yaoki.core.text import one_line
 from yaoki.ports import JournalEntry
 
 TASK_TRACES_MAX = 10_000

@@ -1,6 +1,6 @@
-"""git worktrees and refs; the only user of git besides `adapters/git`.
+"""Branches, worktrees, protection and the remote of one repository.
 
-The names are imported when they are first asked for: commands that only read need few of them.
+The names are imported when they are first used: commands that only read need few of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from yaoki.adapters.git.repository import GitRepository, open_repository, resolve_base
     from yaoki.adapters.git.size_bounds import SizeBounds
-    from yaoki.adapters.workspace.facade import GitWorkspace
+    from yaoki.adapters.workspace.git_workspace import GitWorkspace
     from yaoki.adapters.workspace.proof_rooms import GitProofRooms
     from yaoki.adapters.workspace.worktrees.snapshots import RestoreResult, Snapshot
 
@@ -29,7 +29,7 @@ __all__ = [
 _MODULES = {
     "GitProofRooms": "workspace.proof_rooms",
     "GitRepository": "git.repository",
-    "GitWorkspace": "workspace.facade",
+    "GitWorkspace": "workspace.git_workspace",
     "RestoreResult": "workspace.worktrees.snapshots",
     "SizeBounds": "git.size_bounds",
     "Snapshot": "workspace.worktrees.snapshots",

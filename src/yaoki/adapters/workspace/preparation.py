@@ -1,4 +1,4 @@
-"""The worktree an attempt gets: its own as it stands, a fresh one, or one at its kept work."""
+"""The worktree of an attempt: the task's own, a fresh one, or one rebuilt at its saved work."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import shlex
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.commits import Commits
 from yaoki.adapters.git.conflict_tree import ConflictTrees
-from yaoki.adapters.git.refs import GitCommit, Refs, task_branch_ref
+from yaoki.adapters.git.refs import GitCommit, Refs, require_commit, task_branch_ref
 from yaoki.adapters.git.repository import GitRepository
 from yaoki.adapters.git.trees import TreeBuilder
 from yaoki.adapters.workspace.branches.run_branch import RunBranch
-from yaoki.adapters.workspace.remote.mode import LocalOnly, SharedRemote
+from yaoki.adapters.workspace.remote.mode import RemoteMode
 from yaoki.adapters.workspace.worktrees.allocation import Worktrees
 from yaoki.adapters.workspace.worktrees.ignored_files import IgnoredFileStore
 from yaoki.adapters.workspace.worktrees.included_files import copy_included
 from yaoki.adapters.workspace.worktrees.prepared_worktrees import PreparedWorktreePool
+from yaoki.adapters.workspace.worktrees.saved_refs import SavedRefs
 from yaoki.adapters.workspace.worktrees.saved_work import WorkSaver
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
 from yaoki.core.model import FailureKind, Run, Task
@@ -24,135 +25,139 @@ from yaoki.ports import PreparedWorktree
 
 
 class WorktreePreparation:
-    """Makes worktrees and clears them; whatever one holds is secured before it goes."""
+    """Makes and removes worktrees; their content is saved before it goes."""
 
     def __init__(
         self,
+        *,
         git: Git,
         repository: GitRepository,
         refs: Refs,
         commits: Commits,
-        content: TreeBuilder,
+        trees: TreeBuilder,
         worktrees: Worktrees,
-        spares: PreparedWorktreePool,
-        keeping: WorkSaver,
+        pool: PreparedWorktreePool,
+        saver: WorkSaver,
+        saved_refs: SavedRefs,
         branch: RunBranch,
-        sharing: LocalOnly | SharedRemote,
+        mode: RemoteMode,
         ignored: IgnoredFileStore,
-        *,
         include: bool,
     ) -> None:
         self._git, self._repository, self._include = git, repository, include
-        self._refs, self._commits, self._content = refs, commits, content
-        self._worktrees, self._spares, self._keeping = worktrees, spares, keeping
-        self._branch, self._sharing, self._ignored = branch, sharing, ignored
-        self._conflicts = ConflictTrees(git, content)
+        self._refs, self._commits, self._trees = refs, commits, trees
+        self._worktrees, self._pool, self._saver = worktrees, pool, saver
+        self._saved_refs, self._branch, self._mode = saved_refs, branch, mode
+        self._ignored, self._conflicts = ignored, ConflictTrees(git, trees)
 
     def prepare(self, run: Run, task: Task) -> PreparedWorktree:
-        found, head = self._found(task)
-        if task.taken_over and found.is_usable:
-            head = head or self._refs.require_commit(
-                task_branch_ref(task.id), f"the branch of {task.id}"
+        worktree, head = self._find(task)
+        if task.taken_over and worktree.is_usable:
+            head = head or require_commit(
+                self._refs, task_branch_ref(task.id), f"the branch of {task.id}"
             )
-            return self._again(run, task, found, head)
+            return self._reuse(run, task, worktree, head)
         if head is None or task.needs_fresh_worktree or task.attempt == 0:
-            return self._fresh(run, task)
-        return self._again(run, task, found, head)
+            return self._prepare_fresh(run, task)
+        return self._reuse(run, task, worktree, head)
 
-    def _found(self, task: Task) -> tuple[Worktree, GitCommit | None]:
-        """The task's worktree; one that lacks what another machine kept is made again at that."""
-        found = self._worktrees.find(task.id)
-        head = self._standing(found)
-        again = task.attempt > 0 and not task.needs_fresh_worktree
-        if not (again or task.taken_over) or not self._sharing.lacks_saved_work(
-            task, head, found.is_usable
+    def _find(self, task: Task) -> tuple[Worktree, GitCommit | None]:
+        """The task's worktree and its HEAD.
+
+        A worktree that lacks work saved by another machine is rebuilt at that work.
+        """
+        worktree = self._worktrees.find(task.id)
+        head = self._read_head(worktree)
+        is_retry = task.attempt > 0 and not task.needs_fresh_worktree
+        if not (is_retry or task.taken_over) or not self._mode.lacks_saved_work(
+            task, head, worktree.is_usable
         ):
-            return found, head
-        made = self._make(task, task.work.head)
-        return made, self._standing(made)
+            return worktree, head
+        worktree = self._make(task, task.work.head)
+        return worktree, self._read_head(worktree)
 
-    def _standing(self, found: Worktree) -> GitCommit | None:
+    def _read_head(self, worktree: Worktree) -> GitCommit | None:
         """The HEAD of a worktree that can be used as it is."""
-        return self._refs.read_commits(found.head)[0] if found.is_usable else None
+        return self._refs.read_commits(worktree.head)[0] if worktree.is_usable else None
 
-    def _fresh(self, run: Run, task: Task) -> PreparedWorktree:
+    def _prepare_fresh(self, run: Run, task: Task) -> PreparedWorktree:
         head = self._branch.head(run)
-        made = self._make(task, head.sha)
-        return PreparedWorktree(made.path, head.sha, head.tree, fresh=True)
+        worktree = self._make(task, head.sha)
+        return PreparedWorktree(worktree.path, head.sha, head.tree, fresh=True)
 
     def _make(self, task: Task, commit: str) -> Worktree:
-        """A new worktree; what the old one held is secured before it goes."""
+        """A new worktree; the content of the old one is saved first."""
         self.remove_worktree(task)
         try:
-            made = self._spares.obtain(task.id, commit)
-        except GitFailed as failed:
-            raise self._in_another_folder(task) or failed from None
-        if made.admin:
-            self._content.cache_index(task.id, made.admin / "index", commit)
-        if self._include and copy_included(self._git, self._repository, made.path):
-            self._ignored.record_setup_files(made)
-        return made
+            worktree = self._pool.obtain(task.id, commit)
+        except GitFailed as error:
+            raise self._in_another_state_folder(task) or error from None
+        if worktree.admin:
+            self._trees.cache_index(task.id, worktree.admin / "index", commit)
+        if self._include and copy_included(self._git, self._repository, worktree.path):
+            self._ignored.record_setup_files(worktree)
+        return worktree
 
-    def _in_another_folder(self, task: Task) -> GitFailed | None:
-        """One clone, two state folders: who goes on with a task needs the one it began in."""
-        here = self._worktrees.find(task.id).path
-        for place in self._refs.checkouts_of(task_branch_ref(task.id)):
-            if place == here or (place.name, place.parent.name) != (here.name, here.parent.name):
+    def _in_another_state_folder(self, task: Task) -> GitFailed | None:
+        """One clone with two state folders: a task continues in the one where it started."""
+        own = self._worktrees.find(task.id).path
+        for path in self._refs.checkouts_of(task_branch_ref(task.id)):
+            if path == own or (path.name, path.parent.name) != (own.name, own.parent.name):
                 continue
-            root = place.parent.parent
-            usual = root.name == "worktrees"
-            sets = f"export YAOKI_HOME={shlex.quote(str(root.parent))}"
-            first = sets if usual else f"set [workspace] root to {root} in yaoki.toml"
+            root = path.parent.parent
+            is_default = root.name == "worktrees"
+            export = f"export YAOKI_HOME={shlex.quote(str(root.parent))}"
+            first = export if is_default else f"set [workspace] root to {root} in yaoki.toml"
             return GitFailed(
                 f"the worktree of {task.id} is in another state folder, "
-                f"{root.parent if usual else root}",
+                f"{root.parent if is_default else root}",
                 hint=f"{first}; yaoki retry {task.id} && yaoki resume {task.run_id}",
             )
         return None
 
-    def _again(self, run: Run, task: Task, found: Worktree, head: GitCommit) -> PreparedWorktree:
-        """The worktree as it stands; a conflict is put into it for the agent to resolve.
+    def _reuse(self, run: Run, task: Task, worktree: Worktree, head: GitCommit) -> PreparedWorktree:
+        """The worktree as it is; after a conflict, with the conflict in it to be resolved.
 
-        Never over what a person did there: their files, and a merge they began, are the work.
+        A person's files, and a merge that a person started, are the work and stay untouched.
         """
-        self._worktrees.repair(found)
+        self._worktrees.repair(worktree)
         run_head = self._branch.head(run).sha
         if not task.taken_over:
-            self._worktrees.forget_merge(found)
+            self._worktrees.forget_merge(worktree)
             if task.feedback and task.feedback.kind is FailureKind.CONFLICT:
-                head = self._with_markers(task, found, head, run_head)
+                head = self._check_out_conflict(task, worktree, head, run_head)
         base = self._commits.merge_base(head.sha, run_head) or task.work.base or run.base
-        return PreparedWorktree(found.path, base, head.tree, fresh=False)
+        return PreparedWorktree(worktree.path, base, head.tree, fresh=False)
 
-    def _with_markers(
-        self, task: Task, found: Worktree, head: GitCommit, run_head: str
+    def _check_out_conflict(
+        self, task: Task, worktree: Worktree, head: GitCommit, run_head: str
     ) -> GitCommit:
-        """Merge the run branch in, markers and all, unless it is in there already."""
+        """Merge the run branch with conflict markers, unless it is merged already."""
         if self._refs.is_ancestor(run_head, head.sha):
             return head
         work = task.work.head or head.sha
         tree = self._conflicts.merge(work, run_head)
-        words = self._commits.compose_task_message(
+        message = self._commits.compose_task_message(
             f"{task.spec.name}: the run branch merged in", task
         )
-        commit = self._commits.make(tree, [work, run_head], words)
-        self._keeping.save_everything(task)
-        self._worktrees.check_out(found, commit)
+        commit = self._commits.make(tree, [work, run_head], message)
+        self._saver.save_everything(task)
+        self._worktrees.check_out(worktree, commit)
         return GitCommit(commit, tree, (work, run_head))
 
     def rebuild_worktree(self, task: Task) -> bool:
-        """Make a worktree that is gone, or of no use, again at its work; true when it was made."""
-        found = self._worktrees.find(task.id)
-        if self._standing(found):
-            self._worktrees.repair(found)
+        """Make a missing or unusable worktree again at its work; true when it was made."""
+        worktree = self._worktrees.find(task.id)
+        if self._read_head(worktree):
+            self._worktrees.repair(worktree)
             return False
-        self._sharing.require_work(task)
-        self._make(task, self._keeping.last_known_commit(task))
+        self._mode.require_work(task)
+        self._make(task, self._saved_refs.last_known_commit(task))
         return True
 
-    def remove_worktree(self, task: Task, why: str = "") -> None:
-        """Remove the worktree after all it holds was secured."""
-        self._keeping.save_everything(task, why)
+    def remove_worktree(self, task: Task, label: str = "") -> None:
+        """Save all content of the worktree, then remove it; `label` marks the saved refs."""
+        self._saver.save_everything(task, label)
         self._worktrees.remove(task.id)
-        self._content.drop_cached_index(task.id)
+        self._trees.drop_cached_index(task.id)
         self._ignored.forget_setup_files(task.id)

@@ -1,7 +1,6 @@
-"""How a command can end: which exit codes are possible, whatever it finds.
+"""Which exit codes a command can have, whatever it finds.
 
-Only what is certain counts: a command that may fail in some way that nobody foresees here can end
-with any code.
+Only certain knowledge counts: a command that may fail in some unforeseen way can have any code.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _ZERO = frozenset(
     )
 )
 PRINTING_COMMANDS = frozenset({"echo", "printf"})
-# Tools of which the help or the version is always there, once they are installed.
+# Tools whose help or version always succeeds once they are installed.
 _TOOLS = frozenset(
     (
         *("pytest", "py.test", "python", "python3", "pip", "pip3", "node", "npm", "npx", "yarn"),
@@ -59,7 +58,7 @@ _DRY = {
     "gradle": ("-m", "--dry-run"),
     "ctest": ("-N", "--show-only"),
 }
-# What git says of a checkout that holds exactly one commit is known before it is asked.
+# In a checkout of exactly one commit the answers of git are known beforehand.
 _GIT = frozenset({"status", "log", "show", "branch", "rev-parse"})
 ALWAYS_PRESENT_PATHS = frozenset({".", "./", "..", "/", "/tmp", "/dev/null", "$PWD", "$HOME", "~"})
 
@@ -74,7 +73,7 @@ _ERREXIT = re.compile(r"-[a-z]*e[a-z]*|errexit")
 
 @dataclass(frozen=True, slots=True)
 class PossibleExits:
-    """Which exits are possible: zero or another, at the end of the list or by leaving early."""
+    """The possible exits: zero or not, at the end of the list or by leaving it early."""
 
     ends_zero: bool = True
     ends_nonzero: bool = True
@@ -83,7 +82,7 @@ class PossibleExits:
 
     @property
     def as_subshell(self) -> PossibleExits:
-        """Of a subshell, or of the whole: to leave it is to end it."""
+        """The exits of a subshell or a whole script, where leaving early ends it."""
         return PossibleExits(
             self.ends_zero or self.leaves_zero, self.ends_nonzero or self.leaves_nonzero
         )
@@ -101,7 +100,7 @@ ZERO, OTHER, ANY = (
 
 
 def possible_exits(argv: Sequence[str], shell: str) -> PossibleExits:
-    """The ends of a check's command."""
+    """The possible exits of the command of a check."""
     return _of_program(resolve_program(argv)) if argv else _of_lines(parse_shell(shell)).as_subshell
 
 
@@ -148,7 +147,7 @@ def _of_list(item: AndOr, before: PossibleExits) -> PossibleExits:
 
 
 def _of_pipeline(pipeline: Pipeline, before: PossibleExits) -> PossibleExits:
-    """Any part that fails fails it: checks run under pipefail."""
+    """Any failing part fails the pipeline, since checks run with pipefail."""
     if len(pipeline.parts) == 1:
         ends = _of_node(pipeline.parts[0], before)
     else:
@@ -186,7 +185,7 @@ def _left(words: Sequence[str], before: PossibleExits) -> PossibleExits:
 
 def _of_program(program: Program, words: Sequence[str] = ()) -> PossibleExits:
     if not program.name:
-        # Assignments alone; one with a substitution has its exit code.
+        # Only assignments; one with a substitution has the exit code of that.
         return ANY if any("$(" in word or "`" in word for word in words) else ZERO
     inner = shell_script(program)
     if inner is not None:
@@ -233,14 +232,14 @@ def _ends_well(program: Program) -> bool:
 
 
 def _idle_find(args: Sequence[str]) -> bool:
-    """It ends well though it finds nothing."""
+    """`find` succeeds even if it finds nothing."""
     roots = [arg for arg in args[:1] if not arg.startswith("-")]
     runs = any(arg.startswith(("-exec", "-ok")) for arg in args)
     return all(root in ALWAYS_PRESENT_PATHS for root in roots) and not runs
 
 
 def _idle_test(args: Sequence[str]) -> bool:
-    """Of constants, or of a place that is always there."""
+    """A test of constants, or of a path that always exists."""
     match list(args):
         case [("-d" | "-e" | "-r" | "-w" | "-x" | "-s"), place]:
             return place in ALWAYS_PRESENT_PATHS

@@ -1,4 +1,4 @@
-"""What a command really starts: `env CI=1 uv run python -m pytest -q` is pytest."""
+"""The program that a command starts: `env CI=1 uv run python -m pytest -q` is pytest."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from yaoki.core.lazy_dataclass import dataclass
 STEPS_MAX = 12
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
-# Of the interpreter, and of `coverage run` before it.
+# Options of the interpreter, and of `coverage run` before it.
 _VALUED = frozenset({"-X", "-W", "--source", "--rcfile", "--omit", "--include"})
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
-# They start the command behind them; the options named here take a value.
+# Programs that start another command; the options named here take a value.
 _PREFIXES: Mapping[str, frozenset[str]] = {
     "env": frozenset({"-u", "--unset", "-C", "--chdir", "-S"}),
     "command": frozenset(),
@@ -68,7 +68,7 @@ class Program:
 
 
 def find_programs(argv: Sequence[str], shell: str) -> tuple[Program, ...]:
-    """Every program that a check's command starts, as far as it can be read."""
+    """Every program that the command of a check starts, as far as it can be parsed."""
     lines = [tuple(argv)] if argv else list(simple_commands(parse_shell(shell)))
     found: list[Program] = []
     for words in lines:
@@ -79,7 +79,7 @@ def find_programs(argv: Sequence[str], shell: str) -> tuple[Program, ...]:
 
 
 def shell_script(program: Program) -> str | None:
-    """The text that a shell is given by `-c`; None where it is given none."""
+    """The script that a shell gets with `-c`; None if there is none."""
     if program.name not in _SHELLS:
         return None
     for at, word in enumerate(program.args):
@@ -91,12 +91,12 @@ def shell_script(program: Program) -> str | None:
 
 
 def resolve_program(words: Sequence[str]) -> Program:
-    """Past variables, prefixes and starters, to what does the work."""
+    """Skip variables, prefixes and starters, to the program that does the work."""
     rest = list(words)
     for _ in range(STEPS_MAX):
         while rest and _ASSIGNMENT.match(rest[0]):
             rest = rest[1:]
-        after = _behind(rest)
+        after = _started_command(rest)
         if after is None:
             break
         rest = after
@@ -107,13 +107,13 @@ def resolve_program(words: Sequence[str]) -> Program:
 
 
 def bare_name(word: str) -> str:
-    """`/venv/bin/pytest` and `prettier.cmd` are still what they are."""
+    """The name without folder and suffix: `/venv/bin/pytest`, `prettier.cmd`."""
     name = word.replace("\\", "/").rpartition("/")[2]
     return name.removesuffix(".exe").removesuffix(".cmd")
 
 
-def _behind(words: Sequence[str]) -> list[str] | None:
-    """The command that the first word only starts; None when it starts none."""
+def _started_command(words: Sequence[str]) -> list[str] | None:
+    """The command that the first word starts; None when it starts none."""
     name = bare_name(words[0]) if words else ""
     if name in _PREFIXES:
         return _past_options(words[1:], _PREFIXES[name])

@@ -1,7 +1,6 @@
-"""A shell text as a tree: enough of the grammar to say which commands run and whose exit counts.
+"""A parser for shell text: enough grammar to say which commands run and whose exit code counts.
 
-What is beyond it (functions, here-documents) becomes `OpaqueCommand`: nothing is concluded from
-that.
+Anything else (functions, here-documents) becomes `OpaqueCommand`, from which nothing is concluded.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class SimpleCommand:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueCommand:
-    """A compound command, or a text that is not understood."""
+    """A compound command, or a text that cannot be parsed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class AndOr:
 
 @dataclass(frozen=True, slots=True)
 class CommandList:
-    """Lists in order; a true flag says that one is left running in the background."""
+    """Lists in order; the flag is true for one that runs in the background."""
 
     items: tuple[tuple[AndOr, bool], ...]
 

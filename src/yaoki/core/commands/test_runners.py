@@ -1,4 +1,4 @@
-"""Which programs run tests, by name and by their arguments; pure knowledge of foreign tools."""
+"""Which programs run tests, by name and arguments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from yaoki.core.commands.program import Program, find_programs
 
-# The reader's name where there is one, else the tool's.
+# The name of the output reader if there is one, else of the tool.
 _ONE: Mapping[str, str] = {
     "pytest": "pytest",
     "py.test": "pytest",
@@ -35,9 +35,9 @@ _TWO: Mapping[tuple[str, str], str] = {
     ("mix", "test"): "mix",
     ("dotnet", "test"): "dotnet",
 }
-# With these no test is meant to run: the command only builds, or tells.
+# With these no test runs: the command only builds or lists.
 _BUILDS = frozenset({"--no-run", "-c", "-list", "--list"})
-# They stop at the first failures, so what comes behind is not known.
+# Options that stop at the first failures, so later tests are unknown.
 _STOPS: Mapping[str, tuple[str, ...]] = {
     "pytest": ("-x", "--exitfirst", "--maxfail"),
     "unittest": ("-f", "--failfast"),
@@ -55,7 +55,7 @@ _STOPS: Mapping[str, tuple[str, ...]] = {
 
 
 def test_runner(program: Program) -> str:
-    """The runner of tests that this is, or nothing."""
+    """The test runner of this command; empty if it is none."""
     if program.module and program.name in _MODULES:
         return _MODULES[program.name]
     if program.name in {"go", "cargo"} and _BUILDS.intersection(program.args):
@@ -66,12 +66,12 @@ def test_runner(program: Program) -> str:
 
 
 def find_test_runners(argv: Sequence[str], shell: str) -> tuple[str, ...]:
-    """Every runner that a command starts by itself, not through a script."""
+    """Every test runner that a command starts directly, not through a script."""
     return tuple(name for program in find_programs(argv, shell) if (name := test_runner(program)))
 
 
 def fail_fast_option(argv: Sequence[str], shell: str) -> str:
-    """The option by which a runner stops at a failure, or nothing."""
+    """The option that makes a runner stop at a failure; empty if there is none."""
     for program in find_programs(argv, shell):
         wanted = _STOPS.get(test_runner(program), ())
         for word in program.args:

@@ -1,7 +1,6 @@
-"""Checks that cannot fail: they prove nothing, whatever they say.
+"""Checks that cannot fail and so prove nothing.
 
-Only what is certain counts as idle.  A command that may fail in some way that nobody foresees
-here is taken for a check.
+Only certain cases count.  A command that may fail in some unforeseen way is accepted as a check.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from yaoki.core.commands.program import Program, resolve_program, shell_script
 from yaoki.core.commands.shell import SimpleCommand, parse_shell, simple_commands
 from yaoki.core.model import CheckSpec
 
-# A checkout of one commit is clean, yaoki itself looks at the scope, and what lands is merged.
+# A checkout of one commit is clean, yaoki itself checks the scope, and a landing is merged.
 _GIT_FACTS = frozenset({"clean", "scope", "merged"})
 
 
 def why_vacuous(spec: CheckSpec) -> str:
-    """Why the check cannot fail, as the end of a sentence about it; nothing when it can."""
+    """Why the check cannot fail, as the end of a sentence; empty when it can."""
     match spec.type:
         case "command":
             return _idle_command(spec.argv, spec.shell, spec.success)
@@ -56,25 +55,27 @@ def _idle_command(argv: Sequence[str], shell: str, success: str) -> str:
         return "" if ends.ends_zero else "its exit code is always the same"
     if ends.ends_nonzero:
         return ""
-    said = list(_said(argv, shell))
-    if name == "exitCode" or _certain(name, wanted, said, argv, shell):
+    said = list(_certain_output(argv, shell))
+    if name == "exitCode" or _is_output_known(name, wanted, said, argv, shell):
         return _why(argv, shell)
     return ""
 
 
-def _certain(name: str, wanted: str, said: Sequence[str], argv: Sequence[str], shell: str) -> bool:
-    """Is the output known beforehand, so that looking at it proves nothing either?"""
+def _is_output_known(
+    name: str, wanted: str, said: Sequence[str], argv: Sequence[str], shell: str
+) -> bool:
+    """Is the output known beforehand, so that it proves nothing either?"""
     if name == "empty":
-        return _silent(argv, shell)
+        return _is_without_output(argv, shell)
     if name == "contains":
         return any(wanted in text for text in said)
     if name == "matches":
-        return _matches_nothing(wanted) or any(_literal(wanted) in text for text in said)
+        return _matches_nothing(wanted) or any(_literal_text(wanted) in text for text in said)
     return False
 
 
-def _silent(argv: Sequence[str], shell: str) -> bool:
-    """Nothing but commands without output, or git on what is committed."""
+def _is_without_output(argv: Sequence[str], shell: str) -> bool:
+    """Only commands without output, or git on committed files."""
     lines = [tuple(argv)] if argv else list(simple_commands(parse_shell(shell)))
     return bool(lines) and all(_is_silent(resolve_program(words)) for words in lines)
 
@@ -88,33 +89,33 @@ def _is_silent(program: Program) -> bool:
 
 
 def _matches_nothing(pattern: str) -> bool:
-    """Does the pattern match even an empty output?"""
+    """Does the pattern match an empty output?"""
     try:
         return re.search(pattern, "") is not None
     except (re.error, OverflowError, RecursionError):
         return False
 
 
-def _literal(pattern: str) -> str:
-    """The pattern as a text where it is one; else a text that nothing contains."""
+def _literal_text(pattern: str) -> str:
+    """The pattern as a literal text if it is one; else a text that nothing contains."""
     plain = pattern.strip("^$").removeprefix(".*").removesuffix(".*")
     return plain if plain and re.escape(plain).replace("\\", "") == plain else "\0"
 
 
-def _said(argv: Sequence[str], shell: str) -> Iterator[str]:
-    """What is printed whatever happens: by the first command of each list."""
+def _certain_output(argv: Sequence[str], shell: str) -> Iterator[str]:
+    """The output that is certain: that of the first command of each list."""
     if argv:
         program = resolve_program(argv)
         inner = shell_script(program)
         if inner is not None:
-            yield from _said((), inner)
+            yield from _certain_output((), inner)
         elif program.name in PRINTING_COMMANDS:
             yield " ".join(program.args)
         return
     for item, _ in parse_shell(shell).items:
         for node in item.first.parts[:1]:
             if isinstance(node, SimpleCommand):
-                yield from _said(node.words, "")
+                yield from _certain_output(node.words, "")
 
 
 def _why(argv: Sequence[str], shell: str) -> str:

@@ -1,7 +1,7 @@
-"""Old failures and new ones: what stood at the base is told, not blamed.
+"""Old failures and new ones: failures of the base are reported and do not count.
 
-Only a base whose suite ran as a whole is known.  What fails there by name and in the same way may
-fail again; what passed there must pass again (core/decide/integrity.py).
+This needs a base whose test suite ran completely.  A test that fails there in the same way may fail
+again; a test that passed there must pass again (core/decide/integrity.py).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from yaoki.core.counting import format_count
 from yaoki.core.machine.codec import to_data
 from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
+from yaoki.core.text import format_count
 
 KNOWN_FAILURES = "known"
 RAW = ("errorOutput", "stdout", "stderr")
-# What the readers of checks make of an output, one entry for each item.
+# Params that the output readers set, with one entry for each item.
 LISTS = ("failedTests", "typeErrors", "lintErrors", "unformattedFiles")
 COUNT, PASSED = "failureCount", "passedCount"
 TEST = "test-failed"
@@ -31,7 +31,7 @@ _EXCEPTION = re.compile(
 
 
 def command_key(spec: CheckSpec, setup: Sequence[Sequence[str]] = ()) -> str:
-    """The same command under the same conditions has the same key, whatever the check is called."""
+    """A key for the command and its conditions; the name of the check is not part of it."""
     parts = (
         spec.type,
         spec.argv,
@@ -48,25 +48,25 @@ def command_key(spec: CheckSpec, setup: Sequence[Sequence[str]] = ()) -> str:
 
 
 def as_baseline(seen: Finding) -> Finding:
-    """A finding of the base itself: what did not run as a whole is no baseline (rule 16.5).
+    """The finding on the base; a suite that did not run completely is no baseline (rule 16.5).
 
-    Tests were collected and at least one passed, or nobody can tell old failures from new ones.
+    Without at least one passing test, old failures cannot be told from new ones.
     """
     if seen.outcome is not Outcome.FAILED:
         return seen
-    why = _incomplete(seen)
+    why = _incomparable_reason(seen)
     if not why:
         return seen
     return replace(seen, outcome=Outcome.BROKEN, transient=False, message=why, items=())
 
 
 def as_displayed_baseline(seen: Finding) -> Finding:
-    """The same for people: a suite that ran as a whole is red, though no test of it passes."""
+    """The same for people: a complete run counts as failed even if no test passed."""
     return as_baseline(seen) if incomplete_suite_reason(seen) else seen
 
 
 def incomplete_suite_reason(seen: Finding) -> str:
-    """What kept the suite from running as a whole; nothing when it did."""
+    """Why the suite did not run completely; empty when it did."""
     missing = seen.params.get("missingModules", ())
     if missing:
         named = ", ".join(repr(name) for name in missing)
@@ -81,8 +81,8 @@ def incomplete_suite_reason(seen: Finding) -> str:
     return ""
 
 
-def _incomplete(seen: Finding) -> str:
-    """Why nobody can tell old failures from new ones here; nothing when one can."""
+def _incomparable_reason(seen: Finding) -> str:
+    """Why old failures cannot be told from new ones here; empty when they can."""
     if why := incomplete_suite_reason(seen):
         return why
     counted = PASSED in seen.params
@@ -94,29 +94,31 @@ def _incomplete(seen: Finding) -> str:
 
 
 def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = True) -> Finding:
-    """The finding of a check held against the base, which is `as_baseline`.
+    """The finding of a check compared with the base, which is `as_baseline`.
 
-    Of a guard only what is new, or what the task was to fix, fails it.  Where the failures have no
-    names nobody can tell old from new, so the finding stands.  A module that is missing at the
-    base as well is no fault of the task: a guard cannot run without it, and any other check cannot
-    if the project declares it; else the task may be to make it.
+    A guard fails only on new failures and on those that the task was to fix.  Failures without
+    names cannot be compared, so the finding stays.  A module that the base lacks too is no fault of
+    the task: a guard cannot run without it, nor can any other check if the project declares it;
+    otherwise the task may be to create it.
     """
     if now.outcome is not Outcome.FAILED:
         return now
     if _missing_anyway(now, base, guard=guard):
-        why = _incomplete(now)
+        why = _incomparable_reason(now)
         return replace(now, outcome=Outcome.BROKEN, transient=False, message=why, items=())
     if not guard or base.outcome is Outcome.PASSED or incomplete_suite_reason(now):
         return now
     if base.outcome is not Outcome.FAILED:
-        return replace(now, message=f"{now.message} (at the base the check {_said(base)})")
-    if not now.items or not base.items or _cut(now.items) or _cut(base.items):
+        return replace(
+            now, message=f"{now.message} (at the base the check {_describe_known(base)})"
+        )
+    if not now.items or not base.items or _is_shortened(now.items) or _is_shortened(base.items):
         words = f"{now.message} (the base fails too, and old and new cannot be told apart)"
         return replace(now, message=words)
-    return _divided(now, base, fixes)
+    return _split_failures(now, base, fixes)
 
 
-def _said(base: Finding) -> str:
+def _describe_known(base: Finding) -> str:
     return base.message if base.message.startswith(("cannot run", "did not run")) else "cannot run"
 
 
@@ -127,8 +129,8 @@ def _missing_anyway(now: Finding, base: Finding, *, guard: bool) -> bool:
     return bool(missing) and missing <= set(base.params.get("missingModules", ()))
 
 
-def _divided(now: Finding, base: Finding, fixes: Sequence[str]) -> Finding:
-    """Old failures are those of the same name that fail in the same way."""
+def _split_failures(now: Finding, base: Finding, fixes: Sequence[str]) -> Finding:
+    """Old failures have the same name and fail in the same way."""
     old = {(item.name, exception_kind(item.message)) for item in base.items}
     blamed = tuple(
         item
@@ -146,16 +148,16 @@ def _divided(now: Finding, base: Finding, fixes: Sequence[str]) -> Finding:
     words = (
         f"{format_count(len(blamed), 'failure is', 'failures are')} this task's: {_told(blamed[0])}"
     )
-    params = {**_only(now, blamed), KNOWN_FAILURES: list(known)}
+    params = {**_params_of_new(now, blamed), KNOWN_FAILURES: list(known)}
     if not known:
         return replace(now, message=words, items=blamed, params=params)
-    # The raw output speaks of old failures too, so only the named new ones go back to the agent.
+    # The raw output includes old failures, so the agent gets only the names of the new ones.
     named = {key: held for key, held in params.items() if key not in RAW}
     return replace(now, message=words, items=blamed, params=named, output="")
 
 
 def exception_kind(message: str) -> str:
-    """The kind of a failure: an exception by its name, an assertion, or nothing that is known."""
+    """The kind of a failure: the name of an exception, an assertion, or empty if unknown."""
     if _ASSERTION.match(message):
         return "AssertionError"
     hit = _EXCEPTION.match(message)
@@ -163,15 +165,15 @@ def exception_kind(message: str) -> str:
 
 
 def unmatched_fixes(fixes: Sequence[str], bases: Sequence[Finding]) -> tuple[str, ...]:
-    """The names to mend that no failure of the base has; of a list that was cut nobody knows."""
-    if any(_cut(base.items) for base in bases):
+    """The names to fix that are no failure of the base; empty if its list was cut."""
+    if any(_is_shortened(base.items) for base in bases):
         return ()
     items = [item for base in bases if base.outcome is Outcome.FAILED for item in base.items]
     return tuple(name for name in fixes if not any(_wanted(item, (name,)) for item in items))
 
 
-def _only(now: Finding, blamed: Sequence[FindingItem]) -> dict[str, Any]:
-    """The params without what is not blamed; readers list the same faults in the same order."""
+def _params_of_new(now: Finding, blamed: Sequence[FindingItem]) -> dict[str, Any]:
+    """The params of only the new failures; readers list all params in the same order."""
     kept = [at for at, item in enumerate(now.items) if item in blamed]
     whole = {k: v for k, v in now.params.items() if k in LISTS and len(v) == len(now.items)}
     lists = {name: [value[at] for at in kept] for name, value in whole.items()}
@@ -187,6 +189,6 @@ def _wanted(item: FindingItem, fixes: Sequence[str]) -> bool:
     return any(item.name == name or fnmatchcase(item.name, name) for name in fixes)
 
 
-def _cut(items: Sequence[FindingItem]) -> bool:
-    """Is the list not whole?"""
+def _is_shortened(items: Sequence[FindingItem]) -> bool:
+    """Was the list shortened?"""
     return any(item.unlisted_count for item in items)

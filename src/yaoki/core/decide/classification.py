@@ -1,4 +1,4 @@
-"""From facts to a failure: exit codes, signals, limits and findings first, words last."""
+"""From facts to a failure: exit codes, signals, limits and findings first, text last."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from yaoki.core.decide.fingerprint import fingerprint
-from yaoki.core.excerpt import clip_bytes
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     NO_CHANGE_CHECK,
@@ -23,21 +22,22 @@ from yaoki.core.model import (
     Reason,
     Verdict,
 )
+from yaoki.core.text import clip_bytes, shorten
 
 FAILURE_OUTPUT_BYTES_MAX = 6000
 ERROR_LINES, ERROR_CHARS = 3, 300
 SAID_CHARS = 500
 SIDE_CHARS = 800
-# Patterns that say the work is not whole, rather than not good.
+# Patterns of unfinished work, as opposed to bad work.
 INCOMPLETE_PATTERNS = frozenset({"no-change", "omission", "syntax-error"})
-# The param that says where the work of an idle agent is.
+# The param that says where an agent without changes has worked.
 ELSEWHERE_PARAM = "elsewhere"
 PLACES_MAX = 5
-# The agent itself says that it failed.
+# The agent reports that it failed.
 AGENT_FAILED_PATTERN = "agent-failed"
 TOO_LARGE_PATTERN, EXCESS_MAX = "too-large", 5
 UNDELIVERED = "UNDELIVERED"
-# The check is not fit for what the plan asks of it.
+# The check cannot prove what the plan uses it for.
 CHECK_UNFIT = "CHECK_UNFIT"
 # The param of a finding whose check was ended at its deadline.
 TIMED_OUT_PARAM = "timedOut"
@@ -68,7 +68,7 @@ FATAL_CATALOGUE: Mapping[str, FatalEntry] = {
         ("check the name and the path", "install what is missing"),
     ),
     CHECK_UNFIT: FatalEntry(
-        "a check is not fit for what the plan asks of it",
+        "a check cannot prove what the plan uses it for",
         (
             "change the check's command: it must only look, and leave a report that can be read",
             "the run keeps the checks it began with: cancel it, then run the changed plan with "
@@ -81,7 +81,7 @@ FATAL_CATALOGUE: Mapping[str, FatalEntry] = {
     ),
 }
 
-# What `AgentExit.limit` says when it explains a failing check: mends itself, or never does.
+# Values of `AgentExit.limit` that explain a failing check: temporary ones, and permanent ones.
 _PASSING: Mapping[AgentLimit, tuple[FailureKind, str]] = {
     AgentLimit.RATE: (FailureKind.RATE_LIMIT, "the agent's service answered with a rate limit"),
     AgentLimit.OVERLOADED: (
@@ -93,8 +93,8 @@ _PASSING: Mapping[AgentLimit, tuple[FailureKind, str]] = {
         "the agent's conversation is gone; the next try begins anew",
     ),
 }
-# A wrong name, a bad request: such agents fail before they change anything, so these words explain
-# only that nothing was done.
+# An agent with a wrong name or a bad request fails before it changes anything, so these explain
+# only that there is no change.
 _REFUSED: Mapping[AgentLimit, tuple[str, str]] = {
     AgentLimit.REQUEST: ("REQUEST_REFUSED", FATAL_CATALOGUE["REQUEST_REFUSED"].message),
     AgentLimit.NOT_FOUND: (
@@ -108,7 +108,7 @@ _CUT: Mapping[AgentLimit, str] = {
     AgentLimit.TURNS: "the agent was cut off by its own bound on turns, cost or length",
     AgentLimit.UNFINISHED: "the agent ended without a last word",
 }
-# A shell tells a death by signal as 128 + its number: these signals end a process.
+# A shell reports a death by signal as 128 + its number; these signals end a process.
 _SHELL_DEATHS = frozenset(128 + n for n in (1, 2, 3, 4, 6, 7, 8, 9, 11, 13, 14, 15, 24, 25, 31))
 
 
@@ -156,21 +156,17 @@ def make_fatal(code: str, message: str, *, ours: bool = False) -> Failure:
 
 
 def classify_contradiction(goal: str, words: str) -> Failure:
-    """One question with both sides: neither the task nor its checks is changed by us."""
-    sides = f"The task:\n{_clipped(goal)}\n\nThe agent:\n{_clipped(words)}"
+    """One question that quotes both sides; yaoki changes neither the task nor its checks."""
+    task, agent = (shorten(text.strip(), SIDE_CHARS) for text in (goal, words))
+    sides = f"The task:\n{task}\n\nThe agent:\n{agent}"
     return make_failure(
         FailureKind.ESCALATE_REQUIRED,
         f"The agent says that the task and its checks contradict each other.\n\n{sides}",
     )
 
 
-def _clipped(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= SIDE_CHARS else f"{text[:SIDE_CHARS]}…"
-
-
 def classify_oversize(excess: Sequence[str]) -> Failure:
-    """What exceeds the bounds on a change goes back to whoever made it; none of it lands."""
+    """The change exceeds the size limits: the agent tries again, and nothing lands."""
     words = "; ".join(excess[:EXCESS_MAX])
     failure = make_failure(
         FailureKind.INCOMPLETE, words, pattern=TOO_LARGE_PATTERN, check=TOO_LARGE_PATTERN
@@ -179,7 +175,7 @@ def classify_oversize(excess: Sequence[str]) -> Failure:
 
 
 def classify_before_verify(exit_: AgentExit) -> Failure | None:
-    """Failures that need no look at the work: it was cut off, asked, or could not run at all."""
+    """Failures that are certain before verification: interrupted, asked, or could not start."""
     if exit_.was_cut_off:
         return make_failure(
             FailureKind.LOST, f"the agent was cut off in the middle ({exit_.ended_by})"
@@ -192,7 +188,7 @@ def classify_before_verify(exit_: AgentExit) -> Failure | None:
         code = "PERMISSION_DENIED" if exit_.start_denied else "RESOURCE_NOT_FOUND"
         return make_fatal(code, f"the agent did not start: {exit_.start_error}")
     if not exit_.retry_safe:
-        words = f"the agent reported retry_safe: false: {_said(exit_)}"
+        words = f"the agent reported retry_safe: false: {_last_stderr_line(exit_)}"
         failure = make_failure(FailureKind.ESCALATE_REQUIRED, words)
         return Failure(
             failure.kind,
@@ -205,9 +201,9 @@ def classify_before_verify(exit_: AgentExit) -> Failure | None:
 
 
 def classify_exit(exit_: AgentExit) -> Failure | None:
-    """What the exit says by itself, in the order of trust; None when it explains nothing.
+    """The failure that the exit itself explains, most reliable facts first; None if none.
 
-    Called only when the work was not proven: an exit code neither proves nor refutes.
+    Called only when the work did not pass: an exit code alone neither proves nor refutes work.
     """
     if exit_.ended_by in {EndCause.DEADLINE, EndCause.HANG}:
         params = {"elapsedSeconds": round(exit_.seconds)}
@@ -236,7 +232,7 @@ def _timeout_words(exit_: AgentExit) -> str:
 
 
 def classify_needless_run(exit_: AgentExit) -> Failure:
-    """The agent changed nothing, and the checks pass without it: nobody knows what it did."""
+    """The agent changed nothing, and the checks pass without a change: its work is unknown."""
     words = "nothing was changed; if nothing needs changing, say why"
     failure = make_failure(
         FailureKind.INCOMPLETE, words, pattern=NO_CHANGE_CHECK, check=NO_CHANGE_CHECK
@@ -248,7 +244,7 @@ def classify_needless_run(exit_: AgentExit) -> Failure:
 
 
 def add_work_location(failure: Failure, elsewhere: tuple[str, ...]) -> Failure:
-    """With the places where the agent did work: told only "nothing", it would do the same again."""
+    """Add the places where the agent did work; told only "no change", it would repeat itself."""
     if failure.pattern != NO_CHANGE_CHECK or not elsewhere:
         return failure
     places = "; ".join(elsewhere[:PLACES_MAX])
@@ -258,7 +254,7 @@ def add_work_location(failure: Failure, elsewhere: tuple[str, ...]) -> Failure:
 
 
 def classify_no_change(exit_: AgentExit) -> Failure:
-    """The agent changed nothing and its task is not satisfied."""
+    """The agent changed nothing and its checks do not pass."""
     known = classify_exit(exit_)
     if known is not None:
         return known
@@ -266,14 +262,14 @@ def classify_no_change(exit_: AgentExit) -> Failure:
         return make_fatal(*_REFUSED[exit_.limit])
     if exit_.code in {126, 127}:
         code = "PERMISSION_DENIED" if exit_.code == 126 else "RESOURCE_NOT_FOUND"
-        return _telling(
+        return _add_stderr(
             make_fatal(code, f"the agent's command ended with exit code {exit_.code}"), exit_
         )
     if exit_.signal is not None or exit_.code in _SHELL_DEATHS:
         number = exit_.signal or (exit_.code or 0) - 128
         return make_failure(FailureKind.TRANSIENT_ERROR, f"the agent died by signal {number}")
     if exit_.limit and exit_.limit not in _CUT:
-        return _for_a_person(exit_)
+        return _needs_person(exit_)
     if exit_.reports_failure:
         return classify_own_report(exit_, "nothing was changed, and ")
     ended = "" if exit_.code == 0 else f"; it ended with exit code {exit_.code}"
@@ -281,17 +277,17 @@ def classify_no_change(exit_: AgentExit) -> Failure:
     if exit_.limit:
         words = f"{words}; {_CUT[exit_.limit]}"
     failure = make_failure(FailureKind.INCOMPLETE, words, pattern="no-change")
-    return _telling(failure, exit_) if ended else failure
+    return _add_stderr(failure, exit_) if ended else failure
 
 
 def classify_own_report(exit_: AgentExit, beginning: str = "") -> Failure:
-    """Rule 16.8: passing checks never overrule an agent that says that it failed.
+    """Rule 16.8: passing checks never overrule an agent that reports a failure.
 
-    Its words differ from try to try, so they are no part of the fingerprint.
+    Its words differ each time, so they are not part of the fingerprint.
     """
     known = classify_exit(exit_)
     if known is not None:
-        return _claimed(known, exit_)
+        return _add_agent_claim(known, exit_)
     head = f"{beginning}{_own_report(exit_)}"
     failure = make_failure(FailureKind.INCOMPLETE, head, pattern=AGENT_FAILED_PATTERN)
     params = {"claim": exit_.failure_claim, "exitCode": exit_.code, "unreadable": exit_.unreadable}
@@ -299,8 +295,8 @@ def classify_own_report(exit_: AgentExit, beginning: str = "") -> Failure:
     return replace(failure, message=words, params=params)
 
 
-def _claimed(failure: Failure, exit_: AgentExit) -> Failure:
-    """The failure, with the agent's own words about it where there are any."""
+def _add_agent_claim(failure: Failure, exit_: AgentExit) -> Failure:
+    """The failure with the agent's own words about it, if any."""
     if not exit_.failure_claim or exit_.failure_claim in failure.message:
         return failure
     words = f"{failure.message}; {_own_report(exit_)}: {exit_.failure_claim}"
@@ -313,32 +309,32 @@ def _own_report(exit_: AgentExit) -> str:
     return "the agent reported that it failed"
 
 
-def _telling(failure: Failure, exit_: AgentExit) -> Failure:
-    """With the last lines of the agent's error channel.
+def _add_stderr(failure: Failure, exit_: AgentExit) -> Failure:
+    """Add the last lines of the agent's stderr.
 
-    They are no part of the fingerprint, for such words differ from try to try.
+    They are not part of the fingerprint, since they differ each time.
     """
     lines = [line.strip() for line in exit_.stderr_tail.strip().splitlines() if line.strip()]
     said = " | ".join(lines[-ERROR_LINES:])[-ERROR_CHARS:]
     return replace(failure, message=f"{failure.message}: {said}") if said else failure
 
 
-def _for_a_person(exit_: AgentExit) -> Failure:
-    """It was not allowed to go on, or failed as no rule explains: not retried, a person decides."""
+def _needs_person(exit_: AgentExit) -> Failure:
+    """It was not allowed to continue, or no rule explains its failure: a person decides."""
     if exit_.limit == AgentLimit.DENIED:
-        return make_failure(FailureKind.ESCALATE_REQUIRED, _said(exit_))
-    words = f"the agent failed as no rule explains: {_said(exit_)}"
+        return make_failure(FailureKind.ESCALATE_REQUIRED, _last_stderr_line(exit_))
+    words = f"the agent failed as no rule explains: {_last_stderr_line(exit_)}"
     return replace(make_failure(FailureKind.ESCALATE_REQUIRED, words), reason=Reason.UNKNOWN)
 
 
-def _said(exit_: AgentExit) -> str:
-    """The last line of its error channel."""
+def _last_stderr_line(exit_: AgentExit) -> str:
+    """The last line of its stderr."""
     lines = exit_.stderr_tail.strip().splitlines()
     return lines[-1] if lines else "no reason given"
 
 
-def _together(verdict: Verdict) -> Finding | None:
-    """Everything that stopped the verdict as one finding, so that one try can mend all of it."""
+def _merge_findings(verdict: Verdict) -> Finding | None:
+    """All failing findings as one, so that one attempt can fix all of them."""
     stopped = [finding for finding in verdict.findings if not finding.is_acceptable]
     if len(stopped) < 2:
         return verdict.first_failing
@@ -355,35 +351,35 @@ def _together(verdict: Verdict) -> Finding | None:
 
 
 def classify_verdict(verdict: Verdict, exit_: AgentExit | None) -> Failure:
-    """Why a verdict did not pass, or why a passed one does not count."""
+    """Why a verdict did not pass, or why a passing one does not count."""
     if verdict.passed and exit_ is not None and exit_.reports_failure:
         return classify_own_report(exit_)
-    finding = _together(verdict)
+    finding = _merge_findings(verdict)
     if finding is None:
         return make_failure(
-            FailureKind.QUALITY_FAILURE, f"nothing was proven: {_no_proof(verdict)}"
+            FailureKind.QUALITY_FAILURE, f"nothing was proven: {_without_proof(verdict)}"
         )
     if finding.outcome is Outcome.BROKEN:
-        return _of_broken(finding)
+        return _of_broken_check(finding)
     if exit_ is None or finding.on_failure is OnFailure.ABORT or finding.replan:
-        # A check that ends the tries does so however the agent ended.
+        # A check that ends the retries does so however the agent ended.
         return _of_finding(finding)
     known = classify_exit(exit_)
-    if known is not None and not _overstated(known, exit_):
+    if known is not None and not _limit_explains_nothing(known, exit_):
         return known
-    return _claimed(_cut_off(_of_finding(finding), exit_), exit_)
+    return _add_agent_claim(_as_incomplete(_of_finding(finding), exit_), exit_)
 
 
-def _no_proof(verdict: Verdict) -> str:
-    """No required check that can fail has passed, though none stopped the list."""
+def _without_proof(verdict: Verdict) -> str:
+    """No check failed, but no required check that can fail has passed."""
     skipped = [f.check for f in verdict.findings if f.outcome is Outcome.SKIPPED]
     beside = f"; skipped: {', '.join(skipped)}" if skipped else ""
     return f"no required check that can fail has passed{beside}"
 
 
-def _of_broken(finding: Finding) -> Failure:
-    """Nobody's bad work.  A judge whose service named a limit waits for it as an agent does."""
-    said = "is not fit" if finding.code == CHECK_UNFIT else "could not run"
+def _of_broken_check(finding: Finding) -> Failure:
+    """The check could not run.  A judge whose service reports a limit waits, as an agent does."""
+    said = "cannot be trusted" if finding.code == CHECK_UNFIT else "could not run"
     words = f"{said}: {finding.message}"
     if finding.account:
         limited = make_failure(FailureKind.RATE_LIMIT, words, check=finding.check)
@@ -392,17 +388,18 @@ def _of_broken(finding: Finding) -> Failure:
     return replace(make_fault(words, transient=finding.transient, code=code), check=finding.check)
 
 
-def _overstated(known: Failure, exit_: AgentExit) -> bool:
-    """Work was left and the agent ended well: of all words only a rate limit still explains it.
+def _limit_explains_nothing(known: Failure, exit_: AgentExit) -> bool:
+    """There is work and the agent ended cleanly, so of all limits only a rate limit explains a
+    failing check.
 
-    A refused key or a network error that some tool met on the way would stop the task, or repeat
-    it without telling the agent what failed.
+    A rejected key or a network error of some tool would otherwise stop the task, or repeat it
+    without telling the agent what failed.
     """
     return exit_.code == 0 and not exit_.ended_by and known.kind is not FailureKind.RATE_LIMIT
 
 
-def _cut_off(failure: Failure, exit_: AgentExit) -> Failure:
-    """Half of the work is not bad work: what failed is told, as incomplete."""
+def _as_incomplete(failure: Failure, exit_: AgentExit) -> Failure:
+    """Half of the work is not bad work: the failure is reported as INCOMPLETE."""
     if exit_.limit not in _CUT or failure.kind is not FailureKind.QUALITY_FAILURE:
         return failure
     kind, words = FailureKind.INCOMPLETE, f"{_CUT[exit_.limit]}; {failure.message}"
@@ -417,7 +414,7 @@ def _of_finding(finding: Finding) -> Failure:
         else FailureKind.QUALITY_FAILURE
     )
     if finding.on_failure is OnFailure.ABORT or finding.replan:
-        # The plan, or a judge, says that no further try may follow this check's failure.
+        # The plan, or a judge, forbids another attempt after a failure of this check.
         kind = FailureKind.ESCALATE_REQUIRED
     failure = make_failure(
         kind, finding.message, pattern=finding.pattern, check=finding.check, items=finding.items

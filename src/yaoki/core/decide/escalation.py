@@ -1,12 +1,12 @@
-"""What a person is told and asked when a task cannot go on; what an agent is told to change."""
+"""Messages and questions to a person when a task cannot continue; hints for a retry."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from enum import StrEnum, unique
 from typing import Any
 
-from yaoki.core.counting import format_count
 from yaoki.core.decide.classification import AGENT_FAILED_PATTERN, ELSEWHERE_PARAM, FATAL_CATALOGUE
 from yaoki.core.decide.integrity import WEAKENED_PATTERN as WEAKENED
 from yaoki.core.decide.retry import BUDGET_RULE, RetryDecision
@@ -23,18 +23,29 @@ from yaoki.core.model import (
     Task,
     TaskKind,
 )
+from yaoki.core.text import first_line, format_count, shorten
 
 MESSAGE_MAX = 500
-# No agent works on these, so nobody would read words.
+# No agent works on these kinds, so no agent would read an answer.
 AGENTLESS_KINDS = frozenset({TaskKind.CHECK, TaskKind.GROUP})
 QUESTION_MAX = 2000
 
 
+@unique
+class EscalationType(StrEnum):
+    """The four kinds of message to a person."""
+
+    MAX_RETRIES = "MAX_RETRIES"
+    FATAL_ERROR = "FATAL_ERROR"
+    HUMAN_JUDGMENT = "HUMAN_JUDGMENT"
+    RESOURCE_EXHAUSTED = "RESOURCE_EXHAUSTED"
+
+
 @dataclass(frozen=True, slots=True)
 class EscalationReport:
-    """The escalation as rule 10.3 shapes it."""
+    """An escalation in the form of rule 10.3."""
 
-    type: str
+    type: EscalationType
     description: str
     summary: Mapping[str, Any]
     message: str
@@ -42,60 +53,41 @@ class EscalationReport:
     question: Question
 
 
-ESCALATION_TEMPLATES: Mapping[str, Mapping[str, str]] = {
+ESCALATION_TEMPLATES: Mapping[str, Mapping[EscalationType, str]] = {
     "en": {
-        "MAX_RETRIES": "{task}: not done after {tries}.\nMain problem: {issue}\n"
+        EscalationType.MAX_RETRIES: "{task}: not done after {tries}.\nMain problem: {issue}\n"
         "What you can do:\n{actions}\nDetails: yaoki why {id}",
-        "FATAL_ERROR": "{task}: an error that no retry mends.\nError: {issue}\n"
+        EscalationType.FATAL_ERROR: "{task}: an error that no retry can fix.\nError: {issue}\n"
         "What you can do:\n{actions}\nDetails: yaoki why {id}",
-        "HUMAN_JUDGMENT": "{task}: needs your judgment.\nReason: {issue}\n"
+        EscalationType.HUMAN_JUDGMENT: "{task}: needs your judgment.\nReason: {issue}\n"
         "What you can do:\n{actions}\nDetails: yaoki why {id}",
-        "RESOURCE_EXHAUSTED": "{task}: stopped at a resource limit.\nLimit: {issue}\n"
+        EscalationType.RESOURCE_EXHAUSTED: "{task}: stopped at a resource limit.\nLimit: {issue}\n"
         "What you can do:\n{actions}\nDetails: yaoki why {id}",
     },
     "ja": {
-        "MAX_RETRIES": "{task}: {attempts} 回試行しましたが完了できませんでした。\n"
+        EscalationType.MAX_RETRIES: "{task}: {attempts} 回試行しましたが完了できませんでした。\n"
         "主な問題: {issue}\nできること:\n{actions}\n詳細: yaoki why {id}",
-        "FATAL_ERROR": "{task}: 再試行では直らないエラーです。\nエラー: {issue}\n"
+        EscalationType.FATAL_ERROR: "{task}: 再試行では直らないエラーです。\nエラー: {issue}\n"
         "できること:\n{actions}\n詳細: yaoki why {id}",
-        "HUMAN_JUDGMENT": "{task}: あなたの判断が必要です。\n理由: {issue}\n"
+        EscalationType.HUMAN_JUDGMENT: "{task}: あなたの判断が必要です。\n理由: {issue}\n"
         "できること:\n{actions}\n詳細: yaoki why {id}",
-        "RESOURCE_EXHAUSTED": "{task}: リソースの上限で中断しました。\n上限: {issue}\n"
+        EscalationType.RESOURCE_EXHAUSTED: "{task}: リソースの上限で中断しました。\n上限: {issue}\n"
         "できること:\n{actions}\n詳細: yaoki why {id}",
     },
 }
 
-_TYPE: Mapping[Reason, str] = {
-    Reason.MAX_RETRIES: "MAX_RETRIES",
-    Reason.MAX_RETRIES_INTEGRATION: "MAX_RETRIES",
-    Reason.CONFLICT: "MAX_RETRIES",
-    Reason.SYSTEM_ERROR_TRANSIENT: "MAX_RETRIES",
-    Reason.SYSTEM_ERROR_PERMANENT: "FATAL_ERROR",
-    Reason.MANUAL: "HUMAN_JUDGMENT",
-    Reason.DEPENDENCY_FAILED: "HUMAN_JUDGMENT",
-    Reason.NEEDS_HUMAN: "HUMAN_JUDGMENT",
-    Reason.RESOURCE_EXHAUSTED: "RESOURCE_EXHAUSTED",
-    Reason.UNKNOWN: "HUMAN_JUDGMENT",
+_TYPE: Mapping[Reason, EscalationType] = {
+    Reason.MAX_RETRIES: EscalationType.MAX_RETRIES,
+    Reason.MAX_RETRIES_INTEGRATION: EscalationType.MAX_RETRIES,
+    Reason.CONFLICT: EscalationType.MAX_RETRIES,
+    Reason.SYSTEM_ERROR_TRANSIENT: EscalationType.MAX_RETRIES,
+    Reason.SYSTEM_ERROR_PERMANENT: EscalationType.FATAL_ERROR,
+    Reason.MANUAL: EscalationType.HUMAN_JUDGMENT,
+    Reason.DEPENDENCY_FAILED: EscalationType.HUMAN_JUDGMENT,
+    Reason.NEEDS_HUMAN: EscalationType.HUMAN_JUDGMENT,
+    Reason.RESOURCE_EXHAUSTED: EscalationType.RESOURCE_EXHAUSTED,
+    Reason.UNKNOWN: EscalationType.HUMAN_JUDGMENT,
 }
-
-
-def clip_middle(text: str, most: int) -> str:
-    """The text within `most` characters, head and tail kept, the cut said."""
-    if len(text) <= most:
-        return text
-    mark = f"\n[{len(text) - most} characters cut]\n"
-    keep = max(0, most - len(mark) - 8)
-    head = keep // 3
-    tail = keep - head
-    return (text[:head] + mark + text[len(text) - tail :])[:most]
-
-
-def first_line(text: str, most: int = 160) -> str:
-    return _cut(next(iter(text.strip().splitlines()), ""), most)
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def build_escalation(
@@ -106,7 +98,7 @@ def build_escalation(
     now: datetime,
     kinds: tuple[str, ...],
 ) -> EscalationReport:
-    """`kinds` are the failures of the task so far, this one included, in their order."""
+    """`kinds` are the failures of the task so far in order, this one included."""
     type_ = _TYPE[blocked]
     actions = _actions(task, failure)
     issue = _issue(task, failure, decision)
@@ -117,7 +109,7 @@ def build_escalation(
         _summary(task, failure, now, kinds),
         words,
         actions,
-        Question(_ask(task, failure, issue), _choices(task, failure)),
+        Question(_question_text(task, failure, issue), _choices(task, failure)),
     )
 
 
@@ -134,9 +126,9 @@ def _summary(task: Task, failure: Failure, now: datetime, kinds: tuple[str, ...]
 
 
 def _choices(task: Task, failure: Failure) -> tuple[Choice, ...]:
-    """Only what can be done: there is no taking over without a worktree, or of a mere check."""
+    """Only possible answers: a task without a worktree, or a check, cannot be taken over."""
     only_checks = task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP, TaskKind.PLAN}
-    waivable = _of_a_check(task, failure) and failure.check in waivable_check_names(task)
+    waivable = _is_blocked_by_check(task, failure) and failure.check in waivable_check_names(task)
     waivable = waivable and (only_checks or bool(task.work.head))
     can = {
         Choice.RETRY: True,
@@ -147,11 +139,11 @@ def _choices(task: Task, failure: Failure) -> tuple[Choice, ...]:
     return tuple(choice for choice, possible in can.items() if possible)
 
 
-def _of_a_check(task: Task, failure: Failure) -> bool:
-    """Is it what a check said that stands in the way?
+def _is_blocked_by_check(task: Task, failure: Failure) -> bool:
+    """Does a check block the task?
 
-    The failure of an agent names the check that failed beside it, but without that check the
-    agent would have failed just as well.
+    The failure of an agent may name a check that failed as well, but without that check the agent
+    would have failed too.
     """
     exit_ = task.work.exit
     match failure.kind:
@@ -168,7 +160,7 @@ def _of_a_check(task: Task, failure: Failure) -> bool:
 
 
 def waivable_check_names(task: Task) -> frozenset[str]:
-    """The checks of the plan, and what must hold of any change."""
+    """The checks of the plan and the built-in checks."""
     return frozenset((*(check.name for check in task.spec.checks), *BUILT_IN_CHECKS))
 
 
@@ -185,34 +177,34 @@ def _actions(task: Task, failure: Failure) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _ask(task: Task, failure: Failure, issue: str) -> str:
+def _question_text(task: Task, failure: Failure, issue: str) -> str:
     if failure.kind is FailureKind.ESCALATE_REQUIRED:
-        # In the agent's own words, all of them: the choice often stands in the last line.
+        # All of the agent's own words: the choice is often in the last line.
         lines = (line.rstrip() for line in failure.message.strip().split("\n"))
-        return _cut("\n".join(lines), QUESTION_MAX)
+        return shorten("\n".join(lines), QUESTION_MAX)
     if failure.check == NO_CHANGE_CHECK:
-        return _accept(task, failure)
-    # A fault of ours comes with the command that mends it, which must be whole.
+        return _acceptance_question(task, failure)
+    # A fault of ours includes the command that fixes it, which must not be cut.
     issue = first_line(issue, 800 if failure.is_our_fault else 240)
     words = {Choice.RETRY: "try again", Choice.DONE: "take over", Choice.WAIVE: "waive"}
     can = ", ".join(words[c] for c in _choices(task, failure) if c in words).capitalize()
-    return f"{task.spec.name} is not done: {issue}.{_allowed(failure)} {can} or abort?"
+    return f"{task.spec.name} is not done: {issue}.{_plan_permission(failure)} {can} or abort?"
 
 
-def _allowed(failure: Failure) -> str:
-    """The key of a plan that lets pass what was found: a task may be to change what tests say."""
+def _plan_permission(failure: Failure) -> str:
+    """The plan key that allows the finding: a task may be meant to change tests."""
     if failure.pattern != WEAKENED:
         return ""
     return " A plan allows it to a task by allow_weaker_tests: true and a scope."
 
 
-def _accept(task: Task, failure: Failure) -> str:
-    """Is a task done of which nothing was changed?  Only a person can say."""
+def _acceptance_question(task: Task, failure: Failure) -> str:
+    """Only a person can say whether a task without changes is done."""
     said = first_line(str(failure.params.get("agentSaid", "")), 300)
     agent = f" The agent says: {said}" if said else " The agent does not say why."
     places = str(failure.params.get(ELSEWHERE_PARAM, ""))
     work = f" Its work is elsewhere: {places}." if places else ""
-    return _cut(
+    return shorten(
         f"{task.spec.name}: nothing was changed, and its checks pass as they are.{work}{agent} "
         "Accept it as done (waive), try again, take over or abort?",
         QUESTION_MAX,
@@ -220,14 +212,14 @@ def _accept(task: Task, failure: Failure) -> str:
 
 
 def _issue(task: Task, failure: Failure, decision: RetryDecision) -> str:
-    """What stands in the way, and which check says so; before it a budget that is used up."""
+    """What blocks the task and which check says so; an exhausted budget comes first."""
     limit = f"{decision.reasoning}; " if decision.rule == BUDGET_RULE else ""
-    where = f"check {failure.check}: " if _of_a_check(task, failure) else ""
+    where = f"check {failure.check}: " if _is_blocked_by_check(task, failure) else ""
     return f"{limit}{where}{failure.message}"
 
 
-def _message(task: Task, type_: str, issue: str, actions: tuple[str, ...]) -> str:
-    """Within the bound: the issue is shortened first, so the next command stays whole."""
+def _message(task: Task, type_: EscalationType, issue: str, actions: tuple[str, ...]) -> str:
+    """The message within its limit: the issue is shortened, never the next command."""
     template = ESCALATION_TEMPLATES.get(task.spec.language, ESCALATION_TEMPLATES["en"])[type_]
     most = min(task.spec.policy.message_max, MESSAGE_MAX)
     if not task.spec.policy.trace_link:
@@ -259,9 +251,9 @@ _HINTS: Mapping[FailureKind, str] = {
 
 
 def retry_hint(failure: Failure | None, own: Mapping[FailureKind, str] | None = None) -> str:
-    """What an agent is told to change; empty for failures that repeat the identical prompt.
+    """What the agent should change; empty for failures that repeat the identical prompt.
 
-    `own` are the words of the settings, which go before ours.
+    `own` are hints from the settings, which win over ours.
     """
     if failure is None or failure.kind not in _HINTS:
         return ""

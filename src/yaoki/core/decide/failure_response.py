@@ -1,4 +1,4 @@
-"""What follows from a failure: another try, a re-run later, or one question to a person."""
+"""What follows from a failure: another attempt, a re-run later, or one question to a person."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from yaoki.core.machine.events import (
     Rationale,
     RetryDecided,
 )
-from yaoki.core.model import EndCause, Failure, FailureKind, Reason, Stage, Task
+from yaoki.core.model import EndCause, Failure, FailureKind, Reason, RetryMethod, Stage, Task
 
-# So many failures of one task are listed one by one.
+# At most this many failures of one task are listed.
 FAILURE_KINDS_MAX = 200
 
 
 @dataclass(frozen=True, slots=True)
 class ClockAndChance:
-    """The clock and the dice, as arguments."""
+    """The present time and a random number in [0, 1), as arguments of a pure function."""
 
     now: datetime
     chance: float
@@ -32,9 +32,9 @@ class ClockAndChance:
 def plan_retry_or_escalate(
     task: Task, failure: Failure, moment: ClockAndChance, tree: str = ""
 ) -> tuple[Event, ...]:
-    """Plan the next try, or hand the task to a person."""
-    failure = _with_limit(task, failure)
-    kinds = _kinds(task, failure)
+    """Plan the next attempt, or hand the task to a person."""
+    failure = _with_timeout(task, failure)
+    kinds = _failure_kinds(task, failure)
     same, alike = (
         retry.count_same_work_failures(task, failure, tree),
         retry.count_same_fingerprint_failures(task, failure),
@@ -43,11 +43,11 @@ def plan_retry_or_escalate(
     why = Rationale(
         decision.rule, _inputs(task, failure, decision, (same, alike)), (decision.otherwise,)
     )
-    # A judge at its limit is asked again about the same work; no agent runs once more for that.
+    # A judge at its limit is asked again about the same work; the agent does not run again.
     stage = task.stage if failure.is_our_fault or failure.account else Stage.PREPARE
-    if decision.action == "RETRY":
+    if decision.action is retry.RetryAction.RETRY:
         delay_ms = decision.delay // timedelta(milliseconds=1)
-        next_agent = 1 if decision.strategy == "next-agent" else 0
+        next_agent = 1 if decision.strategy is RetryMethod.NEXT_AGENT else 0
         return (
             RetryDecided(
                 failure=failure,
@@ -59,7 +59,7 @@ def plan_retry_or_escalate(
                 reasoning=decision.reasoning,
                 modification_hint=escalation.retry_hint(failure, task.spec.policy.hints),
                 strategy=decision.strategy,
-                fresh=decision.strategy in {"fresh", "next-agent"},
+                fresh=decision.strategy in {RetryMethod.FRESH, RetryMethod.NEXT_AGENT},
                 agent_index=task.agent_index + next_agent,
                 same_work_failures=same,
                 same_fingerprint_failures=0 if next_agent else alike,
@@ -71,7 +71,7 @@ def plan_retry_or_escalate(
         )
     blocked = retry.blocked_reason(task, failure, decision)
     if retry.may_rerun(task, failure, blocked):
-        held = AwaitingRerun(
+        awaiting = AwaitingRerun(
             failure=failure,
             blocked=blocked,
             stage=Stage.PREPARE,
@@ -83,12 +83,14 @@ def plan_retry_or_escalate(
             max_retries=decision.tries_max,
             why=replace(why, otherwise=(*why.otherwise, "8.4: a re-run follows if others land")),
         )
-        return (held,)
-    return _ask(task, failure, blocked, decision, moment, (stage, (same, alike), tree, why, kinds))
+        return (awaiting,)
+    return _escalate(
+        task, failure, blocked, decision, moment, (stage, (same, alike), tree, why, kinds)
+    )
 
 
-def _kinds(task: Task, failure: Failure) -> tuple[str, ...]:
-    """The failed attempts so far, in their order; a fault of ours is none."""
+def _failure_kinds(task: Task, failure: Failure) -> tuple[str, ...]:
+    """The kinds of the failed attempts in order; a fault of ours is not one."""
     return (
         task.failure_kinds
         if failure.is_our_fault
@@ -96,8 +98,8 @@ def _kinds(task: Task, failure: Failure) -> tuple[str, ...]:
     )
 
 
-def _with_limit(task: Task, failure: Failure) -> Failure:
-    """How long the agent was allowed to work, where it ran into exactly that."""
+def _with_timeout(task: Task, failure: Failure) -> Failure:
+    """Add the timeout to a failure that was caused by it."""
     exit_ = task.work.exit
     if (
         failure.kind is not FailureKind.TIMEOUT
@@ -109,7 +111,7 @@ def _with_limit(task: Task, failure: Failure) -> Failure:
     return replace(failure, params={**failure.params, **limit})
 
 
-def _ask(
+def _escalate(
     task: Task,
     failure: Failure,
     blocked: Reason,
@@ -117,7 +119,7 @@ def _ask(
     moment: ClockAndChance,
     seen: tuple[Stage, tuple[int, int], str, Rationale, tuple[str, ...]],
 ) -> tuple[Event, ...]:
-    """One answerable question to a person, and what they are told."""
+    """One question to a person, and the message that goes with it."""
     stage, (same, alike), tree, why, kinds = seen
     report = escalation.build_escalation(task, failure, blocked, decision, moment.now, kinds)
     decided = EscalationDecided(
@@ -135,26 +137,26 @@ def _ask(
         max_retries=decision.tries_max,
         why=why,
     )
-    told = JournalNote(
+    message = JournalNote(
         "ESCALATE_EXECUTED",
         {"user_message": report.message, "recommended_actions": list(report.actions)},
     )
     if failure.code != classification.UNDELIVERED:
-        return (decided, told)
+        return (decided, message)
     data = {"deliveries": task.counts.deliveries, "message": failure.message}
-    return (JournalNote("DEAD_LETTERED", data), decided, told)
+    return (JournalNote("DEAD_LETTERED", data), decided, message)
 
 
 def escalate_without_rerun(task: Task, why: str, moment: ClockAndChance) -> tuple[Event, ...]:
-    """A held task that gets no re-run is asked about."""
+    """A task that gets no re-run becomes a question."""
     failure = task.failure
-    assert failure is not None, f"{task.id} is held without a failure"
+    assert failure is not None, f"{task.id} awaits a re-run without a failure"
     rule = task.spec.policy.rules.get(failure.kind)
     alone = f"{why}, so there is no re-run from the run branch"
     decision = retry.RetryDecision(
-        "ESCALATE",
+        retry.RetryAction.ESCALATE,
         failure.kind,
-        # The failure itself was counted when the task was held; only what came before was retried.
+        # This failure is already counted; only the failures before it were retried.
         max(0, task.unforgiven_failures(failure.kind) - 1),
         rule.retries_max if rule else 0,
         why if task.parent else alone,
@@ -164,17 +166,17 @@ def escalate_without_rerun(task: Task, why: str, moment: ClockAndChance) -> tupl
         else "another task's landing since this one began",
     )
     in_a_row = task.same_work_failures, task.same_fingerprint_failures
-    told = Rationale(decision.rule, _inputs(task, failure, decision, in_a_row), ())
-    told = replace(told, otherwise=(decision.otherwise,))
-    # The failure stands among them already, since the task was held.
-    seen = (Stage.PREPARE, in_a_row, task.failed_work_digest, told, task.failure_kinds)
-    return _ask(task, failure, task.reason or Reason.UNKNOWN, decision, moment, seen)
+    rationale = Rationale(decision.rule, _inputs(task, failure, decision, in_a_row), ())
+    rationale = replace(rationale, otherwise=(decision.otherwise,))
+    # `failure_kinds` already includes this failure.
+    seen = (Stage.PREPARE, in_a_row, task.failed_work_digest, rationale, task.failure_kinds)
+    return _escalate(task, failure, task.reason or Reason.UNKNOWN, decision, moment, seen)
 
 
 def _inputs(
     task: Task, failure: Failure, decision: retry.RetryDecision, in_a_row: tuple[int, int]
 ) -> dict[str, object]:
-    """`in_a_row`: failures with one fingerprint and one diff, and with one fingerprint alone."""
+    """`in_a_row`: failures with the same fingerprint and diff, and with the same fingerprint."""
     policy = task.spec.policy
     return {
         "kind": failure.kind.value,

@@ -1,4 +1,4 @@
-"""A fingerprint of a failure: the same fault gives the same words, on any machine, at any time."""
+"""A fingerprint of a failure: the same on any machine and at any time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NOISE: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def normalize(text: str) -> str:
-    """The text without what changes from run to run."""
+    """The text without the parts that change from run to run."""
     for noise, stands_for in _NOISE:
         text = noise.sub(stands_for, text)
     return text.strip()
@@ -40,7 +40,7 @@ def normalize(text: str) -> str:
 def fingerprint(
     kind: str, pattern: str, check: str, message: str, items: Sequence[FindingItem]
 ) -> str:
-    """Twelve hexadecimal digits; items count in any order, since test runners shuffle."""
+    """Twelve hexadecimal digits; the order of items does not count, since runners shuffle tests."""
     details = sorted(normalize(f"{i.name} {i.message}") for i in items)
     words = details or [normalize(message)]
     text = "\n".join((kind, pattern, check, *words))

@@ -1,4 +1,4 @@
-"""Chance or change: what repeated looks at a failed check say (rule 6.5)."""
+"""Is a failure flaky?  Judged by repeated runs of the failed check (rule 6.5)."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from dataclasses import replace
 
 from yaoki.core.lazy_dataclass import dataclass
 
-# How often failing tests are run again, on the candidate and on what it is merged onto.
+# How often failing tests run again, on the candidate and on its base.
 CANDIDATE_RERUNS_MAX = 5
-# Of tests that failed twice on the candidate: chance is looked for on the base, a little.
+# Tests that failed twice on the candidate run this often on the base.
 BASE_RERUNS_MAX = 2
-# A whole check is run again at most so often.
+# How often a whole check runs again at most.
 WHOLE_RERUNS_MAX = 2
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatedRuns:
-    """What was seen after the first failure; `needed` passes in a row on the candidate clear it."""
+    """The runs after the first failure; `needed` passes in a row on the candidate clear it."""
 
     needed: int
     candidate: tuple[bool, ...] = ()
@@ -30,7 +30,7 @@ class RepeatedRuns:
 
     @property
     def always_passed(self) -> bool:
-        """True while every further look at the candidate passed."""
+        """True while every further run on the candidate passed."""
         return all(self.candidate)
 
     @property
@@ -39,7 +39,7 @@ class RepeatedRuns:
 
     @property
     def is_flaky(self) -> bool:
-        """Steady from then on, or failing by chance without the change as well."""
+        """All later runs passed, or the check is flaky without the change as well."""
         cleared = self.always_passed and len(self.candidate) >= self.needed
         return cleared or (any(self.base) and not all(self.base))
 

@@ -1,4 +1,4 @@
-"""Fewer tests than before: a green check that looks at less than it did proves less."""
+"""Fewer tests than before: a passing check that runs fewer tests proves less."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from yaoki.core.counting import format_count
 from yaoki.core.decide.baseline import KNOWN_FAILURES
 from yaoki.core.model import Finding, FindingItem, Outcome
 from yaoki.core.model.check_definition import NO_PARAMETRIZED_TESTS, ParametrizedTests
+from yaoki.core.text import format_count
 
 INTEGRITY_CHECK, WEAKENED_PATTERN = "test-integrity", "test-weakened"
 ITEMS_MAX = 50
@@ -24,17 +24,17 @@ def has_test_count(finding: Finding) -> bool:
 
 
 def count_run_tests(finding: Finding) -> int:
-    """How many tests were really run."""
+    """How many tests ran."""
     return int(finding.params[COUNT]) - int(finding.params.get(SKIPPED, 0))
 
 
 def count_passed_tests(finding: Finding) -> int:
-    """How many tests passed; all that ran where nobody says."""
+    """How many tests passed; all that ran if that is unknown."""
     return int(finding.params.get(PASSED, count_run_tests(finding)))
 
 
 def describe_test_count(finding: Finding) -> str:
-    """`784 tests`, of those that passed; nothing where the check counts none."""
+    """`784 tests` that passed; empty if the check counts none."""
     passed = finding.params.get(PASSED)
     return format_count(passed, "test") if type(passed) is int else ""
 
@@ -42,13 +42,13 @@ def describe_test_count(finding: Finding) -> str:
 def compare_tests_run(
     now: Finding, base: Finding, folding: ParametrizedTests = NO_PARAMETRIZED_TESTS
 ) -> Finding | None:
-    """What is missing since the base; None when the same tests run, or nobody can say.
+    """The tests that are missing compared with the base; None if none are, or if it is unknown.
 
-    Tests that became cases of a loop are not missing, and neither are their numbers.
+    Tests that became cases of a parametrized test are not missing.
 
-    By name where both sides have names: a test that passed at the base passes again.  Under a
-    guard that lets old failures pass, nothing but a moved test takes the place of one that passed;
-    elsewhere other tests of the same file may, for a table of cases replaces single ones.
+    Where both sides have names, a test that passed at the base must pass again.  Under a guard that
+    accepts old failures, only a moved test replaces one that passed; elsewhere other tests of the
+    same file may, since a table of cases can replace single tests.
     """
     if not has_test_count(now) or not has_test_count(base):
         return None
@@ -75,12 +75,12 @@ def compare_tests_run(
 
 
 def vanished_tests(now: Sequence[str], base: Sequence[str], *, strict: bool) -> tuple[str, ...]:
-    """The tests that passed at the base and have neither passed again nor been replaced."""
+    """The tests that passed at the base and neither pass again nor were replaced."""
     fresh = Counter(now)
     fresh.subtract(base)
     lost = [name for name, times in fresh.items() for _ in range(-times)]
     new = [name for name, times in fresh.items() for _ in range(times)]
-    lost = _unmatched(lost, Counter(_function(name) for name in new), _function)
+    lost = _unmatched(lost, Counter(_function_name(name) for name in new), _function_name)
     if not strict:
         kept = Counter(_file(name) for name in new)
         lost = _unmatched(lost, kept, _file)
@@ -88,7 +88,7 @@ def vanished_tests(now: Sequence[str], base: Sequence[str], *, strict: bool) -> 
 
 
 def _unmatched(lost: Sequence[str], new: Counter[str], key: Callable[[str], str]) -> list[str]:
-    """Those for which no new test of the same key is left; each new one serves once."""
+    """The tests for which no new test of the same key is left; each new test counts once."""
     rest: list[str] = []
     for name in lost:
         if key(name) and new[key(name)] > 0:
@@ -98,8 +98,8 @@ def _unmatched(lost: Sequence[str], new: Counter[str], key: Callable[[str], str]
     return rest
 
 
-def _function(name: str) -> str:
-    """`tests/test_a.py::C::test_x[1]` is test_x, wherever it stands and whatever it is given."""
+def _function_name(name: str) -> str:
+    """`tests/test_a.py::C::test_x[1]` is test_x, whatever its file and parameters."""
     return name.rpartition("::")[2].partition("[")[0]
 
 
@@ -108,9 +108,9 @@ def _file(name: str) -> str:
 
 
 def weakened_tests_finding(items: Sequence[FindingItem]) -> Finding:
-    """The one finding about weaker tests, whatever was seen."""
+    """One finding about all weakened tests."""
     kept = tuple(items[:ITEMS_MAX])
-    named = ", ".join(_named(item) for item in kept[:3])
+    named = ", ".join(_test_with_file(item) for item in kept[:3])
     many = "1 change weakens" if len(items) == 1 else f"{len(items)} changes weaken"
     return Finding(
         INTEGRITY_CHECK,
@@ -122,8 +122,8 @@ def weakened_tests_finding(items: Sequence[FindingItem]) -> Finding:
     )
 
 
-def _named(item: FindingItem) -> str:
-    """A test is named with its file, for several files may hold a test of that name."""
+def _test_with_file(item: FindingItem) -> str:
+    """The test with its file, since several files may have a test of that name."""
     place = f" in {item.where}" if item.where and item.where not in item.name else ""
     return f"{item.name}{place} ({item.message})"
 

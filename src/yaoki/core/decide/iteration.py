@@ -1,4 +1,4 @@
-"""Continuous mode: what an iteration came to, and whether another follows."""
+"""Continuous mode: the result of an iteration, and whether another follows."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class CommitOutcome(StrEnum):
 
     @property
     def retry_safe(self) -> bool:
-        """After a conflict parts of the change may stand: nobody repeats that unasked."""
+        """After a conflict parts of the change may remain, so a person decides."""
         return self is not CommitOutcome.CONFLICT
 
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """How one iteration ended.  `proven`: done_when holds; `failed` names what did not end well."""
+    """The result of one iteration; `failed` names the tasks that failed."""
 
     number: int
     commit: CommitOutcome
@@ -46,11 +46,20 @@ class Iteration:
         return not self.failed and not self.commit.failed
 
 
+@unique
+class IterationAction(StrEnum):
+    """What follows an iteration."""
+
+    NEXT = "next"
+    PAUSE = "pause"
+    STOP = "stop"
+
+
 @dataclass(frozen=True, slots=True)
 class IterationDecision:
-    """What follows: `next`, `pause` or `stop`; why; and the failures in a row by then."""
+    """What follows, why, and how many iterations in a row have failed by then."""
 
-    action: str
+    action: IterationAction
     reason: str
     failures_in_row: int
 
@@ -61,14 +70,20 @@ def decide_iteration(
     """Rule 9.7, in its order: done, too many failures, a failure, too many iterations, again."""
     failures = 0 if ended.succeeded else failures_before + 1
     if ended.final_check_passed and ended.succeeded:
-        return IterationDecision("stop", "done_when holds", failures)
+        return IterationDecision(IterationAction.STOP, "done_when holds", failures)
     if failures >= bounds.failures_max:
-        return IterationDecision("stop", f"{failures} iterations in a row failed", failures)
+        return IterationDecision(
+            IterationAction.STOP, f"{failures} iterations in a row failed", failures
+        )
     if not ended.succeeded and (bounds.pause_on_failure or not ended.commit.retry_safe):
         what = ", ".join(ended.failed[:5]) or ended.commit.value
-        return IterationDecision("pause", f"iteration {ended.number} failed: {what}", failures)
+        return IterationDecision(
+            IterationAction.PAUSE, f"iteration {ended.number} failed: {what}", failures
+        )
     if ended.number >= bounds.iterations_max:
-        return IterationDecision("stop", f"{ended.number} iterations, which is the limit", failures)
+        return IterationDecision(
+            IterationAction.STOP, f"{ended.number} iterations, which is the limit", failures
+        )
     return IterationDecision(
-        "next", f"iteration {ended.number + 1} of {bounds.iterations_max}", failures
+        IterationAction.NEXT, f"iteration {ended.number + 1} of {bounds.iterations_max}", failures
     )

@@ -1,8 +1,9 @@
-"""The train: tasks that land on the same line are proven on top of each other.
+"""The merge queue: tasks that land on the same branch are verified on top of each other.
 
-A landing makes every proof on its way worthless.  So the first proof of a task is made on the
-branch as it is, beside the others', and tells early what is wrong.  Who was refused then rides: its
-candidate is built on that of the task before it, proven at the same time, and lands after it.
+A landing invalidates every verification that is still running.  So a task is first verified on the
+branch as it is, in parallel with others, which finds its own faults early.  If its landing is then
+refused, it joins the queue: its candidate is built on that of its predecessor, verified at the same
+time, and lands after it.
 """
 
 from __future__ import annotations
@@ -12,25 +13,25 @@ from collections.abc import Iterable
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Stage, Task, TaskId
 
-# A proof that is on its way, or about to be landed.
+# Verification is running, or the landing is next.
 COMPETING_STAGES = (Stage.VERIFY, Stage.LAND)
 
 
 @dataclass(frozen=True, slots=True)
 class CompetingTask:
-    """Another task of the same line that is at its proof, and how often it was refused."""
+    """Another task in verification for the same branch, and how often its landing was refused."""
 
     id: TaskId
     landing_refusals: int
 
 
 def queue_members(task: Task, others: Iterable[CompetingTask]) -> frozenset[TaskId]:
-    """Whose candidates may be built on: those of all who were refused, this one's as well."""
+    """The tasks whose candidates may be built on: all that were refused, this one included."""
     return frozenset((task.id, *(one.id for one in others if one.landing_refusals)))
 
 
 def must_yield(task: Task, others: Iterable[CompetingTask]) -> bool:
-    """Never refused itself, it does not land before those who ride: their proofs would be void."""
+    """A task that was never refused lets queue members land first, to keep them valid."""
     moves = task.work.verified_commit != task.work.onto
     if task.stage is not Stage.LAND or task.work.landing_refusals or not moves:
         return False

@@ -1,13 +1,13 @@
-"""How a group goes on after some of its subtasks failed: rule 8.3 as a pure choice."""
+"""How a group continues after some of its subtasks failed: rule 8.3."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from yaoki.core.counting import format_count
 from yaoki.core.graph import downstream
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import RecoveryStrategy, Task, TaskId
+from yaoki.core.text import format_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,10 @@ def decide_recovery(
     needs: Mapping[TaskId, Sequence[TaskId]],
     required: Container[TaskId],
 ) -> RecoveryDecision:
-    """A group is recovered once; what fails again lands in part if that is allowed, else a person.
+    """A group is recovered once; after that it lands in part if allowed, or a person is asked.
 
-    Recovering again and again would spend agent runs without an end.  Optional subtasks never
-    hold up their group, unless a required one needs them.
+    Endless recovery would spend agent runs without a bound.  Optional subtasks never block their
+    group, unless a required one needs them.
     """
     if group.counts.reruns == 0:
         return _recover(group, failed, succeeded, needs)
@@ -53,7 +53,7 @@ def decide_recovery(
 def subtasks_to_leave_out(
     group: Task, failed: Sequence[TaskId], needs: Mapping[TaskId, Sequence[TaskId]]
 ) -> list[TaskId]:
-    """What failed and everything that needs it, inside the group."""
+    """The failed subtasks and everything in the group that needs them."""
     members = {group.id, *needs.get(group.id, ())}
     below = [t for one in failed for t in downstream(one, needs) if t in members and t != group.id]
     return list(dict.fromkeys((*failed, *below)))

@@ -1,35 +1,39 @@
-"""Try again, and when: the decision as a value, with the rule behind it."""
+"""Whether and when a failed task is tried again: the decision, with the rule behind it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from enum import StrEnum, unique
 
-from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     CONTENT_KINDS,
     NO_CHANGE_CHECK,
     Backoff,
+    BackoffType,
     Failure,
     FailureKind,
     Reason,
+    RetryMethod,
     RetryPolicy,
     Task,
     TaskKind,
 )
+from yaoki.core.text import format_count
 
 FALLBACK_DELAY = timedelta(seconds=1)
-# A date further away than this is a mistake of whoever named it.
+# A service that asks for a longer wait than this is wrong.
 RETRY_WAIT_MAX = timedelta(days=31)
 FACTOR_MAX = 1e15
-# By this rule of a decision it is known that a budget, and not the failure, ended the tries.
+# The rule of a decision that an exhausted budget, not the failure, ended the retries.
 BUDGET_RULE = "10.6"
 
 
 def backoff_delay(backoff: Backoff, tries: int, chance: float) -> timedelta:
-    """The wait before try number `tries` (1 is the first retry); never negative, never past the
-    maximum.  If the calculation fails, one second.
+    """The wait before retry number `tries` (from 1): never negative, never above the maximum.
+
+    If the calculation fails, one second.
     """
     try:
         return _delay(backoff, tries, chance)
@@ -40,7 +44,7 @@ def backoff_delay(backoff: Backoff, tries: int, chance: float) -> timedelta:
 def _delay(backoff: Backoff, tries: int, chance: float) -> timedelta:
     step = max(0, tries - 1)
     maximum = backoff.maximum.total_seconds()
-    # In seconds as numbers: a steep power passes what a timedelta can hold long before the limit.
+    # Seconds as float: a large power overflows a timedelta long before the maximum applies.
     plain = min(backoff.initial.total_seconds() * _factor(backoff, step), maximum)
     jittered = timedelta(seconds=plain * (1 + backoff.jitter * (2 * chance - 1)))
     return max(timedelta(0), min(jittered, backoff.maximum))
@@ -48,29 +52,35 @@ def _delay(backoff: Backoff, tries: int, chance: float) -> timedelta:
 
 def _factor(backoff: Backoff, step: int) -> float:
     match backoff.type:
-        case "fixed":
+        case BackoffType.FIXED:
             return 1
-        case "linear":
+        case BackoffType.LINEAR:
             return step + 1
-        case "exponential":
+        case BackoffType.EXPONENTIAL:
             return _power(backoff.multiplier, step)
-        case other:
-            raise ValueError(f"no such backoff: {other}")
 
 
 def _power(base: float, step: int) -> float:
-    """Past what a number can hold every maximum is reached."""
+    """A power that overflows is above every maximum."""
     try:
         return min(base**step, FACTOR_MAX)
     except OverflowError:
         return FACTOR_MAX
 
 
+@unique
+class RetryAction(StrEnum):
+    """What follows from a failure."""
+
+    RETRY = "RETRY"
+    ESCALATE = "ESCALATE"
+
+
 @dataclass(frozen=True, slots=True)
 class RetryDecision:
-    """PASS, RETRY or ESCALATE, with everything that led to it."""
+    """Retry or escalate, with everything that led to the decision."""
 
-    action: str
+    action: RetryAction
     kind: FailureKind
     tries: int
     tries_max: int
@@ -79,17 +89,17 @@ class RetryDecision:
     otherwise: str
     delay: timedelta = timedelta(0)
     reason: Reason | None = None
-    strategy: str = "continue"
+    strategy: RetryMethod = RetryMethod.CONTINUE
 
 
-# After so many failures with one fingerprint the next agent of the chain takes over.
+# After this many failures with one fingerprint the next agent takes over.
 FUTILE_FAILURES = 3
 
 
 def count_same_work_failures(task: Task, failure: Failure, tree: str) -> int:
-    """How often in a row this very failure was seen with the very same work, this one included.
+    """How often in a row the same failure occurred with the same work, this time included.
 
-    `tree` stands for the task's own diff, so landings of other tasks do not make work look new.
+    `tree` identifies the task's own diff, so landings of other tasks do not make work look new.
     """
     before = task.feedback
     if (
@@ -102,42 +112,41 @@ def count_same_work_failures(task: Task, failure: Failure, tree: str) -> int:
 
 
 def count_same_fingerprint_failures(task: Task, failure: Failure) -> int:
-    """How often in a row this agent met this very failure, whatever work it left."""
+    """How often in a row this agent had the same failure, whatever its work."""
     before = task.feedback
     if before is None or before.fingerprint != failure.fingerprint:
         return 1
     return task.same_fingerprint_failures + 1
 
 
-def choose_retry_strategy(task: Task, same: int, alike: int = 1) -> str:
-    """What the next try changes: nothing, the worktree, or the agent; `end` when all is used up.
+def choose_retry_strategy(task: Task, same: int, alike: int = 1) -> RetryMethod | None:
+    """What the next attempt changes: nothing, the worktree, or the agent; None if all were tried.
 
-    Other work with the same failure is no reason to give up, but one to ask the next agent.
+    Different work with the same failure is no reason to give up, but to use the next agent.
     """
     agents_left = len(task.spec.agents) - 1 - task.agent_index
     if max(same, alike) >= FUTILE_FAILURES and agents_left > 0:
-        return "next-agent"
+        return RetryMethod.NEXT_AGENT
     if same >= FUTILE_FAILURES:
-        return "end"
-    return "fresh" if same == FUTILE_FAILURES - 1 else "continue"
+        return None
+    return RetryMethod.FRESH if same == FUTILE_FAILURES - 1 else RetryMethod.CONTINUE
 
 
 def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> RetryDecision:
-    """The flow of rule 5.1.  Tries are counted per kind, so a rate limit never eats the tries of a
-    failing test; failures of the content share one limit besides; a kind without a rule is not
-    retried.
+    """Rule 5.1.  Retries are counted per kind, so a rate limit never uses up the retries of a
+    failing test; failures of the work share one more limit; a kind without a rule is not retried.
     """
     policy = task.spec.policy
     if failure.is_our_fault:
-        return _fault(task, failure, policy, chance)
+        return _retry_after_fault(task, failure, policy, chance)
     kind, rule = failure.kind, policy.rules.get(failure.kind)
     current = task.unforgiven_failures(kind)
     if rule is None:
-        return _no(
+        return _escalate(
             failure, current, 0, "4.1", f"{kind} is not retryable", "nothing: a person decides"
         )
     if not failure.retry_safe:
-        return _no(
+        return _escalate(
             failure,
             current,
             rule.retries_max,
@@ -147,25 +156,29 @@ def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> Retr
         )
     if task.taken_over and not failure.account:
         said = "a person took the task over and the work did not pass"
-        return _no(failure, current, rule.retries_max, "10.4", said, "work that passes its checks")
-    futile = _futile(task, failure, rule.retries_max)
+        return _escalate(
+            failure, current, rule.retries_max, "10.4", said, "work that passes its checks"
+        )
+    futile = _futile_decision(task, failure, rule.retries_max)
     if futile is not None:
         return futile
-    limit = _limit(task, failure, policy)
+    limit = _limit_decision(task, failure, policy)
     if limit is not None:
         return limit
-    return _again(task, failure, same, chance, current, rule.retries_max)
+    return _retry(task, failure, same, chance, current, rule.retries_max)
 
 
-def _fault(task: Task, failure: Failure, policy: RetryPolicy, chance: float) -> RetryDecision:
-    """Our own infrastructure failed: the same stage again, no try of the agent is spent."""
+def _retry_after_fault(
+    task: Task, failure: Failure, policy: RetryPolicy, chance: float
+) -> RetryDecision:
+    """Our own infrastructure failed: repeat the stage; no retry of the agent is used."""
     used = task.counts.faults - task.forgiven_counts.faults
     if failure.code:
-        return _no(
-            failure, used, 0, "4.2", f"{failure.code} is permanent", "the cause is mended first"
+        return _escalate(
+            failure, used, 0, "4.2", f"{failure.code} is permanent", "the cause is fixed first"
         )
     if used >= policy.faults_max:
-        return _no(
+        return _escalate(
             failure,
             used,
             policy.faults_max,
@@ -177,7 +190,7 @@ def _fault(task: Task, failure: Failure, policy: RetryPolicy, chance: float) -> 
     rule = policy.rules.get(FailureKind.TRANSIENT_ERROR)
     wait = backoff_delay(rule.backoff if rule else Backoff(), used + 1, chance)
     return RetryDecision(
-        "RETRY",
+        RetryAction.RETRY,
         failure.kind,
         used,
         policy.faults_max,
@@ -185,12 +198,12 @@ def _fault(task: Task, failure: Failure, policy: RetryPolicy, chance: float) -> 
         "4.8",
         f"more than {policy.faults_max} such faults in all would ask a person",
         delay=wait,
-        strategy="same-stage",
+        strategy=RetryMethod.SAME_STAGE,
     )
 
 
-def _futile(task: Task, failure: Failure, most: int) -> RetryDecision | None:
-    """Another try of the same content would change nothing, or is not to be had."""
+def _futile_decision(task: Task, failure: Failure, most: int) -> RetryDecision | None:
+    """Another attempt would change nothing, or is not allowed."""
     if failure.kind not in CONTENT_KINDS:
         return None
     current = task.unforgiven_failures(failure.kind)
@@ -200,25 +213,27 @@ def _futile(task: Task, failure: Failure, most: int) -> RetryDecision | None:
         and task.feedback.check == NO_CHANGE_CHECK
     ):
         said = "the agent changed nothing again, and its checks pass without a change"
-        return _no(failure, current, most, "3.5", said, "a change, or may_change_nothing: true")
+        return _escalate(
+            failure, current, most, "3.5", said, "a change, or may_change_nothing: true"
+        )
     if task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP}:
         said = "the same commit fails, and no agent works on it"
-        return _no(failure, current, most, "6.5", said, "another commit, or another check")
+        return _escalate(failure, current, most, "6.5", said, "another commit, or another check")
     if task.is_rerun:
         said = "the one re-run from the run branch failed as well"
         otherwise = "work that passes its checks on the run branch"
-        return _no(failure, current, most, "8.4", said, otherwise)
-    return _over_budget(task, failure, most)
+        return _escalate(failure, current, most, "8.4", said, otherwise)
+    return _budget_decision(task, failure, most)
 
 
-def _over_budget(task: Task, failure: Failure, most: int) -> RetryDecision | None:
+def _budget_decision(task: Task, failure: Failure, most: int) -> RetryDecision | None:
     used, limits = task.spend.minus(task.forgiven_spend), task.spec.budget
     for name in ("money", "tokens", "seconds"):
         limit, spent = limits.get(name), getattr(used, name)
         if limit is not None and spent >= limit:
             said = f"the task used {spent:g} of its {limit:g} {name}"
             spent_up = replace(failure, reason=Reason.RESOURCE_EXHAUSTED)
-            return _no(
+            return _escalate(
                 spent_up,
                 task.unforgiven_failures(failure.kind),
                 most,
@@ -229,14 +244,14 @@ def _over_budget(task: Task, failure: Failure, most: int) -> RetryDecision | Non
     return None
 
 
-def _limit(task: Task, failure: Failure, policy: RetryPolicy) -> RetryDecision | None:
-    """The bound that ends the retries, if one is reached."""
+def _limit_decision(task: Task, failure: Failure, policy: RetryPolicy) -> RetryDecision | None:
+    """The limit that ends the retries, if one is reached."""
     kind = failure.kind
     current, most = task.unforgiven_failures(kind), policy.rules[kind].retries_max
     content = task.counts.content_failures - task.forgiven_counts.content_failures
     if current >= most:
         said = f"retry count {current} >= maximum {most} for {kind}"
-        return _no(failure, current, most, "5.1", said, f"max_retries above {most}")
+        return _escalate(failure, current, most, "5.1", said, f"max_retries above {most}")
     if kind in CONTENT_KINDS and content >= policy.content_retries_max:
         most = policy.content_retries_max
         failures, retries = (
@@ -244,7 +259,7 @@ def _limit(task: Task, failure: Failure, policy: RetryPolicy) -> RetryDecision |
             format_count(most, "retry", "retries"),
         )
         said = f"{failures} of the content; {retries} allowed over all its kinds"
-        return _no(failure, content, most, "4.6", said, f"max_retries above {most}")
+        return _escalate(failure, content, most, "4.6", said, f"max_retries above {most}")
     if (
         kind is not FailureKind.LOST
         and task.total_unforgiven_failures + 1 >= policy.total_attempts_max
@@ -254,61 +269,68 @@ def _limit(task: Task, failure: Failure, policy: RetryPolicy) -> RetryDecision |
             f"{format_count(task.total_unforgiven_failures + 1, 'failed attempt')} in "
             f"total; {most} allowed"
         )
-        return _no(failure, current, most, "5.1", said, f"retry.max_total_attempts above {most}")
+        return _escalate(
+            failure, current, most, "5.1", said, f"retry.max_total_attempts above {most}"
+        )
     return None
 
 
-_RULE = {"continue": "5.1", "park": "5.4"}
+_RULE = {RetryMethod.CONTINUE: "5.1", RetryMethod.PARK: "5.4"}
 
 
-def _again(
+def _retry(
     task: Task, failure: Failure, same: int, chance: float, current: int, most: int
 ) -> RetryDecision:
     alike = count_same_fingerprint_failures(task, failure)
-    strategy = (
-        choose_retry_strategy(task, same, alike) if failure.kind in CONTENT_KINDS else "continue"
-    )
-    if failure.kind is FailureKind.LOST:
-        strategy = "fresh"
-    if strategy == "end":
+    strategy: RetryMethod | None = RetryMethod.CONTINUE
+    if failure.kind in CONTENT_KINDS:
+        strategy = choose_retry_strategy(task, same, alike)
+    elif failure.kind is FailureKind.LOST:
+        strategy = RetryMethod.FRESH
+    if strategy is None:
         times = format_count(same, "time")
         said = f"the same failure {times} in a row with the same work, and no other agent"
-        return _no(
+        return _escalate(
             failure, current, most, "4.6", said, "another failure, other work, or another agent"
         )
     wait, source = _wait(task, failure, current + 1, chance)
     if wait > task.spec.policy.rate_limit_wait_max:
-        strategy = "park"
+        strategy = RetryMethod.PARK
     return RetryDecision(
-        "RETRY",
+        RetryAction.RETRY,
         failure.kind,
         current,
         most,
         f"{failure.kind}: retry {current + 1}/{most} in {wait.total_seconds():g} s ({source})",
         "3.7" if failure.kind is FailureKind.LOST else _RULE.get(strategy, "4.6"),
-        f"{_a(failure.kind)} count of {most} would ask a person{_next_step(task, failure, same)}",
+        f"{_with_article(failure.kind)} count of {most} would ask a person"
+        f"{_next_step(task, failure, same)}",
         delay=wait,
         strategy=strategy,
     )
 
 
-def _a(kind: FailureKind) -> str:
+def _with_article(kind: FailureKind) -> str:
     return f"{'an' if kind[0] in 'AEIOU' else 'a'} {kind.value}"
 
 
 def _next_step(task: Task, failure: Failure, same: int) -> str:
-    """Only failures of the content climb the ladder."""
+    """Only failures of the work change the method of the next attempt."""
     if failure.kind not in CONTENT_KINDS:
         return ""
-    following = {"fresh": "a fresh worktree", "next-agent": "the next agent", "end": "a person"}
+    following = {
+        RetryMethod.FRESH: "a fresh worktree",
+        RetryMethod.NEXT_AGENT: "the next agent",
+        None: "a person",
+    }
     step = choose_retry_strategy(task, max(same, 1) + 1)
     return f"; the same failure with the same work would bring {following[step]}"
 
 
 def _wait(task: Task, failure: Failure, tries: int, chance: float) -> tuple[timedelta, str]:
-    """A wait the other side named replaces ours; a long one parks the task until that date."""
+    """A wait that the service asks for replaces ours; a long one parks the task until that date."""
     policy = task.spec.policy
-    # Zero names no wait: five tries within a second would help nobody.
+    # Zero means no wait was named: five retries within a second would not help.
     if failure.retry_after:
         cut = f", cut to {RETRY_WAIT_MAX.days} days" if failure.retry_after > RETRY_WAIT_MAX else ""
         return max(timedelta(0), min(failure.retry_after, RETRY_WAIT_MAX)), f"Retry-After{cut}"
@@ -316,22 +338,22 @@ def _wait(task: Task, failure: Failure, tries: int, chance: float) -> tuple[time
     return backoff_delay(backoff, tries, chance), f"{backoff.type} backoff"
 
 
-def _no(
+def _escalate(
     failure: Failure, current: int, maximum: int, rule: str, reasoning: str, otherwise: str
 ) -> RetryDecision:
     return RetryDecision(
-        "ESCALATE",
+        RetryAction.ESCALATE,
         failure.kind,
         current,
         maximum,
         reasoning,
         rule,
         otherwise,
-        reason=_reason(failure),
+        reason=_reason_of(failure),
     )
 
 
-def _reason(failure: Failure) -> Reason:
+def _reason_of(failure: Failure) -> Reason:
     if failure.reason is not None:
         return failure.reason
     match failure.kind:
@@ -349,12 +371,12 @@ def _reason(failure: Failure) -> Reason:
             return Reason.MAX_RETRIES
 
 
-# Blocked by one of these, a task may get its one re-run from the run branch.
+# A task that is blocked for one of these reasons may get its one re-run.
 RERUNNABLE_REASONS = frozenset({Reason.MAX_RETRIES, Reason.SYSTEM_ERROR_TRANSIENT})
 
 
 def blocked_reason(task: Task, failure: Failure, decision: RetryDecision) -> Reason:
-    """Why it is blocked; whoever had the re-run and fails again is never re-run by itself.
+    """Why the task is blocked; a task that failed after its re-run is not re-run again.
 
     A fault of ours is no failure of the integrated work, whatever was re-run before.
     """
@@ -367,7 +389,7 @@ def blocked_reason(task: Task, failure: Failure, decision: RetryDecision) -> Rea
 def may_rerun(task: Task, failure: Failure, blocked: Reason) -> bool:
     """Rule 8.4: once per lineage, only work that an agent does, never a dead letter.
 
-    What follows for a subtask is its group's business, whatever it has used up.
+    For a subtask its group decides what follows, whatever it has used up.
     """
     if failure.code or not failure.retry_safe or task.taken_over:
         return False

@@ -1,4 +1,4 @@
-"""When everything else rests: who gets the one re-run from the run branch, and who is asked."""
+"""When nothing else can be claimed: which tasks get their re-run, and which are escalated."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import RERUNS_PER_ROUND, FailureKind, Task
 
-# Work that was begun and not ended goes before work that was ended and refused.
+# Unfinished work goes before finished work that was refused.
 CONTINUATION_KINDS = frozenset({FailureKind.INCOMPLETE, FailureKind.TIMEOUT, FailureKind.LOST})
 
 
 @dataclass(frozen=True, slots=True)
 class RerunRound:
-    """`rerun` start now, `ask` never will; whoever is in neither waits for the next round."""
+    """`to_rerun` start now, `to_escalate` become questions; all others wait for the next round."""
 
     to_rerun: tuple[Task, ...]
     to_escalate: tuple[Task, ...]
@@ -22,8 +22,8 @@ class RerunRound:
 def plan_rerun_round(waiting: Sequence[Task], head: str) -> RerunRound:
     """Rule 8.4: only on a head the task has not started from, continuations first, then by age.
 
-    A task that never began, because our own preparations failed, has seen no head: that others
-    landed is no reason to believe that they will not fail again.
+    A task that never began, because our own preparation failed, started from no head: landings of
+    others are no reason to expect that the preparation works now.
     """
     able = [task for task in waiting if task.first_base and task.first_base != head]
     rerun = tuple(sorted(able, key=_order)[:RERUNS_PER_ROUND])

@@ -1,13 +1,12 @@
-"""`decide`: what follows from what a stage saw.
+"""`decide`: the events that follow from a stage report.
 
-Values in, events out.  The clock and the dice are arguments.
+Pure: the present time and the random number are arguments.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from yaoki.core.counting import format_count
 from yaoki.core.decide import classification, escalation
 from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
 from yaoki.core.machine.events import (
@@ -55,23 +54,30 @@ from yaoki.core.model.stage_report import (
     WorkInterrupted,
     WorktreePrepared,
 )
+from yaoki.core.text import format_count, list_some
 
 PERSON_AGENT = "person"
 
 
 def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Event, ...]:
-    """What follows from what a stage saw."""
+    """The events that follow from a stage report."""
     if task.cancel_requested and not isinstance(report, CommitLanded):
-        return (*_ended(task, report), Cancelled("cancelled by a person", _ref(report)))
+        return (
+            *_note_agent_end(task, report),
+            Cancelled("cancelled by a person", _saved_ref(report)),
+        )
     if task.recall_requested and not isinstance(report, CommitLanded):
-        return (*_ended(task, report), Recalled("what it stands on was taken back", _ref(report)))
+        return (
+            *_note_agent_end(task, report),
+            Recalled("work that it is based on was reverted", _saved_ref(report)),
+        )
     match report:
         case WorktreePrepared():
-            return _prepared(task, report)
+            return _after_prepare(task, report)
         case WorkCommitted():
-            return _worked(task, report, moment)
+            return _after_work(task, report, moment)
         case CandidateVerified():
-            return _verified(task, report, moment)
+            return _after_verify(task, report, moment)
         case MergeConflicted(paths=paths):
             items = tuple(FindingItem(path, "conflicts with the run branch") for path in paths)
             files = format_count(len(paths), "file conflicts", "files conflict")
@@ -81,16 +87,17 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
             )
             failure = replace(failure, params={"conflictedFiles": list(paths[:100])})
             return plan_retry_or_escalate(
-                task, failure, moment, _work(task.work.diff_digest, report.tree)
+                task, failure, moment, _work_identity(task.work.diff_digest, report.tree)
             )
         case CommitLanded():
             return _landed(task, report)
         case PlanAccepted():
             names = tuple(spec.name for spec in report.specs)
-            planned = Planned(names, report.replaces, report.pause_reason, specs=report.specs)
+            pause = str(report.pause) if report.pause else ""
+            planned = Planned(names, report.replaces, pause, specs=report.specs)
             return (planned, *_landed(task, CommitLanded(report.commit)))
         case BranchMoved():
-            return _moved(task, report, moment)
+            return _after_branch_moved(task, report, moment)
         case StageFaulted(message=message, transient=transient, code=code, source=source):
             fault = classification.make_fault(message, transient=transient, code=code)
             return plan_retry_or_escalate(task, replace(fault, source=source), moment)
@@ -102,11 +109,11 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
                 task, classification.make_failure(FailureKind.LOST, why), moment
             )
         case StageDeferred(reason=why, wait=wait):
-            assert task.lease is not None, f"{task.id} is not held"
+            assert task.lease is not None, f"{task.id} has no lease"
             return (LeaseReleased(task.lease.holder, task.lease.epoch, why, moment.now + wait),)
 
 
-def _prepared(task: Task, report: WorktreePrepared) -> tuple[Event, ...]:
+def _after_prepare(task: Task, report: WorktreePrepared) -> tuple[Event, ...]:
     attempt = task.attempt + 1
     agent = PERSON_AGENT if task.taken_over else (task.agent.name if task.agent else "")
     events: list[Event] = [
@@ -141,8 +148,8 @@ def _prepared(task: Task, report: WorktreePrepared) -> tuple[Event, ...]:
     return tuple(events)
 
 
-def _ref(report: StageReport) -> str:
-    """Where the work is kept that somebody gave up."""
+def _saved_ref(report: StageReport) -> str:
+    """The ref of the saved work of an interrupted attempt."""
     match report:
         case WorkCommitted(head=ref) | WorkInterrupted(saved_ref=ref):
             return ref
@@ -150,8 +157,8 @@ def _ref(report: StageReport) -> str:
             return ""
 
 
-def _ended(task: Task, report: StageReport) -> tuple[Event, ...]:
-    """Of whatever comes afterwards: that an agent ran is told, with what it cost and did."""
+def _note_agent_end(task: Task, report: StageReport) -> tuple[Event, ...]:
+    """Record that an agent ran, with its cost and result, before what follows."""
     if not isinstance(report, WorkCommitted):
         return ()
     changed = len(report.changed)
@@ -159,58 +166,63 @@ def _ended(task: Task, report: StageReport) -> tuple[Event, ...]:
         report.exit, report.head, report.tree, changed, report.diff_digest, report.left_out_files
     )
     notes = (
-        [_disturbed(report.changed_checkout)]
+        [_checkout_note(report.changed_checkout)]
         if report.changed_checkout and not task.taken_over
         else []
     )
     if report.left_out_files:
-        notes.append(JournalNote("WARNING", {"message": _left_out(task, report.left_out_files)}))
+        notes.append(
+            JournalNote("WARNING", {"message": _left_out_warning(task, report.left_out_files)})
+        )
     if report.changed_git_config:
-        notes.append(JournalNote("WARNING", {"message": _tampered(report)}))
+        notes.append(JournalNote("WARNING", {"message": _git_config_warning(report)}))
     return (finished, *notes)
 
 
-def _left_out(task: Task, names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+def _left_out_warning(task: Task, names: tuple[str, ...]) -> str:
     files = format_count(len(names), "new file")
     return (
-        f"{files} outside the task's scope left out of its work: {', '.join(names[:5])}{more}; "
+        f"{files} outside the task's scope left out of its work: {list_some(names, 5)}; "
         f"saved, see: yaoki recover {task.id}"
     )
 
 
-def _tampered(report: WorkCommitted) -> str:
-    """Who did it cannot be told without a sandbox; who lives with it is asked."""
+def _git_config_warning(report: WorkCommitted) -> str:
+    """Without a sandbox the author of the change is unknown, so a person is asked."""
     what = ", ".join(report.changed_git_config)
     return f"git's own configuration changed while the agent was at work: {what}"
 
 
-def _worked(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tuple[Event, ...]:
+def _after_work(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tuple[Event, ...]:
     if report.changed_git_config:
         failure = classification.make_failure(
-            FailureKind.ESCALATE_REQUIRED, _tampered(report), check=GIT_CONFIG_CHECK
+            FailureKind.ESCALATE_REQUIRED, _git_config_warning(report), check=GIT_CONFIG_CHECK
         )
-        ended = _ended(task, replace(report, changed_git_config=()))
-        # With the work in sight: a person may go on with it.
+        ended = _note_agent_end(task, replace(report, changed_git_config=()))
+        # The work is recorded first: a person may continue it.
         kept = replace(task, work=replace(task.work, head=report.head))
         return (
             *ended,
-            *plan_retry_or_escalate(kept, failure, moment, _work(report.diff_digest, report.tree)),
+            *plan_retry_or_escalate(
+                kept, failure, moment, _work_identity(report.diff_digest, report.tree)
+            ),
         )
-    finished = _ended(task, report)
+    finished = _note_agent_end(task, report)
     failure_ = _before_verify(task, report.exit)
     if failure_ is None and report.size_excess:
         failure_ = classification.classify_oversize(report.size_excess)
     if failure_ is not None:
         return (
             *finished,
-            *plan_retry_or_escalate(task, failure_, moment, _work(report.diff_digest, report.tree)),
+            *plan_retry_or_escalate(
+                task, failure_, moment, _work_identity(report.diff_digest, report.tree)
+            ),
         )
     return finished
 
 
-def _work(diff: str, tree: str) -> str:
-    """By what two tries are compared: the diff, or the tree of one that an older yaoki began."""
+def _work_identity(diff: str, tree: str) -> str:
+    """What identifies the work: the diff, or the tree in an attempt of an older yaoki."""
     return diff or tree
 
 
@@ -221,17 +233,19 @@ def _before_verify(task: Task, exit_: AgentExit) -> Failure | None:
     return cut_off
 
 
-def _disturbed(names: tuple[str, ...]) -> JournalNote:
-    """Who did it cannot be told: people work in their checkout while a run goes on."""
+def _checkout_note(names: tuple[str, ...]) -> JournalNote:
+    """The author is unknown: people work in their checkout while a run is active."""
     what = ", ".join(name.partition("/")[2] for name in names)
     refs = "your refs, " if any(name.startswith("checkout/refs/") for name in names) else ""
     yours = f"{refs}your checkout or your own settings"
     words = f"{yours} changed while the agent was at work: {what}"
-    told = {"what": list(names), "message": f"{words}; if that was not you: git reflog, git status"}
-    return JournalNote("CHECKOUT_CHANGED", told)
+    data = {"what": list(names), "message": f"{words}; if that was not you: git reflog, git status"}
+    return JournalNote("CHECKOUT_CHANGED", data)
 
 
-def _verified(task: Task, report: CandidateVerified, moment: ClockAndChance) -> tuple[Event, ...]:
+def _after_verify(
+    task: Task, report: CandidateVerified, moment: ClockAndChance
+) -> tuple[Event, ...]:
     verdict, exit_ = report.verdict, task.work.exit
     done_nothing = not report.changed and not report.is_already_landed
     unchanged = task.spec.kind is TaskKind.CHANGE and done_nothing
@@ -240,18 +254,18 @@ def _verified(task: Task, report: CandidateVerified, moment: ClockAndChance) -> 
     proven = verdict.passed and not refuted and not idle
     outcomes = {finding.check: finding.outcome.value for finding in verdict.findings}
     judged = Judged(proven, report.commit, report.onto, outcomes, unchanged)
-    told: list[Event] = [check_finished_note(f, report.commit) for f in verdict.findings]
+    notes: list[Event] = [check_finished_note(f, report.commit) for f in verdict.findings]
     if proven:
-        return (*told, judged)
+        return (*notes, judged)
     failure = classification.classify_verdict(verdict, exit_)
     if report.bisect_result is not None:
-        return (*told, judged, _blamed(report.bisect_result, failure))
+        return (*notes, judged, _culprit_found(report.bisect_result, failure))
     if verdict.passed and exit_ is not None and exit_.ended_cleanly:
         failure = classification.add_work_location(
             classification.classify_needless_run(exit_), report.work_elsewhere
         )
-        work = _work(task.work.diff_digest, task.work.tree)
-        return (*told, judged, *plan_retry_or_escalate(task, failure, moment, work))
+        work = _work_identity(task.work.diff_digest, task.work.tree)
+        return (*notes, judged, *plan_retry_or_escalate(task, failure, moment, work))
     final = failure.kind is FailureKind.ESCALATE_REQUIRED
     theirs = failure.is_our_fault or bool(failure.account)
     if unchanged and not theirs and not final and exit_ is not None:
@@ -260,47 +274,47 @@ def _verified(task: Task, report: CandidateVerified, moment: ClockAndChance) -> 
         )
         failure = _with_findings(nothing, failure, verdict, exit_)
     return (
-        *told,
+        *notes,
         judged,
         *plan_retry_or_escalate(
-            task, failure, moment, _work(task.work.diff_digest, task.work.tree)
+            task, failure, moment, _work_identity(task.work.diff_digest, task.work.tree)
         ),
     )
 
 
 def _may_change_nothing(task: Task) -> bool:
-    """The plan says so, or a person does; an agent that did not come to its own end never."""
+    """The plan or a person allows it; never for an agent that did not end by itself."""
     exit_ = task.work.exit
     allowed = task.spec.may_change_nothing and (exit_ is None or exit_.ended_cleanly)
     return allowed or NO_CHANGE_CHECK in task.waivers or task.taken_over
 
 
-def _blamed(blame: BisectResult, failure: Failure) -> CulpritFound:
-    """What the proof saw becomes the failure of the task whose landing did it."""
+def _culprit_found(blame: BisectResult, failure: Failure) -> CulpritFound:
+    """The failure of the final check becomes that of the task whose landing caused it."""
     beside = f" together with {', '.join(blame.partners)}" if blame.partners else ""
     words = f"passed alone; {failure.check} fails since it landed{beside}: {failure.message}"
-    told = classification.make_failure(
+    blamed = classification.make_failure(
         FailureKind.QUALITY_FAILURE,
         words,
         pattern=failure.pattern,
         check=failure.check,
         items=failure.items,
     )
-    told = replace(told, params=failure.params, output=failure.output)
-    return CulpritFound(blame.culprit, blame.partners, blame.commit, blame.checked_commits, told)
+    blamed = replace(blamed, params=failure.params, output=failure.output)
+    return CulpritFound(blame.culprit, blame.partners, blame.commit, blame.checked_commits, blamed)
 
 
 def decide_after_revert(task: Task, moment: ClockAndChance) -> tuple[Event, ...]:
-    """A blamed task whose work was taken back: tried again, or asked about, as after any failure.
+    """A task whose landing was reverted: retried or escalated, as after any failure.
 
-    `task` is as it stands after UNLANDED.
+    `task` is its state after TASK_UNLANDED.
     """
     assert task.revert_cause is not None, f"{task.id} is not blamed"
     return plan_retry_or_escalate(task, task.revert_cause, moment)
 
 
 def decide_row_refused(task: Task, words: str, moment: ClockAndChance) -> tuple[Event, ...]:
-    """A row that claims more than is proven, or cannot be read: one question, no retry."""
+    """The row claims more than is proven, or cannot be read: one question, no retry."""
     refused = RowRefused(words)
     failure = classification.make_failure(FailureKind.ESCALATE_REQUIRED, words)
     return (refused, *plan_retry_or_escalate(evolve(task, refused), failure, moment))
@@ -309,30 +323,30 @@ def decide_row_refused(task: Task, words: str, moment: ClockAndChance) -> tuple[
 def _with_findings(
     nothing: Failure, failure: Failure, verdict: Verdict, exit_: AgentExit
 ) -> Failure:
-    """The findings say what is still missing, so they go along with "nothing was changed".
+    """Add the findings, which say what is missing, to the failure "nothing was changed".
 
-    The exit code is the agent's own: that of a check would be told as if it were.
+    The exit code stays the agent's own; that of a check would be reported as if it were.
     """
-    told = replace(nothing, check=failure.check, output=failure.output)
+    combined = replace(nothing, check=failure.check, output=failure.output)
     if nothing.kind is not FailureKind.INCOMPLETE:
-        return told
+        return combined
     said = [finding.message for finding in verdict.findings if finding.check in {"Q5", "Q6"}]
     words = "; ".join((nothing.message, *said))
     params = {**failure.params, "exitCode": exit_.code}
-    return replace(told, message=words, items=failure.items, params=params)
+    return replace(combined, message=words, items=failure.items, params=params)
 
 
 def _landed(task: Task, report: CommitLanded) -> tuple[Event, ...]:
     landed = Landed(report.commit, report.was_there_before)
     if task.recovery_strategy is not None:
-        return (landed, _recovered(task, task.recovery_strategy))
+        return (landed, _recovery_note(task, task.recovery_strategy))
     if not task.failed_attempts:
         return (landed,)
-    return (landed, JournalNote("RETRY_SUCCESS", _success(task)))
+    return (landed, JournalNote("RETRY_SUCCESS", _success_notes(task)))
 
 
-def _success(task: Task) -> dict[str, object]:
-    """A check that a person waived was not cured."""
+def _success_notes(task: Task) -> dict[str, object]:
+    """A check that a person waived does not count as fixed."""
     last = task.feedback
     waived = last.check if last and last.check in task.waivers else ""
     return {
@@ -344,18 +358,20 @@ def _success(task: Task) -> dict[str, object]:
     }
 
 
-def _recovered(group: Task, strategy: RecoveryStrategy) -> JournalNote:
-    told = {
+def _recovery_note(group: Task, strategy: RecoveryStrategy) -> JournalNote:
+    data = {
         "strategy": strategy.value,
         "recovered_subtasks": list(group.recovered_subtasks),
         "left_out_subtasks": list(group.left_out_subtasks),
         "final_status": "PARTIAL" if group.left_out_subtasks else "PASS",
     }
-    return JournalNote("RECOVERY_COMPLETE", told)
+    return JournalNote("RECOVERY_COMPLETE", data)
 
 
-def _moved(task: Task, report: BranchMoved, moment: ClockAndChance) -> tuple[Event, ...]:
-    """Verify again on the new head; a branch that never stands still is a fault of ours."""
+def _after_branch_moved(
+    task: Task, report: BranchMoved, moment: ClockAndChance
+) -> tuple[Event, ...]:
+    """Verify again on the new head; a branch that moves each time is a fault of ours."""
     refused = LandingRefused(report.head, report.reason)
     if task.work.landing_refusals < task.spec.policy.landing_refusals_max:
         return (refused,)

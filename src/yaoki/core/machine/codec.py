@@ -24,7 +24,7 @@ Codec = Callable[[Any], Any]
 
 
 def to_data(value: Any) -> Any:
-    """Plain JSON data; dataclasses lose the fields that stand at their default."""
+    """Plain JSON data; of a dataclass, fields at their default are left out."""
     kind: Any = type(value)
     return _to_data(kind)(value)
 
@@ -40,30 +40,30 @@ def _to_data(cls: Any) -> Codec:
     if issubclass(cls, timedelta):
         return timedelta.total_seconds
     if issubclass(cls, Mapping):
-        return lambda held: {str(k): to_data(v) for k, v in held.items()}
+        return lambda content: {str(k): to_data(v) for k, v in content.items()}
     if issubclass(cls, tuple | list | frozenset):
-        return lambda held: [to_data(v) for v in held]
-    return lambda held: held
+        return lambda content: [to_data(v) for v in content]
+    return lambda content: content
 
 
 def from_data(cls: type[Value], data: Any) -> Value:
     """The value that `to_data` wrote.  Unknown keys are an error: nothing is dropped silently."""
     hint: Any = cls
-    made: Value = _decoder(hint)(data)
-    return made
+    value: Value = _decoder(hint)(data)
+    return value
 
 
 def fields_to_data(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Some fields of a dataclass, those at their default left out."""
-    held: Any = type(value)
-    whole: dict[str, Any] = _encoder_of(held, names)(value)
-    return whole
+    """Some fields of a dataclass; fields at their default are left out."""
+    cls: Any = type(value)
+    data: dict[str, Any] = _encoder_of(cls, names)(value)
+    return data
 
 
 def fields_from_data(cls: Any, names: tuple[str, ...], data: Mapping[str, Any]) -> dict[str, Any]:
     """What `fields_to_data` wrote, as keyword arguments."""
     known = _part_decoders(cls, names)
-    return {known[word][0]: known[word][1](held) for word, held in data.items()}
+    return {known[word][0]: known[word][1](content) for word, content in data.items()}
 
 
 @cache
@@ -88,15 +88,15 @@ def _encoder(cls: Any) -> Codec:
 def _encoder_of(cls: Any, names: tuple[str, ...]) -> Codec:
     chosen = tuple(f for f in fields(cls) if not names or f.name in names)
     rows = tuple((stored_word(f), _default(f)) for f in chosen)
-    # One look for all fields at once; the second name is there because one alone gives no tuple.
+    # Read all fields at once; `__class__` is added because a single name would give no tuple.
     every = attrgetter(*(f.name for f in chosen), "__class__")
 
     def encode(value: Any) -> dict[str, Any]:
         data: dict[str, Any] = {}
-        for (name, default), held in zip(rows, every(value), strict=False):
-            if held is default or held == default:
+        for (name, default), content in zip(rows, every(value), strict=False):
+            if content is default or content == default:
                 continue
-            data[name] = held if type(held) in _PLAIN else to_data(held)
+            data[name] = content if type(content) in _PLAIN else to_data(content)
         return data
 
     return encode
@@ -127,8 +127,8 @@ def _decoder(hint: Any) -> Codec:
         inner = _decoder(get_args(hint)[0])
         return lambda data: tuple(inner(item) for item in data)
     if origin is not None and issubclass(origin, Mapping):
-        key, held = (_decoder(arg) for arg in get_args(hint))
-        return lambda data: {key(k): held(v) for k, v in data.items()}
+        key, value = (_decoder(arg) for arg in get_args(hint))
+        return lambda data: {key(k): value(v) for k, v in data.items()}
     if isinstance(hint, type) and issubclass(hint, Enum):
         return hint
     return _dataclass_decoder(hint)
@@ -143,7 +143,7 @@ def _dataclass_decoder(cls: Any) -> Codec:
     known = _part_decoders(cls, ())
 
     def decode(data: Mapping[str, Any]) -> Any:
-        return cls(**{known[word][0]: known[word][1](held) for word, held in data.items()})
+        return cls(**{known[word][0]: known[word][1](content) for word, content in data.items()})
 
     return decode
 
@@ -156,12 +156,12 @@ _BARE = {"name": "", "goal": ""}
 
 
 def spec_to_data(spec: TaskSpec, catalogue: Catalogue) -> dict[str, Any]:
-    """What the catalogue holds is named; anything else is written out."""
+    """Checks, agents and policies of the catalogue are stored by name; others in full."""
     data: dict[str, Any] = to_data(replace(spec, checks=(), agents=(), policy=_BARE_POLICY))
     for field in _SHARED:
-        held = getattr(spec, field)
-        if held:
-            data[field] = [_name_or_data(item, getattr(catalogue, field)) for item in held]
+        content = getattr(spec, field)
+        if content:
+            data[field] = [_name_or_data(item, getattr(catalogue, field)) for item in content]
     data["policy"] = _policy_name(spec, catalogue) or to_data(spec.policy)
     return data
 
@@ -200,7 +200,7 @@ EVENT_CLASSES: dict[str, type[Any]] = {
 }
 
 
-_TOLD_WHOLE = (
+_WRITTEN_IN_FULL = (
     events.RetryDecided,
     events.EscalationDecided,
     events.PromptSent,
@@ -210,22 +210,22 @@ _TOLD_WHOLE = (
 
 def event_to_data(event: events.Event, catalogue: Catalogue) -> dict[str, Any]:
     if isinstance(event, events.JournalNote):
-        return {key: to_data(held) for key, held in event.data.items()}
+        return {key: to_data(content) for key, content in event.data.items()}
     if isinstance(event, events.Submitted):
         inherited = fields_to_data(event, ("parent", "lineage", "counts", "spend"))
         return {"n": event.n, "spec": spec_to_data(event.spec, catalogue), **inherited}
     if isinstance(event, events.Planned):
-        # Each task stands in a line of its own.
+        # Each new task has its own TASK_SUBMITTED event.
         event = replace(event, specs=())
-    if isinstance(event, _TOLD_WHOLE):
-        # People and tools read these by name, so no field is left out, default or not.
+    if isinstance(event, _WRITTEN_IN_FULL):
+        # People and tools read these events, so even fields at their default are written.
         return {stored_word(field): to_data(getattr(event, field.name)) for field in fields(event)}
     data: dict[str, Any] = to_data(event)
     return data
 
 
 def event_from_data(name: str, data: Mapping[str, Any], catalogue: Catalogue) -> events.Event:
-    """An event of a name that no class claims only tells."""
+    """An event whose name belongs to no class is a `JournalNote`."""
     cls = EVENT_CLASSES.get(name)
     if cls is None:
         return events.JournalNote(name, data)

@@ -1,7 +1,7 @@
-"""Events: what was concluded; each is written to the journal.
+"""Events: the conclusions about a task; each is written to the journal.
 
-An event's `NAME` is its name on the wire.  Events that only tell (`JournalNote`) change
-nothing in a task; all others have a case in `machine.evolve`.
+`NAME` is the name of an event in the journal.  A `JournalNote` changes nothing in a task; every
+other event has a case in `evolve`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from yaoki.core.model import (
     Question,
     Reason,
     RecoveryStrategy,
+    RetryMethod,
     Spend,
     Stage,
     TaskId,
@@ -28,13 +29,13 @@ from yaoki.core.model import (
 )
 from yaoki.core.model.stored_word import stored_as
 
-# How many failures that the base has as well are named; their number stands in the message.
+# At most this many failures that the base has too are named; the message has their number.
 KNOWN_FAILURES_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Rationale:
-    """The rule behind a decision, what it looked at, and what would have changed it."""
+    """The rule behind a decision, its inputs, and what would have changed it."""
 
     rule: str = ""
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -43,7 +44,7 @@ class Rationale:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """A replacement inherits what its lineage has used up."""
+    """A new task.  A replacement inherits the counts and the spend of its lineage."""
 
     NAME: ClassVar[str] = "TASK_SUBMITTED"
     n: int
@@ -64,7 +65,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class LeaseExpired:
-    """`counted` is false when a person went on with a stopped run: nobody failed to deliver."""
+    """`counted` is false when a person resumed a stopped run: then no worker failed."""
 
     NAME: ClassVar[str] = "LEASE_EXPIRED"
     holder: str
@@ -75,9 +76,9 @@ class LeaseExpired:
 
 @dataclass(frozen=True, slots=True)
 class LeaseReleased:
-    """A worker gave its claim back in good order; the stage stays as it is.
+    """A worker gave its claim back; the stage stays as it is.
 
-    `due_at`: what the stage lacks may be there by then; nobody asks before.
+    `due_at`: the task is not claimed before this date, when the missing resource may be free.
     """
 
     NAME: ClassVar[str] = "LEASE_RELEASED"
@@ -104,9 +105,9 @@ class AttemptStarted:
 
 @dataclass(frozen=True, slots=True)
 class PromptSent:
-    """The agent was started with these words; it is never started again for this attempt.
+    """The agent was started with this prompt; it is never started again for this attempt.
 
-    `counted`: the run is counted from here on, whether or not anybody hears how it ends.
+    `spend_counted`: the agent run counts from now on, even if its end is never recorded.
     """
 
     NAME: ClassVar[str] = "PROMPT_SENT"
@@ -132,7 +133,7 @@ class AgentFinished:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A passed judgment moves the task on to land exactly `commit`."""
+    """The verdict on a commit.  If it passed, exactly `commit` is to land."""
 
     NAME: ClassVar[str] = "QUALITY_JUDGMENT"
     passed: bool
@@ -158,7 +159,7 @@ class Landed:
 
 @dataclass(frozen=True, slots=True)
 class RetryDecided:
-    """The fields of seed 000 section 6, and what is needed to go on and to explain."""
+    """The attempt failed and another follows at `due_at`."""
 
     NAME: ClassVar[str] = "RETRY_DECISION"
     failure: Failure
@@ -169,7 +170,7 @@ class RetryDecided:
     delay_ms: int
     reasoning: str
     modification_hint: str = ""
-    strategy: str = "continue"
+    strategy: RetryMethod = RetryMethod.CONTINUE
     fresh: bool = False
     agent_index: int = 0
     same_work_failures: int = field(default=0, metadata=stored_as("same_failures"))
@@ -202,7 +203,7 @@ class EscalationDecided:
 
 @dataclass(frozen=True, slots=True)
 class AwaitingRerun:
-    """The retries are used up; the one re-run from the run branch waits until all else rests."""
+    """The retries are used up; the one re-run waits until nothing else can be claimed."""
 
     NAME: ClassVar[str] = "RERUN_HELD"
     failure: Failure
@@ -219,19 +220,19 @@ class AwaitingRerun:
 
 @dataclass(frozen=True, slots=True)
 class RerunGranted:
-    """One fresh attempt on `head`; the mark is kept for the whole lineage."""
+    """One fresh attempt on `head`, once per lineage."""
 
     NAME: ClassVar[str] = "RERUN_GRANTED"
     head: str
-    strategy: str = ""
+    strategy: RecoveryStrategy | None = None
     why: Rationale = field(default_factory=Rationale)
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryStarted:
-    """Subtasks of this group failed, and this is how it goes on; at most once by itself.
+    """How a group continues after subtasks failed; at most once without a person.
 
-    ESCALATE only tells: the question is asked about the subtasks.
+    ESCALATE changes nothing: the questions are about the subtasks.
     """
 
     NAME: ClassVar[str] = "RECOVERY_START"
@@ -243,7 +244,7 @@ class RecoveryStarted:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """Another task takes its place; a proof is replaced by the next one."""
+    """Another task takes its place; a final check is replaced by the next one."""
 
     NAME: ClassVar[str] = "TASK_REPLACED"
     by: str
@@ -252,9 +253,9 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan task's result.  `specs` become tasks of their own in the same transaction.
+    """The result of a plan task.  `specs` become tasks in the same transaction.
 
-    `by` is `person` when no agent made it.  With `pause` the run waits for a person's yes.
+    `by` is `person` when a person wrote them.  With `pause` the run waits for a person's yes.
     """
 
     NAME: ClassVar[str] = "TASKS_PLANNED"
@@ -267,7 +268,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class CulpritFound:
-    """A proof failed, and bisection found whose landing did it; that work is sent back."""
+    """A final check failed, and bisection found the landing that broke it; it is reverted."""
 
     NAME: ClassVar[str] = "TASK_BLAMED"
     culprit: TaskId
@@ -279,7 +280,7 @@ class CulpritFound:
 
 @dataclass(frozen=True, slots=True)
 class LandingReverted:
-    """Landed work was taken back off its branch; the task waits again."""
+    """Landed work was reverted on its branch; the task waits again."""
 
     NAME: ClassVar[str] = "TASK_UNLANDED"
     head: str
@@ -311,7 +312,7 @@ class Cancelled:
 
 @dataclass(frozen=True, slots=True)
 class RecallRequested:
-    """What it stands on is taken back, so whoever carries it must let go."""
+    """Work that this task is based on is being reverted, so its worker must stop."""
 
     NAME: ClassVar[str] = "RECALL_REQUESTED"
     why: str = ""
@@ -319,7 +320,7 @@ class RecallRequested:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """It was interrupted and waits again; its work is kept."""
+    """The worker stopped and the task waits again; its work is saved."""
 
     NAME: ClassVar[str] = "TASK_RECALLED"
     why: str = ""
@@ -328,9 +329,9 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class UndoRequested:
-    """The wish, durable before the branch moves: a kill in between is seen and finished.
+    """A revert is requested; recorded before the branch moves, so that a crash cannot lose it.
 
-    With `blame` it was found guilty by a proof; else a person asked for it.
+    With a `revert_cause` a final check requests it; otherwise a person does.
     """
 
     NAME: ClassVar[str] = "UNDO_REQUESTED"
@@ -341,7 +342,7 @@ class UndoRequested:
 
 @dataclass(frozen=True, slots=True)
 class UndoDropped:
-    """Later work stands in the way, so the landed work stays; a person is asked elsewhere."""
+    """Later work makes the revert impossible, so the landing stays; a person is asked elsewhere."""
 
     NAME: ClassVar[str] = "UNDO_DROPPED"
     why: str
@@ -349,7 +350,7 @@ class UndoDropped:
 
 @dataclass(frozen=True, slots=True)
 class UndoCompleted:
-    """A person took landed work back off the run branch."""
+    """The landed work was reverted because a person asked for it."""
 
     NAME: ClassVar[str] = "TASK_UNDONE"
     commit: str
@@ -358,9 +359,9 @@ class UndoCompleted:
 
 @dataclass(frozen=True, slots=True)
 class RowRefused:
-    """The task's row claims what the journal and git do not prove, or cannot be read.
+    """The row of the task claims more than the journal and git prove, or cannot be read.
 
-    The claim is dropped; the question to a person follows in the same transaction.
+    The row is reset; the question to a person follows in the same transaction.
     """
 
     NAME: ClassVar[str] = "ROW_REFUSED"
@@ -369,7 +370,7 @@ class RowRefused:
 
 @dataclass(frozen=True, slots=True)
 class JournalNote:
-    """Tells something and changes nothing; `name` is the name on the wire."""
+    """An entry that changes no task; `name` is its name in the journal."""
 
     name: str
     data: Mapping[str, Any] = field(default_factory=dict)

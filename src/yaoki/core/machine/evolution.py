@@ -46,16 +46,30 @@ from yaoki.core.machine.transitions import (
     apply_awaiting_rerun,
     apply_culprit_found,
     apply_escalation,
+    apply_final,
     apply_judgment,
+    apply_landed,
+    apply_landing_refused,
     apply_landing_reverted,
     apply_lease_ended,
     apply_prompt_sent,
+    apply_recalled,
     apply_recovery_started,
     apply_rerun_granted,
     apply_retry,
     apply_row_refused,
+    apply_undo_completed,
 )
-from yaoki.core.model import Lease, Reason, RecoveryStrategy, RunId, Stage, State, Task, TaskId
+from yaoki.core.model import (
+    Lease,
+    PendingRequest,
+    RecoveryStrategy,
+    RunId,
+    State,
+    Task,
+    TaskId,
+    WaitReason,
+)
 
 
 def create_task(task_id: TaskId, run_id: RunId, event: Submitted) -> Task:
@@ -80,6 +94,22 @@ def fold_events(task: Task, events: Iterable[Event]) -> Task:
     return task
 
 
+def replay(task: Task, event: Event) -> Task:
+    """`evolve` for an event from a journal that an older version may have written.
+
+    In earlier versions a landing kept the request to cancel or recall the task.  Such a journal can
+    hold TASK_CANCELLED or TASK_RECALLED for a task whose request is over today; the request is
+    made again here, so that the journal folds to the row that was written with it.
+    """
+    match event:
+        case Cancelled() if not task.cancel_requested:
+            return fold_events(task, (CancelRequested(event.why), event))
+        case Recalled() if task.request is PendingRequest.NONE:
+            return fold_events(task, (RecallRequested(event.why), event))
+        case _:
+            return evolve(task, event)
+
+
 def evolve(task: Task, event: Event) -> Task:
     """The task after this event."""
     if not legal(task, event):
@@ -91,7 +121,14 @@ def evolve(task: Task, event: Event) -> Task:
             raise IllegalEvent("a task is submitted once")
         case Claimed(holder=holder, epoch=epoch, expires_at=expires_at):
             lease = Lease(task.id, holder, epoch, expires_at)
-            return replace(task, state=State.ACTIVE, epoch=epoch, lease=lease, due_at=None)
+            return replace(
+                task,
+                state=State.ACTIVE,
+                epoch=epoch,
+                lease=lease,
+                due_at=None,
+                waiting_for=WaitReason.CLAIM,
+            )
         case LeaseExpired(counted=counted):
             return apply_lease_ended(task, deliveries=1 if counted else 0)
         case LeaseReleased(due_at=due_at):
@@ -105,18 +142,9 @@ def evolve(task: Task, event: Event) -> Task:
         case Judged():
             return apply_judgment(task, event)
         case LandingRefused():
-            counts = replace(task.counts, refused_landings=task.counts.refused_landings + 1)
-            work = replace(
-                task.work,
-                verified_commit="",
-                onto="",
-                landing_refusals=task.work.landing_refusals + 1,
-            )
-            return replace(task, stage=Stage.VERIFY, counts=counts, work=work)
+            return apply_landing_refused(task)
         case Landed(commit=commit):
-            return replace(
-                task, state=State.DONE, lease=None, landed_commit=commit, reason=None, question=None
-            )
+            return apply_landed(task, commit)
         case RetryDecided():
             return apply_retry(task, event)
         case EscalationDecided():
@@ -130,12 +158,9 @@ def evolve(task: Task, event: Event) -> Task:
         case RecoveryStarted(strategy=strategy, failed_subtasks=failed):
             return apply_recovery_started(task, strategy, failed)
         case Replaced():
-            return replace(
-                task, state=State.REPLACED, lease=None, question=None, awaiting_rerun=False
-            )
+            return apply_final(task, State.REPLACED, PendingRequest.NONE)
         case Planned(by=by):
-            done = replace(task, state=State.DONE, lease=None, reason=None, question=None)
-            return done if by else task
+            return apply_landed(task, "") if by else task
         case CulpritFound():
             return apply_culprit_found(task)
         case LandingReverted():
@@ -143,35 +168,19 @@ def evolve(task: Task, event: Event) -> Task:
         case Answered():
             return apply_answer(task, event)
         case CancelRequested():
-            return replace(task, cancel_requested=True)
+            return replace(task, request=PendingRequest.CANCEL)
         case Cancelled():
-            return replace(
-                task, state=State.CANCELLED, lease=None, question=None, awaiting_rerun=False
-            )
+            return apply_final(task, State.CANCELLED, PendingRequest.CANCEL)
         case RecallRequested():
-            return replace(task, recall_requested=True)
+            return task if task.cancel_requested else replace(task, request=PendingRequest.RECALL)
         case Recalled():
-            again = replace(
-                task, recall_requested=False, stage=Stage.PREPARE, needs_fresh_worktree=True
-            )
-            return replace(again, state=State.WAITING, lease=None, due_at=None)
+            return apply_recalled(task)
         case UndoRequested(revert_cause=blame):
-            return replace(task, undo_requested=True, revert_cause=blame)
+            return replace(task, request=PendingRequest.UNDO, revert_cause=blame)
         case UndoDropped():
-            return replace(task, undo_requested=False, revert_cause=None, revert_failed=True)
+            return replace(task, request=PendingRequest.NONE, revert_cause=None, revert_failed=True)
         case UndoCompleted(question=question):
-            return replace(
-                task,
-                state=State.ESCALATED,
-                stage=Stage.PREPARE,
-                reason=Reason.MANUAL,
-                question=question,
-                landed_commit="",
-                undo_requested=False,
-                needs_fresh_worktree=True,
-                taken_over=False,
-                work=replace(task.work, verified_commit="", onto=""),
-            )
+            return apply_undo_completed(task, question)
         case RowRefused():
             return apply_row_refused(task)
         case JournalNote():

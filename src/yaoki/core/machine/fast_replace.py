@@ -1,7 +1,7 @@
 """`dataclasses.replace` for the values that the machine changes at every event, ten times as fast.
 
 Those classes have no slots, so a changed copy is two updates of a dictionary.  The type checker
-sees the function of the standard library and holds every name and type against the class.
+sees the function of the standard library and so checks every name and type.
 """
 
 from __future__ import annotations

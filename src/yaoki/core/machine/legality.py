@@ -1,4 +1,4 @@
-"""What may happen to a task: the last guard, whatever the rules say."""
+"""Which event may happen to a task: the last guard, whatever the rules decide."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from yaoki.core.model import Stage, State, Task, TaskKind
 
 
 class IllegalEvent(AssertionError):
-    """Our own mistake: an event that cannot happen to the task as it stands."""
+    """An event that cannot happen to the task in its present state: a bug, or an edited row."""
 
 
 def legal(task: Task, event: Event) -> bool:
-    """Can this happen to the task as it stands?"""
+    """May this event happen to the task in its present state?"""
     active = task.state is State.ACTIVE
     match event:
         case Submitted():
@@ -71,7 +71,7 @@ def legal(task: Task, event: Event) -> bool:
         case RecoveryStarted():
             return task.spec.kind is TaskKind.GROUP and task.state is State.WAITING
         case Replaced():
-            # A proof that is done is replaced once the branch has moved on.
+            # A final check that is done is replaced once the branch has moved.
             proof = task.state is State.DONE and task.spec.kind is TaskKind.CHECK
             return task.awaiting_rerun or task.state is State.ESCALATED or proof
         case Planned(by=by):

@@ -1,4 +1,4 @@
-"""What an event makes of a task, where that takes more than a line."""
+"""The changes that an event makes to a task, where they take more than a line."""
 
 from __future__ import annotations
 
@@ -16,27 +16,32 @@ from yaoki.core.machine.fast_replace import replace
 from yaoki.core.model import (
     CONTENT_KINDS,
     AgentLimit,
+    AttemptMode,
     Choice,
     Counts,
     Failure,
     FailureKind,
+    PendingRequest,
+    Question,
+    Reason,
     RecoveryStrategy,
     Stage,
     State,
     Task,
     TaskKind,
+    WaitReason,
     Work,
 )
 
 
 def apply_lease_ended(task: Task, deliveries: int) -> Task:
-    """The claim is over and the stage stays: whoever claims next goes on there."""
+    """The claim is over and the stage stays: the next claim continues there."""
     counts = replace(task.counts, deliveries=task.counts.deliveries + deliveries)
     return replace(task, state=State.WAITING, lease=None, counts=counts)
 
 
-def _delivered(task: Task) -> Counts:
-    """Progress was made, so deliveries that never came back are forgiven."""
+def _forgive_deliveries(task: Task) -> Counts:
+    """Progress was made, so earlier claims that never reported back are forgiven."""
     if task.forgiven_counts.deliveries == task.counts.deliveries:
         return task.forgiven_counts
     return replace(task.forgiven_counts, deliveries=task.counts.deliveries)
@@ -59,7 +64,7 @@ def apply_attempt_started(task: Task, event: AttemptStarted) -> Task:
         stage=stage,
         attempt=event.attempt,
         counts=counts,
-        forgiven_counts=_delivered(task),
+        forgiven_counts=_forgive_deliveries(task),
         work=work,
         needs_fresh_worktree=False,
         session="" if event.fresh else task.session,
@@ -88,28 +93,28 @@ def apply_agent_finished(task: Task, event: AgentFinished) -> Task:
         task,
         stage=Stage.VERIFY,
         work=work,
-        forgiven_counts=_delivered(task),
+        forgiven_counts=_forgive_deliveries(task),
         spend=spent.with_end(event.exit) if task.work.spend_counted else spent.with_run(event.exit),
         session=_session(task, event),
     )
 
 
-# A conversation that is gone, or full, is not gone on with.
-_OVER = frozenset({AgentLimit.SESSION, AgentLimit.CONTEXT})
+# A lost or full conversation is not continued.
+_ENDED_SESSION_LIMITS = frozenset({AgentLimit.SESSION, AgentLimit.CONTEXT})
 
 
 def _session(task: Task, event: AgentFinished) -> str:
-    return "" if event.exit.limit in _OVER else event.exit.session or task.session
+    return "" if event.exit.limit in _ENDED_SESSION_LIMITS else event.exit.session or task.session
 
 
 def apply_judgment(task: Task, event: Judged) -> Task:
     if not event.passed:
         return task
     work = replace(task.work, verified_commit=event.commit, onto=event.onto)
-    return replace(task, stage=Stage.LAND, work=work, forgiven_counts=_delivered(task))
+    return replace(task, stage=Stage.LAND, work=work, forgiven_counts=_forgive_deliveries(task))
 
 
-def _counted(counts: Counts, failure: Failure) -> Counts:
+def _count_failure(counts: Counts, failure: Failure) -> Counts:
     if failure.is_our_fault:
         return replace(counts, faults=counts.faults + 1)
     failures = {**counts.failures, failure.kind.value: counts.failures_of(failure.kind) + 1}
@@ -117,20 +122,20 @@ def _counted(counts: Counts, failure: Failure) -> Counts:
     return replace(counts, failures=failures, interruptions=counts.interruptions + lost)
 
 
-def _failed(task: Task, event: RetryDecided | EscalationDecided | AwaitingRerun) -> Task:
-    """What all ends of an attempt share: the failure is counted and remembered, once."""
+def _record_failure(task: Task, event: RetryDecided | EscalationDecided | AwaitingRerun) -> Task:
+    """Common to all failed attempts: the failure is counted and remembered, once."""
     if task.awaiting_rerun:
-        return replace(task, awaiting_rerun=False)
+        return replace(task, waiting_for=WaitReason.CLAIM)
     failure = event.failure
     content = failure.kind in CONTENT_KINDS and not failure.is_our_fault
-    # A landing that failed for a reason of ours is repeated, so it keeps what it has to land.
+    # A landing that failed through our own fault is repeated, so it keeps its verified commit.
     unproven = replace(task.work, verified_commit="", onto="")
     return replace(
         task,
         lease=None,
         stage=event.stage,
-        taken_over=task.taken_over and (failure.is_our_fault or bool(failure.account)),
-        counts=_counted(task.counts, failure),
+        mode=task.mode if failure.is_our_fault or failure.account else return_to_agent(task.mode),
+        counts=_count_failure(task.counts, failure),
         failure=failure,
         feedback=failure if content else task.feedback,
         same_work_failures=event.same_work_failures if content else task.same_work_failures,
@@ -140,16 +145,25 @@ def _failed(task: Task, event: RetryDecided | EscalationDecided | AwaitingRerun)
         else task.same_fingerprint_failures,
         failed_work_digest=event.work_digest if content else task.failed_work_digest,
         work=task.work if event.stage is Stage.LAND else unproven,
-        decision_due=False,
+        waiting_for=WaitReason.CLAIM,
         revert_cause=None,
     )
 
 
+def return_to_agent(mode: AttemptMode) -> AttemptMode:
+    """The mode after work of a person failed or was undone."""
+    return AttemptMode.NORMAL if mode is AttemptMode.TAKEN_OVER else mode
+
+
 def apply_awaiting_rerun(task: Task, event: AwaitingRerun) -> Task:
-    """No claim takes it; whoever looks when everything rests grants the re-run or asks."""
-    failed = _failed(task, event)
+    """The task cannot be claimed; the completion of the run grants the re-run or escalates."""
+    failed = _record_failure(task, event)
     return replace(
-        failed, state=State.WAITING, awaiting_rerun=True, reason=event.blocked, due_at=None
+        failed,
+        state=State.WAITING,
+        waiting_for=WaitReason.RERUN,
+        reason=event.blocked,
+        due_at=None,
     )
 
 
@@ -157,8 +171,8 @@ def apply_rerun_granted(task: Task) -> Task:
     counts = replace(task.counts, reruns=task.counts.reruns + 1)
     return replace(
         task,
-        awaiting_rerun=False,
-        is_rerun=True,
+        waiting_for=WaitReason.CLAIM,
+        mode=AttemptMode.RERUN,
         first_base="",
         counts=counts,
         reason=None,
@@ -171,7 +185,7 @@ def apply_rerun_granted(task: Task) -> Task:
 
 
 def apply_recovery_started(task: Task, strategy: RecoveryStrategy, failed: tuple[str, ...]) -> Task:
-    """A group goes on after `failed` failed: they are tried again, or it lands without them.
+    """The group continues: the `failed` subtasks are tried again, or it lands without them.
 
     A subtask that was tried again and failed again was not recovered.
     """
@@ -188,12 +202,78 @@ def apply_recovery_started(task: Task, strategy: RecoveryStrategy, failed: tuple
     )
 
 
+def apply_landing_refused(task: Task) -> Task:
+    counts = replace(task.counts, refused_landings=task.counts.refused_landings + 1)
+    work = replace(
+        task.work,
+        verified_commit="",
+        onto="",
+        landing_refusals=task.work.landing_refusals + 1,
+    )
+    return replace(task, stage=Stage.VERIFY, counts=counts, work=work)
+
+
+def apply_landed(task: Task, commit: str) -> Task:
+    """The landing was not interrupted, so a request to cancel or recall the task is over.
+
+    Were it kept, it would cancel the task after an undo although a person answered `retry`.
+    """
+    return replace(
+        task,
+        state=State.DONE,
+        lease=None,
+        landed_commit=commit,
+        reason=None,
+        question=None,
+        waiting_for=WaitReason.CLAIM,
+        request=PendingRequest.NONE,
+    )
+
+
+def apply_final(task: Task, state: State, request: PendingRequest) -> Task:
+    return replace(
+        task,
+        state=state,
+        lease=None,
+        question=None,
+        waiting_for=WaitReason.CLAIM,
+        request=request,
+    )
+
+
+def apply_recalled(task: Task) -> Task:
+    return replace(
+        task,
+        state=State.WAITING,
+        stage=Stage.PREPARE,
+        request=PendingRequest.NONE,
+        needs_fresh_worktree=True,
+        lease=None,
+        due_at=None,
+    )
+
+
+def apply_undo_completed(task: Task, question: Question) -> Task:
+    return replace(
+        task,
+        state=State.ESCALATED,
+        stage=Stage.PREPARE,
+        reason=Reason.MANUAL,
+        question=question,
+        landed_commit="",
+        request=PendingRequest.NONE,
+        needs_fresh_worktree=True,
+        mode=return_to_agent(task.mode),
+        work=replace(task.work, verified_commit="", onto=""),
+    )
+
+
 def apply_culprit_found(task: Task) -> Task:
-    """A proof of the run is over, for the next one looks at another commit; a group waits again
-    for the subtask that is sent back.
+    """A final check is over, since the next one verifies another commit; a group waits again for
+    the subtask whose landing is reverted.
     """
     if task.spec.kind is not TaskKind.GROUP:
-        return replace(task, state=State.REPLACED, lease=None)
+        return apply_final(task, State.REPLACED, PendingRequest.NONE)
     return replace(task, state=State.WAITING, lease=None, stage=Stage.PREPARE, work=Work())
 
 
@@ -203,8 +283,8 @@ def apply_landing_reverted(task: Task) -> Task:
         state=State.WAITING,
         stage=Stage.PREPARE,
         landed_commit="",
-        undo_requested=False,
-        decision_due=task.revert_cause is not None,
+        request=PendingRequest.NONE,
+        waiting_for=WaitReason.DECISION if task.revert_cause is not None else WaitReason.CLAIM,
         first_base="",
         needs_fresh_worktree=True,
         due_at=None,
@@ -213,14 +293,12 @@ def apply_landing_reverted(task: Task) -> Task:
 
 
 def apply_row_refused(task: Task) -> Task:
-    """As after a landing that was taken back, whatever the row said; a person is asked at once."""
+    """As after a reverted landing, whatever the row said; a person is asked at once."""
     return replace(
         apply_landing_reverted(task),
         lease=None,
-        awaiting_rerun=False,
-        decision_due=True,
-        recall_requested=False,
-        taken_over=False,
+        waiting_for=WaitReason.DECISION,
+        mode=return_to_agent(task.mode),
         revert_cause=None,
         reason=None,
         question=None,
@@ -229,7 +307,7 @@ def apply_row_refused(task: Task) -> Task:
 
 def apply_retry(task: Task, event: RetryDecided) -> Task:
     return replace(
-        _failed(task, event),
+        _record_failure(task, event),
         state=State.WAITING,
         due_at=event.due_at,
         agent_index=event.agent_index,
@@ -239,24 +317,24 @@ def apply_retry(task: Task, event: RetryDecided) -> Task:
 
 def apply_escalation(task: Task, event: EscalationDecided) -> Task:
     return replace(
-        _failed(task, event),
+        _record_failure(task, event),
         state=State.ESCALATED,
         reason=event.blocked,
         question=event.question,
     )
 
 
-def _accepted(work: Work) -> Work:
-    """A person who waives a check has read the agent's own words beside it."""
+def _accept_failure_report(work: Work) -> Work:
+    """A person who waives a check has read the agent's own report as well."""
     if work.exit is None or not work.exit.reports_failure:
         return work
     return replace(work, exit=replace(work.exit, reports_failure=False))
 
 
 def apply_answer(task: Task, event: Answered) -> Task:
-    """A person's answer gives a fresh budget; what was used stays counted."""
+    """An answer gives a fresh budget; the counts stay."""
     if event.choice is Choice.ABORT:
-        return replace(task, state=State.CANCELLED, question=None)
+        return replace(task, state=State.CANCELLED, question=None, request=PendingRequest.NONE)
     asked = replace(
         task,
         state=State.WAITING,
@@ -268,14 +346,27 @@ def apply_answer(task: Task, event: Answered) -> Task:
         same_work_failures=0,
         same_fingerprint_failures=0,
         failed_work_digest="",
-        is_rerun=False,
+        # The answer is newer than any request.
+        request=PendingRequest.NONE,
+        mode=AttemptMode.NORMAL,
     )
     match event.choice:
         case Choice.RETRY:
-            return replace(asked, answer_text=event.words, taken_over=False)
+            return replace(asked, answer_text=event.words)
         case Choice.DONE:
-            return replace(asked, stage=Stage.PREPARE, taken_over=True, needs_fresh_worktree=False)
+            return replace(
+                asked,
+                stage=Stage.PREPARE,
+                mode=AttemptMode.TAKEN_OVER,
+                needs_fresh_worktree=False,
+            )
         case Choice.WAIVE:
             stage = Stage.VERIFY if task.work.head else Stage.PREPARE
             waivers = tuple(dict.fromkeys((*task.waivers, event.check)))
-            return replace(asked, stage=stage, waivers=waivers, work=_accepted(task.work))
+            return replace(
+                asked,
+                stage=stage,
+                waivers=waivers,
+                work=_accept_failure_report(task.work),
+                mode=AttemptMode.TAKEN_OVER if task.taken_over else AttemptMode.NORMAL,
+            )

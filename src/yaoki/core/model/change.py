@@ -1,11 +1,11 @@
-"""What a task changed, file by file, and what was promised and said about it."""
+"""The changes of a task, file by file, and their context."""
 
 from __future__ import annotations
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import TaskKind
 
-# Of one change so much is read; the criteria fail, by name, on what is beyond.
+# Files and bytes that are read of one change; the criteria fail on files beyond them.
 CHANGED_FILES_MAX = 20_000
 CHANGED_BYTES_MAX = 64 << 20
 
@@ -14,9 +14,9 @@ CHANGED_BYTES_MAX = 64 << 20
 class Change:
     """One changed text file.  `before` None: new; `after` None: deleted.
 
-    `added` are the numbered lines the diff adds.  Binary files are left out.  `unread`: the change
-    as a whole is too large, so this file's sides are empty and say nothing about it.  The modes are
-    git's, empty where there is no file or nobody asked.
+    `added` are the lines that the diff adds, with their numbers.  Binary files are left out.
+    `was_skipped`: the change as a whole is too large, so the content of this file was not read.
+    The modes are those of git; empty where there is no file or they were not requested.
     """
 
     path: str
@@ -30,9 +30,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ChangeContext:
-    """What the plan expects, what the agent said at the end, and what is known to be true.
+    """What the plan expects, what the agent reported, and what is known.
 
-    `checks_passed` None: they did not run.  `report` is the text a report task left.
+    `checks_passed` None: the checks did not run.  `report` is the text of a report task.
     """
 
     files_expected: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The definition of a check: one commit as it is looked at, and what was found out about it."""
+"""The files of one commit, and how a change affects the definition of its checks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from yaoki.core.model import FindingItem
 
 @dataclass(frozen=True, slots=True)
 class TreeView:
-    """The tracked files of one commit, to be read and never written.
+    """The tracked files of one commit, read-only.
 
-    `read` is None for a file that is absent, a link, binary or over the reader's bound.  `ids`
-    (mode and hash) tell whether a file differs between two trees without reading it.
+    `read` gives None for a file that is absent, a link, binary or too large.  `blob_ids` (mode and
+    hash) show whether a file differs between two trees without reading it.
     """
 
     paths: frozenset[str]
@@ -24,14 +24,14 @@ class TreeView:
 
 @dataclass(frozen=True, slots=True)
 class ParametrizedTests:
-    """Tests that became cases of a loop and ask the same there; `into` counts its new tests."""
+    """Tests that became cases of a parametrized test, and how many tests those are now."""
 
     names: frozenset[str] = frozenset()
     new_test_count: int = 0
 
     @property
     def fewer_tests(self) -> int:
-        """So many tests less a runner counts for that."""
+        """How many tests fewer a runner counts because of that."""
         return max(0, len(self.names) - self.new_test_count)
 
 
@@ -40,12 +40,12 @@ NO_PARAMETRIZED_TESTS = ParametrizedTests()
 
 @dataclass(frozen=True, slots=True)
 class DefinitionReview:
-    """What a change does to the definition of the checks.
+    """How a change affects the definition of the checks.
 
-    `weakened`: surely weaker, by test or setting, each with its file in `where`.  `undecided`:
-    changed files of the definition whose effect cannot be judged; the checks must pass with the
-    base's version of these as well, without the ones that the base does not have.  `folding`:
-    why a runner may count fewer tests than before.
+    `weakened`: tests and settings that are certainly weaker, each with its file in `where`.
+    `undecided`: changed files whose effect is unknown; the checks must also pass with the base's
+    version of these, without those that the base does not have.  `parametrized` explains why a
+    runner may count fewer tests than before.
     """
 
     weakened: tuple[FindingItem, ...] = ()

@@ -1,4 +1,4 @@
-"""The words of the wire: states, stages, kinds, reasons, choices, outcomes."""
+"""Closed sets of words: states, stages, kinds, reasons, choices, outcomes; most are stored."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import NewType
 RunId = NewType("RunId", str)
 TaskId = NewType("TaskId", str)
 
-# The task that proves a plan's done_when; later proofs of the same run are numbered.
+# The final check, which verifies the plan's done_when; later ones of a run are numbered.
 FINAL_CHECK_NAME = "done_when"
 
-# How often the planner may be asked again about one run, and about one lineage of tasks.
+# How often the planner is asked again in one run, and for one lineage of tasks.
 REPLANS_MAX = 3
 
-# How many tasks get their one re-run from the run branch each time everything else rests.
+# How many tasks get their re-run each time nothing else can be claimed.
 RERUNS_PER_ROUND = 5
 
 # How often a judge is asked about one commit before a person decides.
 JUDGE_TRIES_MAX = 3
 
-# The group of entry points by which installed packages bring checks of their own.
+# The group of entry points through which installed packages provide checks.
 CHECK_ENTRY_POINTS = "yaoki.checks"
 
-# What must hold of any change, whatever the plan checks; a person may waive each by its name.
+# Checks on every change, whatever the plan checks; a person may waive each by its name.
 GIT_CONFIG_CHECK = "git-config"
-# A task that changed nothing although its checks pass: a person may accept it as done.
+# The task changed nothing and its checks pass; a person may accept it as done.
 NO_CHANGE_CHECK = "no-change"
 BUILT_IN_CHECKS = (
     GIT_CONFIG_CHECK,
@@ -38,7 +38,7 @@ BUILT_IN_CHECKS = (
 
 @unique
 class State(StrEnum):
-    """Where a task stands.  Ready and blocked are derived, never stored."""
+    """The state of a task.  Ready and blocked are derived, never stored."""
 
     WAITING = "WAITING"
     ACTIVE = "ACTIVE"
@@ -63,8 +63,49 @@ class Stage(StrEnum):
 
 
 @unique
+class WaitReason(StrEnum):
+    """What must happen before a waiting task moves on; only a WAITING task has one but CLAIM.
+
+    RERUN: its retries are used up, and its one re-run, a question or a replacement comes when
+    nothing else in the run can be claimed.  DECISION: its landing was reverted or its row refused,
+    and a retry or an escalation follows in the same transaction.
+    """
+
+    CLAIM = "claim"
+    RERUN = "rerun"
+    DECISION = "decision"
+
+
+@unique
+class PendingRequest(StrEnum):
+    """What a person, or a reverted dependency, asks of a task and no worker has done yet.
+
+    CANCEL wins over RECALL.  Both are over once the task lands: a landing is not interrupted.
+    UNDO exists only for a DONE task.  A CANCELLED task keeps its CANCEL as a record.
+    """
+
+    NONE = "none"
+    RECALL = "recall"
+    CANCEL = "cancel"
+    UNDO = "undo"
+
+
+@unique
+class AttemptMode(StrEnum):
+    """Who does the next attempt, and under which rule.
+
+    NORMAL: an agent, with retries.  RERUN: an agent, once more from the run branch, where a failure
+    of its work is not retried.  TAKEN_OVER: a person did the work, so no agent is started.
+    """
+
+    NORMAL = "normal"
+    RERUN = "rerun"
+    TAKEN_OVER = "taken_over"
+
+
+@unique
 class TaskKind(StrEnum):
-    """What counts as success follows from the kind."""
+    """What a task delivers; it decides what counts as success."""
 
     CHANGE = "change"
     REPORT = "report"
@@ -89,7 +130,7 @@ class FailureKind(StrEnum):
     RESOURCE_EXHAUSTED = "RESOURCE_EXHAUSTED"
 
 
-# Failures of what the agent made: they are told to the agent in the next prompt.
+# Failures of the work itself: the next prompt reports them to the agent.
 CONTENT_KINDS = frozenset(
     {FailureKind.INCOMPLETE, FailureKind.QUALITY_FAILURE, FailureKind.TIMEOUT, FailureKind.CONFLICT}
 )
@@ -112,8 +153,21 @@ class Reason(StrEnum):
 
 
 @unique
+class PauseCause(StrEnum):
+    """Why a run starts nothing new until a person says so."""
+
+    APPROVAL = "approval"
+    BRANCH = "branch"
+    BUDGET = "budget"
+    FAILURE = "failure"
+    REMOTE = "remote"
+    STORE = "store"
+    UNKNOWN = "unknown"
+
+
+@unique
 class FaultSource(StrEnum):
-    """Whose fault a fault of ours is, where that is known."""
+    """Which part of our own infrastructure failed, where that is known."""
 
     GIT = "git"
     SETUP = "setup"
@@ -130,8 +184,50 @@ class Choice(StrEnum):
 
 
 @unique
+class RetryMethod(StrEnum):
+    """What the next attempt changes."""
+
+    CONTINUE = "continue"
+    FRESH = "fresh"
+    NEXT_AGENT = "next-agent"
+    SAME_STAGE = "same-stage"
+    PARK = "park"
+
+
+@unique
+class BackoffType(StrEnum):
+    """How the wait grows from one retry to the next."""
+
+    FIXED = "fixed"
+    LINEAR = "linear"
+    EXPONENTIAL = "exponential"
+
+
+@unique
+class CheckType(StrEnum):
+    """What a check does: run a command, look at a file or at git, ask an agent, call Python."""
+
+    COMMAND = "command"
+    FILE = "file"
+    GIT = "git"
+    JUDGE = "judge"
+    PYTHON = "python"
+
+
+@unique
+class PlanningRole(StrEnum):
+    """Why a plan task exists: who asked for its tasks."""
+
+    GOAL = "goal"
+    PHASE = "phase"
+    REPLAN = "replan"
+    ITERATION = "iteration"
+    TASK = "task"
+
+
+@unique
 class RecoveryStrategy(StrEnum):
-    """How a group goes on after some of its subtasks failed."""
+    """How a group continues after some of its subtasks failed."""
 
     RETRY_FAILED_ONLY = "RETRY_FAILED_ONLY"
     ROLLBACK_AND_RETRY = "ROLLBACK_AND_RETRY"
@@ -141,8 +237,8 @@ class RecoveryStrategy(StrEnum):
 
 @unique
 class Outcome(StrEnum):
-    """What one check said.  BROKEN: it could not run, which proves nothing.  FLAKY: it failed,
-    and passed when it was run again on the same commit.
+    """The result of one check.  BROKEN: it could not run, which proves nothing.  FLAKY: it failed
+    and then passed on the same commit.
     """
 
     PASSED = "PASSED"
@@ -155,7 +251,7 @@ class Outcome(StrEnum):
 
 @unique
 class OnFailure(StrEnum):
-    """What a failing check asks for."""
+    """What follows when a check fails."""
 
     RETRY = "retry"
     ABORT = "abort"

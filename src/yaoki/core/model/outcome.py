@@ -1,4 +1,4 @@
-"""What was seen: findings, verdicts, how an agent ended, failures."""
+"""Results: findings of checks, verdicts, the exit of an agent, failures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from yaoki.core.model.stored_word import stored_as
 class FindingItem:
     """One detail of a failing check: a test, a file, a line.
 
-    `more` is above zero in the item that ends a list which was cut: so many are not listed.
+    `unlisted_count` is above zero in the last item of a cut list: that many are not listed.
     """
 
     name: str
@@ -36,14 +36,14 @@ class FindingItem:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check saw on one commit.
+    """The result of one check on one commit.
 
-    `transient`: what broke it may be gone at the next try; `code` is an entry of the fatal
-    catalogue where it never is.  `retry_after` and `account` are of a judge whose service named
-    a limit.  `fault`: something of ours failed over it and is written down.  `passing` names the
-    tests that passed, all of them or, where they are too many or unknown, none; it is kept with a
-    baseline and never told to an agent.  `proves`: the check could have failed.  `replan`: the task
-    itself is wrong, so no further try helps.
+    `transient`: the cause may be gone at the next try; otherwise `code` may name an entry of the
+    fatal catalogue.  `retry_after` and `account` belong to a judge whose service reported a limit.
+    `fault`: our own code failed on the output of the check.  `passing_tests` names all tests that
+    passed, or none where they are unknown or too many; a baseline keeps it, an agent never sees it.
+    `can_fail`: a passing result proves something.  `replan`: the task itself is wrong, so no
+    further try helps.
     """
 
     check: str
@@ -69,23 +69,23 @@ class Finding:
 
     @property
     def is_acceptable(self) -> bool:
-        """Does this finding let the list go on?"""
+        """Does this finding let the next check run?"""
         return self.outcome not in {Outcome.FAILED, Outcome.BROKEN} or not self.required
 
     @property
     def is_proof(self) -> bool:
-        """Does this finding alone prove something of the work?"""
+        """Does this finding alone prove something about the work?"""
         good = self.outcome in {Outcome.PASSED, Outcome.FLAKY, Outcome.WAIVED}
         return good and self.required and self.can_fail and self.check not in BUILT_IN_CHECKS
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the checks said of one commit.
+    """The results of all checks on one commit.
 
-    Nothing checked is nothing proven: a verdict without a required finding that could have failed
-    and passed (or was waived by a person) does not pass, and skipped is not passed.  What must
-    hold of any change proves nothing of this one.
+    Nothing checked is nothing proven: a verdict passes only with a required check that could have
+    failed and that passed (or was waived by a person); skipped is not passed.  The built-in checks
+    on every change prove nothing about this one.
     """
 
     findings: tuple[Finding, ...]
@@ -105,7 +105,7 @@ CUT_OFF_CAUSES = frozenset({EndCause.CANCEL, EndCause.LEASE, EndCause.STOP})
 
 
 def describe_exit(code: int | None, signal: int | None, ended_by: str) -> str:
-    """An end that deserves a word even where the work was proven."""
+    """How an agent ended, if that is worth reporting even where its work passed."""
     if ended_by:
         return f"ended by its {ended_by}" if ended_by == EndCause.DEADLINE else f"ended: {ended_by}"
     if signal is not None:
@@ -115,14 +115,15 @@ def describe_exit(code: int | None, signal: int | None, ended_by: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AgentExit:
-    """How an agent ended.  `error` is the bounded tail of its
-    error channel; `question` what it asked.  `failed`: its own note or last event says so, `claim`
-    in which words; `unreadable`: why its note could not be read, which is no word of success.
-    `contradiction`: it says that the task and its checks contradict each other.  `start_fault`:
-    this machine could not start it; `start_denied`: it may not be executed here.
-    `report_bytes`: how much it said on its
-    output; `said`: the end of it.  `cost` (US dollars), `tokens` and `turns` are what it reported
-    of itself; None when it did not, which is unknown and never zero.
+    """How an agent ended.
+
+    `stderr_tail` is the end of its stderr, `output_tail` that of its stdout, to which it wrote
+    `report_bytes`.  `question` is what it asked.  `reports_failure`: its own result file or last
+    event says that it failed, `failure_claim` in which words.  `unreadable`: why its result file
+    could not be read, which is no report of success.  `contradiction`: it says that the task and
+    its checks contradict each other.  `start_fault`: this machine could not start it;
+    `start_denied`: it may not be executed here.  `cost` (US dollars), `tokens` and `turns` are its
+    own figures; None means unknown, never zero.
     """
 
     code: int | None = None
@@ -152,17 +153,17 @@ class AgentExit:
 
     @property
     def was_cut_off(self) -> bool:
-        """Ended for our own reasons: nobody knows what it would have done, only what it cost."""
+        """We ended it, so its result is unknown; only its cost counts."""
         return self.ended_by in CUT_OFF_CAUSES
 
     @property
     def exit_description(self) -> str:
-        """How it ended, where that was not by itself with exit code 0; else empty."""
+        """How it ended; empty if by itself with exit code 0."""
         return describe_exit(self.code, self.signal, self.ended_by)
 
     @property
     def ended_cleanly(self) -> bool:
-        """Nothing it left behind says that it did not come to its own end."""
+        """It ended by itself with exit code 0 and reports no failure."""
         bad = self.ended_by or self.start_error or self.limit or self.reports_failure
         return self.code == 0 and not bad
 
@@ -171,8 +172,8 @@ class AgentExit:
 class Failure:
     """Why an attempt did not land.
 
-    `account`: whose limit it was when it was not that of the task's own agent.  `source`: what
-    of ours failed.  `replan`: a planner is asked first, if the run has one.
+    `account`: the account at its limit, if it is not that of the task's own agent.  `source`: the
+    part of our infrastructure that failed.  `replan`: a planner is asked first, if the run has one.
     """
 
     kind: FailureKind

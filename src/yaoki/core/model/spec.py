@@ -1,4 +1,4 @@
-"""What is asked: policies, checks, agents, and the specification of a task."""
+"""Specifications: retry policies, checks, agents and tasks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from datetime import timedelta
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model.enums import FailureKind, OnFailure, TaskKind
+from yaoki.core.model.enums import (
+    BackoffType,
+    CheckType,
+    FailureKind,
+    OnFailure,
+    PlanningRole,
+    TaskKind,
+)
 from yaoki.core.model.stored_word import stored_as
 
 
@@ -16,7 +23,7 @@ from yaoki.core.model.stored_word import stored_as
 class Backoff:
     """How long to wait before the next try."""
 
-    type: str = "exponential"
+    type: BackoffType = BackoffType.EXPONENTIAL
     initial: timedelta = timedelta(seconds=1)
     multiplier: float = 2.0
     maximum: timedelta = timedelta(seconds=30)
@@ -50,17 +57,17 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """One thing that must hold.  `type` is `command`, `file`, `git`, `judge` or `python`.
+    """One check.  The `type` decides which of the other fields count.
 
-    `argv` or `shell` for a command; `file` maps exists/absent/contains/matches; `git` is
-    clean, scope, pushed or merged.  `extract` names what makes which param of a failure.
-    `agent` judges by what `ask` says counts; `entry` names a function of an installed package,
-    called with `options`.  `definition` are globs of files that say how the check is made, besides
-    those that its command leads to.
+    A command has `argv` or `shell`; `file` maps exists/absent/contains/matches; `git` is clean,
+    scope, pushed or merged; `agent` judges by the criteria in `ask`; `entry` names a function of an
+    installed package, called with `options`.  `extract` maps the params of a failure to their
+    extractors.  `definition` are globs of files that define the check, besides those that its
+    command refers to.
     """
 
     name: str
-    type: str = "command"
+    type: CheckType = CheckType.COMMAND
     argv: tuple[str, ...] = ()
     shell: str = ""
     path: str = ""
@@ -86,7 +93,7 @@ class CheckSpec:
 
 @dataclass(frozen=True, slots=True)
 class PromptFiles:
-    """Which files hold the words about a task's failures; empty: the usual ones.
+    """The template files for the failures of a task; empty: the default ones.
 
     `stem` is their folder, part by part; `names` gives a pattern its edition and adaptation.
     """
@@ -97,9 +104,9 @@ class PromptFiles:
 
 @dataclass(frozen=True, slots=True)
 class AgentSpec:
-    """How to call one agent.  `prompt` says by which channel it gets its words.
+    """How to start one agent.  `prompt` is the channel for its prompt: argument, stdin or file.
 
-    `preset` is `command` or `scripted` here; `options` belong to the preset.
+    `options` belong to the preset.
     """
 
     name: str
@@ -116,12 +123,13 @@ class AgentSpec:
 
 @dataclass(frozen=True, slots=True)
 class PlanningBrief:
-    """What a plan task may make.  `role`: goal, phase, replan, iteration or task.
+    """What a plan task may create.
 
-    `deadline` counts from when it can start; zero is none.  `iteration`: which one it plans.
+    `deadline` counts from the time when it can start; zero means none.  `iteration`: the one that
+    it plans.
     """
 
-    role: str = "task"
+    role: PlanningRole = PlanningRole.TASK
     phase: str = ""
     tasks_max: int = 100
     kinds: tuple[TaskKind, ...] = (TaskKind.CHANGE, TaskKind.REPORT, TaskKind.CHECK)
@@ -131,14 +139,15 @@ class PlanningBrief:
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
-    """A task as the plan gives it: frozen at submit, changed only by a new revision.
+    """A task as the plan defines it: fixed at submit, changed only by a new revision.
 
-    `group` names the group it is a subtask of.  Of a group: `atomic` is all or nothing, `partial`
-    lets it land without what failed.  Of a plan task: `fill` says what it may make.  Only a worker
-    that declares all `tags` takes it.  A `patient` proof that fails asks nobody while a planner or
-    another iteration may fix it.  `iteration` is the one of a continuous run that made it; zero for
-    the plan's own tasks.  Set-up runs again where its inputs changed: manifests, lock files and
-    what `setup_inputs` names.  Ignored files that match `discard` are not saved.
+    `group` names the group of a subtask.  For a group: `atomic` is all or nothing, `partial` lets
+    it land without failed subtasks.  For a plan task: `planning_brief` says what it may create.
+    Only a worker that declares all `tags` may claim the task.  A final check that fails and
+    `defers_escalation` asks no person while a planner or another iteration may fix it.  `iteration`
+    is the iteration of a continuous run that created the task; zero for the plan's own tasks.
+    Set-up runs again when its inputs change: manifests, lock files and `setup_inputs`.  Ignored
+    files that match `discard` are not saved.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Reports: what a stage saw.  What follows from it is `rules.decide`'s business."""
+"""Stage reports: the facts that a stage observed; `decide` turns them into events."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import field
 from datetime import timedelta
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import AgentExit, FaultSource, TaskId, TaskSpec, Verdict
+from yaoki.core.model import AgentExit, FaultSource, Pause, TaskId, TaskSpec, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class WorktreePrepared:
-    """A worktree stands ready at `base`."""
+    """A worktree is ready at `base`."""
 
     base: str
     worktree: str
@@ -27,11 +27,12 @@ class WorktreePrepared:
 
 @dataclass(frozen=True, slots=True)
 class WorkCommitted:
-    """The agent ended and everything it left is committed as `head`.
+    """The agent ended and its files are committed as `head`.
 
-    `diff` stands for what the attempt changed.  `tampered` is git's own configuration;
-    `disturbed` what changed meanwhile in the user's checkout, by whomever.  `left_out` are new
-    files outside the scope, `excess` sentences about what is larger than the bounds on a change.
+    `diff_digest` identifies the changes of the attempt.  `changed_git_config` names changed files
+    of git's own configuration, `changed_checkout` files of the user's checkout that changed
+    meanwhile, whoever changed them.  `left_out_files` are new files outside the scope,
+    `size_excess` sentences about files beyond the size limits of a change.
     """
 
     exit: AgentExit
@@ -47,10 +48,10 @@ class WorkCommitted:
 
 @dataclass(frozen=True, slots=True)
 class CandidateVerified:
-    """Every check that had to run ran on `commit`, which has `onto` as its ancestor.
+    """The required checks ran on `commit`, which is a descendant of `onto`.
 
-    `already`: the run branch holds all that the task changed.  `elsewhere`: where else the agent
-    worked, when it changed nothing that could land.
+    `is_already_landed`: the run branch contains all changes of the task.  `work_elsewhere`: other
+    places where the agent worked, if it changed nothing that could land.
     """
 
     verdict: Verdict
@@ -64,10 +65,10 @@ class CandidateVerified:
 
 @dataclass(frozen=True, slots=True)
 class BisectResult:
-    """Whose landing turned a line red that was green before: found by bisection.
+    """The landing that broke a target branch, found by bisection.
 
-    `partners` are the earlier landings without which it would not be red.  `looked` counts the
-    commits that were checked.
+    `partners` are the earlier landings without which the branch would not fail.
+    `checked_commits` counts the commits that were checked.
     """
 
     culprit: TaskId
@@ -78,12 +79,12 @@ class BisectResult:
 
 @dataclass(frozen=True, slots=True)
 class PlanAccepted:
-    """A planner's answer was accepted: these tasks, some in the place of failed ones."""
+    """The answer of a planner was accepted: these tasks, some as replacements of failed ones."""
 
     specs: tuple[TaskSpec, ...]
     replaces: Mapping[str, str]
     commit: str
-    pause_reason: str = ""
+    pause: Pause | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class MergeConflicted:
 
 @dataclass(frozen=True, slots=True)
 class CommitLanded:
-    """The run branch holds `commit`; `already` when it did before this try."""
+    """The run branch contains `commit`; `was_there_before` this attempt to land it."""
 
     commit: str
     was_there_before: bool = False
@@ -105,7 +106,7 @@ class CommitLanded:
 
 @dataclass(frozen=True, slots=True)
 class BranchMoved:
-    """The run branch moved to `head` meanwhile, or is about to; nothing was landed."""
+    """The run branch moved to `head`, or is about to; nothing landed."""
 
     head: str
     reason: str = ""
@@ -123,9 +124,9 @@ class StageFaulted:
 
 @dataclass(frozen=True, slots=True)
 class AgentLost:
-    """The agent was cut off in the middle; nobody knows what it would have done.
+    """The agent was interrupted, so its result is unknown.
 
-    `charged`: no crash explains it, so it counts as a failure of the agent's own.
+    `counts_as_failure`: no crash explains it, so it counts against the agent.
     """
 
     reason: str
@@ -134,7 +135,7 @@ class AgentLost:
 
 @dataclass(frozen=True, slots=True)
 class WorkInterrupted:
-    """The tree was ended because a person cancelled; its work is kept at `ref`."""
+    """The agent was ended because of a request; its work is saved at `saved_ref`."""
 
     reason: str
     saved_ref: str = ""
@@ -142,7 +143,7 @@ class WorkInterrupted:
 
 @dataclass(frozen=True, slots=True)
 class StageDeferred:
-    """Something the stage needs is not free now: nobody's failure, so the task waits for it."""
+    """A resource that the stage needs is not free; the task waits, and nothing failed."""
 
     reason: str
     wait: timedelta

@@ -1,4 +1,4 @@
-"""What is carried: a run and its tasks, with the lease, the counts and the work of each."""
+"""A run and its tasks, with the lease, the counts and the work of each."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from datetime import datetime
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model.enums import (
     CONTENT_KINDS,
+    AttemptMode,
     Choice,
     FailureKind,
+    PauseCause,
+    PendingRequest,
     Reason,
     RecoveryStrategy,
     RunId,
@@ -18,6 +21,7 @@ from yaoki.core.model.enums import (
     State,
     TaskId,
     TaskKind,
+    WaitReason,
 )
 from yaoki.core.model.outcome import AgentExit, Failure
 from yaoki.core.model.spec import AgentSpec, CheckSpec, RetryPolicy, TaskSpec
@@ -26,7 +30,7 @@ from yaoki.core.model.stored_word import stored_as
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to act on a task: who, by which claim, until when."""
+    """The right to act on a task: its holder, the claim (`epoch`) and the end."""
 
     task_id: TaskId
     holder: str
@@ -36,7 +40,7 @@ class Lease:
 
 @dataclass(frozen=True)
 class Counts:
-    """What was used up, per lineage.  None of these ever falls."""
+    """What a lineage of tasks has used up.  No count ever falls."""
 
     failures: Mapping[str, int] = field(default_factory=dict)
     faults: int = 0
@@ -52,7 +56,7 @@ class Counts:
 
     @property
     def total_failures(self) -> int:
-        """Failed tries; an interruption is not one."""
+        """Failed attempts; an interruption is not one."""
         return sum(n for kind, n in self.failures.items() if kind != FailureKind.LOST)
 
     @property
@@ -62,9 +66,9 @@ class Counts:
 
 @dataclass(frozen=True)
 class Spend:
-    """What agents used up: every run that was started, finished or not.
+    """What agents used up in all runs that were started, finished or not.
 
-    `unknown` counts the runs that reported no cost or no tokens, those that never ended included.
+    `unknown` counts the runs without a reported cost or token count, unfinished ones included.
     """
 
     money: float = 0.0
@@ -74,23 +78,23 @@ class Spend:
     unknown: int = 0
 
     def with_start(self) -> Spend:
-        """One more run, of which nothing is known yet."""
+        """One more agent run; its cost is unknown so far."""
         return replace(self, attempts=self.attempts + 1, unknown=self.unknown + 1)
 
     def with_end(self, exit_: AgentExit) -> Spend:
-        """What a run that was counted at its start has told of itself."""
+        """The figures of an agent run that was counted at its start."""
         whole = self.with_run(exit_)
         return replace(whole, attempts=whole.attempts - 1, unknown=whole.unknown - 1)
 
     def with_run(self, exit_: AgentExit) -> Spend:
-        """One more run, of which the start was not counted."""
-        untold = exit_.cost is None or exit_.tokens is None
+        """One more agent run that was not counted at its start."""
+        unknown = exit_.cost is None or exit_.tokens is None
         return Spend(
             round(self.money + (exit_.cost or 0.0), 6),
             self.tokens + (exit_.tokens or 0),
             round(self.seconds + exit_.seconds, 3),
             self.attempts + 1,
-            self.unknown + untold,
+            self.unknown + unknown,
         )
 
     def minus(self, other: Spend) -> Spend:
@@ -105,9 +109,9 @@ class Spend:
 
 @dataclass(frozen=True)
 class Work:
-    """The commits of the current attempt, as far as it got.
+    """The commits of the current attempt so far.
 
-    `diff` stands for what the attempt itself changed, without what it was built on.
+    `diff_digest` identifies the changes of the attempt itself, without those of its base.
     """
 
     base: str = ""
@@ -137,16 +141,17 @@ class Question:
 
 @dataclass(frozen=True)
 class Task:
-    """A node of the graph as it stands.  `evolve` makes every later one from this.
+    """A node of the graph in its present state; `evolve` makes every later state from this one.
 
-    `began_at` is the commit its first attempt began at; `session` the agent's own conversation,
-    which a retry in the same worktree goes on with.
-    `same_failures` counts failures in a row with one fingerprint and one diff, `alike_failures`
-    those of one agent with one fingerprint.  `kinds` are its own failed attempts in their order.
-    `lineage` is the first task of which this is a replacement, `parent` its group.  `held` waits
-    for its one re-run until everything else rests; `rerun` is at it.  `blame` is why its landed
-    work is taken back; `recalled` says that it was, `unmovable` that it could not be.
-    Of a group: `recovered` subtasks were tried again; it lands without those `left_out`.
+    `first_base` is the commit at which its first attempt began.  `session` is the agent's own
+    conversation, which a retry in the same worktree continues.
+    `same_work_failures` counts failures in a row with the same fingerprint and the same diff,
+    `same_fingerprint_failures` those of one agent with the same fingerprint.  `failure_kinds` lists
+    its own failed attempts in order.  `lineage` is the first task in a chain of replacements,
+    `parent` the group of a subtask.
+    `revert_cause` is the failure for which its landed work is reverted; `revert_failed` says that
+    later work made the revert impossible, so that bisection does not blame this landing for ever.
+    For a group: `recovered_subtasks` were tried again; it lands without `left_out_subtasks`.
     """
 
     id: TaskId
@@ -174,19 +179,15 @@ class Task:
     question: Question | None = None
     answer_text: str = field(default="", metadata=stored_as("words"))
     waivers: tuple[str, ...] = ()
-    taken_over: bool = field(default=False, metadata=stored_as("take_over"))
-    cancel_requested: bool = False
-    recall_requested: bool = False
-    undo_requested: bool = False
+    waiting_for: WaitReason = WaitReason.CLAIM
+    request: PendingRequest = PendingRequest.NONE
+    mode: AttemptMode = AttemptMode.NORMAL
     landed_commit: str = ""
     session: str = ""
     first_base: str = field(default="", metadata=stored_as("began_at"))
     lineage: str = ""
     parent: str = ""
-    awaiting_rerun: bool = False
-    is_rerun: bool = field(default=False, metadata=stored_as("rerun"))
     revert_cause: Failure | None = field(default=None, metadata=stored_as("blame"))
-    decision_due: bool = field(default=False, metadata=stored_as("recalled"))
     revert_failed: bool = field(default=False, metadata=stored_as("unmovable"))
     recovery_strategy: RecoveryStrategy | None = field(default=None, metadata=stored_as("strategy"))
     recovered_subtasks: tuple[str, ...] = field(default=(), metadata=stored_as("recovered"))
@@ -201,13 +202,41 @@ class Task:
         return self.spec.agents[min(self.agent_index, len(self.spec.agents) - 1)]
 
     @property
+    def awaiting_rerun(self) -> bool:
+        return self.waiting_for is WaitReason.RERUN
+
+    @property
+    def decision_due(self) -> bool:
+        return self.waiting_for is WaitReason.DECISION
+
+    @property
+    def cancel_requested(self) -> bool:
+        return self.request is PendingRequest.CANCEL
+
+    @property
+    def recall_requested(self) -> bool:
+        return self.request is PendingRequest.RECALL
+
+    @property
+    def undo_requested(self) -> bool:
+        return self.request is PendingRequest.UNDO
+
+    @property
+    def is_rerun(self) -> bool:
+        return self.mode is AttemptMode.RERUN
+
+    @property
+    def taken_over(self) -> bool:
+        return self.mode is AttemptMode.TAKEN_OVER
+
+    @property
     def can_be_reverted(self) -> bool:
-        """Can its landed work be taken back and made anew?  A group's cannot."""
+        """Can its landed work be reverted and done again?  That of a group cannot."""
         return not self.revert_failed and self.spec.kind in {TaskKind.CHANGE, TaskKind.REPORT}
 
     @property
     def can_be_built_on(self) -> bool:
-        """May others build on it?  Not on work that is about to be taken back."""
+        """May dependents start?  Not on work that is about to be reverted."""
         return self.state is State.DONE and not self.undo_requested
 
     def unforgiven_failures(self, kind: FailureKind) -> int:
@@ -216,7 +245,7 @@ class Task:
 
     @property
     def failed_attempts(self) -> int:
-        """Its own, without those of the task that it replaces; an interruption is none."""
+        """Failed attempts of this task, without those of the task it replaces; no interruptions."""
         return sum(kind != FailureKind.LOST for kind in self.failure_kinds)
 
     @property
@@ -226,7 +255,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """What the tasks of a run share by name, so that each task need not repeat it."""
+    """Checks, agents and policies that the tasks of a run refer to by name."""
 
     checks: Mapping[str, CheckSpec] = field(default_factory=dict)
     agents: Mapping[str, AgentSpec] = field(default_factory=dict)
@@ -235,22 +264,48 @@ class Catalogue:
 
 @dataclass(frozen=True, slots=True)
 class ContinuousMode:
-    """Execute, commit, evaluate, decide, again and again, within these bounds."""
+    """The bounds of a continuous run: execute, commit, evaluate, decide, repeat."""
 
     iterations_max: int = 10
     failures_max: int = 3
     pause_on_failure: bool = True
 
 
+_NAMED_CAUSES = frozenset(PauseCause) - {PauseCause.UNKNOWN}
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Why a run is paused: a cause for the code, and a sentence for a person.
+
+    The store and the journal keep both as one text, `cause: sentence`.
+    """
+
+    cause: PauseCause
+    sentence: str
+
+    def __str__(self) -> str:
+        unknown = self.cause is PauseCause.UNKNOWN
+        return self.sentence if unknown else f"{self.cause}: {self.sentence}"
+
+    @classmethod
+    def parse(cls, text: str) -> Pause | None:
+        """The inverse of `str`; None for the empty text of a run that is not paused."""
+        if not text:
+            return None
+        cause, colon, sentence = text.partition(": ")
+        if colon and cause in _NAMED_CAUSES:
+            return cls(PauseCause(cause), sentence)
+        return cls(PauseCause.UNKNOWN, text)
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One plan carried out on one repository.
+    """One execution of a plan in one repository.
 
-    `planner` names the agents that are asked for more tasks, `chain` those of a task that names
-    none.  `line` is the group whose branch is
-    meant instead of the run's own.  `paused` says why nothing new is begun: `approval: …`,
-    `branch: …`, `budget: …` or `failure: …`.  `acknowledged` is the iteration whose failure a
-    person accepted.
+    `planner` names the agents that are asked for more tasks, `default_agents` those of a task that
+    names none.  `acknowledged_iteration` is the iteration whose failure a person accepted.  With a
+    `target_group` the value stands for the branch of that group instead of the run's own branch.
     """
 
     id: RunId
@@ -274,7 +329,7 @@ class Run:
     continuous: ContinuousMode | None = None
     language: str = "en"
     approved: bool = False
-    pause_reason: str = ""
+    pause: Pause | None = None
     iteration: int = 0
     failures_in_row: int = 0
     budget_grants: int = 0
@@ -282,14 +337,23 @@ class Run:
     target_group: str = ""
 
     @property
+    def pause_reason(self) -> str:
+        """The pause as it is stored and shown; empty for a run that is not paused."""
+        return str(self.pause) if self.pause else ""
+
+    @property
+    def pause_cause(self) -> PauseCause | None:
+        return self.pause.cause if self.pause else None
+
+    @property
     def branch(self) -> str:
         return f"yaoki/{self.target_group}-group" if self.target_group else f"yaoki/{self.id}"
 
     def on_group_branch(self, group: str, base: str = "") -> Run:
-        """The same run seen from the branch of one of its groups."""
+        """The same run with the branch of one of its groups as target."""
         return replace(self, target_group=group, base=base or self.base) if group else self
 
 
 def task_branch(task_id: str) -> str:
-    """Beside the run branch `yaoki/<run>`, not below it: git keeps refs as paths."""
+    """Beside the run branch `yaoki/<run>`, not below it, because git stores refs as paths."""
     return f"yaoki/{task_id}"

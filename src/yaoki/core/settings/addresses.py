@@ -1,6 +1,6 @@
-"""Addresses that notices are sent to: which are allowed, and what of them may be shown.
+"""Addresses for notices: which are allowed, and which part of them may be shown.
 
-Services hide their keys in the path of an address, so a screen shows no more than its beginning.
+Services put keys into the path of an address, so a screen shows only its beginning.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from yaoki.core.redact import MARK
 
-# Stricter than the standard: what this lets through, every reader of addresses takes apart alike.
+# Stricter than the standard: every URL parser reads these addresses in the same way.
 _WEB = re.compile(
     r"(?P<scheme>https?)://(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])"
     r"(?::(?P<port>[0-9]{1,5}))?(?P<rest>[/?][!-~]*)?"
@@ -22,7 +22,9 @@ ADDRESS_CHARS_MAX = 2_000
 
 
 def web_defect(address: str, *, http: bool) -> str:
-    """Why nothing may be sent there; empty when it may.  `http` allows it beyond this machine."""
+    """Why the address is refused; empty when it is allowed.  `http` allows plain HTTP beyond
+    this machine.
+    """
     found = _WEB.fullmatch(address)
     if found is None or "#" in address or len(address) > ADDRESS_CHARS_MAX:
         return "must be http:// or https://, a host, and a path, without name, password or fragment"
@@ -34,13 +36,13 @@ def web_defect(address: str, *, http: bool) -> str:
 
 
 def is_loopback_address(address: str) -> bool:
-    """Does it stay on this machine?"""
+    """Is the address on this machine?"""
     found = _WEB.fullmatch(address)
     return found is not None and _LOOPBACK.fullmatch(found["host"]) is not None
 
 
 def mask_web_address(address: str) -> str:
-    """`https://host/[masked]`: whose it is, and nothing that opens it."""
+    """`https://host/[masked]`: the host, without the secret path."""
     found = _WEB.fullmatch(address)
     if found is None:
         return MARK if address else ""
@@ -49,7 +51,7 @@ def mask_web_address(address: str) -> str:
 
 
 def service_defect(address: str) -> str:
-    """Why it is no address of a service; empty when it looks like one."""
+    """Why this is no address of a service; empty when it looks like one."""
     if _SERVICE.fullmatch(address) and len(address) <= ADDRESS_CHARS_MAX:
         return ""
     return "must be an address like slack://…, without spaces"
@@ -62,7 +64,7 @@ def mask_service_address(address: str) -> str:
 
 
 def address_secrets(addresses: Iterable[str]) -> tuple[str, ...]:
-    """The addresses and their pieces, to be masked wherever a service repeats them."""
+    """The addresses and their parts, to be masked where a service repeats them."""
     whole = tuple(addresses)
     pieces = (part for address in whole for part in _BETWEEN.split(address.partition("://")[2]))
     return (*whole, *pieces)

@@ -1,4 +1,4 @@
-"""Limits of what agents may use up: per attempt, task, run and day.  Zero is no limit."""
+"""Limits on what agents may use: per attempt, task, run and day.  Zero means no limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MEASURES = ("money", "tokens", "seconds", "attempts", "wall_s")
 
 @dataclass(frozen=True, slots=True)
 class BudgetSettings:
-    """At 80 % of the limit of a run or a day people are warned; at it the run pauses and asks."""
+    """At 80 % of the limit of a run or a day a warning is sent; at 100 % the run pauses."""
 
     task_money: float = setting(0.0, "US dollars one task may cost", high=MONEY_MAX)
     task_tokens: int = setting(0, "tokens one task may use", high=TOKENS_MAX)

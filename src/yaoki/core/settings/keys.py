@@ -24,10 +24,10 @@ def setting(
 ) -> Any:
     """A setting with its meaning and bounds; its type is the type of its default.
 
-    Bounds of a list are those of its length.  A refusal does not repeat what may be `secret`.
+    The bounds of a list apply to its length.  An error message does not repeat a `secret` value.
     """
-    held = {"doc": doc, "low": low, "high": high, "words": tuple(words), "secret": secret}
-    return field(default=default, metadata=MappingProxyType(held))
+    details = {"doc": doc, "low": low, "high": high, "words": tuple(words), "secret": secret}
+    return field(default=default, metadata=MappingProxyType(details))
 
 
 def seconds_setting(default: float, doc: str) -> Any:

@@ -1,4 +1,4 @@
-"""What a task or a settings file says of retries, laid over what held before."""
+"""Retry settings of a task or a settings file, merged over the previous ones."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from yaoki.core.counting import format_count
-from yaoki.core.model import CONTENT_KINDS, Backoff, FailureKind
+from yaoki.core.model import CONTENT_KINDS, Backoff, BackoffType, FailureKind
 from yaoki.core.settings.settings import RETRYABLE_KINDS, KindRetrySettings, RetrySettings
+from yaoki.core.text import format_count
 
 
 def with_max_retries(retry: RetrySettings, most: int) -> RetrySettings:
-    """`max_retries` of a task: zero escalates at once whatever failed, an interruption excepted;
-    another number holds for the failures of the content.
+    """`max_retries` of a task: zero escalates every failure at once, except an interruption;
+    another number applies to failures of the work.
     """
     kinds = CONTENT_KINDS if most else frozenset(RETRYABLE_KINDS) - {FailureKind.LOST}
     made = _with_retries(retry, dict.fromkeys(kinds, most), most)
@@ -22,7 +22,7 @@ def with_max_retries(retry: RetrySettings, most: int) -> RetrySettings:
 
 
 def with_iterations(retry: RetrySettings, most: int) -> RetrySettings:
-    """`max_iterations` of a task that says no more of retries: so many tries at its content, the
+    """`max_iterations` of a task without other retry settings: this many attempts at the work, the
     re-run from the run branch included.
     """
     made = _with_retries(retry, dict.fromkeys(CONTENT_KINDS, most - 1), most - 1)
@@ -30,7 +30,7 @@ def with_iterations(retry: RetrySettings, most: int) -> RetrySettings:
 
 
 def within_iterations(retry: RetrySettings, most: int) -> RetrySettings:
-    """`max_iterations` as a bound on what the task's own `retry` allows."""
+    """`max_iterations` as an upper bound on the task's own `retry` settings."""
     together = min(retry.content_retries_max, most - 1)
     lowered = {kind: min(retry.rule_for(kind).retries_max, together) for kind in CONTENT_KINDS}
     return replace(_with_retries(retry, lowered, together), rerun_from_branch=False)
@@ -39,7 +39,7 @@ def within_iterations(retry: RetrySettings, most: int) -> RetrySettings:
 def _with_retries(
     retry: RetrySettings, numbers: Mapping[FailureKind, int], together: int
 ) -> RetrySettings:
-    """New numbers for some kinds and for the content as a whole; all other kinds keep theirs."""
+    """New numbers for some kinds and for the work as a whole; other kinds keep theirs."""
     causes = {
         kind: replace(
             retry.settings_for(kind),
@@ -51,7 +51,7 @@ def _with_retries(
 
 
 def with_cause(retry: RetrySettings, kind: FailureKind, cause: KindRetrySettings) -> RetrySettings:
-    """What a task says of one kind.  To name a kind is to allow its retry."""
+    """The task's own settings for one kind.  Naming a kind makes it retryable."""
     before = retry.cause_specific.get(kind, KindRetrySettings())
     most = before.max_retries if cause.max_retries is None else cause.max_retries
     merged = KindRetrySettings(
@@ -68,10 +68,10 @@ def with_cause(retry: RetrySettings, kind: FailureKind, cause: KindRetrySettings
 
 
 def merge_backoff(base: Backoff, given: Mapping[str, Any]) -> Backoff:
-    """The keys of a file laid over a backoff.  A fixed wait is its own maximum."""
-    kind = str(given.get("type", base.type))
+    """The keys of a file merged over a backoff.  A fixed wait is its own maximum."""
+    kind = BackoffType(given.get("type", base.type))
     initial = _milliseconds(given, "initial_delay_ms", base.initial)
-    fixed = initial if kind == "fixed" else base.maximum
+    fixed = initial if kind is BackoffType.FIXED else base.maximum
     return Backoff(
         type=kind,
         initial=initial,
@@ -86,7 +86,7 @@ def _milliseconds(given: Mapping[str, Any], name: str, otherwise: timedelta) -> 
 
 
 def backoff_defect(backoff: Backoff) -> str:
-    """Why this backoff cannot be; empty when it can."""
+    """Why this backoff is invalid; empty when it is valid."""
     initial, maximum = (
         round(wait.total_seconds() * 1_000) for wait in (backoff.initial, backoff.maximum)
     )
@@ -96,7 +96,7 @@ def backoff_defect(backoff: Backoff) -> str:
 
 
 def retries_defect(most: int, total: int) -> str:
-    """Why so many retries can never happen; empty when they can."""
+    """Why this number of retries cannot be reached; empty when it can."""
     if most < total:
         return ""
     return (

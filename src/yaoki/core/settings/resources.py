@@ -1,4 +1,4 @@
-"""Ranges of ports and names of databases, one of each per worktree: which there are, as values."""
+"""Ranges of ports and names of databases, one of each per worktree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNFIT = re.compile(r"[^a-z0-9_]+")
 
 @dataclass(frozen=True, slots=True)
 class PortRanges:
-    """Whole ranges of `count` ports each, from `low` to `high`."""
+    """Ranges of `count` ports each, from `low` to `high`."""
 
     low: int
     high: int
@@ -24,16 +24,16 @@ class PortRanges:
         yield from range(self.low, self.high - self.count + 2, self.count)
 
     def first_free(self, taken: Iterable[tuple[int, int]]) -> int | None:
-        """The lowest base whose range touches none of those, given as (base, count)."""
+        """The lowest base whose range overlaps none of the used ones, given as (base, count)."""
         spans = sorted(taken)
-        held = {port for base, count in spans for port in range(base, base + count)}
+        taken_ports = {port for base, count in spans for port in range(base, base + count)}
         span = range(self.count)
-        free = (base for base in self.bases() if not any(base + n in held for n in span))
+        free = (base for base in self.bases() if not any(base + n in taken_ports for n in span))
         return next(free, None)
 
 
 def parse_port_ranges(text: str, count: int) -> PortRanges | None:
-    """`20000-20999` as ranges of `count`; nothing for an empty text; ValueError says why not."""
+    """`20000-20999` as ranges of `count`; None for an empty text; ValueError gives the reason."""
     if not text:
         return None
     found = _RANGE.fullmatch(text.strip())
@@ -48,5 +48,5 @@ def parse_port_ranges(text: str, count: int) -> PortRanges | None:
 
 
 def database_name(prefix: str, task_id: str) -> str:
-    """A name for one task's databases: its id is unique, so nobody else has the same."""
+    """A name for the databases of one task; it is unique because the task id is."""
     return prefix + _UNFIT.sub("_", task_id.lower())

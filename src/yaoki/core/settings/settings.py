@@ -1,4 +1,4 @@
-"""The settings as values: every key, its default, its bounds and its meaning stand here once."""
+"""The settings: every key with its default, its bounds and its meaning, once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from types import MappingProxyType
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import CONTENT_KINDS, Backoff, FailureKind, RetryPolicy, RetryRule
+from yaoki.core.model import (
+    CONTENT_KINDS,
+    Backoff,
+    BackoffType,
+    FailureKind,
+    RetryPolicy,
+    RetryRule,
+)
 from yaoki.core.settings.budget import BudgetSettings
 from yaoki.core.settings.keys import BYTES_MAX, RETRIES_MAX, SECONDS_MAX, seconds_setting, setting
 from yaoki.core.settings.resources import PortRanges, parse_port_ranges
@@ -48,19 +55,19 @@ RETRYABLE_KINDS = (
     FailureKind.CONFLICT,
     FailureKind.LOST,
 )
-# A list of retryable failures from before these two existed must not switch them off unsaid;
-# `max_retries = 0` under cause_specific does so aloud.
+# A list written before these two kinds existed must not switch them off silently;
+# `max_retries = 0` under cause_specific switches one off explicitly.
 ALWAYS_RETRYABLE_KINDS = (FailureKind.CONFLICT, FailureKind.LOST)
 
 
 def with_always_retryable(named: Iterable[FailureKind]) -> tuple[FailureKind, ...]:
-    """What a list of retryable failures means."""
+    """The list of retryable failures with the kinds that are always retryable."""
     return tuple(dict.fromkeys((*named, *ALWAYS_RETRYABLE_KINDS)))
 
 
 @dataclass(frozen=True, slots=True)
 class KindRetrySettings:
-    """What one kind of failure has of its own; None means the common default."""
+    """The settings of one kind of failure; None means the common default."""
 
     max_retries: int | None = None
     backoff: Backoff | None = None
@@ -71,10 +78,13 @@ _FIVE = timedelta(seconds=5)
 DEFAULT_KIND_SETTINGS: Mapping[FailureKind, KindRetrySettings] = MappingProxyType(
     {
         FailureKind.TIMEOUT: KindRetrySettings(
-            2, Backoff("fixed", initial=_FIVE, maximum=_FIVE, jitter=0.0)
+            2, Backoff(BackoffType.FIXED, initial=_FIVE, maximum=_FIVE, jitter=0.0)
         ),
         FailureKind.RATE_LIMIT: KindRetrySettings(
-            5, Backoff("exponential", initial=_FIVE, maximum=timedelta(seconds=60), jitter=0.2)
+            5,
+            Backoff(
+                BackoffType.EXPONENTIAL, initial=_FIVE, maximum=timedelta(seconds=60), jitter=0.2
+            ),
         ),
         FailureKind.CONFLICT: KindRetrySettings(2),
         FailureKind.LOST: KindRetrySettings(6),
@@ -84,7 +94,7 @@ DEFAULT_KIND_SETTINGS: Mapping[FailureKind, KindRetrySettings] = MappingProxyTyp
 
 @dataclass(frozen=True, slots=True)
 class RetrySettings:
-    """When to try again.  `cause_specific` holds what somebody wrote, laid over
+    """When to try again.  `cause_specific` is the user's part, merged over
     `DEFAULT_KIND_SETTINGS`.
     """
 
@@ -105,7 +115,7 @@ class RetrySettings:
     )
 
     def settings_for(self, kind: FailureKind) -> KindRetrySettings:
-        """What holds for one kind: the written part, then the shipped part."""
+        """The settings for one kind: the user's part, then the default."""
         shipped, written = (
             DEFAULT_KIND_SETTINGS.get(kind, KindRetrySettings()),
             self.cause_specific.get(kind, KindRetrySettings()),
@@ -122,8 +132,8 @@ class RetrySettings:
 
     @property
     def content_retries_max(self) -> int:
-        """One limit over all failures of the content; a number written for one kind may raise it,
-        for a number that can never be reached would be a lie.
+        """One limit for all failures of the work; a larger number for one kind raises it, since
+        otherwise that number could never be reached.
         """
         written = (
             self.cause_specific.get(kind, KindRetrySettings()).max_retries or 0
@@ -134,7 +144,7 @@ class RetrySettings:
 
 @dataclass(frozen=True, slots=True)
 class RecoverySettings:
-    """What is kept so that a fall can be undone."""
+    """What is saved so that a failure can be undone."""
 
     enable_snapshots: bool = setting(True, "keep a snapshot of the worktree before each attempt")
     snapshot_retention_hours: float = setting(24.0, "hours a snapshot is kept", high=87_600)
@@ -143,7 +153,7 @@ class RecoverySettings:
 
 @dataclass(frozen=True, slots=True)
 class EscalationSettings:
-    """How a person is told."""
+    """How a person is informed."""
 
     notify_immediately: bool = setting(
         True, "tell at once; false collects until the end of the run"
@@ -154,7 +164,7 @@ class EscalationSettings:
 
 @dataclass(frozen=True, slots=True)
 class NotificationSettings:
-    """Where notices go.  Nothing is sent unless a channel is asked for."""
+    """Where notices are sent.  Nothing is sent unless a channel is configured."""
 
     desktop: bool = setting(
         False, "show notices on the desktop: notify-send, or osascript on macOS"
@@ -181,7 +191,7 @@ class NotificationSettings:
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """The names of the channels that are asked for, as the outbox keeps them."""
+        """The names of the configured channels, as stored in the outbox."""
         asked = {
             "command": self.command,
             "webhook": self.webhook,
@@ -193,7 +203,7 @@ class NotificationSettings:
 
 @dataclass(frozen=True, slots=True)
 class LimitSettings:
-    """A bound on everything.  The times form one ordered table: see `ORDERED_TIMES`."""
+    """Limits on everything.  The times form one ordered table: see `ORDERED_TIMES`."""
 
     parallel: int = setting(2, "tasks at the same time", low=1, high=1_000)
     heartbeat_s: float = seconds_setting(10.0, "how often a worker renews its claims")
@@ -242,8 +252,8 @@ class LimitSettings:
     ageing_s: float = seconds_setting(600.0, "waiting this long raises a task's priority by one")
 
 
-# Each must be below the next; the last pair may be equal.  One that nobody wrote gives way to the
-# next: to this share of it, though a claim is never made so short that a busy machine loses it.
+# Each must be below the next; the last pair may be equal.  One that is not set is lowered to this
+# share of the next, though a lease is never made so short that a busy machine loses it.
 ORDERED_TIMES: Mapping[str, tuple[float, float]] = MappingProxyType(
     {
         "heartbeat_s": (1 / 6, 0.0),
@@ -260,7 +270,7 @@ SERVER_URLS = ("postgresql://", "postgres://")
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """Where runs are kept."""
+    """Where runs are stored."""
 
     url: str = setting(
         "",
@@ -276,7 +286,7 @@ class StoreSettings:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSettings:
-    """When finished runs leave the store; `yaoki prune --dry-run` shows what would."""
+    """When finished runs are archived; `yaoki prune --dry-run` shows which would be."""
 
     after_days: float = setting(7.0, "days a finished run stays", high=36_500)
     runs_max: int = setting(50, "finished runs that stay at most", low=1)
@@ -285,7 +295,7 @@ class ArchiveSettings:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceSettings:
-    """Where worktrees are made, and where machines meet."""
+    """Where worktrees are created, and the remote that machines share."""
 
     root: str = setting("", "folder of the worktrees; empty means a place beside the repository")
     remote: str = setting(
@@ -307,7 +317,7 @@ class WorkerSettings:
 
 @dataclass(frozen=True, slots=True)
 class ResourceSettings:
-    """What each worktree gets for itself, as variables."""
+    """Resources that each worktree gets for itself, as variables."""
 
     ports: str = setting("20000-29999", "ports that worktrees get ranges of; empty: they get none")
     port_count: int = setting(10, "ports of one worktree", low=1, high=1_000)
@@ -320,7 +330,7 @@ class ResourceSettings:
 
 @dataclass(frozen=True, slots=True)
 class SandboxSettings:
-    """What the commands of a task may reach; see docs/guides/security.md."""
+    """What the commands of a task may access; see docs/guides/security.md."""
 
     mode: str = setting(
         "auto",
@@ -338,16 +348,16 @@ class SandboxSettings:
 
 @dataclass(frozen=True, slots=True)
 class UiSettings:
-    """The page; see docs/guides/page.md."""
+    """The web page; see docs/guides/page.md."""
 
     background: bool = setting(True, "does the background worker serve the page")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything a run obeys besides its plan.
+    """All settings of a run besides its plan.
 
-    `agents` and `checks` are as written; a plan lays its own over them and checks both alike.
+    `agents` and `checks` are unparsed; a plan merges its own over them and validates both.
     """
 
     retry: RetrySettings = field(default_factory=RetrySettings)
@@ -381,7 +391,7 @@ class Settings:
 def build_retry_policy(
     retry: RetrySettings, limits: LimitSettings, escalate: EscalationSettings
 ) -> RetryPolicy:
-    """The rules of one task, as the engine asks them."""
+    """The retry policy of one task, in the form that the engine uses."""
     return RetryPolicy(
         rules={kind: retry.rule_for(kind) for kind in retry.retryable_failures},
         content_retries_max=retry.content_retries_max,

@@ -1,4 +1,4 @@
-"""Tags: what a task needs of the worker that carries it, and what a worker declares to have."""
+"""Tags: what a task requires of its worker, and what a worker declares."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def is_tag(text: str) -> bool:
 
 
 def join_tags(tags: Iterable[str]) -> str:
-    """As one text that compares: sorted, with commas between, which no tag holds."""
+    """One text that can be compared: sorted and joined with commas, which no tag contains."""
     return ",".join(sorted(set(tags)))
 
 
 def has_all_tags(needed: str, declared: Collection[str]) -> bool:
-    """Does somebody who declares these have all of them?"""
+    """Does a worker with these tags have all required ones?"""
     return all(tag in declared for tag in needed.split(",") if tag)

@@ -7,11 +7,11 @@ from contextlib import suppress
 from typing import Any
 
 from yaoki.core.decide.escalation import waivable_check_names
-from yaoki.core.display import replace_lone_surrogates
 from yaoki.core.machine.events import Answered, Event
-from yaoki.core.model import Choice, Run, RunId, State, Task, TaskId
+from yaoki.core.model import Choice, PauseCause, Run, RunId, State, Task, TaskId
 from yaoki.core.run_status import RunStatus
-from yaoki.engine.branch_guard import BRANCH_PAUSE, BranchGuard
+from yaoki.core.text import replace_lone_surrogates
+from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.commands.extend import suggest_next
 from yaoki.engine.commands.merge import MergeCommand
 from yaoki.engine.commands.submit import Submission, SubmitCommand
@@ -172,7 +172,7 @@ class Control:
             self._guard.accept_commit(run, accept, how)
             if not run.pause_reason:
                 return run
-        if run.pause_reason.startswith(BRANCH_PAUSE):
+        if run.pause_cause is PauseCause.BRANCH:
             self._guard.refuse_unrestored(run)
         return self._store.unpause(run.id, self._clean(words), how)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import Event, JournalNote, Planned
 from yaoki.core.model import (
@@ -19,6 +18,7 @@ from yaoki.core.model import (
     TaskSpec,
 )
 from yaoki.core.run_status import RunStatus, current_run_status
+from yaoki.core.text import format_count
 from yaoki.errors import NotNow, PlanInvalid, Unknown
 from yaoki.ports import RunStore, TaskRow
 

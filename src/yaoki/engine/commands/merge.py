@@ -51,14 +51,16 @@ class MergeCommand:
             if not unproven:
                 passed[:] = self._verify_merge(run, merge, is_done=status is RunStatus.DONE)
 
-        result = self._workspace.merge(run, into=into, force_ref=force_ref, approve=approve)
+        result = self._workspace.landings.merge(
+            run, into=into, force_ref=force_ref, approve=approve
+        )
         self._record(run, result, status, passed, unproven=unproven and result.how != "already")
         return result
 
     def _refuse_incomplete_branch(self, run: Run, into: str) -> None:
         """Refuse while the run branch has drifted, lacks landed work, or is half undone."""
         rows = self._store.rows(run.id)
-        missing = self._workspace.missing_commits(
+        missing = self._workspace.branches.missing_commits(
             run, [row.landed_commit for row in rows_on_run_branch(rows)]
         )
         if missing or not self._merged_by_hand(run, into):
@@ -129,7 +131,7 @@ class MergeCommand:
         if not run.merged_commit:
             return
         try:
-            self._workspace.head(run)
+            self._workspace.branches.head(run)
         except BranchMovedExternally as missing:
             raise NotNow(
                 f"run {run.id} is already merged, and its branch is deleted",
@@ -140,6 +142,6 @@ class MergeCommand:
         """Did a person merge all of it already?  Then they know what the branch contains."""
         try:
             unmerged = replace(run, base=f"refs/heads/{into or run.base_branch}")
-            return not self._workspace.list_landings(unmerged)
+            return not self._workspace.branches.list_landings(unmerged)
         except GitFailed:
             return False

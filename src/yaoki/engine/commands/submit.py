@@ -66,7 +66,7 @@ class SubmitCommand:
         )
         self._store.submit(run, plan.specs, request)
         try:
-            self._workspace.open_run_branch(run)
+            self._workspace.branches.open_run_branch(run)
         except RemoteUnreachable as unreachable:
             # The run is stored; its first task creates the branch when the remote answers.
             self._store.note(run.id, "WARNING", {"message": unreachable.sentence})

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from yaoki.core.counting import format_count
 from yaoki.core.graph import downstream
 from yaoki.core.machine.events import Event, RecallRequested, UndoRequested
 from yaoki.core.model import Run, State, Task, TaskId, TaskKind
+from yaoki.core.text import format_count
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.errors import NotNow
 from yaoki.ports import TaskRow, TaskStore

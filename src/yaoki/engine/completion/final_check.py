@@ -30,7 +30,7 @@ class FinalCheckStep:
         if not _all_done([row for row in rows if row not in earlier]):
             return False
         last = earlier[-1] if earlier else None
-        head = self._workspace.head(run)
+        head = self._workspace.branches.head(run)
         if last is not None and self._checked_commit(last) == head:
             return False
         spec = self._spec(

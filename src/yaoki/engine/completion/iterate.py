@@ -12,13 +12,17 @@ from dataclasses import replace
 from yaoki.core.decide.iteration import (
     CommitOutcome,
     Iteration,
+    IterationAction,
     IterationDecision,
     decide_iteration,
 )
 from yaoki.core.model import (
     FailureKind,
     FaultSource,
+    Pause,
+    PauseCause,
     PlanningBrief,
+    PlanningRole,
     Run,
     State,
     Task,
@@ -29,7 +33,7 @@ from yaoki.engine.completion.replan import ReplanStep
 from yaoki.engine.required_checks import is_final_check
 from yaoki.ports import RunStore, TaskRow, Workspace
 
-ITERATION = "iteration"
+ITERATION = PlanningRole.ITERATION
 ITERATION_FINISHED = "ITERATION_FINISHED"
 
 
@@ -51,13 +55,13 @@ class IterateStep:
             if iteration.commit is CommitOutcome.CONFLICT:
                 iteration = replace(iteration, commit=CommitOutcome.NOTHING)
         decision = decide_iteration(iteration, run.failures_in_row, limits)
-        data = {**_summary(iteration, decision), "head": self._workspace.head(run)}
-        if decision.action == "next":
+        data = {**_summary(iteration, decision), "head": self._workspace.branches.head(run)}
+        if decision.action is IterationAction.NEXT:
             return self._start_next(run, iteration, decision, data)
-        if decision.action == "pause":
+        if decision.action is IterationAction.PAUSE:
             self._store.pause(
                 run.id,
-                f"failure: {decision.reason}",
+                Pause(PauseCause.FAILURE, decision.reason),
                 event=ITERATION_FINISHED,
                 data={**data, "failures_in_row": decision.failures_in_row},
                 failures_in_row=decision.failures_in_row,

@@ -78,10 +78,10 @@ class RecoverStep:
     # -------------------------------------------------------------- tasks without a group
 
     def _rerun_round(self, run: Run, failed: Sequence[Task]) -> list[TaskAmendment]:
-        head = self._workspace.head(run)
+        head = self._workspace.branches.head(run)
         chosen = plan_rerun_round(failed, head)
         return [
-            *((task.id, _grant_rerun(head, "")) for task in chosen.to_rerun),
+            *((task.id, _grant_rerun(head, None)) for task in chosen.to_rerun),
             *((task.id, self._escalate(_no_rerun_reason(task))) for task in chosen.to_escalate),
         ]
 
@@ -108,8 +108,10 @@ class RecoverStep:
         started = RecoveryStarted(strategy, tuple(failed), tuple(row.id for row in done), why)
         match strategy:
             case RecoveryStrategy.RETRY_FAILED_ONLY:
-                head = self._workspace.head(self._workspace.open_group_branch(run, group.id))
-                reruns = [(one, _grant_rerun(head, strategy.value)) for one in failed]
+                head = self._workspace.branches.head(
+                    self._workspace.groups.open_group_branch(run, group.id)
+                )
+                reruns = [(one, _grant_rerun(head, strategy)) for one in failed]
                 return [(group.id, lambda _: (started,)), *reruns]
             case RecoveryStrategy.ROLLBACK_AND_RETRY:
                 return self._roll_back(run, group, done, subtasks, started)
@@ -139,11 +141,13 @@ class RecoverStep:
         Read its head before reading the tasks again: what another worker landed after its own
         roll-back of the group must not be removed.
         """
-        head = self._workspace.head(self._workspace.open_group_branch(run, group.id))
+        head = self._workspace.branches.head(
+            self._workspace.groups.open_group_branch(run, group.id)
+        )
         for task in (group, *failed):
             _refuse_if_changed(task)(self._store.task(task.id))
-        before, to = self._workspace.roll_back_group_branch(run, group.id, head)
-        files = self._workspace.files_between(before, to)
+        before, to = self._workspace.groups.roll_back_group_branch(run, group.id, head)
+        files = self._workspace.contents.files_between(before, to)
         restored = JournalNote(
             "SNAPSHOT_RESTORE",
             {
@@ -154,7 +158,7 @@ class RecoverStep:
         )
         why = "rolled back with its group"
         reverts = [(row.id, _revert_landing(to, why)) for row in done]
-        strategy = RecoveryStrategy.ROLLBACK_AND_RETRY.value
+        strategy = RecoveryStrategy.ROLLBACK_AND_RETRY
         reruns = [(task.id, _grant_rerun(to, strategy)) for task in failed]
         return [(group.id, lambda _: (started, restored)), *reverts, *reruns]
 
@@ -172,8 +176,9 @@ def _revert_landing(head: str, why: str) -> Callable[[Task], Sequence[Event]]:
     return lambda task: (LandingReverted(head, why),) if task.state is State.DONE else ()
 
 
-def _grant_rerun(head: str, strategy: str) -> Callable[[Task], Sequence[Event]]:
-    why = Rationale("8.3" if strategy else "8.4", {"head": head, "strategy": strategy})
+def _grant_rerun(head: str, strategy: RecoveryStrategy | None) -> Callable[[Task], Sequence[Event]]:
+    inputs = {"head": head, "strategy": strategy.value if strategy else ""}
+    why = Rationale("8.3" if strategy else "8.4", inputs)
     return lambda task: (RerunGranted(head, strategy, why),) if task.awaiting_rerun else ()
 
 

@@ -11,6 +11,7 @@ from yaoki.core.machine.events import Cancelled, CancelRequested, Event, Journal
 from yaoki.core.model import (
     REPLANS_MAX,
     PlanningBrief,
+    PlanningRole,
     Reason,
     RetryPolicy,
     Run,
@@ -24,7 +25,7 @@ from yaoki.core.planner_prompt import may_be_replaced, planning_goal
 from yaoki.engine.required_checks import is_final_check
 from yaoki.ports import Clock, CompletionStore, TaskRow
 
-REPLAN = "replan"
+REPLAN = PlanningRole.REPLAN
 PLAN_RETRIES_MAX = 2
 
 
@@ -61,7 +62,7 @@ class ReplanStep:
         if row.kind != TaskKind.PLAN:
             return False
         brief = self._store.task(row.id).spec.planning_brief
-        return brief is not None and brief.role == REPLAN
+        return brief is not None and brief.role is REPLAN
 
     def _is_replaceable(self, row: TaskRow) -> bool:
         if row.awaiting_rerun and is_final_check(row):
@@ -79,7 +80,7 @@ class ReplanStep:
             policy=replace(policy, content_retries_max=PLAN_RETRIES_MAX, reruns_max=0),
             timeout=self._timeout,
             hang=self._hang,
-            required=brief.role != REPLAN,
+            required=brief.role is not REPLAN,
             phase=brief.phase,
             iteration=brief.iteration,
             language=run.language,

@@ -41,16 +41,16 @@ class RevertStep:
         return bool(requested)
 
     def _revert(self, run: Run, task: Task) -> None:
-        branch = self._workspace.open_group_branch(run, task.parent) if task.parent else run
+        branch = self._workspace.groups.open_group_branch(run, task.parent) if task.parent else run
         dependents = self.dependents_done(task)
-        head = self._workspace.head(branch)
+        head = self._workspace.branches.head(branch)
         removed = frozenset(one.id for one in (*dependents, task))
         last = next((one.id for one in (task, *reversed(dependents)) if _has_changes(one)), "")
         try:
             for one in (*dependents, task):
                 if _has_changes(one):
                     approve = self._approval(run, task, removed if one.id == last else None)
-                    head = self._workspace.undo(branch, one.landed_commit, one.id, approve)
+                    head = self._workspace.landings.undo(branch, one.landed_commit, one.id, approve)
         except NotNow as refused:
             why = refused.sentence
             self._store.amend(task.id, lambda t: (UndoDropped(why),) if t.undo_requested else ())

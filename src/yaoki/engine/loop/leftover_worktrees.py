@@ -55,7 +55,7 @@ class LeftoverWorktrees:
         return self._remove([t for t in unused.values() if last.get(t.id) == t.epoch])
 
     def _unused(self) -> Iterator[Task]:
-        for name in sorted(self._workspace.tasks_with_worktree()):
+        for name in sorted(self._workspace.worktrees.tasks_with_worktree()):
             task = self._find_task(name)
             if task and (task.state in FINISHED or self._works_elsewhere(task)):
                 yield task
@@ -100,7 +100,7 @@ class LeftoverWorktrees:
                 self._release(task)
             except WorkspaceError as failed:
                 # The worker that finished the task may have removed it at the same time.
-                if task.id in self._workspace.tasks_with_worktree():
+                if task.id in self._workspace.worktrees.tasks_with_worktree():
                     self._warn_once(task, failed.sentence)
                 continue
             swept.setdefault(task.run_id, []).append(task.id)
@@ -124,15 +124,15 @@ class LeftoverWorktrees:
 
     def _release(self, task: Task) -> None:
         if task.state in FINISHED and task.spec.kind is TaskKind.GROUP:
-            self._workspace.close_group_branch(self._store.run(task.run_id), task.id)
+            self._workspace.groups.close_group_branch(self._store.run(task.run_id), task.id)
         local = self._at_local_attempt(task) if self._is_foreign(task) else task
         if local is not task:
             self._end_processes(local)
         if task.state in FINISHED:
-            self._workspace.remove_worktree(local)
+            self._workspace.worktrees.remove_worktree(local)
             self._on_release(task)
         elif self._store.task(task.id).epoch == task.epoch:
-            self._workspace.remove_worktree(local, continued_elsewhere=True)
+            self._workspace.worktrees.remove_worktree(local, continued_elsewhere=True)
 
     def _at_local_attempt(self, task: Task) -> Task:
         """The task as of the last attempt started here: its worktree belongs to that attempt."""

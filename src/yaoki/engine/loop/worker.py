@@ -9,12 +9,23 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.core.counting import format_count
 from yaoki.core.decide.classification import UNDELIVERED
 from yaoki.core.decide.merge_queue import COMPETING_STAGES, CompetingTask, must_yield, queue_members
 from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import Event, LeaseReleased
-from yaoki.core.model import FaultSource, Lease, Run, RunId, Stage, State, Task, TaskId, TaskKind
+from yaoki.core.model import (
+    FaultSource,
+    Lease,
+    Pause,
+    PauseCause,
+    Run,
+    RunId,
+    Stage,
+    State,
+    Task,
+    TaskId,
+    TaskKind,
+)
 from yaoki.core.model.stage_report import (
     CommitLanded,
     StageDeferred,
@@ -22,6 +33,7 @@ from yaoki.core.model.stage_report import (
     StageReport,
     WorkInterrupted,
 )
+from yaoki.core.text import format_count
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.claim_context import (
     ClaimContext,
@@ -52,8 +64,6 @@ from yaoki.ports import ALL, ClaimScope, Clock, WorkerStore
 UNREACHABLE_WAIT = timedelta(seconds=15)
 # A remote that rejects pushes: the wait between tries, and when the run asks a person.
 REJECTED_PUSH_WAIT, REJECTED_PUSH_MAX = timedelta(seconds=5), timedelta(minutes=10)
-# A pause for this reason begins with this word; it is stored, and no part of the sentence.
-REMOTE_PAUSE = "remote: "
 # The run is paused by then, so no worker claims the task before a person has answered.
 AT_ONCE = timedelta(0)
 TRACEBACK_CHARS_MAX = 8_000
@@ -239,7 +249,8 @@ class Worker:
             message = f"{_with_remedy(rejected)}; it will be retried"
             self._store.note(run.id, "WARNING", {"message": message})
         if since is not None and now - since > REJECTED_PUSH_MAX:
-            self._store.pause(run.id, f"{REMOTE_PAUSE}{rejected.sentence}; {rejected.hint}")
+            pause = Pause(PauseCause.REMOTE, f"{rejected.sentence}; {rejected.hint}")
+            self._store.pause(run.id, pause)
             self._clear_rejected(run)
             return StageDeferred(rejected.sentence, AT_ONCE)
         return StageDeferred(_with_remedy(rejected), REJECTED_PUSH_WAIT)

@@ -36,7 +36,7 @@ class LandingBisection:
     ) -> BisectResult | None:
         """The landing that broke the check; None unless one can be named with certainty."""
         check = _failing_check(task, verdict)
-        steps: Sequence[LandedStep] = self._workspace.list_landings(branch)
+        steps: Sequence[LandedStep] = self._workspace.branches.list_landings(branch)
         if check is None or not steps:
             return None
         with self._sessions.session(branch, task, home, claim) as session:
@@ -82,7 +82,9 @@ class LandingBisection:
         """
 
         def fails(n: int) -> bool:
-            commit = self._workspace.combine_landings(branch.base, [s.commit for s in steps[:n]])
+            commit = self._workspace.branches.combine_landings(
+                branch.base, [s.commit for s in steps[:n]]
+            )
             if not commit:
                 raise InconclusiveCheck
             return probe.fails(commit)
@@ -108,7 +110,7 @@ class LandingBisection:
         self, branch: Run, steps: Sequence[LandedStep], numbers: Sequence[int], probe: _Probe
     ) -> bool | None:
         commits = [steps[n - 1].commit for n in numbers]
-        commit = self._workspace.combine_landings(branch.base, commits)
+        commit = self._workspace.branches.combine_landings(branch.base, commits)
         return probe.fails(commit) if commit else None
 
 

@@ -16,7 +16,6 @@ from yaoki.core.decide.baseline import (
 from yaoki.core.decide.integrity import INTEGRITY_CHECK as WEAKER
 from yaoki.core.decide.integrity import compare_tests_run, has_test_count
 from yaoki.core.model import (
-    BUILT_IN_CHECKS,
     FINAL_CHECK_NAME,
     NO_CHANGE_CHECK,
     Finding,
@@ -34,9 +33,12 @@ from yaoki.engine.stages.missing_files import MissingFiles
 from yaoki.engine.stages.missing_setup import MissingSetup
 from yaoki.engine.stages.own_findings import (
     built_in_findings,
+    report_finding,
     trivial_change_finding,
     unfit_finding,
     unmatched_fixes_finding,
+    waived_finding,
+    waived_rule_findings,
 )
 from yaoki.engine.stages.proof_room import (
     PROGRAM_CHECK_TYPES,
@@ -83,7 +85,7 @@ class CandidateVerifier:
         if not findings and by_agent:
             findings = self._secrets.findings(run, task, candidate)
         if not findings and by_agent:
-            changes = self._workspace.read_changes(candidate.onto, candidate.commit)
+            changes = self._workspace.contents.read_changes(candidate.onto, candidate.commit)
             review = self._definitions.review(task, candidate, changes)
             findings = self._criteria(task, candidate, changes, review)
             trivial = self._quality.is_trivial(changes) and len(changes) == len(candidate.changed)
@@ -96,7 +98,11 @@ class CandidateVerifier:
                     run, task, candidate, home, claim, session, review, trivial=trivial
                 )
             )
-        return (*_waived_rules(task), *checked, *self._false_claims(task, candidate, checked))
+        return (
+            *waived_rule_findings(task),
+            *checked,
+            *self._false_claims(task, candidate, checked),
+        )
 
     def _false_claims(
         self, task: Task, candidate: Candidate, checked: tuple[Finding, ...]
@@ -143,7 +149,7 @@ class CandidateVerifier:
         def exists(name: str) -> bool:
             path = PurePosixPath(name)
             inside = path.relative_to(top) if path.is_relative_to(top) else path
-            return self._workspace.has_path(candidate.commit, str(inside))
+            return self._workspace.contents.has_path(candidate.commit, str(inside))
 
         return exists
 
@@ -161,13 +167,13 @@ class CandidateVerifier:
     ) -> Iterator[Finding]:
         """In order; the first required check that fails ends the list."""
         if task.spec.kind is TaskKind.REPORT:
-            yield _report_finding(task, candidate)
+            yield report_finding(task, candidate)
         findings: list[Finding] = []
         passed: list[ProofCheck] = []
         facts = self._facts(run, task, candidate, claim)
         for n, spec in enumerate(task.spec.checks, start=1):
             if spec.name in task.waivers:
-                yield _waived_finding(spec.name)
+                yield waived_finding(spec.name)
                 continue
             check = ProofCheck(task, spec, home / f"{n}-{spec.name}", claim, session)
             facts["findings"] = tuple(findings)
@@ -199,9 +205,9 @@ class CandidateVerifier:
         known = needs_push and task.work.head
         return {
             **_task_facts(run, task, candidate),
-            "pushed": self._workspace.is_pushed(task.work.head) if known else None,
+            "pushed": self._workspace.contents.is_pushed(task.work.head) if known else None,
             "environment": claim.environment,
-            "diff": lambda: self._workspace.diff(before, candidate.commit),
+            "diff": lambda: self._workspace.contents.diff(before, candidate.commit),
         }
 
     def _run_check(self, check: ProofCheck, facts: CheckFacts) -> Finding:
@@ -229,9 +235,9 @@ class CandidateVerifier:
         """
         task, spec = check.task, check.spec
         strict, runs = spec.type == "judge", spec.type in PROGRAM_CHECK_TYPES
-        before = self._workspace.protected_state(task, strict=strict) if runs else {}
+        before = self._workspace.protection.protected_state(task, strict=strict) if runs else {}
         finding = check.run_on(facts["commit"], facts)
-        after = self._workspace.protected_state(task, strict=strict) if runs else {}
+        after = self._workspace.protection.protected_state(task, strict=strict) if runs else {}
         # Nothing can be said about a deleted worktree; its commit is verified without it.
         deleted = WORKTREE_LINK in before and WORKTREE_LINK not in after
         names = {*after} if deleted else {*before, *after}
@@ -313,27 +319,6 @@ class CandidateVerifier:
         unmatched = unmatched_fixes(task.spec.fixes, bases)
         if unmatched and not claim.stop_reason():
             yield unmatched_fixes_finding(passed, unmatched, bases)
-
-
-def _report_finding(task: Task, candidate: Candidate) -> Finding:
-    """A report exists when an agent ended by itself and said or wrote something."""
-    exit_ = task.work.exit
-    size = exit_.report_bytes if exit_ else 0
-    if exit_ is not None and exit_.ended_cleanly and (size or candidate.changed):
-        return Finding("report", Outcome.PASSED, message=f"{size} bytes of report")
-    code = f" (exit code {exit_.code})" if exit_ is not None and exit_.code else ""
-    clean = exit_ is None or exit_.ended_cleanly
-    why = "no report was written" if clean else f"the agent did not end by itself{code}"
-    return Finding("report", Outcome.FAILED, pattern="no-change", message=why)
-
-
-def _waived_finding(name: str) -> Finding:
-    return Finding(name, Outcome.WAIVED, message="waived by a person")
-
-
-def _waived_rules(task: Task) -> tuple[Finding, ...]:
-    """The built-in rules that a person waived; the verdict names them as well."""
-    return tuple(_waived_finding(name) for name in task.waivers if name in BUILT_IN_CHECKS)
 
 
 def _task_facts(run: Run, task: Task, candidate: Candidate) -> dict[str, Any]:

@@ -32,8 +32,8 @@ class DefinitionGuard:
         return self._quality.review_definition(
             (*spec.checks, *_setup_checks(task)),
             changes,
-            self._workspace.tree_view(candidate.onto),
-            self._workspace.tree_view(candidate.commit),
+            self._workspace.contents.tree_view(candidate.onto),
+            self._workspace.contents.tree_view(candidate.commit),
             scope=spec.scope,
             allow_weaker_tests=spec.allow_weaker_tests,
             goal=spec.goal,
@@ -57,7 +57,7 @@ class DefinitionGuard:
         """
         if not review.undecided or not checks or checks[0].claim.stop_reason():
             return
-        commit = self._workspace.commit_with_files_of(
+        commit = self._workspace.contents.commit_with_files_of(
             facts["commit"], facts["onto"], review.undecided
         )
         for check in checks:

@@ -19,10 +19,10 @@ def on_target_branch(workspace: Workspace, run: Run, task: Task) -> Run:
         # An agent needs no branch, and must not wait or end because the remote is unreachable.
         return run.on_group_branch(task.parent, task.work.base)
     # The process that submitted the run may have died before it created the branch.
-    workspace.open_run_branch(run)
+    workspace.branches.open_run_branch(run)
     if task.stage is Stage.PREPARE:
-        return workspace.refresh_group_branch(run, task.parent)
-    return workspace.open_group_branch(run, task.parent)
+        return workspace.groups.refresh_group_branch(run, task.parent)
+    return workspace.groups.open_group_branch(run, task.parent)
 
 
 class LandStage:
@@ -56,7 +56,7 @@ class LandStage:
             raise ClaimSuperseded
         # A worker that was cut off does not know that another worker has the task by now.
         claim.confirm_claim()
-        head = self._workspace.land(run, commit, onto)
+        head = self._workspace.landings.land(run, commit, onto)
         if head == commit or self._has_landed(run, task, commit):
             return CommitLanded(commit, was_there_before=commit == onto)
         return BranchMoved(head)
@@ -64,7 +64,7 @@ class LandStage:
     def _has_landed(self, run: Run, task: Task, commit: str) -> bool:
         """Does the branch contain the verified commit, and does that count as this landing?"""
         counts = commit != task.work.onto or _lands_where_verified(task)
-        return counts and self._workspace.branch_contains(run, commit)
+        return counts and self._workspace.branches.branch_contains(run, commit)
 
 
 def _lands_where_verified(task: Task) -> bool:

@@ -31,7 +31,7 @@ class MissingFiles:
             return finding
         if task.spec.kind is not TaskKind.CHANGE or task.taken_over:
             return finding
-        files = self._workspace.uncommitted_files(task, self._agent_started_at(task))
+        files = self._workspace.uncommitted.uncommitted_files(task, self._agent_started_at(task))
         if not files or not self._passes_with(check, facts, files):
             return _with_left_out(finding, task)
         return _missing_files_finding(finding, files)
@@ -42,7 +42,7 @@ class MissingFiles:
         names = [file.path for file in files]
 
         def copy_files(room: Path) -> None:
-            self._workspace.copy_uncommitted_files(check.task, names, room)
+            self._workspace.uncommitted.copy_uncommitted_files(check.task, names, room)
 
         rerun = check.run_on(facts["commit"], facts, "-with-ignored-files", copy_files)
         return rerun.outcome is Outcome.PASSED

@@ -49,7 +49,7 @@ class MissingSetup:
         """The finding, with the `setup` that the plan lacks if that may be the cause."""
         if check.spec.type != "command" or check.task.spec.setup or not _failed(finding):
             return finding
-        for folder in self._workspace.ignored_folders(tuple(FOLDERS)):
+        for folder in self._workspace.uncommitted.ignored_folders(tuple(FOLDERS)):
             command = self._setup_command(folder, commit)
             if command and _needs_folder(folder, finding):
                 hint = (
@@ -63,7 +63,7 @@ class MissingSetup:
         commands = (
             command
             for file, command in FOLDERS[folder].items()
-            if self._workspace.has_path(commit, file)
+            if self._workspace.contents.has_path(commit, file)
         )
         return next(commands, "").format(folder)
 

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from yaoki.core.counting import format_count
-from yaoki.core.model import Finding, FindingItem, OnFailure, Outcome, Run, Task, Verdict
+from yaoki.core.model import (
+    Finding,
+    FindingItem,
+    OnFailure,
+    Outcome,
+    Pause,
+    PauseCause,
+    PlanningRole,
+    Run,
+    Task,
+    Verdict,
+)
 from yaoki.core.model.stage_report import BranchMoved, CandidateVerified, PlanAccepted, StageReport
+from yaoki.core.text import format_count
 from yaoki.ports import PlannerAnswer, PlanReader, Workspace
 
 PLAN_REFUSED_PATTERN = "plan-refused"
@@ -24,7 +35,7 @@ class PlanTaskStages:
 
     def verify(self, run: Run, task: Task, folder: Path) -> StageReport:
         answer = self._reader.read(run, task, folder)
-        head = self._workspace.head(run)
+        head = self._workspace.branches.head(run)
         finding = _finding(answer)
         return CandidateVerified(Verdict((finding,)), head, head)
 
@@ -33,11 +44,14 @@ class PlanTaskStages:
         answer = self._reader.read(run, task, folder)
         if answer.defects:
             # A task that the answer names is gone meanwhile: the verify stage reports it.
-            return BranchMoved(self._workspace.head(run))
+            return BranchMoved(self._workspace.branches.head(run))
         brief = task.spec.planning_brief
-        needs_approval = brief is not None and brief.role == "goal" and bool(answer.specs)
+        needs_approval = (
+            brief is not None and brief.role is PlanningRole.GOAL and bool(answer.specs)
+        )
         ask = needs_approval and not run.approved
-        pause = "approval: the plan waits for your approval" if ask else ""
+        approval = Pause(PauseCause.APPROVAL, "the plan waits for your approval")
+        pause = approval if ask else None
         return PlanAccepted(answer.specs, answer.replaces, task.work.verified_commit, pause)
 
 

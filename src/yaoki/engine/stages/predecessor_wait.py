@@ -34,7 +34,7 @@ class PredecessorWait:
 
     def _wait(self, run: Run, task: Task, onto: str, claim: ClaimContext) -> StageDeferred | None:
         until = self._clock.now() + PREDECESSOR_WAIT_MAX
-        while task.work.landing_refusals and self._workspace.is_in_merge_queue(
+        while task.work.landing_refusals and self._workspace.landings.is_in_merge_queue(
             run, onto, claim.queue_members
         ):
             self._wait_for_change(claim)
@@ -62,6 +62,6 @@ class PredecessorWait:
         """
         if deferred := self._wait(run, task, onto, claim):
             return deferred
-        if not task.work.landing_refusals or self._workspace.branch_contains(run, onto):
+        if not task.work.landing_refusals or self._workspace.branches.branch_contains(run, onto):
             return None
         return StageDeferred("its predecessor did not land, so it is verified again", timedelta(0))

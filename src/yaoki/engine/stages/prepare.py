@@ -42,25 +42,27 @@ class PrepareStage:
         if isinstance(environment, StageDeferred):
             return environment
         claim = replace(claim, environment=environment)
-        self._workspace.open_run_branch(run)
-        self._workspace.refuse_drift(run)
+        self._workspace.branches.open_run_branch(run)
+        self._workspace.branches.refuse_drift(run)
         attempt = task.attempt + 1
-        made = self._workspace.prepare(run, task, attempt)
-        if task.is_rerun and not (made.base and self._workspace.branch_contains(run, made.base)):
-            message = f"the re-run must start on {run.branch}, not at {made.base[:12]}"
+        prepared = self._workspace.worktrees.prepare(run, task, attempt)
+        if task.is_rerun and not (
+            prepared.base and self._workspace.branches.branch_contains(run, prepared.base)
+        ):
+            message = f"the re-run must start on {run.branch}, not at {prepared.base[:12]}"
             return StageFaulted(message, transient=True)
-        if made.fresh or not self._is_set_up(task, made.worktree):
-            fault = self.set_up(run, task, attempt, made.worktree, claim)
+        if prepared.fresh or not self._is_set_up(task, prepared.worktree):
+            fault = self.set_up(run, task, attempt, prepared.worktree, claim)
             if fault is not None:
                 return fault
-        untouched = made.fresh and not task.spec.setup
+        untouched = prepared.fresh and not task.spec.setup
         snapshot, warning = self._snapshot(task, attempt, untouched=untouched)
         return WorktreePrepared(
-            base=made.base,
-            worktree=str(made.worktree),
+            base=prepared.base,
+            worktree=str(prepared.worktree),
             host=self._settings.host,
-            fresh=made.fresh,
-            tree=made.tree,
+            fresh=prepared.fresh,
+            tree=prepared.tree,
             snapshot=snapshot,
             warning=warning,
             protected_hashes=self._protected_hashes(task),
@@ -81,7 +83,7 @@ class PrepareStage:
         """The work of a group is what its subtasks landed on its branch; empty for other tasks."""
         if task.spec.kind is not TaskKind.GROUP:
             return ""
-        return self._workspace.head(self._workspace.open_group_branch(run, task.id))
+        return self._workspace.branches.head(self._workspace.groups.open_group_branch(run, task.id))
 
     def _preflight(self, task: Task) -> Mapping[str, str] | StageDeferred:
         """The task's variables, or a wait that costs no attempt; runs before any agent call."""
@@ -138,7 +140,7 @@ class PrepareStage:
                 message = f"set-up command {command!r} ended with {state.code}; log: {folder}"
                 return StageFaulted(f"{message}: {output}" if output else message, transient=True)
         if task.spec.setup:
-            self._workspace.record_setup_files(task)
+            self._workspace.worktrees.record_setup_files(task)
             self._write_ready_file(task, worktree)
         return None
 
@@ -147,10 +149,10 @@ class PrepareStage:
         try:
             # In this order: while the worktree exists, a sweep closes the group branch as well.
             if task.spec.kind is TaskKind.GROUP:
-                self._workspace.close_group_branch(run, task.id)
-            self._workspace.remove_worktree(task)
+                self._workspace.groups.close_group_branch(run, task.id)
+            self._workspace.worktrees.remove_worktree(task)
         except WorkspaceError as error:
-            is_left = task.id in self._workspace.tasks_with_worktree()
+            is_left = task.id in self._workspace.worktrees.tasks_with_worktree()
             return f"the worktree was not removed: {error.sentence}" if is_left else ""
         if self._resources is not None:
             self._resources.release(task)
@@ -161,14 +163,17 @@ class PrepareStage:
         if not self._settings.snapshots:
             return "", ""
         try:
-            return self._workspace.take_snapshot(task, attempt, untouched=untouched), ""
+            return self._workspace.worktrees.take_snapshot(task, attempt, untouched=untouched), ""
         except WorkspaceError as error:
             return "", f"no snapshot, so no rollback for this attempt: {error.sentence}"
 
 
 def hash_protected(workspace: Workspace, task_id: str) -> Mapping[str, str]:
     """Hashes, by name, of everything that an attempt must not change."""
-    return {**workspace.hash_protected_files(task_id), **workspace.hash_checkout()}
+    return {
+        **workspace.protection.hash_protected_files(task_id),
+        **workspace.protection.hash_checkout(),
+    }
 
 
 def _identity(folder: Path) -> str:

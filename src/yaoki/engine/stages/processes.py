@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.model import EndCause, Task
 from yaoki.core.redact import mask, secret_values
+from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.engine.claim_context import ClaimContext, ClaimSuperseded, StopReason
 from yaoki.engine.stage_settings import StageSettings
 from yaoki.ports import Clock, Launch, Processes, ProcessState

@@ -29,11 +29,11 @@ class SecretGuard:
         search = LeakSearch(variables)
         if not search:
             return ()
-        leaks = self._workspace.find_leaks(candidate.onto, candidate.commit, search)
+        leaks = self._workspace.contents.find_leaks(candidate.onto, candidate.commit, search)
         known = {
             name
             for name in {leak.variable for leak in leaks}
-            if self._workspace.contains_text(candidate.onto, variables[name])
+            if self._workspace.contents.contains_text(candidate.onto, variables[name])
         }
         new = tuple(leak for leak in leaks if leak.variable not in known)
         return (leak_finding(new, f"yaoki recover {task.id}"),) if new else ()

@@ -64,10 +64,10 @@ class VerifyStage:
             return environment
         claim = replace(claim, environment=environment)
         # A verdict on a branch that somebody else moved says nothing about what landed.
-        self._workspace.refuse_drift(run)
+        self._workspace.branches.refuse_drift(run)
         if fault := self._restore_worktree(run, task, claim):
             return fault
-        candidate = self._workspace.build_candidate(run, task, claim.queue_members)
+        candidate = self._workspace.landings.build_candidate(run, task, claim.queue_members)
         if candidate.conflicts:
             conflicted = MergeConflicted(candidate.conflicts, candidate.onto, task.work.tree)
             return (
@@ -87,7 +87,7 @@ class VerifyStage:
 
     def _restore_worktree(self, run: Run, task: Task, claim: ClaimContext) -> StageFaulted | None:
         """A worktree that somebody deleted is built again, and set up again."""
-        if not self._workspace.rebuild_worktree(task):
+        if not self._workspace.worktrees.rebuild_worktree(task):
             return None
         return self._prepare.set_up(run, task, task.attempt, Path(task.work.worktree), claim)
 
@@ -102,14 +102,18 @@ class VerifyStage:
         landed = not candidate.changed and (
             bool(task.work.changed_file_count) or self._landed_before(run, task)
         )
-        elsewhere = () if candidate.changed or landed else self._workspace.find_work_elsewhere(task)
+        elsewhere = (
+            ()
+            if candidate.changed or landed
+            else self._workspace.uncommitted.find_work_elsewhere(task)
+        )
         return CandidateVerified(
             verdict, candidate.commit, candidate.onto, candidate.changed, landed, culprit, elsewhere
         )
 
     def _landed_before(self, run: Run, task: Task) -> bool:
         """Does the branch contain this task's own work although the store lost its landing?"""
-        steps = self._workspace.list_landings(run)
+        steps = self._workspace.branches.list_landings(run)
         undone = {step.undoes for step in steps}
         return any(step.task_id == task.id and step.commit not in undone for step in steps)
 
@@ -124,7 +128,7 @@ class VerifyStage:
         group = task.spec.kind is TaskKind.GROUP
         if verdict.passed or claim.stop_reason() or not (final or group):
             return None
-        branch = self._workspace.open_group_branch(run, task.id) if group else run
+        branch = self._workspace.groups.open_group_branch(run, task.id) if group else run
         return self._bisection.find_culprit(branch, task, verdict, home, claim)
 
     def verify_commit(self, run: Run, spec: TaskSpec, commit: str, onto: str) -> Verdict:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from yaoki.core.counting import format_count
-from yaoki.core.excerpt import clip_bytes
 from yaoki.core.machine.events import PromptSent
 from yaoki.core.model import AgentExit, EndCause, Failure, FailureKind, Run, Task, TaskSpec
 from yaoki.core.model.stage_report import (
@@ -18,6 +16,7 @@ from yaoki.core.model.stage_report import (
     WorkInterrupted,
 )
 from yaoki.core.prompt import Prompt, compose_prompt
+from yaoki.core.text import clip_bytes, format_count
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stage_settings import StageSettings
 from yaoki.engine.stages.plan_task import PlanTaskStages
@@ -81,7 +80,7 @@ class WorkStage:
                 return report
         elif state.phase == "running" and not self._settings.adopt:
             self._processes.end(folder, EndCause.STOP)
-            self._workspace.commit_attempt(run, task)
+            self._workspace.worktrees.commit_attempt(run, task)
             return AgentLost("its worker died; the agent was ended (limits.adopt = kill)")
         assert task.agent is not None, f"{task.id} has no agent"
         agent = self._find_agent(task.agent.preset)
@@ -165,7 +164,7 @@ class WorkStage:
     def _report_killed_shim(self, run: Run, task: Task, folder: Path) -> StageReport:
         """The shim died while this worker watched it, so no crash of worker or machine did it."""
         self._processes.end(folder, EndCause.STOP)
-        self._workspace.commit_attempt(run, task)
+        self._workspace.worktrees.commit_attempt(run, task)
         return AgentLost(SHIM_KILLED, counts_as_failure=True)
 
     def _finish(
@@ -180,7 +179,7 @@ class WorkStage:
         """In every case, all the work of the agent is committed."""
         if state.phase != "exited":
             self._processes.end(folder, EndCause.STOP)
-            self._workspace.commit_attempt(run, task)
+            self._workspace.worktrees.commit_attempt(run, task)
             return AgentLost("the agent's process was interrupted")
         exit_ = agent.read(folder, state)
         if state.ended_by == EndCause.OUTPUT:
@@ -192,7 +191,7 @@ class WorkStage:
     ) -> StageReport:
         # Compare first: the commit reads the worktree through git, under its configuration.
         tampered, disturbed = self._changed_protected(task)
-        saved = self._workspace.commit_attempt(run, task)
+        saved = self._workspace.worktrees.commit_attempt(run, task)
         if saved.worktree_missing and not saved.changed and not task.taken_over:
             # A missing worktree is not an unchanged one: its content is unknown.
             return AgentLost(f"{WORKTREE_MISSING}: the agent's uncommitted work is lost")
@@ -219,7 +218,7 @@ class WorkStage:
     def _ignored_warnings(self, task: Task) -> Iterator[str]:
         """Files that git ignores do not land although a check may use them: work would be lost."""
         since = self._attempts.agent_started_at(task)
-        names = self._workspace.ignored_sources(task, since) if since else ()
+        names = self._workspace.uncommitted.ignored_sources(task, since) if since else ()
         if names:
             listed = _shorten(names)
             yield f"git ignores what the agent wrote, so it will not land: {listed}; see .gitignore"
@@ -249,7 +248,7 @@ class WorkStage:
         since = self._attempts.agent_started_at(task)
         if name != f"{CHECKOUT}files" or not since:
             return name
-        files = self._workspace.edited_files(since)
+        files = self._workspace.uncommitted.edited_files(since)
         return f"{name} ({_shorten(files)})" if files else name
 
 

@@ -48,7 +48,7 @@ class LazyGroup(click.Group):
 
 
 def _unknown_command(name: str) -> str:
-    from yaoki.core.nearest import did_you_mean
+    from yaoki.core.text import did_you_mean
 
     return f"there is no command {name!r}{did_you_mean(name, COMMANDS)}"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from yaoki.app import plan_input
-from yaoki.core.nearest import did_you_mean
+from yaoki.core.text import did_you_mean
 from yaoki.faces.cli.context import CommandFunction
 
 if TYPE_CHECKING:

@@ -8,14 +8,18 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from yaoki.core.display import replace_lone_surrogates
+from yaoki.core.text import replace_lone_surrogates
+from yaoki.faces.hooks.responses import HookResponse
 
 LIMIT_S = 600.0
 INPUT_BYTES_MAX = 16 << 20
 # An agent that never closes its output must not prevent an answer in time.
 INPUT_S_MAX, INPUT_SHARE = 10.0, 0.2
+AfterResponse = Callable[[], None]
+# The answer, and the work that remains after it is sent.
+HookReply = tuple[HookResponse, AfterResponse]
 
 
 class HookCall:

@@ -11,16 +11,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from yaoki.adapters.git.checkout import WorkingTree, read_working_tree
 from yaoki.core.decide.classification import classify_verdict
-from yaoki.core.excerpt import clip_bytes
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.codec import from_data
 from yaoki.core.model import CONTENT_KINDS, CheckSpec, Failure, Finding, Outcome, Verdict
 from yaoki.core.prompt import BUDGETS, describe_failure
 from yaoki.core.redact import mask, secret_values
+from yaoki.core.text import clip_bytes
 from yaoki.errors import Unknown
 from yaoki.faces.hooks.state import SessionPhase, UnprovenStop
-from yaoki.faces.hooks.tree import WorkingTree, describe_differences, read_working_tree
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
@@ -49,20 +49,27 @@ class StopInspection:
         return self.deadline - self.app.clock.now()
 
 
-def inspect_stop(look: StopInspection) -> UnprovenStop | None:
+NAMED_MAX = 3
+
+
+def inspect_stop(inspection: StopInspection) -> UnprovenStop | None:
     """None when every check passed on an unchanged tree; else the failure."""
-    specs = phase_checks(look.app, look.phase)
+    specs = phase_checks(inspection.app, inspection.phase)
     if not specs:
         words = "no check is configured, so nothing can be proven"
-        return _ours(f"{words}: add some under [checks] in yaoki.toml (yaoki init proposes them)")
-    before = read_working_tree(look.app.repository)
-    findings = tuple(_findings(look, specs, before))
-    if look.is_over and not Verdict(findings).passed:
-        return _ours(_too_long(look, findings))
-    if changed := describe_differences(before, read_working_tree(look.app.repository)):
-        return _ours(f"files changed while the checks ran, so nothing is proven: {changed}")
+        return _is_our_fault(
+            f"{words}: add some under [checks] in yaoki.toml (yaoki init proposes them)"
+        )
+    before = read_working_tree(inspection.app.repository)
+    findings = tuple(_findings(inspection, specs, before))
+    if inspection.is_over and not Verdict(findings).passed:
+        return _is_our_fault(_too_long(inspection, findings))
+    if changed := describe_differences(before, read_working_tree(inspection.app.repository)):
+        return _is_our_fault(f"files changed while the checks ran, so nothing is proven: {changed}")
     verdict = Verdict(findings)
-    return None if verdict.passed else _told(look.app, classify_verdict(verdict, None))
+    return (
+        None if verdict.passed else _prompt_words(inspection.app, classify_verdict(verdict, None))
+    )
 
 
 def phase_checks(app: App, phase: SessionPhase) -> tuple[CheckSpec, ...]:
@@ -91,54 +98,54 @@ def settings_checks(app: App, names: Sequence[str] = ()) -> tuple[CheckSpec, ...
 
 
 def _findings(
-    look: StopInspection, specs: Sequence[CheckSpec], tree: WorkingTree
+    inspection: StopInspection, specs: Sequence[CheckSpec], tree: WorkingTree
 ) -> Iterator[Finding]:
     """Runs the checks in order and stops at the first required one that fails."""
-    check, seen = _checker(look, tree), list[Finding]()
+    check, seen = _checker(inspection, tree), list[Finding]()
     for n, spec in enumerate(specs, start=1):
         if spec.git == "merged":
             yield Finding(spec.name, Outcome.SKIPPED, message="a session has no run branch")
             continue
         finding = check(spec, f"{n}-{spec.name}", tuple(seen))
-        if _doubtful(look, spec, finding):
+        if _may_be_flaky(inspection, spec, finding):
             again = check(spec, f"{n}-{spec.name}-again", tuple(seen))
             if again.outcome is Outcome.PASSED:
                 finding = replace(finding, outcome=Outcome.FLAKY)
         seen.append(finding)
         yield finding
-        if not finding.is_acceptable or look.is_over:
+        if not finding.is_acceptable or inspection.is_over:
             return
 
 
-def _doubtful(look: StopInspection, spec: CheckSpec, finding: Finding) -> bool:
-    """A failing command is run twice, if there is time, to detect a flaky check."""
-    time = look.time_left.total_seconds() > 2 * finding.seconds + 1
+def _may_be_flaky(inspection: StopInspection, spec: CheckSpec, finding: Finding) -> bool:
+    """Run a failing command a second time?  Only if there is time for it."""
+    time = inspection.time_left.total_seconds() > 2 * finding.seconds + 1
     return finding.outcome is Outcome.FAILED and spec.rerun and spec.type == "command" and time
 
 
 def _checker(
-    look: StopInspection, tree: WorkingTree
+    inspection: StopInspection, tree: WorkingTree
 ) -> Callable[[CheckSpec, str, tuple[Finding, ...]], Finding]:
     from yaoki.adapters.checks import CheckDispatcher
 
-    app = look.app
+    app = inspection.app
     lease = min(timedelta(seconds=app.settings.limits.lease_s), LEASE_MAX)
     checks, folder = (
         CheckDispatcher(app.context.processes, lease, find_agent=app.context.find_agent),
         _folder(app),
     )
-    facts = _facts(look, tree)
+    facts = _facts(inspection, tree)
 
     def check(spec: CheckSpec, name: str, seen: tuple[Finding, ...]) -> Finding:
         told = {**facts, "findings": seen}
         place = app.repository.top
-        return checks.check(spec, place, folder / name, facts=told, stop=lambda: look.is_over)
+        return checks.check(spec, place, folder / name, facts=told, stop=lambda: inspection.is_over)
 
     return check
 
 
-def _facts(look: StopInspection, tree: WorkingTree) -> Mapping[str, Any]:
-    name = look.phase.subtask or look.phase.name or "session"
+def _facts(inspection: StopInspection, tree: WorkingTree) -> Mapping[str, Any]:
+    name = inspection.phase.subtask or inspection.phase.name or "session"
     return {
         "run": "hook",
         "task": "hook",
@@ -167,11 +174,11 @@ def _folder(app: App) -> Path:
     return logs / f"{app.clock.now():%Y%m%dT%H%M%S.%f}-{os.getpid()}"
 
 
-def _told(app: App, failure: Failure) -> UnprovenStop:
+def _prompt_words(app: App, failure: Failure) -> UnprovenStop:
     """The prompt that an attempt of a task would get for this failure."""
     if failure.kind not in CONTENT_KINDS:
         final = not failure.is_our_fault
-        return _ours(f"check {failure.check} {failure.message}", final=final)
+        return _is_our_fault(f"check {failure.check} {failure.message}", final=final)
     from yaoki.formats.prompts import PromptLibrary
 
     hints = app.settings.retry_policy.hints
@@ -185,7 +192,7 @@ def _told(app: App, failure: Failure) -> UnprovenStop:
     )
 
 
-def _ours(words: str, *, final: bool = False) -> UnprovenStop:
+def _is_our_fault(words: str, *, final: bool = False) -> UnprovenStop:
     words = _masked(words)
     return UnprovenStop(words, words[:SUMMARY_CHARS], is_our_fault=True, is_final=final)
 
@@ -194,10 +201,20 @@ def _masked(text: str) -> str:
     return mask(text, secret_values(os.environ))
 
 
-def _too_long(look: StopInspection, findings: Sequence[Finding]) -> str:
+def _too_long(inspection: StopInspection, findings: Sequence[Finding]) -> str:
     last = findings[-1].check if findings else "the checks"
     return (
         f"check {last} was still running when the time for this hook was over "
-        f"({look.limit_s:g} s in all); a person can give it more: "
+        f"({inspection.limit_s:g} s in all); a person can give it more: "
         "yaoki hook install AGENT --timeout SECONDS, or name quicker checks: yaoki hook begin"
     )
+
+
+def describe_differences(before: WorkingTree, after: WorkingTree) -> str:
+    """The tracked files that are not as they were, in words; nothing when all are."""
+    paths = {*before.stamps, *after.stamps}
+    found = sorted(p for p in paths if before.stamps.get(p) != after.stamps.get(p))
+    if not found and before.head != after.head:
+        return "another commit is checked out"
+    more = f" and {len(found) - NAMED_MAX} more" if len(found) > NAMED_MAX else ""
+    return ", ".join(found[:NAMED_MAX]) + more

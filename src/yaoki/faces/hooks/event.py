@@ -11,10 +11,10 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from yaoki.core.counting import format_count
-from yaoki.faces.hooks.call import HookCall, has_pending_reason
+from yaoki.core.text import format_count
+from yaoki.faces.hooks.call import HookCall, HookReply, has_pending_reason
 from yaoki.faces.hooks.responses import HookResponse, allow, refuse_stop
 
 STOP_EVENTS = ("Stop", "AfterAgent")
@@ -31,25 +31,22 @@ CHOICES = {
     "take-over": "take-over",
 }
 
-AfterResponse = Callable[[], None]
-HookReply = tuple[HookResponse, AfterResponse]
-
 
 def main(argv: Sequence[str]) -> int:
     """Always answers with exit code 0, unless the process is killed."""
     if os.environ.get(OFF_VARIABLE, "").lower() in {"off", "0", "no"} or os.environ.get(
         TASK_VARIABLE
     ):
-        return _say({})
+        return _write_answer({})
     call = HookCall(argv)
-    _mind_the_time(call)
+    _answer_in_time(call)
     try:
         call.read()
         answer, done = _answer(call)
     except Exception as error:  # noqa: BLE001 - an agent takes a crash for a yes
-        answer, done = _fault(call, error), _nothing_more
+        answer, done = _fault(call, error), _no_work
     signal.setitimer(signal.ITIMER_REAL, 0)
-    code = _say(answer)
+    code = _write_answer(answer)
     if code == 0:
         done()
     return code
@@ -60,11 +57,11 @@ def _answer(call: HookCall) -> HookReply:
     if event == PROMPT_EVENT:
         return _prompt(call)
     if event and event not in STOP_EVENTS:
-        return {}, _nothing_more
+        return {}, _no_work
     if running := call.data.get("background_tasks"):
         number = len(running) if isinstance(running, list) else 1
         run = format_count(number, "background task still runs", "background tasks still run")
-        return allow(f"not checked yet: {run}"), _nothing_more
+        return allow(f"not checked yet: {run}"), _no_work
     from yaoki.faces.hooks.stop import respond_to_stop
 
     return respond_to_stop(call)
@@ -74,7 +71,7 @@ def _prompt(call: HookCall) -> HookReply:
     """Most prompts do not concern yaoki and cost only a look for one file."""
     choice, words = parse_answer(call.text("prompt"))
     if not choice and not has_pending_reason(call):
-        return {}, _nothing_more
+        return {}, _no_work
     from yaoki.faces.hooks.prompt import respond_to_prompt
 
     return respond_to_prompt(call, choice, words)
@@ -95,7 +92,7 @@ def parse_answer(text: str) -> tuple[str, str]:
 # ------------------------------------------------------------------ output, time
 
 
-def _say(answer: HookResponse) -> int:
+def _write_answer(answer: HookResponse) -> int:
     """Write the answer at once and nothing else: an agent takes anything but JSON for a yes."""
     try:
         sys.stdout.write(json.dumps(answer) + "\n")
@@ -107,7 +104,7 @@ def _say(answer: HookResponse) -> int:
     return 0
 
 
-def _mind_the_time(call: HookCall) -> None:
+def _answer_in_time(call: HookCall) -> None:
     """Answer shortly before the agent's time limit, whatever still runs.
 
     The shim ends a running check once its lease is no longer renewed.
@@ -115,7 +112,7 @@ def _mind_the_time(call: HookCall) -> None:
 
     def late(*_: object) -> None:
         words = f"the answer was not ready within {call.limit_s:g} s"
-        _say(_fault(call, TimeoutError(words)))
+        _write_answer(_fault(call, TimeoutError(words)))
         os._exit(0)
 
     def leave(number: int, _: object) -> None:
@@ -135,7 +132,7 @@ def _fault(call: HookCall, error: Exception) -> HookResponse:
     words = f"this stop was not checked: {_sentence(error)}"
     if call.text("hook_event_name") == PROMPT_EVENT:
         return allow(_sentence(error))
-    if not _first(call):
+    if not _is_first_fault(call):
         return allow(f"{words}. Nothing is proven; yaoki doctor")
     return refuse_stop(
         f"yaoki: {words}\nIf your own changes caused this, fix it. If not, tell the person about "
@@ -155,7 +152,7 @@ def _sentence(error: Exception) -> str:
     return f"internal error: {error!r}"[:500]
 
 
-def _first(call: HookCall) -> bool:
+def _is_first_fault(call: HookCall) -> bool:
     """Is this the first fault of the session?  Stored beside the store, which may be broken.
 
     An agent that reports an earlier refusal is not refused again for a fault of yaoki.
@@ -173,5 +170,5 @@ def _first(call: HookCall) -> bool:
     return True
 
 
-def _nothing_more() -> None:
+def _no_work() -> None:
     """No work remains after the answer."""

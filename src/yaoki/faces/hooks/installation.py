@@ -51,10 +51,10 @@ def install(target: HookTarget, limit_s: int, *, only_if_configured: bool = Fals
     if sorted(installed_entries(target)) == sorted((name, wanted) for name in target.agent.events):
         return False
     begun = json_text.ensure_object(before or "")
-    bare = text = _without(begun, target)
+    bare = text = _remove_entries(begun, target)
     for event in target.agent.events:
-        text = _with(text, event, _entry(target.agent, wanted, limit_s))
-    _remember(target, before if before is None or bare == begun else bare, text)
+        text = _add_entry(text, event, _entry(target.agent, wanted, limit_s))
+    _save_original(target, before if before is None or bare == begun else bare, text)
     _write(target.file, text)
     return True
 
@@ -69,7 +69,7 @@ def uninstall(target: HookTarget) -> bool:
         before = memory.get("before")
         rest = None if before is None else base64.b64decode(before).decode()
     else:
-        rest = _without(text, target)
+        rest = _remove_entries(text, target)
     if rest is None:
         target.file.unlink()
         if memory.get("folder_made"):
@@ -84,7 +84,9 @@ def uninstall(target: HookTarget) -> bool:
 def installed_entries(target: HookTarget) -> list[tuple[str, str]]:
     """Every hook of yaoki in the file: its event and its command."""
     text = _text(target.file)
-    return [] if text is None else [(event, words) for event, _, _, words in _ours(text, target)]
+    return (
+        [] if text is None else [(event, words) for event, _, _, words in _own_hooks(text, target)]
+    )
 
 
 # ------------------------------------------------------------------ the text
@@ -95,7 +97,7 @@ def _entry(agent: HookedAgent, words: str, limit_s: int) -> dict[str, Any]:
     return {**({"matcher": "*"} if agent.matcher else {}), "hooks": [hook]}
 
 
-def _with(text: str, event: str, entry: dict[str, Any]) -> str:
+def _add_entry(text: str, event: str, entry: dict[str, Any]) -> str:
     """Add the entry to the innermost container that exists."""
     top = json_text.find_value(text)
     hooks = json_text.find_value(text, "hooks")
@@ -112,9 +114,9 @@ def _with(text: str, event: str, entry: dict[str, Any]) -> str:
     )
 
 
-def _without(text: str, target: HookTarget) -> str:
+def _remove_entries(text: str, target: HookTarget) -> str:
     """The text without yaoki's entries and the containers that only held them."""
-    while found := next(_ours(text, target), None):
+    while found := next(_own_hooks(text, target), None):
         event, group, place, _ = found
         path: list[str | int] = ["hooks", event, group, "hooks", place]
         while True:
@@ -131,7 +133,7 @@ def _without(text: str, target: HookTarget) -> str:
     return text
 
 
-def _ours(text: str, target: HookTarget) -> Iterator[tuple[str, int, int, str]]:
+def _own_hooks(text: str, target: HookTarget) -> Iterator[tuple[str, int, int, str]]:
     """Event, group, index and command of each hook of yaoki."""
     events = _parsed(text, target.file).get("hooks", {})
     for event, groups in events.items():
@@ -145,7 +147,7 @@ def _ours(text: str, target: HookTarget) -> Iterator[tuple[str, int, int, str]]:
 
 def _parsed(text: str, file: Path) -> dict[str, Any]:
     try:
-        held = json.loads(json_text.json_body(text), object_pairs_hook=_once)
+        held = json.loads(json_text.json_body(text), object_pairs_hook=_refuse_duplicates)
     except (ValueError, RecursionError) as error:
         raise _unfit(file, f"is not JSON that can be changed safely: {error}") from error
     if not isinstance(held, dict) or not isinstance(held.get("hooks", {}), dict):
@@ -156,7 +158,7 @@ def _parsed(text: str, file: Path) -> dict[str, Any]:
     return held
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse a duplicate key: it is unknown which one counts."""
     held = dict(pairs)
     if len(held) < len(pairs):
@@ -176,7 +178,7 @@ def _unfit(file: Path, words: str) -> NotNow:
 
 def _text(file: Path) -> str | None:
     try:
-        with open(file, "rb", opener=_at_once) as stream:
+        with open(file, "rb", opener=_open_nonblocking) as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 raise _unfit(file, "is not a regular file")
             raw = stream.read(BYTES_MAX + 1)
@@ -194,7 +196,7 @@ def _text(file: Path) -> str | None:
     return text
 
 
-def _at_once(name: str, flags: int) -> int:
+def _open_nonblocking(name: str, flags: int) -> int:
     """Open without blocking: a named pipe would block until a writer comes."""
     return os.open(name, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
@@ -212,7 +214,7 @@ def _packed(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def _remember(target: HookTarget, before: str | None, after: str) -> None:
+def _save_original(target: HookTarget, before: str | None, after: str) -> None:
     """Store the original content, unless an earlier installation has stored it."""
     known = _memory(target)
     if known.get("after") == _packed(_text(target.file) or ""):

@@ -13,8 +13,7 @@ from yaoki.faces.hooks.session_store import SessionStore
 from yaoki.faces.hooks.state import SessionChoice, after_answer, after_injection
 
 if TYPE_CHECKING:
-    from yaoki.faces.hooks.call import HookCall
-    from yaoki.faces.hooks.event import HookReply
+    from yaoki.faces.hooks.call import HookCall, HookReply
 
 PROMPT_EVENT = "UserPromptSubmit"
 
@@ -23,29 +22,33 @@ def respond_to_prompt(call: HookCall, choice: str, words: str) -> HookReply:
     app = App(Path(call.folder).absolute())
     if not app.has_store:
         return {}, app.close
-    desk = SessionStore(app, call.session_key, call.agent)
-    answer = _answered(desk, SessionChoice(choice), words) if choice else _due(desk)
+    session_store = SessionStore(app, call.session_key, call.agent)
+    answer = (
+        _record_answer(session_store, SessionChoice(choice), words)
+        if choice
+        else _pending_answer(session_store)
+    )
 
     def done() -> None:
         with closing(app):
             if "hookSpecificOutput" in answer:
-                desk.record(after_injection)
+                session_store.record(after_injection)
 
     return answer, done
 
 
-def _answered(desk: SessionStore, choice: SessionChoice, words: str) -> HookResponse:
+def _record_answer(session_store: SessionStore, choice: SessionChoice, words: str) -> HookResponse:
     """An answer to yaoki does not reach the agent, unless it has words for the agent too."""
-    if not desk.session.can_answer(choice):
+    if not session_store.session.can_answer(choice):
         return allow("there is no open question; nothing was changed")
-    desk.record(lambda session, phase: after_answer(session, phase, choice, words))
+    session_store.record(lambda session, phase: after_answer(session, phase, choice, words))
     return (
-        _due(desk)
+        _pending_answer(session_store)
         if choice is SessionChoice.GO_ON
         else consume_prompt(CHOICE_CONSEQUENCES[choice.value])
     )
 
 
-def _due(desk: SessionStore) -> HookResponse:
-    kept = desk.session.reason_to_inject
+def _pending_answer(session_store: SessionStore) -> HookResponse:
+    kept = session_store.session.reason_to_inject
     return add_context(PROMPT_EVENT, kept.reason) if kept else {}

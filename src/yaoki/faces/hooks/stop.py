@@ -26,8 +26,7 @@ from yaoki.faces.hooks.state import (
 from yaoki.faces.hooks.supported_agents import HOOKED_AGENTS, find_hooked_agent
 
 if TYPE_CHECKING:
-    from yaoki.faces.hooks.call import HookCall
-    from yaoki.faces.hooks.event import HookReply
+    from yaoki.faces.hooks.call import HookCall, HookReply
 
 # Ending a process tree and recording it takes time as well.
 SPARE_S, SPARE_SHARE = 20.0, 0.3
@@ -39,21 +38,21 @@ def respond_to_stop(call: HookCall) -> HookReply:
     with ExitStack() as opened:
         app = _app(call)
         if app is None:
-            return {}, _nothing_more
+            return {}, _no_work
         opened.callback(app.close)
         if words := _untrusted(app):
-            return allow(words), _nothing_more
-        desk = SessionStore(app, call.session_key, call.agent)
-        if not opened.enter_context(desk.lock_session()):
-            return {}, _nothing_more  # another hook call decides about this stop
-        answer = _answer(call, desk)
+            return allow(words), _no_work
+        session_store = SessionStore(app, call.session_key, call.agent)
+        if not opened.enter_context(session_store.lock_session()):
+            return {}, _no_work  # another hook call decides about this stop
+        answer = _answer(call, session_store)
         stays = opened.pop_all()
 
     def done() -> None:
         with stays:
-            desk.delete_old_locks()
+            session_store.delete_old_locks()
             if answer.get("decision") == "block":
-                desk.record(after_injection)
+                session_store.record(after_injection)
 
     return answer, done
 
@@ -85,49 +84,51 @@ def _untrusted(app: App) -> str:
     return ""
 
 
-def _answer(call: HookCall, desk: SessionStore) -> HookResponse:
-    phase, stance = desk.phase, desk.session.person_choice
+def _answer(call: HookCall, session_store: SessionStore) -> HookResponse:
+    phase, stance = session_store.phase, session_store.session.person_choice
     if stance is SessionChoice.ABORT:
         return allow("not checked: a person aborted here; next: yaoki hook begin --phase NAME")
     spare = min(SPARE_S, call.limit_s * SPARE_SHARE)
     left_s, _ = signal.getitimer(signal.ITIMER_REAL)
-    until = desk.app.clock.now() + timedelta(seconds=left_s - spare)
-    seen = inspect_stop(StopInspection(desk.app, phase, until, call.limit_s))
+    until = session_store.app.clock.now() + timedelta(seconds=left_s - spare)
+    seen = inspect_stop(StopInspection(session_store.app, phase, until, call.limit_s))
     if seen is None:
-        return _proven(call, desk)
-    return _unproven(desk, phase, seen)
+        return _proven(call, session_store)
+    return _unproven(session_store, phase, seen)
 
 
-def _proven(call: HookCall, desk: SessionStore) -> HookResponse:
-    before = desk.session
+def _proven(call: HookCall, session_store: SessionStore) -> HookResponse:
+    before = session_store.session
     if not before.proven:
-        desk.record(after_proven)
+        session_store.record(after_proven)
     if before.person_asked or before.person_choice is not None:
         return allow("all checks pass now; nothing is left to answer")
     return allow(f"all checks pass; {call.defect}") if call.defect else allow()
 
 
-def _unproven(desk: SessionStore, phase: SessionPhase, seen: UnprovenStop) -> HookResponse:
-    most, language = desk.tries_max(phase), desk.app.settings.language
-    stood = desk.session.person_asked
-    session = desk.record(lambda now, current: after_unproven(now, current, seen, most))
+def _unproven(session_store: SessionStore, phase: SessionPhase, seen: UnprovenStop) -> HookResponse:
+    most, language = session_store.tries_max(phase), session_store.app.settings.language
+    stood = session_store.session.person_asked
+    session = session_store.record(lambda now, current: after_unproven(now, current, seen, most))
     if session.person_choice is not None:
         return allow(f"still not proven: {seen.summary}")
     if not session.person_asked:
         return refuse_stop(retry_message(session, phase, most, language))
-    words = _question(desk, session, phase, most)
+    words = _question(session_store, session, phase, most)
     return (
         allow(f"still not proven, still asked: {words}")
         if stood
-        else end_and_ask(desk.agent, words)
+        else end_and_ask(session_store.agent, words)
     )
 
 
-def _question(desk: SessionStore, session: HookSession, phase: SessionPhase, most: int) -> str:
-    settings, here = desk.app.settings, len(HOOKED_AGENTS[desk.agent].events) > 1
+def _question(
+    session_store: SessionStore, session: HookSession, phase: SessionPhase, most: int
+) -> str:
+    settings, here = session_store.app.settings, len(HOOKED_AGENTS[session_store.agent].events) > 1
     longest = settings.escalate.max_message_length
     return question_message(session, phase, most, settings.language, here=here, chars_max=longest)
 
 
-def _nothing_more() -> None:
+def _no_work() -> None:
     """No work remains: the store was not opened."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.nearest import did_you_mean
+from yaoki.core.text import did_you_mean
 from yaoki.errors import Unknown
 
 

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from yaoki.adapters.agents.result_file import TEXT_MAX, WAIT_MAX_S
-from yaoki.core.display import one_line
-from yaoki.core.nearest import did_you_mean
+from yaoki.core.text import did_you_mean, one_line
 from yaoki.errors import PlanInvalid
 
 NAME_MAX = 200

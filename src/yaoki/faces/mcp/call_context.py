@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from yaoki.app.open_app import open_app
-from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import format_count
 from yaoki.errors import NotNow, PlanInvalid
 from yaoki.faces.mcp.caller import CallingAttempt, calling_attempt, require_current
 

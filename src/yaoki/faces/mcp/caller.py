@@ -8,10 +8,10 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from yaoki.core.display import one_line
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import AttemptStarted, Claimed, Event, JournalNote
 from yaoki.core.model import Stage, State, Task, TaskId
+from yaoki.core.text import one_line
 from yaoki.errors import Refused, Unknown
 
 if TYPE_CHECKING:
@@ -151,8 +151,8 @@ def amend_task(
         if why is None:
             return then(entries)
         refused.append(why)
-        told = _told(caller, call, why, task)
-        return () if _known(entries, told) else (JournalNote(RESULT_REFUSED, told),)
+        told = _refusal_record(caller, call, why, task)
+        return () if _is_recorded(entries, told) else (JournalNote(RESULT_REFUSED, told),)
 
     try:
         task = app.store.amend(caller.task_id, decide)
@@ -175,7 +175,9 @@ def task_journal(app: App, caller: CallingAttempt) -> list[JournalEntry]:
     return entries
 
 
-def _told(caller: CallingAttempt, call: str, why: Refused, task: Task | None) -> dict[str, object]:
+def _refusal_record(
+    caller: CallingAttempt, call: str, why: Refused, task: Task | None
+) -> dict[str, object]:
     return {
         "task": caller.task_id,
         "call": call,
@@ -188,7 +190,7 @@ def _told(caller: CallingAttempt, call: str, why: Refused, task: Task | None) ->
     }
 
 
-def _known(entries: Iterable[JournalEntry], told: Mapping[str, object]) -> bool:
+def _is_recorded(entries: Iterable[JournalEntry], told: Mapping[str, object]) -> bool:
     """Is this refusal recorded?  Once per claim and kind of call is enough."""
     same = ("task", "call", "refused", "attempt", "epoch")
     return any(
@@ -208,9 +210,9 @@ def _unknown(task_id: str) -> Refused:
 def _unknown_here(app: App, caller: CallingAttempt, call: str) -> Refused:
     """Recorded in the journal of the run, if at least the run is known."""
     why = _unknown(caller.task_id)
-    told = _told(caller, call, why, None)
+    told = _refusal_record(caller, call, why, None)
     for run in app.reads.runs():
-        if run.id == caller.run_id and not _known(_of_the_run(app, run.id), told):
+        if run.id == caller.run_id and not _is_recorded(_of_the_run(app, run.id), told):
             app.store.note(run.id, RESULT_REFUSED, told)
     return why
 

@@ -27,12 +27,12 @@ def mcp(above: str | None, repo: str | None) -> int:
     from yaoki.faces.mcp.tools import TOOLS
 
     where = Path(repo or above or repository_from_environment(os.environ) or ".")
-    desk = CallContext(where, dict(os.environ))
+    context = CallContext(where, dict(os.environ))
     if sys.stdin.isatty():
         click.echo("yaoki: waiting for an MCP client; press Ctrl-D to quit", err=True)
     server = McpServer(
         [tool.document() for tool in TOOLS.values()],
-        lambda name, given: _called(lambda: TOOLS[name].call(desk, given), name),
+        lambda name, given: _call(lambda: TOOLS[name].call(context, given), name),
     )
     server.serve(sys.stdin.buffer, _own_output())
     return 0
@@ -46,7 +46,7 @@ def _own_output() -> int:
     return own
 
 
-def _called(work: Callable[[], Mapping[str, Any]], name: str) -> dict[str, Any]:
+def _call(work: Callable[[], Mapping[str, Any]], name: str) -> dict[str, Any]:
     """The result of a call in the form of the protocol; no internal error ends the server."""
     from yaoki.faces.text import errors
     from yaoki.faces.text.render import mask_environment_secrets
@@ -58,7 +58,7 @@ def _called(work: Callable[[], Mapping[str, Any]], name: str) -> dict[str, Any]:
             hint = f"use the command line instead: yaoki {name} --json"
             raise OverLimit(f"the answer of {name}", len(text), ANSWER_BYTES_MAX, hint=hint)
     except YaokiError as error:
-        return _failed(mask_environment_secrets(_told(error)))
+        return _failed(mask_environment_secrets(_error_document(error)))
     except Exception as error:  # noqa: BLE001 - the last place where it can be told
         code = errors.report_internal_error(error, as_json=False, given=["mcp", name])
         told = {"sentence": f"internal error: {error!r}", "hint": "yaoki doctor", "exit_code": code}
@@ -66,7 +66,7 @@ def _called(work: Callable[[], Mapping[str, Any]], name: str) -> dict[str, Any]:
     return _content(text, document, failed=False)
 
 
-def _told(error: YaokiError) -> dict[str, Any]:
+def _error_document(error: YaokiError) -> dict[str, Any]:
     code = error.exit_code
     return {
         "sentence": error.sentence,

@@ -17,13 +17,13 @@ def read_frames(stream: IO[bytes]) -> Iterator[bytes | None]:
     """
     while line := stream.readline(FRAME_BYTES_MAX):
         if not line.endswith(b"\n"):
-            if _skipped(stream):
+            if _skip_line(stream):
                 yield None
         elif line.strip():
             yield line
 
 
-def _skipped(stream: IO[bytes]) -> bool:
+def _skip_line(stream: IO[bytes]) -> bool:
     """Skip to the end of the line; False when the input ends first."""
     while rest := stream.readline(FRAME_BYTES_MAX):
         if rest.endswith(b"\n"):

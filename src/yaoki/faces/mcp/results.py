@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.agents.result_file import BYTES_MAX, RESULT, STATUSES, TEXT_MAX, WAIT_MAX_S
 from yaoki.adapters.system.files import read_plain_bytes, write_atomically
-from yaoki.core.display import replace_lone_surrogates
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import Event, JournalNote
 from yaoki.core.redact import mask, secret_values
+from yaoki.core.text import replace_lone_surrogates
 from yaoki.errors import OverLimit, Unknown
 from yaoki.faces.mcp.caller import CallingAttempt, CallRefusal, amend_task, call_refused
 from yaoki.faces.mcp.secrets import agent_secrets
@@ -45,29 +45,31 @@ class ResultClaim:
     retry_after_s: float | None = None
 
 
-def claim_defect(said: ResultClaim) -> str:
+def claim_defect(claim: ResultClaim) -> str:
     """The defect of a claim in words; empty when it is valid."""
-    if said.status not in STATUSES:
-        return f"status {said.status!r} is none of {', '.join(STATUSES)}"
-    if said.status == "question" and not said.question.strip():
+    if claim.status not in STATUSES:
+        return f"status {claim.status!r} is none of {', '.join(STATUSES)}"
+    if claim.status == "question" and not claim.question.strip():
         return "a question is needed for status question"
-    if said.status != "question" and said.question:
-        return f"a question does not go with status {said.status}"
-    if said.status != "question" and not said.summary.strip():
+    if claim.status != "question" and claim.question:
+        return f"a question does not go with status {claim.status}"
+    if claim.status != "question" and not claim.summary.strip():
         return "a summary is needed: one sentence that says what happened"
-    unsafe = said.retry_safe is not None or said.partial_changes or said.retry_after_s is not None
-    if said.status != "failed" and unsafe:
+    unsafe = (
+        claim.retry_safe is not None or claim.partial_changes or claim.retry_after_s is not None
+    )
+    if claim.status != "failed" and unsafe:
         return "retry_safe, partial_changes and retry_after are only for status failed"
-    if said.retry_after_s is not None and not 0 <= said.retry_after_s <= WAIT_MAX_S:
+    if claim.retry_after_s is not None and not 0 <= claim.retry_after_s <= WAIT_MAX_S:
         return f"retry_after is in seconds, 0 to {WAIT_MAX_S:.0f}"
     return ""
 
 
 def record_claim(
-    app: App, caller: CallingAttempt, said: ResultClaim, environ: Mapping[str, str]
+    app: App, caller: CallingAttempt, claim: ResultClaim, environ: Mapping[str, str]
 ) -> Task:
     """Record the claim once.  A repetition is refused by name; another claim replaces it."""
-    told = _told(caller, said, _secrets(app, caller, environ))
+    told = _stored_form(caller, claim, _secrets(app, caller, environ))
     ignored: list[bool] = []
 
     def then(entries: Sequence[JournalEntry]) -> Sequence[Event]:
@@ -83,24 +85,24 @@ def record_claim(
     task = amend_task(app, caller, "result", then)
     file = app.runs_folder / task.run_id / task.id / str(caller.attempt) / OUTBOX / RESULT
     # After a kill between journal and file, the next call writes the file.
-    if not _left(file, told) and ignored[-1]:
+    if not _write_note(file, told) and ignored[-1]:
         words = f"{task.id}: this result is already recorded"
         raise call_refused(CallRefusal.DUPLICATE, words, hint="nothing was changed; continue")
     return task
 
 
-def submit_claim(desk: CallContext, said: ResultClaim) -> CallingAttempt:
+def submit_claim(context: CallContext, claim: ResultClaim) -> CallingAttempt:
     """Record an agent's claim about its attempt; inside the sandbox only in its outbox.
 
     The sandbox cannot reach the store; the worker finds the note when the attempt ends.
     """
-    if not desk.environ.get(SANDBOX_VARIABLE):
-        with desk.open_for_attempt() as (app, caller):
-            record_claim(app, caller, said, desk.environ)
+    if not context.environ.get(SANDBOX_VARIABLE):
+        with context.open_for_attempt() as (app, caller):
+            record_claim(app, caller, claim, context.environ)
         return caller
-    caller = desk.require_caller()
-    told = _told(caller, said, secret_values(desk.environ))
-    _left(Path(desk.environ["YAOKI_RESULT"]), told)
+    caller = context.require_caller()
+    told = _stored_form(caller, claim, secret_values(context.environ))
+    _write_note(Path(context.environ["YAOKI_RESULT"]), told)
     return caller
 
 
@@ -112,13 +114,15 @@ def _secrets(app: App, caller: CallingAttempt, environ: Mapping[str, str]) -> tu
     return agent_secrets(app.reads.run(task.run_id), task, environ)
 
 
-def _told(caller: CallingAttempt, said: ResultClaim, secrets: tuple[str, ...]) -> dict[str, Any]:
+def _stored_form(
+    caller: CallingAttempt, claim: ResultClaim, secrets: tuple[str, ...]
+) -> dict[str, Any]:
     """The claim as it is stored: limited in size and without secrets."""
-    safe = not said.partial_changes if said.retry_safe is None else said.retry_safe
+    safe = not claim.partial_changes if claim.retry_safe is None else claim.retry_safe
     whole = replace(
-        said,
-        summary=_clean("the summary", said.summary, secrets),
-        question=_clean("the question", said.question, secrets),
+        claim,
+        summary=_clean("the summary", claim.summary, secrets),
+        question=_clean("the question", claim.question, secrets),
         retry_safe=safe,
     )
     kept = {key: value for key, value in asdict(whole).items() if value not in ("", None)}
@@ -132,7 +136,7 @@ def _clean(what: str, text: str, secrets: tuple[str, ...]) -> str:
     return mask(words.strip(), secrets)
 
 
-def _left(file: Path, told: Mapping[str, Any]) -> bool:
+def _write_note(file: Path, told: Mapping[str, Any]) -> bool:
     """Write the note to the attempt's folder; False when it exists already."""
     data = json.dumps(dict(told), ensure_ascii=False).encode("utf-8")
     if read_plain_bytes(file, BYTES_MAX) == data:

@@ -46,7 +46,7 @@ def mask_answer(answer: PlannerAnswer, secrets: tuple[str, ...]) -> PlannerAnswe
     for spec in answer.specs:
         fixed = (spec.name, *spec.scope)
         if any(mask_values(word, secrets) != word for word in fixed):
-            raise _held("a task")
+            raise _secret_found("a task")
     clean = (replace(spec, goal=mask_values(spec.goal, secrets)) for spec in answer.specs)
     return replace(answer, specs=tuple(clean))
 
@@ -55,10 +55,10 @@ def refuse_secrets_in_plan(plan: Mapping[str, Any], secrets: tuple[str, ...]) ->
     """Refuse a plan that contains a secret: a masked command would be another command."""
     words = json.dumps(plan, ensure_ascii=False)
     if mask_values(words, secrets) != words:
-        raise _held("the plan")
+        raise _secret_found("the plan")
     return plan
 
 
-def _held(what: str) -> PlanInvalid:
+def _secret_found(what: str) -> PlanInvalid:
     words = f"{what} contains the value of a variable that the agent was given"
     return PlanInvalid(words, hint=HINT)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from yaoki.app.plan_input import read_plan
 from yaoki.app.run_view import ATTEMPTS_SHOWN, explain_task, view_run
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.model import Pause, PauseCause
 from yaoki.core.redact import mask_values
 from yaoki.errors import PlanInvalid
 from yaoki.faces.mcp import arguments as of
@@ -23,79 +24,83 @@ if TYPE_CHECKING:
     from yaoki.engine.commands.extend import PlanExtension
 
 Document = dict[str, Any]
-APPROVAL = "approval: an agent submitted this plan; it waits for your approval"
+APPROVAL = Pause(PauseCause.APPROVAL, "an agent submitted this plan; it waits for your approval")
 
 
-def result(desk: CallContext, given: of.ResultArguments) -> Document:
+def result(context: CallContext, arguments: of.ResultArguments) -> Document:
     """Report how your attempt ended. `done` proves nothing: the checks decide. `failed` is tried
     again with your summary; `conflict` (the task and its checks contradict each other) and
     `question` go to a person. The last report counts."""
-    said = given.model_fields_set
+    said = arguments.model_fields_set
     return _noted(
-        desk,
+        context,
         ResultClaim(
-            given.status,
-            given.summary,
-            given.question,
-            given.retry_safe if "retry_safe" in said else None,
-            given.partial_changes,
-            given.retry_after_s if "retry_after_s" in said else None,
+            arguments.status,
+            arguments.summary,
+            arguments.question,
+            arguments.retry_safe if "retry_safe" in said else None,
+            arguments.partial_changes,
+            arguments.retry_after_s if "retry_after_s" in said else None,
         ),
     )
 
 
-def ask(desk: CallContext, given: of.AskArguments) -> Document:
+def ask(context: CallContext, arguments: of.AskArguments) -> Document:
     """Hand one question to a person. Your attempt ends; the answer comes with the next one."""
-    return _noted(desk, ResultClaim("question", question=given.question))
+    return _noted(context, ResultClaim("question", question=arguments.question))
 
 
-def _noted(desk: CallContext, said: ResultClaim) -> Document:
+def _noted(context: CallContext, said: ResultClaim) -> Document:
     if wrong := claim_defect(said):
         raise PlanInvalid(f"result: {wrong}", hint="nothing was recorded; call again")
-    caller = submit_claim(desk, said)
+    caller = submit_claim(context, said)
     told = {"task": caller.task_id, "attempt": caller.attempt, "epoch": caller.epoch}
     return {"schema": SCHEMA, **told, "status": said.status, "noted": True}
 
 
-def status(desk: CallContext, given: of.StatusArguments) -> Document:
+def status(context: CallContext, arguments: of.StatusArguments) -> Document:
     """The status of the run, and each task with its state, attempt and question."""
-    with desk.open_app("status") as app:
-        view = view_run(app, desk.find_run(app, given.run))
+    with context.open_app("status") as app:
+        view = view_run(app, context.find_run(app, arguments.run))
     document = status_document(view)
     shown = {task.row.id for task in most_important_tasks(view)}
     tasks = [task for task in document["tasks"] if task["id"] in shown]
     return {**document, "tasks": tasks, "tasks_left_out": len(document["tasks"]) - len(tasks)}
 
 
-def why(desk: CallContext, given: of.WhyArguments) -> Document:
+def why(context: CallContext, arguments: of.WhyArguments) -> Document:
     """Why a task is where it is: the newest decisions with their rules, and each attempt."""
-    with desk.open_app("why") as app:
-        task_id = app.lookup.find_task(given.task, desk.find_run(app, given.run).id)
+    with context.open_app("why") as app:
+        task_id = app.lookup.find_task(arguments.task, context.find_run(app, arguments.run).id)
         document = explanation_document(explain_task(app, task_id))
     newest = {"decisions": document["decisions"][:ATTEMPTS_SHOWN]}
     return {**document, **newest, "attempts": document["attempts"][-ATTEMPTS_SHOWN:]}
 
 
-def submit(desk: CallContext, given: of.SubmitArguments) -> Document:
+def submit(context: CallContext, arguments: of.SubmitArguments) -> Document:
     """Fill a deferred phase of the run with tasks (phase and tasks), or submit a whole new plan
     (plan), which runs only after a person has approved it."""
-    if (given.plan is None) == (not given.phase) or bool(given.tasks) != bool(given.phase):
+    if (arguments.plan is None) == (not arguments.phase) or bool(arguments.tasks) != bool(
+        arguments.phase
+    ):
         raise PlanInvalid("submit takes plan, or phase with tasks", hint="pass one of the two")
-    if given.plan is not None:
-        return _submitted(desk, given.plan)
-    with desk.open_app("submit") as app:
-        run = desk.find_run(app, given.run)
-        answer = mask_answer(read_tasks(app, run, given.tasks), caller_secrets(app, desk.environ))
+    if arguments.plan is not None:
+        return _submitted(context, arguments.plan)
+    with context.open_app("submit") as app:
+        run = context.find_run(app, arguments.run)
+        answer = mask_answer(
+            read_tasks(app, run, arguments.tasks), caller_secrets(app, context.environ)
+        )
         return _grown(
-            app, run, app.services.extend_command.fill_phase(run, given.phase, answer.specs)
+            app, run, app.services.extend_command.fill_phase(run, arguments.phase, answer.specs)
         )
 
 
-def _submitted(desk: CallContext, plan: Mapping[str, Any]) -> Document:
+def _submitted(context: CallContext, plan: Mapping[str, Any]) -> Document:
     from yaoki.app.submit import submit_plan
 
-    with desk.open_app("submit", create=True) as app:
-        safe = refuse_secrets_in_plan(plan, caller_secrets(app, desk.environ))
+    with context.open_app("submit", create=True) as app:
+        safe = refuse_secrets_in_plan(plan, caller_secrets(app, context.environ))
         with write_temporary_file(safe, "plan.json") as file:
             run = submit_plan(app, read_plan(app, file), approved=False)
         # An agent wrote its commands, so a person must approve them before any of them runs.
@@ -108,12 +113,14 @@ def _submitted(desk: CallContext, plan: Mapping[str, Any]) -> Document:
     }
 
 
-def extend(desk: CallContext, given: of.ExtendArguments) -> Document:
+def extend(context: CallContext, arguments: of.ExtendArguments) -> Document:
     """Add tasks to the run; one with `replaces` replaces a failed one. All or nothing."""
-    with desk.open_app("extend") as app:
-        run = desk.find_run(app, given.run)
-        answer = mask_answer(read_tasks(app, run, given.tasks), caller_secrets(app, desk.environ))
-        by_agent = desk.caller is not None
+    with context.open_app("extend") as app:
+        run = context.find_run(app, arguments.run)
+        answer = mask_answer(
+            read_tasks(app, run, arguments.tasks), caller_secrets(app, context.environ)
+        )
+        by_agent = context.caller is not None
         return _grown(
             app,
             run,
@@ -123,22 +130,24 @@ def extend(desk: CallContext, given: of.ExtendArguments) -> Document:
         )
 
 
-def add_retry_task(desk: CallContext, given: of.AddRetryTaskArguments) -> Document:
+def add_retry_task(context: CallContext, arguments: of.AddRetryTaskArguments) -> Document:
     """Replace a failed task by a new one; tasks that waited for it can continue."""
-    with desk.open_app("add_retry_task") as app:
-        run = desk.find_run(app, given.run)
-        task = app.reads.task(app.lookup.find_task(given.task, run.id))
-        desk.find_run(app, task.run_id)
-        goal = mask_values(given.goal, caller_secrets(app, desk.environ))
-        made = app.services.extend_command.add_retry(task, goal, by_agent=desk.caller is not None)
+    with context.open_app("add_retry_task") as app:
+        run = context.find_run(app, arguments.run)
+        task = app.reads.task(app.lookup.find_task(arguments.task, run.id))
+        context.find_run(app, task.run_id)
+        goal = mask_values(arguments.goal, caller_secrets(app, context.environ))
+        made = app.services.extend_command.add_retry(
+            task, goal, by_agent=context.caller is not None
+        )
         return _grown(app, app.reads.run(task.run_id), made)
 
 
-def complete(desk: CallContext, given: of.CompleteArguments) -> Document:
+def complete(context: CallContext, arguments: of.CompleteArguments) -> Document:
     """Report that the run is complete. Refused with the list while anything required is open; the
     status is derived, never set."""
-    with desk.open_app("complete") as app:
-        run = desk.find_run(app, given.run)
+    with context.open_app("complete") as app:
+        run = context.find_run(app, arguments.run)
         app.services.extend_command.complete(run)
         app.services.completion.complete(run.id)
         view = view_run(app, app.reads.run(run.id))
@@ -159,8 +168,10 @@ class McpTool:
     function: Callable[[CallContext, Any], Document]
     is_read_only: bool = False
 
-    def call(self, desk: CallContext, given: Mapping[str, Any]) -> Document:
-        return self.function(desk, of.read_arguments(self.arguments, given, self.function.__name__))
+    def call(self, context: CallContext, arguments: Mapping[str, Any]) -> Document:
+        return self.function(
+            context, of.read_arguments(self.arguments, arguments, self.function.__name__)
+        )
 
     def document(self) -> Document:
         function = self.function

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import click
 
-from yaoki.core.display import strip_terminal_codes
 from yaoki.core.redact import mask, secret_values
+from yaoki.core.text import strip_terminal_codes
 from yaoki.errors import YaokiError
 from yaoki.faces.text.wrapping import terminal_width, wrap_line
 

@@ -14,9 +14,9 @@ from typing import Any
 import click
 
 from yaoki import views
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.model import State
 from yaoki.core.redact import mask, secret_values
+from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.errors import Fault
 from yaoki.faces.text.closed_pipe import ReaderGone
 from yaoki.faces.text.wrapping import cell_width, terminal_width, wrap_line

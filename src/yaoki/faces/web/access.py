@@ -12,7 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from yaoki.core.display import replace_lone_surrogates
+from yaoki.core.text import replace_lone_surrogates
 from yaoki.faces.web.access_tokens import (
     ACT,
     COOKIE,
@@ -59,37 +59,37 @@ class AccessGuard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        strict = _strictly(send)
+        strict = _add_headers(send)
         try:
-            answer = self._admitted(scope)
+            answer = self._rejection(scope)
         except RequestRejected as turned:
             if _opened_an_old_link(scope, turned):
                 # A person gets the page, which asks for the link; its data still needs a token.
-                strict = _strictly(send, turned.status)
+                strict = _add_headers(send, turned.status)
                 answer = None
             else:
                 answer = json_response(*error_document(turned))
         await (answer or self._app)(scope, receive, strict)
 
-    def _admitted(self, scope: Scope) -> Response | None:
+    def _rejection(self, scope: Scope) -> Response | None:
         """None when the request may pass; its permission is then stored in the scope."""
         headers = Headers(scope=scope)
         self._check_host(headers)
         self._check_origin(scope["method"], headers)
         if scope["path"] == ENTER:
-            return self._entered(scope)
+            return self._enter(scope)
         if scope["path"].startswith(API):
-            known, face = self._pass(headers)
+            known, face = self._token_of(headers)
             if scope["method"] not in SAFE and known.permission != ACT:
                 raise RequestRejected(403, "READ_ONLY", "this link may only look", hint="yaoki ui")
             fresh = self._now() - known.made_at < FRESH
-            told = {"may": known.permission, "how": f"{face} {known.name}", "fresh": fresh}
-            scope.setdefault("state", {}).update(told)
-        elif scope["path"] == METRICS and not self._scrapes(headers):
-            self._pass(headers)
+            origin = {"may": known.permission, "how": f"{face} {known.name}", "fresh": fresh}
+            scope.setdefault("state", {}).update(origin)
+        elif scope["path"] == METRICS and not self._is_metrics_request(headers):
+            self._token_of(headers)
         return None
 
-    def _scrapes(self, headers: Headers) -> bool:
+    def _is_metrics_request(self, headers: Headers) -> bool:
         """A metrics token opens nothing else."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         known = self._passes.permission_of(SCRAPE, token.strip(), self._now())
@@ -115,12 +115,12 @@ class AccessGuard:
         foreign_site = site in {"cross-site", "same-site"}
         embedded = foreign_site and headers.get("sec-fetch-mode") != "navigate"
         if foreign or unsaid or embedded:
-            told = ", ".join(origins)[:80] or site or "nowhere"
+            origin = ", ".join(origins)[:80] or site or "nowhere"
             raise RequestRejected(
-                403, "WRONG_ORIGIN", f"requests from {told!r} are not accepted here"
+                403, "WRONG_ORIGIN", f"requests from {origin!r} are not accepted here"
             )
 
-    def _pass(self, headers: Headers) -> tuple[AccessToken, str]:
+    def _token_of(self, headers: Headers) -> tuple[AccessToken, str]:
         """The token of the request, and whether it comes from a program or a browser."""
         given = headers.get("authorization", "")
         if given:
@@ -148,7 +148,7 @@ class AccessGuard:
         """Cookies ignore ports, so the name contains the port."""
         return f"yaoki-{self._place.port}"
 
-    def _entered(self, scope: Scope) -> Response:
+    def _enter(self, scope: Scope) -> Response:
         """The token of a link becomes a cookie; the browser keeps the address without it."""
         from starlette.requests import Request
 
@@ -180,7 +180,7 @@ def _opened_an_old_link(scope: Scope, turned: RequestRejected) -> bool:
     return scope["path"] == ENTER and turned.code == "WRONG_TOKEN" and "text/html" in wants
 
 
-def _strictly(send: Send, status: int = OK) -> Send:
+def _add_headers(send: Send, status: int = OK) -> Send:
     """Add the strict headers, and replace the status if one is given."""
 
     async def sent(message: Message) -> None:

@@ -17,47 +17,51 @@ CANCEL_WITHIN = timedelta(seconds=1)
 Document = dict[str, Any]
 
 
-def post_answer(desk: RequestContext, asked: PageRequest) -> Document:
-    if asked.body["choice"] == Choice.WAIVE and not asked.is_fresh:
+def post_answer(context: RequestContext, request: PageRequest) -> Document:
+    if request.body["choice"] == Choice.WAIVE and not request.is_fresh:
         minutes = round(FRESH.total_seconds() / 60)
         words = f"a waiver needs a link no older than {minutes} minutes"
         raise RequestRejected(403, "OLD_LINK", words, hint="open the link that yaoki ui prints")
-    return _answered(desk, asked, Choice(asked.body["choice"]), asked.body["check"])
+    return _answer(context, request, Choice(request.body["choice"]), request.body["check"])
 
 
-def post_retry(desk: RequestContext, asked: PageRequest) -> Document:
-    return _answered(desk, asked, Choice.RETRY, "")
+def post_retry(context: RequestContext, request: PageRequest) -> Document:
+    return _answer(context, request, Choice.RETRY, "")
 
 
-def _answered(desk: RequestContext, asked: PageRequest, choice: Choice, check: str) -> Document:
-    task_id = desk.task(asked.task).id
+def _answer(context: RequestContext, request: PageRequest, choice: Choice, check: str) -> Document:
+    task_id = context.task(request.task).id
     task = commands.answer_task(
-        desk.app, task_id, choice, asked.body["words"], check, how=asked.channel
+        context.app, task_id, choice, request.body["words"], check, how=request.channel
     )
-    return commands.answer_document(desk.app, task, choice)
+    return commands.answer_document(context.app, task, choice)
 
 
-def post_undo(desk: RequestContext, asked: PageRequest) -> Document:
-    task_id = desk.task(asked.task).id
+def post_undo(context: RequestContext, request: PageRequest) -> Document:
+    task_id = context.task(request.task).id
     return commands.undo_document(
-        commands.undo_task(desk.app, task_id, cascade=asked.body["cascade"], how=asked.channel)
+        commands.undo_task(
+            context.app, task_id, cascade=request.body["cascade"], how=request.channel
+        )
     )
 
 
-def post_cancel_task(desk: RequestContext, asked: PageRequest) -> Document:
-    task = desk.task(asked.task)
-    run = desk.app.reads.run(task.run_id)
-    left = commands.cancel_work(desk.app, run, task.id, timeout=CANCEL_WITHIN, how=asked.channel)
-    return commands.cancel_document(desk.app, run, task.id, left)
+def post_cancel_task(context: RequestContext, request: PageRequest) -> Document:
+    task = context.task(request.task)
+    run = context.app.reads.run(task.run_id)
+    left = commands.cancel_work(
+        context.app, run, task.id, timeout=CANCEL_WITHIN, how=request.channel
+    )
+    return commands.cancel_document(context.app, run, task.id, left)
 
 
-def post_cancel_run(desk: RequestContext, asked: PageRequest) -> Document:
-    run = desk.run(asked.run)
-    left = commands.cancel_work(desk.app, run, timeout=CANCEL_WITHIN, how=asked.channel)
-    return commands.cancel_document(desk.app, run, "", left)
+def post_cancel_run(context: RequestContext, request: PageRequest) -> Document:
+    run = context.run(request.run)
+    left = commands.cancel_work(context.app, run, timeout=CANCEL_WITHIN, how=request.channel)
+    return commands.cancel_document(context.app, run, "", left)
 
 
-def post_go(desk: RequestContext, asked: PageRequest) -> Document:
-    run = desk.run(asked.run)
-    commands.continue_run(desk.app, run, asked.body["words"], how=asked.channel)
-    return commands.run_answer_document(desk.app, run)
+def post_go(context: RequestContext, request: PageRequest) -> Document:
+    run = context.run(request.run)
+    commands.continue_run(context.app, run, request.body["words"], how=request.channel)
+    return commands.run_answer_document(context.app, run)

@@ -50,8 +50,10 @@ PageEndpoint = Callable[[Request], Awaitable[Response]]
 class PageApplication:
     """The application, and the event hub behind it."""
 
-    def __init__(self, desk: RequestContext, place: ListenAddress, passes: AccessTokens) -> None:
-        self.context, self.hub = desk, EventHub(desk)
+    def __init__(
+        self, context: RequestContext, address: ListenAddress, tokens: AccessTokens
+    ) -> None:
+        self.context, self.hub = context, EventHub(context)
         self._threads = CapacityLimiter(THREADS)
         self._document = json.dumps(openapi_document(ROUTES)).encode()
         self._files = PageFiles(STATIC)
@@ -60,7 +62,7 @@ class PageApplication:
             lifespan=self._life,
             exception_handlers={HTTPException: self._unserved},
         )
-        self._guard = AccessGuard(inner, place, passes, lambda: desk.now)
+        self._guard = AccessGuard(inner, address, tokens, lambda: context.now)
 
     @property
     def asgi_app(self) -> ASGIApp:
@@ -90,7 +92,7 @@ class PageApplication:
         return [
             Path_(
                 BASE + route.path,
-                self._told(own.get(route.operation_id) or self._endpoint(route)),
+                self._error_response(own.get(route.operation_id) or self._endpoint(route)),
                 methods=[route.method],
                 name=route.operation_id,
             )
@@ -109,12 +111,12 @@ class PageApplication:
                 state["fresh"],
             )
             if route.method == "POST":
-                asked = await to_thread.run_sync(self._from_a_person, request, asked)
+                asked = await to_thread.run_sync(self._require_person, request, asked)
             return await to_thread.run_sync(self._answer, route, asked, limiter=self._threads)
 
         return endpoint
 
-    def _from_a_person(self, request: Request, asked: PageRequest) -> PageRequest:
+    def _require_person(self, request: Request, asked: PageRequest) -> PageRequest:
         """Refuse callers from a task's process tree; an unknown caller is recorded as such."""
         ours, theirs = request.scope.get("server"), request.scope.get("client")
         if ours and theirs and refuse_agents_at_peer(self.context.app, ours, theirs):
@@ -131,7 +133,7 @@ class PageApplication:
             return Response(held.body, media_type="application/json")
         return json_response(200, self.context.mask(held))
 
-    def _told(self, endpoint: PageEndpoint) -> PageEndpoint:
+    def _error_response(self, endpoint: PageEndpoint) -> PageEndpoint:
         """Every error becomes a response; internal errors are also logged."""
 
         async def told(request: Request) -> Response:
@@ -170,7 +172,7 @@ class PageApplication:
     def _page(self) -> list[Path_]:
         """Any other path is a view of the page, so that views can be bookmarked."""
         return [
-            Path_(METRICS, self._told(self._metrics)),
+            Path_(METRICS, self._error_response(self._metrics)),
             Path_("/static/{file:path}", self._file),
             Path_("/favicon.ico", self._no_icon),
             Path_("/{view:path}", self._index),

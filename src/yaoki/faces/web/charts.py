@@ -47,10 +47,10 @@ class IncrementalFold(Generic[FoldType]):
             for _ in range(ENTRIES_PER_LOOK // PAGE):
                 if self._after >= end:
                     break
-                self._read_on(end)
+                self._read_page(end)
             return self._fold, self._after >= end, self._after
 
-    def _read_on(self, end: int) -> None:
+    def _read_page(self, end: int) -> None:
         """For rare events the database scans many entries, so the scan is limited."""
         far = min(self._after + LINES_AT_ONCE, end)
         page = self._read(self._fold.EVENTS, self._after, far + 1, PAGE)
@@ -112,45 +112,45 @@ class Burndown:
     def add(self, entry: JournalEntry) -> None:
         self.last_at = entry.at
         if entry.event == "TASK_SUBMITTED":
-            self._submitted(entry)
+            self._add_submission(entry)
         if entry.task_id in self.final_checks:
             return
         if entry.event in AgentUsage.EVENTS:
             self.usage.add(entry)
         else:
-            self._moved(entry.task_id, self._becomes(entry))
-        if entry.event == "TASK_LANDED" or self._planned(entry):
+            self._move(entry.task_id, self._state_after(entry))
+        if entry.event == "TASK_LANDED" or self._is_planned_by_person(entry):
             self.landed_at[entry.task_id] = entry.at
         if entry.event == "TASK_REPLACED":
-            self._inherited(str(entry.data.get("by", "")))
-        self._mark(entry.at)
+            self._drop_replaced(str(entry.data.get("by", "")))
+        self._add_point(entry.at)
 
-    def _submitted(self, entry: JournalEntry) -> None:
+    def _add_submission(self, entry: JournalEntry) -> None:
         spec = entry.data.get("spec") or {}
         if spec.get("kind") == "check" and str(spec.get("name", "")).startswith(FINAL_CHECK_NAME):
             self.final_checks.add(entry.task_id)
         elif entry.data.get("lineage"):
             self.heir_submitted_at[entry.task_id] = entry.at
 
-    def _inherited(self, heir: str) -> None:
+    def _drop_replaced(self, heir: str) -> None:
         """Both tasks existed for a moment within one transaction; drop the points between."""
         began = self.heir_submitted_at.pop(heir, None)
         while began is not None and len(self.points) > 1 and self.points[-1].at >= began:
             self.points.pop()
 
-    def _becomes(self, entry: JournalEntry) -> str:
-        if self._planned(entry):
+    def _state_after(self, entry: JournalEntry) -> str:
+        if self._is_planned_by_person(entry):
             return "DONE"
         if entry.event == "ESCALATION_ANSWERED":
             return "CANCELLED" if entry.data.get("choice") == "abort" else "OPEN"
         return STATE_AFTER.get(entry.event, self.states.get(entry.task_id, "OPEN"))
 
     @staticmethod
-    def _planned(entry: JournalEntry) -> bool:
+    def _is_planned_by_person(entry: JournalEntry) -> bool:
         """A person planned the tasks; an agent's plan lands like other work."""
         return entry.event == "TASKS_PLANNED" and bool(entry.data.get("by"))
 
-    def _moved(self, task_id: str, state: str) -> None:
+    def _move(self, task_id: str, state: str) -> None:
         if not task_id:
             return
         before = self.states.get(task_id)
@@ -159,7 +159,7 @@ class Burndown:
         self.states[task_id] = state
         self.counts[state] += 1
 
-    def _mark(self, at: datetime) -> None:
+    def _add_point(self, at: datetime) -> None:
         count = self.counts
         total = len(self.states) - count["REPLACED"]
         open_ = count["OPEN"] + count["ESCALATED"]

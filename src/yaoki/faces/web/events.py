@@ -19,8 +19,8 @@ from typing import Any
 from anyio import to_thread
 
 from yaoki.adapters.store.tables import journal_pages
-from yaoki.core.display import replace_lone_surrogates
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import replace_lone_surrogates
 from yaoki.errors import StoreCorrupt, YaokiError
 from yaoki.faces.web.errors import RequestRejected
 from yaoki.faces.web.journal import entry_with_words
@@ -51,9 +51,9 @@ class EventHub:
     """Runs in the server's event loop; the store is read in threads."""
 
     def __init__(
-        self, desk: RequestContext, *, beat_s: float = BEAT_S, stall_s: float = STALL_S
+        self, context: RequestContext, *, beat_s: float = BEAT_S, stall_s: float = STALL_S
     ) -> None:
-        self._desk, self._beat_s, self._stall_s = desk, beat_s, stall_s
+        self._context, self._beat_s, self._stall_s = context, beat_s, stall_s
         self._kept: deque[EncodedEntry] = deque(maxlen=ENTRIES_KEPT)
         # Every entry after `_floor` up to `_head` is in `_kept`.
         self._floor = self._head = 0
@@ -85,7 +85,7 @@ class EventHub:
             return False
         except Exception:  # noqa: BLE001 - live updates must not end for one mistake of ours
             if self._failing_since is None:
-                print(self._desk.mask(traceback.format_exc()), file=sys.stderr, flush=True)
+                print(self._context.mask(traceback.format_exc()), file=sys.stderr, flush=True)
             return False
         return True
 
@@ -109,7 +109,7 @@ class EventHub:
         try:
             found = await to_thread.run_sync(self._poll)
         except StoreCorrupt:
-            await to_thread.run_sync(self._desk.reopen)
+            await to_thread.run_sync(self._context.reopen)
             self._replaced()
             return False
         if found:
@@ -121,9 +121,9 @@ class EventHub:
         return len(found) == PAGE
 
     def _poll(self) -> list[EncodedEntry]:
-        if not self._desk.has_store:
+        if not self._context.has_store:
             return []
-        store = self._desk.app.store
+        store = self._context.app.store
         store.database.refuse_if_replaced()
         version = store.version()
         if version == self._version:
@@ -135,13 +135,13 @@ class EventHub:
 
     def _ready(self, entry: JournalEntry) -> EncodedEntry:
         try:
-            shown = self._desk.mask(entry_with_words(self._desk, entry))
+            shown = self._context.mask(entry_with_words(self._context, entry))
             return EncodedEntry(entry.seq, entry.run_id, encode_frame("journal", shown, entry.seq))
         except YaokiError:
             raise
         except Exception:  # noqa: BLE001 - one entry that we cannot show costs one entry
             print(f"journal entry {entry.seq}:", file=sys.stderr)
-            print(self._desk.mask(traceback.format_exc()), file=sys.stderr, flush=True)
+            print(self._context.mask(traceback.format_exc()), file=sys.stderr, flush=True)
             return EncodedEntry(
                 entry.seq, entry.run_id, encode_frame("journal", _bare(entry), entry.seq)
             )
@@ -212,7 +212,7 @@ class EventHub:
 
     async def _begun(self) -> int:
         """The end of the journal, where the first listener starts the follower."""
-        end = await to_thread.run_sync(lambda: self._desk.cursor)
+        end = await to_thread.run_sync(lambda: self._context.cursor)
         if not self._wanted.is_set():
             self._kept.clear()
             self._floor = self._head = end
@@ -230,14 +230,14 @@ class EventHub:
 
     def _missed(self, cursor: int, run_id: str, head: int) -> tuple[list[bytes], int]:
         """Entries from the journal itself, up to the follower's position."""
-        database = self._desk.app.store.database
+        database = self._context.app.store.database
         found = journal_pages.read_forward(database, run_id=run_id, after=cursor, limit=PAGE)
         found = [entry for entry in found if entry.seq <= head]
         end = found[-1].seq if len(found) == PAGE else head
         return [self._ready(entry).frame for entry in found], end
 
     def _beat(self, cursor: int) -> dict[str, Any]:
-        now = self._desk.now.isoformat()
+        now = self._context.now.isoformat()
         return {"cursor": cursor, "now": now, "following": self.is_following}
 
 

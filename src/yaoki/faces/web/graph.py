@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from yaoki.core.display import replace_lone_surrogates
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import State, TaskId
+from yaoki.core.text import replace_lone_surrogates
 from yaoki.faces.web.parameters import PageRequest
 from yaoki.faces.web.request_context import RequestContext
 from yaoki.views import SCHEMA, RunView, TaskView
@@ -28,13 +28,15 @@ class EncodedDocument:
     body: bytes
 
 
-def get_graph(desk: RequestContext, asked: PageRequest) -> EncodedDocument:
-    cursor = desk.cursor
-    return desk.cached(asked.run, "graph", lambda view, shape: _written(desk, view, shape, cursor))
+def get_graph(context: RequestContext, request: PageRequest) -> EncodedDocument:
+    cursor = context.cursor
+    return context.cached(
+        request.run, "graph", lambda view, shape: _encode(context, view, shape, cursor)
+    )
 
 
-def _written(
-    desk: RequestContext, view: RunView, shape: DependencyGraph, cursor: int
+def _encode(
+    context: RequestContext, view: RunView, shape: DependencyGraph, cursor: int
 ) -> EncodedDocument:
     numbers: dict[str, int] = {task.row.id: task.row.n for task in view.tasks}
     proofs = proof_needs(view, shape)
@@ -45,7 +47,7 @@ def _written(
         "run": view.run.id,
         "layers": max(layers.values(), default=-1) + 1,
         "fields": NODE_FIELDS,
-        "nodes": [_node(desk, task, layers, numbers) for task in view.tasks],
+        "nodes": [_node(context, task, layers, numbers) for task in view.tasks],
         "edges": [
             (numbers[need], numbers[task_id])
             for task_id, needs in (*{**shape.needs, **proofs}.items(), *dropped_parts(view, shape))
@@ -88,11 +90,14 @@ def proof_layers(proofs: Iterable[TaskId], shape: DependencyGraph) -> dict[TaskI
 
 
 def _node(
-    desk: RequestContext, task: TaskView, layers: Mapping[TaskId, int], numbers: Mapping[str, int]
+    context: RequestContext,
+    task: TaskView,
+    layers: Mapping[TaskId, int],
+    numbers: Mapping[str, int],
 ) -> tuple[Any, ...]:
     row = task.row
     return (
-        *(row.n, desk.clean_text(row.name), row.state.value, row.stage, row.kind, row.attempt),
-        *(layers[row.id], desk.clean_text(row.phase) or None, numbers.get(row.parent)),
+        *(row.n, context.clean_text(row.name), row.state.value, row.stage, row.kind, row.attempt),
+        *(layers[row.id], context.clean_text(row.phase) or None, numbers.get(row.parent)),
         *(task.blocked, row.awaiting_rerun, row.required, is_proof(task)),
     )

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from yaoki.adapters.system.files import open_plain_file
-from yaoki.core.display import strip_terminal_codes
 from yaoki.core.redact import MARK
+from yaoki.core.text import strip_terminal_codes
 
 # The end of a private key that begins before this piece.
 KEY_TAIL = re.compile(

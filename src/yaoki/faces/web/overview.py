@@ -26,11 +26,11 @@ SHOWN_MAX = 200
 Document = dict[str, Any]
 
 
-def get_session(desk: RequestContext, asked: PageRequest) -> Document:
-    app = desk.app_without_store
+def get_session(context: RequestContext, request: PageRequest) -> Document:
+    app = context.app_without_store
     return {
         "schema": SCHEMA,
-        "may": asked.permission,
+        "may": request.permission,
         "version": __version__,
         "repository": app.repository.top.name,
         "folder": str(app.repository.top),
@@ -38,50 +38,50 @@ def get_session(desk: RequestContext, asked: PageRequest) -> Document:
         "language": ""
         if app.context.loaded_settings.origin["language"] == "default"
         else app.settings.language,
-        "now": desk.now.isoformat(),
-        "cursor": desk.cursor,
-        "has_store": desk.has_store,
-        "newest": desk.newest_run_id,
+        "now": context.now.isoformat(),
+        "cursor": context.cursor,
+        "has_store": context.has_store,
+        "newest": context.newest_run_id,
     }
 
 
 # ------------------------------------------------------------------ needs you
 
 
-def get_needs_you(desk: RequestContext, _: PageRequest) -> Document:
+def get_needs_you(context: RequestContext, _: PageRequest) -> Document:
     """Only runs with an escalated task are read completely."""
-    cursor = desk.cursor
-    runs = desk.app.reads.runs() if desk.has_store else []
-    views = [desk.view(run.id) for run in runs if _escalated(desk, run)]
+    cursor = context.cursor
+    runs = context.app.reads.runs() if context.has_store else []
+    views = [context.view(run.id) for run in runs if _has_escalated(context, run)]
     asking = [(view, task) for view in views for task in view.tasks_asking]
     paused = [run for run in runs if run.pause_reason and not run.cancel_requested]
-    listed = [_question(desk, view, task) for view, task in asking[:SHOWN_MAX]]
+    listed = [_question(context, view, task) for view, task in asking[:SHOWN_MAX]]
     return {
         "schema": SCHEMA,
         "cursor": cursor,
         "total": len(asking) + len(paused),
         "asking": sorted(listed, key=lambda one: one["since"] or ""),
-        "paused": [_paused(run) for run in paused[:SHOWN_MAX]],
+        "paused": [_pause_document(run) for run in paused[:SHOWN_MAX]],
     }
 
 
-def _escalated(desk: RequestContext, run: Run) -> bool:
+def _has_escalated(context: RequestContext, run: Run) -> bool:
     tally = Counter[str]()
-    for (state, _), n in desk.app.reads.count_by_state(run.id).items():
+    for (state, _), n in context.app.reads.count_by_state(run.id).items():
         tally[state.value] += n
     return bool(tally["ESCALATED"])
 
 
-def _question(desk: RequestContext, view: RunView, shown: TaskView) -> Document:
-    task = desk.app.reads.task(shown.row.id)
-    history = build_history(desk.app.reads.journal(task_id=task.id, limit=5000))
-    below = desk.cached(
+def _question(context: RequestContext, view: RunView, shown: TaskView) -> Document:
+    task = context.app.reads.task(shown.row.id)
+    history = build_history(context.app.reads.journal(task_id=task.id, limit=5000))
+    below = context.cached(
         view.run.id, f"below {task.id}", lambda _, shape: shape.count_dependents(task.id)
     )
     return {
         "run": view.run.id,
         "goal": view.run.goal,
-        "task": task_documents(view, [shown], desk.now, clean_task_names(desk, view))[0],
+        "task": task_documents(view, [shown], context.now, clean_task_names(context, view))[0],
         "since": history.asked_at.isoformat() if history.asked_at else None,
         "message": history.question or None,
         "failure": failure_words(to_data(task.failure)) if task.failure else None,
@@ -93,7 +93,7 @@ def _question(desk: RequestContext, view: RunView, shown: TaskView) -> Document:
     }
 
 
-def _paused(run: Run) -> Document:
+def _pause_document(run: Run) -> Document:
     return {
         "run": run.id,
         "goal": run.goal,
@@ -106,24 +106,24 @@ def _paused(run: Run) -> Document:
 # ------------------------------------------------------------------ workers and limits
 
 
-def get_workers(desk: RequestContext, _: PageRequest) -> Document:
-    live = desk.app.services.list_live_workers() if desk.has_store else []
-    return {**workers_document(live), "cursor": desk.cursor, "now": desk.now.isoformat()}
+def get_workers(context: RequestContext, _: PageRequest) -> Document:
+    live = context.app.services.list_live_workers() if context.has_store else []
+    return {**workers_document(live), "cursor": context.cursor, "now": context.now.isoformat()}
 
 
-def get_limits(desk: RequestContext, _: PageRequest) -> Document:
-    settings = desk.app_without_store.settings
-    accounts = desk.app.reads.accounts() if desk.has_store else []
+def get_limits(context: RequestContext, _: PageRequest) -> Document:
+    settings = context.app_without_store.settings
+    accounts = context.app.reads.accounts() if context.has_store else []
     room = {
-        "disk_free_bytes": free_disk_bytes(desk.app_without_store.repository.top),
+        "disk_free_bytes": free_disk_bytes(context.app_without_store.repository.top),
         "memory_free_bytes": free_memory_bytes(),
     }
     return {
         "schema": SCHEMA,
-        "cursor": desk.cursor,
-        "now": desk.now.isoformat(),
+        "cursor": context.cursor,
+        "now": context.now.isoformat(),
         "accounts": [_account(account) for account in accounts],
-        "budgets": list(_budgets(desk)) if desk.has_store else [],
+        "budgets": list(_budgets(context)) if context.has_store else [],
         "limits": asdict(settings.limits),
         "room": room,
     }
@@ -134,8 +134,8 @@ def _account(held: LimitedAccount) -> Document:
     return {"name": held.name, "until": until, "why": held.reason, "probe": held.probe_task or None}
 
 
-def _budgets(desk: RequestContext) -> Iterable[Document]:
-    app = desk.app
+def _budgets(context: RequestContext) -> Iterable[Document]:
+    app = context.app
     for run_id, _, _ in app.reads.unfinished_runs()[:SHOWN_MAX]:
         run = app.reads.run(RunId(run_id))
         for held in load_budget_usage(app, run):
@@ -153,17 +153,17 @@ def _budgets(desk: RequestContext) -> Iterable[Document]:
 # ------------------------------------------------------------------ what the journal teaches
 
 
-def get_prompts(desk: RequestContext, _: PageRequest) -> Document:
-    if not desk.has_store:
+def get_prompts(context: RequestContext, _: PageRequest) -> Document:
+    if not context.has_store:
         return {"schema": SCHEMA, "cursor": 0, "complete": True, "prompts": []}
-    fold, complete, cursor = desk.cures.read_up_to(desk.cursor)
+    fold, complete, cursor = context.cures.read_up_to(context.cursor)
     listed = [prompt_success_document(cure) for cure in fold.most_used_first]
     return {"schema": SCHEMA, "cursor": cursor, "complete": complete, "prompts": listed}
 
 
-def get_reliability(desk: RequestContext, _: PageRequest) -> Document:
-    if desk.has_store:
-        fold, complete, cursor = desk.reliability.read_up_to(desk.cursor)
+def get_reliability(context: RequestContext, _: PageRequest) -> Document:
+    if context.has_store:
+        fold, complete, cursor = context.reliability.read_up_to(context.cursor)
     else:
         from yaoki.faces.web.charts import Reliability
 
@@ -176,12 +176,12 @@ def get_reliability(desk: RequestContext, _: PageRequest) -> Document:
         "counts": fold.numbers,
         "refused": dict(fold.refused),
         "reconciled": dict(fold.reconciled),
-        "recent": [entry_with_words(desk, entry) for entry in reversed(fold.recent)],
+        "recent": [entry_with_words(context, entry) for entry in reversed(fold.recent)],
     }
 
 
-def get_config(desk: RequestContext, _: PageRequest) -> Document:
-    loaded = desk.app_without_store.context.loaded_settings
+def get_config(context: RequestContext, _: PageRequest) -> Document:
+    loaded = context.app_without_store.context.loaded_settings
     values = {
         key: {"value": to_data(held), "origin": loaded.origin[key]}
         for key, held in loaded.values.items()

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
-from yaoki.core.display import replace_lone_surrogates
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import replace_lone_surrogates
 from yaoki.faces.web.errors import bad_request
 
 TEXT_MAX = 8_000

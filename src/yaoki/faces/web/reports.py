@@ -23,9 +23,9 @@ class Download:
     file_name: str
 
 
-def get_report(desk: RequestContext, asked: PageRequest) -> Download:
-    run = desk.run(asked.run)
-    form = asked.query["format"]
+def get_report(context: RequestContext, request: PageRequest) -> Download:
+    run = context.run(request.run)
+    form = request.query["format"]
     media, end = FILE_FORMATS[form]
-    text = render_report(make_report(desk.app, run), form)
+    text = render_report(make_report(context.app, run), form)
     return Download(text.encode(), media, f"yaoki-{run.id}.{end}")

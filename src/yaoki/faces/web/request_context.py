@@ -41,7 +41,7 @@ FoldedType = TypeVar("FoldedType", bound=JournalFold)
 
 
 @dataclass(slots=True)
-class _Watched:
+class _CachedRun:
     """A cached run with its last view, and values derived from that view."""
 
     watch: RunWatch
@@ -61,12 +61,12 @@ class RequestContext:
         self._where, self._store = where, store
         self._app = App(where, store=store)
         self._has_store = False
-        self._watched: OrderedDict[str, _Watched] = OrderedDict()
+        self._cached_runs: OrderedDict[str, _CachedRun] = OrderedDict()
         self._burndowns: OrderedDict[str, IncrementalFold[Burndown]] = OrderedDict()
         self._stops: OrderedDict[str, IncrementalFold[Stoppages]] = OrderedDict()
         self._names: OrderedDict[str, str] = OrderedDict()
         self._accounts: OrderedDict[str, str] = OrderedDict()
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     # -------------------------------------------------------------- the store
 
@@ -91,9 +91,9 @@ class RequestContext:
     def reopen(self) -> None:
         """Open the store again after it was replaced."""
         old = self._app
-        with self._turn:
+        with self._lock:
             self._app, self._has_store = App(self._where, store=self._store), False
-            self._watched.clear()
+            self._cached_runs.clear()
             self._burndowns.clear()
             self._stops.clear()
             self._names.clear()
@@ -144,111 +144,111 @@ class RequestContext:
 
     def view(self, run: str) -> RunView:
         """The current view of the run, built once until the store changes."""
-        held = self._watch(self.run(run).id)
-        with held.turn:
-            return self._looked(held)
+        cached = self._cached_run(self.run(run).id)
+        with cached.turn:
+            return self._refresh(cached)
 
     def cached(
         self, run: str, what: str, make: Callable[[RunView, DependencyGraph], CachedType]
     ) -> CachedType:
         """A value derived from the whole run, computed once per view."""
-        held = self._watch(self.run(run).id)
-        with held.turn:
-            view = self._looked(held)
-            if what not in held.made:
-                held.made[what] = make(view, held.watch.dependency_graph)
-            found: CachedType = held.made[what]
+        cached = self._cached_run(self.run(run).id)
+        with cached.turn:
+            view = self._refresh(cached)
+            if what not in cached.made:
+                cached.made[what] = make(view, cached.watch.dependency_graph)
+            found: CachedType = cached.made[what]
             return found
 
-    def _watch(self, run_id: RunId) -> _Watched:
-        with self._turn:
-            held = self._watched.get(run_id)
-            if held is None:
+    def _cached_run(self, run_id: RunId) -> _CachedRun:
+        with self._lock:
+            cached = self._cached_runs.get(run_id)
+            if cached is None:
                 # Under the lock, so that `reopen` cannot miss it.
-                held = self._watched[run_id] = _Watched(RunWatch(self._app, run_id))
-            self._watched.move_to_end(run_id)
-            while len(self._watched) > 1 and self._too_many():
-                self._watched.popitem(last=False)
-            return held
+                cached = self._cached_runs[run_id] = _CachedRun(RunWatch(self._app, run_id))
+            self._cached_runs.move_to_end(run_id)
+            while len(self._cached_runs) > 1 and self._is_over_limit():
+                self._cached_runs.popitem(last=False)
+            return cached
 
-    def _too_many(self) -> bool:
-        tasks = sum(len(held.watch) for held in self._watched.values())
-        return len(self._watched) > WATCHED_MAX or tasks > WATCHED_TASKS_MAX
+    def _is_over_limit(self) -> bool:
+        tasks = sum(len(cached.watch) for cached in self._cached_runs.values())
+        return len(self._cached_runs) > WATCHED_MAX or tasks > WATCHED_TASKS_MAX
 
-    def _looked(self, held: _Watched) -> RunView:
+    def _refresh(self, cached: _CachedRun) -> RunView:
         version, began = self.app.reads.version(), self.now
-        if held.view and held.until and held.version == version and began < held.until:
-            return held.view
-        view = held.watch.refresh()
+        if cached.view and cached.until and cached.version == version and began < cached.until:
+            return cached.view
+        view = cached.watch.refresh()
         # A view that took long to build is kept for longer.
-        held.until = self.now + max(VIEW_VALID_FOR, 4 * (self.now - began))
-        held.version, held.view, held.made = version, view, {}
+        cached.until = self.now + max(VIEW_VALID_FOR, 4 * (self.now - began))
+        cached.version, cached.view, cached.made = version, view, {}
         if view.is_carried and view.status is RunStatus.ACTIVE:
-            held.carried_at = began
+            cached.carried_at = began
         return view
 
     def last_carried_at(self, run_id: RunId) -> datetime | None:
-        return self._watch(run_id).carried_at
+        return self._cached_run(run_id).carried_at
 
     def task_name(self, task_id: str) -> str:
         """A task's name never changes; a task that left the store has none."""
         if not task_id:
             return ""
-        known = self._names.get(task_id)
-        if known is None:
+        name = self._names.get(task_id)
+        if name is None:
             try:
-                known = self.app.reads.task(task_id).spec.name
+                name = self.app.reads.task(task_id).spec.name
             except Unknown:
-                known = ""
-            self._keep(self._names, task_id, known, NAMES_KEPT)
-        return known
+                name = ""
+            self._store_bounded(self._names, task_id, name, NAMES_KEPT)
+        return name
 
     # -------------------------------------------------------------- folds
 
     def burndown(self, run_id: str) -> IncrementalFold[Burndown]:
-        return self._of_run(self._burndowns, run_id, Burndown)
+        return self._fold_of_run(self._burndowns, run_id, Burndown)
 
     def stoppages(self, run_id: str) -> IncrementalFold[Stoppages]:
-        return self._of_run(self._stops, run_id, Stoppages)
+        return self._fold_of_run(self._stops, run_id, Stoppages)
 
     @cached_property
     def limits(self) -> IncrementalFold[Stoppages]:
         """Limits of all runs: a task waits for its account, whichever run hit the limit."""
-        return IncrementalFold(Stoppages(self._account), self._onward(""))
+        return IncrementalFold(Stoppages(self._account), self._reader(""))
 
     def _account(self, entry: JournalEntry, agent: str) -> str:
         """The account of an agent by its run's plan; its own name when the task left the store."""
         key = f"{entry.run_id} {agent}"
-        known = self._accounts.get(key)
-        if known is None:
+        account = self._accounts.get(key)
+        if account is None:
             try:
                 agents = self.app.reads.task(TaskId(entry.task_id)).spec.agents
             except Unknown:
                 agents = ()
-            known = next((one.account for one in agents if one.name == agent), "") or agent
-            self._keep(self._accounts, key, known, NAMES_KEPT)
-        return known
+            account = next((one.account for one in agents if one.name == agent), "") or agent
+            self._store_bounded(self._accounts, key, account, NAMES_KEPT)
+        return account
 
-    def _of_run(
+    def _fold_of_run(
         self,
         kept: OrderedDict[str, IncrementalFold[FoldedType]],
         run_id: str,
         begin: Callable[[], FoldedType],
     ) -> IncrementalFold[FoldedType]:
-        with self._turn:
+        with self._lock:
             found = kept.get(run_id)
         if found is None:
-            found = IncrementalFold(begin(), self._onward(run_id))
-            self._keep(kept, run_id, found, FOLDS_KEPT)
+            found = IncrementalFold(begin(), self._reader(run_id))
+            self._store_bounded(kept, run_id, found, FOLDS_KEPT)
         return found
 
     @cached_property
     def reliability(self) -> IncrementalFold[Reliability]:
-        return IncrementalFold(Reliability(), self._onward(""))
+        return IncrementalFold(Reliability(), self._reader(""))
 
     @cached_property
     def cures(self) -> IncrementalFold[PromptSuccesses]:
-        return IncrementalFold(PromptSuccesses(), self._onward(""))
+        return IncrementalFold(PromptSuccesses(), self._reader(""))
 
     @cached_property
     def _metrics(self) -> Metrics:
@@ -257,7 +257,7 @@ class RequestContext:
     def metrics_text(self) -> str:
         return self._metrics.render()
 
-    def _onward(self, run_id: str) -> Callable[..., Any]:
+    def _reader(self, run_id: str) -> Callable[..., Any]:
         def read(events: tuple[str, ...], after: int, before: int, limit: int) -> Any:
             return journal_pages.read_forward(
                 self.app.store.database,
@@ -270,10 +270,10 @@ class RequestContext:
 
         return read
 
-    def _keep(
+    def _store_bounded(
         self, where: OrderedDict[str, CachedType], key: str, value: CachedType, most: int
     ) -> None:
-        with self._turn:
+        with self._lock:
             where[key] = value
             where.move_to_end(key)
             while len(where) > most:

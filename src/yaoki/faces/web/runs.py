@@ -32,22 +32,22 @@ LAST_LOOKED = 32
 Document = dict[str, Any]
 
 
-def get_runs(desk: RequestContext, asked: PageRequest) -> Document:
+def get_runs(context: RequestContext, request: PageRequest) -> Document:
     """Newest first; the cursor is the number of runs already shown."""
-    if not desk.has_store:
+    if not context.has_store:
         return {"schema": SCHEMA, "cursor": 0, "runs": [], "next_cursor": None}
-    cursor, skip, limit = desk.cursor, asked.cursor_number("cursor"), asked.query["limit"]
-    runs = desk.app.reads.runs()[::-1]
-    page = [view_run_head(desk.app, run) for run in runs[skip : skip + limit]]
+    cursor, skip, limit = context.cursor, request.cursor_number("cursor"), request.query["limit"]
+    runs = context.app.reads.runs()[::-1]
+    page = [view_run_head(context.app, run) for run in runs[skip : skip + limit]]
     more = str(skip + limit) if len(runs) > skip + limit else None
-    told = runs_document(page)
-    for view, document in zip(page, told["runs"], strict=True):
-        document |= {"blocked": _blocked(desk, view), "carried": _carried(desk, view)}
-        document |= {"proofs": _proofs(desk, view)}
-    return {"cursor": cursor, **told, "next_cursor": more}
+    listing = runs_document(page)
+    for view, document in zip(page, listing["runs"], strict=True):
+        document |= {"blocked": _blocked(context, view), "carried": _has_worker(context, view)}
+        document |= {"proofs": _proofs(context, view)}
+    return {"cursor": cursor, **listing, "next_cursor": more}
 
 
-def _blocked(desk: RequestContext, view: RunView) -> int | None:
+def _blocked(context: RequestContext, view: RunView) -> int | None:
     """Reads the tasks only where one waits and one is stuck.
 
     For a large run in a list that would take too long; its own page has the number.
@@ -57,16 +57,16 @@ def _blocked(desk: RequestContext, view: RunView) -> int | None:
         return 0
     if sum(counts.values()) > LOOKED_AT_MAX:
         return None
-    return sum(task.blocked for task in desk.view(view.run.id).tasks)
+    return sum(task.blocked for task in context.view(view.run.id).tasks)
 
 
-def _carried(desk: RequestContext, view: RunView) -> bool:
+def _has_worker(context: RequestContext, view: RunView) -> bool:
     """Does a worker run it?  A run that is not active needs none."""
-    return view.status is not RunStatus.ACTIVE or is_served(desk.app, view.run)
+    return view.status is not RunStatus.ACTIVE or is_served(context.app, view.run)
 
 
-def get_run(desk: RequestContext, asked: PageRequest) -> Document:
-    cursor, view = desk.cursor, desk.view(asked.run)
+def get_run(context: RequestContext, request: PageRequest) -> Document:
+    cursor, view = context.cursor, context.view(request.run)
     told = status_document(replace(view, tasks=()))
     del told["tasks"]
     return {
@@ -77,47 +77,47 @@ def get_run(desk: RequestContext, asked: PageRequest) -> Document:
         "landed": len(view.landed_tasks),
         "planned": len(view.counted_tasks),
         "carried": view.is_carried,
-        "moved_at": _moved_at(desk, view),
+        "moved_at": _last_change_at(context, view),
         "seconds": view.spent.seconds,
         "agent_runs": view.spent.attempts,
         "parallel": view.run.parallel,
         "phases": list(dict.fromkeys(t.row.phase for t in view.tasks if t.row.phase)),
         "blocked": sum(task.blocked for task in view.tasks),
         "held": sum(task.row.awaiting_rerun for task in view.tasks),
-        "proofs": _tallied(task.row for task in view.tasks if is_proof(task)),
+        "proofs": _count_states(task.row for task in view.tasks if is_proof(task)),
         "actions": run_actions(view),
     }
 
 
-def _moved_at(desk: RequestContext, view: RunView) -> str:
+def _last_change_at(context: RequestContext, view: RunView) -> str:
     """When anything last happened in the run, without the time it waits for a person.
 
     An agent may work for an hour without an entry, so the last sight of a worker and the last
     renewal of a lease count too.
     """
-    run, lease = view.run, timedelta(seconds=desk.app.settings.limits.lease_s)
-    newest = journal_pages.read_newest(desk.app.store.database, run_id=run.id, limit=1)
+    run, lease = view.run, timedelta(seconds=context.app.settings.limits.lease_s)
+    newest = journal_pages.read_newest(context.app.store.database, run_id=run.id, limit=1)
     rows = [task.row for task in view.tasks if task.row.state is State.ACTIVE]
     renewed = [row.lease_until - lease for row in rows if row.lease_until is not None]
-    seen = [at for at in (desk.last_carried_at(run.id),) if at is not None]
-    known = [at for at in (*renewed, *seen) if at <= desk.now]
+    seen = [at for at in (context.last_carried_at(run.id),) if at is not None]
+    known = [at for at in (*renewed, *seen) if at <= context.now]
     return max([run.created_at, *(entry.at for entry in newest), *known]).isoformat()
 
 
-def _proofs(desk: RequestContext, view: RunView) -> dict[str, int]:
+def _proofs(context: RequestContext, view: RunView) -> dict[str, int]:
     """Final checks come after all tasks of the plan, so only the last few tasks are read."""
     if not view.run.done_when:
         return {}
     made = sum(view.counts.values())
     last = [TaskId(f"{view.run.id}-{n}") for n in range(max(1, made - LAST_LOOKED + 1), made + 1)]
-    rows = run_changes.reload_rows(desk.app.store.database, view.run.id, last)
+    rows = run_changes.reload_rows(context.app.store.database, view.run.id, last)
     wanted = {row.id: row for row in rows if row.id in last}
-    return _tallied(
+    return _count_states(
         r for r in wanted.values() if r.kind == "check" and r.name.startswith(FINAL_CHECK_NAME)
     )
 
 
-def _tallied(rows: Iterable[TaskRow]) -> dict[str, int]:
+def _count_states(rows: Iterable[TaskRow]) -> dict[str, int]:
     return dict(Counter(row.state.value for row in rows))
 
 
@@ -133,25 +133,27 @@ def run_actions(view: RunView) -> list[str]:
 # ------------------------------------------------------------------ tasks
 
 
-def get_tasks(desk: RequestContext, asked: PageRequest) -> Document:
-    cursor, view = desk.cursor, desk.view(asked.run)
-    found = filter_tasks(desk, view, asked)
-    page, more = page_of_tasks(found, asked)
+def get_tasks(context: RequestContext, request: PageRequest) -> Document:
+    cursor, view = context.cursor, context.view(request.run)
+    found = filter_tasks(context, view, request)
+    page, more = page_of_tasks(found, request)
     return {
         "schema": SCHEMA,
         "cursor": cursor,
         "run": view.run.id,
         "total": len(view.tasks),
         "matched": len(found),
-        "tasks": task_documents(view, page, desk.now, clean_task_names(desk, view)),
+        "tasks": task_documents(view, page, context.now, clean_task_names(context, view)),
         "next_cursor": more,
     }
 
 
-def filter_tasks(desk: RequestContext, view: RunView, asked: PageRequest) -> Sequence[TaskView]:
-    states, ids = asked.query["state"], asked.query.get("ids", ())
-    text = asked.query["text"].casefold()
-    among = _named(desk, view, ids) if ids else view.tasks
+def filter_tasks(
+    context: RequestContext, view: RunView, request: PageRequest
+) -> Sequence[TaskView]:
+    states, ids = request.query["state"], request.query.get("ids", ())
+    text = request.query["text"].casefold()
+    among = _tasks_by_id(context, view, ids) if ids else view.tasks
     if not states and not text:
         return among
     return [
@@ -162,22 +164,22 @@ def filter_tasks(desk: RequestContext, view: RunView, asked: PageRequest) -> Seq
     ]
 
 
-def _named(desk: RequestContext, view: RunView, ids: Iterable[str]) -> list[TaskView]:
+def _tasks_by_id(context: RequestContext, view: RunView, ids: Iterable[str]) -> list[TaskView]:
     """The tasks with these ids, in the order of the plan."""
-    places = desk.cached(view.run.id, "places", lambda view, _: _places(view))
-    found = sorted(places[one] for one in set(ids) if one in places)
-    return [view.tasks[at] for at in found if at < len(view.tasks)]
+    places = context.cached(view.run.id, "places", lambda view, _: _positions(view))
+    indexes = sorted(places[one] for one in set(ids) if one in places)
+    return [view.tasks[at] for at in indexes if at < len(view.tasks)]
 
 
-def _places(view: RunView) -> dict[str, int]:
+def _positions(view: RunView) -> dict[str, int]:
     return {task.row.id: at for at, task in enumerate(view.tasks)}
 
 
 def page_of_tasks(
-    found: Sequence[TaskView], asked: PageRequest
+    found: Sequence[TaskView], request: PageRequest
 ) -> tuple[Sequence[TaskView], str | None]:
     """In the order of the plan; the cursor is the number of the last task shown."""
-    after, limit = asked.cursor_number("cursor"), asked.query["limit"]
+    after, limit = request.cursor_number("cursor"), request.query["limit"]
     first = bisect_right(found, after, key=lambda task: task.row.n)
     page = found[first : first + limit]
     return page, str(page[-1].row.n) if len(found) > first + limit else None
@@ -195,21 +197,21 @@ def task_documents(
     ]
 
 
-def clean_task_names(desk: RequestContext, view: RunView) -> Mapping[str, str]:
+def clean_task_names(context: RequestContext, view: RunView) -> Mapping[str, str]:
     def made(view: RunView, _: DependencyGraph) -> dict[str, str]:
         return {task.row.id: task.row.name for task in view.tasks}
 
-    return desk.cached(view.run.id, "names", made)
+    return context.cached(view.run.id, "names", made)
 
 
 # ------------------------------------------------------------------ time
 
 
-def get_timeline(desk: RequestContext, asked: PageRequest) -> Document:
-    cursor, view = desk.cursor, desk.view(asked.run)
-    page, more = page_of_tasks(filter_tasks(desk, view, asked), asked)
-    fold, _, _ = desk.burndown(view.run.id).read_up_to(cursor)
-    around = _TimelineContext(desk, view, fold.landed_at, cursor)
+def get_timeline(context: RequestContext, request: PageRequest) -> Document:
+    cursor, view = context.cursor, context.view(request.run)
+    page, more = page_of_tasks(filter_tasks(context, view, request), request)
+    fold, _, _ = context.burndown(view.run.id).read_up_to(cursor)
+    around = _TimelineContext(context, view, fold.landed_at, cursor)
     rows = [around.row(task) for task in page]
     last = fold.last_at or view.run.created_at
     resting = view.status is not RunStatus.ACTIVE
@@ -229,13 +231,13 @@ class _TimelineContext:
     """What all rows of one timeline share."""
 
     def __init__(
-        self, desk: RequestContext, view: RunView, landed: Mapping[str, datetime], cursor: int
+        self, context: RequestContext, view: RunView, landed: Mapping[str, datetime], cursor: int
     ) -> None:
-        self.now = desk.now
-        self._desk, self._landed, self._view = desk, landed, view
-        self._stops = desk.stoppages(view.run.id).read_up_to(cursor)[0]
-        self._everywhere, self._whole, _ = desk.limits.read_up_to(cursor)
-        self._names = clean_task_names(desk, view)
+        self.now = context.now
+        self._context, self._landed, self._view = context, landed, view
+        self._stops = context.stoppages(view.run.id).read_up_to(cursor)[0]
+        self._everywhere, self._whole, _ = context.limits.read_up_to(cursor)
+        self._names = clean_task_names(context, view)
         self._accounts = {task.row.agent: task.row.account for task in view.tasks}
         self._limits: dict[str, list[Stoppage]] = {}
 
@@ -245,16 +247,20 @@ class _TimelineContext:
         first = [self._names.get(need, need) for need in task.needs[:NEEDS_SHOWN]]
         stands = {"blocked": task.blocked, "held": row.awaiting_rerun}
         needs = {"needs": first, "needs_left_out": len(task.needs) - len(first)}
-        return {**told, **stands, **needs, **timeline_document(self._life(task))}
+        return {**told, **stands, **needs, **timeline_document(self._timeline(task))}
 
-    def _life(self, task: TaskView) -> TaskTimeline:
+    def _timeline(self, task: TaskView) -> TaskTimeline:
         known = [self._landed[need] for need in task.needs if need in self._landed]
         ready = max(known) if known and len(known) == len(task.needs) else None
-        entries = load_task_journal(self._desk.app, task.row.id)
-        life = build_timeline(entries, self.now, needs=_needed(task, self._names), ready_at=ready)
-        return life.explain_waits(self._stops.pauses, self._limited(task.row.account), self.now)
+        entries = load_task_journal(self._context.app, task.row.id)
+        timeline = build_timeline(
+            entries, self.now, needs=_needs_words(task, self._names), ready_at=ready
+        )
+        return timeline.explain_waits(
+            self._stops.pauses, self._limits_of(task.row.account), self.now
+        )
 
-    def _limited(self, account: str) -> list[Stoppage]:
+    def _limits_of(self, account: str) -> list[Stoppage]:
         """Limits hit by any run; only by this one until the journal of all runs is read."""
         if account not in self._limits:
             own = self._stops.limits_of(account, self._accounts)
@@ -264,7 +270,7 @@ class _TimelineContext:
         return self._limits[account]
 
 
-def _needed(task: TaskView, names: Mapping[str, str]) -> str:
+def _needs_words(task: TaskView, names: Mapping[str, str]) -> str:
     if not task.needs:
         return ""
     shown = [names.get(need, need) for need in task.needs[:NEEDS_SHOWN]]
@@ -272,12 +278,12 @@ def _needed(task: TaskView, names: Mapping[str, str]) -> str:
     return f"needs {', '.join(shown)}" + (f" and {more} more" if more > 0 else "")
 
 
-def get_burndown(desk: RequestContext, asked: PageRequest) -> Document:
-    run = desk.run(asked.run)
-    fold, complete, cursor = desk.burndown(run.id).read_up_to(desk.cursor)
+def get_burndown(context: RequestContext, request: PageRequest) -> Document:
+    run = context.run(request.run)
+    fold, complete, cursor = context.burndown(run.id).read_up_to(context.cursor)
     points = [
         {**point._asdict(), "at": point.at.isoformat()}
-        for point in thin_points(fold.points, asked.query["points"])
+        for point in thin_points(fold.points, request.query["points"])
     ]
     return {
         "schema": SCHEMA,

@@ -25,8 +25,8 @@ class PageServer:
         self, where: Path, bound: ListeningSocket, passes: AccessTokens, *, store: str = ""
     ) -> None:
         self._bound = bound
-        self._desk = RequestContext(where, store=store)
-        self._site = PageApplication(self._desk, bound.listen_address, passes)
+        self._context = RequestContext(where, store=store)
+        self._site = PageApplication(self._context, bound.listen_address, passes)
         config = uvicorn.Config(
             self._site.asgi_app,
             lifespan="on",
@@ -53,7 +53,7 @@ class PageServer:
         try:
             self._server.run(sockets=[self._bound.socket])
         finally:
-            self._desk.close()
+            self._context.close()
 
     @property
     def is_serving(self) -> bool:

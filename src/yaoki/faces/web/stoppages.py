@@ -52,7 +52,7 @@ class Stoppages:
     pauses: list[Stoppage] = field(default_factory=list)
     limits: dict[str, list[Stoppage]] = field(default_factory=lambda: defaultdict(list))
     # Until when each account is limited, and the task that probes it.
-    _until: dict[str, datetime] = field(default_factory=dict)
+    _limited_until: dict[str, datetime] = field(default_factory=dict)
     _probes: dict[str, tuple[str, Stoppage]] = field(default_factory=dict)
     _claimed: dict[str, datetime] = field(default_factory=dict)
     _agents: dict[str, str] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Stoppages:
     def on_started(self, entry: JournalEntry) -> None:
         self._agents[entry.task_id] = str(entry.data.get("agent", ""))
         claimed = self._claimed.pop(entry.task_id, entry.at)
-        name, until = self._limited(entry)
+        name, until = self._limit_of(entry)
         if until is not None and until <= entry.at and name not in self._probes:
             stop = Stoppage(max(until, claimed), None, name)
             self.limits[name].append(stop)
@@ -88,14 +88,14 @@ class Stoppages:
 
     def on_finished(self, entry: JournalEntry) -> None:
         exit_: Mapping[str, Any] = entry.data.get("exit", {})
-        name, until = self._limited(entry)
+        name, until = self._limit_of(entry)
         if (
             exit_.get("limit") not in LIMITS_WITHOUT_ANSWER
             and until is not None
             and until <= entry.at
         ):
-            del self._until[name]
-            self._answered(name, entry.at)
+            del self._limited_until[name]
+            self._end_probe(name, entry.at)
 
     def on_decided(self, entry: JournalEntry) -> None:
         failure: Mapping[str, Any] = entry.data.get("failure") or {}
@@ -107,13 +107,13 @@ class Stoppages:
         due = entry.data.get("due_at")
         if name:
             until = datetime.fromisoformat(due) if due else entry.at + DEFAULT_LIMIT_WAIT
-            self._limit(name, entry.at, until)
+            self._begin_limit(name, entry.at, until)
 
     def on_lease_ended(self, entry: JournalEntry) -> None:
         """A task without a worker no longer probes."""
         for name, (task_id, _) in list(self._probes.items()):
             if task_id == entry.task_id:
-                self._answered(name, entry.at)
+                self._end_probe(name, entry.at)
 
     def on_task_over(self, entry: JournalEntry) -> None:
         """Forget finished tasks: all runs together have many."""
@@ -121,21 +121,21 @@ class Stoppages:
         self._agents.pop(entry.task_id, None)
         self._claimed.pop(entry.task_id, None)
 
-    def _limited(self, entry: JournalEntry) -> tuple[str, datetime | None]:
+    def _limit_of(self, entry: JournalEntry) -> tuple[str, datetime | None]:
         """The account of the task's agent, and until when it is limited."""
-        agent = self._agents.get(entry.task_id, "") if self._until else ""
+        agent = self._agents.get(entry.task_id, "") if self._limited_until else ""
         name = self.account_of(entry, agent) if agent else ""
-        return name, self._until.get(name)
+        return name, self._limited_until.get(name)
 
-    def _limit(self, name: str, at: datetime, until: datetime) -> None:
+    def _begin_limit(self, name: str, at: datetime, until: datetime) -> None:
         """The newest limit replaces an earlier one."""
         last = self.limits[name][-1] if self.limits[name] else None
         if last is not None and (last.until is None or last.until > at):
             last.until = at
-        self._until[name] = until
+        self._limited_until[name] = until
         self.limits[name].append(Stoppage(at, until, name))
 
-    def _answered(self, name: str, at: datetime) -> None:
+    def _end_probe(self, name: str, at: datetime) -> None:
         _, stop = self._probes.pop(name, ("", None))
         if stop is not None and stop.until is None:
             stop.until = at

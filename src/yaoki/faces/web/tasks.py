@@ -32,21 +32,21 @@ ITEMS_MAX = 200
 Document = dict[str, Any]
 
 
-def get_task(desk: RequestContext, asked: PageRequest) -> Document:
-    cursor, task = desk.cursor, desk.task(asked.task)
-    view = desk.view(task.run_id)
-    told = explanation_document(load_explanation(desk.app, view, task.id))
-    mine = next(one for one in view.tasks if one.row.id == task.id)
+def get_task(context: RequestContext, request: PageRequest) -> Document:
+    cursor, task = context.cursor, context.task(request.task)
+    view = context.view(task.run_id)
+    explanation = explanation_document(load_explanation(context.app, view, task.id))
+    task_view = next(one for one in view.tasks if one.row.id == task.id)
     spec = task.spec
     return {
-        **told,
+        **explanation,
         "cursor": cursor,
-        "task": task_documents(view, [mine], desk.now, clean_task_names(desk, view))[0],
+        "task": task_documents(view, [task_view], context.now, clean_task_names(context, view))[0],
         "goal": spec.goal,
         "checks": [check.name for check in spec.checks],
         "agents": [agent.name for agent in spec.agents],
         "scope": list(spec.scope),
-        "lineage": _lineage(desk, view, task),
+        "lineage": _lineage(context, view, task),
         "worktree": _worktree(task),
         "waivable": waivable_checks(task),
         "holder": task.lease.holder if task.lease else None,
@@ -75,7 +75,7 @@ def task_actions(view: RunView, task: Task) -> list[str]:
     )
     open_ = not task.state.is_final and not task.cancel_requested
     undo = task.state is State.DONE and bool(task.landed_commit) and not view.run.cancel_requested
-    can = {"answer": asks, "retry": retry, "cancel": open_, "undo": undo and _own(task)}
+    can = {"answer": asks, "retry": retry, "cancel": open_, "undo": undo and _has_own_commit(task)}
     return [name for name, possible in can.items() if possible]
 
 
@@ -83,13 +83,13 @@ class _NoQuestion:
     choices: tuple[Any, ...] = ()
 
 
-def _own(task: Task) -> bool:
+def _has_own_commit(task: Task) -> bool:
     return task.landed_commit != task.work.onto and task.spec.kind.value not in {"plan", "group"}
 
 
-def _lineage(desk: RequestContext, view: RunView, task: Task) -> Document:
+def _lineage(context: RequestContext, view: RunView, task: Task) -> Document:
     by = {one.row.id: one.needs for one in view.tasks}
-    history = build_history(load_task_journal(desk.app, task.id))
+    history = build_history(load_task_journal(context.app, task.id))
     earlier = task.lineage if task.lineage and task.lineage != task.id else ""
     return {
         "first": task.lineage or task.id,
@@ -105,9 +105,9 @@ def _lineage(desk: RequestContext, view: RunView, task: Task) -> Document:
 # ------------------------------------------------------------------ attempts
 
 
-def get_attempt(desk: RequestContext, asked: PageRequest) -> Document:
-    cursor, task = desk.cursor, desk.task(asked.task)
-    entries = _of_attempt(desk, task, asked.attempt)
+def get_attempt(context: RequestContext, request: PageRequest) -> Document:
+    cursor, task = context.cursor, context.task(request.task)
+    entries = _attempt_entries(context, task, request.attempt)
     began = _last(entries, "ATTEMPT_STARTED")
     finished = _last(entries, "AGENT_FINISHED")
     data = began.data if began else {}
@@ -116,9 +116,9 @@ def get_attempt(desk: RequestContext, asked: PageRequest) -> Document:
         "schema": SCHEMA,
         "cursor": cursor,
         "task": task.id,
-        "attempt": asked.attempt,
+        "attempt": request.attempt,
         "agent": data.get("agent") or None,
-        **_ends(desk, task, asked.attempt),
+        **_attempt_span(context, task, request.attempt),
         "fresh": data.get("fresh"),
         "base": data.get("base") or None,
         "head": done.get("head") or None,
@@ -127,13 +127,13 @@ def get_attempt(desk: RequestContext, asked: PageRequest) -> Document:
         "exit": _exit(done["exit"]) if done else None,
         "changed": done.get("changed"),
         "findings": [_finding(e) for e in entries if e.event == "CHECK_FINISHED"],
-        "decision": _decision(desk, task, asked.attempt),
-        "logs": list(_logs(desk, task, asked.attempt)),
+        "decision": _decision(context, task, request.attempt),
+        "logs": list(_logs(context, task, request.attempt)),
     }
 
 
-def _of_attempt(desk: RequestContext, task: Task, number: int) -> list[JournalEntry]:
-    found = [e for e in load_task_journal(desk.app, task.id) if e.attempt == number]
+def _attempt_entries(context: RequestContext, task: Task, number: int) -> list[JournalEntry]:
+    found = [e for e in load_task_journal(context.app, task.id) if e.attempt == number]
     if not any(entry.event == "ATTEMPT_STARTED" for entry in found):
         raise Unknown(
             f"{task.id} has no attempt {number}", hint=f"it had {task.attempt}: yaoki why {task.id}"
@@ -145,8 +145,8 @@ def _last(entries: Sequence[JournalEntry], event: str) -> JournalEntry | None:
     return next((entry for entry in reversed(entries) if entry.event == event), None)
 
 
-def _ends(desk: RequestContext, task: Task, number: int) -> Document:
-    history = build_history(load_task_journal(desk.app, task.id))
+def _attempt_span(context: RequestContext, task: Task, number: int) -> Document:
+    history = build_history(load_task_journal(context.app, task.id))
     attempt = history.numbered_attempts.get(number)
     return {
         "from": attempt.start.isoformat() if attempt else None,
@@ -164,12 +164,12 @@ def _prompt(entries: Sequence[JournalEntry]) -> Document | None:
     return {**words, "steps": steps, "bytes": size}
 
 
-def _exit(told: Mapping[str, Any]) -> Document:
+def _exit(exit_data: Mapping[str, Any]) -> Document:
     numbers = ("code", "signal", "seconds", "cost", "tokens", "turns")
     words = ("ended_by", "limit", "error", "said", "question", "session", "start_error")
     return {
-        **{key: told.get(key) for key in numbers},
-        **{key: told.get(key) or None for key in words},
+        **{key: exit_data.get(key) for key in numbers},
+        **{key: exit_data.get(key) or None for key in words},
     }
 
 
@@ -187,19 +187,19 @@ def _finding(entry: JournalEntry) -> Document:
     }
 
 
-def _decision(desk: RequestContext, task: Task, number: int) -> Document | None:
-    view = desk.view(task.run_id)
-    mine = next(one for one in view.tasks if one.row.id == task.id)
-    held = explain(mine, load_task_journal(desk.app, task.id), desk.now, {})
-    told = explanation_document(held)["decisions"]
-    return next((one for one in told if one["attempt"] == number), None)
+def _decision(context: RequestContext, task: Task, number: int) -> Document | None:
+    view = context.view(task.run_id)
+    task_view = next(one for one in view.tasks if one.row.id == task.id)
+    explanation = explain(task_view, load_task_journal(context.app, task.id), context.now, {})
+    decisions = explanation_document(explanation)["decisions"]
+    return next((one for one in decisions if one["attempt"] == number), None)
 
 
 # ------------------------------------------------------------------ logs and diffs
 
 
-def _logs(desk: RequestContext, task: Task, number: int) -> Iterator[Document]:
-    home = find_log_folder(desk.app, task, number)
+def _logs(context: RequestContext, task: Task, number: int) -> Iterator[Document]:
+    home = find_log_folder(context.app, task, number)
     places = {
         "": home,
         **{f"check:{name}": at for name, at in find_check_folders(home, task).items()},
@@ -208,10 +208,10 @@ def _logs(desk: RequestContext, task: Task, number: int) -> Iterator[Document]:
         for name, file in LOG_FILES.items():
             size = _size(place / file)
             if size is not None:
-                yield {"file": _called(what, name), "bytes": size}
+                yield {"file": _log_name(what, name), "bytes": size}
 
 
-def _called(what: str, name: str) -> str:
+def _log_name(what: str, name: str) -> str:
     if not what:
         return name
     return what if name == "out" else f"{what}:{name}"
@@ -221,17 +221,19 @@ def _size(file: Path) -> int | None:
     return file.stat().st_size if file.is_file() else None
 
 
-def get_log(desk: RequestContext, asked: PageRequest) -> Document:
-    task = desk.task(asked.task)
-    file = find_log_file(desk.app, task, asked.attempt, *_named(asked.query["file"]))
-    start = asked.query["from"]
-    text, begin, until, size = read_piece(file, start, asked.query["bytes"])
-    told = {"task": task.id, "attempt": asked.attempt, "file": asked.query["file"]}
+def get_log(context: RequestContext, request: PageRequest) -> Document:
+    task = context.task(request.task)
+    file = find_log_file(
+        context.app, task, request.attempt, *_parse_log_name(request.query["file"])
+    )
+    start = request.query["from"]
+    text, begin, until, size = read_piece(file, start, request.query["bytes"])
+    told = {"task": task.id, "attempt": request.attempt, "file": request.query["file"]}
     ends = {"from": begin, "until": until, "bytes": size}
     return {"schema": SCHEMA, **told, "text": text, **ends}
 
 
-def _named(text: str) -> tuple[str, str]:
+def _parse_log_name(text: str) -> tuple[str, str]:
     """Split `out`, `check:NAME` or `check:NAME:err` into a file and a check."""
     if not text.startswith("check:"):
         if text in LOG_FILES:
@@ -244,33 +246,38 @@ def _named(text: str) -> tuple[str, str]:
     return "out", name
 
 
-def get_diff(desk: RequestContext, asked: PageRequest) -> Document:
+def get_diff(context: RequestContext, request: PageRequest) -> Document:
     """The diff of the whole task, as `yaoki diff` shows it."""
-    task = desk.task(asked.task)
+    task = context.task(request.task)
     ends = find_diff_ends(task)
-    return _diff(desk, asked, task, (ends.old, ends.new), landed=ends.is_landed)
+    return _diff(context, request, task, (ends.old, ends.new), landed=ends.is_landed)
 
 
-def get_attempt_diff(desk: RequestContext, asked: PageRequest) -> Document:
-    task = desk.task(asked.task)
-    entries = _of_attempt(desk, task, asked.attempt)
+def get_attempt_diff(context: RequestContext, request: PageRequest) -> Document:
+    task = context.task(request.task)
+    entries = _attempt_entries(context, task, request.attempt)
     began, finished = _last(entries, "ATTEMPT_STARTED"), _last(entries, "AGENT_FINISHED")
     if began is None or finished is None or not finished.data.get("head"):
         raise NotNow(
-            f"attempt {asked.attempt} of {task.id} has no changes yet",
+            f"attempt {request.attempt} of {task.id} has no changes yet",
             hint=f"yaoki why {task.id}",
         )
     ends = (began.data["base"], finished.data["head"])
-    return {**_diff(desk, asked, task, ends, landed=False), "attempt": asked.attempt}
+    return {**_diff(context, request, task, ends, landed=False), "attempt": request.attempt}
 
 
 def _diff(
-    desk: RequestContext, asked: PageRequest, task: Task, ends: tuple[str, str], *, landed: bool
+    context: RequestContext,
+    request: PageRequest,
+    task: Task,
+    ends: tuple[str, str],
+    *,
+    landed: bool,
 ) -> Document:
     old, new = ends
-    text = desk.app.workspace.diff(old, new, stat=asked.query["stat"])
+    text = context.app.workspace.contents.diff(old, new, stat=request.query["stat"])
     raw = text.encode("utf-8", "replace")
-    most = asked.query["bytes"]
+    most = request.query["bytes"]
     told = {"task": task.id, "attempt": None, "old": old, "new": new, "landed": landed}
     cut = raw[:most].decode("utf-8", "ignore")
     return {"schema": SCHEMA, **told, "diff": cut, "bytes": len(raw), "cut": len(raw) > most}

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.core.display import one_line
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import one_line
 from yaoki.faces.web.stoppages import Stoppage
 from yaoki.ports import JournalEntry
 from yaoki.views.history import (

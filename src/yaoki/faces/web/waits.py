@@ -44,7 +44,7 @@ def _cause(task: TaskView, now: datetime) -> str:
     if task.blocked:
         return "BLOCKED"
     if row.awaiting_rerun:
-        return _held(row)
+        return _hold_cause(row)
     if row.due_at is not None and row.due_at > now:
         return "DUE"
     if task.unmet_needs:
@@ -60,7 +60,7 @@ def _cause(task: TaskView, now: datetime) -> str:
     return "TURN" if row.landing_refusals and row.stage == Stage.VERIFY else "SLOT"
 
 
-def _held(row: TaskRow) -> str:
+def _hold_cause(row: TaskRow) -> str:
     if row.parent:
         return "HELD_GROUP"
     return "HELD_USED" if row.reason == Reason.MAX_RETRIES_INTEGRATION else "HELD"

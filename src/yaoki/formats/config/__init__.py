@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.settings.settings import Settings
+from yaoki.core.text import format_count
 from yaoki.errors import SettingsInvalid
 from yaoki.formats.config.defects import SettingsDefects
 from yaoki.formats.config.flat_settings import flatten_settings
@@ -124,7 +124,7 @@ def _table(file: Path, name: str) -> dict[str, Any]:
     return table
 
 
-def _syntax(name: str, said: str) -> str:
+def _syntax(name: str, message: str) -> str:
     """tomllib puts the position at the end of its message; editors want it first."""
-    found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", said, re.S)
-    return f"{name}:{found[2]}:{found[3]}: {found[1]}" if found else f"{name}: {said}"
+    match = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.S)
+    return f"{name}:{match[2]}:{match[3]}: {match[1]}" if match else f"{name}: {message}"

@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.formats.discovery.detection import FoundCheck
 
 COMMENT_CHARS_MAX = 160

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from yaoki.core.counting import format_count
 from yaoki.core.settings.settings import Settings
+from yaoki.core.text import format_count
 from yaoki.errors import SettingsInvalid
 from yaoki.formats.plan.plan import Plan, PlanEnvironment, PromptRequirements
 

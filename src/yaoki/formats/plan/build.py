@@ -11,9 +11,11 @@ from yaoki.core.model import (
     AgentSpec,
     Catalogue,
     CheckSpec,
+    CheckType,
     ContinuousMode,
     OnFailure,
     PlanningBrief,
+    PlanningRole,
     RetryPolicy,
     TaskKind,
     TaskSpec,
@@ -104,7 +106,7 @@ def check_spec(name: str, check: CheckModel) -> CheckSpec:
     conditions = {"exists", "absent", "contains", "matches"} & check.file.model_fields_set
     return CheckSpec(
         name=name,
-        type=next((way for way in CHECK_WAYS if check.is_given(way)), "command"),
+        type=CheckType(next((way for way in CHECK_WAYS if check.is_given(way)), "command")),
         argv=tuple(check.run),
         shell=check.shell,
         path=check.file.path,
@@ -212,7 +214,7 @@ def _planning_brief(placed: PlacedTask) -> PlanningBrief | None:
         return None
     deferred = task.id == f"fill-{placed.phase}"
     return PlanningBrief(
-        role="phase" if deferred else "task",
+        role=PlanningRole.PHASE if deferred else PlanningRole.TASK,
         phase=placed.phase,
         tasks_max=task.constraints.max_tasks,
         kinds=tuple(TaskKind(kind) for kind in task.constraints.kinds),

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import field, fields
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.nearest import nearest
 from yaoki.core.settings.settings import Settings
+from yaoki.core.text import nearest
 
 KeyPath = tuple[str | int, ...]
 Position = tuple[int, int]

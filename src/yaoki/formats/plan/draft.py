@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.model import PlanningRole
 from yaoki.core.planner_prompt import planning_goal
 from yaoki.core.settings.settings import Settings
 from yaoki.formats.plan.defects import Defects, KeyPath
@@ -166,7 +167,7 @@ def _planning_task(plan: PlanModel, phase: PhaseModel) -> TaskModel:
     """The task that fills a deferred phase; tasks that need the phase need it and its tasks."""
     values: dict[str, Any] = {
         "id": f"fill-{phase.id}",
-        "goal": planning_goal("phase", phase.goal or plan.goal, phase.id),
+        "goal": planning_goal(PlanningRole.PHASE, phase.goal or plan.goal, phase.id),
         "kind": "plan",
         "constraints": phase.constraints,
         "deadline": phase.deadline,

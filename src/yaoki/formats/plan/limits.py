@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from yaoki.core.counting import format_count
 from yaoki.core.model import Backoff, FailureKind
 from yaoki.core.settings.override import (
     backoff_defect,
@@ -22,6 +21,7 @@ from yaoki.core.settings.settings import (
     RetrySettings,
     with_always_retryable,
 )
+from yaoki.core.text import format_count
 from yaoki.formats.plan.defects import KeyPath
 from yaoki.formats.plan.draft import Draft, PlacedTask
 from yaoki.formats.plan.model import BackoffModel, TaskModel

@@ -17,10 +17,10 @@ from pydantic import (
     model_validator,
 )
 
-from yaoki.core.nearest import did_you_mean
 from yaoki.core.settings.budget import MONEY_MAX, TOKENS_MAX
 from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, SECONDS_MAX
 from yaoki.core.settings.settings import RETRYABLE_KINDS
+from yaoki.core.text import did_you_mean
 from yaoki.formats.plan.fields import (
     AgentChain,
     Argv,

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from yaoki.core.nearest import did_you_mean
+from yaoki.core.text import did_you_mean
 from yaoki.formats.plan.defects import Defects, KeyPath
 
 ModelType = TypeVar("ModelType", bound=BaseModel)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from yaoki.core.display import one_line
+from yaoki.core.text import one_line
 from yaoki.formats.playbook.model import PlaybookModel, PlaybookPhaseModel, SubtaskModel
 
 DONE_LISTED_MAX = 50

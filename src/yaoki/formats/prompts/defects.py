@@ -7,7 +7,7 @@ from pathlib import Path
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import PromptFiles
-from yaoki.core.nearest import did_you_mean
+from yaoki.core.text import did_you_mean
 from yaoki.errors import TemplateInvalid
 from yaoki.formats.prompts.engine import (
     Template,

@@ -8,10 +8,9 @@ from typing import Any
 
 from minijinja import Environment, Markup, TemplateError, safe
 
-from yaoki.core.display import one_line, strip_terminal_codes
-from yaoki.core.excerpt import clip_bytes
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.prompt import fence
+from yaoki.core.text import clip_bytes, one_line, strip_terminal_codes
 from yaoki.errors import TemplateInvalid
 from yaoki.formats.prompts.location import TemplateFile
 from yaoki.formats.prompts.syntax import convert_body
@@ -108,8 +107,8 @@ def _environment(code: str, meter: OutputMeter) -> Environment:
         "join": lambda value, by=", ": _joined(value, str(by)[:SEPARATOR_CHARS_MAX]),
     }
     filters = {
-        **{name: _metered(made, meter, safe) for name, made in marked.items()},
-        **{name: _metered(made, meter, str) for name, made in unmarked.items()},
+        **{name: _metered(write_value, meter, safe) for name, write_value in marked.items()},
+        **{name: _metered(write_value, meter, str) for name, write_value in unmarked.items()},
     }
     return Environment(
         filters=filters,
@@ -125,9 +124,9 @@ def _environment(code: str, meter: OutputMeter) -> Environment:
 
 
 def _metered(
-    made: Callable[..., str], meter: OutputMeter, mark: Callable[[str], str]
+    write_value: Callable[..., str], meter: OutputMeter, mark: Callable[[str], str]
 ) -> Callable[..., str]:
-    return lambda *given: mark(meter.charge(made(*given)))
+    return lambda *args: mark(meter.charge(write_value(*args)))
 
 
 def _printed(value: Any) -> str:

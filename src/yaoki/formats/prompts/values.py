@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from yaoki.core.display import strip_terminal_codes
-from yaoki.core.excerpt import clip_bytes
 from yaoki.core.model import CONTENT_KINDS, Failure, FailureKind, FindingItem
 from yaoki.core.settings.settings import PATTERNS
+from yaoki.core.text import clip_bytes, strip_terminal_codes
 
 # The params of every failure.
 COMMON_PARAMS = (

@@ -1,4 +1,4 @@
-"""From changes and claims to findings: one for every criterion that does not hold."""
+"""Turns changes and claims into findings, one for every criterion that is violated."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.model import Finding, FindingItem, OnFailure, Outcome
+from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.formats.quality.changed_file import (
     ChangedFile,
     FileVersion,
@@ -31,7 +31,7 @@ ViolationFinder = Callable[[FileVersion], Iterable[Violation]]
 def judge_criteria(
     changes: Sequence[Change], claims: ChangeContext, *, exists: Callable[[str], bool]
 ) -> tuple[Finding, ...]:
-    """What does not hold, in the order Q1 to Q6; empty when all of it does.
+    """The violated criteria, in the order Q1 to Q6; empty when there are none.
 
     `exists` says whether a path, relative to the repository, is in the tree that is judged.
     """
@@ -42,20 +42,20 @@ def judge_criteria(
         _marked("Q2", "todo-added", "todos", "left to do", new_violations(pairs, find_todos)),
         _marked("Q3", "omission", "omissions", "left out", new_violations(pairs, find_omissions)),
         _syntax(pairs),
-        _evidence(claims),
-        _claim(claims),
-        *_unread(changes),
+        _evidence_finding(claims),
+        _claim_finding(claims),
+        *_unread_findings(changes),
     )
     return tuple(finding for finding in found if finding is not None)
 
 
 def new_violations(pairs: Sequence[ChangedFile], finder: ViolationFinder) -> list[Violation]:
-    """Marks on added lines, less those that stood somewhere before and were only moved."""
-    stood = Counter(_key(mark) for pair in pairs for mark in _of(pair.before, finder))
+    """Violations on added lines, without those that existed before and were only moved."""
+    stood = Counter(_key(mark) for pair in pairs for mark in _violations_of(pair.before, finder))
     fresh: list[Violation] = []
     candidates: list[Violation] = []
     for pair in pairs:
-        for mark in _of(pair.after, finder):
+        for mark in _violations_of(pair.after, finder):
             if mark.line in pair.added_lines:
                 candidates.append(mark)
             else:
@@ -68,12 +68,12 @@ def new_violations(pairs: Sequence[ChangedFile], finder: ViolationFinder) -> lis
     return fresh
 
 
-def _of(side: FileVersion | None, finder: ViolationFinder) -> Iterator[Violation]:
-    """One mark per line, however many rules it meets."""
-    seen: set[int] = set()
+def _violations_of(side: FileVersion | None, finder: ViolationFinder) -> Iterator[Violation]:
+    """One violation per line, however many rules match."""
+    known: set[int] = set()
     for mark in finder(side) if side is not None else ():
-        if mark.line not in seen:
-            seen.add(mark.line)
+        if mark.line not in known:
+            known.add(mark.line)
             yield mark
 
 
@@ -86,7 +86,7 @@ def _marked(
 ) -> Finding | None:
     if not marks:
         return None
-    shown = [_told(mark) for mark in marks[:VIOLATIONS_MAX]]
+    shown = [_as_param(mark) for mark in marks[:VIOLATIONS_MAX]]
     first = shown[0]
     message = f"{what}: {first['text']} ({first['file']}:{first['line']})"
     return _finding(check, pattern, message, _items(shown, "text", len(marks)), {name: shown})
@@ -99,7 +99,7 @@ def _syntax(pairs: Sequence[ChangedFile]) -> Finding | None:
     if not problems:
         return None
     shown = [
-        {"file": path, "line": problem.line, "message": _shown(problem.message)}
+        {"file": path, "line": problem.line, "message": _clip(problem.message)}
         for path, problem in problems[:VIOLATIONS_MAX]
     ]
     first = shown[0]
@@ -111,30 +111,30 @@ def _syntax(pairs: Sequence[ChangedFile]) -> Finding | None:
 def _missing(paths: list[str]) -> Finding | None:
     if not paths:
         return None
-    shown = [_shown(path) for path in paths[:VIOLATIONS_MAX]]
+    shown = [_clip(path) for path in paths[:VIOLATIONS_MAX]]
     items = tuple(FindingItem(path, "is not there", path) for path in shown)
     message = f"expected or said to be made, but not there: {', '.join(shown)}"
     return _finding("Q1", "file-not-exists", message, items, {"missingFiles": shown})
 
 
-def _evidence(claims: ChangeContext) -> Finding | None:
+def _evidence_finding(claims: ChangeContext) -> Finding | None:
     why = missing_evidence(claims)
     return _finding("Q5", "no-change", why, (), {}) if why else None
 
 
-def _claim(claims: ChangeContext) -> Finding | None:
+def _claim_finding(claims: ChangeContext) -> Finding | None:
     words = find_done_claim(claims)
     if not words:
         return None
-    said = _shown(words)
-    message = f"said to be complete without evidence: {said}"
-    return _finding("Q6", "no-change", message, (), {"claim": said})
+    quote = _clip(words)
+    message = f"said to be complete without evidence: {quote}"
+    return _finding("Q6", "no-change", message, (), {"claim": quote})
 
 
-def _unread(changes: Sequence[Change]) -> Iterator[Finding]:
-    """A change that is too large to be read fails what nobody could look at.
+def _unread_findings(changes: Sequence[Change]) -> Iterator[Finding]:
+    """A change that is too large to read violates the criteria that need to read it.
 
-    No further try of the agent makes it smaller, so a person is asked, who may waive it.
+    No further attempt makes it smaller, so a person is asked, who may waive it.
     """
     words = unread_words(changes)
     for check in UNREADABLE_CRITERIA if words else ():
@@ -142,8 +142,8 @@ def _unread(changes: Sequence[Change]) -> Iterator[Finding]:
         yield replace(finding, on_failure=OnFailure.ABORT)
 
 
-def _told(mark: Violation) -> dict[str, Any]:
-    return {"file": mark.file, "line": mark.line, "text": _shown(mark.text)}
+def _as_param(mark: Violation) -> dict[str, Any]:
+    return {"file": mark.file, "line": mark.line, "text": _clip(mark.text)}
 
 
 def _items(shown: list[dict[str, Any]], key: str, count: int) -> tuple[FindingItem, ...]:
@@ -155,7 +155,7 @@ def _items(shown: list[dict[str, Any]], key: str, count: int) -> tuple[FindingIt
     return (*items, FindingItem(f"and {more} more")) if more else tuple(items)
 
 
-def _shown(text: str) -> str:
+def _clip(text: str) -> str:
     return one_line(strip_terminal_codes(text), TEXT_CHARS_MAX)
 
 

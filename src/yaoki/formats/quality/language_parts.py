@@ -1,5 +1,4 @@
-"""One file, several languages: the script of a component, the cells of a notebook, a script by its
-first line."""
+"""Files with several languages: components, notebooks, scripts known by their first line."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.quality.languages import GRAMMARS, Grammar, ending_of, language_of
 from yaoki.formats.quality.model import Change
 
-# Beyond this a file is data or was made by a machine; nobody judges it.
+# A larger file is data or generated, and is not judged.
 FILE_CHARS_MAX = 400_000
 CELLS_MAX = 2_000
 _COMPONENTS = frozenset({"vue", "svelte", "astro", "html", "htm"})
@@ -36,7 +35,7 @@ Mask = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class LanguagePart:
-    """What one grammar reads of a change; the lines keep their numbers."""
+    """The part of a change in one grammar; line numbers are unchanged."""
 
     change: Change
     grammar: Grammar
@@ -68,15 +67,15 @@ def _by_first_line(change: Change) -> Grammar | None:
 
 def _component(change: Change, grammar: Grammar, *, judged: bool) -> Iterator[LanguagePart]:
     """A page may be filled in later, so only a component's own brackets are judged."""
-    yield LanguagePart(_through(change, _without), grammar)
+    yield LanguagePart(_mask_change(change, _without), grammar)
     for name, mask in (("javascript", _script), ("scss", _style)):
-        part = _through(change, mask)
+        part = _mask_change(change, mask)
         if (part.after or part.before or "").strip():
             spoken = GRAMMARS[name]
             yield LanguagePart(part, spoken if judged else replace(spoken, pairs=""))
 
 
-def _through(change: Change, mask: Mask) -> Change:
+def _mask_change(change: Change, mask: Mask) -> Change:
     before, after = (None if text is None else mask(text) for text in (change.before, change.after))
     return replace(change, before=before, after=after)
 
@@ -88,14 +87,14 @@ def _without(text: str) -> str:
 
 
 def _script(text: str) -> str:
-    return _only(text, (_SCRIPT, _FRONT), _OTHER_SCRIPT)
+    return _keep_only(text, (_SCRIPT, _FRONT), _OTHER_SCRIPT)
 
 
 def _style(text: str) -> str:
-    return _only(text, (_STYLE,), _OTHER_STYLE)
+    return _keep_only(text, (_STYLE,), _OTHER_STYLE)
 
 
-def _only(text: str, shapes: tuple[re.Pattern[str], ...], other: re.Pattern[str]) -> str:
+def _keep_only(text: str, shapes: tuple[re.Pattern[str], ...], other: re.Pattern[str]) -> str:
     """Everything else is blanked."""
     spans = [
         hit.span(2) for shape in shapes for hit in shape.finditer(text) if not other.search(hit[1])
@@ -111,7 +110,7 @@ def _only(text: str, shapes: tuple[re.Pattern[str], ...], other: re.Pattern[str]
 
 
 def _notebook(change: Change) -> Change:
-    """The code of the cells, one after the other; its lines have numbers of their own."""
+    """The code of the cells, one after the other; its lines have their own numbers."""
     before, after = _cells(change.before), _cells(change.after)
     stood = Counter((before or "").split("\n"))
     added = []

@@ -1,4 +1,4 @@
-"""Settings of tests, linters and type checkers: what a change makes look at less."""
+"""Settings of tests, linters and type checkers: does a change make them check less?"""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from yaoki.formats.quality.languages import GRAMMARS
-from yaoki.formats.quality.lexer import scan_source
+from yaoki.formats.quality.lexer import scan_source, strip_comments
 from yaoki.formats.quality.model import Change
 from yaoki.formats.quality.strictness import FEWER, find_narrowing, flatten_section, is_weaker
-from yaoki.formats.quality.uncommented import strip_comments
 
 LOOSENED_MESSAGE = "how the checks are made was changed"
 
-# Files that do nothing else; any change of one that stood there counts.
+# Files with no other purpose; any change to an existing one counts.
 _CONFIG = re.compile(
     r"(?:^|/)(?:pytest\.ini|\.pytest\.ini|pytest\.toml|tox\.ini|noxfile\.py|\.coveragerc"
     r"|jest\.config\.\w+|vitest\.config\.\w+"
@@ -32,7 +31,7 @@ _TOOLS = (
 _NODE_TOOLS = ("jest", "mocha", "vitest", "ava", "nyc", "c8", "eslintConfig", "tap", "xo", "wireit")
 _SCRIPT = re.compile(r"test|lint|type|check|spec|verify|valid|\bci\b|e2e", re.IGNORECASE)
 _STRICTNESS = re.compile(r"strict|^no[A-Z]|skipLibCheck|checkJs|allowUnreachable|allowUnused")
-# Folders that hold what was built, never what is checked.
+# Folders of build output, which is never checked.
 _BUILT = re.compile(
     r"(?:\*\*/|\./)?(?:out|dist|build|lib|coverage|node_modules|tmp|temp|target|public|storybook-static"
     r"|\.[\w-]{1,40})(?:/\*{1,2}|/)?"
@@ -50,7 +49,7 @@ _CARGO = re.compile(r"autotests|^\s*(?:test|doctest|harness)\s*=\s*false|\[(?:wo
 
 
 def find_loosening(change: Change) -> str:
-    """Why a change of settings makes the checks weaker; empty when it does not."""
+    """Why a change of settings weakens the checks; empty when it does not."""
     stood = change.before is not None
     if _CONFIG.search(change.path):
         if (
@@ -62,22 +61,22 @@ def find_loosening(change: Change) -> str:
         if stood and change.after is not None and change.path.endswith(".toml"):
             return _sections(change, _whole_toml)
         return LOOSENED_MESSAGE if stood else find_narrowing(change.after or "")
-    judge = _SHARED.get(change.path.rsplit("/", 1)[-1]) or _of_family(change.path)
+    judge = _SHARED.get(change.path.rsplit("/", 1)[-1]) or _family_judge(change.path)
     return judge(change) if judge is not None else ""
 
 
 def knows_settings(path: str) -> bool:
     """Are these settings whose meaning is known here?"""
-    known = path.rsplit("/", 1)[-1] in _SHARED or _of_family(path) is not None
+    known = path.rsplit("/", 1)[-1] in _SHARED or _family_judge(path) is not None
     return known or _CONFIG.search(path) is not None
 
 
-def _of_family(path: str) -> Callable[[Change], str] | None:
+def _family_judge(path: str) -> Callable[[Change], str] | None:
     return _tsconfig if re.search(r"(?:^|/)[tj]sconfig[^/]*\.json$", path) else None
 
 
 def _sections(change: Change, parse: Callable[[str], Mapping[str, Any]]) -> str:
-    """Parts of a settings file, by name: one that stood may not change, a new one not narrow."""
+    """Parts of a settings file, by name: an existing one may not change, a new one not narrow."""
     old, new = parse(change.before or ""), parse(change.after or "")
     for name in {**old, **new}:
         if name in old and is_weaker(old[name], new.get(name), name):
@@ -93,10 +92,10 @@ def _pyproject(change: Change) -> str:
 
 def _tools_of(text: str) -> Mapping[str, Any]:
     try:
-        held = tomllib.loads(text).get("tool", {})
+        values = tomllib.loads(text).get("tool", {})
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):
         return {}
-    return {name: held[name] for name in _TOOLS if isinstance(held, dict) and name in held}
+    return {name: values[name] for name in _TOOLS if isinstance(values, dict) and name in values}
 
 
 def _whole_toml(text: str) -> Mapping[str, Any]:
@@ -111,7 +110,9 @@ def _setup_cfg(change: Change) -> str:
 
 
 def _ini_of(text: str) -> Mapping[str, Any]:
-    return {n: held for n, held in _whole_ini(text).items() if any(tool in n for tool in _TOOLS)}
+    return {
+        n: values for n, values in _whole_ini(text).items() if any(tool in n for tool in _TOOLS)
+    }
 
 
 def _whole_ini(text: str) -> Mapping[str, Any]:
@@ -128,22 +129,24 @@ def _package_json(change: Change) -> str:
     if change.before and not old:
         return (
             LOOSENED_MESSAGE
-            if any(re.search(r'"test\w{0,10}"\s?:', t) for t in _touched(change))
+            if any(re.search(r'"test\w{0,10}"\s?:', t) for t in _changed_lines(change))
             else ""
         )
     return _sections(change, _node_of) if old or new else ""
 
 
 def _node_of(text: str) -> Mapping[str, Any]:
-    held = _json_of(text)
-    scripts = held.get("scripts")
+    values = _json_of(text)
+    scripts = values.get("scripts")
     named = scripts if isinstance(scripts, dict) else {}
-    told = {f"script {name}": value for name, value in named.items() if _SCRIPT.search(name)}
-    return {**{name: held[name] for name in _NODE_TOOLS if name in held}, **told}
+    check_scripts = {
+        f"script {name}": value for name, value in named.items() if _SCRIPT.search(name)
+    }
+    return {**{name: values[name] for name in _NODE_TOOLS if name in values}, **check_scripts}
 
 
 def _tsconfig(change: Change) -> str:
-    """Strictness that changes, and sources that are no longer looked at."""
+    """Strictness that changes, and sources that are no longer checked."""
     if change.before is None:
         return ""
     old, new = _json_of(change.before), _json_of(change.after)
@@ -151,61 +154,65 @@ def _tsconfig(change: Change) -> str:
         return ""
     if _strict(old) != _strict(new):
         return LOOSENED_MESSAGE
-    gained = _listed(new, "exclude") - _listed(old, "exclude")
+    gained = _list_at(new, "exclude") - _list_at(old, "exclude")
     if any(not _BUILT.fullmatch(path) for path in gained):
         return FEWER
-    shrunk = "include" in old and "include" in new and _listed(old, "include")
-    return FEWER if shrunk and _listed(old, "include") - _listed(new, "include") else ""
+    shrunk = "include" in old and "include" in new and _list_at(old, "include")
+    return FEWER if shrunk and _list_at(old, "include") - _list_at(new, "include") else ""
 
 
-def _strict(held: Mapping[str, Any]) -> Mapping[str, Any]:
-    options = held.get("compilerOptions")
+def _strict(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    options = values.get("compilerOptions")
     named = options if isinstance(options, dict) else {}
     return {key: value for key, value in named.items() if _STRICTNESS.search(key)}
 
 
-def _listed(held: Mapping[str, Any], key: str) -> frozenset[str]:
-    value = held.get(key)
+def _list_at(values: Mapping[str, Any], key: str) -> frozenset[str]:
+    value = values.get(key)
     return frozenset(map(str, value)) if isinstance(value, list) else frozenset()
 
 
 def _json_of(text: str | None) -> Mapping[str, Any]:
-    """Comments and trailing commas are let pass; what is no object tells nothing."""
+    """Comments and trailing commas are allowed; anything but an object is ignored."""
     try:
-        held = json.loads(strip_comments(scan_source(text or "", GRAMMARS["json"])))
+        values = json.loads(strip_comments(scan_source(text or "", GRAMMARS["json"])))
     except (ValueError, RecursionError):
         return {}
-    return held if isinstance(held, dict) else {}
+    return values if isinstance(values, dict) else {}
 
 
 def _makefile(change: Change) -> str:
-    """A line that checked and is gone, or one that turns the checking elsewhere."""
+    """A line that checked and is gone, or one that redirects the check."""
     if change.before is None:
         return ""
     old, new = change.before.splitlines(), (change.after or "").splitlines()
     gone, come = frozenset(old) - frozenset(new), frozenset(new) - frozenset(old)
     again = {line.split(":")[0].strip() for line in old if _MAKE_TURNS.search(line)}
-    turned = (t for t in come if (hit := _MAKE_TURNS.search(t)) and _turns(t, hit[0], again))
+    turned = (t for t in come if (hit := _MAKE_TURNS.search(t)) and _redirects(t, hit[0], again))
     return LOOSENED_MESSAGE if any(_MAKES.search(t) for t in gone) or any(turned) else ""
 
 
-def _turns(line: str, hit: str, known: set[str]) -> bool:
-    """A rule of its own is no harm; a second one of the same name takes the place of the first."""
+def _redirects(line: str, hit: str, known: set[str]) -> bool:
+    """A new rule is harmless; a second one of the same name replaces the first."""
     return not hit.rstrip().endswith(":") or line.split(":")[0].strip() in known
 
 
 def _npmrc(change: Change) -> str:
-    """By whom scripts are run: `true` would run none."""
-    return LOOSENED_MESSAGE if any("script-shell" in line for line in _touched(change)) else ""
+    """The shell that runs scripts: `true` would run none."""
+    return (
+        LOOSENED_MESSAGE if any("script-shell" in line for line in _changed_lines(change)) else ""
+    )
 
 
 def _cargo(change: Change) -> str:
-    about = any(_CARGO.search(line) for line in _touched(change)) and change.before is not None
+    about = (
+        any(_CARGO.search(line) for line in _changed_lines(change)) and change.before is not None
+    )
     return LOOSENED_MESSAGE if about else ""
 
 
-def _touched(change: Change) -> Iterator[str]:
-    """Lines that came or went."""
+def _changed_lines(change: Change) -> Iterator[str]:
+    """Lines that were added or removed."""
     before = frozenset((change.before or "").splitlines())
     after = frozenset((change.after or "").splitlines())
     yield from before ^ after

@@ -1,4 +1,4 @@
-"""The tests of a Python file as pytest and unittest gather them, read from its syntax tree."""
+"""The tests of a Python file as pytest and unittest collect them, from its syntax tree."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _RUNNERS = frozenset({"pytest", "unittest", "self", "cls", "mark", "case"})
 _SYSTEM = ("sys.platform", "os.name", "platform.system()")
 _OTHER_SYSTEMS = frozenset({"win32", "win", "nt", "Windows", "darwin", "Darwin", "cygwin", "wasi"})
 _HERE = frozenset({"linux", "Linux", "posix"})
-# A call with one of these in its name may fail, as an assertion does.
+# A call with one of these in its name may fail like an assertion.
 _ASKS = ("assert", "raises", "warns", "expect", "verify", "check", "should", "fail", "ensure")
 
 
 @dataclass(frozen=True, slots=True)
 class PythonSkip:
-    """One skip: whose, how, whether only under a condition, and where."""
+    """One skip: its test, its form, whether it is conditional, and its line."""
 
     owner: str
     word: str
@@ -47,14 +47,14 @@ def read_python_suite(tree: ast.Module) -> PythonSuite:
         tests = {}
     named = {name: name.rpartition(".")[2] for name in tests}
     hollow = frozenset(named[n] for n, node in tests.items() if _checks_nothing(node))
-    asks = frozenset(named[n] for n, node in tests.items() if _asks(node))
+    asks = frozenset(named[n] for n, node in tests.items() if _can_fail(node))
     called = {named[n]: _called(node) for n, node in tests.items()}
     bare = Counter(named.values())
     return PythonSuite(bare, hollow, asks, called, tuple(_skips(tree, bare)))
 
 
 def _tests(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[str, SuiteFunctionNode]]:
-    """By full name, so that of two with one name only the last counts, as it does in Python."""
+    """By full name, so that of two with one name only the last counts, as in Python."""
     for node in body:
         if isinstance(node, _FUNCTION) and node.name.startswith("test"):
             yield f"{owner}.{node.name}", node
@@ -72,7 +72,7 @@ def never_holds(test: ast.expr) -> bool:
 
 
 def surely_holds(test: ast.expr) -> bool:
-    """Something that holds whatever the program does."""
+    """An expression that is always true, whatever the program does."""
     if isinstance(test, ast.Constant):
         return bool(test.value)
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
@@ -110,8 +110,8 @@ def _idle(node: ast.stmt) -> bool:
             return _is_words(node)
 
 
-def _asks(node: SuiteFunctionNode) -> bool:
-    """Does it hold anything that can fail by design?"""
+def _can_fail(node: SuiteFunctionNode) -> bool:
+    """Does it contain anything that can fail by design?"""
     for inner in ast.walk(node):
         if isinstance(inner, ast.Assert) and not surely_holds(inner.test):
             return True
@@ -144,7 +144,7 @@ def _skips(tree: ast.Module, tests: Counter[str]) -> Iterator[PythonSkip]:
             known = node.name in tests or isinstance(node, ast.ClassDef)
             inside = node.name if known else f"{node.name}()"
         else:
-            yield from _calling(node, owner, perhaps, imported)
+            yield from _call_skips(node, owner, perhaps, imported)
             inside = owner
         shut = perhaps or isinstance(node, ast.ExceptHandler) or _may_be(node)
         decorators = {id(one) for one in getattr(node, "decorator_list", ())}
@@ -161,14 +161,14 @@ def _decorating(node: SuiteFunctionNode | ast.ClassDef) -> Iterator[PythonSkip]:
     for decorator in node.decorator_list:
         word = last_name(decorator)
         skips = word in _ALWAYS | _PERHAPS and not _from_another(decorator)
-        if skips and not _elsewhere(decorator, word):
+        if skips and not _applies_elsewhere(decorator, word):
             yield PythonSkip(node.name, word, _conditional(decorator, word), decorator.lineno)
 
 
-def _elsewhere(node: ast.expr, word: str) -> bool:
-    """Does the skip hold only where no check of this run could be: another system, an old Python?
+def _applies_elsewhere(node: ast.expr, word: str) -> bool:
+    """Does the skip apply only elsewhere: another system, an old Python?
 
-    A test that is skipped here after all is missed by its number (`core/integrity.fewer`).
+    If the test is skipped here after all, the number of tests shows it (`core/integrity.fewer`).
     """
     if not isinstance(node, ast.Call) or word not in ("skipif", "skipIf", "skipUnless"):
         return False
@@ -186,7 +186,7 @@ def _elsewhere(node: ast.expr, word: str) -> bool:
 
 
 def _from_another(node: ast.expr) -> bool:
-    """`@parser.skip` of some other library is none of ours."""
+    """`@parser.skip` of another library is not a skip."""
     while isinstance(node, ast.Call):
         node = node.func
     base = last_name(node.value) if isinstance(node, ast.Attribute) else "pytest"
@@ -204,7 +204,9 @@ def _conditional(node: ast.expr, word: str) -> bool:
     return not sure and not (word == "xfail" and isinstance(condition, ast.Constant))
 
 
-def _calling(node: ast.AST, owner: str, perhaps: bool, imported: set[str]) -> Iterator[PythonSkip]:
+def _call_skips(
+    node: ast.AST, owner: str, perhaps: bool, imported: set[str]
+) -> Iterator[PythonSkip]:
     """`pytest.skip()`, `self.skipTest()`, `raise SkipTest`, and marks that are only named."""
     if isinstance(node, ast.Call):
         func, word = node.func, last_name(node.func)
@@ -219,7 +221,7 @@ def _calling(node: ast.AST, owner: str, perhaps: bool, imported: set[str]) -> It
 
 
 def last_name(node: ast.expr) -> str:
-    """`a.b.c(x)[0]` is called c."""
+    """The last name of `a.b.c(x)[0]` is c."""
     while isinstance(node, (ast.Call, ast.Subscript)):
         node = node.func if isinstance(node, ast.Call) else node.value
     if isinstance(node, ast.Attribute):

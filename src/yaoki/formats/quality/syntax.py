@@ -1,4 +1,4 @@
-"""Q4: source that cannot be read as its language, where it could be before."""
+"""Q4: source that no longer parses as its language."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from yaoki.formats.quality.balance import SyntaxProblem, find_imbalance
 from yaoki.formats.quality.changed_file import ChangedFile, FileVersion
+from yaoki.formats.quality.lexer import strip_comments
 from yaoki.formats.quality.python import find_python_problem
-from yaoki.formats.quality.uncommented import strip_comments
 
 _FENCE = re.compile(r"(?:```|~~~)[\w+-]{0,20}\s*\Z")
 # JSON that its own program reads with comments.
@@ -22,14 +22,14 @@ _COMMENTED_JSON = re.compile(
     r"|tasks\.json|appsettings[^/]*\.json|\.(?:vscode|devcontainer|zed)/[^/]+|[^/]+\.jsonc)\Z"
 )
 _TOML_PLACE = re.compile(r"\(at line (\d+), column \d+\)")
-# Test data that is wrong by design says so in its name.
+# Test data that is invalid by design, by its name.
 _ON_PURPOSE = re.compile(
     r"test.*/(?:[^/]*[_.-])?(?:invalid|broken|malformed|corrupt|truncated|bad|unterminated"
     r"|unclosed|unparsable|syntax[_-]?errors?)[^/]*\Z",
     re.IGNORECASE,
 )
 _TEMPLATE = re.compile(r"\{\{|\{%|<%")
-# What is filled in later is no source yet.
+# Templates are no source yet.
 _TEMPLATE_PLACE = re.compile(
     r"(?:^|/)(?:templates?|skeleton)/|\{\{|\.(?:tmpl|tpl|j2|jinja2?)\.", re.I
 )
@@ -37,7 +37,7 @@ YAML_CHARS_MAX = 200_000
 
 
 def find_breakage(pair: ChangedFile) -> SyntaxProblem | None:
-    """What the change broke.  A file that was broken before is not blamed on it."""
+    """What the change broke.  A file that was broken before does not count."""
     if pair.after is None or (pair.before is not None and pair.before.text == pair.after.text):
         return None
     problem = _problem(pair.after)
@@ -50,20 +50,20 @@ def _problem(side: FileVersion) -> SyntaxProblem | None:
     if side.grammar.is_prose or not side.text.strip() or _ON_PURPOSE.search(side.path):
         return None
     if "\ufffd" in side.text:
-        return None  # of another encoding: what stands there was not read as it was meant
+        return None  # of another encoding: the text was not read as intended
     if _TEMPLATE_PLACE.search(side.path) and _TEMPLATE.search(side.text):
         return None
     judge = PROBLEM_FINDERS.get(side.grammar.name, _brackets)
-    # A fence is broken code that a scanner may take for strings.
+    # A fence is broken code that a scanner may mistake for strings.
     return _fence(side) or judge(side)
 
 
 def _fence(side: FileVersion) -> SyntaxProblem | None:
-    """An answer in Markdown that was saved as code."""
+    """A Markdown answer that was saved as code."""
     shown = [(n, line) for n, line in enumerate(side.lines, 1) if line.strip()]
     for n, line in (*shown[:1], *shown[-1:]):
         if side.grammar.name != "markup" and _FENCE.match(line):
-            return SyntaxProblem(n, "a Markdown fence stands in the code")
+            return SyntaxProblem(n, "there is a Markdown fence in the code")
     return None
 
 
@@ -78,7 +78,7 @@ def _json(side: FileVersion) -> SyntaxProblem | None:
     try:
         json.loads(text)
     except json.JSONDecodeError as wrong:
-        if wrong.msg == "Extra data" and _one_by_line(side.lines):
+        if wrong.msg == "Extra data" and _is_json_lines(side.lines):
             return None
         at_end = not text[wrong.pos :].strip() or wrong.msg.startswith("Unterminated")
         return SyntaxProblem(wrong.lineno, _ended(wrong.msg, at_end), at_end)
@@ -89,8 +89,8 @@ def _json(side: FileVersion) -> SyntaxProblem | None:
     return None
 
 
-def _one_by_line(lines: list[str]) -> bool:
-    """Is every line a document of its own?  Logs and data are often kept so."""
+def _is_json_lines(lines: list[str]) -> bool:
+    """Is every line a document?  Logs and data often are."""
     try:
         return all(isinstance(json.loads(line), (dict, list)) for line in lines if line.strip())
     except (ValueError, RecursionError):
@@ -112,7 +112,7 @@ def _toml(side: FileVersion) -> SyntaxProblem | None:
 
 def _yaml(side: FileVersion) -> SyntaxProblem | None:
     """Structure only: tags are the reader's business, templates are no YAML yet."""
-    import yaml  # read late: most tasks change none
+    import yaml  # imported late: most tasks change no YAML
 
     if len(side.text) > YAML_CHARS_MAX or _TEMPLATE.search(side.text):
         return None

@@ -1,8 +1,8 @@
-"""Tell-tales in a diff: code that serves a check instead of the task (pattern `find_gaming`).
+"""Tell-tales in a diff: code that satisfies a check instead of the task (`find_gaming`).
 
 Only what no honest program does is a tell-tale: an equality that holds for everything, an exit
-while a module is imported, a replaced test runner, a branch on who runs the code.  Python is read
-by its syntax tree, shell and JavaScript by their lines; what stood before is not this task's.
+during import, a replaced test runner, a branch on who runs the code.  Python is read by its syntax
+tree, shell and JavaScript by their lines; existing code does not count.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ NAME = PATTERN = "gamed"
 ITEMS_MAX = 50
 # Attributes of these decide how tests end.
 RUNNERS = frozenset({"unittest", "pytest", "_pytest", "doctest", "builtins"})
-# These end or replace whoever imports them, whatever comes after.
+# These end or replace whatever imports them.
 _REPLACING = ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")
 IMMEDIATE_EXIT_CALLS = frozenset({"os._exit", "os.abort", *(f"os.exec{how}" for how in _REPLACING)})
 EXIT_CALLS = frozenset({*IMMEDIATE_EXIT_CALLS, "sys.exit", "exit", "quit", "SystemExit"})
 RUNNER_NAMES = frozenset({"unittest", "pytest", "_pytest", "py.test", "nose", "doctest"})
 VARIABLES = ("PYTEST_", "UNITTEST", "YAOKI")
 _SHELL_ENDS, _NODE_ENDS = (".sh", ".bash"), (".js", ".mjs", ".cjs", ".ts")
-# A program ends itself in a function or a branch; at its top it ends whoever sources it.
+# A program exits in a function or a branch; at top level it ends whatever sources it.
 _SHELL_SHAPES = (
-    (re.compile(r"^(?:exit|return)\s+0\b"), "ends with success whoever runs it"),
+    (re.compile(r"^(?:exit|return)\s+0\b"), "always ends with success"),
     (re.compile(r"\btrap\b.*\bexit\s+0\b"), "decides the exit code after everything else"),
-    (re.compile(r"\bexec\s+(?:/bin/|/usr/bin/)?true\b"), "ends with success whoever runs it"),
+    (re.compile(r"\bexec\s+(?:/bin/|/usr/bin/)?true\b"), "always ends with success"),
     (
         re.compile(r"^\s*(?:function\s+)?(?:exit|test|\[\[?|grep|diff|cmp|false|return)\s*\(\)"),
         "replaces a command that checks use",
@@ -44,7 +44,7 @@ _NODE_SHAPES = (
         ),
         "replaces a part of the test runner",
     ),
-    (re.compile(r"^\s*process\.exit\(\s*0?\s*\)"), "ends with success whoever runs it"),
+    (re.compile(r"^\s*process\.exit\(\s*0?\s*\)"), "always ends with success"),
 )
 
 
@@ -52,16 +52,16 @@ def find_gaming(changes: Sequence[Change]) -> Finding | None:
     items = [item for change in changes if _is_product(change) for item in _in_file(change)]
     if not items:
         return None
-    kept = tuple(items[:ITEMS_MAX])
-    named = ", ".join(f"{item.name} ({item.message})" for item in kept[:3])
-    told = [{"name": item.name, "message": item.message} for item in kept]
+    branches = tuple(items[:ITEMS_MAX])
+    named = ", ".join(f"{item.name} ({item.message})" for item in branches[:3])
+    records = [{"name": item.name, "message": item.message} for item in branches]
     return Finding(
         NAME,
         Outcome.FAILED,
         pattern=PATTERN,
-        message=f"the change serves the check instead of the task: {named}",
-        items=kept,
-        params={"tellTales": told},
+        message=f"the change satisfies the check instead of the task: {named}",
+        items=branches,
+        params={"tellTales": records},
     )
 
 
@@ -85,7 +85,7 @@ def _in_file(change: Change) -> Iterator[FindingItem]:
 
 
 def _by_shape(change: Change) -> Iterator[FindingItem]:
-    """Lines added to shell or JavaScript that end or replace what looks at them."""
+    """Lines added to shell or JavaScript that end or replace what examines them."""
     shell = change.path.endswith(_SHELL_ENDS)
     shapes = _SHELL_SHAPES if shell else _NODE_SHAPES
     old = set((change.before or "").splitlines())
@@ -99,26 +99,28 @@ def _by_shape(change: Change) -> Iterator[FindingItem]:
 def _everywhere(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
     for node in ast.walk(tree):
         match node:
-            case ast.FunctionDef(name="__eq__" | "__ne__") if _always(node, node.name == "__eq__"):
+            case ast.FunctionDef(name="__eq__" | "__ne__") if _always_returns(
+                node, node.name == "__eq__"
+            ):
                 yield node, "an equality that holds for everything"
-            case ast.Assign(targets=targets) if any(map(_of_runner, targets)):
+            case ast.Assign(targets=targets) if any(map(_belongs_to_runner, targets)):
                 yield node, "replaces a part of the test runner"
             case ast.Call(func=func) if _dotted(func) == "setattr" and _patches(node):
                 yield node, "replaces a part of the test runner"
-            case ast.Call(func=func) if _dotted(func) == "atexit.register" and _leaves(node, tree):
+            case ast.Call(func=func) if _dotted(func) == "atexit.register" and _exits(node, tree):
                 yield node, "decides the exit code after everything else"
-            case ast.If(test=test) | ast.IfExp(test=test) if _asks_who_runs(test):
+            case ast.If(test=test) | ast.IfExp(test=test) if _detects_runner(test):
                 yield node, "asks who runs it"
             case _:
                 pass
 
 
-def _always(node: ast.FunctionDef, value: bool) -> bool:
+def _always_returns(node: ast.FunctionDef, value: bool) -> bool:
     ends = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
     return bool(ends) and all(isinstance(e, ast.Constant) and e.value is value for e in ends)
 
 
-def _of_runner(target: ast.expr) -> bool:
+def _belongs_to_runner(target: ast.expr) -> bool:
     name = _dotted(target)
     return "." in name and (name.partition(".")[0] in RUNNERS or name == "sys.exit")
 
@@ -128,7 +130,7 @@ def _patches(call: ast.Call) -> bool:
     return first.partition(".")[0] in RUNNERS
 
 
-def _leaves(call: ast.Call, tree: ast.Module) -> bool:
+def _exits(call: ast.Call, tree: ast.Module) -> bool:
     """By itself, or through a function of the same module."""
     named = {n.id for n in ast.walk(call) if isinstance(n, ast.Name)}
     own = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name in named]
@@ -140,8 +142,8 @@ def _calls_exit(node: ast.AST) -> bool:
     return any(_dotted(name) in IMMEDIATE_EXIT_CALLS for name in names)
 
 
-def _asks_who_runs(test: ast.expr) -> bool:
-    """By a variable or module of a runner, by the words of its command, by the caller's name."""
+def _detects_runner(test: ast.expr) -> bool:
+    """By a variable or module of a runner, by its command line, or by the caller's name."""
     names = {_dotted(n) for n in ast.walk(test) if isinstance(n, ast.Name | ast.Attribute)}
     texts = [n.value for n in ast.walk(test) if isinstance(n, ast.Constant)]
     words = [text for text in texts if isinstance(text, str)]
@@ -154,7 +156,7 @@ def _asks_who_runs(test: ast.expr) -> bool:
 
 
 def _at_import(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
-    """An exit before the module is whole: what follows is never defined."""
+    """An exit before the module is complete: what follows is never defined."""
     for node in body:
         called = node.value if isinstance(node, ast.Expr) else None
         raised = node.exc if isinstance(node, ast.Raise) else None
@@ -165,7 +167,7 @@ def _at_import(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _below_import(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
-    """The same under a condition or in a loop that runs at import; a program's start may."""
+    """The same under a condition or in a loop at import; a program's entry point may."""
     for node in body:
         compound = isinstance(node, ast.If | ast.For | ast.While | ast.Try | ast.With)
         start = isinstance(node, ast.If) and "__name__" in ast.dump(node.test)

@@ -1,4 +1,4 @@
-"""Q2: notes that work is still to be done."""
+"""Q2: notes about unfinished work."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def find_todos(side: FileVersion) -> Iterator[Violation]:
         yield from _in_docstrings(side)
     yield from _in_code(side)
     if side.grammar.is_prose and not _TODO_FILE.search(side.path):
-        yield from _on_paper(side)
+        yield from _in_prose(side)
 
 
 def is_todo(text: str) -> bool:
-    """Upper case only: a program about todo lists may be written."""
+    """Upper case only: a program may be about todo lists."""
     shapes = (_FIRST.match, _NOTED.search, _UNDECIDED.search, _TWO_NAMES.match)
     return any(shape(text) for shape in shapes)
 
@@ -73,17 +73,17 @@ def _in_code(side: FileVersion) -> Iterator[Violation]:
             yield _mark(side, n)
 
 
-def _on_paper(side: FileVersion) -> Iterator[Violation]:
-    """A page that says TBD where its text should stand."""
+def _in_prose(side: FileVersion) -> Iterator[Violation]:
+    """A page that says TBD instead of its text."""
     fenced = False
     for n, line in enumerate(side.lines, 1):
         if _FENCE.match(line):
             fenced = not fenced
-        elif not fenced and _ON_PAPER.match(line) and not _of_a_legend(side.lines, n):
+        elif not fenced and _ON_PAPER.match(line) and not _is_in_legend(side.lines, n):
             yield _mark(side, n)
 
 
-def _of_a_legend(lines: list[str], n: int) -> bool:
+def _is_in_legend(lines: list[str], n: int) -> bool:
     """Beside DONE and DOING the word names a state."""
     return any(_LEGEND.match(line) for line in lines[max(0, n - 3) : n + 2])
 

@@ -92,27 +92,53 @@ class TaskHistory:
         self.waits.append(Wait(at, cause, starts_attempt=begins, **more))
         self._waits_now = True
 
-    def _begin_stage(self, at: datetime, stage: str) -> None:
-        self._end_current(at)
+    def _begin_stage(self, at: datetime, stage: str, **changes: Any) -> None:
+        """Begin a stage of the current attempt; `changes` are further fields of the attempt."""
+        self._end_wait(at)
         self._stage = stage
-        self._change_attempt(stages=(*self.attempts[-1].stages, StageSpan(at, stage)))
+        stages = (*self._ended_stages(at), StageSpan(at, stage))
+        self._change_attempt(stages=stages, **changes)
 
     def _end_current(self, at: datetime) -> None:
         """End the open stage and the open wait."""
+        self._end_wait(at)
+        stages = self._ended_stages(at)
+        if stages and stages is not self.attempts[-1].stages:
+            self._change_attempt(stages=stages)
+
+    def _end_wait(self, at: datetime) -> None:
         if self._waits_now:
             self.waits[-1] = replace(self.waits[-1], until=at)
             self._waits_now = False
+
+    def _ended_stages(self, at: datetime) -> tuple[StageSpan, ...]:
+        """The stages of the current attempt, the open one ended."""
         stages = self.attempts[-1].stages if self.attempts else ()
-        if stages and stages[-1].until is None:
-            self._change_attempt(stages=(*stages[:-1], replace(stages[-1], until=at)))
+        if not stages or stages[-1].until is not None:
+            return stages
+        return (*stages[:-1], StageSpan(stages[-1].start, stages[-1].stage, at))
 
     def _end_attempt(
-        self, entry: JournalEntry, end: AttemptEnd, failure: str = "", words: str = ""
+        self,
+        entry: JournalEntry,
+        end: AttemptEnd,
+        failure: str = "",
+        words: str = "",
+        *,
+        landed: bool = False,
     ) -> None:
-        self._end_current(entry.at)
-        if self.attempts and self.attempts[-1].until is None:
-            words = words or failure or describe_entry(entry)
-            self._change_attempt(until=entry.at, end=end, failure=failure, end_words=words)
+        if not self.attempts or self.attempts[-1].until is not None:
+            self._end_current(entry.at)
+            return
+        self._end_wait(entry.at)
+        self._change_attempt(
+            stages=self._ended_stages(entry.at),
+            until=entry.at,
+            end=end,
+            failure=failure,
+            end_words=words or failure or describe_entry(entry),
+            landed=landed,
+        )
 
 
 _RETURN_CAUSES = frozenset({WaitCause.SLOT, WaitCause.LIMIT})
@@ -126,12 +152,12 @@ def _submit(history: TaskHistory, entry: JournalEntry) -> None:
 
 def _claim(history: TaskHistory, entry: JournalEntry) -> None:
     """A claim at PREPARE begins an attempt; at a later stage the same attempt continues."""
-    history._end_current(entry.at)
     if history._stage == Stage.PREPARE or not history.attempts:
-        history.attempts.append(Attempt(entry.at))
+        history._end_current(entry.at)
+        history.attempts.append(Attempt(entry.at, stages=(StageSpan(entry.at, history._stage),)))
     else:
-        history._change_attempt(until=None, end=AttemptEnd.OTHER, failure="", end_words="")
-    history._begin_stage(entry.at, history._stage)
+        reopened = {"until": None, "end": AttemptEnd.OTHER, "failure": "", "end_words": ""}
+        history._begin_stage(entry.at, history._stage, **reopened)
 
 
 def _start(history: TaskHistory, entry: JournalEntry) -> None:
@@ -140,13 +166,14 @@ def _start(history: TaskHistory, entry: JournalEntry) -> None:
         history.attempts.append(Attempt(entry.at))
     data = entry.data
     agent = str(data.get("agent", ""))
-    history._change_attempt(
+    history._begin_stage(
+        entry.at,
+        Stage.WORK if agent else Stage.VERIFY,
         number=int(data.get("attempt", entry.attempt)),
         started_at=entry.at,
         agent=agent,
         base=str(data.get("base", "")),
     )
-    history._begin_stage(entry.at, Stage.WORK if agent else Stage.VERIFY)
 
 
 def _send_prompt(history: TaskHistory, entry: JournalEntry) -> None:
@@ -158,8 +185,7 @@ def _finish_agent(history: TaskHistory, entry: JournalEntry) -> None:
     if not history.attempts:
         return
     runs = (*history.attempts[-1].agent_runs, read_agent_run(entry))
-    history._change_attempt(agent_runs=runs)
-    history._begin_stage(entry.at, Stage.VERIFY)
+    history._begin_stage(entry.at, Stage.VERIFY, agent_runs=runs)
 
 
 def _finish_check(history: TaskHistory, entry: JournalEntry) -> None:
@@ -193,8 +219,9 @@ def _refuse_landing(history: TaskHistory, entry: JournalEntry) -> None:
 
 
 def _land(history: TaskHistory, entry: JournalEntry) -> None:
-    history._end_attempt(entry, AttemptEnd.LANDED)
-    if history.attempts and history.attempts[-1].end is AttemptEnd.LANDED:
+    history._end_attempt(entry, AttemptEnd.LANDED, landed=True)
+    last = history.attempts[-1] if history.attempts else None
+    if last and last.end is AttemptEnd.LANDED and not last.landed:
         # A planning task ends when its tasks are planned; the words are those of the landing.
         history._change_attempt(end_words=describe_entry(entry), landed=True)
 

@@ -377,7 +377,7 @@ def test_type_and_lint_errors_are_read_with_their_places(name: str, tmp_path: Pa
 
 
 @pytest.mark.spec("6.2")
-def test_lints_of_clippy_are_no_type_errors(tmp_path: Path) -> None:
+def test_lints_of_clippy_are_not_type_errors(tmp_path: Path) -> None:
     run = recording("cargo-clippy", tmp_path)
 
     reading = interpret_output(run.seen, run.argv)
@@ -438,7 +438,7 @@ STATUS_Z = "M  staged.py\0 M café bar.py\0MM both.py\0R  new.py\0old.py\0?? not
 
 @pytest.mark.spec("6.2")
 @pytest.mark.parametrize("status", [STATUS, STATUS_2, STATUS_Z], ids=["v1", "v2", "nulls"])
-def test_what_git_status_lists_is_changed_staged_or_unknown(status: str) -> None:
+def test_git_status_lists_changed_staged_and_untracked_files(status: str) -> None:
     reading = interpret_output(
         CommandOutput(0, status), ("git", "status", "--porcelain"), pattern="git-dirty"
     )
@@ -478,13 +478,13 @@ def test_what_git_status_lists_is_changed_staged_or_unknown(status: str) -> None
         ("", ""),
     ],
 )
-def test_a_command_tells_its_reader(command: str, name: str) -> None:
+def test_the_reader_is_recognised_by_the_command(command: str, name: str) -> None:
     assert recognise_reader(command.split()) == name
     assert not name or name in READERS
 
 
 @pytest.mark.spec("0.6")
-def test_a_reader_nobody_has_is_refused_by_name() -> None:
+def test_an_unknown_reader_is_refused_by_name() -> None:
     assert reader_defect("oracle") == "there is no reader 'oracle'"
     assert not any(map(reader_defect, ("", *READERS)))
 
@@ -498,7 +498,9 @@ def test_a_named_reader_reads_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("6.2")
-def test_a_command_that_runs_many_tools_is_read_by_whoever_understands(tmp_path: Path) -> None:
+def test_a_command_that_runs_many_tools_is_read_by_the_first_matching_reader(
+    tmp_path: Path,
+) -> None:
     """pytest was green, the type checker after it was not."""
     seen = CommandOutput(
         1, "3 passed in 0.1s\na.py:5: error: bad  [arg-type]\n", "", None, tmp_path
@@ -568,7 +570,7 @@ def test_a_report_with_failures_counts_whatever_the_exit_code(tmp_path: Path) ->
         ('<a><testcase name="o"><system-out>FAILED</system-out></testcase></a>', []),
     ],
 )
-def test_what_a_report_counts_must_be_accounted_for(
+def test_failures_that_a_report_only_counts_are_reported(
     xml: str, names: list[str], tmp_path: Path
 ) -> None:
     reading = interpret_report(junit(tmp_path, xml))
@@ -593,7 +595,7 @@ def test_warnings_count_only_when_they_are_all_there_is() -> None:
 
 
 @pytest.mark.spec("6.2")
-def test_what_sarif_suppresses_or_passes_is_no_failure() -> None:
+def test_suppressed_and_passed_sarif_results_are_not_failures() -> None:
     results = [
         {"level": "error", "message": {"text": "a"}, "suppressions": [{"kind": "inSource"}]},
         {"level": "error", "message": {"text": "b"}, "kind": "pass"},
@@ -615,7 +617,7 @@ def test_the_params_of_the_plans_own_pattern_are_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("6.2")
-def test_paths_are_told_from_the_top_of_the_worktree(tmp_path: Path) -> None:
+def test_paths_are_relative_to_the_worktree(tmp_path: Path) -> None:
     lines = (
         "a.py:1: error: x\n"
         f"{tmp_path}/web/b.py:2: error: in {tmp_path}/c.py\n"
@@ -653,7 +655,7 @@ def test_secrets_are_masked_before_anything_is_cut(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("14.4")
-def test_a_hostile_report_is_no_report(tmp_path: Path) -> None:
+def test_a_hostile_report_is_refused(tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.xml"
     entities = "".join(f'<!ENTITY a{n + 1} "{f"&a{n};" * 10}">' for n in range(9))
     bomb.write_text(
@@ -863,7 +865,7 @@ def breaks(seen): raise KeyError("seat")
 
 
 @pytest.mark.spec("6.2", "14.4")
-def test_own_extractors_are_found_by_entry_point(tmp_path: Path) -> None:
+def test_installed_extractors_are_found_by_entry_point(tmp_path: Path) -> None:
     (tmp_path / "seating_plan.py").write_text(OWN)
     info = tmp_path / "seating_plan-1.dist-info"
     info.mkdir()
@@ -889,7 +891,7 @@ def test_own_extractors_are_found_by_entry_point(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("6.2", "6.9")
-def test_an_extractor_that_finds_no_name_hands_over_both_channels() -> None:
+def test_an_extractor_that_finds_no_names_adds_both_channels() -> None:
     seen = CommandOutput(1, "foo ... FAILED (1ms)\n", "oops\n")
 
     told = extract({"failedTests": "parseTestOutput", "errorOutput": "stderr"}, seen)
@@ -905,7 +907,7 @@ def test_an_extractor_that_finds_no_name_hands_over_both_channels() -> None:
 
 
 @pytest.mark.spec("14.4", "4.8")
-def test_a_reader_that_falls_has_understood_nothing_and_is_named() -> None:
+def test_a_reader_that_raises_is_named_and_its_result_ignored() -> None:
     faults: list[str] = []
 
     def falls(_: OutputLines) -> ParsedOutput | None:

@@ -142,7 +142,7 @@ def test_pytest_names_what_failed_so_that_it_can_be_run_again(bench: Bench) -> N
 
 
 @pytest.mark.spec("6.6")
-def test_a_green_report_tells_how_many_tests_it_holds(bench: Bench) -> None:
+def test_a_passing_report_has_the_number_of_its_tests(bench: Bench) -> None:
     """Fewer than before, or more skipped, can then be noticed."""
     bench.write(r__xml='<a><testcase name="x"/><testcase name="y"><skipped/></testcase></a>')
 
@@ -258,7 +258,7 @@ def test_a_named_reader_judges_too_and_an_unknown_one_is_broken(bench: Bench) ->
 
 
 @pytest.mark.spec("6.2")
-def test_what_nobody_understands_is_kept_raw(bench: Bench) -> None:
+def test_output_that_no_reader_understands_is_kept_raw(bench: Bench) -> None:
     finding = bench.run("sh", "-c", "echo odd; echo worse >&2; exit 3", pattern="test-failed")
 
     assert finding.message == "exit code 3 (its output was not understood): worse"

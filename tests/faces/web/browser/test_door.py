@@ -22,12 +22,12 @@ def test_a_wrong_token_opens_nothing(served: Served, visit: Visit) -> None:
     answer = page.goto(f"{home}/enter?token=act.9999999999.made-up.made-up")
     assert answer is not None
     assert answer.status == 401
-    expect(page.get_by_text("This link is wrong or too old.")).to_be_visible()
+    expect(page.get_by_text("This link is invalid or expired.")).to_be_visible()
     expect(page).to_have_url(f"{home}/")
 
     page.goto(f"{home}/#/needs")
     page.reload()
-    expect(page.get_by_text("This link is wrong or too old.")).to_have_count(0)
+    expect(page.get_by_text("This link is invalid or expired.")).to_have_count(0)
     expect(page.get_by_text("Open the link that this command prints.")).to_be_visible()
     expect(page.get_by_text("yaoki ui", exact=True)).to_be_visible()
     expect(page.get_by_role("navigation")).to_have_count(0)
@@ -112,7 +112,7 @@ def test_a_link_to_look_shows_everything_and_offers_nothing(served: Served, visi
     page.goto(f"http://127.0.0.1:{served.port}/enter?token={served.look_token}#/needs")
     expect(page.get_by_text("Shall it be an owl?").first).to_be_visible()
     expect(page.get_by_text("read only")).to_be_visible()
-    expect(page.get_by_text("This link may only look. To answer:")).to_be_visible()
+    expect(page.get_by_text("This link is read-only. To answer:")).to_be_visible()
     expect(page.get_by_role("radio")).to_have_count(0)
     visit.go("#/run/-")
     expect(page.get_by_role("link", name="Report")).to_be_visible()

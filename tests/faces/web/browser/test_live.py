@@ -68,7 +68,7 @@ def test_the_page_follows_a_live_run_and_shows_the_lie_and_its_cure(
     page.get_by_role("link", name="Rehearse").click()
     page.get_by_role("link", name="lie", exact=True).first.click()
     expect(attempt(page, 1).get_by_text(LIE).first).to_be_visible()
-    expect(attempt(page, 1).get_by_text("sent back")).to_be_visible()
+    expect(attempt(page, 1).get_by_text("retried")).to_be_visible()
     expect(attempt(page, 1).get_by_text("It changed nothing.")).to_be_visible()
     expect(attempt(page, 2).get_by_text("What failed in the last try")).to_be_visible()
     visit.shot("the lie")
@@ -85,7 +85,7 @@ def test_the_page_follows_a_live_run_and_shows_the_lie_and_its_cure(
 
 
 @pytest.mark.spec("10.4")
-def test_a_question_is_answered_where_it_stands(place: Place, served: Served, visit: Visit) -> None:
+def test_a_question_is_answered_in_place(place: Place, served: Served, visit: Visit) -> None:
     page = visit.page
     gate = place.folder / "gate"
     gate.touch()
@@ -99,7 +99,7 @@ def test_a_question_is_answered_where_it_stands(place: Place, served: Served, vi
     ).to_be_visible()
 
     asked.get_by_role("radio", name="try again").check()
-    asked.get_by_label("What shall the agent know?").fill("A daruma, <b>please</b>.")
+    asked.get_by_label("Message to the agent").fill("A daruma, <b>please</b>.")
     visit.shot("answering")
     asked.get_by_role("button", name="Send: try again").click()
     expect(page.get_by_text("Nothing needs you.")).to_be_visible()

@@ -33,7 +33,7 @@ def japanese(browser: Browser, screens: Path) -> Iterator[Visit]:
         yield visit
 
 
-def test_what_the_server_says_is_said_in_the_language_of_the_page(
+def test_sentences_of_the_server_are_translated_on_the_page(
     served: Served, run_id: str, japanese: Visit
 ) -> None:
     page = japanese.page
@@ -101,7 +101,7 @@ def test_no_label_of_the_time_is_cut_and_every_clock_has_24_hours(
     expect(page.locator(".axis-row text").first).to_be_visible()
     for _ in range(4):
         assert page.locator(".axis-row").evaluate(BEYOND) == []
-        page.get_by_role("button", name="closer").click()
+        page.get_by_role("button", name="zoom in").click()
     visit.go("#/reliability")
     since = page.locator("main time").first
     expect(since).to_be_visible()
@@ -137,27 +137,27 @@ def test_a_long_goal_leaves_the_head_in_one_row(served: Served, visit: Visit) ->
 
 def test_an_unknown_view_has_ways_out(served: Served, visit: Visit) -> None:
     visit.enter(served, "#/nonsense")
-    expect(visit.page.get_by_role("heading", level=1)).to_have_text("There is no such view.")
+    expect(visit.page.get_by_role("heading", level=1)).to_have_text("This view does not exist.")
     visit.page.locator("main").get_by_role("link", name="All runs").click()
     expect(visit.page.get_by_role("heading", level=1)).to_have_text("All runs")
     visit.at_peace()
 
 
-def test_the_proof_of_the_whole_is_named_and_subtasks_are_not_optional(
+def test_the_final_check_is_named_and_subtasks_are_not_optional(
     whole: Served, visit: Visit
 ) -> None:
     page = visit.page
     visit.enter(whole, "#/run/-/tasks")
     expect(page.locator(".task-row [data-row]")).to_have_count(5)
     expect(page.get_by_text("optional")).to_have_count(0)
-    expect(page.locator(".task-row .why").last).to_have_text("proof of the whole")
+    expect(page.locator(".task-row .why").last).to_have_text("final check")
     expect(page.locator(".matched")).to_have_text("4 of 4")
-    expect(page.locator(".progress-words")).to_have_text(re.compile(r"^\s*done\s*4\s*proof of"))
+    expect(page.locator(".progress-words")).to_have_text(re.compile(r"^\s*done\s*4\s*final check"))
     visit.go("#/run/-/graph")
     expect(page.get_by_text("tasks 4 ·")).to_be_visible()
     visit.shot("graph")
     visit.go("#/runs")
-    expect(page.locator(".card .progress-words")).to_contain_text("proof of the whole")
+    expect(page.locator(".card .progress-words")).to_contain_text("final check")
     visit.at_peace()
 
 
@@ -189,7 +189,7 @@ def test_a_question_is_asked_once_and_an_optional_task_says_so(
     visit.at_peace()
 
 
-def test_what_landed_by_a_waiver_says_that_and_not_its_failure(
+def test_a_task_that_landed_by_a_waiver_names_the_waiver_and_not_its_failure(
     served: Served, run_id: str, visit: Visit
 ) -> None:
     def waived(told: Any) -> None:
@@ -226,7 +226,7 @@ def test_a_wait_within_an_attempt_leaves_its_number_and_its_end_in_sight(
     answering(visit.page, r"/api/v1/runs/\S+/timeline", waited)
     visit.enter(served, "#/run/-/timeline")
     lane = visit.page.locator(".lane-svg").first
-    expect(lane.locator(".wait text")).to_have_text("a person: retries used up")
+    expect(lane.locator(".wait text")).to_have_text("a person: out of retries")
     number, label = (lane.locator(one).bounding_box() for one in (".try-number", ".wait text"))
     assert number is not None
     assert label is not None

@@ -40,14 +40,14 @@ def test_a_worker_killed_without_a_word_is_missed(place: Place, visit: Visit) ->
         worker.kill()
         worker.communicate()
 
-        expect(page.locator(".run-head").get_by_text("nobody is at it")).to_be_visible()
-        expect(page.get_by_text("No worker is at this run.")).to_be_visible()
+        expect(page.locator(".run-head").get_by_text("no worker", exact=True).first).to_be_visible()
+        expect(page.get_by_text("No worker is running this.")).to_be_visible()
         expect(page.get_by_text(f"yaoki resume {place.status()['run']}")).to_be_visible()
-        expect(page.get_by_role("heading", name="Left by their worker")).to_be_visible()
-        expect(page.get_by_role("heading", name="At work")).to_have_count(0)
+        expect(page.get_by_role("heading", name="Without a worker")).to_be_visible()
+        expect(page.get_by_role("heading", name="Running")).to_have_count(0)
         visit.shot("left")
         visit.go("#/runs")
-        expect(page.locator(".card").get_by_text("nobody is at it")).to_be_visible()
+        expect(page.locator(".card").get_by_text("no worker", exact=True).first).to_be_visible()
         visit.go("#/run/-")
         gate.touch()
         assert place.yaoki("resume").code == 0
@@ -68,7 +68,7 @@ def test_an_attempt_that_was_killed_before_its_prompt_is_shown(many: Served, vis
     (task,) = many.client.document(f"/runs/{run}/tasks?state=ACTIVE&limit=1")["tasks"]
     visit.enter(many, f"#/task/{task['id']}")
 
-    expect(visit.page.locator("[data-attempt='1']")).to_contain_text("No agent was asked.")
+    expect(visit.page.locator("[data-attempt='1']")).to_contain_text("No agent was started.")
     visit.at_peace()
 
 
@@ -123,8 +123,8 @@ def test_hidden_characters_of_agents_are_seen(place: Place, visit: Visit) -> Non
 def test_an_address_that_leads_nowhere_has_a_name(served: Served, visit: Visit) -> None:
     for where in ("#/nonsense", "#/constructor", "#/%E0%A4%A"):
         visit.enter(served, where)
-        expect(visit.page.get_by_role("heading", name="There is no such view.")).to_be_visible()
-        expect(visit.page).to_have_title(re.compile("There is no such view"))
+        expect(visit.page.get_by_role("heading", name="This view does not exist.")).to_be_visible()
+        expect(visit.page).to_have_title(re.compile("This view does not exist"))
     visit.at_peace()
 
 

@@ -97,22 +97,22 @@ def test_the_keyboard_reaches_everything(served: Served, run_id: str, visit: Vis
     visit.at_peace()
 
 
-def test_language_and_theme_are_chosen_and_kept(served: Served, visit: Visit) -> None:
+def test_language_and_theme_are_remembered(served: Served, visit: Visit) -> None:
     page = visit.page
     visit.enter(served)
     ground = page.locator("body").evaluate("one => getComputedStyle(one).backgroundColor")
     page.get_by_label("theme").select_option("dark")
     assert page.locator("body").evaluate("one => getComputedStyle(one).backgroundColor") != ground
     page.get_by_label("language").select_option("ja")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("あなたの判断が必要")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("判断が必要")
     page.reload()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("あなたの判断が必要")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("判断が必要")
     assert page.locator("html").get_attribute("lang") == "ja"
     assert page.locator("html").get_attribute("data-theme") == "dark"
     visit.at_peace()
 
 
-def test_the_graph_is_walked_by_keyboard_and_told(served: Served, visit: Visit) -> None:
+def test_the_graph_is_navigated_by_keyboard_and_announced(served: Served, visit: Visit) -> None:
     """lie -> cured -> waits: along the edges, and each is named as it is reached."""
     page = visit.page
     visit.enter(served, "#/run/-/graph")

@@ -80,14 +80,14 @@ class AcpClient:
             step = "session/prompt"
             return self._turn(request.prompt)
         except RpcError as error:
-            return self._end("", step=step, error=error.error_object)
+            return self._end("", at=step, error=error.error_object)
         except TimeoutError:
             message = f"it did not answer {step} within {START_S:.0f} s"
-            return self._end("", step=step, error={"message": message})
+            return self._end("", at=step, error={"message": message})
         except AgentClosedOutput:
-            return self._end("", step=step, cut=True)
+            return self._end("", at=step, cut=True)
         except SignalReceived:
-            return self._end("cancelled", step=step)
+            return self._end("cancelled", at=step)
 
     def _request(self, method: str, params: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         return self._connection.request(method, params, self._serve, seconds)
@@ -108,7 +108,7 @@ class AcpClient:
         self._session = request.session or text_at(session, "sessionId")
         if not self._session:
             raise RpcError(INVALID_PARAMS, "the agent returned no session id")
-        self._event_log.write_event("session", session_id=self._session, can_load=can_load)
+        self._event_log.write_event("session", session_id=self._session, loads=can_load)
         return session
 
     def _apply_settings(self, session: Mapping[str, Any], request: PromptRequest) -> None:
@@ -204,7 +204,7 @@ class AcpClient:
             chosen = {"outcome": "cancelled"}
         kind, title = text_at(call, "kind") or "other", text_at(call, "title")
         event = {"kind": kind, "tool": tool, "title": title, "outcome": chosen}
-        self._event_log.write_event("permission", **event, allowed=not denial, denial=denial)
+        self._event_log.write_event("permission", **event, allowed=not denial, why=denial)
         if denial and len(self._activity.denials) < DENIED_MAX:
             self._activity.denials.append(f"{kind} ({denial}): {title[:500]}")
         return chosen
@@ -217,7 +217,7 @@ class AcpClient:
         if not denial:
             denial = write_text(self._policy.worktree / path, content)
         if denial:
-            self._event_log.write_event("refused", path=path, denial=denial)
+            self._event_log.write_event("refused", path=path, why=denial)
             raise RpcError(INVALID_PARAMS, denial)
 
 

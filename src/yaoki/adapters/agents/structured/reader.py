@@ -26,8 +26,8 @@ from yaoki.adapters.agents.structured.summary import (
     text_at,
 )
 from yaoki.adapters.system.files import read_plain_bytes
-from yaoki.core.display import strip_terminal_codes
 from yaoki.core.model import AgentLimit
+from yaoki.core.text import strip_terminal_codes
 from yaoki.ports import outbox
 
 HEAD_BYTES_READ = 64 * 1024

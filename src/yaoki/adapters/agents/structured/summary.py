@@ -11,9 +11,9 @@ from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.core.display import replace_lone_surrogates
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import AgentLimit
+from yaoki.core.text import replace_lone_surrogates
 
 MESSAGE_CHARS_MAX = 1000
 
@@ -24,9 +24,8 @@ AgentEvent = Mapping[str, Any]
 class OutputSummary:
     """What the events of an agent say about its end.
 
-    `finished` means that the last final event claims a
-    good end, which proves nothing, but refutes what was said before it.  `agent` is whose
-    description fits.  `answered`: the model said or did something, as far as the events can tell.
+    `claims_success`: the last final event claims success, which proves nothing, but cancels earlier
+    errors.  `model_responded`: the model produced something, as far as the events show.
     """
 
     limit: AgentLimit = AgentLimit.NONE
@@ -40,9 +39,9 @@ class OutputSummary:
 
 @dataclass(frozen=True, slots=True)
 class AgentOutput:
-    """All that a reader may look at: events in order, the exit code, the clock.
+    """What a reader gets: events in order, exit code, current time, text.
 
-    `codes` and `lines` are the agent's own signals as its description gives them.
+    `limit_by_exit_code` and `limit_by_line` come from the preset of the agent.
     """
 
     events: Sequence[AgentEvent]
@@ -55,7 +54,7 @@ class AgentOutput:
 
 
 def parse_events(text: str) -> tuple[AgentEvent, ...]:
-    """The JSON objects of a text, one or a list of them per line; all else is banners and noise."""
+    """The JSON objects of a text, one or a list of them per line; ignores all other lines."""
     return tuple(event for line in text.splitlines() for event in parse_json_objects(line))
 
 
@@ -64,56 +63,56 @@ def parse_json_objects(line: str) -> tuple[AgentEvent, ...]:
     if not line.startswith(("{", "[")):
         return ()
     try:
-        found = json.loads(line)
+        document = json.loads(line)
     except (ValueError, RecursionError):
         return ()
-    held = found if isinstance(found, list) else [found]
-    return tuple(event for event in held if isinstance(event, dict))
+    values = document if isinstance(document, list) else [document]
+    return tuple(event for event in values if isinstance(event, dict))
 
 
 def value_at(event: Any, *path: str) -> Any:
-    """What stands at the path; None when any step is missing."""
+    """The value at the path; None if any step is missing."""
     for key in path:
         event = event.get(key) if isinstance(event, Mapping) else None
     return event
 
 
 def text_at(event: Any, *path: str) -> str:
-    found = value_at(event, *path)
-    return replace_lone_surrogates(found[: 4 * MESSAGE_CHARS_MAX]) if isinstance(found, str) else ""
+    value = value_at(event, *path)
+    return replace_lone_surrogates(value[: 4 * MESSAGE_CHARS_MAX]) if isinstance(value, str) else ""
 
 
 def number_at(event: Any, *path: str) -> float | None:
-    found = value_at(event, *path)
-    if isinstance(found, bool) or not isinstance(found, int | float):
+    value = value_at(event, *path)
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(found) if -1e15 < found < 1e15 else None
+    return float(value) if -1e15 < value < 1e15 else None
 
 
 def http_status_at(event: Any, *path: str) -> int | None:
-    found = number_at(event, *path)
-    return int(found) if found is not None and 100 <= found <= 599 else None
+    number = number_at(event, *path)
+    return int(number) if number is not None and 100 <= number <= 599 else None
 
 
 def texts_at(event: Any, *path: str) -> tuple[str, ...]:
-    found = value_at(event, *path)
-    held = found if isinstance(found, list) else ()
-    return tuple(replace_lone_surrogates(one) for one in held if isinstance(one, str))
+    value = value_at(event, *path)
+    values = value if isinstance(value, list) else ()
+    return tuple(replace_lone_surrogates(text) for text in values if isinstance(text, str))
 
 
 def last_event(events: Iterable[AgentEvent], *types: str) -> AgentEvent:
-    """The last event of one of these types; an empty one when there is none."""
-    found: AgentEvent = {}
+    """The last event of one of these types; empty if there is none."""
+    last: AgentEvent = {}
     for event in events:
         if event.get("type") in types:
-            found = event
-    return found
+            last = event
+    return last
 
 
 def first_text(events: Iterable[AgentEvent], *path: str) -> str:
-    return next((found for event in events if (found := text_at(event, *path))), "")
+    return next((text for event in events if (text := text_at(event, *path))), "")
 
 
 def milliseconds_at(event: Any, *path: str) -> timedelta | None:
-    found = number_at(event, *path)
-    return timedelta(milliseconds=found) if found is not None and 0 <= found < 1e12 else None
+    number = number_at(event, *path)
+    return timedelta(milliseconds=number) if number is not None and 0 <= number < 1e12 else None

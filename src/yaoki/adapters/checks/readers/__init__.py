@@ -1,7 +1,7 @@
-"""Readers: what a test runner, type checker, linter or formatter wrote, as items and params.
+"""Readers: turn the output of test runners, type checkers, linters and formatters into items.
 
-One door, `interpret_output`.  It never says that a failed command had no failure: what no reader
-understands is told as not understood, with both ends of the raw output.
+`interpret_output` is the entry point.  It never reports a failed command as a success: output that
+no reader understands is reported as not understood, with both ends of the raw output.
 """
 
 from __future__ import annotations
@@ -45,52 +45,55 @@ __all__ = [
 
 
 def interpret_output(
-    seen: CommandOutput, argv: Sequence[str] = (), *, reader: str = "", pattern: str = ""
+    command: CommandOutput, argv: Sequence[str] = (), *, reader: str = "", pattern: str = ""
 ) -> Interpretation:
-    """The report file first, then the readers the name or the command asks for.
+    """Tries the report file first, then the readers chosen by name or command.
 
-    `pattern` is what the plan calls this failure: its params are there even when empty.
+    `pattern` is the failure pattern of the plan: its params are present even if empty.
     """
-    report, defect, fault = _reported(seen)
+    report, defect, fault = _read_report(command)
     if report is not None and report.entries:
-        return interpret_entries(report, seen, pattern)
+        return interpret_entries(report, command, pattern)
     faults = [fault] if fault else []
-    output = split_output(seen)
+    output = split_output(command)
     tries = (
-        _usable(try_reader(look, output, faults), seen) for look in choose_readers(argv, reader)
+        _accept(try_reader(candidate, output, faults), command)
+        for candidate in choose_readers(argv, reader)
     )
-    reading = interpret_entries(next((found for found in tries if found), report), seen, pattern)
+    reading = interpret_entries(
+        next((parsed for parsed in tries if parsed), report), command, pattern
+    )
     return replace(reading, reader_fault="; ".join(faults), report_defect=defect)
 
 
-def _reported(seen: CommandOutput) -> tuple[ParsedOutput | None, str, str]:
-    """The report, why it cannot be read, and what of ours failed over it."""
+def _read_report(command: CommandOutput) -> tuple[ParsedOutput | None, str, str]:
+    """The report, why it is unreadable, and the error of a reader of ours."""
     try:
-        return read_report(seen), "", ""
-    except ReportUnreadable as why:
-        return None, str(why), ""
-    except Exception as error:  # noqa: BLE001 - foreign text, whatever it does to a reader
+        return read_report(command), "", ""
+    except ReportUnreadable as error:
+        return None, str(error), ""
+    except Exception as error:  # noqa: BLE001 - foreign text may break a reader in any way
         return None, "was not understood", f"the reader of reports failed: {describe_error(error)}"
 
 
-def _usable(found: ParsedOutput | None, seen: CommandOutput) -> ParsedOutput | None:
-    """A failed command whose output holds no fault was written by somebody else."""
-    return found if found is not None and (found.entries or seen.exit_code == 0) else None
+def _accept(parsed: ParsedOutput | None, command: CommandOutput) -> ParsedOutput | None:
+    """Without entries, the output of a failed command is in another format."""
+    return parsed if parsed is not None and (parsed.entries or command.exit_code == 0) else None
 
 
-def interpret_report(seen: CommandOutput, pattern: str = "") -> Interpretation | None:
-    """The report file alone; None when there is none.  One that cannot be read has a `defect`."""
-    report, defect, fault = _reported(seen)
+def interpret_report(command: CommandOutput, pattern: str = "") -> Interpretation | None:
+    """The report file alone; None if there is none.  `report_defect` for an unreadable one."""
+    report, defect, fault = _read_report(command)
     if report is None and not defect:
         return None
-    found = interpret_entries(report, seen, pattern)
+    reading = interpret_entries(report, command, pattern)
     return (
-        replace(found, understood=False, report_defect=defect, reader_fault=fault)
+        replace(reading, understood=False, report_defect=defect, reader_fault=fault)
         if defect
-        else found
+        else reading
     )
 
 
 def reader_defect(name: str) -> str:
-    """Why a check may not ask for this reader, or nothing."""
+    """Why a check cannot use this reader; empty if it can."""
     return "" if not name or name in READERS else f"there is no reader {name!r}"

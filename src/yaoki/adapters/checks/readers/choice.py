@@ -1,4 +1,4 @@
-"""Which readers look at an output: by name, by the command's words, else all in a fixed order."""
+"""Chooses the readers for an output: by name, by command, otherwise all in a fixed order."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from yaoki.core.commands.program import bare_name
 
 WORDS_MAX = 8
 
-# `junit` has no reader of texts: a report file is read before all of these, whatever the name.
+# `junit` has no text reader: a report file is always read first.
 READERS: Mapping[str, tuple[OutputReader, ...]] = {
     "junit": (),
     "sarif": (sarif,),
@@ -107,7 +107,7 @@ FORMAT_READERS: tuple[OutputReader, ...] = (
     rustfmt_text,
     deno_fmt_text,
 )
-# A bare list of paths, or of letters and paths, could be any output: only by name or command.
+# A list of paths could be any output: these readers are used only by name or command.
 READER_ORDER: tuple[OutputReader, ...] = (
     *TEST_READERS,
     *TYPE_READERS,
@@ -117,7 +117,7 @@ READER_ORDER: tuple[OutputReader, ...] = (
     arrow_text,
 )
 
-# A word of the command, or two in a row, that tell the tool.
+# One or two consecutive words of a command that identify the tool.
 _ONE: Mapping[str, str] = {
     "pytest": "pytest",
     "py.test": "pytest",
@@ -166,7 +166,7 @@ _TWO: Mapping[tuple[str, str], str] = {
 
 
 def recognise_reader(argv: Sequence[str]) -> str:
-    """The name of the reader the first words of a command ask for, or nothing."""
+    """The reader for the first words of a command; empty if unknown."""
     words = [bare_name(word) for word in argv[:WORDS_MAX]]
     for first, second in pairwise((*words, "")):
         if name := _TWO.get((first, second)) or _ONE.get(first):
@@ -180,10 +180,10 @@ TEST_READER_NAMES = frozenset(
 
 
 def choose_readers(argv: Sequence[str], name: str) -> Iterator[OutputReader]:
-    """A named reader reads alone; a recognised one first; then all, for a command may run many."""
+    """A named reader alone; otherwise the recognised one first, then all others."""
     if name:
         yield from READERS[name]
         return
-    own = READERS.get(recognise_reader(argv), ())
-    yield from own
-    yield from (reader for reader in READER_ORDER if reader not in own)
+    recognised = READERS.get(recognise_reader(argv), ())
+    yield from recognised
+    yield from (reader for reader in READER_ORDER if reader not in recognised)

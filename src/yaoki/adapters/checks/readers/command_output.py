@@ -1,6 +1,6 @@
-"""What a command left behind, bounded and split once for all readers.
+"""The output of a command, bounded and split once for all readers.
 
-Everything in it was written by others: a reader takes what has the right shape and leaves the rest.
+All of it is foreign text: a reader takes what has the right shape and ignores the rest.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from yaoki.core.display import strip_terminal_codes
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.redact import mask
+from yaoki.core.text import strip_terminal_codes
 
 CHANNEL_CHARS_MAX = 4 << 20
 HEAD_CHARS = 64 << 10
 LINE_CHARS_MAX = 2000
 LINES_HEAD, LINES_TAIL = 2_000, 20_000
-# Each costs some hundred bytes once it is read.
+# Each value takes some hundred bytes in memory.
 VALUES_MAX = 400_000
 
 
 @dataclass(frozen=True, slots=True)
 class CommandOutput:
-    """One finished command: how it ended, what it wrote, where it ran.
+    """A finished command: its exit code, output and folder.
 
-    `cwd` is relative to the worktree.  `clean` masks secrets; it is called before any cut.
-    `missing` are paths a file check did not find.
+    `cwd` is relative to the worktree.  `mask_secrets` is called before any cut.  `missing` are the
+    paths that a file check did not find.
     """
 
     exit_code: int | None
@@ -43,7 +43,7 @@ class CommandOutput:
 
 @dataclass(frozen=True, slots=True)
 class OutputLines:
-    """The same, ready to read: `lines` of both channels, and JSON where it was JSON."""
+    """The same output split into lines, and parsed if it is JSON."""
 
     source: CommandOutput
     stdout_lines: tuple[str, ...]
@@ -56,24 +56,24 @@ class OutputLines:
         return self.stdout_lines + self.stderr_lines
 
 
-def split_output(seen: CommandOutput) -> OutputLines:
-    stdout = shorten_output(seen.stdout)
+def split_output(command: CommandOutput) -> OutputLines:
+    stdout = shorten_output(command.stdout)
     return OutputLines(
-        seen,
-        _lines(stdout),
-        _lines(shorten_output(seen.stderr)),
-        parse_json_value(_json_part(stdout)),
-        _records(stdout),
+        command,
+        _split_lines(stdout),
+        _split_lines(shorten_output(command.stderr)),
+        parse_json_value(_find_json(stdout)),
+        _parse_records(stdout),
     )
 
 
-def wrap_json_document(seen: CommandOutput, document: Any) -> OutputLines:
-    """A report file that holds JSON, as if it had been written to standard output."""
-    return OutputLines(seen, (), (), document)
+def wrap_json_document(command: CommandOutput, document: Any) -> OutputLines:
+    """A JSON report file, as if it had been written to standard output."""
+    return OutputLines(command, (), (), document)
 
 
 def shorten_output(text: str, limit: int = CHANNEL_CHARS_MAX) -> str:
-    """Whole lines from both ends; a half line could be half a secret."""
+    """Whole lines from both ends; half a line could be half a secret."""
     if len(text) <= limit:
         return text
     head = text[:HEAD_CHARS].rpartition("\n")[0]
@@ -81,7 +81,7 @@ def shorten_output(text: str, limit: int = CHANNEL_CHARS_MAX) -> str:
     return f"{head}\n[{len(text) - len(head) - len(tail)} characters left out]\n{tail}"
 
 
-def _lines(text: str) -> tuple[str, ...]:
+def _split_lines(text: str) -> tuple[str, ...]:
     lines = strip_terminal_codes(text).split("\n")
     if len(lines) > LINES_HEAD + LINES_TAIL:
         lines = lines[:LINES_HEAD] + lines[-LINES_TAIL:]
@@ -89,7 +89,7 @@ def _lines(text: str) -> tuple[str, ...]:
 
 
 def parse_json_value(text: str) -> Any:
-    """The first JSON value of the text, or None.  What would fill the memory is no value."""
+    """The first JSON value of the text; None if there is none or it has too many values."""
     if not text.startswith(("{", "[")) or text.count(",") > VALUES_MAX:
         return None
     try:
@@ -98,8 +98,8 @@ def parse_json_value(text: str) -> Any:
         return None
 
 
-def _json_part(text: str) -> str:
-    """From the first line that opens a value; a script runner may print a banner above it."""
+def _find_json(text: str) -> str:
+    """Starts at the first line that opens a value: a script runner may print a banner first."""
     text = text.lstrip("\ufeff \t\r\n")
     if text.startswith(("{", "[")):
         return text
@@ -107,8 +107,8 @@ def _json_part(text: str) -> str:
     return text[min(starts) + 1 :] if starts else ""
 
 
-def _records(text: str) -> tuple[dict[str, Any], ...]:
-    """One object a line, as `go test -json` and `mypy -O json` write them."""
+def _parse_records(text: str) -> tuple[dict[str, Any], ...]:
+    """One object per line, as `go test -json` and `mypy -O json` write it."""
     lines = text.split("\n")[-LINES_TAIL:]
     values = (
         parse_json_value(line) for line in lines if line.startswith("{") and len(line) <= HEAD_CHARS

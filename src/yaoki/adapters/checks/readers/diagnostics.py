@@ -1,6 +1,6 @@
-"""Type checkers, compilers and linters that write for people.
+"""Text output of type checkers, compilers and linters.
 
-Two shapes serve almost all: `file:1:2: code message`, and a title with ` --> file:1:2` below.
+Almost all use one of two forms: `file:1:2: code message`, or a title with ` --> file:1:2` below.
 """
 
 from __future__ import annotations
@@ -47,19 +47,21 @@ def _mypy(lines: Sequence[str]) -> Iterator[OutputEntry]:
         hit = _MYPY.match(line)
         if hit is None:
             continue
-        message, code = _code_last(hit[5])
+        message, code = _split_code(hit[5])
         if not code and at + 1 < len(lines) and lines[at + 1].endswith("]"):
-            # `--pretty` breaks long lines; the code stands at the end of the next one.
-            message, code = _code_last(f"{message} {lines[at + 1].strip(' ')}")
-        yield OutputEntry("", message, hit[1], int(hit[2]), _int(hit[3]), code, hit[4] == "warning")
+            # `--pretty` breaks long lines; the code is at the end of the next line.
+            message, code = _split_code(f"{message} {lines[at + 1].strip(' ')}")
+        yield OutputEntry(
+            "", message, hit[1], int(hit[2]), _to_int(hit[3]), code, hit[4] == "warning"
+        )
 
 
-def _code_last(words: str) -> tuple[str, str]:
-    head, gap, code = words.rpartition("  [")
-    return (head, code[:-1]) if gap and code.endswith("]") and " " not in code else (words, "")
+def _split_code(text: str) -> tuple[str, str]:
+    head, gap, code = text.rpartition("  [")
+    return (head, code[:-1]) if gap and code.endswith("]") and " " not in code else (text, "")
 
 
-def _int(digits: str | None) -> int | None:
+def _to_int(digits: str | None) -> int | None:
     return int(digits) if digits else None
 
 
@@ -68,13 +70,15 @@ def pyright_text(output: OutputLines) -> ParsedOutput | None:
 
 
 def _pyright(lines: Sequence[str]) -> Iterator[OutputEntry]:
-    """Further lines of a message are indented deeper; the rule ends the last."""
+    """Further lines of a message are indented deeper; the last one ends with the rule."""
     for at, line in enumerate(lines):
         if hit := _PYRIGHT.match(line):
-            words = [hit[5]]
-            words += takewhile(_continues, lines[at + 1 : at + 8])
-            rule = next((found for part in words if (found := _RULE_LAST.search(part))), None)
-            message = "\n".join(words[: words.index(rule.string) + 1] if rule else words)
+            parts = [hit[5]]
+            parts += takewhile(_continues, lines[at + 1 : at + 8])
+            rule = next(
+                (rule_match for part in parts if (rule_match := _RULE_LAST.search(part))), None
+            )
+            message = "\n".join(parts[: parts.index(rule.string) + 1] if rule else parts)
             yield OutputEntry(
                 "",
                 _RULE_LAST.sub("", message).strip(),
@@ -121,11 +125,11 @@ def concise_text(output: OutputLines) -> ParsedOutput | None:
 
 def _concise(hit: re.Match[str]) -> OutputEntry:
     message = hit[5].removeprefix("[*] ")
-    return OutputEntry("", message, hit[1], int(hit[2]), _int(hit[3]), hit[4])
+    return OutputEntry("", message, hit[1], int(hit[2]), _to_int(hit[3]), hit[4])
 
 
 def stylish_text(output: OutputLines) -> ParsedOutput | None:
-    """eslint's own form: a line with the file, then its faults indented."""
+    """The default form of eslint: a line with the file, then its problems indented."""
     return collect_entries(LINT_ERROR, _stylish(output.stdout_lines))
 
 
@@ -145,20 +149,20 @@ def _stylish(lines: Sequence[str]) -> Iterator[OutputEntry]:
 
 def arrow_text(output: OutputLines) -> ParsedOutput | None:
     """rustc, clippy, ruff's full form, deno lint: a title, and ` --> file:1:2` below it."""
-    found = (*_arrows(output.lines), *_rustc_short(output.lines))
+    entries = (*_arrows(output.lines), *_rustc_short(output.lines))
     # rustc numbers its errors E0000; everything else with an arrow is a lint.
-    types = [entry for entry in found if re.fullmatch(r"E\d{4}", entry.code)]
-    return collect_entries(TYPE_ERROR, types) if types else collect_entries(LINT_ERROR, found)
+    types = [entry for entry in entries if re.fullmatch(r"E\d{4}", entry.code)]
+    return collect_entries(TYPE_ERROR, types) if types else collect_entries(LINT_ERROR, entries)
 
 
 def _arrows(lines: Sequence[str]) -> Iterator[OutputEntry]:
     for at, line in enumerate(lines[1:], 1):
-        words = line.strip()
-        if words.startswith("--> "):
+        text = line.strip()
+        if text.startswith("--> "):
             title = _title(lines[at - 1])
-            path, row = parse_frame(words[4:])
+            path, row = parse_frame(text[4:])
             if title and path:
-                column = number_or_none(words.rpartition(":")[2])
+                column = number_or_none(text.rpartition(":")[2])
                 yield replace(title, file=path, line=row, column=column)
 
 
@@ -174,4 +178,6 @@ def _rustc_short(lines: Sequence[str]) -> Iterator[OutputEntry]:
     for line in lines:
         if (hit := _RUSTC.match(line)) and line.partition(":")[0].endswith(".rs"):
             warning = hit[4] == "warning"
-            yield OutputEntry("", hit[6], hit[1], int(hit[2]), _int(hit[3]), hit[5] or "", warning)
+            yield OutputEntry(
+                "", hit[6], hit[1], int(hit[2]), _to_int(hit[3]), hit[5] or "", warning
+            )

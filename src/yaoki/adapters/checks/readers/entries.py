@@ -1,4 +1,4 @@
-"""What a reader makes of an output: a pattern, and one entry for each thing that is wrong."""
+"""The result of a reader: a pattern, and one entry for each problem."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from yaoki.adapters.checks.readers.command_output import OutputLines
 from yaoki.adapters.checks.readers.tally import SuiteTally
-from yaoki.core.display import one_line
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import one_line
 
 TEST_FAILED, TYPE_ERROR, LINT_ERROR, FORMAT_ERROR = (
     "test-failed",
@@ -22,16 +22,15 @@ FAULT_CHARS_MAX = 200
 
 
 class ReportUnreadable(Exception):
-    """Why a report cannot be read, as the end of a sentence about it."""
+    """The message is the end of a sentence about the report."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputEntry:
     """One failing test, one diagnostic, one file.
 
-    A warning counts only when the command failed and nothing worse was said.  `trace` is
-    searched for a place when there is no file.  `load`: no test failed, a file of tests did not
-    load.
+    A warning counts only if the command failed and there are no errors.  Without a file, `trace`
+    is searched for one.  `is_load_error`: a file of tests could not be loaded.
     """
 
     name: str = ""
@@ -47,7 +46,7 @@ class OutputEntry:
 
 @dataclass(frozen=True, slots=True)
 class ParsedOutput:
-    """`more` counts what is wrong beyond the entries; `tally` is of a report of tests."""
+    """`tally` is present for a report of tests."""
 
     pattern: str
     entries: tuple[OutputEntry, ...] = ()
@@ -61,10 +60,10 @@ OutputReader = Callable[[OutputLines], ParsedOutput | None]
 
 
 def try_reader(reader: OutputReader, output: OutputLines, faults: list[str]) -> ParsedOutput | None:
-    """A reader that falls is our fault: it has understood nothing, and that is written down."""
+    """A reader that raises is a defect of yaoki: it is recorded, and the output not understood."""
     try:
         return reader(output)
-    except Exception as error:  # noqa: BLE001 - foreign text, whatever it does to a reader
+    except Exception as error:  # noqa: BLE001 - foreign text may break a reader in any way
         faults.append(f"reader {getattr(reader, '__name__', '?')} failed: {describe_error(error)}")
         return None
 
@@ -76,22 +75,22 @@ def describe_error(error: Exception) -> str:
 def collect_entries(
     pattern: str, entries: Iterable[OutputEntry], **rest: Any
 ) -> ParsedOutput | None:
-    """The entries up to the bound; nothing found is nothing understood."""
-    found = list(entries)
-    if not found:
+    """The entries up to the bound; None if there are none."""
+    listed = list(entries)
+    if not listed:
         return None
     return ParsedOutput(
-        pattern, tuple(found[:ENTRIES_MAX]), max(0, len(found) - ENTRIES_MAX), **rest
+        pattern, tuple(listed[:ENTRIES_MAX]), max(0, len(listed) - ENTRIES_MAX), **rest
     )
 
 
 def text_or_empty(value: object) -> str:
-    """A string of a foreign document, or nothing."""
+    """The value if it is a string, otherwise empty."""
     return value if isinstance(value, str) else ""
 
 
 def number_or_none(value: object) -> int | None:
-    """A count or position of a foreign document; bool is no number."""
+    """The value if it is a count or position, otherwise None; bool is not a number."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:
         return int(value)
     usable = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9
@@ -103,5 +102,5 @@ def table_or_empty(value: object) -> dict[str, Any]:
 
 
 def tables_in(value: object) -> list[dict[str, Any]]:
-    """The objects of a list, and nothing else."""
+    """The objects of a list."""
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []

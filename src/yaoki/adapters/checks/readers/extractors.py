@@ -1,6 +1,6 @@
-"""Named extractors of a steps registry: a name in the plan, a function of what a command left.
+"""Extractors: functions of the output of a command, which a plan uses by name.
 
-Own ones are added by the entry point group `yaoki.extractors`; they are called with
+Other packages add extractors by the entry point group `yaoki.extractors`; they get a
 `CommandOutput`.
 """
 
@@ -46,44 +46,50 @@ _NO_FILE = re.compile(
 )
 
 
-def _lists(seen: CommandOutput, pattern: str, readers: Sequence[OutputReader]) -> Mapping[str, Any]:
-    """The params of this pattern, from the first of these readers that finds any."""
-    output = split_output(seen)
-    report = read_report_or_none(seen)
-    found: list[ParsedOutput | None] = [report] if report and report.pattern == pattern else []
-    # What makes a reader fall is written down where all of them look.
+def _read_params(
+    command: CommandOutput, pattern: str, readers: Sequence[OutputReader]
+) -> Mapping[str, Any]:
+    """The params of this pattern, from the first reader that finds any."""
+    output = split_output(command)
+    report = read_report_or_none(command)
+    results: list[ParsedOutput | None] = [report] if report and report.pattern == pattern else []
+    # Errors of readers are recorded by `interpret_output`, which runs all of them.
     looks = (try_reader(reader, output, []) for reader in readers)
-    found += [one for one in looks if one and one.pattern == pattern]
+    results += [result for result in looks if result and result.pattern == pattern]
     return interpret_entries(
-        next((one for one in found if one and one.entries), None), seen, pattern
+        next((result for result in results if result and result.entries), None), command, pattern
     ).params
 
 
-def _tests(seen: CommandOutput) -> Any:
-    return _lists(seen, TEST_FAILED, choice.TEST_READERS)["failedTests"]
+def _tests(command: CommandOutput) -> Any:
+    return _read_params(command, TEST_FAILED, choice.TEST_READERS)["failedTests"]
 
 
-def _types(seen: CommandOutput) -> Any:
-    return _lists(seen, TYPE_ERROR, (*choice.TYPE_READERS, arrow_text))["typeErrors"]
+def _types(command: CommandOutput) -> Any:
+    return _read_params(command, TYPE_ERROR, (*choice.TYPE_READERS, arrow_text))["typeErrors"]
 
 
-def _lints(seen: CommandOutput) -> Any:
-    return _lists(seen, LINT_ERROR, (*choice.LINT_READERS, concise_text, arrow_text))["lintErrors"]
+def _lints(command: CommandOutput) -> Any:
+    return _read_params(command, LINT_ERROR, (*choice.LINT_READERS, concise_text, arrow_text))[
+        "lintErrors"
+    ]
 
 
-def _formats(seen: CommandOutput) -> Any:
-    return _lists(seen, FORMAT_ERROR, (*choice.FORMAT_READERS, list_text))["unformattedFiles"]
+def _formats(command: CommandOutput) -> Any:
+    return _read_params(command, FORMAT_ERROR, (*choice.FORMAT_READERS, list_text))[
+        "unformattedFiles"
+    ]
 
 
 def _git(name: str) -> Extractor:
-    return lambda seen: _lists(seen, GIT_DIRTY, (git_status,))[name]
+    return lambda command: _read_params(command, GIT_DIRTY, (git_status,))[name]
 
 
-def _missing(seen: CommandOutput) -> Any:
-    """What a file check did not find, else what the output says is not there."""
-    if seen.missing:
-        return _lists(seen, FILE_MISSING, ())["missingFiles"]
-    hits = (_NO_FILE.search(line) for line in split_output(seen).lines)
+def _list_missing_files(command: CommandOutput) -> Any:
+    """The paths that a file check did not find, otherwise those that the output calls missing."""
+    if command.missing:
+        return _read_params(command, FILE_MISSING, ())["missingFiles"]
+    hits = (_NO_FILE.search(line) for line in split_output(command).lines)
     paths = dict.fromkeys(hit[1].rpartition(": ")[2].strip(" '") for hit in hits if hit)
     return list(paths)
 
@@ -96,66 +102,73 @@ EXTRACTORS: Mapping[str, Extractor] = {
     "parseChangedFiles": _git("changedFiles"),
     "parseUntrackedFiles": _git("untrackedFiles"),
     "parseStagedFiles": _git("stagedFiles"),
-    "missingPaths": _missing,
-    "stdout": lambda seen: clip_ends(seen.stdout, seen),
-    "stderr": lambda seen: clip_ends(seen.stderr, seen),
-    "exitCode": lambda seen: seen.exit_code,
+    "missingPaths": _list_missing_files,
+    "stdout": lambda command: clip_ends(command.stdout, command),
+    "stderr": lambda command: clip_ends(command.stderr, command),
+    "exitCode": lambda command: command.exit_code,
 }
 
 
-# These look for failures by name, in the output of a command that failed.
+# These list failures by name, in the output of a failed command.
 _LISTING = ("parseTestOutput", "parseTypeErrors", "parseLintErrors", "parseFormatOutput")
 
 
-def _own() -> Mapping[str, EntryPoint]:
+def _installed_extractors() -> Mapping[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 
 def extractor_names() -> tuple[str, ...]:
-    return tuple(sorted({*EXTRACTORS, *_own()}))
+    return tuple(sorted({*EXTRACTORS, *_installed_extractors()}))
 
 
 def extractor_defect(name: str) -> str:
-    """Why a plan may not ask for this extractor, or nothing."""
-    return "" if name in EXTRACTORS or name in _own() else f"there is no extractor {name!r}"
+    """Why a plan cannot use this extractor; empty if it can."""
+    return (
+        ""
+        if name in EXTRACTORS or name in _installed_extractors()
+        else f"there is no extractor {name!r}"
+    )
 
 
-def extract(wanted: Mapping[str, str], seen: CommandOutput) -> dict[str, Any]:
-    """`{param: extractor}` as the registry has it, made into `{param: value}`, bounded.
+def extract(wanted: Mapping[str, str], command: CommandOutput) -> dict[str, Any]:
+    """Turns `{param: extractor}` of the plan into `{param: value}`, bounded.
 
-    Where names of failures were asked for and none are found, all that was written goes along.
+    If names of failures are wanted but none are found, the raw output is added.
     """
-    found = {
-        param: bound_extracted_value(_call(name, seen), seen) for param, name in wanted.items()
+    values = {
+        param: bound_extracted_value(_call(name, command), command)
+        for param, name in wanted.items()
     }
-    lists = [found[param] for param, name in wanted.items() if name in _LISTING]
-    if not lists or any(lists) or seen.exit_code == 0:
-        return found
+    lists = [values[param] for param, name in wanted.items() if name in _LISTING]
+    if not lists or any(lists) or command.exit_code == 0:
+        return values
     texts = [param for param, name in wanted.items() if name in ("stdout", "stderr")]
-    return {**found, **dict.fromkeys(texts or ("errorOutput",), describe_unread_output(seen))}
+    return {**values, **dict.fromkeys(texts or ("errorOutput",), describe_unread_output(command))}
 
 
-def _call(name: str, seen: CommandOutput) -> Any:
-    """Built-in names win.  A foreign extractor that fails is our fault, not the agent's."""
+def _call(name: str, command: CommandOutput) -> Any:
+    """Built-in names take precedence.  A failing extractor is not a failure of the agent."""
     if name in EXTRACTORS:
-        return EXTRACTORS[name](seen)
-    own = _own().get(name)
-    if own is None:
+        return EXTRACTORS[name](command)
+    entry_point = _installed_extractors().get(name)
+    if entry_point is None:
         raise Fault(f"there is no extractor {name!r}", transient=False)
     try:
-        return own.load()(seen)
+        return entry_point.load()(command)
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-        raise Fault(f"extractor {name!r} failed: {said}", transient=False) from error
+        message = f"{type(error).__name__}: {error}"
+        raise Fault(f"extractor {name!r} failed: {message}", transient=False) from error
 
 
-def bound_extracted_value(value: Any, seen: CommandOutput, depth: int = 0) -> Any:
-    """JSON values only, short and few, whatever an extractor returned."""
+def bound_extracted_value(value: Any, command: CommandOutput, depth: int = 0) -> Any:
+    """JSON values only, bounded in length and number."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, Mapping) and depth < DEPTH_MAX:
         pairs = list(value.items())[:LIST_MAX]
-        return {str(key)[:100]: bound_extracted_value(part, seen, depth + 1) for key, part in pairs}
+        return {
+            str(key)[:100]: bound_extracted_value(part, command, depth + 1) for key, part in pairs
+        }
     if isinstance(value, list | tuple) and depth < DEPTH_MAX:
-        return [bound_extracted_value(part, seen, depth + 1) for part in value[:LIST_MAX]]
-    return clip_ends(str(value), seen)
+        return [bound_extracted_value(part, command, depth + 1) for part in value[:LIST_MAX]]
+    return clip_ends(str(value), command)

@@ -1,4 +1,4 @@
-"""Formatters: which files they would change, and the difference where they show it."""
+"""Formatters: the files that they would change, and the diff if they show it."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _RUFF_FAULT = re.compile(r"error: Failed to (?:parse|format) (\S[^:]{0,300}):(.{
 _WRONG = "is not formatted"
 
 
-def _read(entries: Iterable[OutputEntry], diff: Sequence[str] = ()) -> ParsedOutput | None:
+def _make_result(entries: Iterable[OutputEntry], diff: Sequence[str] = ()) -> ParsedOutput | None:
     once = {entry.file: entry for entry in entries}
     return collect_entries(FORMAT_ERROR, once.values(), diff="\n".join(diff[:DIFF_LINES_MAX]))
 
 
-def _from_first(lines: Sequence[str], starts: Callable[[str], object]) -> Sequence[str]:
+def _lines_from(lines: Sequence[str], starts: Callable[[str], object]) -> Sequence[str]:
     first = next((at for at, line in enumerate(lines) if starts(line)), len(lines))
     return lines[first:]
 
 
-def _unified(output: OutputLines) -> Sequence[str]:
-    return _from_first(output.stdout_lines, lambda line: line.startswith("--- "))
+def _unified_diff(output: OutputLines) -> Sequence[str]:
+    return _lines_from(output.stdout_lines, lambda line: line.startswith("--- "))
 
 
 def black_text(output: OutputLines) -> ParsedOutput | None:
-    return _read(_black(output.lines), _unified(output))
+    return _make_result(_black(output.lines), _unified_diff(output))
 
 
 def _black(lines: Iterable[str]) -> Iterator[OutputEntry]:
@@ -54,14 +54,14 @@ def _black(lines: Iterable[str]) -> Iterator[OutputEntry]:
 
 def ruff_format_text(output: OutputLines) -> ParsedOutput | None:
     """`Would reformat: path`, or since 0.15 a title with an arrow below; or only a diff."""
-    found = list(_ruff_format(output.lines))
-    if not found and any(" would be reformatted" in line for line in output.stderr_lines):
-        found = [
+    entries = list(_ruff_format(output.lines))
+    if not entries and any(" would be reformatted" in line for line in output.stderr_lines):
+        entries = [
             OutputEntry("", _WRONG, line[4:].strip())
             for line in output.stdout_lines
             if line[:4] == "+++ "
         ]
-    return _read(found, _unified(output) or output.stdout_lines if found else ())
+    return _make_result(entries, _unified_diff(output) or output.stdout_lines if entries else ())
 
 
 def _ruff_format(lines: Sequence[str]) -> Iterator[OutputEntry]:
@@ -78,7 +78,7 @@ def _ruff_format(lines: Sequence[str]) -> Iterator[OutputEntry]:
 
 
 def prettier_text(output: OutputLines) -> ParsedOutput | None:
-    return _read(_prettier(output.lines))
+    return _make_result(_prettier(output.lines))
 
 
 def _prettier(lines: Iterable[str]) -> Iterator[OutputEntry]:
@@ -92,29 +92,31 @@ def _prettier(lines: Iterable[str]) -> Iterator[OutputEntry]:
 
 
 def list_text(output: OutputLines) -> ParsedOutput | None:
-    """`gofmt -l`, `prettier -l`, `rustfmt -l`: nothing but paths; any text could look so."""
+    """`gofmt -l`, `prettier -l`, `rustfmt -l` print only paths; any text could look like that."""
     diff = [hit for line in output.stdout_lines if (hit := _GO_DIFF.match(line))]
     if diff:
-        return _read((OutputEntry("", _WRONG, hit[1]) for hit in diff), _unified(output))
+        return _make_result(
+            (OutputEntry("", _WRONG, hit[1]) for hit in diff), _unified_diff(output)
+        )
     paths = [line.strip() for line in output.stdout_lines if line.strip()]
     if not paths or any(": " in path or path.endswith(":") for path in paths):
         return None
-    return _read(OutputEntry("", _WRONG, path) for path in paths)
+    return _make_result(OutputEntry("", _WRONG, path) for path in paths)
 
 
 def rustfmt_text(output: OutputLines) -> ParsedOutput | None:
     hits = [hit for line in output.stdout_lines if (hit := _RUSTFMT.match(line))]
-    return _read(
+    return _make_result(
         (OutputEntry("", _WRONG, hit[1]) for hit in hits),
-        _from_first(output.stdout_lines, _RUSTFMT.match),
+        _lines_from(output.stdout_lines, _RUSTFMT.match),
     )
 
 
 def deno_fmt_text(output: OutputLines) -> ParsedOutput | None:
-    """Its difference stands below `from /path:`; the last line counts the files."""
+    """The diff follows `from /path:`; the last line has the number of files."""
     if not any(line.startswith("error: Found ") and "formatted" in line for line in output.lines):
         return None
     hits = [hit for line in output.lines if (hit := _DENO.match(line))]
-    return _read(
-        (OutputEntry("", _WRONG, hit[1]) for hit in hits), _from_first(output.lines, _DENO.match)
+    return _make_result(
+        (OutputEntry("", _WRONG, hit[1]) for hit in hits), _lines_from(output.lines, _DENO.match)
     )

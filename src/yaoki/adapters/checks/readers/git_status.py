@@ -1,4 +1,4 @@
-"""What `git status --porcelain` says: changed, staged, unknown to git."""
+"""Reads `git status --porcelain`: changed, staged and untracked files."""
 
 from __future__ import annotations
 
@@ -22,46 +22,46 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v
 
 
 def git_status(output: OutputLines) -> ParsedOutput | None:
-    """`git status --porcelain`, versions 1 and 2, ended by lines or by nulls."""
+    """Versions 1 and 2, with lines or null characters as separators."""
     raw = shorten_output(output.source.stdout)
     end = "\0" if "\0" in raw else "\n"
     fields = raw.split(end, FIELDS_MAX)
-    return collect_entries(GIT_DIRTY, _status(fields, nulls=end == "\0"))
+    return collect_entries(GIT_DIRTY, _parse_fields(fields, nulls=end == "\0"))
 
 
-def _status(fields: Sequence[str], *, nulls: bool) -> Iterator[OutputEntry]:
+def _parse_fields(fields: Sequence[str], *, nulls: bool) -> Iterator[OutputEntry]:
     skip = False
-    for words in fields:
-        entry = None if skip else _changed(words)
-        # With nulls the old name of a renamed file is a field of its own.
+    for field in fields:
+        entry = None if skip else _parse_field(field)
+        # With null characters, the old name of a renamed file is a separate field.
         skip = not skip and nulls and entry is not None and "R" in entry.code
         if entry is not None:
             yield entry
 
 
-def _changed(words: str) -> OutputEntry | None:
-    words = words[:5000]
-    if words.startswith("? "):
-        return OutputEntry("", "is not known to git", _path(words[2:]), code="??")
-    if hit := _V2.match(words):
+def _parse_field(field: str) -> OutputEntry | None:
+    field = field[:5000]
+    if field.startswith("? "):
+        return OutputEntry("", "is not known to git", _unquote(field[2:]), code="??")
+    if hit := _V2.match(field):
         code, path = hit[1] or hit[2] or hit[3], hit[4].partition("\t")[0]
-    elif (hit := _V1.match(words)) and hit[1] != "  ":
+    elif (hit := _V1.match(field)) and hit[1] != "  ":
         code, path = hit[1], hit[2].rpartition(" -> ")[2] if "R" in hit[1] else hit[2]
     else:
         return None
-    said = "is not known to git" if code == "??" else "is not committed"
-    # A dot for "nothing", as version 2 has it: blanks at the edge of a word get lost.
-    return OutputEntry("", said, _path(path), code=code.replace(" ", "."))
+    message = "is not known to git" if code == "??" else "is not committed"
+    # A dot for "unchanged", as in version 2: leading blanks get lost.
+    return OutputEntry("", message, _unquote(path), code=code.replace(" ", "."))
 
 
-def _path(quoted: str) -> str:
-    """git quotes what is not plain ASCII, byte by byte."""
+def _unquote(quoted: str) -> str:
+    """git quotes paths that are not ASCII, byte by byte."""
     if len(quoted) < 2 or not quoted.startswith('"') or not quoted.endswith('"'):
         return quoted
 
-    def one(hit: re.Match[str]) -> str:
+    def decode_byte(hit: re.Match[str]) -> str:
         octal = hit[1].isdecimal() and len(hit[1]) == 3
         return chr(int(hit[1], 8) & 255) if octal else _ESCAPES.get(hit[1], hit[1])
 
-    raw = _ESCAPE.sub(one, quoted[1:-1]).encode("latin-1", errors="replace")
+    raw = _ESCAPE.sub(decode_byte, quoted[1:-1]).encode("latin-1", errors="replace")
     return raw.decode("utf-8", errors="replace")

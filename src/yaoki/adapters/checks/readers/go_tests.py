@@ -1,4 +1,4 @@
-"""go test, by its text and by its JSON."""
+"""Text and JSON output of go test."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ _NOISE = ("=== ", "--- ", "FAIL", "exit status ", "goroutine ", "ok  \t")
 
 @dataclass(slots=True)
 class _Package:
-    """The tests of one package as they went by."""
+    """The tests of one package and their output."""
 
     name: str = ""
     failed: list[str] = field(default_factory=list)
-    said: dict[str, list[str]] = field(default_factory=dict)
+    output: dict[str, list[str]] = field(default_factory=dict)
 
-    def say(self, test: str, line: str) -> None:
-        said = self.said.setdefault(test, [])
-        if len(said) < 50 and line.strip() and not line.strip().startswith(_NOISE):
-            said.append(line)
+    def add_output(self, test: str, line: str) -> None:
+        lines = self.output.setdefault(test, [])
+        if len(lines) < 50 and line.strip() and not line.strip().startswith(_NOISE):
+            lines.append(line)
 
 
 def go_text(output: OutputLines) -> ParsedOutput | None:
-    builds = [entry for line in output.lines if (entry := _build(line))]
+    builds = [entry for line in output.lines if (entry := _parse_build_error(line))]
     packages = list(_packages(output.lines))
-    return _told(packages, builds, output.source)
+    return _collect(packages, builds, output.source)
 
 
 def _packages(lines: Iterable[str]) -> Iterator[_Package]:
@@ -52,7 +52,7 @@ def _packages(lines: Iterable[str]) -> Iterator[_Package]:
         if hit := _PACKAGE.match(line):
             package.name = hit[1]
             if "[build failed]" in line or "[setup failed]" in line:
-                package.failed, package.said = [""], {"": []}
+                package.failed, package.output = [""], {"": []}
             elif line.startswith("FAIL") and not package.failed:
                 package.failed = [""]
             yield package
@@ -64,12 +64,12 @@ def _packages(lines: Iterable[str]) -> Iterator[_Package]:
         elif hit := _RUN.match(line):
             current = hit[1]
         else:
-            package.say(current, line)
+            package.add_output(current, line)
     if package.failed:
         yield package
 
 
-def _build(line: str) -> OutputEntry | None:
+def _parse_build_error(line: str) -> OutputEntry | None:
     hit = _BUILD.match(line)
     if hit is None:
         return None
@@ -77,55 +77,57 @@ def _build(line: str) -> OutputEntry | None:
     return OutputEntry(message=hit[4], file=hit[1], line=int(hit[2]), column=column)
 
 
-def _told(
-    packages: list[_Package], builds: list[OutputEntry], seen: CommandOutput
+def _collect(
+    packages: list[_Package], builds: list[OutputEntry], command: CommandOutput
 ) -> ParsedOutput | None:
-    """Where nothing but the build failed, the compiler's words are the finding."""
-    tests = [entry for package in packages for entry in _entries(package, builds, seen)]
+    """If only the build failed, the errors of the compiler are the finding."""
+    tests = [entry for package in packages for entry in _entries(package, builds, command)]
     if builds and not any("::" in entry.name for entry in tests):
         return collect_entries(TYPE_ERROR, builds)
     return collect_entries(TEST_FAILED, tests)
 
 
 def _entries(
-    package: _Package, builds: list[OutputEntry], seen: CommandOutput
+    package: _Package, builds: list[OutputEntry], command: CommandOutput
 ) -> Iterator[OutputEntry]:
     for test in dict.fromkeys(package.failed):
         if test and any(other.startswith(f"{test}/") for other in package.failed):
-            continue  # it failed because a test below it did
+            continue  # it failed because of a subtest
         if test:
-            yield _of_test(test, package, seen)
+            yield _test_entry(test, package, command)
         else:
-            yield replace(_of_package(package, builds), name=package.name)
+            yield replace(_package_entry(package, builds), name=package.name)
 
 
-def _of_package(package: _Package, builds: list[OutputEntry]) -> OutputEntry:
-    said = package.said.get("", [])
+def _package_entry(package: _Package, builds: list[OutputEntry]) -> OutputEntry:
+    lines = package.output.get("", [])
     folder = package.name.rpartition("/")[2]
     mine = [entry for entry in builds if entry.file.split("/")[-2:-1] == [folder]]
     if mine:
         return replace(mine[0], message=f"does not build: {mine[0].message}")
-    return OutputEntry(message="\n".join(said[:3]) or "failed outside its tests")
+    return OutputEntry(message="\n".join(lines[:3]) or "failed outside its tests")
 
 
-def _of_test(test: str, package: _Package, seen: CommandOutput) -> OutputEntry:
+def _test_entry(test: str, package: _Package, command: CommandOutput) -> OutputEntry:
     """`file.go:7: message`, or a panic."""
-    name, said = "::".join(filter(None, (package.name, test))), package.said.get(test, [])
-    for at, line in enumerate(said):
+    name, lines = "::".join(filter(None, (package.name, test))), package.output.get(test, [])
+    for at, line in enumerate(lines):
         if hit := _PLACE.match(line):
-            message = "\n".join((hit[3], *said[at + 1 : at + 3]))
-            return OutputEntry(name, message, _file(package.name, hit[1], seen), int(hit[2]))
-    trace = "\n".join(said)
-    panic = next((line for line in said if line.startswith("panic: ")), "")
-    return OutputEntry(name, panic or "\n".join(said[:3]), trace=trace)
+            message = "\n".join((hit[3], *lines[at + 1 : at + 3]))
+            return OutputEntry(
+                name, message, _find_file(package.name, hit[1], command), int(hit[2])
+            )
+    trace = "\n".join(lines)
+    panic = next((line for line in lines if line.startswith("panic: ")), "")
+    return OutputEntry(name, panic or "\n".join(lines[:3]), trace=trace)
 
 
-def _file(package: str, file: str, seen: CommandOutput) -> str:
-    """go names the file without its folder; the package's path ends in that folder."""
+def _find_file(package: str, file: str, command: CommandOutput) -> str:
+    """go prints the file without its folder; the path of the package ends with that folder."""
     parts = package.split("/")
     for start in range(max(0, len(parts) - 20), len(parts)):
         path = "/".join((*parts[start:], file))
-        if is_worktree_file(path, seen):
+        if is_worktree_file(path, command):
             return path
     return file
 
@@ -137,13 +139,13 @@ def go_json(output: OutputLines) -> ParsedOutput | None:
     packages: dict[str, _Package] = {}
     builds: list[OutputEntry] = []
     for event in events:
-        words = text_or_empty(event.get("Output")).rstrip("\n")
-        if event["Action"] == "build-output" and (entry := _build(words)):
+        text = text_or_empty(event.get("Output")).rstrip("\n")
+        if event["Action"] == "build-output" and (entry := _parse_build_error(text)):
             builds.append(entry)
         name, test = text_or_empty(event.get("Package")), text_or_empty(event.get("Test"))
         package = packages.setdefault(name, _Package(name))
         if event["Action"] == "output":
-            package.say(test, words)
+            package.add_output(test, text)
         elif event["Action"] == "fail" and name and (test or not package.failed):
             package.failed.append(test)
-    return _told(list(packages.values()), builds, output.source)
+    return _collect(list(packages.values()), builds, output.source)

@@ -1,4 +1,4 @@
-"""From entries to what a finding carries: items, params by pattern, one sentence; all bounded."""
+"""Turns entries into the items, params and message of a finding, all bounded."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from yaoki.adapters.checks.readers.locations import (
 )
 from yaoki.adapters.checks.readers.suite_stop import MissingPackage, find_missing_packages
 from yaoki.adapters.checks.readers.tally import SuiteTally
-from yaoki.core.display import clip_head_and_tail, one_line, strip_terminal_codes
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import FindingItem
+from yaoki.core.text import clip_head_and_tail, one_line, strip_terminal_codes
 
 LIST_MAX = 30
 NAME_CHARS_MAX, MESSAGE_CHARS_MAX, ERROR_CHARS_MAX = 300, 300, 600
 MESSAGE_LINES = 3
 RAW_CHARS_MAX = 8_000
-# Of these the file is all there is to name.
+# For these patterns an entry is named by its file only.
 _OF_FILES = {FORMAT_ERROR, GIT_DIRTY, FILE_MISSING}
 HEAD, TAIL = 1024, 3072
 
 
 @dataclass(frozen=True, slots=True)
 class Interpretation:
-    """What the output says.  Not understood: no items, the raw ends are in the params.
+    """What the output says.  If it is not understood: no items, and its ends in the params.
 
-    `failures` counts what is wrong; only the first items are listed.  `tally` is there when a
-    report of tests was read.  `load`: what it says could not be loaded; `missing`: what is not
-    installed.  `defect`: why a report could not be read; `fault`: a reader of ours failed.
+    `failure_count` counts all problems; only the first are items.  `tally` is present for a report
+    of tests.  `load_error`: what could not be loaded; `missing_packages`: what is not installed.
+    `report_defect`: why the report is unreadable; `reader_fault`: the error of a reader of ours.
     """
 
     understood: bool = False
@@ -70,98 +70,108 @@ class Interpretation:
 
 
 def interpret_entries(
-    result: ParsedOutput | None, seen: CommandOutput, asked: str
+    result: ParsedOutput | None, command: CommandOutput, wanted: str
 ) -> Interpretation:
-    """A failed command with nothing wrong in what was read was not understood."""
+    """The output of a failed command without any problem in it was not understood."""
     if result is None:
-        return Interpretation(params=params_for_pattern(asked, (), "", seen) | raw_params(seen))
-    entries = _counting(result, seen)
+        return Interpretation(
+            params=params_for_pattern(wanted, (), "", command) | raw_params(command)
+        )
+    entries = _relevant_entries(result, command)
     count = len(entries) + result.unlisted_count
-    kept = tuple(_fit(entry, seen) for entry in entries[:LIST_MAX])
-    pattern = result.pattern if kept else ""
-    params: dict[str, Any] = {"failureCount": count} if kept else {}
-    for name in dict.fromkeys((pattern, asked)):
-        params |= params_for_pattern(name, kept, result.diff, seen)
+    listed = tuple(_prepare_entry(entry, command) for entry in entries[:LIST_MAX])
+    pattern = result.pattern if listed else ""
+    params: dict[str, Any] = {"failureCount": count} if listed else {}
+    for name in dict.fromkeys((pattern, wanted)):
+        params |= params_for_pattern(name, listed, result.diff, command)
     return Interpretation(
-        bool(kept) or seen.exit_code == 0,
-        _items(kept, pattern, count),
-        params | raw_params(seen),
-        _message(kept, pattern, count),
+        bool(listed) or command.exit_code == 0,
+        _items(listed, pattern, count),
+        params | raw_params(command),
+        _message(listed, pattern, count),
         pattern,
-        count if kept else 0,
+        count if listed else 0,
         result.tally,
-        next((_short(entry.message, seen, 300) for entry in entries if entry.is_load_error), ""),
-        _missing(entries[:LIST_MAX], seen),
+        next((_short(entry.message, command, 300) for entry in entries if entry.is_load_error), ""),
+        _find_missing(entries[:LIST_MAX], command),
     )
 
 
-def _missing(entries: tuple[OutputEntry, ...], seen: CommandOutput) -> tuple[MissingPackage, ...]:
+def _find_missing(
+    entries: tuple[OutputEntry, ...], command: CommandOutput
+) -> tuple[MissingPackage, ...]:
     texts = (text for entry in entries for text in (entry.message, entry.trace))
-    return find_missing_packages((line for text in texts for line in text.splitlines()), seen)
+    return find_missing_packages((line for text in texts for line in text.splitlines()), command)
 
 
-def _counting(result: ParsedOutput, seen: CommandOutput) -> tuple[OutputEntry, ...]:
-    """Errors; warnings only when they are all there is and the command failed."""
+def _relevant_entries(result: ParsedOutput, command: CommandOutput) -> tuple[OutputEntry, ...]:
+    """Errors; warnings only if there are no errors and the command failed."""
     errors = tuple(entry for entry in result.entries if not entry.is_warning)
-    return errors if errors or seen.exit_code == 0 else result.entries
+    return errors if errors or command.exit_code == 0 else result.entries
 
 
-def raw_params(seen: CommandOutput) -> dict[str, Any]:
+def raw_params(command: CommandOutput) -> dict[str, Any]:
     return {
-        "stdout": clip_ends(seen.stdout, seen),
-        "stderr": clip_ends(seen.stderr, seen),
-        "exitCode": seen.exit_code,
+        "stdout": clip_ends(command.stdout, command),
+        "stderr": clip_ends(command.stderr, command),
+        "exitCode": command.exit_code,
     }
 
 
-def clip_ends(text: str, seen: CommandOutput, head: int = HEAD, tail: int = TAIL) -> str:
-    """Head and tail, masked before they are cut to size."""
+def clip_ends(text: str, command: CommandOutput, head: int = HEAD, tail: int = TAIL) -> str:
+    """Head and tail, masked before the cut."""
     if len(text) > 4 * RAW_CHARS_MAX:
         cut = f"\n[{len(text) - head - tail} characters left out]\n"
         first, last = text[:RAW_CHARS_MAX], text[-RAW_CHARS_MAX:]
-        return _clean(first, seen)[:head] + cut + _clean(last, seen)[-tail:]
-    return clip_head_and_tail(_clean(text, seen), head, tail)
+        return _make_safe(first, command)[:head] + cut + _make_safe(last, command)[-tail:]
+    return clip_head_and_tail(_make_safe(text, command), head, tail)
 
 
-def describe_unread_output(seen: CommandOutput) -> str:
-    """Both ends of both channels, for who asked for names of failures where none were found."""
-    parts = (("stdout", seen.stdout), ("stderr", seen.stderr))
-    told = (
-        f"[{name}]\n{clip_ends(held, seen, 700, 1800).strip()}"
-        for name, held in parts
-        if held.strip()
+def describe_unread_output(command: CommandOutput) -> str:
+    """Both ends of both channels, for an extractor that found no names of failures."""
+    parts = (("stdout", command.stdout), ("stderr", command.stderr))
+    sections = (
+        f"[{name}]\n{clip_ends(text, command, 700, 1800).strip()}"
+        for name, text in parts
+        if text.strip()
     )
-    return "\n".join(("[no reader understood this output]", *told))
+    return "\n".join(("[no reader understood this output]", *sections))
 
 
-def _clean(text: str, seen: CommandOutput) -> str:
-    """No secrets, no terminal codes, no half characters (a store could not write those)."""
-    return seen.mask_secrets(strip_terminal_codes(text)).encode("utf-8", "replace").decode("utf-8")
+def _make_safe(text: str, command: CommandOutput) -> str:
+    """Masks secrets, removes terminal codes and lone surrogates, which a store cannot write."""
+    return (
+        command.mask_secrets(strip_terminal_codes(text)).encode("utf-8", "replace").decode("utf-8")
+    )
 
 
-def _short(text: str, seen: CommandOutput, limit: int) -> str:
-    return one_line(_clean(text[:RAW_CHARS_MAX], seen), limit)
+def _short(text: str, command: CommandOutput, limit: int) -> str:
+    return one_line(_make_safe(text[:RAW_CHARS_MAX], command), limit)
 
 
-def _fit(entry: OutputEntry, seen: CommandOutput) -> OutputEntry:
-    file, line = relative_to_worktree(entry.file, seen), entry.line
+def _prepare_entry(entry: OutputEntry, command: CommandOutput) -> OutputEntry:
+    file, line = relative_to_worktree(entry.file, command), entry.line
     if line is None and entry.name:
-        place, row = find_location(entry.trace or entry.message, seen)
+        place, row = find_location(entry.trace or entry.message, command)
         file, line = (place, row) if file in ("", place) else (file, None)
     lines = [line.strip() for line in entry.message[:RAW_CHARS_MAX].splitlines() if line.strip()]
     return replace(
         entry,
-        name=_short(_here(entry.name, seen), seen, NAME_CHARS_MAX),
-        message=_short(_here(" ".join(lines[:MESSAGE_LINES]), seen), seen, ERROR_CHARS_MAX),
-        file=_short(file, seen, PATH_CHARS_MAX),
-        code=_short(entry.code, seen, 100),
+        name=_short(_remove_worktree_path(entry.name, command), command, NAME_CHARS_MAX),
+        message=_short(
+            _remove_worktree_path(" ".join(lines[:MESSAGE_LINES]), command),
+            command,
+            ERROR_CHARS_MAX,
+        ),
+        file=_short(file, command, PATH_CHARS_MAX),
+        code=_short(entry.code, command, 100),
         line=line,
     )
 
 
-def _here(text: str, seen: CommandOutput) -> str:
-    """The next attempt may have another worktree; its path tells nothing."""
-    top = str(seen.worktree)
+def _remove_worktree_path(text: str, command: CommandOutput) -> str:
+    """Removes the path of the worktree: the next attempt may have another one."""
+    top = str(command.worktree)
     return text.replace(f"{top}/", "") if len(top) > 1 else text
 
 
@@ -169,42 +179,42 @@ def _here(text: str, seen: CommandOutput) -> str:
 
 
 def params_for_pattern(
-    pattern: str, entries: tuple[OutputEntry, ...], diff: str, seen: CommandOutput
+    pattern: str, entries: tuple[OutputEntry, ...], diff: str, command: CommandOutput
 ) -> dict[str, Any]:
-    """The params that the words about this pattern ask for, present even when empty."""
+    """The params that the prompt for this pattern uses, present even if empty."""
     files = list(dict.fromkeys(entry.file or entry.name for entry in entries))
     match pattern:
         case "test-failed":
-            parts = (part.rstrip() for part in (seen.stdout, seen.stderr))
+            parts = (part.rstrip() for part in (command.stdout, command.stderr))
             output = "\n".join(filter(None, parts))
             return {
-                "failedTests": [_test(e) for e in entries],
-                "errorOutput": clip_ends(output, seen),
+                "failedTests": [_test_params(e) for e in entries],
+                "errorOutput": clip_ends(output, command),
             }
         case "type-error":
-            return {"typeErrors": [_diagnostic(e) for e in entries]}
+            return {"typeErrors": [_diagnostic_params(e) for e in entries]}
         case "lint-error":
-            return {"lintErrors": [_diagnostic(e) for e in entries]}
+            return {"lintErrors": [_diagnostic_params(e) for e in entries]}
         case "format-error":
-            return {"unformattedFiles": files, "diff": clip_ends(diff, seen)}
+            return {"unformattedFiles": files, "diff": clip_ends(diff, command)}
         case "git-dirty":
-            return _dirty(entries)
+            return _git_params(entries)
         case "file-not-exists":
-            return {"missingFiles": files or [_short(p, seen, 300) for p in seen.missing]}
+            return {"missingFiles": files or [_short(p, command, 300) for p in command.missing]}
         case _:
             return {}
 
 
-def _test(entry: OutputEntry) -> dict[str, Any]:
+def _test_params(entry: OutputEntry) -> dict[str, Any]:
     return {
-        "name": _named(entry),
+        "name": _entry_name(entry),
         "error": entry.message,
         "file": entry.file,
         "line": entry.line,
     }
 
 
-def _diagnostic(entry: OutputEntry) -> dict[str, Any]:
+def _diagnostic_params(entry: OutputEntry) -> dict[str, Any]:
     return {
         "file": entry.file,
         "line": entry.line,
@@ -214,26 +224,26 @@ def _diagnostic(entry: OutputEntry) -> dict[str, Any]:
     }
 
 
-def _dirty(entries: tuple[OutputEntry, ...]) -> dict[str, Any]:
-    """The code of such an entry is git's: index and worktree, `??` for what it does not know."""
-    known = [e for e in entries if e.code != "??"]
+def _git_params(entries: tuple[OutputEntry, ...]) -> dict[str, Any]:
+    """The code of such an entry is from git: index and worktree, `??` for untracked."""
+    tracked = [e for e in entries if e.code != "??"]
     return {
-        "changedFiles": [e.file for e in known],
+        "changedFiles": [e.file for e in tracked],
         "untrackedFiles": [e.file for e in entries if e.code == "??"],
-        "stagedFiles": [e.file for e in known if e.code[:1] not in ("", ".")],
+        "stagedFiles": [e.file for e in tracked if e.code[:1] not in ("", ".")],
     }
 
 
-# ------------------------------------------------------------------ items and words
+# ------------------------------------------------------------------ items and message
 
 
-def _named(entry: OutputEntry) -> str:
-    """What tells this fault from others and stays when lines move, for old and new are compared."""
+def _entry_name(entry: OutputEntry) -> str:
+    """A name that does not change when lines move, because two runs are compared by it."""
     if entry.name:
         return entry.name
     code = f"[{entry.code}]" if entry.code else ""
-    said = ": ".join(filter(None, (entry.file, entry.message)))
-    return one_line(" ".join(filter(None, (said, code))), NAME_CHARS_MAX)
+    text = ": ".join(filter(None, (entry.file, entry.message)))
+    return one_line(" ".join(filter(None, (text, code))), NAME_CHARS_MAX)
 
 
 def _where(entry: OutputEntry) -> str:
@@ -242,21 +252,23 @@ def _where(entry: OutputEntry) -> str:
 
 
 def _items(entries: tuple[OutputEntry, ...], pattern: str, count: int) -> tuple[FindingItem, ...]:
-    """Names are made different: a second fault of the same name is a new one."""
+    """Names are unique: a second problem with the same name gets a number."""
     items, times = list[FindingItem](), Counter[str]()
     for entry in entries[:ITEMS_MAX]:
-        name = entry.file if pattern in _OF_FILES and entry.file else _named(entry)
+        name = entry.file if pattern in _OF_FILES and entry.file else _entry_name(entry)
         times[name] += 1
-        told = entry.message if entry.name or pattern in _OF_FILES else ""
-        again = f" ({times[name]})" if times[name] > 1 else ""
-        items.append(FindingItem(name + again, one_line(told, MESSAGE_CHARS_MAX), _where(entry)))
+        message = entry.message if entry.name or pattern in _OF_FILES else ""
+        suffix = f" ({times[name]})" if times[name] > 1 else ""
+        items.append(
+            FindingItem(name + suffix, one_line(message, MESSAGE_CHARS_MAX), _where(entry))
+        )
     rest = count - len(items)
     return (
         (*items, FindingItem(f"and {rest} more", unlisted_count=rest)) if rest > 0 else tuple(items)
     )
 
 
-_WORDS: Mapping[str, tuple[str, str]] = {
+_SUMMARIES: Mapping[str, tuple[str, str]] = {
     TEST_FAILED: ("1 test failed", "{} tests failed"),
     TYPE_ERROR: ("1 type error", "{} type errors"),
     LINT_ERROR: ("1 lint error", "{} lint errors"),
@@ -269,11 +281,12 @@ _WORDS: Mapping[str, tuple[str, str]] = {
 def _message(entries: tuple[OutputEntry, ...], pattern: str, count: int) -> str:
     if not entries:
         return ""
-    one, many = _WORDS[pattern]
+    singular, plural = _SUMMARIES[pattern]
+    summary = singular if count == 1 else plural.format(count)
     if pattern in _OF_FILES:
-        said = ", ".join(entry.file or entry.name for entry in entries[:5])
-        return f"{one if count == 1 else many.format(count)}: {one_line(said, MESSAGE_CHARS_MAX)}"
-    first = entries[0]
-    name = _named(first) if pattern == TEST_FAILED else _where(first) or _named(first)
-    said = ": ".join(filter(None, (name, first.message)))
-    return f"{one if count == 1 else many.format(count)}: {one_line(said, MESSAGE_CHARS_MAX)}"
+        details = ", ".join(entry.file or entry.name for entry in entries[:5])
+    else:
+        first = entries[0]
+        name = _entry_name(first) if pattern == TEST_FAILED else _where(first) or _entry_name(first)
+        details = ": ".join(filter(None, (name, first.message)))
+    return f"{summary}: {one_line(details, MESSAGE_CHARS_MAX)}"

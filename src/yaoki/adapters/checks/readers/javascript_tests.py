@@ -1,4 +1,4 @@
-"""jest, vitest, node's and deno's own runners, by their text."""
+"""Text output of jest, vitest, and the runners of node and deno."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ BODY_LINES_MAX = 40
 
 def jest_text(output: OutputLines) -> ParsedOutput | None:
     """`FAIL file`, then `● group › test`, the message, and frames."""
-    found = {(entry.file, entry.name): entry for entry in _jest(output.lines)}
-    entries = [entry for entry in found.values() if entry.file]
+    by_test = {(entry.file, entry.name): entry for entry in _jest(output.lines)}
+    entries = [entry for entry in by_test.values() if entry.file]
     return collect_entries(TEST_FAILED, entries or _jest_coverage(output.lines))
 
 
@@ -42,7 +42,7 @@ def _jest(lines: Iterable[str]) -> Iterator[OutputEntry]:
         elif line.startswith("  ● ") and file:
             current = _jest_title(line[4:].strip(), file)
         elif current is not None:
-            current = _jest_grown(current, line)
+            current = _add_jest_line(current, line)
     if current is not None:
         yield current
 
@@ -59,20 +59,20 @@ def _jest_title(title: str, file: str) -> OutputEntry | None:
     return OutputEntry(file if title == _SUITE else f"{file} › {title}", file=file)
 
 
-def _jest_grown(entry: OutputEntry, line: str) -> OutputEntry:
-    words = line.strip()
-    if words.startswith("at ") and entry.line is None:
-        path, at = parse_frame(words.rpartition(" ")[2])
-        return replace(entry, line=at) if _same(path, entry.file) else entry
-    if words == "Details:":  # of a file that cannot be read: advice above, the reason below
+def _add_jest_line(entry: OutputEntry, line: str) -> OutputEntry:
+    text = line.strip()
+    if text.startswith("at ") and entry.line is None:
+        path, at = parse_frame(text.rpartition(" ")[2])
+        return replace(entry, line=at) if _is_same_file(path, entry.file) else entry
+    if text == "Details:":  # for an unreadable file: advice above, the reason below
         return replace(entry, message="")
-    telling = words and not words.startswith(("at ", "|", "> ")) and not words[0].isdigit()
-    if telling and entry.message.count("\n") < 3:
-        return replace(entry, message=f"{entry.message}\n{words}".lstrip())
+    is_message = text and not text.startswith(("at ", "|", "> ")) and not text[0].isdigit()
+    if is_message and entry.message.count("\n") < 3:
+        return replace(entry, message=f"{entry.message}\n{text}".lstrip())
     return entry
 
 
-def _same(path: str, file: str) -> bool:
+def _is_same_file(path: str, file: str) -> bool:
     return bool(path) and path.endswith(file.removeprefix("./"))
 
 
@@ -83,9 +83,9 @@ def _jest_coverage(lines: Iterable[str]) -> Iterator[OutputEntry]:
 
 
 def vitest_text(output: OutputLines) -> ParsedOutput | None:
-    """` FAIL  file > group > test`; tests that fail alike stand above one message."""
-    found = {entry.name: entry for entry in _vitest(output.lines)}
-    return collect_entries(TEST_FAILED, found.values())
+    """` FAIL  file > group > test`; tests with the same failure share one message."""
+    by_name = {entry.name: entry for entry in _vitest(output.lines)}
+    return collect_entries(TEST_FAILED, by_name.values())
 
 
 def _vitest(lines: Iterable[str]) -> Iterator[OutputEntry]:
@@ -108,28 +108,28 @@ def _vitest_group(titles: Iterable[str], body: Iterable[str]) -> Iterator[Output
     for title in titles:
         entry = _vitest_title(title)
         for line in body:
-            entry = _vitest_grown(entry, line)
+            entry = _add_vitest_line(entry, line)
         yield entry
 
 
 def _vitest_title(title: str) -> OutputEntry:
-    """A project's name may stand before the file, `[ file ]` behind it."""
+    """A project name may precede the file, `[ file ]` may follow it."""
     title = title.rpartition("|")[2].strip() if title.startswith("|") else title
     name = title.partition(" [ ")[0]
     return OutputEntry(name, file=name.partition(" > ")[0])
 
 
-def _vitest_grown(entry: OutputEntry, line: str) -> OutputEntry:
+def _add_vitest_line(entry: OutputEntry, line: str) -> OutputEntry:
     if line.startswith(" ❯ ") and entry.line is None:
         path, at = parse_frame(line.strip().rpartition(" ")[2])
-        return replace(entry, line=at) if _same(path, entry.file) else entry
+        return replace(entry, line=at) if _is_same_file(path, entry.file) else entry
     if not entry.message and line.strip():
         return replace(entry, message=line.strip())
     return entry
 
 
 def node_text(output: OutputLines) -> ParsedOutput | None:
-    """The `spec` reporter's last part: `test at file:1:2`, `✖ name`, the error below."""
+    """The last part of the `spec` reporter: `test at file:1:2`, `✖ name`, then the error."""
     return collect_entries(TEST_FAILED, _node(output.lines))
 
 

@@ -1,7 +1,7 @@
-"""JUnit XML in every dialect: test cases count wherever they stand, totals must be accounted for.
+"""JUnit XML in every dialect: counts test cases at any depth, and checks the totals of suites.
 
-Read as a stream: nothing but the failing cases is kept, and a document type, where entity bombs
-live, is refused.
+The file is read as a stream: only failing cases are kept in memory, and a document type, which
+could define entity bombs, is refused.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from yaoki.adapters.checks.readers.entries import (
 )
 from yaoki.adapters.checks.readers.locations import is_worktree_file, relative_to_worktree
 from yaoki.adapters.checks.readers.tally import NAMES_MAX, SuiteTally, names_if_complete
-from yaoki.core.display import strip_terminal_codes
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import strip_terminal_codes
 
 REPORT_BYTES_MAX = 32 << 20
 PIECE = 64 << 10
-# A tag is held whole until it ends: with all its attributes it must fit.
+# The parser buffers a whole tag with its attributes.
 TAG_BYTES_MAX = 1 << 20
 DEPTH_MAX = 100
 TEXT_CHARS_MAX, END_CHARS_MAX = 4000, 1000
 NAME_CHARS_MAX = 300
 
 _SUITES = {"testsuite", "testsuites"}
-# A test that failed and passed when it was run again has a flakyFailure or flakyError instead.
+# A test that passed when it was run again has flakyFailure or flakyError instead.
 _FAULTS = {"failure", "error", "rerunFailure", "rerunError"}
-# What googletest, ctest and others write as `status` or `result` of a case.
+# Values of `status` or `result` that googletest, ctest and others write.
 _BAD = {"fail", "failed", "failure", "error", "errored", "broken"}
 _NOT_RUN = {"notrun", "suppressed", "skipped", "disabled", "ignored", "pending"}
-# node's runner gives every case this class.
+# The runner of node gives every case this class.
 _NO_CLASS = {"", "test"}
-# gotestsum says this of every failure, and what go printed below.
+# gotestsum writes this for every failure, with the output of go below.
 _NO_GIST = {"Failed"}
-# pytest says this of a file that could not be loaded; why stands below, in lines with an E.
+# pytest writes this for a file that it cannot load, with the reason in lines with an E.
 _NOT_LOADED = "collection failure"
 _ASIDE = ("failed on setup with ", "failed on teardown with ")
 _E_LINE = re.compile(r"^E {2,}(\S.*)$", re.MULTILINE)
@@ -60,36 +60,36 @@ _FOREIGN: Mapping[str, str] = {
     "coverage": "a coverage report",
 }
 _ENCODING = re.compile(rb"""<\?xml[^>]{0,100}encoding=["']([\w.-]{1,40})["']""")
-# What the parser does not read by itself is decoded before it; nothing else is tried.
+# Encodings that the parser does not support are decoded first; no other encoding is read.
 _DECODED = re.compile(
     r"shift[_-]?jis|sjis|windows-31j|cp932|euc-(?:jp|kr)|iso-2022-jp|gb2312|gbk|gb18030|big5"
     r"|(?:windows-|cp)125\d|iso-8859-\d{1,2}|koi8-[ru]"
 )
 
 
-def read_junit(file: Path, seen: CommandOutput) -> ParsedOutput:
-    """`ReportUnreadable` says why there is nothing to read."""
+def read_junit(file: Path, command: CommandOutput) -> ParsedOutput:
+    """Raises `ReportUnreadable` for anything but JUnit XML."""
     target = JUnitTarget()
     try:
         _feed(file, target)
     except expat.ExpatError as error:
-        raise ReportUnreadable(_told(error)) from None
+        raise ReportUnreadable(_describe_xml_error(error)) from None
     except UnicodeError as error:
         raise ReportUnreadable(f"is not in the encoding it names ({error.args[0]})") from None
     if not target.has_junit_root:
-        raise ReportUnreadable(_other(target.root))
-    entries = tuple(_with_file(entry, seen) for entry in target.entries)
+        raise ReportUnreadable(_describe_other_format(target.root))
+    entries = tuple(_with_file(entry, command) for entry in target.entries)
     more = target.failures - len(entries)
-    return ParsedOutput(TEST_FAILED, entries, more, _tally(target, seen))
+    return ParsedOutput(TEST_FAILED, entries, more, _tally(target, command))
 
 
-def _tally(target: JUnitTarget, seen: CommandOutput) -> SuiteTally:
-    """Names as the failing ones have them; the file of a class is looked for once."""
+def _tally(target: JUnitTarget, command: CommandOutput) -> SuiteTally:
+    """Names in the same form as failing tests; the file of a class is searched once."""
     files: dict[str, str] = {}
     names = []
     for class_, name in target.passing:
         if class_ not in files:
-            files[class_] = _node(class_, class_, seen)
+            files[class_] = _test_id(class_, class_, command)
         shown = files[class_] + name.removeprefix(class_) if class_ else name
         names.append(strip_terminal_codes(shown)[:NAME_CHARS_MAX])
     failed = target.cases - target.passed - target.skipped
@@ -111,7 +111,7 @@ def _feed(file: Path, target: JUnitTarget) -> None:
         parser.CharacterDataHandler = target.data
         parser.StartDoctypeDeclHandler = target.doctype
         fed = 0
-        for piece in _decoded(first, pieces, name):
+        for piece in _decode(first, pieces, name):
             parser.Parse(piece, False)
             fed += len(piece)
             if fed - parser.CurrentByteIndex > TAG_BYTES_MAX:
@@ -119,7 +119,7 @@ def _feed(file: Path, target: JUnitTarget) -> None:
         parser.Parse(b"", True)
 
 
-def _decoded(first: bytes, rest: Iterator[bytes], name: str) -> Iterator[bytes]:
+def _decode(first: bytes, rest: Iterator[bytes], name: str) -> Iterator[bytes]:
     if not name:
         yield first
         yield from rest
@@ -130,35 +130,42 @@ def _decoded(first: bytes, rest: Iterator[bytes], name: str) -> Iterator[bytes]:
     yield decoder.decode(b"", True).encode("utf-8")
 
 
-def _told(error: expat.ExpatError) -> str:
-    """In words, for a person who has to look at the file."""
-    words, at = expat.errors.messages.get(error.code, str(error)), f"line {error.lineno}"
-    cut = ("no element found", "unclosed token", "unclosed CDATA section", "partial character")
-    if words in cut:
+def _describe_xml_error(error: expat.ExpatError) -> str:
+    """For a person who has to inspect the file."""
+    message, at = expat.errors.messages.get(error.code, str(error)), f"line {error.lineno}"
+    truncations = (
+        "no element found",
+        "unclosed token",
+        "unclosed CDATA section",
+        "partial character",
+    )
+    if message in truncations:
         return f"ends in the middle, at {at}"
-    return f"is no XML that can be read: {words}, {at}"
+    return f"is not valid XML: {message}, {at}"
 
 
-def _other(root: str) -> str:
+def _describe_other_format(root: str) -> str:
     name = _FOREIGN.get(root)
-    return f"is {name}, not JUnit XML" if name else f"is no JUnit XML: it begins with <{root[:40]}>"
+    return (
+        f"is {name}, not JUnit XML" if name else f"is not JUnit XML: it begins with <{root[:40]}>"
+    )
 
 
-def _with_file(entry: OutputEntry, seen: CommandOutput) -> OutputEntry:
-    """vitest and deno name the file where others name the class; `code` holds the class here."""
+def _with_file(entry: OutputEntry, command: CommandOutput) -> OutputEntry:
+    """vitest and deno write the file instead of the class; `code` holds the class here."""
     class_, file = entry.code, entry.file
-    if not file and class_ and is_worktree_file(relative_to_worktree(class_, seen), seen):
+    if not file and class_ and is_worktree_file(relative_to_worktree(class_, command), command):
         file = class_
-    return replace(entry, name=_node(entry.name, class_, seen), file=file, code="")
+    return replace(entry, name=_test_id(entry.name, class_, command), file=file, code="")
 
 
-def _node(name: str, class_: str, seen: CommandOutput) -> str:
-    """pytest writes `a.b.C::test`; by `a/b.py::C::test` it runs that test again."""
+def _test_id(name: str, class_: str, command: CommandOutput) -> str:
+    """pytest writes `a.b.C::test`, but runs a test by `a/b.py::C::test`."""
     module = name if class_ in _NO_CLASS else class_
     parts = module.split(".", DEPTH_MAX)
     for length in range(len(parts), 0, -1):
         file = "/".join(parts[:length]) + ".py"
-        if is_worktree_file(relative_to_worktree(file, seen), seen):
+        if is_worktree_file(relative_to_worktree(file, command), command):
             inner = "".join(f"::{part}" for part in parts[length:])
             return file + inner + name.removeprefix(module)
     return name
@@ -173,7 +180,7 @@ class _Suite:
 
 @dataclass(slots=True)
 class JUnitTarget:
-    """The target of the parser: sees each tag once and remembers only what failed."""
+    """The target of the parser: gets each tag once and keeps only failures."""
 
     cases: int = 0
     passed: int = 0
@@ -188,13 +195,13 @@ class JUnitTarget:
     _suites: list[_Suite] = field(default_factory=list)
     _case: Mapping[str, str] | None = None
     _fault: str | None = None
-    _words: list[str] = field(default_factory=list)
-    _room: int = 0
-    _end: str = ""
+    _text_parts: list[str] = field(default_factory=list)
+    _chars_left: int = 0
+    _tail: str = ""
     _skipped: bool = False
 
     def doctype(self, *_: object) -> None:
-        raise ReportUnreadable("has a document type, where entities could grow without end")
+        raise ReportUnreadable("has a document type, which could define entities without bound")
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         tag = tag.rpartition(":")[2]
@@ -208,20 +215,20 @@ class JUnitTarget:
             self._suites.append(_Suite(attributes.get("name", tag), declared, self.failures))
         elif tag == "testcase":
             self.cases += 1
-            self._case, self._fault, self._words = attributes, None, []
+            self._case, self._fault, self._text_parts = attributes, None, []
             self._skipped = bool(_states(attributes) & _NOT_RUN)
         elif tag == "skipped" and self._case is not None:
             self._skipped = True
         elif tag in _FAULTS and self._fault is None:
-            self._fault, self._words = attributes.get("message", ""), []
-            self._room, self._end = TEXT_CHARS_MAX, ""
+            self._fault, self._text_parts = attributes.get("message", ""), []
+            self._chars_left, self._tail = TEXT_CHARS_MAX, ""
 
-    def data(self, words: str) -> None:
-        if self._fault is not None and self._room > 0 and self._path[-1] in _FAULTS:
-            self._words.append(words[: self._room])
-            self._room -= len(words)
+    def data(self, text: str) -> None:
+        if self._fault is not None and self._chars_left > 0 and self._path[-1] in _FAULTS:
+            self._text_parts.append(text[: self._chars_left])
+            self._chars_left -= len(text)
         elif self._fault is not None and self._path[-1] in _FAULTS:
-            self._end = (self._end + words)[-END_CHARS_MAX:]
+            self._tail = (self._tail + text)[-END_CHARS_MAX:]
 
     def end(self, tag: str) -> None:
         tag = self._path.pop()
@@ -229,42 +236,42 @@ class JUnitTarget:
             case = self._case or {}
             if self._fault is not None or _states(case) & _BAD:
                 load = self._fault == _NOT_LOADED
-                self._add(replace(_entry(case, *self._told()), is_load_error=load))
+                self._add(replace(_entry(case, *self._describe_xml_error()), is_load_error=load))
             elif self._skipped:
                 self.skipped += 1
             else:
-                self._pass(case)
+                self._count_passed(case)
             self._case = self._fault = None
         elif tag in _FAULTS and self._case is None and self._fault is not None:
             suite = self._suites[-1].name if self._suites else ""
-            message, trace = self._told()
+            message, trace = self._describe_xml_error()
             self._add(OutputEntry(suite or "the report", message, trace=trace))
             self._fault = None
         elif tag in _SUITES:
-            self._account(self._suites.pop())
+            self._check_total(self._suites.pop())
 
-    def _told(self) -> tuple[str, str]:
-        """The gist, and the trace that may tell the place."""
-        trace = strip_terminal_codes("".join(self._words))
+    def _describe_xml_error(self) -> tuple[str, str]:
+        """The message, and the trace that may contain the location."""
+        trace = strip_terminal_codes("".join(self._text_parts))
         if self._fault == _NOT_LOADED or (self._fault or "").startswith(_ASIDE):
-            return _last_error(trace + strip_terminal_codes(self._end)) or strip_terminal_codes(
+            return _last_error(trace + strip_terminal_codes(self._tail)) or strip_terminal_codes(
                 self._fault or ""
             ), trace
         if self._fault and self._fault not in _NO_GIST:
             return strip_terminal_codes(self._fault), trace
         name = f"::{self._case.get('name')}" if self._case else ""
-        lines = (line for line in trace.splitlines() if _telling(line.strip(), name))
+        lines = (line for line in trace.splitlines() if _is_message(line.strip(), name))
         return "\n".join(lines) or self._fault or "", trace
 
-    def _pass(self, case: Mapping[str, str]) -> None:
+    def _count_passed(self, case: Mapping[str, str]) -> None:
         self.passed += 1
         if self.passed <= NAMES_MAX:
             class_, name = case.get("classname", ""), case.get("name", "")
             alone = class_ in _NO_CLASS or class_ == name
             self.passing.append(("", name) if alone else (class_, f"{class_}::{name}"))
 
-    def _account(self, suite: _Suite) -> None:
-        """jest-junit counts a file that did not load and names no case for it."""
+    def _check_total(self, suite: _Suite) -> None:
+        """jest-junit counts a file that did not load, but writes no case for it."""
         if suite.declared and self.failures == suite.failures_before:
             self._add(OutputEntry(suite.name, f"counts {suite.declared} failures and names none"))
 
@@ -275,18 +282,18 @@ class JUnitTarget:
 
 
 def _last_error(trace: str) -> str:
-    """The last line that pytest marks with an E: the exception itself."""
+    """The last line that pytest marks with E: the exception."""
     lines = [hit.strip() for hit in _E_LINE.findall(trace)]
     return lines[-1] if lines else next((x for x in reversed(trace.splitlines()) if x.strip()), "")
 
 
 def _states(case: Mapping[str, str]) -> set[str]:
-    """A case may say by an attribute alone that it failed, or that it was not run."""
+    """A case may report only by an attribute that it failed or was not run."""
     return {case.get(key, "").lower() for key in ("status", "result")}
 
 
-def _telling(line: str, name: str) -> bool:
-    """phpunit begins with the name of the test, others go on with their stack."""
+def _is_message(line: str, name: str) -> bool:
+    """False for the test name, with which phpunit begins, and for stack lines."""
     return not line.startswith(_FRAMES) and not (name and line.endswith(name))
 
 

@@ -1,4 +1,4 @@
-"""pytest and unittest, by their text."""
+"""Text output of pytest and unittest."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _RULES = ("=" * 70, "-" * 70)
 
 
 def pytest_text(output: OutputLines) -> ParsedOutput | None:
-    """The short summary, made whole from the sections above it; those alone when it is off."""
+    """The short summary completed by the sections above it; the sections alone if it is off."""
     sections = {entry.name: entry for entry in _sections(output.lines)}
     summary = list(_summary(output.lines))
     if not summary:
         return collect_entries(TEST_FAILED, sections.values())
-    return collect_entries(TEST_FAILED, (_joined(entry, sections) for entry in summary))
+    return collect_entries(TEST_FAILED, (_complete(entry, sections) for entry in summary))
 
 
 def _summary(lines: Iterable[str]) -> Iterator[OutputEntry]:
@@ -40,7 +40,7 @@ def _summary(lines: Iterable[str]) -> Iterator[OutputEntry]:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """At the first ` - ` that stands outside the brackets of a parameter."""
+    """Splits at the first ` - ` outside the brackets of a parameter."""
     at = -1
     for _ in range(10):
         at = text.find(" - ", at + 1)
@@ -61,31 +61,31 @@ def _sections(lines: Iterable[str]) -> Iterator[OutputEntry]:
                 yield current
             current = OutputEntry(title) if title else None
         elif current is not None:
-            current = _grown(current, line)
+            current = _add_line(current, line)
 
 
 def _title(line: str) -> str:
     """`____ ERROR at setup of test_x ____` is about test_x."""
     if not line.startswith("___") or not line.endswith("___"):
         return ""
-    words = line.strip("_")
-    return _ASIDE.sub("", words.strip(), count=1) if words[:1] == words[-1:] == " " else ""
+    text = line.strip("_")
+    return _ASIDE.sub("", text.strip(), count=1) if text[:1] == text[-1:] == " " else ""
 
 
-def _grown(entry: OutputEntry, line: str) -> OutputEntry:
+def _add_line(entry: OutputEntry, line: str) -> OutputEntry:
     if line.startswith("E  ") and entry.message.count("\n") < 3:
         return replace(entry, message=f"{entry.message}\n{line[1:].strip()}".lstrip())
     place = _PLACE.match(line)
-    # The last place is the innermost, the one that raised.
+    # The last place is the innermost, which raised.
     return replace(entry, file=place[1], line=int(place[2])) if place else entry
 
 
-def _joined(entry: OutputEntry, sections: dict[str, OutputEntry]) -> OutputEntry:
+def _complete(entry: OutputEntry, sections: dict[str, OutputEntry]) -> OutputEntry:
     file, _, path = entry.name.partition("::")
     section = sections.get(path.replace("::", ".") or file)
     if section is None:
         return entry
-    # The summary is cut at the width of a terminal.
+    # The summary is cut at the terminal width.
     message = entry.message if entry.message and not entry.message.endswith("...") else ""
     line = section.line if section.file == file else None
     return replace(entry, message=message or section.message, line=line)
@@ -111,8 +111,8 @@ def _unittest(lines: Iterable[str]) -> Iterator[OutputEntry]:
 
 
 def _exception(trace: list[str]) -> str:
-    """The line below the frames; what a test printed may follow it."""
+    """The line below the frames; the output of the test may follow it."""
     start = next((i for i, line in enumerate(trace) if line.startswith("Traceback ")), None)
     ends = (line for line in trace[(start or 0) + 1 :] if line and not line[0].isspace())
-    found = next(ends, "") if start is not None else ""
-    return found or next((line for line in reversed(trace) if line.strip()), "")
+    exception = next(ends, "") if start is not None else ""
+    return exception or next((line for line in reversed(trace) if line.strip()), "")

@@ -1,4 +1,4 @@
-"""A report file: JUnit XML, SARIF or a known tool's JSON, told apart by the first character."""
+"""Report files: JUnit XML, SARIF or JSON of known tools, distinguished by the first character."""
 
 from __future__ import annotations
 
@@ -16,39 +16,38 @@ from yaoki.adapters.checks.readers.junit import REPORT_BYTES_MAX, read_junit
 from yaoki.adapters.checks.readers.structured import DOCUMENTS
 
 JSON_BYTES_MAX = 16 << 20
-_KNOWN = "JUnit XML, SARIF and the JSON of known linters and type checkers are read"
+_SUPPORTED = "supported are JUnit XML, SARIF and the JSON of known linters and type checkers"
 
 
-def read_report(seen: CommandOutput) -> ParsedOutput | None:
-    """None: nobody asked for a report, or none was written.  `ReportUnreadable`: one that says
-    nothing.
+def read_report(command: CommandOutput) -> ParsedOutput | None:
+    """None if no report was requested or written; raises `ReportUnreadable` for an unusable one.
 
-    In both cases nothing is proven by it.
+    In both cases it proves nothing.
     """
-    file = seen.report
-    if file is None or _absent(file):
+    file = command.report
+    if file is None or _is_absent(file):
         return None
     with file.open("rb") as stream:
         start = stream.read(512).lstrip(b"\xef\xbb\xbf \t\r\n")
     if not start:
         return None
     if start[:1] in (b"{", b"["):
-        return _read_json(file, seen)
+        return _read_json(file, command)
     if start[:1] != b"<" and not start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise ReportUnreadable(f"is neither XML nor JSON; {_KNOWN}")
-    return read_junit(file, seen)
+        raise ReportUnreadable(f"is neither XML nor JSON; {_SUPPORTED}")
+    return read_junit(file, command)
 
 
-def read_report_or_none(seen: CommandOutput) -> ParsedOutput | None:
-    """The report, or nothing where there is none that can be read."""
+def read_report_or_none(command: CommandOutput) -> ParsedOutput | None:
+    """The report; None if there is none or it is unreadable."""
     try:
-        return read_report(seen)
+        return read_report(command)
     except ReportUnreadable:
         return None
 
 
-def _absent(file: Path) -> bool:
-    """Only a plain file of bearable size is read: a link or a pipe could be put there."""
+def _is_absent(file: Path) -> bool:
+    """Accepts only a plain file of limited size: an agent could put a link or a pipe there."""
     try:
         facts = file.lstat()
     except FileNotFoundError:
@@ -62,7 +61,7 @@ def _absent(file: Path) -> bool:
     return facts.st_size == 0
 
 
-def _read_json(file: Path, seen: CommandOutput) -> ParsedOutput:
+def _read_json(file: Path, command: CommandOutput) -> ParsedOutput:
     if file.stat().st_size > JSON_BYTES_MAX:
         raise ReportUnreadable(
             f"is JSON of {file.stat().st_size} bytes; at most {JSON_BYTES_MAX} are read"
@@ -70,9 +69,9 @@ def _read_json(file: Path, seen: CommandOutput) -> ParsedOutput:
     text = file.read_text(encoding="utf-8-sig", errors="replace").strip()
     document = parse_json_value(text)
     if document is None:
-        raise ReportUnreadable("is JSON that is broken, nested too deep, or of too many values")
-    output = wrap_json_document(seen, document)
-    found = next((found for read in DOCUMENTS if (found := read(output)) is not None), None)
-    if found is None:
-        raise ReportUnreadable(f"is JSON of a tool nobody knows; {_KNOWN}")
-    return found
+        raise ReportUnreadable("is JSON that is broken, nested too deep, or has too many values")
+    output = wrap_json_document(command, document)
+    parsed = next((parsed for read in DOCUMENTS if (parsed := read(output)) is not None), None)
+    if parsed is None:
+        raise ReportUnreadable(f"is JSON of an unknown tool; {_SUPPORTED}")
+    return parsed

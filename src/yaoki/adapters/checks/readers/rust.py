@@ -1,4 +1,4 @@
-"""cargo test, by its text."""
+"""Text output of cargo test."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _END = ("stack backtrace:", "note: run with", "note: Some details")
 
 
 def cargo_text(output: OutputLines) -> ParsedOutput | None:
-    """`test name ... FAILED` names it; the section below tells why and where."""
+    """`test name ... FAILED` names the test; the section below has message and location."""
     sections = {name: _entry(name, lines) for name, lines in _sections(output.stdout_lines)}
     names = dict.fromkeys((*_names(output.stdout_lines), *sections))
     return collect_entries(TEST_FAILED, [sections.get(name, OutputEntry(name)) for name in names])
@@ -49,14 +49,14 @@ def _sections(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _entry(name: str, lines: list[str]) -> OutputEntry:
-    """The words below the panic; without one the section's own words."""
+    """The message below the panic; without a panic, the text of the section."""
     for at, line in enumerate(lines):
         if hit := _PANIC.match(line):
-            return OutputEntry(name, _words(lines[at + 1 :]), hit[1], int(hit[2]))
+            return OutputEntry(name, _section_text(lines[at + 1 :]), hit[1], int(hit[2]))
         if hit := _PANIC_OLD.match(line):
             return OutputEntry(name, hit[1], hit[2], int(hit[3]))
-    return OutputEntry(name, _words(lines))
+    return OutputEntry(name, _section_text(lines))
 
 
-def _words(lines: list[str]) -> str:
+def _section_text(lines: list[str]) -> str:
     return "\n".join(takewhile(lambda line: not line.startswith(_END), lines))

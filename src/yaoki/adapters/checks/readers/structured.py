@@ -1,6 +1,6 @@
 """Tools that write JSON: SARIF, ruff, eslint, pyright, deno lint, mypy.
 
-Each reader asks for the shape that is the tool's own; an empty list of faults is understood, too.
+Each reader requires the shape of its tool; an empty list of problems is valid as well.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from yaoki.adapters.checks.readers.entries import (
 )
 
 
-def _all(pattern: str, entries: Iterable[OutputEntry]) -> ParsedOutput:
+def _make_result(pattern: str, entries: Iterable[OutputEntry]) -> ParsedOutput:
     return collect_entries(pattern, entries) or ParsedOutput(pattern)
 
 
@@ -32,10 +32,12 @@ def sarif(output: OutputLines) -> ParsedOutput | None:
     if not isinstance(document.get("runs"), list) or "version" not in document:
         return None
     results = [row for run in tables_in(document["runs"]) for row in tables_in(run.get("results"))]
-    return _all(LINT_ERROR, (_sarif_entry(row) for row in results if not _harmless(row)))
+    return _make_result(
+        LINT_ERROR, (_sarif_entry(row) for row in results if not _is_suppressed(row))
+    )
 
 
-def _harmless(row: dict[str, Any]) -> bool:
+def _is_suppressed(row: dict[str, Any]) -> bool:
     kind = row.get("kind", "fail")
     return kind not in ("fail", "open", "review") or bool(row.get("suppressions"))
 
@@ -56,12 +58,12 @@ def _sarif_entry(row: dict[str, Any]) -> OutputEntry:
 
 def ruff_json(output: OutputLines) -> ParsedOutput | None:
     """`--output-format json`, and `json-lines`."""
-    found = tables_in(output.json_document) or list(output.json_records)
-    if not found and output.json_document != []:
+    rows = tables_in(output.json_document) or list(output.json_records)
+    if not rows and output.json_document != []:
         return None
-    if not all("filename" in row and isinstance(row.get("location"), dict) for row in found):
+    if not all("filename" in row and isinstance(row.get("location"), dict) for row in rows):
         return None
-    return _all(LINT_ERROR, (_ruff_entry(row) for row in found))
+    return _make_result(LINT_ERROR, (_ruff_entry(row) for row in rows))
 
 
 def _ruff_entry(row: dict[str, Any]) -> OutputEntry:
@@ -78,7 +80,9 @@ def eslint_json(output: OutputLines) -> ParsedOutput | None:
     files = tables_in(output.json_document)
     if not files or not all("filePath" in row and "messages" in row for row in files):
         return None
-    return _all(LINT_ERROR, (_eslint_entry(f, m) for f in files for m in tables_in(f["messages"])))
+    return _make_result(
+        LINT_ERROR, (_eslint_entry(f, m) for f in files for m in tables_in(f["messages"]))
+    )
 
 
 def _eslint_entry(file: dict[str, Any], row: dict[str, Any]) -> OutputEntry:
@@ -96,33 +100,33 @@ def pyright_json(output: OutputLines) -> ParsedOutput | None:
     document = table_or_empty(output.json_document)
     if not isinstance(document.get("generalDiagnostics"), list):
         return None
-    return _all(
+    return _make_result(
         TYPE_ERROR, (_pyright_entry(row) for row in tables_in(document["generalDiagnostics"]))
     )
 
 
 def _pyright_entry(row: dict[str, Any]) -> OutputEntry:
-    """Its positions count from nought, people and editors count from one."""
+    """pyright counts positions from 0, editors count from 1."""
     start = table_or_empty(table_or_empty(row.get("range")).get("start"))
     return OutputEntry(
         message=text_or_empty(row.get("message")),
         file=text_or_empty(row.get("file")),
-        line=_from_nought(start.get("line")),
-        column=_from_nought(start.get("character")),
+        line=_one_based(start.get("line")),
+        column=_one_based(start.get("character")),
         code=text_or_empty(row.get("rule")),
         is_warning=row.get("severity") != "error",
     )
 
 
-def _from_nought(value: object) -> int | None:
-    found = number_or_none(value)
-    return None if found is None else found + 1
+def _one_based(value: object) -> int | None:
+    number = number_or_none(value)
+    return None if number is None else number + 1
 
 
 def mypy_json(output: OutputLines) -> ParsedOutput | None:
-    found = [row for row in output.json_records if "severity" in row and "file" in row]
+    rows = [row for row in output.json_records if "severity" in row and "file" in row]
     return collect_entries(
-        TYPE_ERROR, (_mypy_entry(row) for row in found if row["severity"] != "note")
+        TYPE_ERROR, (_mypy_entry(row) for row in rows if row["severity"] != "note")
     )
 
 
@@ -131,7 +135,7 @@ def _mypy_entry(row: dict[str, Any]) -> OutputEntry:
         message=text_or_empty(row.get("message")),
         file=text_or_empty(row["file"]),
         line=number_or_none(row.get("line")),
-        column=_from_nought(row.get("column")),
+        column=_one_based(row.get("column")),
         code=text_or_empty(row.get("code")),
         is_warning=row["severity"] == "warning",
     )
@@ -141,7 +145,9 @@ def deno_lint_json(output: OutputLines) -> ParsedOutput | None:
     document = table_or_empty(output.json_document)
     if not isinstance(document.get("diagnostics"), list) or "checked_files" not in document:
         return None
-    return _all(LINT_ERROR, (_deno_entry(row) for row in tables_in(document["diagnostics"])))
+    return _make_result(
+        LINT_ERROR, (_deno_entry(row) for row in tables_in(document["diagnostics"]))
+    )
 
 
 def _deno_entry(row: dict[str, Any]) -> OutputEntry:
@@ -150,10 +156,10 @@ def _deno_entry(row: dict[str, Any]) -> OutputEntry:
         message=text_or_empty(row.get("message")),
         file=text_or_empty(row.get("filename")),
         line=number_or_none(start.get("line")),
-        column=_from_nought(start.get("col")),
+        column=_one_based(start.get("col")),
         code=text_or_empty(row.get("code")),
     )
 
 
-# A document that fits none of these says nothing; the first that fits has the say.
+# The first reader that accepts a document is used.
 DOCUMENTS: tuple[OutputReader, ...] = (sarif, pyright_json, deno_lint_json, eslint_json, ruff_json)

@@ -1,7 +1,7 @@
-"""Why a suite did not run as a whole: what could not be loaded, and where it stopped.
+"""Finds out why a suite did not run completely: what could not be loaded, and where it stopped.
 
-The signs are the runners' own, each a line in its shape.  Whether the base or the task is to blame
-is decided elsewhere (core/decide/baseline.py).
+Only lines in the form of the runners count.  core/decide/baseline.py decides whether the base or
+the task is the cause.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _NODE = re.compile(
 _GO = re.compile(rf".{{0,300}}no required module provides package {_NAME}")
 _CARGO = re.compile(r"error(?:\[E\d+\])?: (?:can't find crate for|unresolved import) `(\w{1,100})")
 _RUBY = re.compile(rf".{{0,300}}cannot load such file -- {_NAME} \(LoadError\)")
-# Packages that are called otherwise than the module, fixture or option they bring.
+# Packages whose name differs from the module, fixture or option that they provide.
 _PACKAGES: Mapping[str, str] = {
     "yaml": "PyYAML",
     "PIL": "Pillow",
@@ -112,7 +112,7 @@ _MANIFESTS = (
 
 @dataclass(frozen=True, slots=True)
 class MissingPackage:
-    """Something that is not installed, and the command that installs it."""
+    """A package that is not installed, and the command that installs it."""
 
     name: str
     install_command: str
@@ -120,38 +120,44 @@ class MissingPackage:
 
 @dataclass(frozen=True, slots=True)
 class SuiteStop:
-    """`load`: a line that says so.  `early`: where it stopped though more was to be run."""
+    """`load_error`: the line that reports it.  `early_stop`: where the suite stopped early."""
 
     load_error: str = ""
     early_stop: str = ""
     missing_packages: tuple[MissingPackage, ...] = ()
 
 
-def find_suite_stop(lines: Iterable[str], seen: CommandOutput, load: str = "") -> SuiteStop:
-    """What the lines say; `load` is what a report or an exit code said already."""
+def find_suite_stop(lines: Iterable[str], command: CommandOutput, load: str = "") -> SuiteStop:
+    """`load`: the load error that a report or an exit code has already shown."""
     lines = tuple(lines)
-    found = load or next((line for line in lines if _is_load(line)), "")
+    load_error = load or next((line for line in lines if _is_load_error(line)), "")
     hits = (hit for line in lines for shape in _EARLY if (hit := shape.match(line)))
     early = next((hit[1] or hit[0].strip("! ") for hit in hits), "")
-    missing = find_missing_packages(lines, seen)
-    return SuiteStop(found or (missing[0].name if missing else ""), early, missing)
+    missing = find_missing_packages(lines, command)
+    return SuiteStop(load_error or (missing[0].name if missing else ""), early, missing)
 
 
-def _is_load(line: str) -> bool:
+def _is_load_error(line: str) -> bool:
     return any(shape.match(line) for shape in _LOAD)
 
 
-def find_missing_packages(lines: Iterable[str], seen: CommandOutput) -> tuple[MissingPackage, ...]:
-    """What is not installed, each once; a module of the project itself is not among them."""
-    found: dict[str, MissingPackage] = {}
+def find_missing_packages(
+    lines: Iterable[str], command: CommandOutput
+) -> tuple[MissingPackage, ...]:
+    """Each missing package once, without modules of the project itself."""
+    packages: dict[str, MissingPackage] = {}
     for line in lines:
-        one = _missing(line)
-        if one is not None and len(found) < MODULES_MAX and not _own(one.name, seen.worktree):
-            found.setdefault(one.name, one)
-    return tuple(found.values())
+        package = _parse_missing(line)
+        if (
+            package is not None
+            and len(packages) < MODULES_MAX
+            and not _is_own_module(package.name, command.worktree)
+        ):
+            packages.setdefault(package.name, package)
+    return tuple(packages.values())
 
 
-def _missing(line: str) -> MissingPackage | None:
+def _parse_missing(line: str) -> MissingPackage | None:
     if hit := _PYTHON.match(line):
         top = hit[1].partition(".")[0]
         return MissingPackage(top, f"python -m pip install {_PACKAGES.get(top, top)}")
@@ -176,8 +182,8 @@ def _plugin(package: str | None) -> MissingPackage | None:
     return MissingPackage(package, f"python -m pip install {package}") if package else None
 
 
-def _own(name: str, worktree: Path) -> bool:
-    """Is this a module of the repository, which no package index holds?"""
+def _is_own_module(name: str, worktree: Path) -> bool:
+    """True for a module of the repository, which is in no package index."""
     if worktree == Path() or "/" in name:
         return False
     places = (worktree, worktree / "src", worktree / "lib", worktree / "tests")
@@ -185,22 +191,22 @@ def _own(name: str, worktree: Path) -> bool:
 
 
 def list_declared_packages(missing: Sequence[MissingPackage], worktree: Path) -> tuple[str, ...]:
-    """Those that the project names as its dependencies; any other the task may be to make."""
+    """Packages that the project declares; any other the task may have to create."""
     if not missing or worktree == Path():
         return ()
     files = (file for shape in _MANIFESTS for file in sorted(worktree.glob(shape))[:20])
-    text = "\n".join(_text(file) for file in files)
-    return tuple(one.name for one in missing if _names(text, one))
+    text = "\n".join(_read_text(file) for file in files)
+    return tuple(package.name for package in missing if _declares(text, package))
 
 
-def _names(text: str, one: MissingPackage) -> bool:
-    wanted = {one.name.lower(), one.install_command.rpartition(" ")[2].lower()}
+def _declares(text: str, package: MissingPackage) -> bool:
+    wanted = {package.name.lower(), package.install_command.rpartition(" ")[2].lower()}
     shapes = (re.escape(name).replace("_", "[-_]").replace(r"\-", "[-_]") for name in wanted)
     return any(re.search(rf"(?<![\w-]){shape}(?![\w-])", text) for shape in shapes)
 
 
-def _text(file: Path) -> str:
-    """A link may lead anywhere, and a large file is no manifest."""
+def _read_text(file: Path) -> str:
+    """Empty for a link, which may lead anywhere, and for a large file."""
     if file.is_symlink() or not file.is_file() or file.stat().st_size > TEXT_BYTES_MAX:
         return ""
     return file.read_text(encoding="utf-8", errors="replace").lower()

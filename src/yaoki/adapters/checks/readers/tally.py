@@ -1,4 +1,4 @@
-"""A tally of tests, and the few ways in which summaries are added up."""
+"""Counts of tests, and how summaries are added up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AMOUNT = re.compile(r"(\d{1,9}) ([a-z]{1,20})")
 
 @dataclass(frozen=True, slots=True)
 class SuiteTally:
-    """Tests by how they ended; `names` are those that passed, all of them or none."""
+    """`passed_names` holds all passed tests or none."""
 
     passed: int = 0
     failed: int = 0
@@ -27,22 +27,22 @@ class SuiteTally:
         return self.passed + self.failed + self.skipped
 
 
-# None: this runner printed no summary.
+# None: the output has no summary of this runner.
 TallyReader = Callable[[OutputLines], SuiteTally | None]
 
 
 def add_tallies(parts: Sequence[SuiteTally], names: Iterable[str] = ()) -> SuiteTally | None:
-    """Several summaries in one output, as of a workspace or a makefile, are one run."""
+    """Adds up several summaries in one output, as of a workspace or a makefile."""
     if not parts:
         return None
     passed = sum(part.passed for part in parts)
-    held = [*names] or [name for part in parts for name in part.passed_names]
+    all_names = [*names] or [name for part in parts for name in part.passed_names]
     failed, skipped = (sum(getattr(part, end) for part in parts) for end in ("failed", "skipped"))
-    return SuiteTally(passed, failed, skipped, names_if_complete(held, passed))
+    return SuiteTally(passed, failed, skipped, names_if_complete(all_names, passed))
 
 
 def names_if_complete(names: Sequence[str], passed: int) -> tuple[str, ...]:
-    """One for each passed test; none where some are missing or they are too many to keep."""
+    """All names; empty if some are missing or there are too many."""
     whole = len(names) == passed <= NAMES_MAX
     return tuple(names) if whole and sum(map(len, names)) <= NAMES_CHARS_MAX else ()
 
@@ -52,7 +52,7 @@ def match_lines(output: OutputLines, shape: re.Pattern[str]) -> Iterator[re.Matc
 
 
 def parse_worded_summary(text: str, names: Mapping[str, str]) -> SuiteTally:
-    """`3 passed, 1 failed`: numbers before the words that a runner has for each end."""
+    """Parses `3 passed, 1 failed`; `names` maps the words of the runner."""
     sums = {"passed": 0, "failed": 0, "skipped": 0}
     for number, word in _AMOUNT.findall(text):
         if word in names:

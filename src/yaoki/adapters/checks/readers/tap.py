@@ -1,4 +1,4 @@
-"""The Test Anything Protocol: bats, prove, node's runner in a pipe, deno's `tap` reporter."""
+"""The Test Anything Protocol: bats, prove, the runner of node in a pipe, deno's `tap` reporter."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BLOCK_MARKS = ("|-", "|", ">-", ">")
 
 @dataclass(frozen=True, slots=True)
 class TapPoint:
-    """One line `ok` or `not ok`; a `group` only sums up the points below it."""
+    """One line `ok` or `not ok`; a group only summarises the points below it."""
 
     name: str
     passed: bool
@@ -36,33 +36,33 @@ class TapPoint:
 
 
 def parse_tap_points(lines: Iterable[str]) -> Iterator[TapPoint]:
-    """Every point with the path of its groups; what a directive excuses has not passed."""
+    """Every point with the path of its groups; a point with a directive has not passed."""
     groups: dict[int, str] = {}
     above: list[int] = []
     for line in lines:
-        depth, words = _depth(line), line.strip()
-        if words.startswith("# Subtest: "):
-            groups[depth] = words[11:]
-        point = _point(words)
+        depth, text = _depth(line), line.strip()
+        if text.startswith("# Subtest: "):
+            groups[depth] = text[11:]
+        point = _parse_point(text)
         if point is None:
             continue
         group = any(level > depth for level in above)
         above = [*(level for level in above if level <= depth), depth][-DEPTH_MAX:]
         name = " > ".join((*(groups[d] for d in range(depth) if d in groups), point[1]))
         excused = bool(_DIRECTIVE.search(f" {point[1]}"))
-        yield TapPoint(name, words.startswith("ok") and not excused, excused, group)
+        yield TapPoint(name, text.startswith("ok") and not excused, excused, group)
 
 
 def tap(output: OutputLines) -> ParsedOutput | None:
-    """Only the innermost failure counts: a group fails because one of its points did."""
+    """Only the innermost failure counts: a group fails because one of its points fails."""
     if not any(line.startswith(_FIRST) for line in output.stdout_lines):
         return None
     return collect_entries(
-        TEST_FAILED, (*_failures(output.stdout_lines), *_bails(output.stdout_lines))
+        TEST_FAILED, (*_failures(output.stdout_lines), *_find_bailouts(output.stdout_lines))
     )
 
 
-def _bails(lines: Iterable[str]) -> Iterator[OutputEntry]:
+def _find_bailouts(lines: Iterable[str]) -> Iterator[OutputEntry]:
     for line in lines:
         if line.startswith("Bail out!"):
             yield OutputEntry("Bail out!", line[9:].strip())
@@ -72,10 +72,10 @@ def _failures(lines: Sequence[str]) -> Iterator[OutputEntry]:
     groups: dict[int, str] = {}
     failed_below: set[int] = set()
     for at, line in enumerate(lines):
-        depth, words = _depth(line), line.strip()
-        if words.startswith("# Subtest: "):
-            groups[depth] = words[11:]
-        point = _point(words)
+        depth, text = _depth(line), line.strip()
+        if text.startswith("# Subtest: "):
+            groups[depth] = text[11:]
+        point = _parse_point(text)
         if point is None:
             continue
         group_of_failures = depth + 1 in failed_below
@@ -91,11 +91,11 @@ def _depth(line: str) -> int:
     return min((len(line) - len(line.lstrip(" "))) // 4, DEPTH_MAX)
 
 
-def _point(words: str) -> tuple[bool, str] | None:
-    """Did it fail, and its name.  What is to do or skipped did not fail."""
-    failed = words.startswith("not ok")
-    rest = words.removeprefix("not ").removeprefix("ok")
-    if not (failed or words.startswith("ok")) or rest[:1] not in ("", " "):
+def _parse_point(text: str) -> tuple[bool, str] | None:
+    """Whether the point failed, and its name; TODO and SKIP do not count as failed."""
+    failed = text.startswith("not ok")
+    rest = text.removeprefix("not ").removeprefix("ok")
+    if not (failed or text.startswith("ok")) or rest[:1] not in ("", " "):
         return None
     rest = rest.strip()
     count = _NUMBER.match(rest)
@@ -104,47 +104,47 @@ def _point(words: str) -> tuple[bool, str] | None:
 
 
 def _entry(name: str, below: Sequence[str]) -> OutputEntry:
-    """What the lines below tell until the next point: a YAML block, JSON, or comments."""
+    """Reads the lines up to the next point: a YAML block, JSON, or comments."""
     block: list[str] = []
     for line in below:
-        words = line.strip()
-        if words == "..." or words.startswith("# Subtest: ") or _point(words) is not None:
+        text = line.strip()
+        if text == "..." or text.startswith("# Subtest: ") or _parse_point(text) is not None:
             break
-        block.append(words)
+        block.append(text)
     if block[1:2] and block[1].startswith("{"):
         return _from_json(name, table_or_empty(parse_json_value(block[1])))
     if block[:1] == ["---"]:
         return _from_yaml(name, block[1:])
-    comments = [words[2:] for words in block if words.startswith("# ")]
+    comments = [text[2:] for text in block if text.startswith("# ")]
     return OutputEntry(name, "\n".join(comments))
 
 
 def _from_json(name: str, block: dict[str, object]) -> OutputEntry:
     """deno writes its block as one line of JSON."""
     at = table_or_empty(block.get("at"))
-    said = text_or_empty(block.get("message")).partition("\n")[0]
-    return OutputEntry(name, said, text_or_empty(at.get("file")), number_or_none(at.get("line")))
+    message = text_or_empty(block.get("message")).partition("\n")[0]
+    return OutputEntry(name, message, text_or_empty(at.get("file")), number_or_none(at.get("line")))
 
 
 def _from_yaml(name: str, block: Sequence[str]) -> OutputEntry:
-    """`error:` or `message:`, and `location:`; enough of YAML for these and no more."""
-    said: list[str] = []
+    """Reads only `error:` or `message:`, and `location:` of the YAML block."""
+    lines: list[str] = []
     file, line, inside = "", None, False
-    for words in block:
-        key, colon, value = words.partition(":")
+    for text in block:
+        key, colon, value = text.partition(":")
         if colon and key in ("error", "message"):
             inside = value.strip() in _BLOCK_MARKS
-            said.append("" if inside else value.strip().strip("'\""))
+            lines.append("" if inside else value.strip().strip("'\""))
         elif colon and key in ("location", "at"):
-            file, line = _place(value.strip().strip("'\""))
+            file, line = _parse_location(value.strip().strip("'\""))
         elif colon and key in ("code", "name", "expected", "stack", "failureType", "severity"):
             inside = False
         elif inside:
-            said.append(words)
-    return OutputEntry(name, "\n".join(said), file, line)
+            lines.append(text)
+    return OutputEntry(name, "\n".join(lines), file, line)
 
 
-def _place(value: str) -> tuple[str, int | None]:
+def _parse_location(value: str) -> tuple[str, int | None]:
     """`file:line` or `file:line:column`."""
     parts = value.rsplit(":", 2)
     if len(parts) == 3 and number_or_none(parts[1]) is not None:

@@ -13,7 +13,7 @@ from yaoki.adapters.store.tables.task_loader import load_run
 from yaoki.adapters.store.tables.writes import EventWriter
 from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.machine.events import AgentFinished, Event, PromptSent
-from yaoki.core.model import Run, RunId, Task
+from yaoki.core.model import Pause, PauseCause, Run, RunId, Task
 
 UNLIMITED = 1 << 30
 
@@ -33,7 +33,7 @@ class BudgetLimits:
         run = load_run(tx, run_id)
         for key, use in self._uses(tx, run, now):
             if use.share >= 1:
-                self._writer.pause_run(tx, run_id, f"budget: {use.sentence}")
+                self._writer.pause_run(tx, run_id, str(Pause(PauseCause.BUDGET, use.sentence)))
                 return False
             self._warn(tx, run, key, use)
         return True

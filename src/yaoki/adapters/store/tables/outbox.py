@@ -10,8 +10,8 @@ from typing import Any
 
 from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
-from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import format_count
 from yaoki.ports import Notice
 
 

@@ -16,9 +16,9 @@ from yaoki.adapters.store.journal_file.checksummed_line import RUN_ARCHIVED
 from yaoki.adapters.store.rows import SqlRow, dump_json, from_ms, to_ms
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.totals import SHARDS_OF_TOTAL, run_total_name
-from yaoki.core.counting import format_count
 from yaoki.core.model import RunId
 from yaoki.core.retention import RunLifetime
+from yaoki.core.text import format_count
 
 LIFETIMES = """
 SELECT r.id, r.goal, r.created_ms, r.summed_ms, r.paused, r.cancel_wanted,

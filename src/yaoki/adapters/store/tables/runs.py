@@ -22,7 +22,7 @@ from yaoki.adapters.store.tables.task_loader import (
 from yaoki.adapters.store.tables.writes import EventWriter, task_count
 from yaoki.core.machine.codec import to_data
 from yaoki.core.machine.events import Replaced
-from yaoki.core.model import Run, RunId, State, TaskId, TaskSpec
+from yaoki.core.model import Pause, PauseCause, Run, RunId, State, TaskId, TaskSpec
 from yaoki.core.run_status import StateCounts
 from yaoki.errors import NotNow, OverLimit
 
@@ -163,7 +163,7 @@ class RunQueries:
     def pause(
         self,
         run_id: RunId,
-        why: str,
+        pause: Pause,
         *,
         event: str = "",
         data: Mapping[str, Any] | None = None,
@@ -177,7 +177,7 @@ class RunQueries:
                 return
             if event:
                 self._writer.update_run(tx, run_id, event, data or {}, fields)
-            self._writer.pause_run(tx, run_id, why)
+            self._writer.pause_run(tx, run_id, str(pause))
 
         self._db.write(work)
 
@@ -189,9 +189,9 @@ class RunQueries:
             if not run.pause_reason:
                 raise NotNow(f"run {run.id} is not paused", hint=f"yaoki status {run.id}")
             fields: dict[str, Any] = {"paused": ""}
-            if run.pause_reason.startswith("budget"):
+            if run.pause_cause is PauseCause.BUDGET:
                 fields["grants"] = run.budget_grants + 1
-            if run.pause_reason.startswith("failure"):
+            if run.pause_cause is PauseCause.FAILURE:
                 fields |= {"failures_in_row": 0, "acknowledged": run.iteration or 1}
             data = {"was": run.pause_reason, "words": words, "how": how}
             self._writer.update_run(tx, run_id, "RUN_RESUMED", data, fields)

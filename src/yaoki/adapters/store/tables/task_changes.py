@@ -187,7 +187,8 @@ class TaskChanges:
         self, tx: Transaction, task: Task, why: str, *, journal_dependents: bool = True
     ) -> Task:
         request: tuple[Event, ...] = () if task.cancel_requested else (CancelRequested(why),)
-        begun = task.state is State.WAITING and task.epoch > 0
+        # A task that awaits its re-run cannot be claimed, and its last attempt is recorded.
+        begun = task.state is State.WAITING and task.epoch > 0 and not task.awaiting_rerun
         if task.state is State.ACTIVE or begun:
             # An agent may still run, or the work may have landed unrecorded.
             return self._writer.write(tx, task, request)

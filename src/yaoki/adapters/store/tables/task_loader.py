@@ -10,7 +10,7 @@ from yaoki.adapters.store.tables import statements as sql
 from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.machine.codec import event_from_data, spec_from_data
 from yaoki.core.machine.events import Submitted
-from yaoki.core.machine.evolution import create_task, evolve
+from yaoki.core.machine.evolution import create_task, replay
 from yaoki.core.model import Catalogue, Run, RunId, State, Task, TaskId, TaskSpec
 from yaoki.errors import RowInvalid, Unknown
 
@@ -110,6 +110,6 @@ def fold_task_journal(
         if isinstance(event, Submitted):
             task = create_task(task_id, run_id, event)
         elif task is not None:
-            task = evolve(task, event)
+            task = replay(task, event)
     assert task is not None, f"{task_id} was never submitted"
     return task

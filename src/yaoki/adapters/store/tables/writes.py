@@ -109,8 +109,14 @@ class EventWriter:
         if blocks:
             data["reason"] = after.reason.value if after.reason else after.state.value
             data["dependents_reason"] = Reason.DEPENDENCY_FAILED.value
-        name = "TASK_BLOCKED" if blocks else "TASK_REVIVED"
-        self.append_event(tx, after.run_id, name, data, after.id, after.attempt)
+        self.append_event(
+            tx,
+            after.run_id,
+            "TASK_BLOCKED" if blocks else "TASK_REVIVED",
+            data,
+            after.id,
+            after.attempt,
+        )
 
     # -------------------------------------------------------------- runs
 

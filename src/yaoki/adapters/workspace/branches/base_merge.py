@@ -1,91 +1,93 @@
-"""The end of a run: its branch goes into the base branch, never into anybody's checkout."""
+"""The end of a run: the run branch is merged into the base branch, never into a checkout."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from yaoki.adapters.git.commits import Commits, add_trailers, compose_message
-from yaoki.adapters.git.refs import GitCommit, RefMove, Refs
+from yaoki.adapters.git.refs import BranchRefs, GitCommit, RefMove
 from yaoki.adapters.workspace.branches.run_branch import RACES_MAX, RunBranch
 from yaoki.core.model import Run
 from yaoki.errors import NotNow
-from yaoki.ports import MergeResult
+from yaoki.ports import MergeKind, MergeResult
 
 
 class BaseMerge:
-    """Merges by moving a ref; the files of a checkout are never ours to change."""
+    """Merges by moving a ref; the files of a checkout are never changed."""
 
-    def __init__(self, refs: Refs, commits: Commits, branch: RunBranch) -> None:
+    def __init__(self, refs: BranchRefs, commits: Commits, branch: RunBranch) -> None:
         self._refs, self._commits, self._branch = refs, commits, branch
 
     def merge(
         self,
         run: Run,
-        words: str,
+        message: str,
         into: str,
         force_ref: bool,
         approve: Callable[[MergeResult], None],
     ) -> MergeResult:
-        """Move the branch by compare-and-swap, as often as somebody else moves it first."""
+        """Move the branch by compare-and-swap; retried when somebody else moves it first."""
         branch = into or run.base_branch
         ref = self._commits.branch_ref(branch)
         for _ in range(RACES_MAX):
-            head, mark = self._branch.head_and_recorded_head(run)
+            head, recorded = self._branch.head_and_recorded_head(run)
             target = self._refs.read_commits(ref)[0]
-            result = self._result(run, words, branch, head, target)
-            self._refuse_strayed(run, head, mark, result)
-            if result.how == "already":
+            result = self._compute(run, message, branch, head, target)
+            self._refuse_drift(run, head, recorded, result)
+            if result.how is MergeKind.ALREADY:
                 return result
-            self._refuse_checked_out(run, ref, result, force_ref)
+            if not force_ref:
+                self._refuse_checked_out(run, ref, result)
             approve(result)
-            old = target.sha if target else ""
-            if self._refs.move(RefMove(ref, result.commit, old), why=f"yaoki: merge {run.branch}"):
+            move = RefMove(ref, result.commit, target.sha if target else "")
+            if self._refs.move(move, reason=f"yaoki: merge {run.branch}"):
                 return result
-        words = f"{branch} moved {RACES_MAX} times while the merge was made"
-        raise NotNow(words, hint="wait until nobody commits there, then once more: yaoki merge")
+        sentence = f"{branch} moved {RACES_MAX} times during the merge"
+        raise NotNow(sentence, hint="wait until nobody commits there, then run again: yaoki merge")
 
-    def _result(
-        self, run: Run, words: str, branch: str, head: GitCommit, target: GitCommit | None
+    def _compute(
+        self, run: Run, message: str, branch: str, head: GitCommit, target: GitCommit | None
     ) -> MergeResult:
-        """What the merge would be; nothing is moved yet."""
+        """Compute the merge without moving anything."""
         if target is None:
-            return MergeResult(branch, head.sha, "created")
+            return MergeResult(branch, head.sha, MergeKind.CREATED)
         if self._refs.is_ancestor(head.sha, target.sha):
-            return MergeResult(branch, target.sha, "already")
+            return MergeResult(branch, target.sha, MergeKind.ALREADY)
         if self._refs.is_ancestor(target.sha, head.sha):
-            return MergeResult(branch, head.sha, "fast-forward", target.sha)
+            return MergeResult(branch, head.sha, MergeKind.FAST_FORWARD, target.sha)
         merged = self._commits.merge(target.sha, head.sha)
         if merged.conflicts:
             raise NotNow(
-                f"{run.branch} and {branch} do not merge: {', '.join(merged.conflicts[:10])}",
-                hint=f"merge it by hand: git switch {branch} && git merge {run.branch}",
+                f"{run.branch} and {branch} conflict: {', '.join(merged.conflicts[:10])}",
+                hint=f"merge by hand: git switch {branch} && git merge {run.branch}",
             )
-        own = compose_message(f"Merge {run.branch}: {run.goal}", Run=run.id)
-        text = add_trailers(words, Run=run.id) if words.strip() else own
+        default = compose_message(f"Merge {run.branch}: {run.goal}", Run=run.id)
+        text = add_trailers(message, Run=run.id) if message.strip() else default
         commit = self._commits.make(merged.tree, [target.sha, head.sha], text)
-        return MergeResult(branch, commit, "merge", target.sha)
+        return MergeResult(branch, commit, MergeKind.MERGE, target.sha)
 
-    def _refuse_strayed(
-        self, run: Run, head: GitCommit, mark: GitCommit | None, result: MergeResult
+    def _refuse_drift(
+        self, run: Run, head: GitCommit, recorded: GitCommit | None, result: MergeResult
     ) -> None:
-        """What yaoki did not land is not proven; who merged it by hand knows that already."""
-        strayed = self._branch.find_drift(run, head, mark)
-        if strayed and (strayed.only_lacks_commits or result.how != "already"):
+        """Commits that yaoki did not land are not verified.
+
+        If the base branch contains them already, a person has merged them knowingly.
+        """
+        drift = self._branch.find_drift(run, head, recorded)
+        if drift and (drift.only_lacks_commits or result.how is not MergeKind.ALREADY):
             by_hand = f"git switch {run.base_branch} && git merge {run.branch}"
-            way = (
-                f"put it back: {strayed.restore_command}"
-                if strayed.only_lacks_commits
+            remedy = (
+                f"put it back: {drift.restore_command}"
+                if drift.only_lacks_commits
                 else f"merge by hand: {by_hand}"
             )
-            raise NotNow(strayed.sentence, hint=f"look: {strayed.inspect_command}; {way}")
+            raise NotNow(drift.sentence, hint=f"look: {drift.inspect_command}; {remedy}")
 
-    def _refuse_checked_out(self, run: Run, ref: str, result: MergeResult, force_ref: bool) -> None:
-        """A branch moved under a checkout makes every file look changed back."""
-        places = [] if force_ref else self._refs.checkouts_of(ref)
-        if not places:
-            return
-        how = "--ff-only " if result.how == "fast-forward" else ""
-        raise NotNow(
-            f"{result.branch} is checked out at {places[0]}, and yaoki never touches a checkout",
-            hint=f"run there: git merge {how}{run.branch}",
-        )
+    def _refuse_checked_out(self, run: Run, ref: str, result: MergeResult) -> None:
+        """Moving a branch under a checkout makes every file there look reverted."""
+        if folders := self._refs.checkouts_of(ref):
+            option = "--ff-only " if result.how is MergeKind.FAST_FORWARD else ""
+            raise NotNow(
+                f"{result.branch} is checked out at {folders[0]}, and yaoki changes no checkout",
+                hint=f"run there: git merge {option}{run.branch}",
+            )

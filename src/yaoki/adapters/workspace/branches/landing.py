@@ -1,4 +1,4 @@
-"""From kept work to the run branch: the commit to prove, the landing, and the way back."""
+"""From saved work to the run branch: the candidate to verify, the landing, and its reversal."""
 
 from __future__ import annotations
 
@@ -11,180 +11,207 @@ from yaoki.adapters.git.conflict_tree import is_conflict_side
 from yaoki.adapters.git.refs import (
     GitCommit,
     RefMove,
-    Refs,
     candidate_ref,
+    move_or_fail,
+    refuse_checked_out,
+    require_commit,
     target_branch_ref,
     task_branch_ref,
 )
-from yaoki.adapters.git.trees import LINK, TreeBuilder, TreeChange, printable_path
+from yaoki.adapters.git.tree_diff import LINK, TreeChange, printable_path
+from yaoki.adapters.git.trees import TreeBuilder
+from yaoki.adapters.workspace.branches.base_merge import BaseMerge
 from yaoki.adapters.workspace.branches.merge_queue import MergeQueue
 from yaoki.adapters.workspace.branches.run_branch import RACES_MAX, RunBranch
+from yaoki.adapters.workspace.os_errors import translates_os_errors
+from yaoki.adapters.workspace.remote.mode import RemoteMode
 from yaoki.adapters.workspace.worktrees.allocation import Worktrees
 from yaoki.adapters.workspace.worktrees.saved_work import WorkSaver
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
 from yaoki.core.model import Run, Task
 from yaoki.errors import BranchMovedExternally, GitFailed, NotNow
-from yaoki.ports import Candidate, QueueMembers
+from yaoki.ports import Candidate, MergeResult, QueueMembers
 
-# Others who ride at the same time, each of whom is quicker once.
+# Other tasks that join the queue at the same time may each be faster once.
 QUEUE_RACES_MAX = 20
 
 
-class BranchLanding:
-    """Merges without a checkout, and moves the run branch only by compare-and-swap."""
+class GitLandings:
+    """`ports.Landings`: merges without a checkout, moves branches only by compare-and-swap."""
 
     def __init__(
         self,
-        refs: Refs,
+        *,
+        mode: RemoteMode,
         commits: Commits,
-        content: TreeBuilder,
+        trees: TreeBuilder,
         worktrees: Worktrees,
-        keeping: WorkSaver,
+        saver: WorkSaver,
         branch: RunBranch,
-        train: MergeQueue,
+        queue: MergeQueue,
     ) -> None:
-        self._refs, self._commits, self._content = refs, commits, content
-        self._worktrees, self._keeping, self._branch = worktrees, keeping, branch
-        self._train = train
+        self._mode, self._refs = mode, mode.run_refs
+        self._commits, self._trees, self._worktrees = commits, trees, worktrees
+        self._saver, self._branch, self._queue = saver, branch, queue
+        self._base_merge = BaseMerge(mode.branch_refs, commits, branch)
 
-    def build_candidate(self, run: Run, task: Task, queue_members: QueueMembers) -> Candidate:
-        """The task's work merged onto the run branch, or the train, and the worktree put there."""
-        found = self._worktrees.require(task.id)
+    # -------------------------------------------------------------- the candidate
+
+    @translates_os_errors
+    def build_candidate(
+        self, run: Run, task: Task, queue_members: QueueMembers = frozenset
+    ) -> Candidate:
+        """Merge the task's work onto the run branch or the merge queue, and check it out."""
+        self._mode.push_pending()
+        self._mode.require_work(task)
+        worktree = self._worktrees.require(task.id)
         if task.work.landing_refusals:
-            made = self._riding(run, task, queue_members)
+            candidate = self._build_queued(run, task, queue_members)
         else:
-            made = self._merged(task, self._branch.head(run))
-        if made.conflicts:
-            return made
-        self._put(task, found, made.commit, made.tree)
-        return self._described(made)
+            candidate = self._build(task, self._branch.head(run))
+        if candidate.conflicts:
+            return candidate
+        self._check_out(task, worktree, candidate)
+        return self._describe(candidate)
 
-    def _riding(self, run: Run, task: Task, riders: QueueMembers) -> Candidate:
-        """Built on the last of the riders, and again as long as another is quicker."""
+    @translates_os_errors
+    def is_in_merge_queue(self, run: Run, commit: str, queue_members: QueueMembers) -> bool:
+        return self._queue.contains(run, commit, queue_members)
+
+    def _build_queued(self, run: Run, task: Task, queue_members: QueueMembers) -> Candidate:
+        """Build on the last candidate of the queue, again as long as another task is faster."""
         for _ in range(QUEUE_RACES_MAX):
-            seen = self._train.read(run, riders)
-            made = self._merged(task, seen.predecessor_of(task.id))
-            adds = not made.conflicts and made.commit != made.onto
-            if not adds or self._train.add(run, seen, made.commit):
-                return made
-        self._train.restart(run, made.commit)
-        return made
+            state = self._queue.read(run, queue_members)
+            candidate = self._build(task, state.predecessor_of(task.id))
+            has_changes = not candidate.conflicts and candidate.commit != candidate.onto
+            if not has_changes or self._queue.add(run, state, candidate.commit):
+                return candidate
+        self._queue.restart(run, candidate.commit)
+        return candidate
 
-    def _merged(self, task: Task, onto: GitCommit) -> Candidate:
-        """Where it conflicts the tree is the task's own."""
-        work, before = self._refs.read_commits(task.work.head or onto.sha, candidate_ref(task.id))
+    def _build(self, task: Task, onto: GitCommit) -> Candidate:
+        """On a conflict the candidate has the tree of the task's own work and no commit."""
+        work, previous = self._refs.read_commits(task.work.head or onto.sha, candidate_ref(task.id))
         if work is None:
             raise GitFailed(f"the work of {task.id} is gone")
         merged = self._commits.merge_onto(onto, work)
         if merged.conflicts:
             return Candidate("", onto.sha, work.tree, conflicts=merged.conflicts)
-        commit = self._proposed(task, merged.tree, onto, work, before)
+        commit = self._commit(task, merged.tree, onto, work, previous)
         return Candidate(commit, onto.sha, merged.tree)
 
-    def _proposed(
-        self, task: Task, tree: str, onto: GitCommit, work: GitCommit, before: GitCommit | None
+    def _commit(
+        self, task: Task, tree: str, onto: GitCommit, work: GitCommit, previous: GitCommit | None
     ) -> str:
-        """The merge as a commit, the same one however often it is asked for."""
+        """The merge commit; a repeated call returns the same one."""
         if tree == onto.tree:
             return onto.sha
-        if before and (before.tree, before.parents) == (tree, (onto.sha, work.sha)):
-            return before.sha
+        if previous and (previous.tree, previous.parents) == (tree, (onto.sha, work.sha)):
+            return previous.sha
         subject = f"{task.spec.name}: {first_line(task.spec.goal)}"
-        commit = self._commits.make(
-            tree, [onto.sha, work.sha], self._commits.compose_task_message(subject, task)
-        )
-        self._refs.move_or_fail(RefMove(candidate_ref(task.id), commit))
+        message = self._commits.compose_task_message(subject, task)
+        commit = self._commits.make(tree, [onto.sha, work.sha], message)
+        move_or_fail(self._refs, RefMove(candidate_ref(task.id), commit))
         return commit
 
-    def _put(self, task: Task, found: Worktree, commit: str, tree: str) -> None:
-        """Checks and late processes may have left files: those are kept before they go.
+    def _check_out(self, task: Task, worktree: Worktree, candidate: Candidate) -> None:
+        """Put the worktree at the candidate.
 
-        A worktree that holds these very files already only has its branch moved.
+        Files that checks or late processes left are saved first.  A worktree that has the same
+        files already only has its branch moved.
         """
-        if not self._worktrees.is_clean(found):
-            self._keeping.save_everything(task, "late")
+        if not self._worktrees.is_clean(worktree):
+            self._saver.save_everything(task, "late")
         elif (
-            (head := self._refs.read_commits(found.head)[0])
-            and head.tree == tree
-            and found.is_on_branch
+            (head := self._refs.read_commits(worktree.head)[0])
+            and head.tree == candidate.tree
+            and worktree.is_on_branch
         ):
-            self._refs.move_or_fail(RefMove(task_branch_ref(task.id), commit, head.sha))
-            self._worktrees.remove_untracked(found)
+            move = RefMove(task_branch_ref(task.id), candidate.commit, head.sha)
+            move_or_fail(self._refs, move)
+            self._worktrees.remove_untracked(worktree)
             return
-        self._worktrees.check_out(found, commit)
+        self._worktrees.check_out(worktree, candidate.commit)
 
-    def _described(self, made: Candidate) -> Candidate:
-        onto, commit = self._refs.require_commit(made.onto, "what it is merged onto"), made.commit
-        changes = self._content.diff_trees(onto.sha, commit)
+    def _describe(self, candidate: Candidate) -> Candidate:
+        onto = require_commit(self._refs, candidate.onto, "the commit that it is merged onto")
+        commit = candidate.commit
+        changes = self._trees.diff_trees(onto.sha, commit)
         deleted = sum(change.status == "D" for change in changes)
         return replace(
-            made,
+            candidate,
             changed=tuple(printable_path(change.path) for change in changes),
             deleted_count=deleted,
-            tracked_count=self._content.count_files(onto.tree) if deleted else 0,
+            tracked_count=self._trees.count_files(onto.tree) if deleted else 0,
             conflict_markers=self._unresolved(onto.sha, commit, changes) if changes else (),
-            outside_links=tuple(self._links_out(changes)),
+            outside_links=tuple(self._outside_links(changes)),
         )
 
     def _unresolved(self, onto: str, commit: str, changes: Sequence[TreeChange]) -> tuple[str, ...]:
-        sides = (change.path for change in changes if change.status == "A")
-        left = tuple(printable_path(path) for path in sides if is_conflict_side(path))
-        return (*self._commits.find_conflict_markers(onto, commit, changes), *left)
+        added = (change.path for change in changes if change.status == "A")
+        sides = tuple(printable_path(path) for path in added if is_conflict_side(path))
+        return (*self._commits.find_conflict_markers(onto, commit, changes), *sides)
 
-    def _links_out(self, changes: Sequence[TreeChange]) -> Iterator[str]:
-        """Links that this work made or changed and whose target no clone would have."""
+    def _outside_links(self, changes: Sequence[TreeChange]) -> Iterator[str]:
+        """New or changed symbolic links whose target no clone would have."""
         for change in changes:
             if change.new_mode == LINK:
                 target = self._commits.read_blob_text(change.object_id)
-                place = posixpath.normpath(posixpath.join(posixpath.dirname(change.path), target))
-                if target.startswith("/") or place.split("/")[0] == "..":
+                path = posixpath.normpath(posixpath.join(posixpath.dirname(change.path), target))
+                if target.startswith("/") or path.split("/")[0] == "..":
                     yield f"{printable_path(change.path)} -> {target}"
 
+    # -------------------------------------------------------------- the landing
+
+    @translates_os_errors
     def land(self, run: Run, commit: str, onto: str) -> str:
-        """Move the run branch from `onto` to `commit`, or not at all; say where it is then."""
+        """Move the run branch from `onto` to `commit`, or not at all; returns its head."""
+        if not self._mode.has_commit(commit):
+            # Verified on a machine that is gone: only a machine that has the commit can land it,
+            # so the task is verified again.
+            return self._branch.head(run).sha
         if commit != onto:
             if not self._refs.is_ancestor(onto, commit):
                 raise GitFailed(
-                    f"{commit[:12]} does not build on {onto[:12]}: landing it loses work"
+                    f"{commit[:12]} does not build on {onto[:12]}: landing it would lose work"
                 )
-            self.refuse_checked_out(run)
+            self._refuse_checked_out(run)
             if self._branch.move(run, commit, onto, "yaoki: land"):
                 return commit
         return self._branch.head(run).sha
 
-    def refuse_checked_out(self, run: Run) -> None:
-        """A person may look at the run branch, but nothing lands on it meanwhile."""
-        self._refs.refuse_checked_out(target_branch_ref(run), error_type=BranchMovedExternally)
+    def _refuse_checked_out(self, run: Run) -> None:
+        refuse_checked_out(self._refs, target_branch_ref(run), error_type=BranchMovedExternally)
 
+    @translates_os_errors
     def undo(self, run: Run, landed: str, task_id: str, approve: Callable[[str, str], None]) -> str:
-        """Take a landed task back by a new commit on the run branch; once is enough."""
-        commit = self._refs.require_commit(landed, f"the landed commit {landed[:12]}")
-        self.refuse_checked_out(run)
+        """Revert a landed task by a new commit on the run branch; undoing twice changes nothing."""
+        self._mode.fetch_commits(landed)
+        commit = require_commit(self._refs, landed, f"the landed commit {landed[:12]}")
+        self._refuse_checked_out(run)
         for _ in range(RACES_MAX):
             head = self._branch.head(run)
             if self._commits.is_undone(landed, head.sha):
-                # Reverting it once more would take away what landed in its place.
+                # A second revert would remove what landed in its place.
                 return head.sha
-            self._refuse_undo(run, commit, head, task_id)
-            made = self._reversal(run, commit, head, task_id)
-            if made == head.sha:
-                return made
-            approve(made, head.sha)
-            if self._branch.move(run, made, head.sha, f"yaoki: undo {task_id}"):
-                return made
+            if not commit.parents or not self._refs.is_ancestor(commit.sha, head.sha):
+                hint = f"git log {run.branch}"
+                raise NotNow(f"{run.branch} does not contain {task_id}", hint=hint)
+            reversal = self._make_reversal(run, commit, head, task_id)
+            if reversal == head.sha:
+                return reversal
+            approve(reversal, head.sha)
+            if self._branch.move(run, reversal, head.sha, f"yaoki: undo {task_id}"):
+                return reversal
         raise GitFailed(f"{run.branch} moved {RACES_MAX} times meanwhile", transient=True)
 
-    def _refuse_undo(self, run: Run, landed: GitCommit, head: GitCommit, task_id: str) -> None:
-        if not landed.parents or not self._refs.is_ancestor(landed.sha, head.sha):
-            raise NotNow(f"{run.branch} does not hold {task_id}", hint=f"git log {run.branch}")
-
-    def _reversal(self, run: Run, landed: GitCommit, head: GitCommit, task_id: str) -> str:
-        """Merge "the state before, built on the landing": git's base is then the landing itself."""
-        before = self._refs.require_commit(landed.parents[0], "the commit before the landing")
-        reverse = self._commits.make(
-            before.tree, [landed.sha], compose_message(f"before {task_id}")
-        )
-        merged = self._commits.merge(head.sha, reverse)
+    def _make_reversal(self, run: Run, landed: GitCommit, head: GitCommit, task_id: str) -> str:
+        """Merge a child of the landing that has the tree before it: the merge base is then the
+        landing itself, so git removes exactly its changes.
+        """
+        before = require_commit(self._refs, landed.parents[0], "the commit before the landing")
+        child = self._commits.make(before.tree, [landed.sha], compose_message(f"before {task_id}"))
+        merged = self._commits.merge(head.sha, child)
         if merged.conflicts:
             raise NotNow(
                 f"later work builds on {task_id}: {', '.join(merged.conflicts[:10])}",
@@ -192,5 +219,20 @@ class BranchLanding:
             )
         if merged.tree == head.tree:
             return head.sha
-        words = compose_message(f"Undo {task_id}", Run=run.id, Task=task_id, Undo=landed.sha)
-        return self._commits.make(merged.tree, [head.sha], words)
+        message = compose_message(f"Undo {task_id}", Run=run.id, Task=task_id, Undo=landed.sha)
+        return self._commits.make(merged.tree, [head.sha], message)
+
+    # -------------------------------------------------------------- the end of a run
+
+    @translates_os_errors
+    def merge(
+        self,
+        run: Run,
+        *,
+        message: str = "",
+        into: str = "",
+        force_ref: bool = False,
+        approve: Callable[[MergeResult], None],
+    ) -> MergeResult:
+        """Merge the run into the base branch or `into`; a checked out branch needs `force_ref`."""
+        return self._base_merge.merge(run, message, into, force_ref, approve)

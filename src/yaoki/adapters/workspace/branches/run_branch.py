@@ -1,4 +1,4 @@
-"""The run branch and its mark: made, read, and moved only by us."""
+"""The run branch and its recorded head: created, read, and moved only by yaoki."""
 
 from __future__ import annotations
 
@@ -6,136 +6,153 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.refs import GitCommit, RefMove, Refs, recorded_head_ref, target_branch_ref
+from yaoki.adapters.git.reachability import commits_not_reachable
+from yaoki.adapters.git.refs import (
+    GitCommit,
+    RefMove,
+    recorded_head_ref,
+    require_commit,
+    target_branch_ref,
+)
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.workspace.branches.drift import BranchDrift, DriftDetector
+from yaoki.adapters.workspace.remote.mode import RemoteMode
 from yaoki.core.model import Run
 from yaoki.errors import GitFailed
 
 RACES_MAX = 5
-STEADY = timedelta(milliseconds=60)
+RETRY_PAUSE = timedelta(milliseconds=60)
 
 
 class RunBranch:
-    """Makes, reads and moves the run branch; the mark tells our moves from anybody else's."""
+    """Creates, reads and moves the run branch.
 
-    def __init__(self, git: Git, refs: Refs) -> None:
-        self._git, self._refs, self._clock = git, refs, SystemClock()
-        self._straying = DriftDetector(git, refs)
+    The recorded head tells yaoki's own moves from those of anybody else.
+    """
+
+    def __init__(self, git: Git, mode: RemoteMode) -> None:
+        self._git, self._mode, self._refs = git, mode, mode.run_refs
+        self._clock, self._drift = SystemClock(), DriftDetector(git, mode)
 
     def open(self, run: Run) -> None:
-        """Make branch and mark; a branch that was there once is never made anew.
+        """Create branch and recorded head; a branch that existed once is never created again.
 
-        The branch comes first: killed in between, the mark is made where the branch is.
+        The branch comes first: after a kill in between, the record is created from the branch.
         """
         for _ in range(RACES_MAX):
-            mark, head = self._refs.read_commits(recorded_head_ref(run), target_branch_ref(run))
-            if mark and head:
+            recorded, head = self._refs.read_commits(recorded_head_ref(run), target_branch_ref(run))
+            if recorded and head:
                 return
-            if not head and (mark or self._straying.remembered_head(run)):
-                raise self._saved(run, self._straying.describe_missing_branch(run, mark)).error
-            at = head or self._refs.require_commit(
-                run.base, f"the base {run.base[:12]} of {run.id}"
+            if not head and (recorded or self._drift.remembered_head(run)):
+                raise self._saved(run, self._drift.describe_missing_branch(run, recorded)).error
+            start = head or require_commit(
+                self._refs, run.base, f"the base {run.base[:12]} of {run.id}"
             )
             moves = [
-                RefMove(ref, at.sha, "") for ref in (target_branch_ref(run), recorded_head_ref(run))
+                RefMove(ref, start.sha, "")
+                for ref in (target_branch_ref(run), recorded_head_ref(run))
             ]
-            wanted = moves[1:] if head else self._refs.unshared_run_refs(run.id) or moves
-            if self._refs.move(*wanted, why="yaoki: open run"):
+            moves = moves[1:] if head else self._mode.unshared_run_refs(run.id) or moves
+            if self._refs.move(*moves, reason="yaoki: open run"):
                 return
         raise GitFailed(f"{run.branch} moved {RACES_MAX} times meanwhile", transient=True)
 
     def push_existing_run(self, run: Run) -> None:
-        """A run that was begun before there was a remote: what this repository holds of it goes
-        there, as long as nothing of it is there.
+        """Push the refs of a run that started before there was a remote, unless the remote has
+        some of them.
         """
         if not any(self._refs.read_commits(recorded_head_ref(run), target_branch_ref(run))):
-            begun = self._refs.unshared_run_refs(run.id)
-            if begun and not self._refs.move(*begun, why="yaoki: open run"):
+            moves = self._mode.unshared_run_refs(run.id)
+            if moves and not self._refs.move(*moves, reason="yaoki: open run"):
                 raise GitFailed(f"{run.branch} came to the remote meanwhile", transient=True)
 
     def head_and_recorded_head(self, run: Run) -> tuple[GitCommit, GitCommit | None]:
-        """The head of the branch, which must be there, and its mark if it has one."""
-        head, mark = self._refs.read_commits(target_branch_ref(run), recorded_head_ref(run))
+        """The head of the branch, which must exist, and the recorded head if there is one."""
+        head, recorded = self._refs.read_commits(target_branch_ref(run), recorded_head_ref(run))
         if head is None:
-            raise self._saved(run, self._straying.describe_missing_branch(run, mark)).error
-        return head, mark
+            raise self._saved(run, self._drift.describe_missing_branch(run, recorded)).error
+        return head, recorded
 
-    def _saved(self, run: Run, found: BranchDrift) -> BranchDrift:
-        """Whoever is told of the way back finds what it leads to."""
-        self._straying.save_restore_commit(run, found)
-        return found
+    def _saved(self, run: Run, drift: BranchDrift) -> BranchDrift:
+        """Save the commit that the restore command of the message names."""
+        self._drift.save_restore_commit(run, drift)
+        return drift
 
     def head(self, run: Run) -> GitCommit:
         return self.head_and_recorded_head(run)[0]
 
-    def move(self, run: Run, new: str, old: str, why: str) -> bool:
-        """Move the branch from `old` to `new`, and the mark along.
+    def move(self, run: Run, new: str, old: str, reason: str) -> bool:
+        """Move the branch from `old` to `new`, together with the recorded head.
 
-        git writes the mark first.  Killed in between, the branch still lacks the commit, so the
-        landing is repeated; the other way round nobody would set the mark right.
+        git writes the recorded head first.  After a kill in between, the branch still lacks the
+        commit, so the landing is repeated; in the other order nothing would correct the record.
         """
-        branch, mark = target_branch_ref(run), recorded_head_ref(run)
-        if not self._refs.move(RefMove(mark, new, old), RefMove(branch, new, old), why=why):
-            if not self._mark_only(run, new, old):
+        branch, record = target_branch_ref(run), recorded_head_ref(run)
+        if not self._refs.move(RefMove(record, new, old), RefMove(branch, new, old), reason=reason):
+            if not self._only_record_differs(run, new, old):
                 return False
-            if not self._refs.move(RefMove(mark, new), RefMove(branch, new, old), why=why):
+            if not self._refs.move(RefMove(record, new), RefMove(branch, new, old), reason=reason):
                 return False
-        self._straying.remember_head(run, new)
+        self._drift.remember_head(run, new)
         return True
 
-    def _mark_only(self, run: Run, new: str, old: str) -> bool:
-        """Is only the mark elsewhere, and nothing that landed lost by going on?"""
-        head, mark = self.head_and_recorded_head(run)
+    def _only_record_differs(self, run: Run, new: str, old: str) -> bool:
+        """True when only the recorded head is elsewhere and the move loses nothing that landed."""
+        head, recorded = self.head_and_recorded_head(run)
         if head.sha != old:
             return False
-        ahead = mark is None or old in mark.parents[:1] or self._refs.is_ancestor(mark.sha, new)
-        if not ahead or self._straying.lacks_remembered_head(run, new):
-            found = self._straying.find_drift(run, head, mark)
+        safe = (
+            recorded is None
+            or old in recorded.parents[:1]
+            or self._refs.is_ancestor(recorded.sha, new)
+        )
+        if not safe or self._drift.lacks_remembered_head(run, new):
+            drift = self._drift.find_drift(run, head, recorded)
             raise self._saved(
-                run, found or self._straying.describe_missing_commits(run, head, mark)
+                run, drift or self._drift.describe_missing_commits(run, head, recorded)
             ).error
         return True
 
     def describe_drift(self, run: Run, landed: Sequence[str] = ()) -> str:
         """Empty when the branch is where yaoki put it; else one sentence."""
-        found = self._strayed(run, landed)
-        return found.sentence if found else ""
+        drift = self._steady_drift(run, landed)
+        return drift.sentence if drift else ""
 
     def refuse_drift(self, run: Run, landed: Sequence[str] = ()) -> None:
-        """Raise `BranchStrayed` when it is not; `landed` is what the store knows to be on it."""
-        if found := self._strayed(run, landed):
-            raise found.error
+        """Raise `BranchMovedExternally` on drift; `landed` is what the store says has landed."""
+        if drift := self._steady_drift(run, landed):
+            raise drift.error
 
-    def _strayed(self, run: Run, landed: Sequence[str]) -> BranchDrift | None:
-        """Branch and mark move together, but nobody reads them together: only what stands still
-        counts.  A merged run's branch is the user's to delete.
+    def _steady_drift(self, run: Run, landed: Sequence[str]) -> BranchDrift | None:
+        """The drift, once two reads agree: branch and record are not read in one transaction.
+
+        The branch of a merged run is the user's to delete.
         """
-        seen: tuple[GitCommit | None, GitCommit | None] | None = None
-        found: BranchDrift | None = None
+        previous: tuple[GitCommit | None, GitCommit | None] | None = None
+        drift: BranchDrift | None = None
         for _ in range(RACES_MAX):
-            mark, head = self._refs.read_commits(recorded_head_ref(run), target_branch_ref(run))
+            recorded, head = self._refs.read_commits(recorded_head_ref(run), target_branch_ref(run))
             if head is None and run.merged_commit:
                 return None
-            found = self._straying.find_drift(run, head, mark, landed)
-            if found is None or seen == (mark, head):
+            drift = self._drift.find_drift(run, head, recorded, landed)
+            if drift is None or previous == (recorded, head):
                 break
-            seen = (mark, head)
-            self._clock.sleep(STEADY)
-        return found and self._saved(run, found)
+            previous = (recorded, head)
+            self._clock.sleep(RETRY_PAUSE)
+        return drift and self._saved(run, drift)
 
     def missing_commits(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
-        """Which of these commits the branch does not hold; one that is gone holds none."""
+        """Those of the commits that the branch does not hold; a deleted branch holds none."""
         head = self._refs.read_commits(target_branch_ref(run))[0]
-        return self._straying.not_reachable_from(commits, head) if head else tuple(commits)
+        return commits_not_reachable(self._git, commits, head.sha) if head else tuple(commits)
 
-    def find_drift(self, run: Run, head: GitCommit, mark: GitCommit | None) -> BranchDrift | None:
-        """What somebody else put on the branch, or took from it; a landing that was cut off after
-        its mark is neither.
-        """
-        found = self._straying.find_drift(run, head, mark)
-        return found and self._saved(run, found)
+    def find_drift(
+        self, run: Run, head: GitCommit, recorded: GitCommit | None
+    ) -> BranchDrift | None:
+        """Commits that somebody else added or removed; an interrupted landing is no drift."""
+        drift = self._drift.find_drift(run, head, recorded)
+        return drift and self._saved(run, drift)
 
     def way_back(self, run: Run, commit: str) -> str:
-        """The command that puts the branch there; what it holds now gets a branch of its own."""
-        return self._straying.way_back(run, *self.head_and_recorded_head(run), commit)
+        """The command that moves the branch there; the current head gets a branch of its own."""
+        return self._drift.way_back(run, *self.head_and_recorded_head(run), commit)

@@ -1,4 +1,4 @@
-"""Proof rooms: where the verdict that lets a commit land is made."""
+"""Proof rooms: the folders in which the checks run that decide whether a commit lands."""
 
 from __future__ import annotations
 

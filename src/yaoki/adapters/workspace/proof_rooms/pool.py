@@ -1,4 +1,4 @@
-"""The rooms of one repository: held by a lock each, reused by their set-up key, removed by age."""
+"""The rooms of one repository: each has a lock, is reused by its set-up key, removed by age."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from yaoki.errors import WorkspaceError
 from yaoki.ports import ProofRoom
 
 ROOMS_MAX = 64
-# Files by which package managers decide what to install, in whatever folder.
+# Files that decide what package managers install, in any folder.
 INPUTS = (
     *("package.json", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", ".npmrc"),
     *("pnpm-workspace.yaml", "bun.lockb", "pyproject.toml", "setup.py", "setup.cfg", "*.lock"),
@@ -38,14 +38,14 @@ INPUTS = (
     *("packages.config", ".tool-versions", ".nvmrc", ".gitmodules", "rust-toolchain*"),
     *("Makefile", "GNUmakefile", "makefile", "justfile"),
 )
-_INPUTS = re.compile("|".join(translate(name) for name in INPUTS))
+_INPUT_NAME = re.compile("|".join(translate(name) for name in INPUTS))
 KEYS_MAX = 64
-# Rooms of another form were set up on commits that never landed.
-FORM = 2
+# Rooms of older versions were set up on commits that never landed; part of the key.
+VERSION = 2
 
 
 class GitProofRooms:
-    """`ports.ProofRooms` below `root`; every process on this machine may use the same ones."""
+    """`ports.ProofRooms` below `root`; all processes on this machine share the rooms."""
 
     def __init__(
         self,
@@ -63,18 +63,18 @@ class GitProofRooms:
         self._keys: dict[tuple[object, ...], str] = {}
 
     def key(self, commit: str, setup: Sequence[Sequence[str]], inputs: Sequence[str]) -> str:
-        """Without set-up commands and copied files every commit has the same key."""
-        copied = self._copied()
+        """All commits have the same key if there are no set-up commands and no copied files."""
+        copied = self._list_copied()
         if not setup and not copied:
             return "plain"
-        asked = (commit, tuple(map(tuple, setup)), tuple(inputs), copied)
-        if asked not in self._keys:
+        arguments = (commit, tuple(map(tuple, setup)), tuple(inputs), copied)
+        if arguments not in self._keys:
             if len(self._keys) >= KEYS_MAX:
                 self._keys.clear()
-            self._keys[asked] = self._hashed(*asked)
-        return self._keys[asked]
+            self._keys[arguments] = self._hash(*arguments)
+        return self._keys[arguments]
 
-    def _hashed(
+    def _hash(
         self,
         commit: str,
         setup: tuple[tuple[str, ...], ...],
@@ -82,21 +82,21 @@ class GitProofRooms:
         copied: tuple[tuple[str, int, int], ...],
     ) -> str:
         rows = self._git.read_names("ls-tree", "-r", "-z", commit)
-        named = {word.removeprefix("./") for argv in setup for word in argv}
-        read = [row for row in rows if _is_input(row.partition("\t")[2], named, inputs)]
-        tools = [_tool(argv[0]) for argv in setup if argv]
-        facts = (FORM, setup, read, copied, platform.platform(), tools)
+        mentioned = {word.removeprefix("./") for argv in setup for word in argv}
+        files = [row for row in rows if _is_input(row.partition("\t")[2], mentioned, inputs)]
+        tools = [_identify_tool(argv[0]) for argv in setup if argv]
+        facts = (VERSION, setup, files, copied, platform.platform(), tools)
         return hashlib.sha256(json.dumps(facts).encode("utf-8", "surrogateescape")).hexdigest()
 
-    def _copied(self) -> tuple[tuple[str, int, int], ...]:
-        """What `.worktreeinclude` brings into every worktree, with a sign of its content."""
+    def _list_copied(self) -> tuple[tuple[str, int, int], ...]:
+        """The files of `.worktreeinclude`, with size and time."""
         names = find_included(self._git, self._repository) if self._include else []
         facts = ((name, (self._repository.top / name).lstat()) for name in names)
         return tuple((name, fact.st_size, fact.st_mtime_ns) for name, fact in facts)
 
     @contextmanager
     def acquire(self, key: str, *, fresh: bool = False) -> Iterator[ProofRoom]:
-        folder, held = self._held(key)
+        folder, lock = self._lock_room(key)
         try:
             room = self._room(folder, key)
             if fresh:
@@ -104,69 +104,71 @@ class GitProofRooms:
             yield room
             room.close()
         finally:
-            os.close(held)
+            os.close(lock)
 
     def _room(self, folder: Path, key: str) -> GitProofRoom:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return GitProofRoom(folder, self._source, key, self._furnish, self._bring, self._filters)
+        return GitProofRoom(
+            folder, self._source, key, self._fill_home, self._copy_included, self._filters
+        )
 
-    def _furnish(self, home: Path) -> None:
+    def _fill_home(self, home: Path) -> None:
         fill_home(home, self._real_home, self._git.identity)
 
-    def _held(self, key: str) -> tuple[Path, int]:
-        """The lock of a room that fits, else of a new one, else of the one unused the longest."""
+    def _lock_room(self, key: str) -> tuple[Path, int]:
+        """Lock a room with this key, else a new room, else the least recently used one."""
         self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
         rooms = self._folders()
-        fitting = [folder for folder in rooms if self._room(folder, key).key == key]
-        free = (self._root / f"{n}" for n in range(1, ROOMS_MAX + 1))
-        new = [folder for folder in free if folder not in rooms]
+        matching = [folder for folder in rooms if self._room(folder, key).key == key]
+        candidates = (self._root / f"{n}" for n in range(1, ROOMS_MAX + 1))
+        new = [folder for folder in candidates if folder not in rooms]
         oldest = sorted(rooms, key=lambda folder: folder.stat().st_mtime)
-        for folder in (*fitting, *new, *oldest):
-            if (held := _lock(folder)) is not None:
-                return folder, held
+        for folder in (*matching, *new, *oldest):
+            if (lock := _try_lock(folder)) is not None:
+                return folder, lock
         raise WorkspaceError(f"all {ROOMS_MAX} proof rooms are in use", hint="yaoki status --all")
 
     def _folders(self) -> list[Path]:
-        found = self._root.iterdir() if self._root.is_dir() else ()
-        return sorted((p for p in found if p.name.isdecimal()), key=lambda p: int(p.name))
+        entries = self._root.iterdir() if self._root.is_dir() else ()
+        return sorted((p for p in entries if p.name.isdecimal()), key=lambda p: int(p.name))
 
-    def _bring(self, files: Path) -> None:
-        """Copy what `.worktreeinclude` names, as into every worktree."""
+    def _copy_included(self, files: Path) -> None:
+        """Copy the files of `.worktreeinclude`, as into every worktree."""
         if self._include:
             copy_included(self._git, self._repository, files)
 
     def remove_unused(self, since: datetime) -> int:
-        """Remove rooms that nobody has used since then; returns how many."""
+        """Remove rooms that were not used since then; returns their number."""
         removed = 0
         for folder in self._folders():
-            if folder.stat().st_mtime >= since.timestamp() or (held := _lock(folder)) is None:
+            if folder.stat().st_mtime >= since.timestamp() or (lock := _try_lock(folder)) is None:
                 continue
             try:
                 delete_path(folder)
                 removed += 1
             finally:
-                os.close(held)
+                os.close(lock)
         return removed
 
 
-def _lock(folder: Path) -> int | None:
-    held = os.open(folder.with_name(f"{folder.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+def _try_lock(folder: Path) -> int | None:
+    descriptor = os.open(folder.with_name(f"{folder.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     with suppress(BlockingIOError):
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return held
-    os.close(held)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return descriptor
+    os.close(descriptor)
     return None
 
 
-def _is_input(path: str, named: set[str], globs: Sequence[str]) -> bool:
-    known = path in named or _INPUTS.fullmatch(path.rpartition("/")[2])
+def _is_input(path: str, mentioned: set[str], globs: Sequence[str]) -> bool:
+    known = path in mentioned or _INPUT_NAME.fullmatch(path.rpartition("/")[2])
     return bool(known) or any(matches_glob(path, glob) for glob in globs)
 
 
-def _tool(program: str) -> tuple[str, int, int]:
-    """Which program a set-up command starts: another version is another file."""
-    found = shutil.which(program)
-    if found is None:
+def _identify_tool(program: str) -> tuple[str, int, int]:
+    """The file of a set-up program: another version is another file."""
+    file = shutil.which(program)
+    if file is None:
         return (program, 0, 0)
-    facts = Path(found).resolve().stat()
-    return (str(Path(found).resolve()), facts.st_size, facts.st_mtime_ns)
+    facts = Path(file).resolve().stat()
+    return (str(Path(file).resolve()), facts.st_size, facts.st_mtime_ns)

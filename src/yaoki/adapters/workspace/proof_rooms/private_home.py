@@ -1,14 +1,14 @@
-"""The home of a check: empty but for package caches and a name for commits.
+"""The home folder of a check: empty except for package caches and a git identity.
 
 Nothing that an agent, an earlier check or the user left in a home folder can help a check to pass.
-Caches and toolchains are linked, because without them no package manager works offline.
+Caches and toolchains are linked, because no package manager works offline without them.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-# Folders of package managers and toolchains, as they stand below a home folder.
+# Folders of package managers and toolchains below a home folder.
 CACHES = (
     *(".cargo", ".rustup", ".npm", ".yarn", ".pnpm-store", ".bun", ".deno", ".nvm", ".volta"),
     *(".pyenv", ".rbenv", ".nodenv", ".asdf", ".sdkman", ".m2", ".gradle", ".ivy2", ".sbt"),
@@ -28,12 +28,12 @@ CACHES = (
 
 
 def fill_home(home: Path, real: Path, identity: tuple[str, str]) -> None:
-    """Link the caches that exist, and give commits that a test makes an author."""
+    """Link the existing caches, and configure an author for commits that tests make."""
     for name in CACHES:
         if (real / name).is_dir():
             link = home / name
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(real / name, target_is_directory=True)
     name, email = (value.replace("\n", " ").replace('"', "'") for value in identity)
-    words = f'[user]\n\tname = "{name}"\n\temail = "{email}"\n'
-    (home / ".gitconfig").write_text(words, encoding="utf-8")
+    config = f'[user]\n\tname = "{name}"\n\temail = "{email}"\n'
+    (home / ".gitconfig").write_text(config, encoding="utf-8")

@@ -20,19 +20,20 @@ PRIVATE = ("home", "temporary", "reports")
 
 
 class GitProofRoom:
-    """The room below `folder`, for as long as this process holds its lock."""
+    """The room below `folder`, while this process holds its lock."""
 
     def __init__(
         self,
         folder: Path,
         source: RoomSource,
         key: str,
-        furnish: Callable[[Path], None],
-        bring: Callable[[Path], None],
+        fill_home: Callable[[Path], None],
+        copy_included: Callable[[Path], None],
         filters: Filters,
     ) -> None:
-        """`furnish` fills a private home; `bring` copies files that every worktree gets."""
-        self._folder, self._key, self._furnish, self._bring = folder, key, furnish, bring
+        """`copy_included` copies the files that every worktree gets."""
+        self._folder, self._key = folder, key
+        self._fill_home, self._copy_included = fill_home, copy_included
         self._checkout = RoomCheckout(
             source, folder / "tree" / source.name, folder / "git", filters
         )
@@ -55,13 +56,13 @@ class GitProofRoom:
         return file.read_text(encoding="ascii") if file.is_file() else ""
 
     def forget_setup(self) -> None:
-        """What was set up here is set up again."""
+        """Make the next user of the room run set-up again."""
         (self._folder / KEY).unlink(missing_ok=True)
 
     def _open(self) -> None:
-        """Take over what an earlier holder left, if it was set up for the same key; else wipe.
+        """Reuse the content of an earlier user if it was set up for the same key; else wipe it.
 
-        Not before the first commit is put here: until then a process of a killed worker may live.
+        Only at the first checkout: until then a process of a killed worker may still run.
         """
         if self._opened:
             return
@@ -82,26 +83,26 @@ class GitProofRoom:
         """Make the room contain exactly this commit and the output of set-up."""
         self._open()
         try:
-            self._put(commit)
+            self._replace_content(commit)
         except (WorkspaceError, OSError):
             if self.is_ready and not self._config:
-                # A check may have left what git cannot overwrite; without set-up nothing is lost.
+                # A check may have left files that git cannot overwrite.
                 delete_path(self.files)
                 delete_path(self._folder / "git")
-                self._put(commit)
+                self._replace_content(commit)
             else:
                 raise
 
-    def _put(self, commit: str) -> None:
+    def _replace_content(self, commit: str) -> None:
         self._output.restore(self._checkout.tracked)
         self._checkout.check_out(commit, self._config)
         self._output.restore(self._checkout.tracked)
         if not self.is_ready:
-            self._bring(self.files)
+            self._copy_included(self.files)
         self._commit = commit
 
     def record_setup_output(self) -> None:
-        """Record everything beside the commit as output of set-up; the key goes last."""
+        """Record everything beside the commit as output of set-up; the key is written last."""
         config = self._checkout.read_config()
         self._checkout.check_out(self._commit, config)
         self._output.record(self._checkout.tracked)
@@ -113,11 +114,11 @@ class GitProofRoom:
         return self._checkout.changed_files()
 
     def empty_private_folders(self) -> RoomFolders:
-        """Empty the private folders, and furnish the home."""
+        """Empty the private folders, and fill the home."""
         for name in PRIVATE:
             delete_path(self._folder / name)
             (self._folder / name).mkdir(mode=0o700)
-        self._furnish(self._folder / "home")
+        self._fill_home(self._folder / "home")
         return RoomFolders(*(self._folder / name for name in PRIVATE))
 
     def occupy(self, folder: Path | None) -> None:
@@ -133,6 +134,6 @@ class GitProofRoom:
         return Path(os.fsdecode(file.read_bytes())) if file.is_file() else None
 
     def close(self) -> None:
-        """Leave the room as another holder expects it."""
+        """Store what the next user of the room needs."""
         self._output.close()
         os.utime(self._folder)

@@ -1,8 +1,8 @@
-"""The output of set-up in a room: what it is, and how it is restored after a check changed it.
+"""The output of set-up in a room: recorded, and restored after a check changed it.
 
-A signature tells a changed file without reading it: whatever writes to a file moves the time of
-its inode, which no ordinary program can set back.  The pristine copy is a copy of its own, not a
-link, because a check may write into a file in place.
+A signature reveals a changed file without reading it: every write changes the ctime, which no
+ordinary program can set back.  The pristine copy is a real copy and no link, because a check may
+write to a file in place.
 """
 
 from __future__ import annotations
@@ -31,58 +31,59 @@ class SetupOutput:
         self._stored = True
 
     def load(self) -> None:
-        """Read what a process before this one recorded."""
+        """Read what an earlier process recorded."""
         file = self._folder / MANIFEST
-        held: Mapping[str, list[int]] = json.loads(file.read_bytes()) if file.is_file() else {}
-        self._manifest = {path: _signature_of(value) for path, value in held.items()}
+        stored: Mapping[str, list[int]] = json.loads(file.read_bytes()) if file.is_file() else {}
+        self._manifest = {path: _parse_signature(value) for path, value in stored.items()}
 
     def record(self, tracked: Collection[str]) -> None:
         """Take a pristine copy of everything that is not tracked."""
         delete_path(self._folder / PRISTINE)
-        found = [path for path in _walk(self._files) if path not in tracked]
+        paths = [path for path in _walk(self._files) if path not in tracked]
         self._manifest = {}
-        for path in found:
-            if _signature(self._files / path) is not None and not self._only_a_way(path, tracked):
+        for path in paths:
+            exists = _signature(self._files / path) is not None
+            if exists and not self._is_parent_of_tracked(path, tracked):
                 self._copy(self._files / path, self._folder / PRISTINE / path)
-                self._note(path)
+                self._add_to_manifest(path)
         self.write_manifest()
 
     def restore(self, tracked: Collection[str]) -> None:
-        """Remove what nobody put there, and put back what differs."""
+        """Remove files that are neither tracked nor recorded, and restore those that differ."""
         folders = {str(parent) for path in tracked for parent in Path(path).parents}
         for path in sorted(_walk(self._files), key=len, reverse=True):
             if path not in tracked and path not in self._manifest and path not in folders:
                 delete_path(self._files / path)
         for path in sorted(self._manifest, key=len):
             if path not in tracked and _signature(self._files / path) != self._manifest[path]:
-                self._put_back(path)
+                self._restore(path)
 
     def write_manifest(self) -> None:
-        """Write the manifest down, so that another process can use the room."""
+        """Write the manifest, so that another process can use the room."""
         if self._manifest or (self._folder / MANIFEST).exists():
             write_atomically(self._folder / MANIFEST, json.dumps(self._manifest).encode())
         self._stored = True
 
     def close(self) -> None:
-        """Store what was put back since: its signatures are new."""
+        """Write the signatures of restored files, which are new."""
         if not self._stored:
             self.write_manifest()
 
-    def _only_a_way(self, path: str, tracked: Collection[str]) -> bool:
-        """A folder that leads to tracked files is no output of set-up."""
-        beneath = f"{path}/"
-        return (self._files / path).is_dir() and any(one.startswith(beneath) for one in tracked)
+    def _is_parent_of_tracked(self, path: str, tracked: Collection[str]) -> bool:
+        """A folder that contains tracked files is no output of set-up."""
+        prefix = f"{path}/"
+        return (self._files / path).is_dir() and any(name.startswith(prefix) for name in tracked)
 
-    def _put_back(self, path: str) -> None:
+    def _restore(self, path: str) -> None:
         target = self._files / path
-        kept = self._folder / PRISTINE / path
-        if not (kept.is_dir() and not kept.is_symlink() and target.is_dir()):
+        pristine = self._folder / PRISTINE / path
+        if not (pristine.is_dir() and not pristine.is_symlink() and target.is_dir()):
             delete_path(target)
-        self._copy(kept, target)
-        self._note(path)
+        self._copy(pristine, target)
+        self._add_to_manifest(path)
         self._stored = False
 
-    def _note(self, path: str) -> None:
+    def _add_to_manifest(self, path: str) -> None:
         signature = _signature(self._files / path)
         assert signature is not None, f"{path} vanished while it was recorded"
         self._manifest[path] = signature
@@ -98,7 +99,7 @@ class SetupOutput:
 
 
 def _walk(top: Path) -> Iterator[str]:
-    """Every path below, folders as well; of `.git` only the repositories of submodules."""
+    """Every file and folder below; of `.git` only the repositories of submodules."""
     for folder, folders, files in walk_folders(top):
         inside = os.path.relpath(folder, top)
         if inside == ".":
@@ -112,7 +113,7 @@ def _walk(top: Path) -> Iterator[str]:
 
 
 def _signature(path: Path) -> Signature | None:
-    """A folder is known by its mode alone: its times change with whatever is put into it."""
+    """A folder only has its mode: its times change with its content."""
     try:
         facts = path.lstat()
     except FileNotFoundError:
@@ -123,6 +124,6 @@ def _signature(path: Path) -> Signature | None:
     return (facts.st_mode, facts.st_size, *times, facts.st_ino)
 
 
-def _signature_of(value: list[int]) -> Signature:
+def _parse_signature(value: list[int]) -> Signature:
     mode, size, written, changed, inode = value
     return (mode, size, written, changed, inode)

@@ -1,4 +1,4 @@
-"""What a room takes over from the user's repository: objects, names of commits, few settings."""
+"""What a room gets from the user's repository: objects, refs, and a few settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.repository import GitRepository
 from yaoki.core.lazy_dataclass import dataclass
 
-# Settings of the repository that a clone needs to read its content or to reach its submodules.
+# Settings that a clone needs to read its content or to reach its submodules.
 SETTINGS = r"^(filter|lfs|remote|user)\."
 # Refs of runs are left out: a check must not be able to tell that it runs under yaoki.
 OWN_REFS = ("refs/yaoki/", "refs/heads/yaoki/")
@@ -20,14 +20,14 @@ _PLAIN_KEY = re.compile(r"([A-Za-z0-9-]+)(?:\.(.+))?\.([A-Za-z0-9-]+)", re.DOTAL
 
 @dataclass(frozen=True)
 class RoomSource:
-    """Reads the repository once per process where that is enough."""
+    """Reads the repository, once per process where that is enough."""
 
     git: Git
     repository: GitRepository
 
     @property
     def name(self) -> str:
-        """The folder is called as the user's own is: some tests depend on it."""
+        """The name of the user's folder: some tests depend on it."""
         return self.repository.top.name or "repository"
 
     @property
@@ -40,18 +40,18 @@ class RoomSource:
 
     @cached_property
     def packed_refs(self) -> bytes:
-        """Branches and tags as one file, for checks that ask git about versions or branches.
+        """Branches and tags as one file, for checks that derive a version from git.
 
-        Read once per process: a branch that moves meanwhile says nothing about the commit.
+        Read once per process: a branch that moves meanwhile does not concern the commit.
         """
         form = "%(objectname) %(refname)"
         rows = self.git.run("for-each-ref", f"--format={form}").out.splitlines(keepends=True)
         own = tuple(name.encode() for name in OWN_REFS)
-        kept = (row for row in rows if not row.partition(b" ")[2].startswith(own))
-        return b"# pack-refs with: sorted\n" + b"".join(kept)
+        shown = (row for row in rows if not row.partition(b" ")[2].startswith(own))
+        return b"# pack-refs with: sorted\n" + b"".join(shown)
 
     def config(self, commit: str) -> str:
-        """A repository of its own, whose files are written exactly as the commit has them."""
+        """The config of a repository that checks files out exactly as the commit has them."""
         sha256 = len(commit) == SHA256_LENGTH
         lines = [
             "[core]",
@@ -60,26 +60,26 @@ class RoomSource:
         ]
         if sha256:
             lines += ["[extensions]", "\tobjectformat = sha256"]
-        lines += ["[lfs]", f"\tstorage = {_quoted(str(self.repository.common_dir / 'lfs'))}"]
-        return "\n".join((*lines, *self._taken_over, ""))
+        lines += ["[lfs]", f"\tstorage = {_quote(str(self.repository.common_dir / 'lfs'))}"]
+        return "\n".join((*lines, *self._user_settings, ""))
 
     @cached_property
-    def _taken_over(self) -> tuple[str, ...]:
-        asked = ("config", "--local", "-z", "--get-regexp", SETTINGS)
-        out = self.git.run(*asked, ok=(0, 1)).out.decode("utf-8", "surrogateescape")
+    def _user_settings(self) -> tuple[str, ...]:
+        args = ("config", "--local", "-z", "--get-regexp", SETTINGS)
+        out = self.git.run(*args, ok=(0, 1)).out.decode("utf-8", "surrogateescape")
         pairs = (entry.partition("\n") for entry in out.split("\0") if entry)
         return tuple(line for key, _, value in pairs for line in _section(key, value))
 
 
 def _section(key: str, value: str) -> list[str]:
-    found = _PLAIN_KEY.fullmatch(key)
-    if found is None:
+    match = _PLAIN_KEY.fullmatch(key)
+    if match is None:
         return []
-    section, sub, name = found.groups()
-    head = f"[{section} {_quoted(sub)}]" if sub else f"[{section}]"
-    return [head, f"\t{name} = {_quoted(value)}"]
+    section, sub, name = match.groups()
+    head = f"[{section} {_quote(sub)}]" if sub else f"[{section}]"
+    return [head, f"\t{name} = {_quote(value)}"]
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -1,4 +1,4 @@
-"""Settings of the agents that a person drives: what stands there, their next session starts."""
+"""Settings of a person's own agents: commands in them run in the person's next session."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from yaoki.adapters.git.config_files import is_file_or_link, read_bounded, read_link
 
-# The variable that moves the folder, where it is below the home otherwise, the files in it.
-PLACES = (
+# The variable that names the folder, its default below the home, and its files.
+SETTINGS_FILES = (
     ("CLAUDE_CONFIG_DIR", ".claude", ("settings.json", "settings.local.json")),
     ("CODEX_HOME", ".codex", ("hooks.json", "config.toml")),
     ("", ".gemini", ("settings.json",)),
@@ -24,14 +24,14 @@ PLACES = (
 def read_agent_settings(
     home: Path | None, environ: Mapping[str, str] = os.environ
 ) -> dict[Path, bytes]:
-    """The bytes of each file that is there, below the home and where a variable leads."""
-    there = (file for file in _files(home, environ) if is_file_or_link(file))
-    return {file: read_link(file) + read_bounded(file) for file in there}
+    """The content of each existing file, below the home and in folders that variables name."""
+    existing = (file for file in _files(home, environ) if is_file_or_link(file))
+    return {file: read_link(file) + read_bounded(file) for file in existing}
 
 
 def _files(home: Path | None, environ: Mapping[str, str]) -> Iterator[Path]:
-    for variable, usual, names in PLACES:
-        moved = environ.get(variable, "")
-        folders = [home / usual] if home else []
-        folders += [Path(moved)] if moved.startswith("/") else []
+    for variable, default, names in SETTINGS_FILES:
+        folder_name = environ.get(variable, "")
+        folders = [home / default] if home else []
+        folders += [Path(folder_name)] if folder_name.startswith("/") else []
         yield from (folder / name for folder in folders for name in names)

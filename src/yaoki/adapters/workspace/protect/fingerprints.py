@@ -1,4 +1,6 @@
-"""Hashes of what an agent must leave alone: what makes git run programs, and what is the user's."""
+"""Hashes of what an agent must not change: settings that make git run programs, and the user's
+checkout.
+"""
 
 from __future__ import annotations
 
@@ -22,33 +24,32 @@ from yaoki.adapters.git.config_files import (
 )
 from yaoki.adapters.git.replace_refs import read_replace_refs
 from yaoki.adapters.git.repository import GitRepository
-from yaoki.adapters.git.trees import printable_path
+from yaoki.adapters.git.tree_diff import printable_path
 from yaoki.adapters.workspace.protect.agent_settings import read_agent_settings
 from yaoki.adapters.workspace.protect.user_state import find_untracked, read_user_refs
 
-# A person may work in the checkout at any time, so a difference here is told and never blamed.
+# A person may work in the checkout at any time: a difference here is reported, never blamed.
 CHECKOUT = "checkout/"
 STASH = f"{CHECKOUT}stash"
 TRACKED_MAX = 200_000
-KNOWN_MAX = 16
-OURS = b"ref: refs/heads/yaoki/"
+INDEX_CACHE_MAX = 16
+OWN_BRANCHES = b"ref: refs/heads/yaoki/"
 CONFIGS = ("config", "config.worktree")
-SYSTEM = Path("/etc/gitconfig")
-# What git does with files, and where it finds its settings, its objects and their past.
+SYSTEM_CONFIG = Path("/etc/gitconfig")
+# Files that decide how git treats files, and where it finds settings, objects and history.
 COMMON = "commondir"
-SINGLE = ("info/attributes", "info/exclude", "info/grafts", "objects/info/alternates", COMMON)
-FOLDERS = ("hooks", "info", "objects", "objects/info", "objects/pack", "refs", "worktrees")
+GIT_FILES = ("info/attributes", "info/exclude", "info/grafts", "objects/info/alternates", COMMON)
+GIT_FOLDERS = ("hooks", "info", "objects", "objects/info", "objects/pack", "refs", "worktrees")
 
-# What starts a program, leads git elsewhere, or changes how it reads files.  Everything else people
-# and their editors set while a run goes on: they note the base of a branch, or how to pull.
+# Settings that start a program, point git elsewhere, or change how it reads files.  People and
+# editors change all other settings during a run, such as the base of a branch or how to pull.
 SENSITIVE_SETTING = re.compile(
     rb"core\.(?!(?:abbrev|comment(?:char|string)|commitgraph|preloadindex|untrackedcache)\Z).+"
     rb"|(?:include|includeif|attr|filter|fsmonitor|transfer|url|http|protocol|ssh|safe|init)\..+"
     rb"|(?:alias|credential|gpg|pager|sequence|trailer|interactive|hook|tar|guitool)\..+"
     rb"|(?:browser|web|man|help|instaweb|sendemail|imap|difftool|mergetool)\..+"
     rb"|(?:uploadpack|receive|trace2|svn|svn-remote|git-p4|gitcvs|guitool|scalar)\..+"
-    # The name of a tool or a strategy is that of a script or a program; a line of a rebase may be
-    # one that executes.
+    # The name of a tool or a strategy is that of a program; a line of a rebase may execute one.
     rb"|(?:diff|merge)\.(?:gui)?tool|pull\.(?:twohead|octopus)|rebase\.instructionformat"
     rb"|(?:extensions\.(?!worktreeconfig\Z)|lfs\.(?!repositoryformatversion\Z)).+"
     rb"|diff\.external|(?:diff|merge)\..+\.[^.]+|branch\..+\.mergeoptions|submodule\..+\.update"
@@ -71,56 +72,59 @@ REMOTE = re.compile(
 def hash_protected_files(
     git: Git, repository: GitRepository, remote: str = "", worktree: Path | None = None
 ) -> dict[str, str]:
-    """Name and hash of each file that is there, so a new or missing one shows as well.
+    """Name and hash of each existing file, so that a new or missing one shows as well.
 
-    Config with all that it includes, the hooks that git runs, wherever they are, and what leads
-    git to other settings or objects.  The address of the remote that work is pushed to counts as
-    well, and so do the settings that hold in one worktree alone: `worktree` is git's own folder
-    about it.
+    Config files with their includes, the hooks that git runs, and files that point git to other
+    settings or objects.  The address of the remote counts as well, and so do the settings of one
+    worktree: `worktree` is git's folder about it.
     """
     common, home = git.common_dir, _home()
     own = [common / name for name in CONFIGS]
     own += [folder / CONFIGS[-1] for folder in (repository.git_dir, worktree) if folder]
     configs = read_with_includes(git, own, home)
-    held = {file: read_link(file) + _mattering(git, one, remote) for file, one in configs.items()}
-    settings = {**configs, **read_with_includes(git, _personal(home), home)}
-    for named, folder in find_hook_folders(git, settings, repository.top, home).items():
-        found = read_hooks(folder, (repository.top, common))
-        held.update(one for one in found if not _as_in_the_index(git, repository, *one))
-        held.update({named: os.fsencode(folder)} if named != folder else {})
-    held.update(read_hooks(common / "hooks"))
-    held.update(_leading(repository, worktree))
-    held.update(read_replace_refs(git))
-    return {_name(file, common): sha256(one).hexdigest() for file, one in held.items()}
+    contents = {
+        file: read_link(file) + _sensitive(git, config, remote) for file, config in configs.items()
+    }
+    settings = {**configs, **read_with_includes(git, _user_configs(home), home)}
+    for name, folder in find_hook_folders(git, settings, repository.top, home).items():
+        hooks = read_hooks(folder, (repository.top, common))
+        contents.update(hook for hook in hooks if not _is_as_indexed(git, repository, *hook))
+        contents.update({name: os.fsencode(folder)} if name != folder else {})
+    contents.update(read_hooks(common / "hooks"))
+    contents.update(_read_pointers(repository, worktree))
+    contents.update(read_replace_refs(git))
+    return {_name(file, common): sha256(data).hexdigest() for file, data in contents.items()}
 
 
-def _leading(repository: GitRepository, worktree: Path | None) -> Iterator[tuple[Path, bytes]]:
-    """What leads git elsewhere: each file that is there, and each folder that is a link."""
+def _read_pointers(
+    repository: GitRepository, worktree: Path | None
+) -> Iterator[tuple[Path, bytes]]:
+    """Files that point git elsewhere, and folders that are links."""
     common = repository.common_dir
-    files = [common / name for name in SINGLE]
+    files = [common / name for name in GIT_FILES]
     files += [folder / COMMON for folder in (repository.git_dir, worktree) if folder]
     for file in (*files, repository.top / ".git"):
         if is_file_or_link(file):
             yield file, read_link(file) + read_bounded(file)
-    for folder in (common / name for name in FOLDERS):
-        if where := read_link(folder):
-            yield folder, where
+    for folder in (common / name for name in GIT_FOLDERS):
+        if target := read_link(folder):
+            yield folder, target
 
 
-def _as_in_the_index(git: Git, repository: GitRepository, file: Path, held: bytes) -> bool:
-    """Hooks that a project tracks come and go with a person's commits, pulls and branches."""
+def _is_as_indexed(git: Git, repository: GitRepository, file: Path, content: bytes) -> bool:
+    """Tracked hooks change with a person's commits, pulls and branches."""
     if not file.is_relative_to(repository.top) or file.is_symlink():
         return False
     name = os.fsencode(file.relative_to(repository.top))
-    tracked = _tracked(git, repository, _inode(repository.git_dir / "index")).get(name, b"")
-    text, make = held[1:], sha256 if len(tracked) == sha256().digest_size * 2 else sha1
-    # git's name of the content, which needs no strong hash here: a changed file is told as well.
-    return make(b"blob %d\0%b" % (len(text), text)).hexdigest().encode() == tracked
+    tracked = _list_tracked(git, repository, _inode(repository.git_dir / "index")).get(name, b"")
+    text, hash_type = content[1:], sha256 if len(tracked) == sha256().digest_size * 2 else sha1
+    # git's blob id; SHA-1 is enough here, because a changed file is reported as well.
+    return hash_type(b"blob %d\0%b" % (len(text), text)).hexdigest().encode() == tracked
 
 
 @lru_cache(maxsize=1)
-def _tracked(git: Git, repository: GitRepository, inode: bytes) -> dict[bytes, bytes]:
-    lines = (entry.partition(b"\t") for entry in _entries(git, repository, inode).split(b"\0"))
+def _list_tracked(git: Git, repository: GitRepository, inode: bytes) -> dict[bytes, bytes]:
+    lines = (entry.partition(b"\t") for entry in _list_index(git, repository, inode).split(b"\0"))
     return {name: facts.split(b" ")[1] for facts, _, name in lines if name}
 
 
@@ -129,13 +133,13 @@ def _name(file: Path, common_dir: Path) -> str:
     return file.relative_to(common_dir).as_posix() if inside else str(file)
 
 
-def _mattering(git: Git, held: bytes, remote: str = "") -> bytes:
-    """The settings that matter, in their order; the bytes of a file that git cannot read."""
-    found = read_settings(git, held)
-    if found is None:
-        return held
+def _sensitive(git: Git, content: bytes, remote: str = "") -> bytes:
+    """The sensitive settings in order; the whole content if git cannot parse it."""
+    entries = read_settings(git, content)
+    if entries is None:
+        return content
     own = {f"remote.{remote}.{key}".encode() for key in ("url", "pushurl")} if remote else set()
-    keys = ((entry, entry.partition(b"\n")[0]) for entry in found)
+    keys = ((entry, entry.partition(b"\n")[0]) for entry in entries)
     return b"\0".join(
         entry
         for entry, key in keys
@@ -148,91 +152,91 @@ def _home() -> Path | None:
     return Path(home) if home.startswith("/") else None
 
 
-def _personal(home: Path | None) -> Iterator[Path]:
-    """A person's own settings, which hold for all of their repositories, and the machine's."""
-    yield SYSTEM
-    moved = os.environ.get("XDG_CONFIG_HOME", "")
-    if folder := Path(moved) if moved else home and home / ".config":
+def _user_configs(home: Path | None) -> Iterator[Path]:
+    """The config files of the machine and of the user."""
+    yield SYSTEM_CONFIG
+    config_home = os.environ.get("XDG_CONFIG_HOME", "")
+    if folder := Path(config_home) if config_home else home and home / ".config":
         yield folder / "git" / "config"
     if home:
         yield home / ".gitconfig"
 
 
 def hash_checkout(git: Git, repository: GitRepository) -> dict[str, str]:
-    """HEAD, index, files and refs of the user's, and their own settings, hashed short.
+    """Short hashes of the user's HEAD, index, files, refs and settings.
 
-    Cheap on purpose: entries of the index and facts of the files, no content.  git is not asked
-    for its status: that may start the programs of filters, and would rewrite the index.
+    Cheap on purpose: index entries and file facts, no content.  Without `git status`, which may
+    start filter programs and rewrite the index.
     """
-    listed = _entries(git, repository, _inode(repository.git_dir / "index"))
-    seen = {"HEAD": _head(git, repository), "index": listed}
-    names = [entry.partition(b"\t")[2] for entry in listed.split(b"\0") if entry]
+    index = _list_index(git, repository, _inode(repository.git_dir / "index"))
+    state = {"HEAD": _read_head(git, repository), "index": index}
+    names = [entry.partition(b"\t")[2] for entry in index.split(b"\0") if entry]
     if len(names) <= TRACKED_MAX:
         top = os.fsencode(repository.top)
-        seen["files"] = b"\0".join(_facts(b"%b/%b" % (top, name)) for name in names)
-    seen |= _told(git) | _reaching(git)
-    hashed = {CHECKOUT + name: sha256(held).hexdigest()[:16] for name, held in seen.items()}
-    return hashed | _stash(git) | _beside(git, repository)
+        state["files"] = b"\0".join(_facts(b"%b/%b" % (top, name)) for name in names)
+    state |= _read_user_settings(git) | _read_remotes(git)
+    hashes = {CHECKOUT + name: sha256(data).hexdigest()[:16] for name, data in state.items()}
+    return hashes | _read_stash(git) | _read_untracked(git, repository)
 
 
 def find_edited_files(git: Git, repository: GitRepository, since: float) -> tuple[str, ...]:
-    """The tracked files that changed or went since that instant, by git's own list of them."""
-    listed = _entries(git, repository, _inode(repository.git_dir / "index"))
-    names = [entry.partition(b"\t")[2] for entry in listed.split(b"\0") if entry]
+    """The tracked files that were changed or deleted since then."""
+    index = _list_index(git, repository, _inode(repository.git_dir / "index"))
+    names = [entry.partition(b"\t")[2] for entry in index.split(b"\0") if entry]
     top = os.fsencode(repository.top)
-    found = (name for name in names if _changed_at(b"%b/%b" % (top, name)) >= since)
-    return tuple(printable_path(os.fsdecode(name)) for name in found)
+    edited = (name for name in names if _changed_at(b"%b/%b" % (top, name)) >= since)
+    return tuple(printable_path(os.fsdecode(name)) for name in edited)
 
 
 def _changed_at(path: bytes) -> float:
-    """When facts or content changed, which no tool sets back; a file that went counts as new."""
+    """The ctime, which no tool can set back; a deleted file counts as just changed."""
     try:
         return os.lstat(path).st_ctime
     except OSError:
         return math.inf
 
 
-def _beside(git: Git, repository: GitRepository) -> dict[str, str]:
-    """What an agent may move or write outside of its worktree without touching the checkout."""
+def _read_untracked(git: Git, repository: GitRepository) -> dict[str, str]:
+    """Refs and untracked files that an agent may change without touching tracked files."""
     index = _inode(repository.git_dir / "index")
-    tracked = _tracked(git, repository, index)
+    tracked = _list_tracked(git, repository, index)
     files = find_untracked(git, repository, tracked, index) if len(tracked) <= TRACKED_MAX else {}
-    return {CHECKOUT + name: held for name, held in (read_user_refs(git) | files).items()}
+    return {CHECKOUT + name: value for name, value in (read_user_refs(git) | files).items()}
 
 
-def _stash(git: Git) -> dict[str, str]:
-    """The commit itself: all worktrees share one stash, and whoever pops it takes the user's."""
-    found = git.look_up("refs/stash")[0]
-    return {STASH: found.name} if found else {}
+def _read_stash(git: Git) -> dict[str, str]:
+    """The commit itself: all worktrees share one stash, and `stash pop` takes the user's."""
+    stash = git.look_up("refs/stash")[0]
+    return {STASH: stash.name} if stash else {}
 
 
-def _told(git: Git) -> dict[str, bytes]:
-    """What git and agents are told outside of the repository: a person may change it any time."""
+def _read_user_settings(git: Git) -> dict[str, bytes]:
+    """Settings of git and agents outside of the repository: a person may change them any time."""
     home = _home()
-    held = read_with_includes(git, _personal(home), home)
-    told = {file: read_link(file) + _mattering(git, one) for file, one in held.items()}
-    told |= read_agent_settings(home)
-    return {_short(file, home): one for file, one in told.items()}
+    configs = read_with_includes(git, _user_configs(home), home)
+    settings = {file: read_link(file) + _sensitive(git, data) for file, data in configs.items()}
+    settings |= read_agent_settings(home)
+    return {_short_name(file, home): data for file, data in settings.items()}
 
 
-def _reaching(git: Git) -> dict[str, bytes]:
-    """Where the next fetch or push goes, and how much of the past is known: people change both."""
+def _read_remotes(git: Git) -> dict[str, bytes]:
+    """The addresses of remotes, and the shallow boundary: people change both."""
     configs = read_with_includes(git, [git.common_dir / name for name in CONFIGS], _home())
-    found = (entry for one in configs.values() for entry in read_settings(git, one) or ())
-    urls = [entry for entry in found if REMOTE.fullmatch(entry)]
+    entries = (entry for data in configs.values() for entry in read_settings(git, data) or ())
+    urls = [entry for entry in entries if REMOTE.fullmatch(entry)]
     shallow = git.common_dir / "shallow"
-    seen = {"remotes": b"\0".join(urls)} if urls else {}
-    return seen | ({"shallow": read_bounded(shallow)} if is_file_or_link(shallow) else {})
+    remotes = {"remotes": b"\0".join(urls)} if urls else {}
+    return remotes | ({"shallow": read_bounded(shallow)} if is_file_or_link(shallow) else {})
 
 
-def _short(file: Path, home: Path | None) -> str:
+def _short_name(file: Path, home: Path | None) -> str:
     inside = home and file.is_relative_to(home)
     return f"~/{file.relative_to(home)}" if home and inside else str(file)
 
 
-@lru_cache(maxsize=KNOWN_MAX)
-def _entries(git: Git, repository: GitRepository, _: bytes) -> bytes:
-    """Read again when the file is another one: git writes its index anew whenever it changes."""
+@lru_cache(maxsize=INDEX_CACHE_MAX)
+def _list_index(git: Git, repository: GitRepository, _: bytes) -> bytes:
+    """Cached by the facts of the index file: git writes a new file whenever it changes."""
     at = GitLocation(repository.git_dir, repository.top)
     return git.run("ls-files", "-s", "-z", at=at, ok=range(256)).out
 
@@ -245,13 +249,13 @@ def _inode(file: Path) -> bytes:
     return b"%d %d %d %d" % (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
 
 
-def _head(git: Git, repository: GitRepository) -> bytes:
-    """Where HEAD points, and to which commit; a branch of ours moves because we move it."""
+def _read_head(git: Git, repository: GitRepository) -> bytes:
+    """The target of HEAD and its commit; without the commit for branches that yaoki moves."""
     try:
         pointer = (repository.git_dir / "HEAD").read_bytes()
     except OSError as error:
         return str(error.errno).encode()
-    if pointer.startswith(OURS):
+    if pointer.startswith(OWN_BRANCHES):
         return pointer
     branch = pointer.strip().removeprefix(b"ref: ").decode("utf-8", "surrogateescape")
     commit = git.look_up(branch)[0]

@@ -1,7 +1,7 @@
-"""Refs and untracked files of the user: what an agent outside of the sandbox can write unseen.
+"""Refs and untracked files of the user, which an agent outside of the sandbox can write.
 
-Read twice an attempt, so no git is started as long as nothing new is there: refs are read from
-their files, and whether a name is ignored is asked once.
+Read twice per attempt, so no git is started as long as nothing is new: refs are read from their
+files, and the ignore rules of a name are evaluated once.
 """
 
 from __future__ import annotations
@@ -17,63 +17,64 @@ from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.repository import GitRepository
 from yaoki.adapters.system.folders import walk_folders
 
-# More of a sort than this are told as one: which of them changed is then not known.
+# Larger groups are hashed as one: which member changed is then not known.
 NAMED_MAX = 40
 FOLDERS_MAX = 5_000
 LOOSE_BYTES_MAX = 1 << 12
-# Ours, and what git's own housekeeping moves; the stash is told with the way back to it.
-NOT_THEIRS = re.compile(
+# Refs of yaoki's and of git's own maintenance; the stash is reported separately.
+OTHER_REFS = re.compile(
     r"refs/(?:heads/yaoki/|yaoki/|remotes/[^/]+/yaoki/|stash$|prefetch/|bisect/|worktree/)"
 )
-OWN = frozenset({b".git", b".yaoki"})
+SKIPPED_NAMES = frozenset({b".git", b".yaoki"})
 UNTRACKED = "untracked"
 
 
 def read_all_refs(git: Git) -> dict[str, str]:
     """Every ref of the repository with its commit."""
     common = git.common_dir
-    return _asked(git) if (common / "reftable").is_dir() else _read(common)
+    return _ask_git(git) if (common / "reftable").is_dir() else _read_files(common)
 
 
 def read_user_refs(git: Git) -> dict[str, str]:
     """Every branch, tag and remote-tracking ref of the user's, with its commit."""
-    theirs = {name: sha for name, sha in read_all_refs(git).items() if not NOT_THEIRS.match(name)}
+    refs = {name: sha for name, sha in read_all_refs(git).items() if not OTHER_REFS.match(name)}
     groups: dict[str, dict[str, str]] = {}
-    for name, sha in theirs.items():
+    for name, sha in refs.items():
         groups.setdefault("/".join(name.split("/")[: 3 if "/remotes/" in name else 2]), {})[
             name
         ] = sha
-    told: dict[str, str] = {}
-    for group, held in groups.items():
-        told |= held if len(held) <= NAMED_MAX else {f"{group}/*": _hash(sorted(held.items()))}
-    return told
+    state: dict[str, str] = {}
+    for group, members in groups.items():
+        is_small = len(members) <= NAMED_MAX
+        state |= members if is_small else {f"{group}/*": _hash(sorted(members.items()))}
+    return state
 
 
-def _read(common: Path) -> dict[str, str]:
-    """Loose ones first: one that is packed meanwhile stands in the file that is read later."""
-    loose = dict(_loose(common))
-    packed = _text(common / "packed-refs", 1 << 26)
+def _read_files(common: Path) -> dict[str, str]:
+    """Loose refs first: a ref that is packed meanwhile is in the file that is read later."""
+    loose = dict(_read_loose(common))
+    packed = _read_text(common / "packed-refs", 1 << 26)
     lines = (line.split(" ") for line in packed.splitlines() if line[:1] not in {"#", "^"})
     return {parts[1]: parts[0] for parts in lines if len(parts) == 2} | loose
 
 
-def _loose(common: Path) -> Iterator[tuple[str, str]]:
+def _read_loose(common: Path) -> Iterator[tuple[str, str]]:
     for folder, _, names in walk_folders(common / "refs"):
         for name in names:
             file = Path(folder) / name
-            if not name.endswith(".lock") and (held := _text(file, LOOSE_BYTES_MAX).strip()):
-                yield file.relative_to(common).as_posix(), held
+            if not name.endswith(".lock") and (text := _read_text(file, LOOSE_BYTES_MAX).strip()):
+                yield file.relative_to(common).as_posix(), text
 
 
-def _text(file: Path, most: int) -> str:
+def _read_text(file: Path, bytes_max: int) -> str:
     try:
         with file.open("rb") as stream:
-            return stream.read(most).decode("utf-8", "surrogateescape")
+            return stream.read(bytes_max).decode("utf-8", "surrogateescape")
     except OSError:
         return ""
 
 
-def _asked(git: Git) -> dict[str, str]:
+def _ask_git(git: Git) -> dict[str, str]:
     lines = git.read_text("for-each-ref", "--format=%(objectname) %(refname)").splitlines()
     return {name: sha for sha, _, name in (line.partition(" ") for line in lines)}
 
@@ -81,33 +82,34 @@ def _asked(git: Git) -> dict[str, str]:
 def find_untracked(
     git: Git, repository: GitRepository, tracked: Mapping[bytes, object], index: bytes
 ) -> dict[str, str]:
-    """Files and folders beside the tracked ones that git does not ignore, with their facts.
+    """Untracked files and folders that git does not ignore, with a hash of their facts.
 
-    Of a folder that is not tracked only what is added or removed right in it shows.
+    In an untracked folder only files added or removed at its top level show.
     """
-    folders = _folders(frozenset(tracked), index)
+    folders = _tracked_folders(frozenset(tracked), index)
     if len(folders) > FOLDERS_MAX:
         return {}
     top = os.fsencode(repository.top)
-    beside = sorted(_beside(top, folders, tracked))
-    ignored = _ignored(git, repository, tuple(name for name, _ in beside), _rules(repository))
-    seen = {os.fsdecode(name): facts for name, facts in beside if name not in ignored}
-    if len(seen) > NAMED_MAX:
-        return {f"{UNTRACKED} files": _hash(sorted(seen.items()))}
-    return {f"{UNTRACKED} {name}": facts for name, facts in seen.items()}
+    entries = sorted(_list_untracked(top, folders, tracked))
+    names = tuple(name for name, _ in entries)
+    ignored = _find_ignored(git, repository, names, _read_rules(repository))
+    files = {os.fsdecode(name): facts for name, facts in entries if name not in ignored}
+    if len(files) > NAMED_MAX:
+        return {f"{UNTRACKED} files": _hash(sorted(files.items()))}
+    return {f"{UNTRACKED} {name}": facts for name, facts in files.items()}
 
 
 @lru_cache(maxsize=1)
-def _folders(tracked: frozenset[bytes], _: bytes) -> frozenset[bytes]:
-    """The top, and every folder that holds something tracked."""
-    found = {b""}
+def _tracked_folders(tracked: frozenset[bytes], _: bytes) -> frozenset[bytes]:
+    """The top folder, and every folder that contains a tracked file."""
+    folders = {b""}
     for name in tracked:
-        while b"/" in name and (name := name.rpartition(b"/")[0]) not in found:
-            found.add(name)
-    return frozenset(found)
+        while b"/" in name and (name := name.rpartition(b"/")[0]) not in folders:
+            folders.add(name)
+    return frozenset(folders)
 
 
-def _beside(
+def _list_untracked(
     top: bytes, folders: Iterable[bytes], tracked: Mapping[bytes, object]
 ) -> Iterator[tuple[bytes, str]]:
     known = frozenset(folders)
@@ -118,7 +120,7 @@ def _beside(
             continue
         for entry in entries:
             name = b"%b/%b" % (folder, entry.name) if folder else entry.name
-            if name not in known and name not in tracked and entry.name not in OWN:
+            if name not in known and name not in tracked and entry.name not in SKIPPED_NAMES:
                 yield name, _facts(entry)
 
 
@@ -130,22 +132,22 @@ def _facts(entry: os.DirEntry[bytes]) -> str:
     return _hash((facts.st_mode, facts.st_size, facts.st_mtime_ns))
 
 
-def _rules(repository: GitRepository) -> str:
-    """When the rules of the top or of the clone change, names are asked again."""
+def _read_rules(repository: GitRepository) -> str:
+    """The ignore rules of the top folder and of the clone; part of the cache key."""
     files = (repository.top / ".gitignore", repository.common_dir / "info" / "exclude")
-    return "\0".join(_text(file, 1 << 20) for file in files)
+    return "\0".join(_read_text(file, 1 << 20) for file in files)
 
 
 @lru_cache(maxsize=8)
-def _ignored(
+def _find_ignored(
     git: Git, repository: GitRepository, names: tuple[bytes, ...], _: str
 ) -> frozenset[bytes]:
     if not names:
         return frozenset()
     at = GitLocation(repository.git_dir, repository.top)
-    given = b"".join(b"%b\0" % name for name in names)
-    found = git.run("check-ignore", "-z", "--stdin", at=at, stdin=given, ok=(0, 1, 128)).out
-    return frozenset(found.split(b"\0"))
+    stdin = b"".join(b"%b\0" % name for name in names)
+    out = git.run("check-ignore", "-z", "--stdin", at=at, stdin=stdin, ok=(0, 1, 128)).out
+    return frozenset(out.split(b"\0"))
 
 
 def _hash(value: object) -> str:

@@ -1,1 +1,1 @@
-"""A git remote that several machines share, or none."""
+"""The git remote that several machines share, if there is one."""

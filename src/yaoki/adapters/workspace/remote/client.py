@@ -1,7 +1,8 @@
-"""The one way to the remote: look at exact refs, fetch, push by expected old values.
+"""Calls to the remote: read exact refs, fetch, push with expected old values.
 
-Everything is bounded in time, tried again a little when the remote does not answer, and sorted:
-not reached (worth another try), refused (somebody was faster), forbidden (a person must look).
+Every call has a timeout and a few retries when the remote does not answer.  Failures are
+classified: not reached (retry later), refused (another machine was faster), forbidden (a person
+must act).
 """
 
 from __future__ import annotations
@@ -17,29 +18,29 @@ from yaoki.adapters.git.refs import RefMove
 from yaoki.adapters.processes.command import CommandResult
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.workspace.remote.address import RemoteAddress
-from yaoki.core.display import one_line, strip_terminal_codes
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.errors import GitFailed, RemoteUnreachable
 
 PAUSES_S = (0.1, 0.3, 0.6)
-# Who waited this long for an answer does not ask again: the stage is repeated later anyway.
-PATIENCE = timedelta(seconds=10)
-LOOK_TIMEOUT = timedelta(minutes=2)
+# No retry after this time: the stage is repeated later anyway.
+RETRY_TIME = timedelta(seconds=10)
+FETCH_TIMEOUT = timedelta(minutes=2)
 PUSH_TIMEOUT = timedelta(minutes=10)
 REFSPECS_MAX = 200
-SAID_MAX = 300
-HOOK = "remote:"
-NOWHERE = "refs/yaoki/nowhere"
+MESSAGE_MAX = 300
+HOOK_PREFIX = "remote:"
+NONEXISTENT_REF = "refs/yaoki/nowhere"
 
 FETCH = ("fetch", "-q", "--no-tags", "--no-prune", "--recurse-submodules=no", "--no-auto-gc")
 PUSH = ("push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no")
 MISSING = re.compile(r"couldn't find remote ref (\S+)")
 FETCHED = re.compile(r"([0-9a-f]{40,64})\t[^\t]*\t(?:(branch|tag) )?'([^']+)' of ")
 ROW = re.compile(r"([ +\-*=!])\t[^\t]*?:(\S+)\t(.*)")
-# What the server says when nobody may do this; anything else is a race, or a lock of its own.
+# The server's words for a lack of permission; anything else is a race, or a lock of the server.
 FORBIDDEN = re.compile(r"hook declined|protected|prohibited|denied|not allowed|hidden ref|funny")
-# Waiting does not help: somebody must give this machine a key.
-LOCKED_OUT = re.compile(
+# Waiting does not help: this machine needs credentials.
+NO_ACCESS = re.compile(
     r"Authentication failed|could not read (?:Username|Password)|Permission denied|"
     r"Host key verification failed|unsupported protocol|transport '\S+' not allowed"
 )
@@ -47,9 +48,9 @@ LOCKED_OUT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PushOutcome:
-    """What became of a push, by ref: the refs it did not move, each with the server's reason.
+    """The refs that a push did not move, each with the server's reason.
 
-    `said` is what its hooks said to whoever pushes.
+    `hook_output` is what the server's hooks printed.
     """
 
     refused: Mapping[str, str]
@@ -57,155 +58,156 @@ class PushOutcome:
 
     @property
     def forbidden_reason(self) -> str:
-        return next((why for why in self.refused.values() if FORBIDDEN.search(why)), "")
+        return next((each for each in self.refused.values() if FORBIDDEN.search(each)), "")
 
     def reason_for(self, ref: str) -> str:
-        """Why this ref was not moved, with the server's own words."""
+        """The reason why this ref was not moved, with the output of the server's hooks."""
         reason = self.refused[ref]
         return f"{reason}: {self.hook_output}" if self.hook_output else reason
 
 
 class RemoteClient:
-    """git's own protocol to one other repository, through the objects of this one."""
+    """Talks git's own protocol to one remote repository."""
 
     def __init__(self, git: Git, address: RemoteAddress) -> None:
         self._git, self.address, self._clock = git, address, SystemClock()
-        # What the last call met when nobody answered; empty since somebody did.
+        # Why the remote did not answer the last call; empty when it did.
         self.problem = ""
 
     def check_reachable(self) -> None:
-        """Ask for what is not there: only whether somebody says so counts."""
-        self.fetch_refs([NOWHERE])
+        """Fetch a ref that does not exist: any answer shows that the remote is reachable."""
+        self.fetch_refs([NONEXISTENT_REF])
 
     def fetch_refs(self, refs: Sequence[str]) -> dict[str, str]:
-        """Where these refs are, without those that are not there; their commits are then here."""
+        """Fetch these refs; returns the commits of those that exist."""
         wanted = list(dict.fromkeys(refs))
         while wanted:
-            found, missing = self._fetch(wanted)
+            heads, missing = self._fetch(wanted)
             if not missing:
-                return found
+                return heads
             wanted = [ref for ref in wanted if ref != missing]
         return {}
 
     def fetch_matching(self, *patterns: str) -> dict[str, str]:
-        """Where the refs of these patterns are; their commits are then here."""
+        """Fetch the refs of these patterns; returns their commits."""
         return self._fetch([f"+{each}:refs/worktree/{n}/*" for n, each in enumerate(patterns)])[0]
 
     def fetch_commits(self, commits: Sequence[str]) -> None:
-        """Bring commits that no ref of ours names."""
+        """Fetch commits by their ids."""
         self._fetch(commits)
 
     def _fetch(self, specs: Sequence[str]) -> tuple[dict[str, str], str]:
-        """A git folder of its own: what was fetched is written to a file nobody else has."""
-        with tempfile.TemporaryDirectory(prefix="yaoki-") as place:
-            folder = Path(place)
+        """Fetch in a private git folder, so that no other process writes its FETCH_HEAD."""
+        with tempfile.TemporaryDirectory(prefix="yaoki-") as name:
+            folder = Path(name)
             (folder / "HEAD").write_text("ref: refs/heads/yaoki-none\n", encoding="ascii")
-            done = self._call((*FETCH, self.address.alias, *specs), folder, LOOK_TIMEOUT)
-            said = _text(done.err)
-            if missing := MISSING.search(said):
+            result = self._call((*FETCH, self.address.alias, *specs), folder, FETCH_TIMEOUT)
+            error = _text(result.err)
+            if missing := MISSING.search(error):
                 return {}, missing[1]
-            if done.code != 0:
-                raise self._unreached(said)
+            if result.code != 0:
+                raise self._unreachable(error)
             file = folder / "FETCH_HEAD"
-            return dict(_fetched(file.read_text("utf-8") if file.is_file() else "")), ""
+            return dict(_parse_fetch_head(file.read_text("utf-8") if file.is_file() else "")), ""
 
     def push(
         self, *moves: RefMove, atomic: bool = True, force: Collection[str] = ()
     ) -> PushOutcome:
-        """Move refs there, each from where it must be; `atomic`: all or none.
+        """Move refs at the remote, each from its required old value; `atomic`: all or none.
 
-        A move from anywhere (`old` is None) is made whatever stands there when all else holds;
-        without `atomic` it only ever goes forward, unless it is in `force`.
+        A move without a required value (`old` is None) is forced when atomic; otherwise it must
+        be a fast-forward, unless the ref is in `force`.
         """
         refused: dict[str, str] = {}
-        said = ""
-        bound = len(moves) if atomic else REFSPECS_MAX
-        for at in range(0, len(moves), bound):
-            outcome = self._push(moves[at : at + bound], atomic, force)
+        hook_output = ""
+        batch_size = len(moves) if atomic else REFSPECS_MAX
+        for start in range(0, len(moves), batch_size):
+            outcome = self._push(moves[start : start + batch_size], atomic, force)
             refused |= outcome.refused
-            said = said or (outcome.hook_output if outcome.refused else "")
-        return PushOutcome(refused, said)
+            hook_output = hook_output or (outcome.hook_output if outcome.refused else "")
+        return PushOutcome(refused, hook_output)
 
     def _push(self, moves: Sequence[RefMove], atomic: bool, force: Collection[str]) -> PushOutcome:
         leases = [f"--force-with-lease={m.ref}:{m.old}" for m in moves if m.old is not None]
         forced = {m.ref for m in moves if atomic and m.old is None}.union(force)
         specs = [f"{'+' if m.ref in forced else ''}{m.new}:{m.ref}" for m in moves]
-        whole = ("--atomic",) if atomic else ()
-        args = (*PUSH, *whole, *leases, self.address.alias, *specs)
-        done = self._call(args, None, PUSH_TIMEOUT)
-        rows = dict(_rows(_text(done.out)))
-        if done.code != 0 and not rows:
-            raise self._unreached(_text(done.err))
-        return PushOutcome(rows, self.address.mask(_told(_text(done.err))))
+        options = ("--atomic",) if atomic else ()
+        args = (*PUSH, *options, *leases, self.address.alias, *specs)
+        result = self._call(args, None, PUSH_TIMEOUT)
+        refused = dict(_parse_refused(_text(result.out)))
+        if result.code != 0 and not refused:
+            raise self._unreachable(_text(result.err))
+        return PushOutcome(refused, self.address.mask(_hook_lines(_text(result.err))))
 
     def _call(self, args: Sequence[str], folder: Path | None, timeout: timedelta) -> CommandResult:
-        """Try again when nobody answers; an answer, whatever it is, is for the caller."""
+        """Run git, with retries while the remote does not answer."""
         self.address.refuse_changed_settings(self._git)
         env = {**remote_environment(), **self.address.environment}
         env |= {"GIT_DIR": str(folder or self._git.common_dir)}
         if folder:
             env |= {"GIT_COMMON_DIR": str(self._git.common_dir)}
-        give_up = self._clock.now() + PATIENCE
+        deadline = self._clock.now() + RETRY_TIME
         for pause in (*PAUSES_S, None):
-            done = self._invoked(args, env, timeout)
-            if not _unanswered(done):
+            result = self._run(args, env, timeout)
+            if not _is_unanswered(result):
                 self.problem = ""
-                return done
-            if pause is None or self._clock.now() > give_up:
-                return done
+                return result
+            if pause is None or self._clock.now() > deadline:
+                return result
             self.sleep_with_jitter(pause)
-        raise AssertionError("the last pause is none")
+        raise AssertionError("the last pause is None")
 
-    def _invoked(
+    def _run(
         self, args: Sequence[str], env: Mapping[str, str], timeout: timedelta
     ) -> CommandResult:
         try:
             return run_git(args, cwd=self._git.common_dir, env=env, timeout=timeout)
-        except GitFailed as failed:
-            if failed.transient:
-                raise self._unreached(f"fatal: {failed.sentence}") from failed
+        except GitFailed as error:
+            if error.transient:
+                raise self._unreachable(f"fatal: {error.sentence}") from error
             raise
 
     def sleep_with_jitter(self, seconds: float) -> None:
-        """With dice, so that those who met once do not meet again."""
+        """Random, so that machines that collided once do not collide again."""
         self._clock.sleep(timedelta(seconds=seconds * (0.5 + self._clock.chance())))
 
-    def _unreached(self, said: str) -> GitFailed:
-        lines = [line.strip() for line in said.splitlines() if line.strip()]
-        telling = [line for line in lines if line.startswith(("fatal:", "error:", "ssh:"))]
-        words = self.address.mask((telling or lines or ["no answer"])[0])[:SAID_MAX]
-        sentence = f"the remote {self.address.display_name} cannot be used: {words}"
+    def _unreachable(self, stderr: str) -> GitFailed:
+        lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+        errors = [line for line in lines if line.startswith(("fatal:", "error:", "ssh:"))]
+        detail = self.address.mask((errors or lines or ["no answer"])[0])[:MESSAGE_MAX]
+        sentence = f"the remote {self.address.display_name} cannot be used: {detail}"
         hint = f"git ls-remote {self.address.display_name}"
-        if LOCKED_OUT.search(said):
+        if NO_ACCESS.search(stderr):
             return GitFailed(sentence, hint=hint)
         self.problem = sentence
         return RemoteUnreachable(sentence, hint=hint)
 
 
-def _unanswered(done: CommandResult) -> bool:
-    said = _text(done.err)
-    return done.code == 128 and not MISSING.search(said) and not LOCKED_OUT.search(said)
+def _is_unanswered(result: CommandResult) -> bool:
+    error = _text(result.err)
+    return result.code == 128 and not MISSING.search(error) and not NO_ACCESS.search(error)
 
 
-def _fetched(text: str) -> Iterator[tuple[str, str]]:
+def _parse_fetch_head(text: str) -> Iterator[tuple[str, str]]:
     for line in text.splitlines():
-        if found := FETCHED.match(line):
-            folder = {"branch": "refs/heads/", "tag": "refs/tags/"}.get(found[2] or "", "")
-            yield f"{folder}{found[3]}", found[1]
+        if match := FETCHED.match(line):
+            prefix = {"branch": "refs/heads/", "tag": "refs/tags/"}.get(match[2] or "", "")
+            yield f"{prefix}{match[3]}", match[1]
 
 
-def _rows(text: str) -> Iterator[tuple[str, str]]:
-    """The refs that were not moved; without any row nobody answered."""
+def _parse_refused(text: str) -> Iterator[tuple[str, str]]:
+    """The refs that were not moved, with reasons, from `git push --porcelain`."""
     for line in text.splitlines():
-        found = ROW.match(line)
-        if found and found[1] == "!":
-            yield found[2], found[3]
+        match = ROW.match(line)
+        if match and match[1] == "!":
+            yield match[2], match[3]
 
 
-def _told(text: str) -> str:
-    """The lines of the server's hooks, on one line, fit to show and not too long."""
-    lines = (line for line in strip_terminal_codes(text).split("\n") if line.startswith(HOOK))
-    return one_line(" ".join(line.removeprefix(HOOK) for line in lines), SAID_MAX)
+def _hook_lines(text: str) -> str:
+    """The output of the server's hooks, joined to one short printable line."""
+    lines = strip_terminal_codes(text).split("\n")
+    output = (line.removeprefix(HOOK_PREFIX) for line in lines if line.startswith(HOOK_PREFIX))
+    return one_line(" ".join(output), MESSAGE_MAX)
 
 
 def _text(data: bytes) -> str:

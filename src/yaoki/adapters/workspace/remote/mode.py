@@ -1,6 +1,6 @@
-"""One machine or many: what differs for the workspace, at one place.
+"""Everything that depends on whether several machines share a git remote.
 
-`LocalOnly` asks nobody.  `SharedRemote` has a remote on which all machines meet.
+`LocalOnly` works in this repository alone; `SharedRemote` has a remote that all machines use.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import TypeAlias
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.refs import (
@@ -17,6 +18,7 @@ from yaoki.adapters.git.refs import (
     RECORDED_HEADS,
     SAVED_WORK,
     SNAPSHOTS,
+    BranchRefs,
     GitCommit,
     RefMove,
     Refs,
@@ -33,136 +35,179 @@ from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.model import Task
 from yaoki.errors import RemoteUnreachable
 
-BRANCHES = re.compile(r"refs/heads/.+")
+ALL_BRANCHES = re.compile(r"refs/heads/.+")
 
 
 class LocalOnly:
-    """Only this repository: its refs are the truth, and nothing is owed to anybody."""
+    """No remote: every ref and commit is in this repository, and nothing has to be pushed."""
 
     name = display_name = problem = ""
 
     def __init__(self, git: Git) -> None:
-        self.run_refs = self.branch_refs = Refs(git)
+        self.run_refs: BranchRefs = Refs(git)
+        self.branch_refs: BranchRefs = self.run_refs
 
     def check_reachable(self) -> None:
-        """There is nobody to ask."""
+        """There is no remote to reach."""
 
     def worktree_host(self, machine: str) -> str:
         return machine
 
-    def run_once(self, _: str, act: Callable[[], None]) -> None:
+    def run_once(self, _run_id: str, act: Callable[[], None]) -> None:
         act()
 
+    def unshared_run_refs(self, _run_id: str) -> list[RefMove]:
+        """Without a remote no ref is shared, and none is missing there."""
+        return []
+
+    def fetch_landed(self, *commits: str) -> None:
+        """Every landed commit is here."""
+
     def push_afterwards(
-        self, task_id: str, *, finished: bool = False
+        self, _task_id: str, *, finished: bool = False
     ) -> AbstractContextManager[None]:
         return nullcontext()
 
     def push_pending(self) -> None:
-        """Nothing is ever behind."""
+        """There is nothing to push."""
 
     def require_work(self, task: Task) -> None:
-        """All work there is, is here."""
+        """All saved work is here."""
 
-    def lacks_saved_work(self, task: Task, head: GitCommit | None, usable: bool) -> bool:
+    def lacks_saved_work(self, _task: Task, _head: GitCommit | None, _usable: bool) -> bool:
         return False
 
-    def has_commit(self, commit: str) -> bool:
+    def has_commit(self, _commit: str) -> bool:
         return True
 
     def fetch_commits(self, *commits: str) -> None:
-        """A commit that is not here is nowhere."""
+        """There is no remote to fetch from."""
 
     def fetch_snapshot(self, snapshot_id: str) -> None:
-        """All snapshots there are, are here."""
+        """All snapshots are here."""
 
     def fetch_all_below(self, *prefixes: str) -> None:
-        """Nobody else has any."""
+        """All saved work is here."""
 
     def delete_snapshots(self, snapshots: Collection[Snapshot]) -> None:
-        """They are gone already."""
+        """Snapshots exist only here and are deleted already."""
 
     def fetch_run(self, run_id: str) -> None:
-        """All of it is here."""
+        """All refs of the run are here."""
 
     def delete_refs(self, moves: Sequence[RefMove]) -> None:
-        """They were deleted here, and stood nowhere else."""
+        """The refs exist only here and are deleted already."""
 
 
-class SharedRemote(RemotePublisher):
-    """The run branch and all kept work are the same on all machines."""
+class SharedRemote:
+    """A remote through which run branches and saved work are the same on all machines."""
 
     def __init__(
         self, git: Git, remote: RemoteClient, folder: Path, warn: Callable[[str], None]
     ) -> None:
-        super().__init__(Refs(git), remote, folder, warn)
-        self.run_refs = SharedRefs(git, remote)
-        self.branch_refs = SharedRefs(git, remote, BRANCHES)
+        self._remote, self._local = remote, Refs(git)
+        self._publisher = RemotePublisher(self._local, remote, folder, warn)
+        self._shared = SharedRefs(git, remote)
+        self.run_refs: BranchRefs = self._shared
+        self.branch_refs: BranchRefs = SharedRefs(git, remote, ALL_BRANCHES)
         self.name = remote.address.name
-        self._own = folder.with_name(".own")
-        self._opened: BoundedCache[str, None] = BoundedCache()
+        self._clone_id_file = folder.with_name(".own")
+        self._opened_runs: BoundedCache[str, None] = BoundedCache()
 
     @property
     def display_name(self) -> str:
-        return self.remote.address.display_name
+        return self._remote.address.display_name
 
     @property
     def problem(self) -> str:
-        return self.remote.problem
+        return self._remote.problem
 
     def check_reachable(self) -> None:
-        self.remote.check_reachable()
+        self._remote.check_reachable()
 
     def worktree_host(self, machine: str) -> str:
-        """Two clones on one machine have worktrees of their own.
+        """The machine and the clone: two clones on one machine have separate worktrees.
 
-        The mark lies beside the worktrees: two containers that share them have the same one, and
-        machines made alike, each with its clone at the same path, have not.
+        The id file is beside the worktrees.  So two containers that share the worktrees have the
+        same id, and cloned machines with their repository at the same path have different ids.
         """
-        return f"{machine}:{load_or_create_machine_id(self._own)[:8]}"
+        return f"{machine}:{load_or_create_machine_id(self._clone_id_file)[:8]}"
 
     def run_once(self, run_id: str, act: Callable[[], None]) -> None:
-        """The branch of a run is made once, by whoever comes first; later nobody need look."""
-        if run_id not in self._opened:
+        """Open the branch of a run once per process: later calls need not ask the remote."""
+        if run_id not in self._opened_runs:
             act()
-            self._opened[run_id] = None
+            self._opened_runs[run_id] = None
+
+    def unshared_run_refs(self, run_id: str) -> list[RefMove]:
+        return self._shared.unshared_run_refs(run_id)
+
+    def fetch_landed(self, *commits: str) -> None:
+        """Fetch landed commits, each on its own: the remote may have lost some of them."""
+        self._shared.fetch_commits(*commits)
+
+    def push_afterwards(
+        self, task_id: str, *, finished: bool = False
+    ) -> AbstractContextManager[None]:
+        return self._publisher.push_afterwards(task_id, finished=finished)
+
+    def push_pending(self) -> None:
+        self._publisher.push_pending()
+
+    def require_work(self, task: Task) -> None:
+        self._publisher.require_work(task)
 
     def lacks_saved_work(self, task: Task, head: GitCommit | None, usable: bool) -> bool:
-        """Does the worktree here lack what was kept of the task, and is that to be had?
+        """True when the worktree lacks saved work of the task that the remote has.
 
-        A person's work is where the person is: only that machine has it.
+        Work of a person who took over is only on that person's machine.
         """
         if task.taken_over:
             if task.work.worktree and not usable:
-                words = f"a person worked on {task.id} in its worktree on another machine"
-                raise RemoteUnreachable(words, hint="let a worker of that machine go on")
+                sentence = f"a person worked on {task.id} in its worktree on another machine"
+                raise RemoteUnreachable(sentence, hint="start a worker on that machine")
             return False
-        if not task.work.head or not self.fetch_work(task):
+        if not task.work.head or not self._publisher.fetch_work(task):
             return False
-        return head is None or not self._refs.is_ancestor(task.work.head, head.sha)
+        return head is None or not self._local.is_ancestor(task.work.head, head.sha)
 
     def has_commit(self, commit: str) -> bool:
-        return self._refs.read_commits(commit)[0] is not None
+        return self._local.read_commits(commit)[0] is not None
+
+    def fetch_commits(self, *commits: str) -> None:
+        self._publisher.fetch_commits(*commits)
+
+    def fetch_snapshot(self, snapshot_id: str) -> None:
+        self._publisher.fetch_snapshot(snapshot_id)
+
+    def fetch_all_below(self, *prefixes: str) -> None:
+        self._publisher.fetch_all_below(*prefixes)
+
+    def delete_snapshots(self, snapshots: Collection[Snapshot]) -> None:
+        self._publisher.delete_snapshots(snapshots)
 
     def fetch_run(self, run_id: str) -> None:
-        """Whatever any machine kept of a run, before all of it is put away."""
-        self.run_refs.read_commits(run_branch_ref(run_id), f"{RECORDED_HEADS}/{run_id}")
-        self.fetch_matching(*(f"{each}/{run_id}-*" for each in (SAVED_WORK, SNAPSHOTS)))
-        self.fetch_missing_refs(
+        """Fetch everything that any machine saved of a run, before the run is archived."""
+        self._shared.read_commits(run_branch_ref(run_id), f"{RECORDED_HEADS}/{run_id}")
+        self._publisher.fetch_matching(*(f"{each}/{run_id}-*" for each in (SAVED_WORK, SNAPSHOTS)))
+        self._publisher.fetch_missing_refs(
             *(f"{each}/{run_id}-*" for each in (OWN_BRANCHES, RECORDED_HEADS, GROUP_BASES))
         )
 
     def delete_refs(self, moves: Sequence[RefMove]) -> None:
-        """Delete these there as well; one that somebody moved, or that is not there, stays so."""
+        """Delete refs at the remote; one that has moved, or does not exist, is skipped."""
         if moves:
-            self.remote.push(*moves, atomic=False)
+            self._remote.push(*moves, atomic=False)
+
+
+RemoteMode: TypeAlias = LocalOnly | SharedRemote
 
 
 def open_remote_mode(
-    git: Git, repository: GitRepository, said: str, folder: Path, warn: Callable[[str], None]
-) -> LocalOnly | SharedRemote:
-    """As the settings say: nobody, or the remote of this name, URL or path."""
-    if not said:
+    git: Git, repository: GitRepository, setting: str, folder: Path, warn: Callable[[str], None]
+) -> RemoteMode:
+    """`setting` is the name, URL or path of the remote; empty for none."""
+    if not setting:
         return LocalOnly(git)
-    remote = RemoteClient(git, open_remote_address(git, repository, said))
+    remote = RemoteClient(git, open_remote_address(git, repository, setting))
     return SharedRemote(git, remote, folder, warn)

@@ -1,7 +1,7 @@
-"""Refs that all machines share: the remote's are the truth, those in this repository a copy.
+"""Refs that all machines share: the remote's value counts, the ref in this repository is a copy.
 
-Reading one looks at the remote; moving one is a push with the expected old value.  Killed between
-the push and the copy, the next look sees the remote and goes on.
+Reading a shared ref asks the remote; moving one is a push with the expected old value.  After a
+crash between the push and the update of the copy, the next read sees the remote and continues.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from yaoki.adapters.git.refs import (
     GitCommit,
     RefMove,
     Refs,
+    move_or_fail,
     run_branch_ref,
     work_ref,
 )
 from yaoki.adapters.workspace.remote.client import PushOutcome, RemoteClient
 from yaoki.errors import GitFailed, RemoteRejectedPush
 
-# Run branches, groups' branches, their marks, bases and trains, what a rolled back line held, and
-# what a branch that somebody moved has to go back to.
-OURS = re.compile(
+# Run branches and group branches, their recorded heads, bases and merge queues, the commits of a
+# rolled back group branch, and the commit to which a branch that somebody moved has to go back.
+RUN_REFS = re.compile(
     r"refs/heads/yaoki/(?:[a-z0-9]+|[a-z0-9-]+-group)"
     r"|refs/yaoki/(?:runs|bases)/[a-z0-9-]+"
     r"|refs/yaoki/work/[a-z0-9-]+/0-(?:rollback-\d+|landed-[0-9a-f]+)"
@@ -37,130 +38,137 @@ PUSHES_MAX = 6
 PAUSE_S = 0.05
 
 
-class SharedRefs(Refs):
-    """`Refs` over a remote; names that only this repository knows stay as they were."""
+class SharedRefs:
+    """Reads and moves refs at a remote; refs that `names` does not match stay local."""
 
-    def __init__(self, git: Git, remote: RemoteClient, names: re.Pattern[str] = OURS) -> None:
-        super().__init__(git)
-        self._remote, self._names = remote, names
-        self._seen: dict[str, str] = {}
+    def __init__(self, git: Git, remote: RemoteClient, names: re.Pattern[str] = RUN_REFS) -> None:
+        self._local, self._remote, self._names = Refs(git), remote, names
+        self._copied: dict[str, str] = {}
 
     def read_commits(self, *revisions: str) -> list[GitCommit | None]:
-        """Shared refs as they are at the remote now; their commits are then here."""
-        asked = [revision for revision in revisions if self._names.fullmatch(revision)]
-        if not asked:
-            return super().read_commits(*revisions)
-        seen = self._look(asked)
-        return super().read_commits(*(seen.get(r, "") if r in asked else r for r in revisions))
-
-    def revision_of(self, ref: str) -> str:
-        """By its commit: the copy may be behind."""
-        if not self._names.fullmatch(ref):
-            return ref
-        if not (found := self._look([ref]).get(ref)):
-            raise GitFailed(f"{ref.removeprefix('refs/heads/')} is not at the remote")
-        return found
+        """Fetch the shared refs among these, then read every revision locally."""
+        shared = [revision for revision in revisions if self._names.fullmatch(revision)]
+        if not shared:
+            return self._local.read_commits(*revisions)
+        heads = self._fetch(shared)
+        return self._local.read_commits(
+            *(heads.get(r, "") if r in shared else r for r in revisions)
+        )
 
     def unshared_run_refs(self, run_id: str) -> list[RefMove]:
-        """A run that was begun before there was a remote: its branch, its groups', their marks."""
-        own = re.compile(rf".*/{run_id}(-\d+)?(-group)?")
-        held = [
+        """The refs of a run that started before there was a remote, as moves that create them."""
+        of_run = re.compile(rf".*/{run_id}(-\d+)?(-group)?")
+        local = [
             ref
-            for ref in self.list_refs(OWN_BRANCHES, RECORDED_HEADS, GROUP_BASES)
-            if own.fullmatch(ref.name)
+            for ref in self._local.list_refs(OWN_BRANCHES, RECORDED_HEADS, GROUP_BASES)
+            if of_run.fullmatch(ref.name)
         ]
-        shared = {ref.name: ref.commit for ref in held if self._names.fullmatch(ref.name)}
+        shared = {ref.name: ref.commit for ref in local if self._names.fullmatch(ref.name)}
         if run_branch_ref(run_id) not in shared or f"{RECORDED_HEADS}/{run_id}" not in shared:
             return []
         return [RefMove(name, commit, "") for name, commit in shared.items()]
 
     def fetch_commits(self, *commits: str) -> None:
-        """One by one: the remote may have forgotten some."""
-        for commit, here in zip(commits, super().read_commits(*commits), strict=True):
-            if here is None:
+        """Fetch missing commits one by one: the remote may have lost some of them."""
+        for commit, present in zip(commits, self._local.read_commits(*commits), strict=True):
+            if present is None:
                 self._remote.fetch_commits([commit])
 
+    def is_ancestor(self, ancestor: str, descendant: str) -> bool:
+        return self._local.is_ancestor(ancestor, descendant)
+
+    def refs_containing(self, commit: str, *prefixes: str) -> list[str]:
+        return self._local.refs_containing(commit, *prefixes)
+
     def checkouts_of(self, ref: str) -> list[Path]:
-        """What stands at the remote is nobody's checkout; only its copy may be one."""
-        return [] if self._names.fullmatch(ref) else super().checkouts_of(ref)
+        """A ref at the remote has no checkout; only its local copy can have one."""
+        return [] if self._names.fullmatch(ref) else self._local.checkouts_of(ref)
 
     def manual_command(self, *moves: RefMove, source_refs: Sequence[str] = ()) -> str:
-        """One push; whoever types it may stand in a clone that lacks the commits."""
+        """One push; a clone that lacks the commits fetches them from `source_refs` first."""
         remote = shlex.quote(self._remote.address.display_name)
-        brought = f"git fetch {remote} {' '.join(source_refs)} && " if source_refs else ""
+        fetch = f"git fetch {remote} {' '.join(source_refs)} && " if source_refs else ""
         specs = " ".join(f"+{move.new}:{move.ref}" for move in moves)
-        return f"{brought}git push {remote} {specs}"
+        return f"{fetch}git push {remote} {specs}"
 
-    def move(self, *moves: RefMove, why: str = "") -> bool:
-        """Push all or none; false when one was not where it had to be."""
+    def move(self, *moves: RefMove, reason: str = "") -> bool:
+        """Push all refs or none; false when one was not at its required old value."""
         if not any(self._names.fullmatch(move.ref) for move in moves):
-            return super().move(*moves, why=why)
+            return self._local.move(*moves, reason=reason)
         if not self._push(moves):
             return False
         for move in moves:
-            self._follow(move.ref, move.new, move.old)
+            self._update_copy(move.ref, move.new, move.old)
+        return True
+
+    def overwrite(self, move: RefMove) -> bool:
+        """Move a ref whose old value does not matter."""
+        if not self._names.fullmatch(move.ref):
+            return self._local.overwrite(move)
+        if not self.move(move):
+            move_or_fail(self, move)
         return True
 
     def _push(self, moves: tuple[RefMove, ...]) -> bool:
-        """Who was refused looks: somebody else was there first, or only in the way."""
+        """Push; after a rejection, find out whether refs have moved or a lock was in the way."""
         for n in range(1, PUSHES_MAX + 1):
             outcome = self._remote.push(*moves)
             if not outcome.refused:
                 return True
-            there = self._remote.fetch_refs([move.ref for move in moves])
-            if all(there.get(move.ref, "") == move.new for move in moves):
+            remote_refs = self._remote.fetch_refs([move.ref for move in moves])
+            if all(remote_refs.get(move.ref, "") == move.new for move in moves):
                 return True
-            if any(there.get(m.ref, "") != m.old for m in moves if m.old is not None):
+            if any(remote_refs.get(m.ref, "") != m.old for m in moves if m.old is not None):
                 return False
             if outcome.forbidden_reason:
                 break
             self._remote.sleep_with_jitter(PAUSE_S * n)
-        raise self._refused(outcome)
+        raise self._rejection(outcome)
 
-    def _refused(self, outcome: PushOutcome) -> GitFailed:
+    def _rejection(self, outcome: PushOutcome) -> GitFailed:
         ref = next(iter(outcome.refused))
-        kind = RemoteRejectedPush if outcome.forbidden_reason else GitFailed
-        return kind(
-            f"the remote {self._remote.address.display_name} does not take {ref}: "
+        error_type = RemoteRejectedPush if outcome.forbidden_reason else GitFailed
+        return error_type(
+            f"the remote {self._remote.address.display_name} rejects {ref}: "
             f"{outcome.reason_for(ref)}",
             transient=not outcome.forbidden_reason,
-            hint="let this machine push refs/heads/yaoki/* and refs/yaoki/*, by force as well",
+            hint="allow this machine to push refs/heads/yaoki/* and refs/yaoki/*, with force",
         )
 
-    # -------------------------------------------------------------- the copies
+    # -------------------------------------------------------------- local copies
 
-    def _look(self, refs: list[str]) -> dict[str, str]:
-        seen = self._remote.fetch_refs(refs)
-        for ref, commit in seen.items():
-            if OURS.fullmatch(ref) and self._seen.get(ref) != commit:
-                self._follow(ref, commit, None)
-        return seen
+    def _fetch(self, refs: list[str]) -> dict[str, str]:
+        heads = self._remote.fetch_refs(refs)
+        for ref, commit in heads.items():
+            if RUN_REFS.fullmatch(ref) and self._copied.get(ref) != commit:
+                self._update_copy(ref, commit, None)
+        return heads
 
-    def _follow(self, ref: str, new: str, old: str | None) -> None:
-        """Let the copy be as the remote is; whatever else it held stays on a ref of its own.
+    def _update_copy(self, ref: str, new: str, old: str | None) -> None:
+        """Set the local copy to the remote's value; other local commits get a ref of their own.
 
-        A copy that is further may have been moved by a younger look than ours.  Of a train there
-        is none: what did not land of it is of no use.
+        Merge queues have no copy: a candidate that did not land is of no use.
         """
         if ref.endswith(MERGE_QUEUE_SUFFIX):
             return
-        here = super().read_commits(ref)[0]
-        if (here.sha if here else "") == new:
-            self._seen[ref] = new
+        copy = self._local.read_commits(ref)[0]
+        if (copy.sha if copy else "") == new:
+            self._copied[ref] = new
             return
-        if self._stays(ref, here, new, old):
+        if self._keeps_copy(ref, copy, new, old):
             return
-        moves = [RefMove(ref, new, here.sha if here else "")]
-        if here and new and not self.is_ancestor(here.sha, new):
+        moves = [RefMove(ref, new, copy.sha if copy else "")]
+        if copy and new and not self.is_ancestor(copy.sha, new):
             name = ref.rpartition("/")[2].removesuffix("-group")
-            moves.insert(0, RefMove(work_ref(name, f"0-local-{here.sha[:8]}"), here.sha))
-        if super().move(*moves, why="yaoki: as at the remote"):
-            self._seen[ref] = new
+            moves.insert(0, RefMove(work_ref(name, f"0-local-{copy.sha[:8]}"), copy.sha))
+        if self._local.move(*moves, reason="yaoki: as at the remote"):
+            self._copied[ref] = new
 
-    def _stays(self, ref: str, here: GitCommit | None, new: str, old: str | None) -> bool:
-        if not OURS.fullmatch(ref) and (here.sha if here else "") != old:
-            # A branch of the user's, with work of its own: theirs to bring together.
+    def _keeps_copy(self, ref: str, copy: GitCommit | None, new: str, old: str | None) -> bool:
+        if not RUN_REFS.fullmatch(ref) and (copy.sha if copy else "") != old:
+            # A branch of the user's with commits of its own: the user merges it.
             return True
-        if here and new and self.is_ancestor(new, here.sha):
+        if copy and new and self.is_ancestor(new, copy.sha):
+            # A later read in another thread has moved the copy further.
             return True
-        return bool(super().checkouts_of(ref))
+        return bool(self._local.checkouts_of(ref))

@@ -1,33 +1,39 @@
-"""A git repository of an agent's own, for its work inside the sandbox.
+"""A git repository for each agent that works inside the sandbox.
 
-The user's repository cannot be written there, and an agent that cannot commit stumbles.  So a small
-repository is laid over the worktree's own: it borrows the user's objects, has their branches and
-tags as they were, and takes new objects itself.  When the agent has ended its commits are taken
-over: packed by a git inside the sandbox, for the repository is the agent's by then and its settings
-can name programs, and unpacked by ours, which checks what comes like anything from a stranger.
+The user's repository is read-only there, and agents fail when they cannot commit.  So a small
+repository is mounted over the worktree's own: it uses the user's objects as alternates, has copies
+of branches and tags, and stores new objects itself.  When the agent has ended, its commits are
+imported: packed by a git inside the sandbox, because the agent's settings can name programs, and
+unpacked by yaoki's git, which checks them like objects from a stranger.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import stat
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git
 from yaoki.adapters.git.refs import Refs, ref_component
+from yaoki.adapters.git.tree_diff import OBJECT_ID
 from yaoki.adapters.processes.sandbox import Sandbox
-from yaoki.adapters.system.files import make_private_folder, read_plain_bytes
-from yaoki.adapters.system.folders import walk_folders, walk_tree
+from yaoki.adapters.system.files import make_private_folder
 from yaoki.adapters.workspace.protect.user_state import read_all_refs
+from yaoki.adapters.workspace.worktrees.agent_git_folder import (
+    find_unsafe_file,
+    has_objects,
+    read_head,
+    read_printable_lines,
+    read_reflogs,
+    read_refs,
+)
 from yaoki.adapters.workspace.worktrees.agent_hooks import (
     REFUSALS_FILE,
     push_settings,
-    quoted,
+    quote_config,
     write_hooks,
 )
 from yaoki.adapters.workspace.worktrees.worktree import Worktree, delete_path
@@ -36,21 +42,16 @@ from yaoki.core.model import task_branch
 from yaoki.errors import Fault, WorkspaceError
 from yaoki.ports import SANDBOX_FOLDERS_NAME, SandboxFolders
 
-OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-FILE_BYTES_MAX = 4 << 20
-LOG_BYTES_MAX = 1 << 20
-# So many commits that no branch holds any more are kept, and so many refusals are told.
-LEFT_MAX, REFUSALS_MAX = 50, 100
-PACKING = timedelta(minutes=5)
-# As git does it: few objects are stored one by one, many as they came.
+# Limits on commits outside of the branch, and on reported refusals.
+UNBRANCHED_MAX, REFUSALS_MAX = 50, 100
+PACK_TIMEOUT = timedelta(minutes=5)
+# As git does: few objects are stored one by one, many as a pack.
 UNPACK_MAX = 100
-# What an agent may see of the user's refs; those of other tasks are nobody's business.
+# The user's refs that an agent may see; those of other tasks are left out.
 SHOWN_REFS = ("refs/heads/", "refs/tags/", "refs/remotes/")
-OURS = "refs/heads/yaoki/"
-# A few bytes can stand for very many: what would take more than this unpacked is not taken.
+OWN_BRANCHES = "refs/heads/yaoki/"
+# Compressed objects can be very large: objects above these sizes are not imported.
 OBJECT_BYTES_MAX, OBJECTS_BYTES_MAX = 512 << 20, 2 << 30
-FILES_MAX = 200_000
-REFS_MAX = 2_000
 PACK = f"""\
 names=$(git cat-file --batch-all-objects --batch-check='%(objectname) %(objectsize)' | {{
     sum=0
@@ -66,9 +67,9 @@ printf '%s\\n' "$names" | git pack-objects -q --stdout
 
 @dataclass(frozen=True, slots=True)
 class AgentCommits:
-    """What an agent's own repository held when it had ended.
+    """The commits of an agent's repository.
 
-    `head` is empty where it made no commit.  `left` are commits that its branch does not hold.
+    `head` is empty if there is no commit.  `unbranched` are commits that its branch lacks.
     """
 
     head: str = ""
@@ -78,12 +79,12 @@ class AgentCommits:
 
 
 class AgentRepositories:
-    """Lends one to each task whose agent works in the sandbox, and takes it back."""
+    """Creates a repository for each sandboxed agent, and imports its commits."""
 
     def __init__(
         self, git: Git, refs: Refs, root: Path, sandbox: Callable[[], Sandbox | None]
     ) -> None:
-        """Whether a sandbox can be had is asked only where one is needed: the answer costs."""
+        """`sandbox` is a function because finding out whether one is available takes time."""
         self._git, self._refs, self._root, self._sandbox = (
             git,
             refs,
@@ -92,58 +93,58 @@ class AgentRepositories:
         )
 
     def folder_of(self, task_id: str) -> Path:
-        """What the agent of this task has for itself: its repository, caches, conversation."""
+        """The private folder of the task's agent: its repository, caches, conversation."""
         return self._root / ref_component(task_id)
 
-    def create(self, found: Worktree) -> SandboxFolders:
-        """A new one at the worktree's own commit."""
-        assert found.admin, f"git does not know the worktree of {found.task_id}"
-        folder = self.folder_of(found.task_id)
+    def create(self, worktree: Worktree) -> SandboxFolders:
+        """A new repository at the worktree's commit."""
+        assert worktree.admin, f"git does not know the worktree of {worktree.task_id}"
+        folder = self.folder_of(worktree.task_id)
         make_private_folder(self._root)
         make_private_folder(folder)
         own = folder / "git"
         delete_path(own)
         (own / "objects" / "info").mkdir(parents=True)
         (own / "objects" / "pack").mkdir()
-        borrowed = folder / "alternates"
-        borrowed.write_bytes(os.fsencode(f"{self._git.common_dir / 'objects'}\n"))
+        alternates = folder / "alternates"
+        alternates.write_bytes(os.fsencode(f"{self._git.common_dir / 'objects'}\n"))
         (own / "objects" / "info" / "alternates").touch()
         link = folder / "gitfile"
         link.write_bytes(os.fsencode(f"gitdir: {own}\n"))
-        self._write_refs(own, found)
-        self._copy(own, found)
-        write_hooks(own / "hooks", self._users_hooks(found), task_branch(found.task_id))
-        (own / "config").write_text(self._settings(own, found), encoding="utf-8")
-        laid = {
-            found.path / ".git": link,
-            own / "objects" / "info" / "alternates": borrowed,
+        self._write_refs(own, worktree)
+        self._copy_index_and_rules(own, worktree)
+        write_hooks(own / "hooks", self._user_hooks(worktree), task_branch(worktree.task_id))
+        (own / "config").write_text(self._compose_config(own, worktree), encoding="utf-8")
+        mounts = {
+            worktree.path / ".git": link,
+            own / "objects" / "info" / "alternates": alternates,
             own / "hooks": own / "hooks",
         }
-        return SandboxFolders(folder, (own,), laid)
+        return SandboxFolders(folder, (own,), mounts)
 
-    def _write_refs(self, own: Path, found: Worktree) -> None:
-        head, branch = self._refs.read_commits(found.head)[0], task_branch(found.task_id)
-        assert head, f"the worktree of {found.task_id} has no commit"
-        at = own / "refs" / "heads" / branch
-        at.parent.mkdir(parents=True)
-        at.write_text(f"{head.sha}\n", encoding="ascii")
+    def _write_refs(self, own: Path, worktree: Worktree) -> None:
+        head, branch = self._refs.read_commits(worktree.head)[0], task_branch(worktree.task_id)
+        assert head, f"the worktree of {worktree.task_id} has no commit"
+        file = own / "refs" / "heads" / branch
+        file.parent.mkdir(parents=True)
+        file.write_text(f"{head.sha}\n", encoding="ascii")
         (own / "HEAD").write_text(f"ref: refs/heads/{branch}\n", encoding="ascii")
-        known = sorted(
+        rows = sorted(
             f"{sha} {name}"
             for name, sha in read_all_refs(self._git).items()
             if name.startswith(SHOWN_REFS)
-            and not name.startswith(OURS)
+            and not name.startswith(OWN_BRANCHES)
             and OBJECT_ID.fullmatch(sha)
         )
-        known.sort(key=lambda row: row.partition(" ")[2])
-        text = "\n".join(("# pack-refs with: sorted", *known, ""))
+        rows.sort(key=lambda row: row.partition(" ")[2])
+        text = "\n".join(("# pack-refs with: sorted", *rows, ""))
         (own / "packed-refs").write_bytes(os.fsencode(text))
 
-    def _copy(self, own: Path, found: Worktree) -> None:
-        """What git knows of the files, and the user's own rules about them."""
-        assert found.admin
-        common, admin = self._git.common_dir, found.admin
-        wanted = {
+    def _copy_index_and_rules(self, own: Path, worktree: Worktree) -> None:
+        """Copy the index, and the user's ignore and attribute rules."""
+        assert worktree.admin
+        common, admin = self._git.common_dir, worktree.admin
+        sources = {
             "index": admin / "index",
             "shallow": common / "shallow",
             "info/exclude": common / "info" / "exclude",
@@ -151,89 +152,90 @@ class AgentRepositories:
             "info/sparse-checkout": admin / "info" / "sparse-checkout",
         }
         (own / "info").mkdir()
-        for name, source in wanted.items():
+        for name, source in sources.items():
             if source.is_file():
-                # With its time: git trusts files that are older than its index.
+                # Keep the modification time: git trusts files that are older than the index.
                 shutil.copy2(source, own / name)
 
-    def _settings(self, own: Path, found: Worktree) -> str:
-        """The user's own settings, and what must differ; git reads some from the file alone."""
-        assert found.admin
+    def _compose_config(self, own: Path, worktree: Worktree) -> str:
+        """The user's settings by include, then overrides; git reads some only from this file."""
+        assert worktree.admin
         lines = ["[core]", "\trepositoryformatversion = 1", "[extensions]"]
-        lines += [f"\t{name} = {quoted(value)}" for name, value in self._extensions]
-        for file in (self._git.common_dir / "config", found.admin / "config.worktree"):
+        lines += [f"\t{name} = {quote_config(value)}" for name, value in self._extensions]
+        for file in (self._git.common_dir / "config", worktree.admin / "config.worktree"):
             if file.is_file():
-                lines += ["[include]", f"\tpath = {quoted(str(file))}"]
+                lines += ["[include]", f"\tpath = {quote_config(str(file))}"]
         lines += [
             "[core]",
             "\tbare = false",
-            f"\tworktree = {quoted(str(found.path))}",
-            f"\thooksPath = {quoted(str(own / 'hooks'))}",
+            f"\tworktree = {quote_config(str(worktree.path))}",
+            f"\thooksPath = {quote_config(str(own / 'hooks'))}",
             "\tlogAllRefUpdates = true",
             "[gc]",
             "\tauto = 0",
             "[maintenance]",
             "\tauto = false",
             "[lfs]",
-            f"\tstorage = {quoted(str(self._git.common_dir / 'lfs'))}",
+            f"\tstorage = {quote_config(str(self._git.common_dir / 'lfs'))}",
             *push_settings(own / "hooks", self._remotes()),
         ]
         return "\n".join(lines) + "\n"
 
     @cached_property
     def _extensions(self) -> tuple[tuple[str, str], ...]:
-        """Those without which the objects could not be read."""
-        asked = ("config", "--local", "-z", "--get-regexp", r"^extensions\.")
-        rows = self._git.run(*asked, ok=(0, 1)).out.decode("utf-8", "replace").split("\0")
+        """The extensions that are needed to read the objects."""
+        args = ("config", "--local", "-z", "--get-regexp", r"^extensions\.")
+        rows = self._git.run(*args, ok=(0, 1)).out.decode("utf-8", "replace").split("\0")
         pairs = (row.partition("\n") for row in rows if row)
         known = ("objectformat", "partialclone", "preciousobjects")
         named = ((name.removeprefix("extensions."), value) for name, _, value in pairs)
         return tuple((name, value) for name, value in named if name in known)
 
     def _remotes(self) -> Iterator[tuple[str, str]]:
-        asked = ("config", "-z", "--get-regexp", r"^remote\..*\.url$")
-        rows = self._git.run(*asked, ok=(0, 1)).out.decode("utf-8", "replace").split("\0")
+        args = ("config", "-z", "--get-regexp", r"^remote\..*\.url$")
+        rows = self._git.run(*args, ok=(0, 1)).out.decode("utf-8", "replace").split("\0")
         for key, _, address in (row.partition("\n") for row in rows if row):
             yield key.removeprefix("remote.").removesuffix(".url"), address
 
-    def _users_hooks(self, found: Worktree) -> Path:
-        asked = ("config", "--type=path", "--get-all", "core.hooksPath")
-        said = self._git.run(*asked, ok=(0, 1)).out.decode("utf-8", "replace").splitlines()
-        # Our own call switches hooks off, which is not the user's word.
-        named = [word for word in said if word != os.devnull]
-        return found.path / named[-1] if named else self._git.common_dir / "hooks"
+    def _user_hooks(self, worktree: Worktree) -> Path:
+        args = ("config", "--type=path", "--get-all", "core.hooksPath")
+        values = self._git.run(*args, ok=(0, 1)).out.decode("utf-8", "replace").splitlines()
+        # yaoki's own calls disable hooks with this value.
+        paths = [value for value in values if value != os.devnull]
+        return worktree.path / paths[-1] if paths else self._git.common_dir / "hooks"
 
-    def import_commits(self, found: Worktree) -> AgentCommits:
-        """What the agent committed, as objects of ours.
+    def import_commits(self, worktree: Worktree) -> AgentCommits:
+        """Import the agent's commits as objects of the user's repository.
 
-        Until it is put away with `forget`, it can be taken again.
+        Can be repeated until `delete_repository` is called.
         """
-        own = self.folder_of(found.task_id) / "git"
+        own = self.folder_of(worktree.task_id) / "git"
         if own.is_symlink() or not own.is_dir():
             return AgentCommits()
-        branch = f"refs/heads/{task_branch(found.task_id)}"
-        refused = tuple(_lines(own / REFUSALS_FILE))[:REFUSALS_MAX]
-        if not _has_objects(own / "objects"):
+        branch = f"refs/heads/{task_branch(worktree.task_id)}"
+        refused = tuple(read_printable_lines(own / REFUSALS_FILE))[:REFUSALS_MAX]
+        if not has_objects(own / "objects"):
             return AgentCommits(refused_acts=refused)
         try:
-            self._bring(own)
-        except (Fault, WorkspaceError) as failed:
-            words = f"the agent's own commits cannot be read, its files are kept: {failed.sentence}"
-            return AgentCommits(refused_acts=refused, warning=words)
-        named = dict(_refs_of(own))
-        head = _head(own, named)
-        tips = (sha for name, sha in named.items() if name != branch)
-        left = [sha for sha in dict.fromkeys((*tips, *_logged(own))) if sha != head]
-        there = [commit.sha for commit in self._refs.read_commits(*left[-LEFT_MAX:]) if commit]
-        known = self._refs.read_commits(head)[0] if head else None
-        return AgentCommits(known.sha if known else "", tuple(there), refused)
+            self._import_objects(own)
+        except (Fault, WorkspaceError) as error:
+            warning = f"the agent's commits cannot be read; its files are saved: {error.sentence}"
+            return AgentCommits(refused_acts=refused, warning=warning)
+        refs = dict(read_refs(own))
+        head = read_head(own, refs)
+        tips = (sha for name, sha in refs.items() if name != branch)
+        others = [sha for sha in dict.fromkeys((*tips, *read_reflogs(own))) if sha != head]
+        commits = self._refs.read_commits(*others[-UNBRANCHED_MAX:])
+        unbranched = tuple(commit.sha for commit in commits if commit)
+        head_commit = self._refs.read_commits(head)[0] if head else None
+        return AgentCommits(head_commit.sha if head_commit else "", unbranched, refused)
 
-    def _bring(self, own: Path) -> None:
+    def _import_objects(self, own: Path) -> None:
         sandbox = self._sandbox()
-        assert sandbox, "a repository was lent, and there is no sandbox to look into it"
-        if strange := _strange(own / "objects"):
-            raise Fault(strange, transient=False)
-        plain = self._plain(own)
+        assert sandbox, "a sandboxed agent had a repository, but there is no sandbox to read it"
+        if problem := find_unsafe_file(own / "objects"):
+            raise Fault(problem, transient=False)
+        plain = self._make_plain_folder(own)
         env = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": "/nonexistent",
@@ -244,113 +246,42 @@ class AgentRepositories:
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_NO_LAZY_FETCH": "1",
         }
-        seen = (plain, own / "objects")
-        packed = sandbox.run_isolated(("sh", "-c", PACK), env=env, read_only=seen, timeout=PACKING)
+        folders = (plain, own / "objects")
+        packed = sandbox.run_isolated(
+            ("sh", "-c", PACK), env=env, read_only=folders, timeout=PACK_TIMEOUT
+        )
         count = int.from_bytes(packed.out[8:12], "big")
         if packed.code != 0 or packed.out[:4] != b"PACK":
-            said = packed.err.decode("utf-8", "replace").strip().splitlines() or ["no answer"]
-            raise Fault(said[-1][:300], transient=False)
-        many = count >= UNPACK_MAX
-        words = ("index-pack", "--stdin", "--strict") if many else ("unpack-objects", "--strict")
-        self._git.run(*words, *(() if many else ("-q",)), stdin=packed.out)
+            lines = packed.err.decode("utf-8", "replace").strip().splitlines() or ["no answer"]
+            raise Fault(lines[-1][:300], transient=False)
+        as_pack = ("index-pack", "--stdin", "--strict")
+        as_objects = ("unpack-objects", "--strict", "-q")
+        self._git.run(*(as_pack if count >= UNPACK_MAX else as_objects), stdin=packed.out)
 
-    def _plain(self, own: Path) -> Path:
-        """A git folder of ours for the agent's objects: its own settings and refs could keep git
-        waiting at a pipe, or reading for ever.
+    def _make_plain_folder(self, own: Path) -> Path:
+        """A clean git folder for the agent's objects: its own settings and refs could block git on
+        a pipe, or let it read without end.
         """
-        made = own.with_name("plain")
-        delete_path(made)
+        folder = own.with_name("plain")
+        delete_path(folder)
         for name in ("objects", "refs"):
-            (made / name).mkdir(parents=True)
-        (made / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
-        form = [f"\t{n} = {quoted(v)}" for n, v in self._extensions if n == "objectformat"]
+            (folder / name).mkdir(parents=True)
+        (folder / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
+        form = [f"\t{n} = {quote_config(v)}" for n, v in self._extensions if n == "objectformat"]
         lines = ("[core]", "\trepositoryformatversion = 1", "\tbare = true", "[extensions]", *form)
-        (made / "config").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return made
+        (folder / "config").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return folder
 
     def delete_repository(self, task_id: str) -> None:
-        """Its commits are ours by now; caches and conversation stay for the next attempt."""
+        """Delete the imported repository; caches and conversation stay for the next attempt."""
         delete_path(self.folder_of(task_id) / "git")
 
     def delete_orphans(self, tasks: Collection[str]) -> None:
-        """Delete what is left of tasks that have no worktree any more."""
+        """Delete the folders of tasks without a worktree."""
         for folder in sorted(self._root.iterdir()) if self._root.is_dir() else ():
             if folder.name not in tasks:
                 delete_path(folder)
 
     def delete_folder(self, task_id: str) -> None:
-        """The task is over."""
+        """Delete everything of a finished task."""
         delete_path(self.folder_of(task_id))
-
-
-def _lines(file: Path) -> Iterator[str]:
-    for row in (read_plain_bytes(file, FILE_BYTES_MAX) or b"").splitlines():
-        yield "".join(c for c in row.decode("utf-8", "replace") if c.isprintable())[:200]
-
-
-def _has_objects(objects: Path) -> bool:
-    """Did the agent's git write any?  Names alone are looked at."""
-    if objects.is_symlink() or not objects.is_dir():
-        return False
-    with os.scandir(objects) as entries:
-        loose = any(len(entry.name) == 2 for entry in entries)
-    return loose or any((objects / "pack").glob("*.pack"))
-
-
-def _strange(objects: Path) -> str:
-    """What git must not meet there, in words: a pipe, a device, a way to other objects."""
-    alternates = objects / "info" / "alternates"
-    if not alternates.is_symlink() and alternates.is_file() and alternates.stat().st_size:
-        return "its objects lead to others"
-    for n, entry in enumerate(walk_tree(objects.parent, objects.name)):
-        if n > FILES_MAX:
-            return f"there are more than {FILES_MAX} files"
-        if entry.is_too_deep or not (stat.S_ISDIR(entry.mode) or stat.S_ISREG(entry.mode)):
-            return f"{Path(entry.path).name} is no plain file"
-    return ""
-
-
-def _refs_of(own: Path) -> Iterator[tuple[str, str]]:
-    """Refs that the agent made or moved; those that were lent stand in the packed file as well."""
-    looked = 0
-    if (own / "refs").is_symlink():  # it would lead through the whole machine
-        return
-    for folder, folders, names in walk_folders(own / "refs"):
-        del folders[LEFT_MAX:]
-        looked += 1 + len(names)
-        if looked > REFS_MAX:
-            return
-        for name in names[:LEFT_MAX]:
-            file = Path(folder) / name
-            text = (read_plain_bytes(file, 100) or b"").decode("ascii", "replace").strip()
-            if OBJECT_ID.fullmatch(text):
-                yield file.relative_to(own).as_posix(), text
-
-
-def _head(own: Path, named: dict[str, str]) -> str:
-    said = (read_plain_bytes(own / "HEAD", 4096) or b"").decode("utf-8", "replace").strip()
-    if OBJECT_ID.fullmatch(said):
-        return said
-    ref = said.removeprefix("ref: ")
-    if ref in named:
-        return named[ref]
-    if ref.startswith("refs/heads/") and ".." not in ref:
-        alone = (read_plain_bytes(own / ref, 100) or b"").decode("ascii", "replace").strip()
-        if OBJECT_ID.fullmatch(alone):
-            return alone
-    packed: Iterable[bytes] = (
-        read_plain_bytes(own / "packed-refs", FILE_BYTES_MAX) or b""
-    ).splitlines()
-    rows = (row.decode("utf-8", "replace").split(" ", 1) for row in packed)
-    return next(
-        (r[0] for r in rows if len(r) == 2 and r[1] == ref and OBJECT_ID.fullmatch(r[0])), ""
-    )
-
-
-def _logged(own: Path) -> Iterator[str]:
-    """Every commit that its HEAD was at."""
-    for name in ("logs/HEAD", "logs/refs/stash"):
-        for row in (read_plain_bytes(own / name, LOG_BYTES_MAX) or b"").splitlines():
-            words = row.decode("ascii", "replace").split()
-            if len(words) > 1 and OBJECT_ID.fullmatch(words[1]):
-                yield words[1]

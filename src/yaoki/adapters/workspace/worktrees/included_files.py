@@ -1,4 +1,4 @@
-"""`.worktreeinclude`: ignored files of the user's checkout that a fresh worktree gets copies of."""
+"""`.worktreeinclude`: ignored files of the user's checkout that are copied to new worktrees."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.repository import GitRepository
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.errors import WorkspaceError
 
 FILE = ".worktreeinclude"
@@ -18,39 +18,41 @@ BYTES_MAX = 200 << 20
 
 
 def copy_included(git: Git, repository: GitRepository, worktree: Path) -> list[str]:
-    """Copy what the patterns name and git ignores.
+    """Copy the files that match the patterns and that git ignores.
 
-    A file that is merely untracked would be committed with the agent's work, so it is
-    not copied: whoever wants it there lets git ignore it.
+    A file that is only untracked is not copied, because it would be committed with the agent's
+    work.
     """
     names = find_included(git, repository)
     return [name for name in names if _copy(repository.top, worktree, name)]
 
 
 def find_included(git: Git, repository: GitRepository) -> list[str]:
-    """The ignored files of the user's checkout that the patterns name."""
+    """The ignored files of the user's checkout that match the patterns."""
     patterns = repository.top / FILE
     if not patterns.is_file():
         return []
-    names = _matching(git, repository, patterns)
+    names = _list_matching(git, repository, patterns)
     _refuse_too_much(repository.top, names)
     return names
 
 
 def filter_ignored(git: Git, repository: GitRepository, names: Sequence[str]) -> tuple[str, ...]:
-    """Those of these paths of the user's checkout that git ignores."""
+    """Those of the paths that git ignores in the user's checkout."""
     if not names:
         return ()
-    given = b"".join(os.fsencode(name) + b"\0" for name in names)
+    stdin = b"".join(os.fsencode(name) + b"\0" for name in names)
     at = GitLocation(repository.git_dir, repository.top)
-    done = git.run("check-ignore", "-z", "--stdin", at=at, stdin=given, ok=(0, 1))
-    return tuple(os.fsdecode(name) for name in done.out.split(b"\0") if name)
+    result = git.run("check-ignore", "-z", "--stdin", at=at, stdin=stdin, ok=(0, 1))
+    return tuple(os.fsdecode(name) for name in result.out.split(b"\0") if name)
 
 
-def _matching(git: Git, repository: GitRepository, patterns: Path) -> list[str]:
+def _list_matching(git: Git, repository: GitRepository, patterns: Path) -> list[str]:
     at = GitLocation(repository.git_dir, repository.top)
-    named = git.read_names("ls-files", "-o", "-i", "-z", f"--exclude-from={patterns}", at=at)
-    return list(filter_ignored(git, repository, [name for name in named if not name.endswith("/")]))
+    matches = git.read_names("ls-files", "-o", "-i", "-z", f"--exclude-from={patterns}", at=at)
+    return list(
+        filter_ignored(git, repository, [name for name in matches if not name.endswith("/")])
+    )
 
 
 def _refuse_too_much(top: Path, names: Sequence[str]) -> None:
@@ -60,12 +62,12 @@ def _refuse_too_much(top: Path, names: Sequence[str]) -> None:
             f"{FILE} names {format_count(len(names), 'file')} of "
             f"{format_count(size, 'byte')} together; "
             f"{format_count(FILES_MAX, 'file')} and {format_count(BYTES_MAX, 'byte')} are allowed",
-            hint=f"narrow {FILE}, or make the files by a set-up command",
+            hint=f"narrow {FILE}, or create the files in a set-up command",
         )
 
 
 def _copy(top: Path, worktree: Path, name: str) -> bool:
-    """Never over a file that is there, and never through a link to somewhere else."""
+    """Never over an existing file, and never through a link to another place."""
     source, target = top / name, worktree / name
     if source.is_symlink() and not _stays_inside(top, source):
         return False

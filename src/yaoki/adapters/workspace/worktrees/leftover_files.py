@@ -1,4 +1,4 @@
-"""What a check leaves behind: ignored files, and marks of what it must not touch."""
+"""Files that checks and agents leave in a worktree, and hashes of what checks must not change."""
 
 from __future__ import annotations
 
@@ -9,40 +9,26 @@ from itertools import islice
 from pathlib import Path
 
 from yaoki.adapters.git.command import Git, GitLocation
-from yaoki.adapters.git.trees import printable_path
+from yaoki.adapters.git.tree_diff import printable_path
 from yaoki.adapters.system.folders import walk_tree
 from yaoki.adapters.workspace.worktrees.worktree import Worktree
 from yaoki.ports import WORKTREE_LINK, IgnoredFile
 
-# `--directory` names a folder once, empty or not; what is in it we look up ourselves.
+# `--directory` lists a folder once, empty or not; its content is listed separately.
 OTHERS = ("ls-files", "--others", "--exclude-standard", "--directory", "-z")
-OURS = "refs/heads/yaoki/"
-# By-products of looking, which no judge is to be blamed for.
+OWN_BRANCHES = "refs/heads/yaoki/"
+# By-products of reading and running code; a judge may leave them.
 CACHES = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
 
-
-# Where tools put what they fetched or built: nobody expects to find that on a branch.
-MADE = CACHES | {
+# Folders of downloads and build output, which nobody expects on a branch.
+GENERATED = CACHES | {
     *("node_modules", "bower_components", "venv", "env", "site-packages", "vendor", "Pods"),
     *("build", "dist", "out", "target", "bin", "obj", "coverage", "htmlcov", "tmp", "temp", "logs"),
 }
 SOURCES = frozenset(
     {
         *(".py", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".vue", ".svelte", ".html", ".css"),
-        *(
-            ".go",
-            ".rs",
-            ".java",
-            ".kt",
-            ".scala",
-            ".swift",
-            ".c",
-            ".h",
-            ".cc",
-            ".cpp",
-            ".hpp",
-            ".cs",
-        ),
+        *(".go", ".rs", ".java", ".kt", ".scala", ".swift", ".c", ".h", ".cc", ".cpp", ".cs"),
         *(".rb", ".php", ".pl", ".lua", ".ex", ".exs", ".erl", ".hs", ".ml", ".clj", ".dart"),
         *(".hpp", ".r", ".jl", ".sh", ".sql", ".scss"),
     }
@@ -52,83 +38,88 @@ UNCOMMITTED_MAX = 300
 
 
 class LeftoverFiles:
-    """Looks at worktrees between two checks."""
+    """Inspects worktrees between two checks."""
 
     def __init__(self, git: Git) -> None:
         self._git = git
 
-    def list_ignored(self, found: Worktree, at: GitLocation) -> frozenset[str]:
+    def list_ignored(self, worktree: Worktree, at: GitLocation) -> frozenset[str]:
         names = self._git.read_names(*OTHERS, "--ignored", at=at)
-        return frozenset(path for name in names for path in _below(found.path, name.rstrip("/")))
+        return frozenset(path for name in names for path in _walk(worktree.path, name.rstrip("/")))
 
-    def ignored_sources(self, found: Worktree, since: float) -> tuple[str, ...]:
-        """Sources written since that instant that git ignores: work that never lands."""
-        names = self._git.read_names(*OTHERS, "--ignored", at=found.location)
-        paths = (path for name in names for path in _sources(found.path, name.rstrip("/")))
-        some = islice(paths, FILES_MAX)
-        return tuple(sorted(printable_path(p) for p in some if _written(found.path / p) >= since))
+    def ignored_sources(self, worktree: Worktree, since: float) -> tuple[str, ...]:
+        """Ignored source files written since then: work that never lands."""
+        names = self._git.read_names(*OTHERS, "--ignored", at=worktree.location)
+        paths = (path for name in names for path in _walk_sources(worktree.path, name.rstrip("/")))
+        bounded, top = islice(paths, FILES_MAX), worktree.path
+        return tuple(sorted(printable_path(p) for p in bounded if _written_at(top / p) >= since))
 
-    def uncommitted_files(self, found: Worktree, since: float) -> tuple[IgnoredFile, ...]:
-        """Ignored files that were written since then, with their rules; caches come last."""
-        named = self._git.read_names(*OTHERS, "--ignored", at=found.location)
-        paths = (path for name in named for path in _below(found.path, name.rstrip("/")))
-        some = islice((p for p in paths if _is_file(found.path / p)), FILES_MAX)
-        written = [p for p in some if _written(found.path / p) >= since]
+    def uncommitted_files(self, worktree: Worktree, since: float) -> tuple[IgnoredFile, ...]:
+        """Ignored files written since then, with their rules; caches come last."""
+        names = self._git.read_names(*OTHERS, "--ignored", at=worktree.location)
+        paths = (path for name in names for path in _walk(worktree.path, name.rstrip("/")))
+        bounded = islice((p for p in paths if _is_file(worktree.path / p)), FILES_MAX)
+        written = [p for p in bounded if _written_at(worktree.path / p) >= since]
         written.sort(key=lambda p: (bool(CACHES.intersection(p.split("/"))), p))
-        return self._with_rules(found, written[:UNCOMMITTED_MAX])
+        return self._with_rules(worktree, written[:UNCOMMITTED_MAX])
 
-    def _with_rules(self, found: Worktree, paths: Sequence[str]) -> tuple[IgnoredFile, ...]:
-        given = b"".join(os.fsencode(path) + b"\0" for path in paths)
-        asked = ("check-ignore", "--verbose", "-z", "--stdin")
-        out = self._git.run(*asked, at=found.location, stdin=given, ok=(0, 1)).out if paths else b""
+    def _with_rules(self, worktree: Worktree, paths: Sequence[str]) -> tuple[IgnoredFile, ...]:
+        if not paths:
+            return ()
+        names = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        args = ("check-ignore", "--verbose", "-z", "--stdin")
+        out = self._git.run(*args, at=worktree.location, stdin=names, ok=(0, 1)).out
         fields = [printable_path(os.fsdecode(field)) for field in out.split(b"\0")]
         rows = zip(*(fields[at::4] for at in range(4)), strict=False)
         return tuple(IgnoredFile(path, f"{file}:{line} {rule}") for file, line, rule, path in rows)
 
-    def protected_state(self, found: Worktree, *, strict: bool) -> dict[str, str]:
-        link = found.path / ".git"
-        held = link.read_bytes() if link.is_file() and not link.is_symlink() else b""
-        marks = {WORKTREE_LINK: sha256(held).hexdigest()} if found.exists else {}
-        return {**marks, **dict.fromkeys(self._strict(found), "there")} if strict else marks
+    def protected_state(self, worktree: Worktree, *, strict: bool) -> dict[str, str]:
+        link = worktree.path / ".git"
+        content = link.read_bytes() if link.is_file() and not link.is_symlink() else b""
+        state = {WORKTREE_LINK: sha256(content).hexdigest()} if worktree.exists else {}
+        return state | dict.fromkeys(self._list_names(worktree), "there") if strict else state
 
-    def _strict(self, found: Worktree) -> Iterator[str]:
-        """Not where branches stand, for people go on committing; only which there are."""
+    def _list_names(self, worktree: Worktree) -> Iterator[str]:
+        """Names of branches, tags and untracked files.
+
+        Without the commits of branches, because people continue to commit.
+        """
         form = ("for-each-ref", "--format=%(refname)%00", "refs/heads", "refs/tags")
         for ref in (name.strip() for name in self._git.read_names(*form)):
-            if not ref.startswith(OURS):
+            if not ref.startswith(OWN_BRANCHES):
                 yield ref.removeprefix("refs/heads/").replace("refs/tags/", "tag ")
-        if found.admin and found.exists:
-            for name in self._git.read_names(*OTHERS, at=found.location):
+        if worktree.admin and worktree.exists:
+            for name in self._git.read_names(*OTHERS, at=worktree.location):
                 if not CACHES.intersection(name.rstrip("/").split("/")):
                     yield printable_path(name)
 
 
-def _sources(top: Path, name: str) -> Iterator[str]:
-    """Of an ignored file or folder; folders of tools are not looked into."""
-    if not _made(name.split("/")):
-        yield from (path for path in _below(top, name) if _is_source(path))
+def _walk_sources(top: Path, name: str) -> Iterator[str]:
+    """The sources in an ignored file or folder; generated folders are skipped."""
+    if not _is_generated(name.split("/")):
+        yield from (path for path in _walk(top, name) if _is_source(path))
 
 
 def _is_source(path: str) -> bool:
     *folders, name = path.split("/")
-    return Path(name).suffix in SOURCES and not _made(folders)
+    return Path(name).suffix in SOURCES and not _is_generated(folders)
 
 
-def _made(names: Sequence[str]) -> bool:
-    return any(name in MADE or name.startswith(".") for name in names)
+def _is_generated(names: Sequence[str]) -> bool:
+    return any(name in GENERATED or name.startswith(".") for name in names)
 
 
 def _is_file(path: Path) -> bool:
     return path.is_symlink() or path.is_file()
 
 
-def _written(file: Path) -> float:
+def _written_at(file: Path) -> float:
     try:
         return file.lstat().st_mtime
     except OSError:
         return 0.0
 
 
-def _below(top: Path, name: str) -> Iterator[str]:
-    """A path and, if it is a folder, everything in it; links are not followed."""
+def _walk(top: Path, name: str) -> Iterator[str]:
+    """The path and, if it is a folder, everything in it; links are not followed."""
     return (entry.path for entry in walk_tree(top, name))

@@ -128,7 +128,7 @@ def show(name: str, as_json: bool) -> int:
 
 def _describe(name: str) -> AgentPreset:
     from yaoki.adapters.agents.preset import load_preset, shipped_preset_names
-    from yaoki.core.nearest import did_you_mean
+    from yaoki.core.text import did_you_mean
 
     if name not in shipped_preset_names():
         near = did_you_mean(name, shipped_preset_names())
@@ -157,7 +157,7 @@ def _endpoint(held: AgentPreset) -> str:
 def _version(held: AgentPreset) -> str:
     """The version that the program reports; a program that does not answer is reported as such."""
     from yaoki.adapters.processes.command import run_command
-    from yaoki.core.display import one_line
+    from yaoki.core.text import one_line
     from yaoki.errors import Fault
 
     found = shutil.which(held.program)

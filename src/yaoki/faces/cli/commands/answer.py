@@ -169,7 +169,7 @@ def _answer(
         print_document(told)
         return 0
     print_wrapped(f"{clean_line(task.spec.name, 60)} ({task.id}): {_describe_result(task, choice)}")
-    if choice is Choice.ABORT and (names := app.workspace.ignored_files_too_large(task)):
+    if choice is Choice.ABORT and (names := app.workspace.worktrees.ignored_files_too_large(task)):
         print_wrapped(_unsaved_words(app, task, names))
     print_next_command(told["next"])
     return 0

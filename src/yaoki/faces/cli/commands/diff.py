@@ -28,7 +28,7 @@ def diff(task: str, stat: bool, run_name: str, as_json: bool, repo: Path) -> int
         found = app.reads.task(app.lookup.find_task(task, run_name))
         ends = find_diff_ends(found)
         secrets = secret_values(os.environ, passed_variables(app.reads.run(found.run_id), found))
-        text = mask_values(app.workspace.diff(ends.old, ends.new, stat=stat), secrets)
+        text = mask_values(app.workspace.contents.diff(ends.old, ends.new, stat=stat), secrets)
         if as_json:
             told = {"task": found.id, "old": ends.old, "new": ends.new, "landed": ends.is_landed}
             print_document({"schema": SCHEMA, **told, "diff": text})

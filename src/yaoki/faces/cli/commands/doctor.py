@@ -166,11 +166,10 @@ def _has_wal_fix(version: tuple[int, ...]) -> bool:
 
 
 def _git(where: Path) -> Condition:
-    from yaoki.adapters.git.command import git_environment, run_git
-    from yaoki.adapters.git.repository import check_version
+    from yaoki.adapters.git.repository import check_version, read_git_version
 
     place = where if where.is_dir() else Path.cwd()
-    said = run_git(["version"], cwd=place, env=git_environment()).out.decode("ascii", "replace")
+    said = read_git_version(place)
     try:
         check_version(said)
     except GitMissing as old:
@@ -275,4 +274,4 @@ def _sandbox(app: App) -> Condition:
 
 def _remote(app: App) -> Condition:
     """The remote that machines share; pending pushes are repeated when it answers."""
-    return Condition("remote", True, f"{app.workspace.check_remote()}, answers")
+    return Condition("remote", True, f"{app.workspace.remote.check_remote()}, answers")

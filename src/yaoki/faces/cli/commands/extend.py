@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yaoki.core.counting import format_count
 from yaoki.core.redact import mask_values
+from yaoki.core.text import format_count
 from yaoki.errors import PlanInvalid
 from yaoki.faces.cli.context import (
     CommandFunction,

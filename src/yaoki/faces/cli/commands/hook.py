@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.errors import NotNow, Unknown, YaokiError
 from yaoki.faces.cli.context import json_option, open_app, repo_option
 from yaoki.faces.cli.person_only import refuse_agents

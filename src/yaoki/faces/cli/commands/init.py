@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.text import format_count
 from yaoki.errors import YaokiError
 from yaoki.faces.cli.context import json_option, repo_option
 from yaoki.faces.cli.trust_question import require_trust, trust_option

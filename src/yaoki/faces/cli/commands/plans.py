@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.counting import format_count
 from yaoki.core.model import Finding, Outcome
+from yaoki.core.text import format_count
 from yaoki.faces.cli.commands import extend, imports
 from yaoki.faces.cli.context import json_option, repo_option
 from yaoki.faces.cli.plan_arguments import FILE, agent_option, open_plan, require_plan_trust

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.nearest import did_you_mean
 from yaoki.core.settings.settings import LANGUAGES
+from yaoki.core.text import did_you_mean
 from yaoki.errors import TemplateInvalid, Unknown
 from yaoki.faces.cli.context import CommandFunction, json_option, repo_option
 from yaoki.faces.text.render import (

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yaoki.core.counting import format_count
 from yaoki.core.model import State
+from yaoki.core.text import format_count
 from yaoki.errors import NotNow, Unknown
 from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
 from yaoki.faces.cli.lookup import find_run_or_task
@@ -62,7 +62,7 @@ def recover(
 
 def _list_works(app: App, what: str, run_name: str) -> list[SavedWork]:
     """From the refs alone, so that a lost store loses none of it; names need the store."""
-    works = app.workspace.list_saved_work()
+    works = app.workspace.recovery.list_saved_work()
     if not what and not run_name:
         return works
     if any(work.task_id == what for work in works):
@@ -87,7 +87,7 @@ def _make_branch(
     if not works:
         raise Unknown("no saved work matches", hint="yaoki recover")
     chosen = ([work for work in works if work.ref not in empty] or works)[-1]
-    app.workspace.recover_to_branch(chosen.ref, branch)
+    app.workspace.recovery.recover_to_branch(chosen.ref, branch)
     if as_json:
         print_document({"schema": SCHEMA, "branch": branch, **_saved(chosen, empty)})
     else:
@@ -147,7 +147,7 @@ def snapshots(as_json: bool, repo: Path) -> int:
     """List the snapshots taken before each attempt."""
     from yaoki.app.build import App
 
-    found = App(repo.absolute()).workspace.list_snapshots()
+    found = App(repo.absolute()).workspace.recovery.list_snapshots()
     if as_json:
         listed = [
             {
@@ -175,7 +175,7 @@ def snapshots(as_json: bool, repo: Path) -> int:
 def restore(snapshot: str, as_json: bool, repo: Path) -> int:
     """Restore a task's worktree to SNAPSHOT; its current content is saved first."""
     with open_app(repo) as app:
-        found = next((s for s in app.workspace.list_snapshots() if s.id == snapshot), None)
+        found = next((s for s in app.workspace.recovery.list_snapshots() if s.id == snapshot), None)
         if found is None:
             raise Unknown(f"there is no snapshot {snapshot!r}", hint="yaoki snapshots")
         task = app.reads.task(found.task_id)
@@ -184,7 +184,7 @@ def restore(snapshot: str, as_json: bool, repo: Path) -> int:
         if task.state.is_final and not Path(task.work.worktree).is_dir():
             words = f"{task.id} is {task.state.value}: it has no worktree any more"
             raise NotNow(words, hint=f"git branch NAME {found.commit[:10]}")
-        made = app.workspace.restore_snapshot(snapshot, task)
+        made = app.workspace.recovery.restore_snapshot(snapshot, task)
         told = {"restored_files": list(made.restored), "deleted_files": list(made.deleted)}
         data = {"snapshot_id": snapshot, **told}
         app.store.note(task.run_id, "SNAPSHOT_RESTORE", data, task.id, task.attempt)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.counting import format_count
 from yaoki.core.model import Choice, State
 from yaoki.core.run_status import RunStatus
+from yaoki.core.text import format_count
 from yaoki.errors import NotNow, RowInvalid
 from yaoki.faces.cli.context import json_option, open_app, repo_option
 from yaoki.faces.text.render import (

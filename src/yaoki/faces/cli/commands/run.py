@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yaoki.core.model import ContinuousMode
+from yaoki.core.model import ContinuousMode, PauseCause
 from yaoki.core.run_status import RunStatus
 from yaoki.errors import PlanInvalid, SettingsInvalid
 from yaoki.faces.cli.commands import plans, report
@@ -262,7 +262,7 @@ def _ask_approval(app: App, run: Run) -> bool:
     """Show the planner's plan and ask, where a person can answer."""
     from yaoki.app.costs import load_known_costs
 
-    if not run.pause_reason.startswith("approval"):
+    if run.pause_cause is not PauseCause.APPROVAL:
         return False
     specs = [app.reads.task(row.id).spec for row in app.reads.rows(run.id)]
     plans.print_plan(build_plan_view(run.goal, specs, run.done_when, load_known_costs(app)))

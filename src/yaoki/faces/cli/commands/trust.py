@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.errors import Unknown
 from yaoki.faces.cli.context import json_option
 from yaoki.faces.cli.trust_question import print_trust_question

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.errors import NotNow, StoreError
 from yaoki.faces.cli.commands.worker import SLOTS, tag_option
 from yaoki.faces.cli.context import json_option, open_app, repo_option

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.errors import PlanInvalid
 from yaoki.faces.cli.context import json_option, repo_option
 from yaoki.faces.cli.plan_arguments import FILE, agent_option, open_plan

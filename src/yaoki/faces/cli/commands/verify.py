@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from yaoki.adapters.git.facts import LocalGitFacts, open_git_facts
 from yaoki.app.check_output import StoredOutputs
-from yaoki.app.git_facts import LocalGitFacts, open_git_facts
 from yaoki.faces.cli.context import json_option, open_app, repo_option
 from yaoki.faces.cli.trust_question import require_trust, trust_option
 from yaoki.faces.text.render import (

@@ -9,8 +9,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from yaoki.core.counting import format_count
 from yaoki.core.decide.baseline import KNOWN_FAILURES
+from yaoki.core.text import format_count
 from yaoki.errors import Fault
 from yaoki.faces.cli.doctor.condition import Condition, command_in, edit_command, failed_condition
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from yaoki.app.orphans import describe_branches as branches
 from yaoki.app.orphans import find_orphan_branches, suggest_recovery
-from yaoki.core.counting import format_count
+from yaoki.core.text import format_count
 from yaoki.errors import RemoteUnreachable, StoreCorrupt, StoreNewer, YaokiError
 from yaoki.faces.cli.doctor.condition import (
     SETTINGS,
@@ -161,8 +161,8 @@ def _describe_drift(app: App, run: Run) -> str:
     """The branch of a run that a person has merged is theirs to delete."""
     from yaoki.app.run_view import detect_external_merge
 
-    words = app.workspace.describe_drift(run)
-    return words and app.workspace.describe_drift(
+    words = app.workspace.branches.describe_drift(run)
+    return words and app.workspace.branches.describe_drift(
         detect_external_merge(app, run, app.reads.rows(run.id))
     )
 
@@ -170,7 +170,7 @@ def _describe_drift(app: App, run: Run) -> str:
 def _find_drift(app: App, runs: Sequence[Run]) -> tuple[list[str], str]:
     """Run branches that were moved externally, and a note when an unreachable remote has them."""
     unseen = "; their branches are at a remote that does not answer"
-    if app.settings.workspace.remote and app.workspace.remote_problem():
+    if app.settings.workspace.remote and app.workspace.remote.remote_problem():
         return [], unseen
     try:
         return [words for run in runs if (words := _describe_drift(app, run))], ""

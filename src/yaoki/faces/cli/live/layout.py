@@ -8,10 +8,10 @@ from datetime import datetime
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from yaoki.core.counting import format_count
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Spend, Stage, State
 from yaoki.core.run_status import RunStatus
+from yaoki.core.text import format_count
 from yaoki.faces.cli.live.estimate import duration_words, remaining_work, time_left
 from yaoki.faces.cli.live.task_table import TaskTable
 from yaoki.faces.text.glyphs import Glyphs

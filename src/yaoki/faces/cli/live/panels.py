@@ -242,7 +242,7 @@ def diff_panel(app: App, task: TaskView) -> Panel:
 
     def load() -> list[str]:
         ends = find_diff_ends(app.reads.task(task.row.id))
-        text = app.workspace.diff(ends.old, ends.new, stat=False)
+        text = app.workspace.contents.diff(ends.old, ends.new, stat=False)
         return clean_text(text).splitlines() or [f"{task.row.id} changed nothing"]
 
     return TextPanel(f"diff of {clean_line(task.row.name, 60)}", load)

@@ -36,7 +36,7 @@ export function moment(instant) {
   return new Date(instant).toLocaleString(language, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
 }
 
-/** An unknown cost is unknown; a sum that misses some is a lower bound. */
+/** An unreported cost is unknown; a partly reported sum is a lower bound. */
 export function money(cost, untold = 0) {
   if (cost === null || cost === undefined) return t("unknown");
   const words = cost.toLocaleString(language, { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: cost < 1 ? 4 : 2 });

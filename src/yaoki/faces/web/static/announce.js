@@ -1,4 +1,4 @@
-// Changes told to screen readers, politely and in one sentence for many.
+// Announces changes to screen readers, politely, several in one sentence.
 
 import { onConnection, onEntries } from "./live.js";
 import { t } from "./words.js";

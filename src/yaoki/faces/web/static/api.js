@@ -1,4 +1,4 @@
-// Questions to the server.  Every refusal becomes a Refusal with the sentence that people see.
+// Requests to the server.  Every error becomes a Refusal with a sentence for people.
 
 import { read } from "./shown.js";
 
@@ -14,7 +14,7 @@ export class Refusal extends Error {
   }
 }
 
-/** May the same question be answered a moment later? */
+/** Can the same request succeed a moment later? */
 export const passing = ({ status }) => status === 0 || status === 429 || status >= 500;
 
 export function address(path, query = {}) {

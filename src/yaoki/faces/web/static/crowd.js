@@ -1,5 +1,5 @@
-// All tasks of a run, compact: the graph's document, kept up to date by the journal.
-// Shared by the graph and the list, so that ten thousand tasks are asked for once.
+// All tasks of a run in compact form: the graph's document, updated from the journal.
+// Shared by the graph and the list, so that ten thousand tasks are fetched once.
 
 import { useEffect, useState } from "./vendor/preact.js";
 import { get, passing } from "./api.js";
@@ -9,7 +9,7 @@ const IDS_MAX = 100;
 const SOON_MS = 250;
 const REST = 5;
 const AGAIN_MS = 8_000;
-// After these the graph itself may be another one.
+// These events may change the graph itself.
 const GROWS = new Set(["PLAN_SUBMITTED", "PLAN_EXTENDED", "TASKS_PLANNED", "PHASE_FILLED", "TASK_REPLACED", "RUN_EXTENDED", "TASK_BLOCKED", "TASK_REVIVED", "RERUN_HELD", "RERUN_GRANTED"]);
 
 /** { nodes, edges, layers, byId, version, error }; `nodes` are objects, in the order of the plan. */
@@ -75,7 +75,7 @@ class Crowd {
     this.changed.clear();
     const held = await this.ask(`/runs/${this.run}/graph`);
     if (!held) return;
-    // Whoever holds a node sees it change; it is never another object.
+    // Nodes are updated in place and never replaced.
     const known = this.byId || new Map();
     const fresh = held.nodes.map((row) => node(held.run, held.fields, row));
     this.nodes = fresh.map((one) => (known.has(one.id) ? Object.assign(known.get(one.id), one) : one));

@@ -1,5 +1,5 @@
-// Documents of the server, asked for again when the journal says that they are old.
-// Nothing is derived here a second time: the page shows what the server says.
+// Documents of the server, fetched again when a journal entry makes them outdated.
+// Nothing is derived here again: the page shows the server's values.
 
 import { useEffect, useRef, useState } from "./vendor/preact.js";
 import { get, passing } from "./api.js";
@@ -9,24 +9,24 @@ const GAP_MS = 300;
 const FOLD_MS = 100;
 const AGAIN_MS = 2_000;
 const AGAIN_MS_MAX = 60_000;
-// The server must have time for its work: a document that takes long is asked for less often.
+// A document that takes long is fetched less often, to spare the server.
 const REST = 5;
 const CLOCK_REST = 20;
 
-/** Does an entry of this run make the document old? */
+/** Does an entry of this run make the document outdated? */
 export const ofRun = (run) => (entry) => entry.run === run;
 export const ofTask = (task) => (entry) => entry.task === task || entry.subtask === task;
 export const always = () => true;
 export const never = () => false;
 
-// After these somebody may be asked, or no longer; anything else changes no question.
+// Only these events can open or close a question.
 const ASKING = /^(ESCALAT|RUN_|RERUN_|CANCEL|TASK_(CANCELLED|REPLACED|BLOCKED|REVIVED|LANDED|UNDONE)|UNDO|DEAD|BUDGET|FINAL|PHASE_|RECOVERY)/;
 export const asking = (entry) => ASKING.test(entry.event);
 
 /**
- * { held, error, reload }.  What was shown stays until the new answer is there.
- * `old(entry)` says which entries matter; `every` asks again after so many seconds, while seen;
- * `later` lets others go first, by so many milliseconds.
+ * { held, error, reload }.  The old document stays until the new one has arrived.
+ * `old(entry)` selects the relevant entries; `every` fetches again after so many seconds, while visible;
+ * `later` delays the first fetch by so many milliseconds.
  */
 export function useDocument(path, query = {}, { old = never, every = 0, later = 0 } = {}) {
   const key = path && JSON.stringify([path, query]);
@@ -107,7 +107,7 @@ class Asker {
       this.held = await get(this.path, this.query, this.abort.signal);
       this.failed = 0;
       this.told({ held: this.held, error: null });
-      // Folds over a long journal go on with the next question.
+      // Folds over a long journal continue with the next request.
       if (this.held.complete === false) this.soon(FOLD_MS);
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -119,7 +119,7 @@ class Asker {
   }
 }
 
-/** Draws again every `seconds`: countdowns and ages change without an event. */
+/** Redraws every `seconds`: countdowns and ages change without an event. */
 export function useTick(seconds) {
   const [, draw] = useState(0);
   useEffect(() => {
@@ -128,7 +128,7 @@ export function useTick(seconds) {
   }, [seconds]);
 }
 
-/** The size of an element, as it changes. */
+/** The current size of an element. */
 export function useSize() {
   const ref = useRef(null);
   const [size, setSize] = useState({ width: 0, height: 0 });

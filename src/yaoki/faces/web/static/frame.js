@@ -1,4 +1,4 @@
-// The frame: where one can go, whether what is shown is fresh, and how it looks.
+// The frame: navigation, connection state, language and theme.
 
 import { html, useEffect, useErrorBoundary, useRef, useState } from "./vendor/preact.js";
 import { ago } from "./amounts.js";
@@ -33,7 +33,7 @@ export function Frame() {
   const place = `${route.view}/${route.parts[0] || ""}`;
   const was = useRef(place);
   useEffect(() => {
-    // Who cannot see it hears where they are; the first view is announced by the browser.
+    // Announces the new view to screen readers; the browser announces the first one.
     if (was.current !== place) main.current.focus({ preventScroll: true });
     main.current.scrollTop = 0;
     was.current = place;
@@ -48,7 +48,7 @@ export function Frame() {
     </div><${Help} />`;
 }
 
-/** A mistyped address, or one of another version: what is there, and the ways on. */
+/** Shown for an unknown address, with links to the existing views. */
 function Nowhere() {
   return html`<section aria-labelledby="title" class="column"><h1 id="title">${t("nowhere")}</h1><p class="hush code">${window.location.hash.slice(0, 200)}</p>
     <p class="line">${["needs", "run", "runs"].map((name) => html`<a class="button" href=${NAV.find(([one]) => one === name)[1]}>${t(`nav.${name}`)}</a>`)}</p></section>`;
@@ -58,7 +58,7 @@ function current(route, name) {
   return name === route.view || (name === "run" && route.view === "task") ? "page" : undefined;
 }
 
-/** A mistake of ours in one view leaves the others usable, and is said. */
+/** An error in one view is shown and leaves the others usable. */
 function Guarded({ children }) {
   const [error, again] = useErrorBoundary((failed) => console.error(failed));
   if (!error) return children;

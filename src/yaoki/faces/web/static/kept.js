@@ -1,4 +1,4 @@
-// What this browser remembers: language and theme.  Without storage nothing is remembered.
+// Preferences stored in the browser: language and theme.  Without storage they are not kept.
 
 export function kept(name) {
   try {
@@ -12,7 +12,7 @@ export function keep(name, value) {
   try {
     window.localStorage.setItem(`yaoki.${name}`, value);
   } catch {
-    // Private windows may refuse; the choice then holds until the page is closed.
+    // Private windows may refuse storage; the choice then lasts until the page is closed.
   }
 }
 

@@ -1,4 +1,4 @@
-// The keyboard: two keys to go somewhere, j and k along a list, / to filter, ? for help.
+// Keyboard: two keys to open a view, j and k along a list, / to filter, ? for help.
 
 import { go } from "./routes.js";
 

@@ -1,6 +1,6 @@
 // The stream of the journal: one connection for the page, each entry once and in order.
-// Coming back is done here and not left to EventSource: it gives up for good when the server
-// answers with an error, and it cannot tell how long nothing was heard.
+// Reconnecting is done here and not by EventSource, which gives up for good when the server
+// answers with an error, and which does not report how long the stream was silent.
 
 import { address } from "./api.js";
 import { read } from "./shown.js";
@@ -22,7 +22,7 @@ export function onEntries(listener) {
   return () => heard.delete(listener);
 }
 
-/** Called when the connection changes, and at each beat. */
+/** Called when the connection changes, and at each heartbeat. */
 export function onConnection(listener) {
   watched.add(listener);
   return () => watched.delete(listener);
@@ -61,13 +61,13 @@ async function connect() {
 }
 
 function hello(told) {
-  // Behind what we have seen: another store stands there now.
+  // The cursor went back: the store was replaced.
   if (told.cursor < live.cursor) return window.location.reload();
   tries = 0;
   beat(told);
 }
 
-/** A server that cannot read its store beats on; what it shows is as old as it says. */
+/** A server that cannot read its store still sends heartbeats, with the age of its data. */
 function beat(told) {
   if (told.following === false) {
     clearTimeout(timer);
@@ -83,7 +83,7 @@ function lost(event) {
   clearTimeout(timer);
   timer = setTimeout(connect, WAITS_MS[Math.min(tries, WAITS_MS.length - 1)]);
   tries += 1;
-  // A 401 shows only in an answer that we can read, and a replaced store only by its cursor.
+  // EventSource hides a 401 and a replaced store, so a plain request checks for both.
   if (tries % 3 === 0 || event?.type === "gone") look();
   change("lost");
 }
@@ -107,8 +107,8 @@ function tell() {
 
 // ---------------------------------------------------------------- many windows
 
-// A browser opens six connections to one server for all its windows together: those in the
-// background must not take them all.  They come back, from their cursor, when they are looked at.
+// A browser opens at most six connections to one server for all its windows.  Windows in the
+// background disconnect, and reconnect from their cursor when they become visible.
 const STREAMS_MAX = 3;
 const LOCK = "yaoki.stream";
 let release = null;
@@ -137,7 +137,7 @@ document.addEventListener("visibilitychange", async () => {
   if (document.hidden && source && (await crowded())) rest();
 });
 
-// ---------------------------------------------------------------- entries, in handfuls
+// ---------------------------------------------------------------- entries, in batches
 
 let handful = [];
 let pouring = 0;

@@ -1,4 +1,4 @@
-// The page: who asks, the frame around the views, and what is told without being looked at.
+// The page: the session, the frame around the views, and notices.
 
 import { html, render, useEffect, useState } from "./vendor/preact.js";
 import { get } from "./api.js";
@@ -12,7 +12,7 @@ import { Frame } from "./frame.js";
 import { announce } from "./announce.js";
 
 const place = document.getElementById("page");
-// The server answers so to a link that opens nothing; who has a pass from before goes on.
+// The server's answer to an expired link; a browser with a valid cookie continues.
 const old = window.location.pathname === "/enter";
 if (old) window.history.replaceState(null, "", `/${window.location.hash}`);
 let drawn = 0;
@@ -30,7 +30,7 @@ async function start() {
   await (spoken || speak(session.language || preferred()));
   follow(session.cursor, session.now);
   announce();
-  // The first run may begin while the page is open.
+  // The first run may start while the page is open.
   onEntries((entries) => {
     session.has_store = true;
     session.newest = entries.findLast((entry) => entry.event === "PLAN_SUBMITTED")?.run || session.newest;
@@ -40,12 +40,12 @@ async function start() {
 }
 
 function show() {
-  // Another language draws everything anew.
+  // A new language redraws everything.
   drawn += 1;
   render(html`<${Frame} key=${`${language}${drawn}`} />`, place);
 }
 
-/** Without a token there is nothing to show but the way in. */
+/** Shown without a token: how to get a link. */
 function Door() {
   return html`<main class="door"><img src="/static/favicon.svg" alt="" width="56" height="56" /><h1>yaoki</h1>${old && html`<p role="alert">${t("door.old")}</p>`}<p>${t("door.words")}</p><${Command} text="yaoki ui" /><p class="hush">${t("door.why")}</p></main>`;
 }

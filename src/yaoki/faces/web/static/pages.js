@@ -1,5 +1,5 @@
-// A list in pages, by cursor: read on as it is scrolled, what is out of sight is forgotten,
-// and what is in sight is asked for again when the journal says it is old.
+// A list in pages, by cursor: scrolling loads more, rows out of sight are dropped,
+// and visible rows are fetched again when a journal entry makes them outdated.
 
 import { useEffect, useMemo, useState } from "./vendor/preact.js";
 import { get, passing } from "./api.js";
@@ -9,7 +9,7 @@ const PAGES_KEPT = 12;
 const GAP_MS = 500;
 const AGAIN_MS = 8_000;
 
-/** { rows, first, ended, edge, error, sight }; a forgotten row is null until it is read again. */
+/** { rows, first, ended, edge, error, sight }; a dropped row is null until it is fetched again. */
 export function usePages(path, query, field, old) {
   const key = JSON.stringify([path, query]);
   const [state, setState] = useState({ rows: [], first: null, ended: false, error: null });
@@ -50,11 +50,11 @@ class Pages {
       this.cursor = page.next;
       this.ended = !page.next;
     });
-    // A page may be short, or empty while a filter looks on.
+    // A page may be short or empty while a filter is still searching.
     if (!this.ended && !this.error && this.count < this.span[1] + 20) setTimeout(() => this.next(), 0);
   }
 
-  /** Rows in sight that were forgotten are read again; far ones are forgotten. */
+  /** Fetches visible rows that were dropped, and drops rows far out of sight. */
   look() {
     const [first, last] = this.span;
     if (last >= this.count - 20) this.next();
@@ -80,7 +80,7 @@ class Pages {
   }
 
   async read(page) {
-    // A query with `after` reads onward from there; any other goes back by its cursor.
+    // A query with `after` reads forward; any other reads backward by its cursor.
     const edge = "after" in this.query ? { after: page.cursor || this.query.after } : { cursor: page.cursor };
     const held = await get(this.path, { ...this.query, ...edge }, this.abort.signal);
     if (page.cursor === "") this.first = held;

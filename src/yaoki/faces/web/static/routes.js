@@ -30,7 +30,7 @@ export function go(to) {
   window.location.hash = to;
 }
 
-/** Change the query of where we are, without a new step in the history. */
+/** Changes the query of the current address without a new history entry. */
 export function refine(query) {
   const now = here();
   window.history.replaceState(null, "", link(now.view, now.parts, { ...now.query, ...query }));

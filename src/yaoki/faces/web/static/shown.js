@@ -1,9 +1,9 @@
-// Text of others made fit to show, as core/display.py does it: no terminal codes, and whatever
-// is not seen, or turns the direction of what is, by its number.  Newlines and tabs stay.
+// Makes untrusted text safe to show, like core/display.py: no terminal codes; characters that are
+// invisible or change the text direction are shown by number.  Newlines and tabs stay.
 
 const CODES = /\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|\x1b[ -/]{0,4}[0-~]/g;
 const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}\ud800-\udfff]/gu;
-// JSON writes the low controls as escapes; all others stand in it as they are.
+// JSON escapes only the low control characters.
 const SUSPECT = new RegExp(`\\\\(?:u00[01]|[bfr])|${HIDDEN.source}`, "u");
 
 const numbered = (char) => {
@@ -14,7 +14,7 @@ const numbered = (char) => {
 
 export const plain = (text) => text.replace(CODES, "").replace(/\r\n?/g, "\n").replace(HIDDEN, numbered);
 
-/** A document of the server; most hold nothing hidden, and are not walked. */
+/** Cleans a document of the server; most need no change and are not traversed. */
 export function read(text) {
   const held = JSON.parse(text);
   return SUSPECT.test(text) ? walked(held) : held;

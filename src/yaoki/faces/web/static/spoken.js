@@ -1,5 +1,5 @@
-// What the server says in English, said in the language of the page: lines of the journal, what a
-// task waits for, how it stands.  What has no words here is shown as the server said it.
+// Translates the server's English sentences to the language of the page: journal entries, waits,
+// states.  A sentence without a translation is shown in English.
 
 import { known, language, named, number, t, told } from "./words.js";
 
@@ -11,7 +11,7 @@ const line = (text) => {
 const brief = (commit) => String(commit).slice(0, 10);
 const fixed = (value) => Number(value || 0).toFixed(1);
 
-/** A pattern with its places filled; nothing without a pattern, or where a value is missing. */
+/** A pattern with its placeholders filled; empty without a pattern or a value. */
 function filled(key, values = {}) {
   const pattern = told(key);
   if (!pattern) return "";
@@ -22,7 +22,7 @@ function filled(key, values = {}) {
 const DEEP = 3;
 const SENTENCE_MAX = 2_500;
 
-/** A whole sentence of yaoki's own; what stands in its places may be one as well. */
+/** Translates a whole sentence, and sentences inside its placeholders. */
 export function said(words, deep = DEEP) {
   const found = language !== "en" && deep > 0 && words && words.length <= SENTENCE_MAX && known(words);
   if (!found) return words;
@@ -33,7 +33,7 @@ export const ruled = ({ rule, rule_words: words }) => told(`rule.${rule}`) || wo
 
 // ---------------------------------------------------------------- the journal
 
-/** A line of the journal; long data are not sent with it, so it then stays as it is. */
+/** Translates a journal entry; one without its data stays in English. */
 export function sentence(entry) {
   if (language === "en" || !entry.words || entry.cut) return entry.words;
   try {
@@ -41,7 +41,7 @@ export function sentence(entry) {
     const words = filled(`story.${entry.event}${ending}`, values);
     return words ? words + after(entry) : entry.words;
   } catch {
-    // An entry of another version may lack what its words need.
+    // An entry of another version may lack a field.
     return entry.words;
   }
 }
@@ -53,7 +53,7 @@ function after({ event, data }) {
   return bad && data.message ? `: ${line(data.message)}` : "";
 }
 
-/** Kind, pattern and the first thing that failed: names and words of tools, in no language. */
+/** Kind, pattern and the first thing that failed; not translated. */
 function failed(failure) {
   const head = [failure.kind, failure.pattern].filter(Boolean).join(" ");
   const [first, ...others] = failure.items || [];
@@ -106,7 +106,7 @@ export function waitsFor({ waits, waits_for: words }) {
   return filled(`waits.${waits.cause}`, { names, account: waits.account, seconds: waits.seconds }) || words || "";
 }
 
-/** How a task stands, beside the word for its state. */
+/** Details of a task's state, beside the word for it. */
 export function headline({ headline: words, task }) {
   if (language === "en") return words;
   const values = { commit: task.landed && brief(task.landed), reason: named("reason", task.reason), stage: named("stage", task.stage), attempt: task.attempt, cause: task.waits?.names[0] };

@@ -2,12 +2,12 @@
 
 export const LANGUAGES = { en: "English", ja: "日本語" };
 let words = {};
-// For what the server says in English; in English there is nothing to say otherwise.
+// Translations of the server's sentences; English needs none.
 let others = {};
 let said = [];
 export let language = "en";
 
-/** What this browser's person reads, of the languages that are there. */
+/** The browser's preferred language among the available ones. */
 export function preferred() {
   const known = (navigator.languages || [navigator.language]).map((name) => name.slice(0, 2).toLowerCase());
   return known.find((name) => name in LANGUAGES) || "en";
@@ -27,7 +27,7 @@ async function fetched(name) {
   return answer.json();
 }
 
-/** The first pattern of a whole English sentence that fits, with what stands in its places. */
+/** The first pattern that matches a whole English sentence, with its placeholders. */
 export function known(sentence) {
   for (const [pattern, other] of said) {
     const found = pattern.exec(sentence);
@@ -44,7 +44,7 @@ export function t(key, values = {}) {
   return found.replace(/\{(\w+)\}/g, (all, name) => (name in values ? number(values[name]) : all));
 }
 
-/** Is there a word for it?  Names that only the server knows are shown as they are. */
+/** Is there a word for this key?  Other names are shown unchanged. */
 export function named(kind, name) {
   const key = `${kind}.${name}`;
   return key in words ? words[key] : String(name ?? "");

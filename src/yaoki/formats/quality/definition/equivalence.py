@@ -1,7 +1,7 @@
-"""The same question in other words: two Python assertions that fail for the same reasons.
+"""Finds equivalent Python assertions: two that fail for the same reasons.
 
-Only what is certain counts.  Equal constants prove nothing: `sub(3, 1) == 2` and `sub(1, 3) == 2`
-have the same ones, and so have `2` and `-2`.
+Only certainty counts.  Equal constants prove nothing: `sub(3, 1) == 2` and `sub(1, 3) == 2` have
+the same ones, and so have `2` and `-2`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def form_of(node: ast.expr) -> Form:
 
 
 def form_of_text(text: str) -> Form:
-    """Of an assertion that is kept as text; one that cannot be read only equals itself."""
+    """The form of an assertion stored as text; an unparsable one equals only itself."""
     try:
         return form_of(ast.parse(text, mode="eval").body)
     except (SyntaxError, RecursionError, ValueError):
@@ -40,7 +40,7 @@ def form_of_text(text: str) -> Form:
 
 
 def table_forms(unit: CodeUnit) -> frozenset[Form]:
-    """Every question that a test asks of the cases of its tables, with the values put in."""
+    """Every assertion of a test on the cases of its tables, with the values filled in."""
     return loop_forms(unit) | _parametrized(unit)
 
 
@@ -49,9 +49,9 @@ def loop_forms(unit: CodeUnit) -> frozenset[Form]:
     body = unit.node.body if unit.node is not None else ()
     found: set[Form] = set()
     for one in body:
-        # Whatever else stands before a loop may end the test, or change what it compares.
+        # Any other statement before a loop may end the test, or change what it compares.
         if isinstance(one, ast.For) and not one.orelse:
-            found |= _asked(one.body, _of_rows(one.target, one.iter))
+            found |= _asked(one.body, _row_bindings(one.target, one.iter))
         elif not _questions([one]):
             return frozenset(found)
     return frozenset(found)
@@ -62,10 +62,10 @@ def _parametrized(unit: CodeUnit) -> frozenset[Form]:
     tables = [d for d in (node.decorator_list if node else ()) if last_name(d) == "parametrize"]
     if node is None or len(tables) != 1:
         return frozenset()
-    return frozenset(_asked(node.body, _of_decorator(tables[0], node)))
+    return frozenset(_asked(node.body, _decorator_bindings(tables[0], node)))
 
 
-def _of_decorator(table: ast.expr, node: FunctionNode) -> Iterator[Binding]:
+def _decorator_bindings(table: ast.expr, node: FunctionNode) -> Iterator[Binding]:
     match table:
         case ast.Call(args=[names, ast.List() | ast.Tuple() as rows], keywords=[]):
             match names:
@@ -80,13 +80,13 @@ def _of_decorator(table: ast.expr, node: FunctionNode) -> Iterator[Binding]:
                 return
             targets: list[ast.expr] = [ast.Name(part, ast.Store()) for part in parts]
             target = targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
-            yield from _of_rows(target, rows)
+            yield from _row_bindings(target, rows)
         case _:
             return
 
 
-def _of_rows(target: ast.expr, over: ast.expr) -> Iterator[Binding]:
-    """What each case of a table that is written out puts under which name."""
+def _row_bindings(target: ast.expr, over: ast.expr) -> Iterator[Binding]:
+    """The values that each case of a literal table assigns to names."""
     if not isinstance(over, (ast.List, ast.Tuple)) or len(over.elts) > ROWS_MAX:
         return
     for row in over.elts:
@@ -104,11 +104,11 @@ def _of_rows(target: ast.expr, over: ast.expr) -> Iterator[Binding]:
 
 def _asked(body: Sequence[ast.stmt], cases: Iterator[Binding]) -> set[Form]:
     questions = _questions(body)
-    return {form_of(_put_in(one, case)) for case in cases for one in questions}
+    return {form_of(_substitute(one, case)) for case in cases for one in questions}
 
 
 def _questions(body: Sequence[ast.stmt]) -> list[ast.expr]:
-    """The assertions of a block that holds nothing else; none where it does."""
+    """The assertions of a block that contains nothing else; none otherwise."""
     found: list[ast.expr] = []
     for one in body:
         match one:
@@ -140,7 +140,7 @@ def _asserts(func: ast.expr) -> bool:
             return False
 
 
-def _put_in(question: ast.expr, case: Binding) -> ast.expr:
+def _substitute(question: ast.expr, case: Binding) -> ast.expr:
     class Values(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
             return copy.deepcopy(case[node.id]) if node.id in case else node

@@ -1,9 +1,9 @@
-"""What a change does to the definition of the checks: surely weaker, or to be looked at again.
+"""Reviews what a change does to the definition of the checks: certainly weaker, or undecided.
 
-A file is judged by what it is to the checks: tests and helpers by their assertions, recipes by
-what their goals run, settings by what they make look at less, scripts by whether they can still
-fail, expected files by whether all that was expected still is.  What cannot be read off is
-undecided: the check must then pass with the base's version of the file too.
+A file is judged by its role: tests and helpers by their assertions, recipes by what their goals
+run, settings by whether they check less, scripts by whether they can still fail, expected files by
+whether everything expected still is.  An effect that cannot be read from the text is undecided: the
+check must then also pass with the base's version of the file.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def review_definition(
     allow_weaker_tests: bool,
     goal: str = "",
 ) -> DefinitionReview:
-    """`goal` is the task in words: a program that it names is what the task is about."""
+    """`goal` is the text of the task: a program that it names is the subject of the task."""
     one = _Review(checks, base, candidate, tuple(scope), goal)
     one.judge(changes)
     allowed = tuple(scope) if allow_weaker_tests else ()
@@ -74,7 +74,7 @@ def _may_serve(path: str) -> bool:
 
 
 def _filters(text: str) -> set[str]:
-    """The filters that git attributes name; the one of large files only brings content."""
+    """The filters in git attributes; the one for large files only provides content."""
     return set(re.findall(r"\bfilter=(\S+)", text)) - {"lfs"}
 
 
@@ -110,13 +110,13 @@ class _Review:
         return DefinitionReview(weak[:ITEMS_MAX], tuple(sorted(unsure)), folding)
 
     def judge(self, given: Sequence[Change]) -> None:
-        # Only data and helpers are found through the tests, which take a while to read.
+        # Data and helpers are found only through the tests, which are slow to read.
         changed = {change.path for change in given} | self._differing()
         followed = any(path in self.base.paths and _may_serve(path) for path in changed)
         self.before = find_reached_files(self.checks, self.base, tests=followed)
         self.product = Product(self.base, self.before, self.scope, self.goal)
         self.files = FileChanges(self.before, self.after, self.product)
-        changes = [*given, *self._unseen(given)]
+        changes = [*given, *self._changes_left_out(given)]
         self._suites(changes)
         for one in find_recipe_changes(
             self.before, self.after, {change.path for change in changes}
@@ -132,8 +132,8 @@ class _Review:
         old, new = self.base_tree.blob_ids, self.candidate_tree.blob_ids
         return {path for path in {*old, *new} if old.get(path) != new.get(path)}
 
-    def _unseen(self, given: Sequence[Change]) -> Iterator[Change]:
-        """Files of the definition that differ and that `given` leaves out, as it has bounds."""
+    def _changes_left_out(self, given: Sequence[Change]) -> Iterator[Change]:
+        """Changed files of the definition that `given` lacks, because it is bounded."""
         known = {change.path for change in given}
         for path in sorted(self._differing() - known):
             if path in self.base.paths and (is_test_path(path) or path in self.before.roles):
@@ -147,7 +147,7 @@ class _Review:
     # -------------------------------------------------------------- tests
 
     def _suites(self, changes: Sequence[Change]) -> None:
-        """Tests are looked at together, since one may move from a file to another."""
+        """Tests are judged together, because a test may move from one file to another."""
         suites = self.suites
         others: list[Change] = []
         for change in changes:
@@ -156,7 +156,7 @@ class _Review:
             elif is_test_path(change.path) and not is_data(change.path):
                 others.append(change)
         for path, judged in suites.judge(self.candidate, self.before.commands).items():
-            self._note(path, judged)
+            self._add_judgement(path, judged)
         tests = [c for c in changes if is_test_path(c.path) and not is_data(c.path)]
         self.items += integrity.find_lost_tests(changes, others)
         self.items += integrity.find_emptied_tests(tests)
@@ -169,13 +169,13 @@ class _Review:
             elif change.after is not None:
                 judged = Judgement()
                 judge_new_file(change.path, change.after, judged)
-                self._note(change.path, judged)
+                self._add_judgement(change.path, judged)
 
     def _is_suite(self, path: str) -> bool:
         roles = (self.before.roles.get(path), self.after.roles.get(path))
         if is_test_path(path) or (FileRole.SUPPORT in roles and is_support(path)):
             return True
-        # What lies beside a script and is imported by it may be the program that it tests.
+        # A file beside a script that imports it may be the program under test.
         return FileRole.SUPPORT in roles and not self.product.is_tested(path)
 
     def _shape(self, change: Change) -> None:
@@ -184,9 +184,9 @@ class _Review:
             self.files.judge_script(change, judged)
         elif not change.path.endswith(".rs") or "#[test]" in (change.before or ""):
             compare_shapes(change.path, change.before or "", change.after or "", judged)
-        # Rust keeps its tests beside the code, so other lines of the file are the work itself.
+        # Rust has its tests beside the code, so other lines of the file are the work itself.
         judged.is_unsure &= not change.path.endswith(".rs")
-        self._note(change.path, judged)
+        self._add_judgement(change.path, judged)
 
     # -------------------------------------------------------------- one file
 
@@ -202,7 +202,7 @@ class _Review:
         self._settings(change, judged)
         if change.before is not None:
             self.files.judge(change, changes, judged)
-        self._note(path, judged)
+        self._add_judgement(path, judged)
 
     def _sources(self, change: Change) -> tuple[PythonSource, PythonSource]:
         if change.path in self.suites.old:
@@ -210,7 +210,7 @@ class _Review:
         return parse_source(change.before or ""), parse_source(change.after or "")
 
     def _is_plugin(self, path: str) -> bool:
-        """Is it loaded by the runner, by the name of its module?"""
+        """Does the runner load it, by the name of its module?"""
         stem = path.rsplit("/", 1)[-1].removesuffix(".py")
         named = re.compile(rf"-p[ =]{{0,2}}[\w.]*\b{re.escape(stem)}\b")
         if any(named.search(text) for text in self.before.commands):
@@ -262,7 +262,7 @@ class _Review:
             elif not self.product.is_named(path, literally=True):
                 self.unsure[path] = None
 
-    def _note(self, path: str, judged: Judgement) -> None:
+    def _add_judgement(self, path: str, judged: Judgement) -> None:
         self.items += judged.items
         if judged.is_unsure:
             self.unsure[path] = None

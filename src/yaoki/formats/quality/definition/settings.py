@@ -1,4 +1,4 @@
-"""Settings that take the place of others, leave tests out, or bring plugins."""
+"""Settings that replace others, leave tests out, or load plugins."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from yaoki.formats.quality.suites import is_collected_path
 PLACE = "it takes the place of {}"
 FEWER = "it leaves tests out"
 PLUGIN = "it brings a plugin into the runner"
-# The first of a family that is there is read, and the others are not.  Behind a `|`: the mark by
-# which a file that serves many tools shows that it belongs to the family.
+# Only the first existing file of a family is read.  After a `|`: the marker by which a file
+# that serves many tools belongs to the family.
 _FAMILIES = (
     (
         *("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"),
@@ -39,7 +39,7 @@ _LOADS = re.compile(
 
 
 def find_displaced_settings(path: str, text: str, base: FileIndex) -> tuple[str, bool]:
-    """The settings that a new file hides, and whether surely; empty where it hides none."""
+    """The settings that a new file hides, and whether certainly; empty when it hides none."""
     name, folder = path.rsplit("/", 1)[-1], dirname(path)
     for family in _FAMILIES:
         places = [at for at, one in enumerate(family) if _belongs(name, text, one)]
@@ -47,12 +47,12 @@ def find_displaced_settings(path: str, text: str, base: FileIndex) -> tuple[str,
             continue
         for at, one in enumerate(family):
             other, _, mark = one.partition("|")
-            for held in _held(base, folder, other):
-                if held != path and (not mark or mark in base.text(held)):
-                    if dirname(held) == folder and places[0] < at:
-                        return held, True
-                    if dirname(held) != folder:
-                        return held, False
+            for other_path in _matching_files(base, folder, other):
+                if other_path != path and (not mark or mark in base.text(other_path)):
+                    if dirname(other_path) == folder and places[0] < at:
+                        return other_path, True
+                    if dirname(other_path) != folder:
+                        return other_path, False
     return "", False
 
 
@@ -61,7 +61,7 @@ def _belongs(name: str, text: str, one: str) -> bool:
     return fnmatchcase(name, pattern) and (not mark or mark in text)
 
 
-def _held(base: FileIndex, folder: str, pattern: str) -> Iterator[str]:
+def _matching_files(base: FileIndex, folder: str, pattern: str) -> Iterator[str]:
     """In the folder, and in those above it."""
     while True:
         yield from (p for p in base.files_in(folder) if fnmatchcase(p.rsplit("/", 1)[-1], pattern))
@@ -71,16 +71,16 @@ def _held(base: FileIndex, folder: str, pattern: str) -> Iterator[str]:
 
 
 def leaves_tests_out(path: str, before: str, after: str, base: FileIndex) -> bool:
-    """Do new `testpaths` pass over tests that were there?"""
+    """Do new `testpaths` skip existing tests?"""
     old, new = (_testpaths(path, text) for text in (before, after))
     if new is None or new == old:
         return False
     tops = [join(dirname(path), one).strip("/").removeprefix("./") for one in new]
     tests = [p for p in base.paths if p.endswith(".py") and is_collected_path(p)]
-    return any(not any(_under(test, top) for top in tops) for test in tests)
+    return any(not any(_is_below(test, top) for top in tops) for test in tests)
 
 
-def _under(path: str, top: str) -> bool:
+def _is_below(path: str, top: str) -> bool:
     return (
         not top or top == "." or path == top or path.startswith(f"{top}/") or fnmatchcase(path, top)
     )
@@ -89,10 +89,12 @@ def _under(path: str, top: str) -> bool:
 def _testpaths(path: str, text: str) -> tuple[str, ...] | None:
     value: Any = None
     if path.endswith(".toml"):
-        held = _toml(text)
-        tool = held.get("tool", {}).get("pytest", {}) if isinstance(held.get("tool"), dict) else {}
+        table = _toml(text)
+        tool = (
+            table.get("tool", {}).get("pytest", {}) if isinstance(table.get("tool"), dict) else {}
+        )
         options = tool.get("ini_options", tool) if isinstance(tool, dict) else {}
-        value = (options or held.get("pytest", {})).get("testpaths") if options or held else None
+        value = (options or table.get("pytest", {})).get("testpaths") if options or table else None
     elif path.endswith((".ini", ".cfg")):
         value = next((s.get("testpaths") for s in _ini(text) if s.get("testpaths")), None)
     if value is None:
@@ -101,7 +103,7 @@ def _testpaths(path: str, text: str) -> tuple[str, ...] | None:
 
 
 def loads_code(text: str) -> bool:
-    """Does it name code that a runner of node loads, or puts in the place of modules?"""
+    """Does it name code that a Node runner loads, or substitutes for modules?"""
     return _LOADS.search(text) is not None
 
 
@@ -114,7 +116,7 @@ def brings_plugin(path: str, before: str, after: str) -> bool:
 
 
 def _entries(text: str) -> tuple[str, ...]:
-    """The lines of the section of pytest's plugins, in whichever file."""
+    """The lines of the section for pytest plugins, in any file."""
     found = re.search(r"pytest11[^\n]*\n?((?:\s*[\w.\-\"']+\s*=\s*[^\n]+\n?)*)", text)
     return tuple(line.strip() for line in found[0].splitlines() if line.strip()) if found else ()
 

@@ -1,7 +1,7 @@
-"""Shell text as the commands in it: quotes, lists, pipes, subshells, substitutions, `cd`.
+"""Parses shell text into its commands: quotes, lists, pipes, subshells, substitutions, `cd`.
 
-This is no shell.  It over-approximates: a command that could run is a command, for the question is
-only which files a check may depend on.
+It over-approximates: a command that could run counts, because the question is only which files a
+check may depend on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _RESERVED_END = frozenset({"}", "esac", "time", "function", "in", "case", "&", "
 _ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*\+?=")
 _OPERATOR = re.compile(r"&&|\|\||;;|\|&|[|&;\n()]")
 _REDIRECT = re.compile(r"(?:\d*|&)(<<<|<<-?|<>|>\||>>|>&|<&|<|>)")
-# What looks at another program's output, and so makes the verdict itself.
+# Programs that examine another program's output, and so make the verdict themselves.
 JUDGES = frozenset(
     {"grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "[", "[[", "jq", "awk", "wc", "comm"}
 )
@@ -33,7 +33,7 @@ JUDGES = frozenset(
 class ShellCall:
     """One simple command.  `observed`: its output is judged by something else.
 
-    `reads` are files that it is given by `<`; `folder` is where a `cd` before it has led.
+    `reads` are its input files by `<`; `folder` is the folder after an earlier `cd`.
     """
 
     words: tuple[str, ...]
@@ -52,12 +52,12 @@ class _Draft:
 
 
 def parse_calls(text: str, folder: str = "", depth: int = 0) -> tuple[ShellCall, ...]:
-    """Every command of the text, those in substitutions after the one that holds them."""
+    """Every command of the text; those in substitutions follow the one that contains them."""
     if depth > DEPTH_MAX:
         return ()
     found: list[ShellCall] = []
     folders, pipe = [folder], []  # type: list[str], list[int]
-    for draft, operator in _drafts(text[:TEXT_CHARS_MAX].replace("\\\n", " ")):
+    for draft, operator in _split_calls(text[:TEXT_CHARS_MAX].replace("\\\n", " ")):
         if len(found) > CALLS_MAX:
             break
         call = _call(draft, folders[-1])
@@ -65,7 +65,7 @@ def parse_calls(text: str, folder: str = "", depth: int = 0) -> tuple[ShellCall,
             _mark_observed(found, pipe, call)
             pipe = [*pipe, len(found)] if operator in ("|", "|&") else []
             found.append(call)
-            folders[-1] = _moved(call)
+            folders[-1] = _folder_after(call)
         for inner in draft.inner:
             nested = parse_calls(inner, folders[-1], depth + 1)
             found += [_observed(one) for one in nested]
@@ -86,7 +86,7 @@ def _observed(call: ShellCall) -> ShellCall:
     return ShellCall(call.words, call.folder, True, call.input_files, call.variables)
 
 
-def _moved(call: ShellCall) -> str:
+def _folder_after(call: ShellCall) -> str:
     if len(call.words) > 1 and call.words[0] in ("cd", "pushd"):
         return resolve_path(call.words[1], call.folder) or (
             "" if call.words[1] == "." else call.folder
@@ -110,7 +110,7 @@ def _call(draft: _Draft, folder: str) -> ShellCall | None:
     return ShellCall(tuple(words), folder, draft.written, tuple(draft.reads), tuple(variables))
 
 
-def _drafts(text: str) -> Iterator[tuple[_Draft, str]]:
+def _split_calls(text: str) -> Iterator[tuple[_Draft, str]]:
     """The words between two operators, and the operator that ends them."""
     draft, at, skipped = _Draft(), 0, []  # type: _Draft, int, list[str]
     while at < len(text):
@@ -124,7 +124,7 @@ def _drafts(text: str) -> Iterator[tuple[_Draft, str]]:
             yield draft, hit[0]
             draft, at = _Draft(), hit.end()
             if hit[0] == "\n" and skipped:
-                at = _past_documents(text, at, skipped)
+                at = _skip_heredocs(text, at, skipped)
         else:
             word, at = _word(text, at, draft.inner)
             draft.words.append(word)
@@ -137,7 +137,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _redirected(text: str, hit: re.Match[str], draft: _Draft, skipped: list[str]) -> int:
-    """A redirection and its target; a `<<` names what ends its text."""
+    """A redirection and its target; a `<<` names the end of its text."""
     at = hit.end()
     while at < len(text) and text[at] in " \t":
         at += 1
@@ -153,7 +153,7 @@ def _redirected(text: str, hit: re.Match[str], draft: _Draft, skipped: list[str]
     return at
 
 
-def _past_documents(text: str, at: int, skipped: list[str]) -> int:
+def _skip_heredocs(text: str, at: int, skipped: list[str]) -> int:
     for end in skipped:
         while at < len(text):
             line_end = _line_end(text, at)

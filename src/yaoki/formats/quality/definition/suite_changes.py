@@ -1,4 +1,4 @@
-"""Tests and helpers of Python before and after a change: gone, moved, muted, or not collected."""
+"""Python tests and helpers before and after a change: gone, moved, muted, or not collected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from yaoki.formats.quality.suites import is_collected_path
 
 GONE = "the test was deleted, or is never run"
 UNCOLLECTED = "no runner collects it any more"
-# What a test case inherits, and whoever defines it anew can make mute.
+# Methods that a test case inherits, and that an override can disable.
 _UNITTEST = frozenset(name for name in dir(unittest.TestCase) if not name.startswith("__")) - {
     *("setUp", "tearDown", "setUpClass", "tearDownClass", "id", "shortDescription", "maxDiff"),
     *("longMessage", "failureException"),
@@ -38,7 +38,7 @@ _CASE = re.compile(r"(?:^|\.)\w*TestCase$|Tests?$|TestSuite$")
 
 @dataclass(slots=True)
 class SuiteChanges:
-    """All changed Python files of the tests together, for a test may move from one to another."""
+    """All changed Python test files together, because a test may move from one to another."""
 
     old: dict[str, PythonSource] = field(default_factory=dict)
     new: dict[str, PythonSource] = field(default_factory=dict)
@@ -66,28 +66,30 @@ class SuiteChanges:
             self.judged[path].is_unsure |= any(map(_takes_over, come))
         for path, place in sorted({*self._moves, *((path, path) for path in self.old)}):
             for _, before, after in find_swapped_imports(self.old[path], self.new[place]):
-                self.judged[place].is_unsure |= not _renamed(before, after, place, candidate)
+                self.judged[place].is_unsure |= not _is_renamed(before, after, place, candidate)
         return self.judged
 
     def _unit(self, path: str, name: str, unit: CodeUnit, commands: Sequence[str]) -> None:
         judged, bare = self.judged[path], name.rpartition(".")[2]
-        test = bare.startswith("test") and self._collected(self.old, path, name)
+        test = bare.startswith("test") and self._is_collected(self.old, path, name)
         now = self.new[path].units.get(name)
         place = path
         if now is None and name != MODULE:
-            place, now = self._moved(path, name, unit)
+            place, now = self._find_moved(path, name, unit)
         if now is not None:
-            found = self._collected(self.new, place, now.name) and _in_reach(path, place, commands)
+            found = self._is_collected(self.new, place, now.name) and _in_reach(
+                path, place, commands
+            )
             if test and not found:
                 judged.items.append(FindingItem(bare, UNCOLLECTED, path))
             compare_units(unit, now, path, judged)
         elif test:
-            self._gone(path, bare, unit)
+            self._judge_removed(path, bare, unit)
         elif name != MODULE and not test:
-            judged.is_unsure |= self._missed(path, bare, unit)
+            judged.is_unsure |= self._is_still_used(path, bare, unit)
 
-    def _moved(self, path: str, name: str, unit: CodeUnit) -> tuple[str, CodeUnit | None]:
-        """The unit of that name that was not there before: in this file first, then elsewhere."""
+    def _find_moved(self, path: str, name: str, unit: CodeUnit) -> tuple[str, CodeUnit | None]:
+        """The unit of that name that is new: in this file first, then in others."""
         bare = name.rpartition(".")[2]
         found = [
             (place, other)
@@ -105,36 +107,36 @@ class SuiteChanges:
             return place, other
         return path, None
 
-    def _gone(self, path: str, name: str, unit: CodeUnit) -> None:
-        """A test of that name is there no more: is all that it asserted asserted by another?"""
-        verdicts = {coverage_of(unit, other): one for one, other in self._grown()}
+    def _judge_removed(self, path: str, name: str, unit: CodeUnit) -> None:
+        """A test of that name is gone: does another test assert everything that it did?"""
+        verdicts = {coverage_of(unit, other): one for one, other in self._new_or_changed()}
         if "kept" in verdicts:
-            self._fold(name, unit)
+            self._record_folded(name, unit)
         elif "unsure" in verdicts:
             self.judged[path].is_unsure = True
         else:
             self.judged[path].items.append(FindingItem(name, GONE, path))
 
-    def _fold(self, name: str, unit: CodeUnit) -> None:
-        """Cases of a loop are one test to a runner, so it counts fewer though all are asked."""
+    def _record_folded(self, name: str, unit: CodeUnit) -> None:
+        """A runner counts the cases of a loop as one test, although all of them are checked."""
         asked = {form_of_text(a.text) for a in unit.assertions}
-        for one, other in self._grown():
+        for one, other in self._new_or_changed():
             if asked <= loop_forms(other):
                 self.folded_tests[name] = one
                 return
 
-    def _grown(self) -> Iterator[tuple[tuple[str, str], CodeUnit]]:
-        """The tests that are new or were changed, each with its file and name."""
+    def _new_or_changed(self) -> Iterator[tuple[tuple[str, str], CodeUnit]]:
+        """The tests that are new or changed, each with its file and name."""
         for place, source in self.new.items():
             for other in source.units.values():
                 known = self.old[place].units.get(other.name)
                 grown = known is None or known.text != other.text
                 test = other.name.rpartition(".")[2].startswith("test")
-                if grown and test and self._collected(self.new, place, other.name):
+                if grown and test and self._is_collected(self.new, place, other.name):
                     yield (place, other.name), other
 
     def count_folded_tests(self) -> ParametrizedTests:
-        """The tests that became cases of a loop, and how many tests hold them that are new."""
+        """The tests that became cases of a loop, and how many new tests contain them."""
         new = {
             (place, name)
             for place, name in self.folded_tests.values()
@@ -142,8 +144,8 @@ class SuiteChanges:
         }
         return ParametrizedTests(frozenset(self.folded_tests), len(new))
 
-    def _missed(self, path: str, name: str, unit: CodeUnit) -> bool:
-        """Is a helper gone whose name is still used?  Nobody misses one that is not."""
+    def _is_still_used(self, path: str, name: str, unit: CodeUnit) -> bool:
+        """Is a helper gone whose name is still used?"""
         if not unit.assertions:
             return False
         used = re.compile(rf"\b{re.escape(name)}\b")
@@ -151,22 +153,22 @@ class SuiteChanges:
 
     # -------------------------------------------------------------- collection
 
-    def _collected(self, held: Mapping[str, PythonSource], path: str, name: str) -> bool:
-        """Does a runner find it: a function, or a method of what is or serves a test case?"""
+    def _is_collected(self, sources: Mapping[str, PythonSource], path: str, name: str) -> bool:
+        """Does a runner find it: a function, or a method of a test case or its base?"""
         owner, _, _ = name.rpartition(".")
         if not owner:
             return True
-        return any(self._is_case(held, one) for one in _heirs(held, path, owner))
+        return any(self._is_case(sources, one) for one in _subclasses(sources, path, owner))
 
     @staticmethod
-    def _is_case(held: Mapping[str, PythonSource], pair: tuple[str, str]) -> bool:
+    def _is_case(sources: Mapping[str, PythonSource], pair: tuple[str, str]) -> bool:
         path, name = pair
         bare = name.rpartition(".")[2]
-        named = bare.startswith("Test") and f"{name}.__init__" not in held[path].units
-        return named or any(_CASE.search(base) for base in _ancestors(held, path, name))
+        named = bare.startswith("Test") and f"{name}.__init__" not in sources[path].units
+        return named or any(_CASE.search(base) for base in _ancestors(sources, path, name))
 
     def _classes(self, path: str, judged: Judgement) -> None:
-        """`__test__ = False` and its like take a whole class or file out."""
+        """`__test__ = False` and similar exclude a whole class or file."""
         now, before = self.new[path].values, self.old[path].values
         for name, value in now.items():
             bare = name.rpartition(".")[2]
@@ -176,12 +178,14 @@ class SuiteChanges:
 
 
 def _takes_over(name: str) -> bool:
-    """A method under a name of unittest's own: what the tests ask then depends on it."""
+    """A method with a name of unittest itself: the tests depend on it."""
     owner, _, bare = name.rpartition(".")
     return bool(owner) and bare in _UNITTEST
 
 
-def _heirs(held: Mapping[str, PythonSource], path: str, name: str) -> Iterator[tuple[str, str]]:
+def _subclasses(
+    sources: Mapping[str, PythonSource], path: str, name: str
+) -> Iterator[tuple[str, str]]:
     """The class itself and every class that inherits from it, by the last part of their names."""
     todo, seen = [(path, name)], set()  # type: list[tuple[str, str]], set[tuple[str, str]]
     while todo and len(seen) < 200:
@@ -191,18 +195,18 @@ def _heirs(held: Mapping[str, PythonSource], path: str, name: str) -> Iterator[t
         seen.add(one)
         yield one
         bare = one[1].rpartition(".")[2]
-        for place, source in held.items():
+        for place, source in sources.items():
             todo += [(place, heir) for heir, bases in source.bases.items() if bare in bases]
 
 
-def _ancestors(held: Mapping[str, PythonSource], path: str, name: str) -> Iterator[str]:
-    todo, seen = list(held[path].bases.get(name, ())), set()  # type: list[str], set[str]
+def _ancestors(sources: Mapping[str, PythonSource], path: str, name: str) -> Iterator[str]:
+    todo, seen = list(sources[path].bases.get(name, ())), set()  # type: list[str], set[str]
     while todo and len(seen) < 200:
         base = todo.pop()
         if base not in seen:
             seen.add(base)
             yield base
-            todo += held[path].bases.get(base, ())
+            todo += sources[path].bases.get(base, ())
 
 
 def _in_reach(before: str, after: str, commands: Sequence[str]) -> bool:
@@ -212,8 +216,8 @@ def _in_reach(before: str, after: str, commands: Sequence[str]) -> bool:
     return before == after or told or is_collected_path(after) or not is_collected_path(before)
 
 
-def _renamed(before: str, after: str, path: str, candidate: FileIndex) -> bool:
-    """Is this the same thing under a new name, rather than something else in its place?"""
+def _is_renamed(before: str, after: str, path: str, candidate: FileIndex) -> bool:
+    """Is this the same thing under a new name, rather than a replacement?"""
     gone = not any(_files_of(before, path, candidate))
     found = list(_files_of(after, path, candidate))
     return gone and bool(found) and not any(is_support(one) for one in found)

@@ -1,7 +1,7 @@
-"""A Python file as named units: what each test, helper and the module itself asserts in the end.
+"""A Python file as named units: what each test, helper and the module itself asserts.
 
-The last binding of a name holds, as it does in Python: a test that is defined again further down,
-assigned over, deleted, or set on its class is not the test it was.
+The last binding of a name counts, as in Python: a test that is defined again below, assigned over,
+deleted, or set on its class is not the same test.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class CodeUnit:
-    """One function, or what the module does itself.
+    """One function, or what the module itself does.
 
-    Most units of a changed file are the same as before, and their `text` says so: everything else
-    is only worked out when somebody asks for it.
+    Most units of a changed file are unchanged, and their `text` shows it: everything else is
+    computed only when needed.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class CodeUnit:
 
     @cached_property
     def never_runs_because(self) -> str:
-        """Why nothing in this function is ever run as a test would be."""
+        """Why nothing in this function ever runs as a test."""
         return _unfit(self.node) if self.node is not None else ""
 
     @cached_property
@@ -63,7 +63,7 @@ class CodeUnit:
 
     @cached_property
     def shape(self) -> str:
-        """All it says, without comments, documentation and the way it is written."""
+        """Its content without comments, documentation and formatting."""
         args = ast.unparse(self.node.args) if self.node is not None else ""
         return "\n".join((*self.decorators, args, *self.statements))
 
@@ -75,9 +75,9 @@ class CodeUnit:
 
 @dataclass(slots=True)
 class PythonSource:
-    """`bases`: of each class, by last name.  `values`: constants that the module names.
+    """`bases`: of each class, by last name.  `values`: named constants of the module.
 
-    `replaced`: statements that put something else under a name that is not the file's own.
+    `replaced`: statements that rebind a name that is not the file's own.
     """
 
     units: dict[str, CodeUnit] = field(default_factory=dict)
@@ -90,24 +90,24 @@ class PythonSource:
 
 
 def parse_source(text: str) -> PythonSource:
-    """A text that cannot be parsed holds nothing."""
+    """A text that cannot be parsed has no units."""
     tree = parse_python(text)
     return _read(tree, text.splitlines()) if tree is not None else PythonSource()
 
 
 def _read(tree: ast.Module, lines: Sequence[str]) -> PythonSource:
-    made = PythonSource(tree=tree)
+    source = PythonSource(tree=tree)
     try:
-        made.imported_names = _imported("\n".join(lines))
-        _block(tree.body, "", made, lines)
+        source.imported_names = _imported("\n".join(lines))
+        _block(tree.body, "", source, lines)
         plain = [n for n in tree.body if not isinstance(n, (*_FUNCTION, ast.ClassDef))]
         rest = [n for n in plain if not _is_import(n) and not _is_words(n)]
-        made.module_statements = tuple(ast.unparse(n) for n in rest)
-        made.units[MODULE] = CodeUnit(MODULE, rest, "\n".join(made.module_statements), None)
-        made.replaced_names += _replaced(rest, made)
+        source.module_statements = tuple(ast.unparse(n) for n in rest)
+        source.units[MODULE] = CodeUnit(MODULE, rest, "\n".join(source.module_statements), None)
+        source.replaced_names += _rebound_names(rest, source)
     except RecursionError:
         return PythonSource()
-    return made
+    return source
 
 
 def _is_import(node: ast.stmt) -> bool:
@@ -119,7 +119,7 @@ def _is_words(node: ast.stmt) -> bool:
 
 
 def _imported(text: str) -> dict[str, str]:
-    """Every name that an import binds, and the module that it comes from."""
+    """Every name that an import binds, and its module."""
     found = {}
     for module, names, plain in IMPORT.findall(text):
         for name, _, other in (word.strip().partition(" as ") for word in plain.split(",")):
@@ -133,27 +133,29 @@ def _imported(text: str) -> dict[str, str]:
 # ------------------------------------------------------------------ bindings
 
 
-def _block(body: Sequence[ast.stmt], owner: str, made: PythonSource, lines: Sequence[str]) -> None:
+def _block(
+    body: Sequence[ast.stmt], owner: str, source: PythonSource, lines: Sequence[str]
+) -> None:
     for node in body:
         if isinstance(node, _FUNCTION):
-            _forget(made, f"{owner}{node.name}")
+            _forget(source, f"{owner}{node.name}")
             name = f"{owner}{node.name}"
-            made.units[name] = CodeUnit(name, node.body, _segment(node, lines), node)
+            source.units[name] = CodeUnit(name, node.body, _source_text(node, lines), node)
         elif isinstance(node, ast.ClassDef):
-            _forget(made, f"{owner}{node.name}")
-            made.bases[f"{owner}{node.name}"] = tuple(last_name(base) for base in node.bases)
-            _block(node.body, f"{owner}{node.name}.", made, lines)
+            _forget(source, f"{owner}{node.name}")
+            source.bases[f"{owner}{node.name}"] = tuple(last_name(base) for base in node.bases)
+            _block(node.body, f"{owner}{node.name}.", source, lines)
         elif isinstance(node, ast.If):
-            _block([] if never_holds(node.test) else node.body, owner, made, lines)
-            _block([] if surely_holds(node.test) else node.orelse, owner, made, lines)
+            _block([] if never_holds(node.test) else node.body, owner, source, lines)
+            _block([] if surely_holds(node.test) else node.orelse, owner, source, lines)
         elif isinstance(node, (ast.Try, ast.With)):
-            _block(node.body, owner, made, lines)
+            _block(node.body, owner, source, lines)
         else:
-            _bind(node, owner, made)
+            _bind(node, owner, source)
 
 
-def _bind(node: ast.stmt, owner: str, made: PythonSource) -> None:
-    """Assignments and deletions: a name that they hit is no function any more."""
+def _bind(node: ast.stmt, owner: str, source: PythonSource) -> None:
+    """Assignments and deletions: a name they affect is no longer a function."""
     targets: list[ast.expr] = []
     value: ast.expr | None = None
     match node:
@@ -165,23 +167,23 @@ def _bind(node: ast.stmt, owner: str, made: PythonSource) -> None:
             targets = list(node.targets)
         case ast.Expr(value=ast.Call(func=func, args=[first, ast.Constant(value=str(name)), *_])):
             if last_name(func) in ("setattr", "delattr"):
-                _forget(made, f"{owner}{last_name(first)}.{name}")
+                _forget(source, f"{owner}{last_name(first)}.{name}")
             return
         case _:
             return
     for target in targets:
-        _rebind(target, value, owner, made)
+        _rebind(target, value, owner, source)
 
 
-def _rebind(target: ast.expr, value: ast.expr | None, owner: str, made: PythonSource) -> None:
+def _rebind(target: ast.expr, value: ast.expr | None, owner: str, source: PythonSource) -> None:
     if isinstance(target, ast.Attribute):
-        _forget(made, f"{owner}{last_name(target.value)}.{target.attr}")
+        _forget(source, f"{owner}{last_name(target.value)}.{target.attr}")
     elif isinstance(target, ast.Name):
-        _forget(made, f"{owner}{target.id}")
+        _forget(source, f"{owner}{target.id}")
         if value is not None:
             held = tuple(table_rows(value)) if not is_empty(value) else ()
             plain = isinstance(value, ast.Constant)
-            made.values[f"{owner}{target.id}"] = held or (_value(value) if plain else ())
+            source.values[f"{owner}{target.id}"] = held or (_value(value) if plain else ())
 
 
 def _value(node: ast.expr) -> tuple[Assertion, ...]:
@@ -189,18 +191,18 @@ def _value(node: ast.expr) -> tuple[Assertion, ...]:
     return (Assertion(text, "row", frozenset({text}), frozenset(), node.lineno),)
 
 
-def _forget(made: PythonSource, name: str) -> None:
-    for known in [k for k in made.units if k == name or k.startswith(f"{name}.")]:
-        del made.units[known]
+def _forget(source: PythonSource, name: str) -> None:
+    for known in [k for k in source.units if k == name or k.startswith(f"{name}.")]:
+        del source.units[known]
 
 
-def _segment(node: FunctionNode, lines: Sequence[str]) -> str:
+def _source_text(node: FunctionNode, lines: Sequence[str]) -> str:
     first = min((one.lineno for one in node.decorator_list), default=node.lineno)
     return "\n".join(lines[first - 1 : node.end_lineno])
 
 
 def _cases(node: FunctionNode) -> Iterator[Assertion]:
-    """The rows of `parametrize`, and what other decorators hold in tables."""
+    """The rows of `parametrize`, and the tables of other decorators."""
     for decorator in node.decorator_list:
         if isinstance(decorator, ast.Call) and last_name(decorator) in ("parametrize", "expand"):
             for arg in (*decorator.args[-1:], *(k.value for k in decorator.keywords)):
@@ -230,23 +232,23 @@ def _own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
 # ------------------------------------------------------------------ replaced names
 
 
-def _replaced(body: Sequence[ast.stmt], made: PythonSource) -> Iterator[tuple[str, int]]:
-    """Names of other modules that the file binds anew when it is loaded."""
+def _rebound_names(body: Sequence[ast.stmt], source: PythonSource) -> Iterator[tuple[str, int]]:
+    """Names of other modules that the file rebinds when it is loaded."""
     for node in (inner for one in body for inner in ast.walk(one)):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Delete)):
             targets = node.targets if not isinstance(node, ast.AugAssign) else [node.target]
             for target in targets:
-                if words := _foreign(target, made):
+                if words := _foreign(target, source):
                     yield words, node.lineno
         elif isinstance(node, ast.Call) and node.args:
             name = last_name(node.func)
             first = node.args[0]
-            if name in ("setattr", "delattr") and _root(first) in made.imported_names:
+            if name in ("setattr", "delattr") and _root(first) in source.imported_names:
                 yield ast.unparse(node)[:120], node.lineno
 
 
-def _foreign(target: ast.expr, made: PythonSource) -> str:
-    if isinstance(target, ast.Attribute) and _root(target) in made.imported_names:
+def _foreign(target: ast.expr, source: PythonSource) -> str:
+    if isinstance(target, ast.Attribute) and _root(target) in source.imported_names:
         return ast.unparse(target)
     if isinstance(target, ast.Subscript):
         text = ast.unparse(target)
@@ -262,7 +264,7 @@ def _root(node: ast.expr) -> str:
 
 
 def find_replaced_names(node: ast.AST, imported: dict[str, str]) -> Iterator[str]:
-    """The same inside of functions: hooks and fixtures that are run for every test."""
+    """The same inside functions: hooks and fixtures that run for every test."""
     held = PythonSource(imported_names=imported)
     body = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
-    yield from (words for words, _ in _replaced(body, held))
+    yield from (words for words, _ in _rebound_names(body, held))

@@ -1,6 +1,6 @@
-"""How many tests ran: the summary that each runner prints, whatever started it.
+"""Counts tests by the summaries that runners print, however they were started.
 
-A line counts only in the shape that its runner gives it.
+A line counts only in the exact form of its runner.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ALL: tuple[TallyReader, ...] = (
     *(count_pytest, count_unittest, count_doctest, count_node, count_jest, count_mocha),
     *(count_ava, count_deno, count_bun, count_cargo, count_go, count_others),
 )
-_OWN: Mapping[str, tuple[TallyReader, ...]] = {
+_BY_RUNNER: Mapping[str, tuple[TallyReader, ...]] = {
     "pytest": (count_pytest,),
     "unittest": (count_unittest,),
     "doctest": (count_doctest,),
@@ -49,10 +49,10 @@ _OWN: Mapping[str, tuple[TallyReader, ...]] = {
 
 
 def count_tests(output: OutputLines, runner: str = "") -> SuiteTally | None:
-    """What the summaries say: those of the runner if there are any, else all together."""
-    own = _sum(output, _OWN.get(runner, ()))
-    return own if own is not None else _sum(output, _ALL)
+    """The summaries of `runner` if there are any, otherwise all summaries."""
+    tally = _sum(output, _BY_RUNNER.get(runner, ()))
+    return tally if tally is not None else _sum(output, _ALL)
 
 
 def _sum(output: OutputLines, counts: Sequence[TallyReader]) -> SuiteTally | None:
-    return add_tallies([held for one in counts if (held := one(output)) is not None])
+    return add_tallies([tally for count in counts if (tally := count(output)) is not None])

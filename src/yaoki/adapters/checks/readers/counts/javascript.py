@@ -1,4 +1,4 @@
-"""Summaries of node's own runner, tape, jest, vitest, mocha, ava, bun and deno; TAP points."""
+"""Summaries of the runner of node, tape, jest, vitest, mocha, ava, bun and deno; TAP points."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _BUN = re.compile(r" (\d{1,9}) (pass|fail|skip|todo)$")
 
 
 def count_node(output: OutputLines) -> SuiteTally | None:
-    """By the numbers below, else by prove's, else by the points themselves."""
+    """By the summary of node, otherwise of prove, otherwise by TAP points."""
     sums: dict[str, int] = {}
     for hit in match_lines(output, _NODE):
         sums[hit[1]] = sums.get(hit[1], 0) + int(hit[2])
     if "tests" not in sums:
         return _prove(output) or _tap(output)
-    # node takes a file without any test for one that passed.
+    # node counts a file without any test as passed.
     passed = max(0, sums.get("pass", 0) - sum(1 for _ in _blank_files(output)))
     failed = sums.get("fail", 0) + sums.get("cancelled", 0)
     skipped = sums.get("skipped", 0) + sums.get("todo", 0)
@@ -72,7 +72,7 @@ def _blank_files(output: OutputLines) -> Iterator[str]:
 
 
 def _prove(output: OutputLines) -> SuiteTally | None:
-    """It counts what ran; what failed it names elsewhere."""
+    """The summary of prove has only the number of tests that ran."""
     return add_tallies([SuiteTally(int(hit[1])) for hit in match_lines(output, _PROVE)])
 
 
@@ -80,18 +80,18 @@ def _tap(output: OutputLines) -> SuiteTally | None:
     """`1..0` is a plan of no tests."""
     if not any(line.startswith(("TAP version", "1..")) for line in output.stdout_lines):
         return None
-    found = [point for point in parse_tap_points(output.stdout_lines) if not point.is_group]
-    names = [point.name for point in found if point.passed]
-    skipped = sum(1 for point in found if point.skipped)
-    failed = len(found) - len(names) - skipped
+    points = [point for point in parse_tap_points(output.stdout_lines) if not point.is_group]
+    names = [point.name for point in points if point.passed]
+    skipped = sum(1 for point in points if point.skipped)
+    failed = len(points) - len(names) - skipped
     return SuiteTally(len(names), failed, skipped, names_if_complete(names, len(names)))
 
 
 def count_jest(output: OutputLines) -> SuiteTally | None:
-    """jest and vitest; both say in one sentence that there was nothing."""
+    """jest and vitest; both print one sentence if there are no tests."""
     hits = (*match_lines(output, _JEST), *match_lines(output, _VITEST))
-    found = [parse_worded_summary(hit[1] or "", _WORDS) for hit in hits]
-    return add_tallies([*found, *(SuiteTally() for _ in match_lines(output, _NO_FILES))])
+    tallies = [parse_worded_summary(hit[1] or "", _WORDS) for hit in hits]
+    return add_tallies([*tallies, *(SuiteTally() for _ in match_lines(output, _NO_FILES))])
 
 
 def count_mocha(output: OutputLines) -> SuiteTally | None:

@@ -23,9 +23,11 @@ _NEXTEST_WORDS = {"passed": "passed", "failed": "failed", "skipped": "skipped"}
 
 
 def count_cargo(output: OutputLines) -> SuiteTally | None:
-    found = [SuiteTally(int(h[1]), int(h[2]), int(h[3])) for h in match_lines(output, _CARGO)]
-    found += [parse_worded_summary(hit[1], _NEXTEST_WORDS) for hit in match_lines(output, _NEXTEST)]
-    return add_tallies(found, (hit[1] for hit in match_lines(output, _CARGO_LINE)))
+    tallies = [SuiteTally(int(h[1]), int(h[2]), int(h[3])) for h in match_lines(output, _CARGO)]
+    tallies += [
+        parse_worded_summary(hit[1], _NEXTEST_WORDS) for hit in match_lines(output, _NEXTEST)
+    ]
+    return add_tallies(tallies, (hit[1] for hit in match_lines(output, _CARGO_LINE)))
 
 
 _GO_TEST = re.compile(r" *--- (PASS|FAIL|SKIP): (\S{1,400}) \(")
@@ -36,7 +38,7 @@ _GO_IDLE = ("[no test files]", "[no tests to run]", "coverage: 0.0% of statement
 
 
 def count_go(output: OutputLines) -> SuiteTally | None:
-    """By its tests under -v or -json; else a package that is ok counts as one test."""
+    """By tests with -v or -json; otherwise a package with `ok` counts as one test."""
     events = [row for row in output.json_records if isinstance(row.get("Action"), str)]
     if events:
         return _go_json(events)
@@ -49,7 +51,7 @@ def count_go(output: OutputLines) -> SuiteTally | None:
 
 
 def _go_tests(output: OutputLines) -> Iterator[tuple[str, str]]:
-    """The package of a test is named below it."""
+    """The package is printed below its tests."""
     waiting: list[tuple[str, str]] = []
     for line in output.lines:
         if hit := _GO_TEST.match(line):
@@ -76,7 +78,7 @@ def _go_json(events: Sequence[Mapping[str, object]]) -> SuiteTally:
     return SuiteTally(len(names), failed, skipped, names_if_complete(names, len(names)))
 
 
-# Each with groups of which `ran` counts all tests, `passed` only the good ones.
+# The group `ran` counts all tests, `passed` only those that passed.
 _SHAPES = tuple(
     re.compile(shape)
     for shape in (

@@ -31,25 +31,25 @@ _DOCTEST = re.compile(r"(\d{1,9}) passed(?: and (\d{1,9}) failed)?\.$")
 
 
 def count_pytest(output: OutputLines) -> SuiteTally | None:
-    """`3 tests collected` is a summary as well: of a run that ran none."""
-    found = [parse_worded_summary(hit[1], _PYTEST_WORDS) for hit in match_lines(output, _PYTEST)]
-    return add_tallies(found, (hit[1] for hit in match_lines(output, _PYTEST_LINE)))
+    """`3 tests collected` is the summary of a run without tests."""
+    tallies = [parse_worded_summary(hit[1], _PYTEST_WORDS) for hit in match_lines(output, _PYTEST)]
+    return add_tallies(tallies, (hit[1] for hit in match_lines(output, _PYTEST_LINE)))
 
 
 def count_unittest(output: OutputLines) -> SuiteTally | None:
     """`Ran 3 tests in 0.1s`, and below it `OK (skipped=1)` or `FAILED (failures=1)`."""
-    found: list[SuiteTally] = []
+    tallies: list[SuiteTally] = []
     ran: int | None = None
     for line in output.lines:
         if hit := _RAN.match(line):
-            found += [SuiteTally(ran)] if ran is not None else []
+            tallies += [SuiteTally(ran)] if ran is not None else []
             ran = int(hit[1])
         elif ran is not None and (hit := _ENDED.match(line)):
-            found.append(_unittest(ran, dict(_AMOUNT.findall(hit[1] or ""))))
+            tallies.append(_unittest(ran, dict(_AMOUNT.findall(hit[1] or ""))))
             ran = None
-    found += [SuiteTally(ran)] if ran is not None else []
+    tallies += [SuiteTally(ran)] if ran is not None else []
     return add_tallies(
-        found, (_dotted(hit[1], hit[2]) for hit in match_lines(output, _UNITTEST_LINE))
+        tallies, (_dotted(hit[1], hit[2]) for hit in match_lines(output, _UNITTEST_LINE))
     )
 
 
@@ -58,7 +58,7 @@ def _dotted(test: str, place: str) -> str:
 
 
 def _unittest(ran: int, amounts: Mapping[str, str]) -> SuiteTally:
-    """A test may fail more than once by subtests; then the rest is not known to have passed."""
+    """With subtests a test may fail more than once; then the number of passed tests is unknown."""
     bad = ("failures", "errors", "unexpected successes")
     failed = sum(int(amounts.get(key, 0)) for key in bad)
     skipped = sum(int(amounts.get(key, 0)) for key in ("skipped", "expected failures"))
@@ -66,7 +66,7 @@ def _unittest(ran: int, amounts: Mapping[str, str]) -> SuiteTally:
 
 
 def count_doctest(output: OutputLines) -> SuiteTally | None:
-    """Printed under `-v` alone."""
+    """Printed only with `-v`."""
     return add_tallies(
         [SuiteTally(int(hit[1]), int(hit[2] or 0)) for hit in match_lines(output, _DOCTEST)]
     )

@@ -1,4 +1,4 @@
-// The graph on a canvas: only what is in sight, with as much as can be read at this size.
+// Draws the visible part of the graph on a canvas, with as much detail as is readable.
 
 import { SHAPES } from "../parts/shapes.js";
 import { named } from "../words.js";
@@ -29,15 +29,15 @@ export function draw(canvas, graph, view, marked, paint) {
   return undefined;
 }
 
-// Below this height a box is no longer a box: its state is all that can be seen of it.
+// Below this height a box shows only its state.
 const FAR_PX = 6;
-// The rarer a state, the later it is drawn; the few that matter keep their mark as well.
+// Rarer states are drawn later; important ones keep their mark.
 const RARE = ["DONE", "REPLACED", "CANCELLED", "WAITING", "HELD", "BLOCKED", "ACTIVE", "ESCALATED"];
 const LOUD = new Set(["ACTIVE", "ESCALATED"]);
 const LOUD_MAX = 300;
 const MARK_PX = 13;
 
-/** From afar: a field of colour for each task, so that one sees how far the whole has come. */
+/** Zoomed out: one coloured field for each task, to show the overall progress. */
 function celled(pen, graph, sight, marked, paint, scale) {
   const fields = Object.fromEntries(RARE.map((state) => [state, []]));
   for (const box of graph.boxes) if (meets(box, sight)) (fields[box.state] || fields.WAITING).push(box);
@@ -52,7 +52,7 @@ function celled(pen, graph, sight, marked, paint, scale) {
   pen.globalAlpha = 1;
 }
 
-/** A mark of the same size however far one is, on a ground of its own. */
+/** A mark with a background, of the same size at every zoom level. */
 function flagged(pen, box, size, marked, paint) {
   const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
   pen.globalAlpha = dimmed(box, marked) ? 0.25 : 1;
@@ -74,7 +74,7 @@ function meets(box, { left, top, right, bottom }) {
 function edges(pen, graph, sight, marked, paint, scale, far) {
   const plain = new Path2D();
   const strong = new Path2D();
-  // Thousands of lines between fields of a few points would only be a grey cloth over them.
+  // Thousands of lines between tiny fields would hide the fields.
   const drawn = far && graph.edges.length > EDGES_FAR_MAX ? graph.edges.filter((edge) => marked.near?.has(edge.from)) : graph.edges;
   for (const edge of drawn) {
     const [from, to] = [graph.byKey.get(edge.from), graph.byKey.get(edge.to)];
@@ -86,7 +86,7 @@ function edges(pen, graph, sight, marked, paint, scale, far) {
   if (!far) for (const box of graph.boxes) if (box.single?.proof) bracket(plain, graph, box);
   pen.lineWidth = Math.max(0.6, 0.8 / scale);
   pen.strokeStyle = paint.edge;
-  // Where thousands of lines would be a grey field, each is fainter.
+  // The more lines there are, the fainter each one is.
   pen.globalAlpha = (marked.near ? 0.25 : 1) * Math.max(0.18, Math.min(0.9, 260 / graph.edges.length + 0.1));
   pen.stroke(plain);
   pen.globalAlpha = 1;
@@ -102,7 +102,7 @@ function curve(path, from, to) {
   path.bezierCurveTo(x + bend, y, end - bend, down, end, down);
 }
 
-/** The same, downwards. */
+/** The same for a vertical layout. */
 function drop(path, from, to) {
   const [x, y, end, down] = [from.x + from.width / 2, from.y + from.height, to.x + to.width / 2, to.y];
   const bend = Math.max(12, Math.min(60, Math.abs(down - y) / 2));
@@ -110,7 +110,7 @@ function drop(path, from, to) {
   path.bezierCurveTo(x, y + bend, end, down - bend, end, down);
 }
 
-/** A proof of the whole comes after everything: one line along all of it, instead of one from each. */
+/** A final check depends on all tasks: one line along the graph instead of one from each. */
 function bracket(path, graph, proof) {
   const [side, long, across, high] = graph.upright ? ["y", "height", "x", "width"] : ["x", "width", "y", "height"];
   const before = graph.boxes.filter((box) => box[side] + box[long] <= proof[side]);
@@ -146,7 +146,7 @@ function boxed(pen, box, scale, marked, paint) {
   pen.globalAlpha = 1;
 }
 
-/** A folded box shows its parts as a bar along its foot. */
+/** A folded box shows its parts as a bar at the bottom. */
 function counted(pen, box, paint) {
   let x = box.x + 1;
   for (const [state, n] of Object.entries(box.counts)) {
@@ -188,13 +188,13 @@ function written(pen, box, size, paint) {
   pen.fillText(tries, box.x + box.width - right - 4, y);
 }
 
-/** Names of one plan often begin alike and end differently, so both ends are kept. */
+/** Shortens a name in the middle: names of one plan often share their beginning. */
 function shortened(words, kept) {
   const tail = Math.floor(kept / 3);
   return `${words.slice(0, kept - tail)}…${tail ? words.slice(-tail) : ""}`;
 }
 
-/** Measured once per name and room. */
+/** Measured once per name and width. */
 function fitted(pen, words, room, box) {
   if (box.fitted?.words === words && box.fitted.room === room) return box.fitted.text;
   let text = words;

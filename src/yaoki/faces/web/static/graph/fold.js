@@ -1,4 +1,4 @@
-// What the graph shows as one box: tasks of a phase or group, or what is done in one layer.  Pure.
+// Folds tasks into one box: those of a phase or group, or the done ones of a layer.  Pure.
 
 import { standing } from "../parts/shapes.js";
 
@@ -13,7 +13,7 @@ const KEYS = {
 
 export const FOLDS = Object.keys(KEYS);
 
-/** Boxes and the edges between them; `opened` holds the keys that the person unfolded. */
+/** Boxes and the edges between them; `opened` has the keys of unfolded boxes. */
 export function fold(crowd, how, opened) {
   const keyOf = KEYS[how] || KEYS.none;
   const boxes = new Map();
@@ -45,7 +45,7 @@ function boxed(box) {
   return refreshed({ ...box, single, name: group ? group.name : name, order: first.n });
 }
 
-/** States change in place; a box says what its tasks say now. */
+/** Updates the state of each box from its tasks. */
 export function refreshed(box) {
   box.counts = {};
   for (const node of box.nodes) box.counts[standing(node)] = (box.counts[standing(node)] || 0) + 1;
@@ -56,7 +56,7 @@ export function refreshed(box) {
 const WORST = ["ESCALATED", "BLOCKED", "ACTIVE", "HELD", "WAITING", "CANCELLED", "REPLACED", "DONE"];
 const worst = (counts) => WORST.find((state) => counts[state]) || "WAITING";
 
-/** The longest way to each box; folding may close circles, whose last edge is then left out. */
+/** The longest path to each box; an edge that closes a cycle by folding is left out. */
 function layered(boxes, edges) {
   const byKey = new Map(boxes.map((box) => [box.key, box]));
   const before = new Map(boxes.map((box) => [box.key, []]));

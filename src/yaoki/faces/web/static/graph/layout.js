@@ -1,9 +1,9 @@
-// Where each box stands: layers from left to right, or downwards in a window that is higher than
+// The layout: layers from left to right, or downwards in a window that is higher than
 // wide; long layers in several columns, and few crossings by looking at the neighbours a few times.  Pure; ten thousand boxes take a moment.
 
 const SWEEPS = 6;
 const GAP = 14;
-// In a higher window than wide, as far as its boxes can be read there.
+// Vertical in a tall window, if the boxes stay readable.
 const UPRIGHT_MAX = 150;
 const UPRIGHT_GAP = 30;
 
@@ -17,7 +17,7 @@ export function layout({ boxes, edges }, aspect) {
   const near = neighbours(boxes, edges);
   settle(layers, near);
   if (aspect < 1 && boxes.length <= UPRIGHT_MAX) return { ...stacked(layers, { width, height, down }, aspect), gap: down - height, upright: true };
-  // Among thousands the layers must stand apart to be seen at all.
+  // With thousands of boxes the layers need space between them to be visible.
   const between = boxes.length > 2_000 ? 150 : small ? 36 : 64;
   const tall = rowsPerColumn(layers, width, down, aspect, between);
   return { ...placed(layers, near, { width, height, down, tall, between }), gap: down - height };
@@ -40,7 +40,7 @@ function neighbours(boxes, edges) {
   return near;
 }
 
-/** Boxes go where the middle of their neighbours is, from the left and from the right in turn. */
+/** Moves boxes to the median of their neighbours, alternately from both sides. */
 function settle(layers, near) {
   for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
     const forward = sweep % 2 === 0;
@@ -57,7 +57,7 @@ function settle(layers, near) {
   }
 }
 
-/** How many boxes stand above one another, so that the whole has the form of the window. */
+/** How many boxes to stack so that the layout has the shape of the window. */
 function rowsPerColumn(layers, width, down, aspect, between) {
   const longest = Math.max(...layers.map((layer) => layer.length));
   let best = [Infinity, longest];
@@ -76,7 +76,7 @@ function placed(layers, near, { width, height, down, tall, between }) {
   for (const layer of layers) {
     const columns = Math.ceil(layer.length / tall);
     const rows = Math.ceil(layer.length / columns);
-    // Who is needed stands in the last column, so that its edges pass behind nobody.
+    // Boxes with dependents go to the last column, so that no edge passes behind a box.
     const order = columns > 1 ? [...layer].sort((one, other) => wanted(near, one) - wanted(near, other) || one.at - other.at) : layer;
     order.forEach((box, i) => {
       Object.assign(box, { width, height, x: x + Math.floor(i / rows) * (width + GAP), y: (i % rows) * down, rows });
@@ -88,7 +88,7 @@ function placed(layers, near, { width, height, down, tall, between }) {
   return { width: Math.max(1, x - between), height: Math.max(1, ...layers.flat().map((box) => box.y + height)) };
 }
 
-/** Layers below one another, each in as many rows as the form of the window asks for. */
+/** Vertical layers, each in as many rows as the shape of the window needs. */
 function stacked(layers, { width, height, down }, aspect) {
   const across = boxesPerRow(layers, width, down, aspect);
   const wide = Math.min(across, Math.max(...layers.map((layer) => layer.length))) * (width + GAP) - GAP;
@@ -117,7 +117,7 @@ function boxesPerRow(layers, width, down, aspect) {
 
 const wanted = (near, box) => Math.min(1, near.get(box.key).after.length);
 
-/** A short layer stands beside its neighbours and not at the top. */
+/** Places a short layer beside its neighbours and not at the top. */
 function centred(layer, near, bottom, down) {
   if (layer.some((box) => box.x !== layer[0].x)) return;
   let free = -Infinity;
@@ -131,7 +131,7 @@ function centred(layer, near, bottom, down) {
   }
 }
 
-/** Everything before and after a box, near or far. */
+/** All ancestors and descendants of a box. */
 export function related({ edges }, key) {
   const before = new Map();
   const after = new Map();

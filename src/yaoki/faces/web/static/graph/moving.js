@@ -1,17 +1,17 @@
-// Moving about the graph: drag, wheel, pinch, buttons, and the keyboard along its edges.
+// Graph navigation: drag, wheel, pinch, buttons, and the keyboard along edges.
 
 import { useEffect, useRef, useState } from "../vendor/preact.js";
 import { t } from "../words.js";
 
 const SCALES = [0.04, 4];
 const EDGE = 16;
-// In a small window the beginning that can be read says more than a whole that cannot.
+// In a small window a readable beginning is better than an unreadable whole.
 const READABLE = 0.7;
 
 export function useMoving(ref, graph, size, { choose, open, key }) {
   const [view, setView] = useState(() => begin(graph, size));
   const held = useRef({ pointers: new Map(), moved: 0, free: false });
-  // Until the person moves it, the whole graph is in sight.
+  // Until the user moves it, the whole graph is visible.
   useEffect(() => {
     if (!held.current.free) setView(begin(graph, size));
   }, [graph, size.width, size.height]);
@@ -119,7 +119,7 @@ function zoomed(view, factor, x, y) {
   return { scale, x: view.x + x / view.scale - x / scale, y: view.y + y / view.scale - y / scale };
 }
 
-/** Some of the graph always stays in sight. */
+/** Keeps a part of the graph visible. */
 function bounded(view, graph, { width, height }) {
   const [wide, high] = [width / view.scale, height / view.scale];
   const hold = (value, low, most) => Math.max(low, Math.min(most, value));
@@ -132,7 +132,7 @@ function shown(view, box, { width, height }) {
   return inside ? view : { ...view, x: box.x - wide / 2, y: box.y - high / 2 };
 }
 
-/** Along the layers the arrows follow edges where there are any, across them to the next box. */
+/** Arrow keys follow edges along the layers, and go to the next box across them. */
 function neighbour(graph, key, arrow) {
   const from = graph.byKey.get(key);
   if (!from) return graph.boxes[0];

@@ -48,7 +48,7 @@ function Drawn({ run, crowd, query }) {
     </div>`;
 }
 
-/** Proofs of the whole are drawn, but are no tasks of the plan, and nobody wrote their needs. */
+/** Final checks are drawn, but are not tasks of the plan and have no written needs. */
 function counted({ nodes, edges, layers }) {
   const proofs = new Set(nodes.filter((node) => node.proof).map((node) => node.n));
   const words = t("graph.words", { n: nodes.length - proofs.size, edges: edges.filter(([, to]) => !proofs.has(to)).length, layers });

@@ -6,7 +6,7 @@ import { ago, moment } from "../amounts.js";
 import { toRun, toTask } from "../routes.js";
 import { State, standing } from "./shapes.js";
 
-/** What a view shows before its document is there, or instead of it. */
+/** What a view shows while its document is loading, or after an error. */
 export function Waiting({ of }) {
   if (of.held) return of.error ? html`<${Wrong} error=${of.error} />` : null;
   if (of.error) return html`<${Wrong} error=${of.error} />`;
@@ -21,7 +21,7 @@ export function Wrong({ error }) {
   </div>`;
 }
 
-/** Nothing here, why, and the next command. */
+/** An empty view: why, and the next command. */
 export function Empty({ title, words, command }) {
   return html`<div class="empty"><h2>${title}</h2>${words && html`<p>${words}</p>`}${command && html`<${Command} text=${command} />`}</div>`;
 }
@@ -57,7 +57,7 @@ export function Fact({ name, children, wide }) {
 /** The counts of a run: a bar whose parts also have words and numbers. */
 export const ORDER = ["DONE", "ACTIVE", "ESCALATED", "BLOCKED", "WAITING", "CANCELLED", "REPLACED"];
 
-/** `proofs` are the run's own last ones: no tasks of the plan, so they stand beside the count. */
+/** `proofs` are the run's final checks, shown beside the count of the plan's tasks. */
 export function Progress({ counts, blocked = 0, left = false, proofs = {} }) {
   const told = Object.fromEntries(Object.entries(counts).map(([state, n]) => [state, n - (proofs[state] || 0)]));
   Object.assign(told, { WAITING: (told.WAITING || 0) - blocked, BLOCKED: blocked });

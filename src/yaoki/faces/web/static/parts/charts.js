@@ -61,7 +61,7 @@ function steps(points, values, x, y, end) {
   return `${moves.join("")}H${end}`;
 }
 
-/** The same as numbers, for those who cannot see the curve. */
+/** The same as a table, for people who cannot see the curve. */
 function Table({ points }) {
   const some = points.filter((_, i) => i === 0 || i === points.length - 1 || i % Math.ceil(points.length / 20) === 0);
   return html`<details class="as-table"><summary>${t("as.table")}</summary><table class="plain numbers-table">

@@ -1,10 +1,10 @@
-// Questions before something ends, and what came of an action.
+// Confirmation dialogs, and the results of actions.
 
 import { html, render, useEffect, useRef, useState } from "../vendor/preact.js";
 import { t } from "../words.js";
 import { Command, Wrong } from "./bits.js";
 
-/** Resolves with true only when the person says so. */
+/** Resolves with true only when the person confirms. */
 export function sure({ title, words, yes }) {
   return new Promise((resolve) => {
     const place = document.body.appendChild(document.createElement("div"));
@@ -30,7 +30,7 @@ function Sure({ title, words, yes, end }) {
   </dialog>`;
 }
 
-/** Runs an action once at a time; [act, state] with what came of it. */
+/** Runs one action at a time; returns [act, state] with its result. */
 export function useAction() {
   const [state, setState] = useState({ busy: false, done: null, error: null });
   const act = async (what) => {

@@ -1,11 +1,11 @@
-// States by shape and word; colour only repeats what they say.  Drawn on a field of 16 by 16.
+// States by shape and word; colour only repeats them.  Drawn on a 16 by 16 grid.
 
 import { html } from "../vendor/preact.js";
 import { named } from "../words.js";
 
 const RING = "M8 1.750a6.250 6.250 0 1 0 0 12.500a6.250 6.250 0 1 0 0-12.500z";
 
-// `solid` is filled, `line` is drawn, `cut` is drawn in the colour of the ground.
+// `solid` is filled, `line` is drawn, `cut` is drawn in the background colour.
 export const SHAPES = {
   WAITING: { line: RING },
   ACTIVE: { line: RING, solid: "M8 1.750a6.250 6.250 0 0 1 0 12.500z" },
@@ -19,14 +19,14 @@ export const SHAPES = {
 SHAPES.PAUSED = SHAPES.HELD;
 SHAPES.RETRY = { line: "M13.600 8a5.600 5.600 0 1 1-1.900-4.200M12.200 .8v3.400H8.800" };
 
-/** What a task is to people: blocked and held are waiting ones that need another word. */
+/** The shown state of a task: some waiting tasks are shown as blocked or held. */
 export function standing(task) {
   if (task.state !== "WAITING") return task.state;
   if (task.blocked || task.reason === "DEPENDENCY_FAILED") return "BLOCKED";
   return task.held ? "HELD" : "WAITING";
 }
 
-/** May it fail?  A group answers for its subtasks, so of those nothing is said. */
+/** Is it optional?  Not shown for subtasks, because their group decides. */
 export const optional = (task) => !task.required && !task.group;
 
 export function Mark({ state }) {

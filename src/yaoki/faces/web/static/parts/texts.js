@@ -1,4 +1,4 @@
-// Words of agents and tools: logs, prompts, diffs.  Untrusted: text nodes only, bounded.
+// Output of agents and tools: logs, prompts, diffs.  Untrusted: text nodes only, limited in size.
 
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { get } from "../api.js";
@@ -12,7 +12,7 @@ const PIECE = 16_384;
 const DIFF_BYTES = 65_536;
 const LINES = 400;
 
-/** The end of a log, followed while it grows; earlier pieces on request. */
+/** The tail of a log, followed while it grows; earlier pieces on request. */
 export function Log({ path, file, growing, fromStart }) {
   const [held, setHeld] = useState({ text: "", from: 0, until: 0, bytes: 0, error: null, ready: false });
   const box = useRef(null);
@@ -54,7 +54,7 @@ export function Log({ path, file, growing, fromStart }) {
 const PROMPT_BYTES = 131_072;
 const SECTIONS_MAX = 20;
 
-/** By its sections; open are those that differ from try to try. */
+/** A prompt by sections; sections that differ between attempts are open. */
 export function Prompt({ path, again }) {
   const answer = useDocument(path, { file: "prompt", from: 0, bytes: PROMPT_BYTES });
   if (answer.error) return html`<${Wrong} error=${answer.error} />`;
@@ -107,7 +107,7 @@ export function Diff({ path, query }) {
   </div>`;
 }
 
-/** `diff --git a/x b/x` tells the path twice; once is enough. */
+/** `diff --git a/x b/x` has the path twice; one is enough. */
 function named(line) {
   const found = /^diff --git a\/(.*) b\/\1$/.exec(line);
   return found ? found[1] : line;

@@ -1,11 +1,11 @@
-// Long lists: only the rows in sight are in the page.  Rows have one height.
+// Long lists: only visible rows are in the page.  All rows have the same height.
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
 
 const BEYOND = 12; // rows kept ready above and below, so that the keyboard always finds the next
 
 /**
- * `draw(index)` makes one row; `onSight(first, last)` hears which are in sight.
+ * `draw(index)` makes one row; `onSight(first, last)` gets the visible range.
  * The head is a row of column names; both are rows of one table for screen readers.
  */
 export function Rows({ count, height, draw, head, label, onSight, scroller, short }) {

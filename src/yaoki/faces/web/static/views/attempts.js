@@ -1,5 +1,5 @@
-// Attempts side by side: what each was told, did, was found wrong with, and what was decided.
-// One grid: a row per question, a column per attempt, so that answers stand beside one another.
+// Attempts side by side: prompt, agent run, findings and decision of each.
+// One grid: a row per question, a column per attempt, so that values can be compared.
 
 import { html, useState } from "../vendor/preact.js";
 import { between, bytes, clock, money, seconds, tokens } from "../amounts.js";
@@ -52,7 +52,7 @@ function Attempt({ task, n, last }) {
 
 const landed = (held) => held.ended === "LANDED";
 
-/** In one line why it did not land; of what landed, what a person let pass. */
+/** Why it did not land, in one line; for a landed attempt, the waived checks. */
 function Why({ held }) {
   const waived = held.findings.filter((one) => one.outcome === "WAIVED").map((one) => one.check);
   const words = landed(held) ? waived.length > 0 && t("waived.by.person", { checks: waived.join(t("comma")) }) : held.decision?.failure;
@@ -60,7 +60,7 @@ function Why({ held }) {
 }
 
 function Told({ held, path }) {
-  // Whoever was killed before a prompt was recorded left none.
+  // An attempt that was killed early has no recorded prompt.
   const prompt = held.prompt || {};
   const size = held.logs.find((log) => log.file === "prompt");
   return html`${prompt.kind && html`<p class="pattern"><b>${prompt.kind}</b> ${prompt.pattern || ""} <code class="hush">${prompt.path || ""}</code></p>`}

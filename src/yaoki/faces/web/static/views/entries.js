@@ -1,4 +1,4 @@
-// A few lines of the journal, the newest first; used where the whole journal would be too much.
+// A few journal entries, the newest first.
 
 import { html } from "../vendor/preact.js";
 import { clock, moment } from "../amounts.js";

@@ -1,4 +1,4 @@
-// The journal: filtered, newest first, read on as it is scrolled; a million entries are only pages.
+// The journal: filtered, newest first, loaded in pages while scrolling.
 
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { clock, moment } from "../amounts.js";
@@ -12,9 +12,9 @@ import { sentence } from "../spoken.js";
 import { t } from "../words.js";
 
 const PAGE = 200;
-// Entries that came while it was open; past so many the list is read anew.
+// New entries since the list was opened; beyond this number the list is reloaded.
 const FRESH_MAX = 500;
-// With fewer than these on the screen it is still looked for more, and that is said.
+// With fewer rows than this the search continues and shows its progress.
 const SOME = 30;
 const GROUPS = {
   attempts: ["ATTEMPT_STARTED", "PROMPT_SENT", "AGENT_FINISHED", "RETRY_DECISION"],
@@ -69,7 +69,7 @@ function Pages({ asked, again }) {
     const mine = entries.filter((entry) => fits(entry, asked)).reverse();
     if (mine.length) setFresh((held) => ({ n: held.n + mine.length, entries: held.n > FRESH_MAX ? held.entries : [...mine, ...held.entries] }));
   }), []);
-  // At the top they simply appear; further down, or oldest first, they wait until asked for.
+  // At the top new entries appear at once; further down they wait for a click.
   const atTop = !asked.after && (!scroller.current || scroller.current.scrollTop < 40);
   const known = (!asked.after && pages.rows[0]?.seq) || pages.first?.cursor || 0;
   const newer = fresh.entries.filter((entry) => entry.seq > known);

@@ -1,4 +1,4 @@
-// What needs a person, the oldest first, answered where it stands.
+// Questions to a person, the oldest first, answered in place.
 
 import { html, useState } from "../vendor/preact.js";
 import { post } from "../api.js";
@@ -48,14 +48,14 @@ export function Asked({ asked, alone, here }) {
   </article>`;
 }
 
-/** A question of the agent's own is also its failure; once is enough. */
+/** A question of the agent is also its failure; it is shown once. */
 function told({ task, failure }) {
   const question = flat(task.question || "");
   const words = flat(failure.replace(HEAD, "")).replace(/…$/, "");
   return question.includes(words) || words.includes(question.slice(0, 100));
 }
 
-// Kind and pattern, as they stand before the words of a failure.
+// Kind and pattern, as they come before the words of a failure.
 const HEAD = /^[A-Z_]+(?: [\w-]+)?: /;
 const flat = (text) => text.replace(/\s+/g, " ").trim();
 
@@ -116,7 +116,7 @@ export function Paused({ paused, alone }) {
   </article>`;
 }
 
-/** Under the questions: how the newest runs stand. */
+/** Below the questions: the state of the newest runs. */
 function Lately() {
   const answer = useDocument(session.has_store ? "/runs" : "", { limit: 5 }, { old: always, every: BEAT_S });
   if (!answer.held?.runs.length) return null;

@@ -1,4 +1,4 @@
-// A run at a glance: what asks, what is at work, what waits and why, how it goes down, what happened.
+// A run at a glance: questions, running and waiting tasks, burn-down, recent events.
 
 import { html } from "../vendor/preact.js";
 import { asking, ofRun, useDocument, useTick } from "../documents.js";

@@ -24,7 +24,7 @@ const begins = (entry) => entry.event === "PLAN_SUBMITTED";
 
 export function Run({ parts, query }) {
   const given = parts[0] && parts[0] !== "-" ? parts[0] : "";
-  // The session knows it already, so that the run itself can be asked for at once.
+  // The session knows the run's id, so that the run can be fetched at once.
   const newest = useDocument("/runs", { limit: 1 }, { old: begins, later: session.newest ? LATER_MS : 0 });
   const first = newest.held?.runs[0]?.run || session.newest;
   const run = given || (first && lastRun(first));
@@ -34,14 +34,14 @@ export function Run({ parts, query }) {
 }
 
 function OneRun({ run, tab, query, first }) {
-  // A worker dies without a word: who is at it is asked again while the run goes on.
+  // A worker dies without an event, so an active run is fetched again.
   const answer = useDocument(`/runs/${run}`, {}, { old: ofRun(run), every: BEAT_S });
   const { held } = answer;
-  // Only one that is there: an old bookmark must not become the run that was looked at last.
+  // Only an existing run: an old bookmark must not become the last opened run.
   useEffect(() => {
     if (held && first) looksAt(run, first);
   }, [Boolean(held), run, first]);
-  // The list and the graph ask for themselves, at the same time as the head.
+  // The list and the graph fetch their data in parallel with the head.
   if (!held && (answer.error || !EARLY.has(tab))) return html`<${Waiting} of=${answer} />`;
   const View = Object.hasOwn(TABS, tab) ? TABS[tab] : Overview;
   return html`<section aria-labelledby="title" class=${tab === "overview" ? "column wide" : "column wide fill"}>
@@ -66,7 +66,7 @@ function Head({ held, slim }) {
   </header>`;
 }
 
-/** While a person is awaited, or nobody is at it, no time is spent. */
+/** Time does not count while the run waits for a person or has no worker. */
 const until = (held) => held.finished_at || (held.status === "ACTIVE" && held.carried ? null : held.moved_at);
 
 function Facts({ held }) {

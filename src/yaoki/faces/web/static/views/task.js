@@ -1,4 +1,4 @@
-// One task: how it stands and why, and its attempts side by side.
+// One task: its state and why, and its attempts side by side.
 
 import { html } from "../vendor/preact.js";
 import { post } from "../api.js";
@@ -43,12 +43,12 @@ function OneTask({ id, chosen }) {
   </section>`;
 }
 
-/** Why a worker gave it back, where one did: the words of the task, and then those. */
+/** The wait of the task, with the reason why a worker gave it back. */
 function declined({ waits_for: words, task }) {
   return words.startsWith(task.waits_for || "") ? words.slice((task.waits_for || "").length) : "";
 }
 
-/** The question as the page of questions has it; the task's own document holds the same. */
+/** The question in the form of the questions page, made from the task's document. */
 function asking(held) {
   const last = held.decisions[0];
   return { run: held.run, task: held.task, since: last?.at, failure: last?.failure, check: "", waivable: held.waivable, worktree: held.worktree, blocks: held.lineage.needed_by.length };

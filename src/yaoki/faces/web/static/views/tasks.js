@@ -14,7 +14,7 @@ import { useCrowd } from "../crowd.js";
 
 const STATES = ["ESCALATED", "ACTIVE", "WAITING", "BLOCKED", "HELD", "DONE", "CANCELLED", "REPLACED"];
 const DETAILS_KEPT = 1000;
-// Waits change without an event: those in sight are asked for again.
+// Waits change without an event, so visible ones are fetched again.
 const BEAT_S = 15;
 
 export function Tasks({ run, query }) {
@@ -73,7 +73,7 @@ function picked(nodes, states, text) {
   return nodes.filter((node) => (states.length === 0 || states.includes(standing(node))) && (!words || node.lower.includes(words)));
 }
 
-/** Proofs of the whole stand in the list, but are no tasks of the plan. */
+/** Final checks are in the list, but are not tasks of the plan. */
 const planned = (nodes) => nodes.filter((node) => !node.proof);
 
 function tallied(nodes) {
@@ -82,7 +82,7 @@ function tallied(nodes) {
   return counts;
 }
 
-/** Details of the rows in sight, fetched by id in handfuls; old ones are forgotten. */
+/** Details of the visible rows, fetched by id in batches; old ones are dropped. */
 function useDetails(run, shown, version) {
   const held = useRef(new Map());
   const span = useRef([0, 0]);

@@ -16,9 +16,9 @@ const CAUSES = ["NEEDS", "SLOT", "PAUSED", "BACKOFF", "LIMIT", "PERSON", "HELD",
 const STAGES = ["PREPARE", "WORK", "VERIFY", "LAND"];
 const ENDS = { LANDED: "DONE", RETRY: "RETRY", ESCALATED: "ESCALATED", HELD: "HELD", LOST: "CANCELLED", CANCELLED: "CANCELLED" };
 const LANE = 30;
-// The gap between names and lanes, and the room of a scrollbar.
+// The gap between names and lanes, and the width of a scrollbar.
 const BESIDE = 26;
-// Where nothing hovers, a finger that points also opens.
+// On touch devices a tap also opens the attempt.
 const TOUCHED = window.matchMedia("(hover: none)");
 
 export function Timeline({ run, query }) {
@@ -97,7 +97,7 @@ function Lane({ row, index, scale, tell }) {
     </svg></div></div>`;
 }
 
-/** Where an attempt goes on after its worker was gone, or a person answered, the wait is in its middle. */
+/** A wait inside an attempt that continued after its worker died or a person answered. */
 const beside = ({ cause, from }, row) => cause !== "LEASE" && !row.attempts.some((one) => Date.parse(one.from) < Date.parse(from) && (!one.until || Date.parse(from) < Date.parse(one.until)));
 
 function spoken(row) {
@@ -124,12 +124,12 @@ function placed(span, scale) {
 function Wait({ wait, scale, tell, row, inside }) {
   const { left, width, seen } = placed(wait, scale);
   if (!seen || width < 0.5) return null;
-  // Nobody worked meanwhile: the bar is cut open, and the number of the attempt has its place.
+  // No work happened meanwhile: the bar has a gap there.
   const open = inside && wait.cause !== "LEASE";
   const first = open ? Math.max(left + 4, numbered(wait, row, scale)) : left + 4;
   const room = left + width - first;
   const why = waitWords(wait, row);
-  // What was said of a limit, or of a worker, stands as it was said, for who points at it.
+  // The words about a limit or a worker are shown untranslated in the tooltip.
   const said = wait.words && ["LIMIT", "LEASE", "PAUSED"].includes(wait.cause) ? ` · ${wait.words}` : "";
   const words = `${row.name}: ${why} · ${lasted(wait)}${said}`;
   return html`<g class="wait" data-cause=${wait.cause} onMouseEnter=${() => tell(words)}><title>${words}</title>
@@ -137,7 +137,7 @@ function Wait({ wait, scale, tell, row, inside }) {
     ${room > 66 && wait.cause !== "LEASE" && html`<text x=${first} y="10">${cut(why, room)}</text>`}</g>`;
 }
 
-/** Where the number of the attempt ends in which the wait lies. */
+/** Where the number ends of the attempt that contains the wait. */
 function numbered(wait, row, scale) {
   const held = row.attempts.findLast((one) => Date.parse(one.from) < Date.parse(wait.from));
   return held ? placed(held, scale).left + 8 + 7 * String(held.attempt).length : 0;
@@ -155,7 +155,7 @@ function Attempt({ attempt, row, scale, tell }) {
     })}</g>`;
 }
 
-/** Its number and its end, over whatever interrupts it. */
+/** The number and the end of an attempt, above its gaps. */
 function Signs({ attempt, scale }) {
   const whole = placed(attempt, scale);
   if (!whole.seen) return null;
@@ -169,7 +169,7 @@ function Paths({ state }) {
   return html`${solid && html`<path class="solid" d=${solid} />`}${line && html`<path class="line" d=${line} />`}${inner && html`<path class="cut" d=${inner} />`}`;
 }
 
-// Letters of East Asia are as wide as they are high.
+// East Asian characters are as wide as they are high.
 const wide = (char) => (char >= "\u1100" ? 11 : 6);
 const long = (words) => [...words].reduce((sum, char) => sum + 1.1 * wide(char), 0);
 

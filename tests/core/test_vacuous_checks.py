@@ -6,7 +6,7 @@ import pytest
 
 from yaoki.core.commands.test_runners import fail_fast_option, find_test_runners
 from yaoki.core.commands.vacuous_checks import why_vacuous
-from yaoki.core.model import CheckSpec
+from yaoki.core.model import CheckSpec, CheckType
 
 pytestmark = pytest.mark.spec("16.4")
 
@@ -86,12 +86,12 @@ def test_an_output_that_is_known_beforehand_proves_nothing(
         (CheckSpec("c", argv=("true",)), True),
         (CheckSpec("c", argv=("sh", "-c", "pytest; true")), True),
         (CheckSpec("c", argv=("pytest", "-q")), False),
-        (CheckSpec("c", type="git", git="clean"), True),
-        (CheckSpec("c", type="git", git="scope"), True),
-        (CheckSpec("c", type="git", git="pushed"), False),
-        (CheckSpec("c", type="file", path=".", file={"exists": True}), True),
-        (CheckSpec("c", type="file", path="a", file={"exists": True}), False),
-        (CheckSpec("c", type="judge"), False),
+        (CheckSpec("c", type=CheckType.GIT, git="clean"), True),
+        (CheckSpec("c", type=CheckType.GIT, git="scope"), True),
+        (CheckSpec("c", type=CheckType.GIT, git="pushed"), False),
+        (CheckSpec("c", type=CheckType.FILE, path=".", file={"exists": True}), True),
+        (CheckSpec("c", type=CheckType.FILE, path="a", file={"exists": True}), False),
+        (CheckSpec("c", type=CheckType.JUDGE), False),
     ],
     ids=lambda value: getattr(value, "type", None),
 )

@@ -1,0 +1,88 @@
+"""Facts about one repository, bare or not, that receipts and views are compared with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from yaoki.adapters.git.command import Git, git_environment, run_git
+from yaoki.adapters.git.history import read_first_parents
+from yaoki.adapters.git.reachability import commits_not_reachable, has_commits_beyond
+from yaoki.adapters.git.refs import Refs, target_branch_ref
+from yaoki.core.model import Run
+from yaoki.errors import RepositoryUnusable
+from yaoki.ports import BranchStep
+
+USER_REFS = ("refs/heads", "refs/remotes", "refs/tags")
+
+
+class LocalGitFacts:
+    """`report.GitFacts` over the git command."""
+
+    def __init__(self, common_dir: Path) -> None:
+        self.common_dir = common_dir
+        self._git = Git(common_dir)
+        self._refs = Refs(self._git)
+
+    @property
+    def version(self) -> str:
+        """The version of git; empty when its answer has another form."""
+        match = re.search(r"\d+(?:\.\d+)+", self._git.read_text("version"))
+        return match[0] if match else ""
+
+    def trees(self, commits: Sequence[str]) -> Mapping[str, str]:
+        found = self._refs.read_commits(*commits) if commits else []
+        return {name: c.tree for name, c in zip(commits, found, strict=True) if c}
+
+    def first_parents(self, base: str, head: str) -> Sequence[BranchStep]:
+        return read_first_parents(self._git, base, head)
+
+    def order_commits(self, base: str, commits: Sequence[str]) -> list[str]:
+        """The base and all commits that these add to it, each after its parents."""
+        stdin = "".join(f"{name}\n" for name in (*commits, f"^{base}")).encode()
+        args = ("rev-list", "--topo-order", "--reverse", "--stdin")
+        return [base, *self._git.read_text(*args, stdin=stdin).split()]
+
+    def reachable(self, base: str, head: str) -> frozenset[str]:
+        return frozenset(self._git.read_text("rev-list", f"{base}..{head}", "--").split())
+
+    def has_branch(self, branch: str) -> bool:
+        return self._refs.read_commits(f"refs/heads/{branch}")[0] is not None
+
+    def find_checkout(self, branch: str) -> Path | None:
+        """The folder where the branch is checked out: git lets no other command move it."""
+        return next(iter(self._refs.checkouts_of(f"refs/heads/{branch}")), None)
+
+    def find_head_with_all(self, branch: str, commits: Sequence[str], base: str) -> str:
+        """The branch's head if it contains all these commits and they add to the base; or empty."""
+        head = self._refs.read_commits(f"refs/heads/{branch}")[0]
+        if head is None or not commits or not self.has_commits_beyond(commits, base):
+            return ""
+        return "" if self.has_commits_beyond(commits, head.sha) else head.sha
+
+    def has_commits_beyond(self, commits: Sequence[str], head: str) -> bool:
+        """True when these commits hold anything that the head does not."""
+        return has_commits_beyond(self._git, commits, head)
+
+    def missing_commits(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
+        """Those of the commits that the run branch does not contain: all if it is deleted."""
+        head = self._refs.read_commits(target_branch_ref(run))[0]
+        return commits_not_reachable(self._git, commits, head.sha) if head else tuple(commits)
+
+    def refs_containing(self, commit: str, ref: str) -> list[str]:
+        if not ref:
+            return self._refs.refs_containing(commit, *USER_REFS)
+        head = self._refs.read_commits(ref)[0] if ref.isprintable() else None
+        return [ref] if head and self._refs.is_ancestor(commit, head.sha) else []
+
+
+def open_git_facts(folder: Path) -> LocalGitFacts:
+    """The facts of the repository around `folder`; a bare one is accepted."""
+    args = ["rev-parse", "--path-format=absolute", "--git-common-dir"]
+    result = run_git(args, cwd=folder, env=git_environment()) if folder.is_dir() else None
+    if result is None or result.code != 0:
+        raise RepositoryUnusable(
+            f"{folder} is not in a git repository", hint="yaoki verify --repo DIR"
+        )
+    return LocalGitFacts(Path(result.out.decode("utf-8", "surrogateescape").strip()).resolve())

@@ -1,0 +1,73 @@
+"""`ports.UncommittedWork`: what an agent or a user wrote that no commit holds."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from yaoki.adapters.git.command import Git
+from yaoki.adapters.git.repository import GitRepository
+from yaoki.adapters.workspace.os_errors import translates_os_errors
+from yaoki.adapters.workspace.protect.fingerprints import find_edited_files
+from yaoki.adapters.workspace.worktrees.allocation import Worktrees
+from yaoki.adapters.workspace.worktrees.included_files import filter_ignored
+from yaoki.adapters.workspace.worktrees.leftover_files import LeftoverFiles
+from yaoki.adapters.workspace.worktrees.work_elsewhere import WorkElsewhere
+from yaoki.core.model import Task
+from yaoki.ports import IgnoredFile
+
+
+class GitUncommittedWork:
+    def __init__(
+        self,
+        *,
+        git: Git,
+        repository: GitRepository,
+        worktrees: Worktrees,
+        leftovers: LeftoverFiles,
+        elsewhere: WorkElsewhere,
+    ) -> None:
+        self._git, self._repository, self._worktrees = git, repository, worktrees
+        self._leftovers, self._elsewhere = leftovers, elsewhere
+
+    @translates_os_errors
+    def ignored_sources(self, task: Task, since: float) -> tuple[str, ...]:
+        """Ignored source files written since then; none when the worktree is gone."""
+        worktree = self._worktrees.find(task.id)
+        if not worktree.admin or not worktree.exists:
+            return ()
+        return self._leftovers.ignored_sources(worktree, since)
+
+    @translates_os_errors
+    def ignored_folders(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Those of the folders that the user's checkout has and git ignores."""
+        present = [name for name in names if (self._repository.top / name).is_dir()]
+        return filter_ignored(self._git, self._repository, present)
+
+    @translates_os_errors
+    def edited_files(self, since: float) -> tuple[str, ...]:
+        """Tracked files of the user's checkout that were changed or deleted since then."""
+        return find_edited_files(self._git, self._repository, since)
+
+    @translates_os_errors
+    def find_work_elsewhere(self, task: Task) -> tuple[str, ...]:
+        """Other places where an agent worked that changed nothing on the task's branch."""
+        return self._elsewhere.describe_places(self._worktrees.find(task.id))
+
+    @translates_os_errors
+    def uncommitted_files(self, task: Task, since: float) -> tuple[IgnoredFile, ...]:
+        """Ignored files written since then; none when the worktree is gone."""
+        worktree = self._worktrees.find(task.id)
+        return self._leftovers.uncommitted_files(worktree, since) if worktree.is_usable else ()
+
+    @translates_os_errors
+    def copy_uncommitted_files(self, task: Task, names: Sequence[str], to: Path) -> None:
+        """Copy such files into another folder, never over an existing file."""
+        top = self._worktrees.require(task.id).path
+        for name in names:
+            target = to / name
+            if not os.path.lexists(target):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(top / name, target, follow_symlinks=False)

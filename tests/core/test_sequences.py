@@ -1,0 +1,112 @@
+"""Whatever legal sequence of events happens to a task, some facts about it exclude each other."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import NOW, a_task, an_active_task
+from tests.core.event_makers import ESCALATED, EVENT_MAKERS, QUESTION
+from yaoki.core.machine.events import (
+    Answered,
+    AwaitingRerun,
+    Cancelled,
+    CancelRequested,
+    Claimed,
+    EscalationDecided,
+    Event,
+    Landed,
+    Recalled,
+    RecallRequested,
+    RetryDecided,
+    RowRefused,
+    UndoCompleted,
+    UndoRequested,
+)
+from yaoki.core.machine.evolution import evolve, fold_events, replay
+from yaoki.core.machine.legality import legal
+from yaoki.core.model import (
+    Choice,
+    PendingRequest,
+    Stage,
+    State,
+    Task,
+    WaitReason,
+)
+
+LIVE = {State.WAITING, State.ACTIVE}
+STATES_OF_REQUEST = {
+    PendingRequest.NONE: frozenset(State),
+    PendingRequest.RECALL: LIVE,
+    PendingRequest.CANCEL: LIVE | {State.ESCALATED, State.CANCELLED},
+    PendingRequest.UNDO: {State.DONE},
+}
+
+
+def ignores_request(task: Task, event: Event) -> bool:
+    """`decide` ends a task with a pending request at the end of its stage, unless it landed."""
+    pending = task.request in {PendingRequest.CANCEL, PendingRequest.RECALL}
+    return pending and isinstance(event, RetryDecided | EscalationDecided | AwaitingRerun)
+
+
+@pytest.mark.spec("1.1", "0.3")
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(0, 2**16), min_size=20, max_size=40))
+def test_a_request_or_a_wait_exists_only_in_the_states_where_it_can_be_met(
+    choices: list[int],
+) -> None:
+    """The columns of a row allow more: a task that is done and to be cancelled, for example."""
+    task = a_task()
+    for choice in choices:
+        events = [make(task) for make in EVENT_MAKERS]
+        possible = [e for e in events if legal(task, e) and not ignores_request(task, e)]
+        task = evolve(task, possible[choice % len(possible)])
+        assert task.waiting_for is WaitReason.CLAIM or task.state is State.WAITING
+        assert task.state in STATES_OF_REQUEST[task.request]
+
+
+@pytest.mark.spec("9.5", "9.6", "10.4")
+@pytest.mark.parametrize("requested", [CancelRequested("enough"), RecallRequested("its base")])
+def test_a_request_ends_when_the_task_lands(requested: Event) -> None:
+    """The request came too late.  Kept, it cancelled the task after an undo and a `retry`."""
+    done = fold_events(an_active_task(Stage.LAND), (requested, Landed("c0ffee")))
+
+    undone = fold_events(done, (UndoRequested("c0ffee"), UndoCompleted("c0ffee", QUESTION)))
+    again = evolve(undone, Answered(Choice.RETRY, "once more"))
+
+    assert done.request is undone.request is again.request is PendingRequest.NONE
+    assert again.state is State.WAITING
+
+
+@pytest.mark.spec("10.4", "9.5")
+def test_an_answer_is_newer_than_a_request() -> None:
+    """Its row was refused while its cancellation was pending; the person says: go on."""
+    refused = fold_events(
+        an_active_task(Stage.WORK, request=PendingRequest.CANCEL),
+        (RowRefused("not proven"), ESCALATED),
+    )
+
+    assert evolve(refused, Answered(Choice.RETRY)).request is PendingRequest.NONE
+
+
+@pytest.mark.spec("10.2", "9.5")
+@pytest.mark.parametrize(
+    ("requested", "ended", "state", "request_after"),
+    [
+        (CancelRequested("enough"), Cancelled("enough"), State.CANCELLED, PendingRequest.CANCEL),
+        (RecallRequested("base"), Recalled("base"), State.WAITING, PendingRequest.NONE),
+    ],
+)
+def test_a_journal_in_which_a_request_outlived_the_landing_still_folds(
+    requested: Event, ended: Event, state: State, request_after: PendingRequest
+) -> None:
+    """An earlier version wrote such journals; only `replay` accepts them."""
+    landed = fold_events(an_active_task(Stage.LAND), (requested, Landed("c0ffee")))
+    undone = (UndoRequested("c0ffee"), UndoCompleted("c0ffee", QUESTION))
+    again = fold_events(landed, (*undone, Answered(Choice.RETRY), Claimed("host:1", 2, NOW)))
+
+    assert not legal(again, ended)
+    after = replay(again, ended)
+
+    assert (after.state, after.request) == (state, request_after)
