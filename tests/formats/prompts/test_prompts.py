@@ -543,10 +543,10 @@ def test_no_value_is_too_odd_to_be_told(odd: Any) -> None:
         ("{% include 'f_failed.md' %}", "is not allowed"),
         ("{% raw %}x{% endraw %}", "is not allowed"),
         ("{% %}", "is not allowed"),
-        ("{% for a in range(9) %}{% endfor %}", "nothing can be called"),
-        ("{{ items.append(1) }}", "nothing can be called"),
-        ("{{ (items)('x') }}", "nothing can be called"),
-        ("{{ items | join(errorOutput) }}", "nothing can be called"),
+        ("{% for a in range(9) %}{% endfor %}", "calls are not allowed"),
+        ("{{ items.append(1) }}", "calls are not allowed"),
+        ("{{ (items)('x') }}", "calls are not allowed"),
+        ("{{ items | join(errorOutput) }}", "calls are not allowed"),
         ("{{ errorOutput * 1000000 }}", "is not allowed"),
         ("{{ errorOutput ~ errorOutput }}", "is not allowed"),
         ("{{ [items, items] }}", "lists cannot be written"),
@@ -556,7 +556,7 @@ def test_no_value_is_too_odd_to_be_told(odd: Any) -> None:
         ("{{ errorOutput | inside }}", "unknown filter 'inside'"),
         ("{{ errorOutput | replace('a', 'b') }}", "unknown filter 'replace'"),
         ("{{ errorOutput | clip('much') }}", "invalid literal"),
-        ("{{ items.nothing }}", "a detail that is not there"),
+        ("{{ items.nothing }}", "uses a value that does not exist"),
         ("{{ 'a\\'b' }}", "is not allowed"),
         ("{{ " + "(" * 900 + "items" + ")" * 900 + " }}", "recursion"),
     ],
@@ -581,7 +581,7 @@ def test_a_template_has_bounds(body: str, why: str, tmp_path: Path) -> None:
         ("---\nparams:\n  - a\n  - a\n---\n{{ a }}", ":4: param 'a' is declared twice"),
         ("---\nparams: [a-b]\n---\nx", ":2: a param must be a name"),
         ("---\nparams: [{a: 1}]\n---\nx", ":2: a param must be a name"),
-        ("---\n- a\n---\nx", ":2: its front matter is no mapping"),
+        ("---\n- a\n---\nx", ":2: its front matter must be a mapping"),
         ("---\n? [a]\n: b\n---\nx", ":2: a key must be a word"),
         ("---\n" + "[" * 5_000 + "\n---\nx", "nested too deeply"),
         ("x" * 32_001, "over the limit of 32000 bytes"),
@@ -602,7 +602,7 @@ def test_a_link_leads_no_foreign_file_into_a_prompt(tmp_path: Path) -> None:
 
     made = PromptLibrary(tmp_path / "prompts").write(a_failure(), {})
 
-    assert "is no plain file of its folder" in made.fault
+    assert "is not a regular file in its folder" in made.fault
     assert "password" not in made.text
 
 
@@ -614,7 +614,7 @@ def test_what_is_no_text_file_is_told(tmp_path: Path) -> None:
 
     file.unlink()
     os.mkfifo(file)
-    assert "is no plain file" in PromptLibrary(tmp_path).write(a_failure(), {}).fault
+    assert "is not a regular file" in PromptLibrary(tmp_path).write(a_failure(), {}).fault
 
 
 # ------------------------------------------------------------------ defects
@@ -634,14 +634,14 @@ def test_every_defect_of_a_folder_is_told_with_file_and_line(tmp_path: Path) -> 
 
     home = tmp_path / ISSUE
     expected = [
-        f"{tmp_path / 'ja' / ISSUE}/f_failed_test-faild.md:1: no failure is called 'test-faild'; "
+        f"{tmp_path / 'ja' / ISSUE}/f_failed_test-faild.md:1: there is no failure 'test-faild'; "
         "did you mean 'test-failed'?",
-        f"{tmp_path}/notes.md:1: is never looked for",
-        f"{home}/f_failed_omission.md:5: uses a detail that is not there",
+        f"{tmp_path}/notes.md:1: is never used",
+        f"{home}/f_failed_omission.md:5: uses a value that does not exist",
         f"{home}/f_failed_test-failed.md:6: 'failedTest' is used but not declared",
         f"{home}/f_failed_todo-added.md:4: param 'check' is declared but never used",
         f"{home}/f_failed_todo-added.md:3: todo-added has no param 'todo'; did you mean 'todos'?",
-        f"{home}/failed.md:1: is never looked for",
+        f"{home}/failed.md:1: is never used",
     ]
     assert len(defects) == len(expected)
     for found, start in zip(defects, expected, strict=True):

@@ -1,4 +1,4 @@
-"""The quality criteria Q1 to Q6, and test integrity, on what a task changed and said.
+"""Judges what a task changed and claimed: the criteria Q1 to Q6, and test integrity.
 
 Values in, findings out.
 """

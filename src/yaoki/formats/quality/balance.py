@@ -1,4 +1,4 @@
-"""Brackets that close nothing or are never closed, in code whose strings are already blanked."""
+"""Finds unbalanced brackets in code whose strings are already blanked."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _CONDITIONS = frozenset(
     {"if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "elseif", "else", "endif"}
 )
 _PREPROCESSED = frozenset({"c", "csharp", "swift"})
-# Text between tags may hold round and square brackets that are only words.
+# Text between tags may contain round and square brackets that are not code.
 _TAGS = re.compile(r"</\w|/>|</>")
 
 
 @dataclass(frozen=True, slots=True)
 class SyntaxProblem:
-    """What is wrong with the syntax, and where.  `truncated`: the file ends in the middle."""
+    """A syntax problem and its place.  `truncated`: the file ends in the middle."""
 
     line: int
     message: str
@@ -29,7 +29,7 @@ class SyntaxProblem:
 
 
 def find_imbalance(reading: ScannedSource, grammar: Grammar) -> SyntaxProblem | None:
-    """The first thing that cannot be; None when all is closed or nobody can say."""
+    """The first unbalanced bracket; None when all are closed, or when it is unclear."""
     if not grammar.pairs:
         return None
     if reading.unfinished_at >= 0:
@@ -44,7 +44,7 @@ def find_imbalance(reading: ScannedSource, grammar: Grammar) -> SyntaxProblem | 
 
 
 def _in_branches(reading: ScannedSource, grammar: Grammar) -> SyntaxProblem | None:
-    """Of conditionals that open what another closes nobody can say which belong together."""
+    """Conditionals may open in one branch what another closes, so no pair can be named."""
     chosen = _one_branch(reading, every=grammar.name != "swift")
     problem = _walk(chosen.code, grammar.pairs)
     return None if problem and any(_walk(part, grammar.pairs) for part in chosen.parts) else problem
@@ -89,7 +89,7 @@ class _Branch:
 def _one_branch(reading: ScannedSource, *, every: bool) -> ChosenBranches:
     """Code without its directives: of every conditional only the first branch is kept.
 
-    `every`: any directive goes, for in C a `#define` may hold anything.
+    `every`: drop any directive, because in C a `#define` may contain anything.
     """
     kept: list[str] = []
     open_: list[_Branch] = []
@@ -110,18 +110,18 @@ def _one_branch(reading: ScannedSource, *, every: bool) -> ChosenBranches:
 
 
 def _turn(open_: list[_Branch], word: str, condition: str) -> list[str]:
-    """Enter, change or leave a conditional; what was left is told."""
+    """Enter, change or leave a conditional; returns the branches that ended."""
     if word in {"if", "ifdef", "ifndef"}:
         off = condition in {"0", "false"}
         open_.append(_Branch(off, not off, condition if word == "ifndef" else "", []))
     elif word == "define" and open_ and open_[-1].guard == condition.split("(")[0].split(" ")[0]:
         open_[-1].guard = "#"
     elif word in _CONDITIONS - {"endif"} and open_:
-        # After a branch that was kept every other is left out; after `#if 0` the next one stands.
+        # After a branch that was kept, drop every other; after `#if 0` keep the next one.
         open_[-1].off = open_[-1].taken
         open_[-1].taken = True
     elif word == "endif" and open_:
         left = open_.pop()
-        # A guard around a whole header says nothing of what stands in it.
+        # A guard around a whole header says nothing about its content.
         return [] if left.guard == "#" else ["\n".join(left.lines)]
     return []

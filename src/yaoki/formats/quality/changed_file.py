@@ -1,4 +1,4 @@
-"""A changed file as the criteria read it: both sides scanned once, the added lines at hand."""
+"""A changed file as the criteria read it: both versions scanned once, with the added lines."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from yaoki.formats.quality.languages import Grammar, is_foreign, may_be_judged
 from yaoki.formats.quality.lexer import ScannedSource, scan_source
 from yaoki.formats.quality.model import Change
 
-# Beyond this a file is data or was made by a machine; nobody judges it.
+# A larger file is data or generated, and is not judged.
 LINE_CHARS_MAX = 5_000
 PATH_CHARS_MAX = 100
 
 
 @dataclass(frozen=True)
 class FileVersion:
-    """One state of one file.  Read lazily, because most criteria need only one side."""
+    """One version of a file.  Read lazily, because most criteria need only one version."""
 
     path: str
     text: str
@@ -42,7 +42,7 @@ class FileVersion:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """What a file was and what it is now."""
+    """A file before and after the change."""
 
     path: str
     before: FileVersion | None
@@ -51,7 +51,7 @@ class ChangedFile:
 
 
 def unread_words(changes: Sequence[Change], files: str = "changed files") -> str:
-    """How much of the change nobody could look at; empty when every source in it was read."""
+    """How much of the change was not read; empty when every source in it was."""
     missed = [change for change in changes if change.was_skipped and may_be_judged(change.path)]
     if not missed:
         return ""
@@ -64,13 +64,13 @@ def unread_words(changes: Sequence[Change], files: str = "changed files") -> str
 
 
 def changed_files_of(change: Change) -> list[ChangedFile]:
-    """One for every language the file speaks; none for a file nobody here can judge."""
+    """One for every language in the file; none for a file that cannot be judged."""
     found = (_pair(part) for part in split_languages(change))
     return [pair for pair in found if pair is not None]
 
 
 def _pair(part: LanguagePart) -> ChangedFile | None:
-    """None for what is foreign or too large."""
+    """None for files that are foreign or too large."""
     change, grammar = part.change, part.grammar
     if is_foreign(change.path):
         return None

@@ -1,7 +1,7 @@
-"""Files an agent says it made: only where the sentence can mean nothing else.
+"""Finds the files that an agent claims to have created, where the sentence is unambiguous.
 
-A file counts as the direct object of "created", "wrote", "added" or 作成し, or as the first word
-of a line under a heading that speaks of new files.  "Added support for `x.toml`" claims none.
+A file counts as the direct object of "created", "wrote", "added" or 作成し, or as the first word of
+a line under a heading about new files.  "Added support for `x.toml`" claims no file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NAME = (
 )
 _AND = r"(?:,? and |, | & | plus )"
 _NAMES = rf"({_NAME}(?:{_AND}{_NAME}){{0,{LIST_MAX}}})"
-# What may stand between the verb and the name without making it another thing than a file.
+# Words allowed between the verb and the file name.
 _KIND = (
     r"(?:(?:the|a|an|one|two|three|\d{1,2}|following|new|empty|missing|small|separate|test|unit"
     r"|config|configuration|helper|source|markdown|python|typescript|javascript|shell) ){0,4}"
@@ -32,14 +32,14 @@ _WHO = (
     r"(?:(?:i|we)(?:'ve| have)? |(?:i|we) also |also |then |and |next, |finally, |"
     r"successfully ){0,3}"
 )
-# After the name: an end, a bracket, a dash, or words that tell what the file is for.
+# After the name: an end, a bracket, a dash, or words that say what the file is for.
 _END = r"(?:[.!;:,)]?\s{0,2}\Z|[.!;:,](?= )|\s?\(| [-–—] |, (?!`))"
 _FOR = r"| (?:with|which|that|containing|holding|implementing|defining|for|as|so)\b"
 _MADE = re.compile(
     rf"{_WHO}(?:created|wrote|generated|authored) {_KIND}{_NAMES}(?={_END}{_FOR}| to (?!the ))",
     re.IGNORECASE,
 )
-# What is added "to" something is no file, and what it is added "for" may be anything.
+# Something added "to" a thing is no file, and what it is added "for" may be anything.
 _ADDED = re.compile(rf"{_WHO}added {_KIND}{_NAMES}(?={_END}| with\b| containing\b)", re.IGNORECASE)
 _PASSIVE = re.compile(
     rf"(?:^|[.!] |[-*•] )(?:the )?(?:new )?files? {_NAMES} (?:was|were|has been|have been)"
@@ -99,11 +99,11 @@ def _of_line(line: str, *, listing: bool) -> Iterator[str]:
 
 
 def _files(names: str) -> list[str]:
-    """All of a list, or none: a list that holds other things is no list of files."""
+    """All entries of a list, or none: a list with other entries is no list of files."""
     found = [hit[0].strip('*`"').removeprefix("./").rstrip(".") for hit in _EACH.finditer(names)]
     return found if all(_is_file(path) for path in found) else []
 
 
 def _is_file(path: str) -> bool:
-    """`os.path` is a name; without a folder only a known ending makes it a file."""
+    """`os.path` is a name; without a folder only a known suffix makes it a file."""
     return bool(_PLAIN.fullmatch(path)) and ("/" in path or language_of(path) is not None)

@@ -1,4 +1,4 @@
-"""Q1, Q5, Q6: what was promised or said, against what is there."""
+"""Q1, Q5, Q6: compares what was promised or claimed with what exists."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UNDONE = re.compile(
 def find_missing_files(
     claims: ChangeContext, changed: frozenset[str], exists: Callable[[str], bool]
 ) -> list[str]:
-    """Q1: files the plan expects, and files the agent says it made, that are not there."""
+    """Q1: missing files that the plan expects or that the agent claims to have created."""
     expected = list(dict.fromkeys(path for path in claims.files_expected[:PATHS_MAX] if path))
     lost = [path for path in expected if not exists(path)]
     for path in dict.fromkeys(find_claimed_paths(claims.agent_output[-SAID_CHARS_MAX:])):
@@ -40,12 +40,12 @@ def find_missing_files(
 
 
 def _meant(path: str, changed: frozenset[str]) -> bool:
-    """An agent often names a file by its last parts only."""
+    """An agent often names a file by its last path parts only."""
     return any(known == path or known.endswith(f"/{path}") for known in changed)
 
 
 def missing_evidence(claims: ChangeContext) -> str:
-    """Q5: why nothing here proves the task; empty when something does."""
+    """Q5: why nothing proves the task; empty when something does."""
     match claims.kind:
         case TaskKind.CHANGE if not claims.changed and claims.checks_passed is not True:
             return "the checks do not pass without a change"
@@ -56,7 +56,7 @@ def missing_evidence(claims: ChangeContext) -> str:
 
 
 def find_done_claim(claims: ChangeContext) -> str:
-    """Q6: the words that claim completion although nothing proves it; empty when there are none."""
+    """Q6: the claim of completion although nothing proves it; empty when there is none."""
     if claims.kind not in {TaskKind.CHANGE, TaskKind.REPORT} or not missing_evidence(claims):
         return ""
     for line in reversed(claims.agent_output[-SAID_CHARS_MAX:].split("\n")):

@@ -1,4 +1,4 @@
-"""Comments line by line, each with what tells a stand-in from an explanation."""
+"""Comments line by line, with what distinguishes a placeholder from an explanation."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class CommentLine:
     """One line of a comment without its marks.
 
     `alone`: no code on this line.  `single`: no comment line above or below.  `doc`: a line of
-    documentation, where examples are shown.  `wrapped`: brackets stand on both sides of it.
-    `code` stands on the same line, `above` and `below` are the nearest lines of code.
+    documentation, where examples are shown.  `wrapped`: in brackets.  `code` is on the same line,
+    `above` and `below` are the nearest lines of code.
     """
 
     line: int
@@ -53,7 +53,7 @@ def comment_lines(reading: ScannedSource) -> list[CommentLine]:
 
 
 def nearest_above(code: list[str]) -> list[str]:
-    """For every line the last one before it that holds anything."""
+    """For every line, the last line before it that is not blank."""
     found, last = [], ""
     for line in code:
         found.append(last)

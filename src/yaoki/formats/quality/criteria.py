@@ -1,4 +1,4 @@
-"""From changes and claims to findings: one for every criterion that does not hold."""
+"""Turns changes and claims into findings, one for every criterion that is violated."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ViolationFinder = Callable[[FileVersion], Iterable[Violation]]
 def judge_criteria(
     changes: Sequence[Change], claims: ChangeContext, *, exists: Callable[[str], bool]
 ) -> tuple[Finding, ...]:
-    """What does not hold, in the order Q1 to Q6; empty when all of it does.
+    """The violated criteria, in the order Q1 to Q6; empty when there are none.
 
     `exists` says whether a path, relative to the repository, is in the tree that is judged.
     """
@@ -50,7 +50,7 @@ def judge_criteria(
 
 
 def new_violations(pairs: Sequence[ChangedFile], finder: ViolationFinder) -> list[Violation]:
-    """Marks on added lines, less those that stood somewhere before and were only moved."""
+    """Violations on added lines, without those that existed before and were only moved."""
     stood = Counter(_key(mark) for pair in pairs for mark in _of(pair.before, finder))
     fresh: list[Violation] = []
     candidates: list[Violation] = []
@@ -69,7 +69,7 @@ def new_violations(pairs: Sequence[ChangedFile], finder: ViolationFinder) -> lis
 
 
 def _of(side: FileVersion | None, finder: ViolationFinder) -> Iterator[Violation]:
-    """One mark per line, however many rules it meets."""
+    """One violation per line, however many rules match."""
     seen: set[int] = set()
     for mark in finder(side) if side is not None else ():
         if mark.line not in seen:
@@ -132,9 +132,9 @@ def _claim(claims: ChangeContext) -> Finding | None:
 
 
 def _unread(changes: Sequence[Change]) -> Iterator[Finding]:
-    """A change that is too large to be read fails what nobody could look at.
+    """A change that is too large to read violates the criteria that need to read it.
 
-    No further try of the agent makes it smaller, so a person is asked, who may waive it.
+    No further attempt makes it smaller, so a person is asked, who may waive it.
     """
     words = unread_words(changes)
     for check in UNREADABLE_CRITERIA if words else ():

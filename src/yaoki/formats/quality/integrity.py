@@ -1,4 +1,4 @@
-"""Test integrity: a task may not turn red into green by weakening what looks at it."""
+"""Test integrity: a task may not make a check pass by weakening it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from yaoki.formats.quality.changed_file import unread_words
 from yaoki.formats.quality.model import Change
 from yaoki.formats.quality.suites import FileTests, Skip, is_collected_path, read_file_tests
 
-# Hooks that gather tests, or that say how they ended.
+# Hooks that collect tests, or that report how they ended.
 _HOOKS = re.compile(
     r"\bcollect_ignore|\bdef pytest_(?:collection_\w{1,40}|ignore_collect|collect_file"
     r"|pycollect_\w{1,40}|itemcollected|runtest_(?:protocol|makereport|call)|pyfunc_call|sessionfinish|report_\w{1,40}"
@@ -20,14 +20,15 @@ _HOOKS = re.compile(
 
 
 def find_unread_tests(tests: Sequence[Change]) -> Iterator[FindingItem]:
-    """Tests beyond what is read of one change: whether they were weakened nobody can say."""
+    """Tests beyond the part of a change that is read: whether they were weakened is unknown."""
     if words := unread_words(tests, "changed test files"):
         yield FindingItem("tests that nobody looked at", words)
 
 
 def find_lost_tests(changes: Sequence[Change], tests: Sequence[Change]) -> Iterator[FindingItem]:
-    """Tests that are only known by their shape: deleted, moved out of a runner's sight, or emptied
-    while they were moved."""
+    """Tests known only by their shape: deleted, moved out of a runner's reach, or emptied while
+    they were moved.
+    """
     other = [c for c in changes if not c.path.endswith(".py")]
     there = _total(
         _after(c).names for c in other if is_collected_path(c.path) or c.path[-3:] == ".rs"
@@ -49,7 +50,7 @@ def find_emptied_tests(tests: Sequence[Change]) -> Iterator[FindingItem]:
         for name in sorted(
             (old.asserting_tests & frozenset(new.names)) - new.asserting_tests - new.hollow_tests
         ):
-            # A test that calls something new may check there; of a broken file nothing is known.
+            # A test that calls something new may check there; nothing is known about a broken file.
             if name in new.called_names and new.called_names[name] <= old.called_names[name]:
                 yield FindingItem(name, "it asserts nothing any more", change.path)
 

@@ -1,5 +1,4 @@
-"""One file, several languages: the script of a component, the cells of a notebook, a script by its
-first line."""
+"""Files with several languages: components, notebooks, scripts known by their first line."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from dataclasses import dataclass, replace
 from yaoki.formats.quality.languages import GRAMMARS, Grammar, ending_of, language_of
 from yaoki.formats.quality.model import Change
 
-# Beyond this a file is data or was made by a machine; nobody judges it.
+# A larger file is data or generated, and is not judged.
 FILE_CHARS_MAX = 400_000
 CELLS_MAX = 2_000
 _COMPONENTS = frozenset({"vue", "svelte", "astro", "html", "htm"})
@@ -35,7 +34,7 @@ Mask = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class LanguagePart:
-    """What one grammar reads of a change; the lines keep their numbers."""
+    """The part of a change in one grammar; line numbers are unchanged."""
 
     change: Change
     grammar: Grammar
@@ -110,7 +109,7 @@ def _only(text: str, shapes: tuple[re.Pattern[str], ...], other: re.Pattern[str]
 
 
 def _notebook(change: Change) -> Change:
-    """The code of the cells, one after the other; its lines have numbers of their own."""
+    """The code of the cells, one after the other; its lines have their own numbers."""
     before, after = _cells(change.before), _cells(change.after)
     stood = Counter((before or "").split("\n"))
     added = []

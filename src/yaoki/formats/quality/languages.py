@@ -1,4 +1,4 @@
-"""What a scanner must know of each language: comments, strings, and which brackets to trust."""
+"""The languages a scanner knows: comments, strings, and which brackets to balance."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Delimiters = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A string.  `hole` opens code inside it, `${` for example; `lines`: it may span several."""
+    """A string.  `hole` opens code inside it, as `${` does; `lines`: it may span several lines."""
 
     open: str
     close: str
@@ -55,7 +55,7 @@ GRAMMARS = {
     "python": replace(
         HASH, name="python", quotes=(*TRIPLE, Quote("'''", "'''", multiline=True), *PLAIN)
     ),
-    # Cells hold commands of the notebook besides Python, so nobody parses them.
+    # Cells contain notebook commands besides Python, so they are not parsed.
     "notebook": replace(
         HASH, name="notebook", quotes=(*TRIPLE, Quote("'''", "'''", multiline=True), *PLAIN)
     ),
@@ -214,7 +214,7 @@ LANGUAGE_OF_NAME = {
 _BY_ENDING = {
     ending: name for name, endings in ENDINGS_OF_LANGUAGE.items() for ending in endings.split()
 }
-# Third-party, generated or deliberately odd files: what stands there is not the task's own code.
+# Third-party, generated or deliberately odd files: not the task's own code.
 _FOREIGN_FOLDERS = frozenset(
     {"node_modules", "vendor", "third_party", "thirdparty", "dist"}
     | {"fixtures", "__fixtures__", "testdata", "mocks", "__mocks__", "corpus", "golden"}
@@ -224,7 +224,7 @@ _FOREIGN_ENDINGS = (".min.js", ".min.css", ".lock", "-lock.json", "-lock.yaml", 
 
 
 def language_of(path: str) -> Grammar | None:
-    """By name, then by ending.  None: nobody here can read it, so nobody judges it."""
+    """By name, then by suffix.  None: unknown, so it is not judged."""
     name = path.rsplit("/", 1)[-1]
     known = LANGUAGE_OF_NAME.get(name) or _BY_ENDING.get(ending_of(path))
     return GRAMMARS[known] if known else None
@@ -235,12 +235,12 @@ def ending_of(path: str) -> str:
 
 
 def is_foreign(path: str) -> bool:
-    """Is this file somebody else's, generated, or test data?"""
+    """Is this file third-party, generated, or test data?"""
     folders = path.split("/")[:-1]
     return bool(_FOREIGN_FOLDERS & set(folders)) or path.lower().endswith(_FOREIGN_ENDINGS)
 
 
 def may_be_judged(path: str) -> bool:
-    """Could the file's content matter to a criterion?  A name without an ending may be a script."""
+    """Could the content matter to a criterion?  A name without a suffix may be a script."""
     script = "." not in path.rsplit("/", 1)[-1].strip(".")
     return not is_foreign(path) and (script or language_of(path) is not None)

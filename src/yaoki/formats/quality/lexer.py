@@ -25,13 +25,13 @@ _STRUCTURE = frozenset("<>{}=;(),:?&|+")
 _PAGE = re.compile(r"(?:\A|\?>)(?:(?!<\?(?:php|=))[\s\S])*+(?:<\?(?:php|=)|\Z)", re.IGNORECASE)
 _CLOSER = {"{": "}", "(": ")"}
 LOOK_BACK = 300
-# Between tags these are letters like any other.
+# Between tags these are ordinary characters.
 _PLAIN_IN_TEXT = frozenset({"`", "/*", "//"})
 
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """`raw` with its marks, as it stands in the source."""
+    """`raw` includes the comment marks, as in the source."""
 
     start: int
     raw: str
@@ -39,8 +39,9 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class ScannedSource:
-    """`code` is as long as the text, line for line.  `open_at`: where an unfinished string or
-    block comment began, -1 when none."""
+    """`code` is as long as the text, line for line.  `open_at`: the start of an unfinished string
+    or block comment, -1 when there is none.
+    """
 
     text: str
     code: str
@@ -56,13 +57,13 @@ def scan_source(text: str, grammar: Grammar) -> ScannedSource:
 
 
 def _only_php(text: str) -> str:
-    """What stands outside the tags is a page, not code."""
+    """The text outside the tags is a page, not code."""
     return _PAGE.sub(lambda page: _NOT_NEWLINE.sub(" ", page[0]), text)
 
 
 @cache
 def _openers(grammar: Grammar, in_hole: bool) -> re.Pattern[str]:
-    """Everything that may begin something else than code, the longest first."""
+    """Everything that may begin something other than code, the longest first."""
     words = [*grammar.line_comments, *(start for start, _ in grammar.block_comments)]
     words += [quote.open for quote in grammar.quotes]
     words += ["'"] if grammar.has_char_literals else []
@@ -95,9 +96,9 @@ class _Pass:
         self.at, self.kept, self.open_at = 0, 0, -1
         self.code: list[str] = []
         self.comments: list[Comment] = []
-        # Strings we are in a hole of: the quote, and how many brackets are open inside.
+        # Strings that contain the current hole: the quote, and the number of open brackets inside.
         self.holes: list[tuple[Quote, int]] = []
-        # Up to here a mark of this kind was tried in vain; trying again would cost squares.
+        # Up to here this mark was tried without success; trying again would cost quadratic time.
         self.dead: dict[str, int] = {}
         self.quotes = {quote.open: quote for quote in grammar.quotes}
         self.blocks = dict(grammar.block_comments)
@@ -110,7 +111,7 @@ class _Pass:
         return ScannedSource(self.text, "".join(self.code), tuple(self.comments), self.open_at)
 
     def _enter(self, hit: re.Match[str]) -> bool:
-        """Take what begins here out of the code.  False: it was code after all."""
+        """Blank what begins here.  False: it was code after all."""
         word, start = hit[0], hit.start()
         if self.dead.get(word, -1) > start:
             return False
@@ -133,7 +134,7 @@ class _Pass:
         return self._special(word, start)
 
     def _special(self, word: str, start: int) -> bool:
-        """Raw strings and heredocs: their end is spelled in their beginning."""
+        """Raw strings and heredocs: their beginning says how they end."""
         before = self.text[start - 1] if start else " "
         if word[0] in "rR" and (before.isalnum() or before == "_") and before not in "bcuUL8":
             return False  # the end of a name, not the beginning of a raw string
@@ -158,7 +159,7 @@ class _Pass:
         if end is None:
             self.dead[word] = len(self.text)
             return False
-        # The rest of the line that names it is code; only the body is taken out.
+        # The rest of the line that names it is code; only the body is blanked.
         self.code.append(self.text[self.kept : body + 1])
         self.kept = body + 1
         return self._blank(body + 1, end.end())
@@ -168,12 +169,12 @@ class _Pass:
         if before.endswith(")"):
             return self._after_condition(before)
         if before.endswith("\n") and self.text[start + 1 : start + 2].isspace():
-            return False  # a division that goes on from the line above
+            return False  # a division that continues from the line above
         return bool(_BEFORE_REGEX.search(before[-40:]))
 
     @staticmethod
     def _after_condition(before: str) -> bool:
-        """`if (x) /y/.test(z)` asks, `(x) / y` divides."""
+        """`if (x) /y/.test(z)` is a regular expression, `(x) / y` a division."""
         depth = 0
         for at in range(len(before) - 1, -1, -1):
             depth += {")": 1, "(": -1}.get(before[at], 0)
@@ -182,7 +183,7 @@ class _Pass:
         return False
 
     def _between_tags(self, start: int) -> bool:
-        """Text of JSX is no code: nothing but words stands back to `>` and on to `</`."""
+        """Text of JSX is no code: only words back to `>` and on to `</`."""
         if self.grammar.name != "javascript":
             return False
         following = self.text.find("<", start, start + LOOK_BACK)
@@ -262,7 +263,7 @@ class _Pass:
         return self._blank(start, len(self.text))
 
     def _blank(self, start: int, end: int) -> bool:
-        """Keep the shape: spaces for characters, line ends stay."""
+        """Keep the layout: spaces for characters, line ends stay."""
         self.code.append(self.text[self.kept : start])
         self.code.append(_NOT_NEWLINE.sub(" ", self.text[start:end]))
         self.kept = self.at = end

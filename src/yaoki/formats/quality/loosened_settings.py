@@ -1,4 +1,4 @@
-"""Settings of tests, linters and type checkers: what a change makes look at less."""
+"""Settings of tests, linters and type checkers: does a change make them check less?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from yaoki.formats.quality.uncommented import strip_comments
 
 LOOSENED_MESSAGE = "how the checks are made was changed"
 
-# Files that do nothing else; any change of one that stood there counts.
+# Files with no other purpose; any change to an existing one counts.
 _CONFIG = re.compile(
     r"(?:^|/)(?:pytest\.ini|\.pytest\.ini|pytest\.toml|tox\.ini|noxfile\.py|\.coveragerc"
     r"|jest\.config\.\w+|vitest\.config\.\w+"
@@ -32,7 +32,7 @@ _TOOLS = (
 _NODE_TOOLS = ("jest", "mocha", "vitest", "ava", "nyc", "c8", "eslintConfig", "tap", "xo", "wireit")
 _SCRIPT = re.compile(r"test|lint|type|check|spec|verify|valid|\bci\b|e2e", re.IGNORECASE)
 _STRICTNESS = re.compile(r"strict|^no[A-Z]|skipLibCheck|checkJs|allowUnreachable|allowUnused")
-# Folders that hold what was built, never what is checked.
+# Folders of build output, which is never checked.
 _BUILT = re.compile(
     r"(?:\*\*/|\./)?(?:out|dist|build|lib|coverage|node_modules|tmp|temp|target|public|storybook-static"
     r"|\.[\w-]{1,40})(?:/\*{1,2}|/)?"
@@ -50,7 +50,7 @@ _CARGO = re.compile(r"autotests|^\s*(?:test|doctest|harness)\s*=\s*false|\[(?:wo
 
 
 def find_loosening(change: Change) -> str:
-    """Why a change of settings makes the checks weaker; empty when it does not."""
+    """Why a change of settings weakens the checks; empty when it does not."""
     stood = change.before is not None
     if _CONFIG.search(change.path):
         if (
@@ -77,7 +77,7 @@ def _of_family(path: str) -> Callable[[Change], str] | None:
 
 
 def _sections(change: Change, parse: Callable[[str], Mapping[str, Any]]) -> str:
-    """Parts of a settings file, by name: one that stood may not change, a new one not narrow."""
+    """Parts of a settings file, by name: an existing one may not change, a new one not narrow."""
     old, new = parse(change.before or ""), parse(change.after or "")
     for name in {**old, **new}:
         if name in old and is_weaker(old[name], new.get(name), name):
@@ -143,7 +143,7 @@ def _node_of(text: str) -> Mapping[str, Any]:
 
 
 def _tsconfig(change: Change) -> str:
-    """Strictness that changes, and sources that are no longer looked at."""
+    """Strictness that changes, and sources that are no longer checked."""
     if change.before is None:
         return ""
     old, new = _json_of(change.before), _json_of(change.after)
@@ -170,7 +170,7 @@ def _listed(held: Mapping[str, Any], key: str) -> frozenset[str]:
 
 
 def _json_of(text: str | None) -> Mapping[str, Any]:
-    """Comments and trailing commas are let pass; what is no object tells nothing."""
+    """Comments and trailing commas are allowed; anything but an object is ignored."""
     try:
         held = json.loads(strip_comments(scan_source(text or "", GRAMMARS["json"])))
     except (ValueError, RecursionError):
@@ -179,7 +179,7 @@ def _json_of(text: str | None) -> Mapping[str, Any]:
 
 
 def _makefile(change: Change) -> str:
-    """A line that checked and is gone, or one that turns the checking elsewhere."""
+    """A line that checked and is gone, or one that redirects the check."""
     if change.before is None:
         return ""
     old, new = change.before.splitlines(), (change.after or "").splitlines()
@@ -190,12 +190,12 @@ def _makefile(change: Change) -> str:
 
 
 def _turns(line: str, hit: str, known: set[str]) -> bool:
-    """A rule of its own is no harm; a second one of the same name takes the place of the first."""
+    """A new rule is harmless; a second one of the same name replaces the first."""
     return not hit.rstrip().endswith(":") or line.split(":")[0].strip() in known
 
 
 def _npmrc(change: Change) -> str:
-    """By whom scripts are run: `true` would run none."""
+    """The shell that runs scripts: `true` would run none."""
     return LOOSENED_MESSAGE if any("script-shell" in line for line in _touched(change)) else ""
 
 
@@ -205,7 +205,7 @@ def _cargo(change: Change) -> str:
 
 
 def _touched(change: Change) -> Iterator[str]:
-    """Lines that came or went."""
+    """Lines that were added or removed."""
     before = frozenset((change.before or "").splitlines())
     after = frozenset((change.after or "").splitlines())
     yield from before ^ after

@@ -1,4 +1,4 @@
-"""What is judged: the files a task changed, and what was promised and said about them."""
+"""The input of the criteria: the files a task changed, and what was promised and claimed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from yaoki.core.model.change import Change, ChangeContext
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One place that violates a criterion: where, and the text that does it.
+    """One place that violates a criterion, and its text.
 
-    `owner` tells apart marks that look alike: the function a lone `...` stands in.
+    `owner` distinguishes identical marks: the function that contains a lone `...`.
     """
 
     file: str

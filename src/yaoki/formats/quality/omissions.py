@@ -1,4 +1,4 @@
-"""Q3: marks that stand for code which was not written."""
+"""Q3: placeholders for code that was not written."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from yaoki.formats.quality.phrases import (
 )
 from yaoki.formats.quality.python import find_hollow_bodies, parse_python
 
-# `...` is an ordinary word of these: the end of a document, all arguments.
+# In these `...` has a meaning of its own: the end of a document, all arguments.
 _DOTS_ARE_CODE = frozenset({"yaml", "lua", "prose", "markup", "python", "hash", "notebook"})
-# Outside strings these hold plain words.
+# Outside strings these contain plain words.
 _WORDS_ARE_DATA = frozenset({"markup", "yaml", "toml", "hash"})
 _HOLLOW_BRACES = re.compile(r"\{\s{0,8}(?:\.\.\.|…)\s{0,8}\}")
 STORY_LINES = 15
-# Another value that is taken over: what stands beside it may well be unchanged.
+# Another value is copied: what is beside it may well be unchanged.
 _SPREAD = re.compile(r"\.\.\.?[A-Za-z_$(\[]")
 _LEAVES = re.compile(r"(?:return|break|continue|pass|raise|throw|yield|next|exit)\b")
 _ASKS = re.compile(r"(?:\}\s*)?(?:if|elif|else|elsif|case|default|when|unless|switch|match)\b")
@@ -45,7 +45,7 @@ def find_omissions(side: FileVersion) -> Iterator[Violation]:
 def _in_comments(side: FileVersion) -> Iterator[Violation]:
     open_ = -STORY_LINES
     for note in side.comments:
-        # `// first this...` and some lines on `// ...then that` tell one story.
+        # `// first this...` and, lines later, `// ...then that` belong together.
         told = note.line - open_ < STORY_LINES and not has_dots_on_both_sides(note.text)
         if _stands_in(note) and not told:
             yield Violation(side.path, note.line, side.lines[note.line - 1].strip())
@@ -66,17 +66,17 @@ def _stands_in(note: CommentLine) -> bool:
 
 
 def _in_a_list(note: CommentLine) -> bool:
-    """`1, 2, ..., 99`: a row that everybody can go on with."""
+    """`1, 2, ..., 99`: an obvious sequence."""
     return note.above.endswith(",") and note.below.endswith((",", "]", ")", "],", "),"))
 
 
 def _explained(note: CommentLine) -> bool:
-    """`if old == new:  # unchanged` says why, and what follows does it."""
+    """`if old == new:  # unchanged` gives a reason, and the code follows."""
     return bool(_LEAVES.match(note.below) or _ASKS.match(note.above))
 
 
 def _in_code(side: FileVersion) -> Iterator[Violation]:
-    """Lines that are nothing but a mark, and bodies that are nothing but dots."""
+    """Lines that are only a mark, and bodies that are only dots."""
     code = side.scanned.code.split("\n")
     around = zip(nearest_above(code), nearest_above(code[::-1])[::-1], strict=True)
     for n, (line, (above, below)) in enumerate(zip(code, around, strict=True), 1):
@@ -86,7 +86,7 @@ def _in_code(side: FileVersion) -> Iterator[Violation]:
 
 
 def _in_tags(side: FileVersion, above: str, below: str) -> bool:
-    """Between tags any line is text that people read."""
+    """Between tags any line is text for people."""
     tags = above.endswith(">") and not above.endswith("=>") and below.startswith("<")
     return tags and side.grammar.name == "javascript"
 
@@ -94,7 +94,7 @@ def _in_tags(side: FileVersion, above: str, below: str) -> bool:
 def _is_mark(side: FileVersion, bare: str, before: str) -> bool:
     if side.grammar.name not in _DOTS_ARE_CODE:
         if is_only_dots(bare):
-            # `int printf(const char *fmt,` goes on with `...`
+            # `int printf(const char *fmt,` continues with `...`
             return side.grammar.name != "c" or not before.endswith((",", "("))
         if _HOLLOW_BRACES.search(bare):
             return True
@@ -110,7 +110,7 @@ def _hollow(side: FileVersion) -> Iterator[Violation]:
 
 
 def _in_prose(side: FileVersion) -> Iterator[Violation]:
-    """Code in fences is an example; prose may speak of omission, but not consist of it."""
+    """Code in fences is an example; prose may mention omission, but not consist of it."""
     fenced = False
     for n, line in enumerate(side.lines, 1):
         if _FENCE.match(line):

@@ -1,6 +1,6 @@
-"""The words people and models write instead of code, in English and Japanese.
+"""The phrases that people and models write instead of code, in English and Japanese.
 
-Every expression is bounded and is matched against the whole of a short text.
+Every expression is bounded and matches the whole of a short text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PART = (
     "|program|logic|imports?|tests?|handlers?|routes?|definitions|body|helpers|setup|styles"
     "|stylesheet|markup|jsx|html|template|layout|page|readme|content|contents|document|sections?|steps)"
 )
-# Of these a sentence may well say that they are the same; only dots beside it tell.
+# A sentence may well say that these are unchanged; only dots beside it decide.
 _ANY_PART = (
     f"(?:{_PART}|fields?|properties|cases|items|entries|columns|rows|endpoints|commands|exports"
     "|types|options|props|hooks|configuration|config|settings|values|lines)"
@@ -30,7 +30,7 @@ _SAME = (
 _WHY = "(?: (?:here|as before|for (?:brevity|clarity|space|simplicity|now)))?"
 _THE = "(?:(?:the|this|your|my|our|all|any|other|existing|original|of) ){0,3}"
 
-# Sure in any comment line: somebody says that something was left out.
+# Certain in any comment line: it says that something was left out.
 SURE = re.compile(
     rf"(?:the )?(?:rest|remainder)(?: of {_THE}(?:\w+ ){{0,2}}\w+)?{_IS} {_GONE}{_WHY}"
     rf"|(?:the )?(?:rest|remainder) of {_THE}(?:\w+ ){{0,2}}{_PART}{_IS} {_SAME}{_WHY}"
@@ -55,7 +55,7 @@ SURE = re.compile(
     r" (?:code|implementation|logic)(?: goes| comes)? here"
     r"|(?:the )?(?:code|implementation|logic) (?:goes|comes) here"
 )
-# Sure only when the comment stands alone and says nothing else.
+# Certain only when the comment is alone and says nothing else.
 ALONE = re.compile(
     r"snip|snipped|and so on|and so forth|etc|omitted|unchanged|elided"
     r"|unchanged code|code unchanged|implementation here"
@@ -63,14 +63,14 @@ ALONE = re.compile(
     r"(?:code|implementation|jsx|markup|component|template|html|file|page)"
     r"|(?:keep|leave) (?:the |all |your )?existing (?:code|implementation|methods|functions)"
 )
-# Sure when it follows or precedes three dots.
+# Certain after or before three dots.
 DOTTED = re.compile(
     r"(?:(?:the|your|all|any|and|keep|with|of|some|same|for|plus|then|as|is) ){0,4}"
     r"(?:existing|rest|remaining|remainder|others?|unchanged|previous|previously|original|omitted|more"
     r"|additional|similar|code|implementation|snip|truncated|etc|body|logic|imports|methods"
     r"|functions|elided|same|as before)(?: [\w'/,-]+){0,8}"
 )
-# Sure when it only follows them: "...existing users keep their role" is the end of a sentence.
+# Certain only after them: "...existing users keep their role" is the end of a sentence.
 FOLLOWING = re.compile(
     r"(?:(?:the|your|all|any|and|keep|with|some|plus) ){0,3}"
     r"(?:(?:existing|rest|remaining|remainder|others?|previous|original|more|additional|similar|same|unchanged)"
@@ -98,7 +98,7 @@ JAPANESE_SURE = re.compile(
     rf"|(?:残り|以降|以下)(?:の{_JP_PART})?は?(?:変更なし|変更無し|変更ありません|そのまま|元のまま|既存のまま){_JP_END}"
     rf"|既存の?{_JP_PART}(?:は|と)?(?:変更なし|変更無し|そのまま|同じ|のまま|省略){_JP_END}"
     rf"|(?:以下|以降|この後)(?:に|は)?(?:既存|元)の{_JP_PART}(?:が続く|が続きます|と同じ|と同様)"
-    # Whatever is not shown is said to be as it was.
+    # Whatever is not shown is said to be unchanged.
     rf"|(?:その他|他|残り|それ以外|これ以降|以降|以下|ここから下|この後|この先)(?:の{_JP_PART})?(?:は|も)?(?:全て|すべて)?"
     r"(?:変更なし|変更無し|変更ありません|変更はありません|変わらず|そのまま|元のまま|既存のまま|同じ|同様|同様に実装"
     rf"|(?:前回|以前|これまで|従来|元|上)と(?:同じ|同様)){_JP_END}"
@@ -118,7 +118,7 @@ _STATES = frozenset({"unchanged", "omitted", "変更なし", "変更無し"})
 _BRACKETED = re.compile(r"\s*[（(【\[〈＜<].{1,60}[）)】\]〉＞>]\s*")
 _DOTS_ONLY = re.compile(rf"\s*(?:{_DOTS}|\. \. \.)\s*")
 _DOTS_FIRST = re.compile(rf"\s*[(\[（【]?\s*{_DOTS}")
-# `... (rest of the code)`: what stands in brackets is no end of a sentence.
+# `... (rest of the code)`: text in brackets does not end a sentence.
 _DOTS_IN_BRACKETS = re.compile(
     rf"\s*{_DOTS}\s*[(\[（【].*[)\]）】]\s*\Z|\s*[(\[（【]\s*{_DOTS}.*[)\]）】]\s*\Z"
 )
@@ -134,7 +134,7 @@ def has_bracketed_dots(text: str) -> bool:
 
 
 def ends_open(text: str) -> bool:
-    """Does a sentence break off here, to go on further down?"""
+    """Does a sentence break off here, to continue below?"""
     return bool(_DOTS_LAST.search(text)) and not _DOTS_FIRST.match(text)
 
 
@@ -143,12 +143,12 @@ def has_dots_on_both_sides(text: str) -> bool:
 
 
 def is_only_state(text: str) -> bool:
-    """One word that may as well say how things stand."""
+    """One word that may also describe a state."""
     return text.strip(_EDGE + "。、,;!").lower() in _STATES
 
 
 def says_omitted(text: str, *, alone: bool) -> bool:
-    """Is this text a stand-in?  `alone`: it stands by itself, with no other words around it."""
+    """Is this text a placeholder?  `alone`: no other words around it."""
     if len(text) > CHARS_MAX:
         return False
     core = " ".join(text.strip(_EDGE + "。、,;!").lower().split())
@@ -176,7 +176,7 @@ def _dotted(text: str, core: str, japanese: str, *, alone: bool) -> bool:
 
 
 def is_unmistakable(text: str) -> bool:
-    """For prose: only a line that says nothing else, as a rule set apart by brackets or dots."""
+    """For prose: only a line that says nothing else, usually in brackets or between dots."""
     if len(text) > CHARS_MAX or text.lstrip().startswith((">", "`")):
         return False
     core = " ".join(text.strip(_EDGE + "。").lower().split())

@@ -14,7 +14,7 @@ from functools import lru_cache
 from yaoki.formats.quality.balance import SyntaxProblem
 
 _ENDLESS = ("was never closed", "unterminated triple-quoted", "unexpected EOF")
-# Python's own filters are global; one at a time may change them.
+# Python's warning filters are global, so one thread at a time may change them.
 _QUIET = threading.Lock()
 _NEWER = re.compile(
     r"\s*type\s+\w+.*=|\s*(?:async\s+)?(?:def|class)\s+\w+\[|\s*except\s[^:]*,|.*\b[tT][rR]?[\"']"
@@ -22,7 +22,7 @@ _NEWER = re.compile(
 _OLD = re.compile(r"#![^\n]{0,80}python2")
 _EXEMPT_DECORATORS = frozenset(
     {"overload", "abstractmethod", "abstractproperty", "group", "callback", "singledispatch"}
-    # Their words are the program: a model or a plug-in fills the body.
+    # Decorators whose docstring is the program: a model or a plug-in fills the body.
     | {"fn", "simple", "prompt", "hookspec", "ai_fn", "singledispatchmethod"}
 )
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -31,7 +31,7 @@ _TEST_FILE = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*\Z|conftest\.py\Z)|_test\.
 
 @dataclass(frozen=True, slots=True)
 class HollowBody:
-    """A place where `...` stands for code that was not written."""
+    """A place where `...` replaces code that was not written."""
 
     line: int
     owner: str
@@ -39,7 +39,7 @@ class HollowBody:
 
 @lru_cache(maxsize=16)
 def parse_python(text: str) -> ast.Module | None:
-    """None when it cannot be parsed, whatever the reason."""
+    """None when it cannot be parsed, for any reason."""
     try:
         return _parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -80,7 +80,7 @@ def _told(wrong: SyntaxError, text: str) -> SyntaxProblem | None:
 
 
 def _newer(message: str, line: str) -> bool:
-    """May this be syntax that only a newer Python than ours understands?"""
+    """May this be syntax of a newer Python than ours?"""
     if sys.version_info < (3, 12) and message.startswith("f-string"):
         return True
     generic = ("invalid syntax", "expected '('", "multiple exception types")
@@ -88,7 +88,7 @@ def _newer(message: str, line: str) -> bool:
 
 
 def docstring_lines(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Documentation is read by people, so a mark in it counts as in a comment."""
+    """Documentation is for people, so a mark in it counts as in a comment."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, *_FUNCTION)) and node.body:
             text = _docstring(node.body[0])
@@ -96,13 +96,13 @@ def docstring_lines(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def find_hollow_bodies(tree: ast.Module, path: str) -> list[HollowBody]:
-    """Functions whose whole body is `...`, and `...` standing between other statements."""
+    """Functions whose whole body is `...`, and `...` between other statements."""
     if path.endswith(".pyi"):
         return []
     try:
         return list(_in_block(tree.body, "", only_tests=bool(_TEST_FILE.search(path))))
     except RecursionError:
-        return []  # nested deeper than any person writes: made by a machine
+        return []  # nested deeper than people write: generated
 
 
 def _in_block(body: list[ast.stmt], owner: str, *, only_tests: bool) -> Iterator[HollowBody]:
@@ -145,7 +145,7 @@ def _inside(body: list[ast.stmt], name: str) -> Iterator[HollowBody]:
 
 
 def _wants_more(node: ast.stmt, block: list[ast.stmt], around: list[ast.stmt]) -> bool:
-    """A loop or a `with` that names what it holds, and then does nothing with it."""
+    """A loop or a `with` that names its value and then does nothing with it."""
     match node:
         case ast.If():
             return True
@@ -160,7 +160,7 @@ def _wants_more(node: ast.stmt, block: list[ast.stmt], around: list[ast.stmt]) -
 
 
 def _used_after(node: ast.stmt, target: ast.expr, around: list[ast.stmt]) -> bool:
-    """`for last in items: ...` only walks to the end; so does a loop over nothing named."""
+    """`for last in items: ...` only advances to the end; so does a loop without a name."""
     names = {one.id for one in ast.walk(target) if isinstance(one, ast.Name)}
     later = around[around.index(node) + 1 :]
     used = {n.id for one in later for n in ast.walk(one) if isinstance(n, ast.Name)}
@@ -201,7 +201,7 @@ def _is_ellipsis(node: ast.stmt) -> bool:
 
 def _exempt(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     names = {_last_name(decorator) for decorator in node.decorator_list}
-    # A command that takes nothing may be there for its help alone.
+    # A command without parameters may exist for its help text only.
     idle = "command" in names and not [a for a in ast.walk(node.args) if isinstance(a, ast.arg)]
     return idle or bool(names & _EXEMPT_DECORATORS)
 

@@ -1,4 +1,4 @@
-"""The tests of a Python file as pytest and unittest gather them, read from its syntax tree."""
+"""The tests of a Python file as pytest and unittest collect them, from its syntax tree."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _RUNNERS = frozenset({"pytest", "unittest", "self", "cls", "mark", "case"})
 _SYSTEM = ("sys.platform", "os.name", "platform.system()")
 _OTHER_SYSTEMS = frozenset({"win32", "win", "nt", "Windows", "darwin", "Darwin", "cygwin", "wasi"})
 _HERE = frozenset({"linux", "Linux", "posix"})
-# A call with one of these in its name may fail, as an assertion does.
+# A call with one of these in its name may fail like an assertion.
 _ASKS = ("assert", "raises", "warns", "expect", "verify", "check", "should", "fail", "ensure")
 
 
 @dataclass(frozen=True, slots=True)
 class PythonSkip:
-    """One skip: whose, how, whether only under a condition, and where."""
+    """One skip: its test, its form, whether it is conditional, and its line."""
 
     owner: str
     word: str
@@ -53,7 +53,7 @@ def read_python_suite(tree: ast.Module) -> PythonSuite:
 
 
 def _tests(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[str, SuiteFunctionNode]]:
-    """By full name, so that of two with one name only the last counts, as it does in Python."""
+    """By full name, so that of two with one name only the last counts, as in Python."""
     for node in body:
         if isinstance(node, _FUNCTION) and node.name.startswith("test"):
             yield f"{owner}.{node.name}", node
@@ -71,7 +71,7 @@ def never_holds(test: ast.expr) -> bool:
 
 
 def surely_holds(test: ast.expr) -> bool:
-    """Something that holds whatever the program does."""
+    """An expression that is always true, whatever the program does."""
     if isinstance(test, ast.Constant):
         return bool(test.value)
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
@@ -110,7 +110,7 @@ def _idle(node: ast.stmt) -> bool:
 
 
 def _asks(node: SuiteFunctionNode) -> bool:
-    """Does it hold anything that can fail by design?"""
+    """Does it contain anything that can fail by design?"""
     for inner in ast.walk(node):
         if isinstance(inner, ast.Assert) and not surely_holds(inner.test):
             return True
@@ -165,9 +165,9 @@ def _decorating(node: SuiteFunctionNode | ast.ClassDef) -> Iterator[PythonSkip]:
 
 
 def _elsewhere(node: ast.expr, word: str) -> bool:
-    """Does the skip hold only where no check of this run could be: another system, an old Python?
+    """Does the skip apply only elsewhere: another system, an old Python?
 
-    A test that is skipped here after all is missed by its number (`core/integrity.fewer`).
+    If the test is skipped here after all, the number of tests shows it (`core/integrity.fewer`).
     """
     if not isinstance(node, ast.Call) or word not in ("skipif", "skipIf", "skipUnless"):
         return False
@@ -185,7 +185,7 @@ def _elsewhere(node: ast.expr, word: str) -> bool:
 
 
 def _from_another(node: ast.expr) -> bool:
-    """`@parser.skip` of some other library is none of ours."""
+    """`@parser.skip` of another library is not a skip."""
     while isinstance(node, ast.Call):
         node = node.func
     base = last_name(node.value) if isinstance(node, ast.Attribute) else "pytest"
@@ -218,7 +218,7 @@ def _calling(node: ast.AST, owner: str, perhaps: bool, imported: set[str]) -> It
 
 
 def last_name(node: ast.expr) -> str:
-    """`a.b.c(x)[0]` is called c."""
+    """The last name of `a.b.c(x)[0]` is c."""
     while isinstance(node, (ast.Call, ast.Subscript)):
         node = node.func if isinstance(node, ast.Call) else node.value
     if isinstance(node, ast.Attribute):

@@ -1,4 +1,4 @@
-"""One setting before and after: does it look at less, or let pass what it did not?"""
+"""Compares one setting before and after: does it check less, or allow more?"""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 FEWER = "it makes the checks look at less"
 
-# In a new file, or a new part of an old one, only what narrows counts.
+# In a new file, or a new part of an old one, only narrowing counts.
 _NARROWS = re.compile(
     r"--ignore\b|--ignore-glob|--deselect|--co(?:llect-only)?\b|--setup-(?:plan|only)|--fixtures|--markers|--help"
     r"|--exit-zero|passWithNoTests|--allow-no-tests"
@@ -21,7 +21,7 @@ _NARROWS = re.compile(
     r"|(?:^|[\s\"'=\[,])-[oc][\s\"',=]|^\s*plugins\s?[=:]|\bxfail_strict\s?=\s?[\"']?[Ff]alse",
     re.MULTILINE,
 )
-# Settings that say nothing about which tests count and how they end.
+# Settings that affect neither which tests count nor how they end.
 _NEUTRAL = frozenset(
     {"markers", "minversion", "console_output_style", "description", "passenv", "deps", "extras"}
     | {"junit_family", "junit_suite_name", "cache_dir", "basepython", "show_missing", "precision"}
@@ -36,7 +36,7 @@ _NEUTRAL = frozenset(
     }
 )
 _NEUTRAL_START = ("log_", "faulthandler_", "tmp_path_", "junit_")
-# Lists that look at more when they grow, and switches that look at more when they are on.
+# Lists that check more when they grow, and switches that check more when they are on.
 _MORE = frozenset(
     {"select", "extend-select", "extend_select", "enable", "testpaths", "files", "packages"}
 )
@@ -69,7 +69,7 @@ def find_narrowing(text: str) -> str:
 
 
 def is_weaker(old: Any, new: Any, key: str) -> bool:
-    """May this setting, as it is now, let something pass that it did not?"""
+    """May this setting now allow something that it did not?"""
     if old == new or key in _NEUTRAL or key.startswith(_NEUTRAL_START):
         return False
     if isinstance(old, Mapping) and isinstance(new, Mapping):
@@ -87,7 +87,7 @@ def _listing(value: Any) -> frozenset[str]:
 
 
 def _strength(value: Any) -> float:
-    """True, on and larger numbers are stricter; what is not set is not strict."""
+    """True, on and larger numbers are stricter; an unset value is not strict."""
     words = {"true": 1.0, "yes": 1.0, "on": 1.0, "false": 0.0, "no": 0.0, "off": 0.0, "none": 0.0}
     text = str(value).strip().lower()
     try:
@@ -97,7 +97,7 @@ def _strength(value: Any) -> float:
 
 
 def flatten_section(held: Any) -> str:
-    """Every key and value of a section on a line of its own."""
+    """Every key and value of a section on its own line."""
     if isinstance(held, Mapping):
         return "\n".join(f"{key} = {flatten_section(value)}" for key, value in held.items())
     return json.dumps(held, default=str)

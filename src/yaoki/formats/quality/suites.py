@@ -1,4 +1,4 @@
-"""The tests a file holds, which of them check nothing, and what keeps them from running."""
+"""The tests of a file, those that check nothing, and what keeps them from running."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _TEST_FILE = re.compile(
     r"|\.(?:test|spec)\.\w+$"
     r"|(?:^|/)[A-Z]\w*(?:Tests?|Spec)\.(?:java|kt|cs|php|swift|scala|groovy)$"
 )
-# By these names a runner finds a file without being told.
+# A runner finds files with these names by itself.
 _COLLECTED = re.compile(
     r"(?:^|/)(?:test[^/]*|[^/]*_(?:test|spec|tests)|tests?)\.\w+$|\.(?:test|spec|cy|e2e)\.\w+$"
     r"|(?:^|/)__tests__/|(?:^|/)[A-Z]\w*(?:Tests?|Spec|IT)\.(?:java|kt|cs|php|swift|scala|groovy)$"
 )
-# One way a language has of naming a test; the name is the first group that holds something.
+# One way to name a test in a language; the name is the first group that is not empty.
 _TESTS = re.compile(
     r"^[ \t]{0,40}(?:async )?def (test\w{0,200})\("
     r"|^[ \t]{0,40}class (Test\w{0,200})\b"
@@ -68,8 +68,9 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class FileTests:
-    """`hollow`: tests that check nothing.  `asks`: those that assert something, where that is
-    known, and `called` what each test calls.  `skips` with the line where each stands."""
+    """`hollow`: tests that check nothing.  `asks`: those that assert something, if known, and
+    `called` what each test calls.  `skips` with their lines.
+    """
 
     names: Counter[str] = field(default_factory=Counter)
     hollow_tests: frozenset[str] = frozenset()
@@ -89,7 +90,7 @@ def is_collected_path(path: str) -> bool:
 
 @lru_cache(maxsize=512)
 def read_file_tests(path: str, text: str | None) -> FileTests:
-    """Through Python's own parser where it can read the file; else by the shapes of its lines."""
+    """Through Python's own parser if it can read the file; else by the shapes of its lines."""
     if not text or len(text) > FILE_CHARS_MAX:
         return FileTests()
     tree = parse_python(text) if path.endswith((".py", ".pyi")) else None
@@ -114,7 +115,7 @@ def _by_shape(path: str, text: str) -> FileTests:
 
 
 def _uncommented(reading: ScannedSource) -> str:
-    """The text, as long as it was, without what stands in comments."""
+    """The text, with the same length, without its comments."""
     text = reading.text
     for comment in reversed(reading.comments):
         end = comment.start + len(comment.raw)

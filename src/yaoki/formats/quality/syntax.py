@@ -1,4 +1,4 @@
-"""Q4: source that cannot be read as its language, where it could be before."""
+"""Q4: source that no longer parses as its language."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _COMMENTED_JSON = re.compile(
     r"|tasks\.json|appsettings[^/]*\.json|\.(?:vscode|devcontainer|zed)/[^/]+|[^/]+\.jsonc)\Z"
 )
 _TOML_PLACE = re.compile(r"\(at line (\d+), column \d+\)")
-# Test data that is wrong by design says so in its name.
+# Test data that is invalid by design, by its name.
 _ON_PURPOSE = re.compile(
     r"test.*/(?:[^/]*[_.-])?(?:invalid|broken|malformed|corrupt|truncated|bad|unterminated"
     r"|unclosed|unparsable|syntax[_-]?errors?)[^/]*\Z",
     re.IGNORECASE,
 )
 _TEMPLATE = re.compile(r"\{\{|\{%|<%")
-# What is filled in later is no source yet.
+# Templates are no source yet.
 _TEMPLATE_PLACE = re.compile(
     r"(?:^|/)(?:templates?|skeleton)/|\{\{|\.(?:tmpl|tpl|j2|jinja2?)\.", re.I
 )
@@ -37,7 +37,7 @@ YAML_CHARS_MAX = 200_000
 
 
 def find_breakage(pair: ChangedFile) -> SyntaxProblem | None:
-    """What the change broke.  A file that was broken before is not blamed on it."""
+    """What the change broke.  A file that was broken before does not count."""
     if pair.after is None or (pair.before is not None and pair.before.text == pair.after.text):
         return None
     problem = _problem(pair.after)
@@ -50,16 +50,16 @@ def _problem(side: FileVersion) -> SyntaxProblem | None:
     if side.grammar.is_prose or not side.text.strip() or _ON_PURPOSE.search(side.path):
         return None
     if "\ufffd" in side.text:
-        return None  # of another encoding: what stands there was not read as it was meant
+        return None  # of another encoding: the text was not read as intended
     if _TEMPLATE_PLACE.search(side.path) and _TEMPLATE.search(side.text):
         return None
     judge = PROBLEM_FINDERS.get(side.grammar.name, _brackets)
-    # A fence is broken code that a scanner may take for strings.
+    # A fence is broken code that a scanner may mistake for strings.
     return _fence(side) or judge(side)
 
 
 def _fence(side: FileVersion) -> SyntaxProblem | None:
-    """An answer in Markdown that was saved as code."""
+    """A Markdown answer that was saved as code."""
     shown = [(n, line) for n, line in enumerate(side.lines, 1) if line.strip()]
     for n, line in (*shown[:1], *shown[-1:]):
         if side.grammar.name != "markup" and _FENCE.match(line):
@@ -90,7 +90,7 @@ def _json(side: FileVersion) -> SyntaxProblem | None:
 
 
 def _one_by_line(lines: list[str]) -> bool:
-    """Is every line a document of its own?  Logs and data are often kept so."""
+    """Is every line a document?  Logs and data often are."""
     try:
         return all(isinstance(json.loads(line), (dict, list)) for line in lines if line.strip())
     except (ValueError, RecursionError):
@@ -112,7 +112,7 @@ def _toml(side: FileVersion) -> SyntaxProblem | None:
 
 def _yaml(side: FileVersion) -> SyntaxProblem | None:
     """Structure only: tags are the reader's business, templates are no YAML yet."""
-    import yaml  # read late: most tasks change none
+    import yaml  # imported late: most tasks change no YAML
 
     if len(side.text) > YAML_CHARS_MAX or _TEMPLATE.search(side.text):
         return None

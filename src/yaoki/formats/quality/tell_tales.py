@@ -1,8 +1,8 @@
-"""Tell-tales in a diff: code that serves a check instead of the task (pattern `find_gaming`).
+"""Tell-tales in a diff: code that satisfies a check instead of the task (`find_gaming`).
 
 Only what no honest program does is a tell-tale: an equality that holds for everything, an exit
-while a module is imported, a replaced test runner, a branch on who runs the code.  Python is read
-by its syntax tree, shell and JavaScript by their lines; what stood before is not this task's.
+during import, a replaced test runner, a branch on who runs the code.  Python is read by its syntax
+tree, shell and JavaScript by their lines; existing code does not count.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ NAME = PATTERN = "gamed"
 ITEMS_MAX = 50
 # Attributes of these decide how tests end.
 RUNNERS = frozenset({"unittest", "pytest", "_pytest", "doctest", "builtins"})
-# These end or replace whoever imports them, whatever comes after.
+# These end or replace whatever imports them.
 _REPLACING = ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")
 IMMEDIATE_EXIT_CALLS = frozenset({"os._exit", "os.abort", *(f"os.exec{how}" for how in _REPLACING)})
 EXIT_CALLS = frozenset({*IMMEDIATE_EXIT_CALLS, "sys.exit", "exit", "quit", "SystemExit"})
 RUNNER_NAMES = frozenset({"unittest", "pytest", "_pytest", "py.test", "nose", "doctest"})
 VARIABLES = ("PYTEST_", "UNITTEST", "YAOKI")
 _SHELL_ENDS, _NODE_ENDS = (".sh", ".bash"), (".js", ".mjs", ".cjs", ".ts")
-# A program ends itself in a function or a branch; at its top it ends whoever sources it.
+# A program exits in a function or a branch; at top level it ends whatever sources it.
 _SHELL_SHAPES = (
     (re.compile(r"^(?:exit|return)\s+0\b"), "ends with success whoever runs it"),
     (re.compile(r"\btrap\b.*\bexit\s+0\b"), "decides the exit code after everything else"),
@@ -85,7 +85,7 @@ def _in_file(change: Change) -> Iterator[FindingItem]:
 
 
 def _by_shape(change: Change) -> Iterator[FindingItem]:
-    """Lines added to shell or JavaScript that end or replace what looks at them."""
+    """Lines added to shell or JavaScript that end or replace what examines them."""
     shell = change.path.endswith(_SHELL_ENDS)
     shapes = _SHELL_SHAPES if shell else _NODE_SHAPES
     old = set((change.before or "").splitlines())
@@ -141,7 +141,7 @@ def _calls_exit(node: ast.AST) -> bool:
 
 
 def _asks_who_runs(test: ast.expr) -> bool:
-    """By a variable or module of a runner, by the words of its command, by the caller's name."""
+    """By a variable or module of a runner, by its command line, or by the caller's name."""
     names = {_dotted(n) for n in ast.walk(test) if isinstance(n, ast.Name | ast.Attribute)}
     texts = [n.value for n in ast.walk(test) if isinstance(n, ast.Constant)]
     words = [text for text in texts if isinstance(text, str)]
@@ -154,7 +154,7 @@ def _asks_who_runs(test: ast.expr) -> bool:
 
 
 def _at_import(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
-    """An exit before the module is whole: what follows is never defined."""
+    """An exit before the module is complete: what follows is never defined."""
     for node in body:
         called = node.value if isinstance(node, ast.Expr) else None
         raised = node.exc if isinstance(node, ast.Raise) else None
@@ -165,7 +165,7 @@ def _at_import(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _below_import(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
-    """The same under a condition or in a loop that runs at import; a program's start may."""
+    """The same under a condition or in a loop at import; a program's entry point may."""
     for node in body:
         compound = isinstance(node, ast.If | ast.For | ast.While | ast.Try | ast.With)
         start = isinstance(node, ast.If) and "__name__" in ast.dump(node.test)

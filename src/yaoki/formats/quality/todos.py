@@ -1,4 +1,4 @@
-"""Q2: notes that work is still to be done."""
+"""Q2: notes about unfinished work."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def find_todos(side: FileVersion) -> Iterator[Violation]:
 
 
 def is_todo(text: str) -> bool:
-    """Upper case only: a program about todo lists may be written."""
+    """Upper case only: a program may be about todo lists."""
     shapes = (_FIRST.match, _NOTED.search, _UNDECIDED.search, _TWO_NAMES.match)
     return any(shape(text) for shape in shapes)
 
@@ -74,7 +74,7 @@ def _in_code(side: FileVersion) -> Iterator[Violation]:
 
 
 def _on_paper(side: FileVersion) -> Iterator[Violation]:
-    """A page that says TBD where its text should stand."""
+    """A page that says TBD instead of its text."""
     fenced = False
     for n, line in enumerate(side.lines, 1):
         if _FENCE.match(line):

@@ -1,6 +1,6 @@
-"""A change that says nothing to a computer: blank lines, comments, empty files.
+"""A change without meaning for a computer: blank lines, comments, empty files.
 
-Where the checks pass without it as well, nobody can tell it from no change at all.
+If the checks also pass without it, it is equivalent to no change.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from yaoki.formats.quality.python import parse_python
 
 
 def is_trivial(changes: Sequence[Change]) -> bool:
-    """True when every file says the same before and after; a file that went says something."""
+    """True when every file means the same before and after; a deleted file is a change."""
     return bool(changes) and all(_is_trivial(change) for change in changes)
 
 
@@ -30,13 +30,13 @@ def _is_trivial(change: Change) -> bool:
 
 
 def _python(text: str) -> str:
-    """Without comments and layout; what is no Python is compared as it stands."""
+    """Without comments and layout; text that is not Python is compared as it is."""
     tree = parse_python(text)
     return ast.dump(tree) if tree is not None else text
 
 
 def _bare(path: str, text: str) -> str:
-    """Without white space and, where the language is known, without comments."""
+    """Without white space and, if the language is known, without comments."""
     part = next(split_languages(Change(path, None, text, ())), None)
     told = text if part is None or part.grammar.is_prose else _uncommented(text, part.grammar)
     return "".join(told.split())

@@ -1,4 +1,4 @@
-"""A source without its comments, and with commas before a closing bracket let pass."""
+"""A source without its comments, and without commas before a closing bracket."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def strip_comments(reading: ScannedSource) -> str:
         parts += [reading.text[at : comment.start], _NOT_NEWLINE.sub(" ", comment.raw)]
         at = comment.start + len(comment.raw)
     whole = "".join([*parts, reading.text[at:]])
-    # A comma in a string is none.
+    # A comma in a string does not count.
     return _TRAILING_COMMA.sub(lambda hit: " " if reading.code[hit.start()] == "," else ",", whole)

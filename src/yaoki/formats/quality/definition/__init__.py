@@ -1,6 +1,6 @@
-"""The definition of a check: which files make it, and whether a change weakens them.
+"""The definition of a check: which files belong to it, and whether a change weakens them.
 
-Values in, values out: trees are read through `TreeView`, nothing is run.
+Values in, values out: trees are read through `TreeView`, and nothing is run.
 """
 
 from __future__ import annotations

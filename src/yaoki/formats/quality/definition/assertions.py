@@ -1,7 +1,8 @@
-"""The assertions of a Python function that can still fail, each in a form that can be compared.
+"""The assertions of a Python function that can still fail, in a form that can be compared.
 
-An assertion is dead behind a `return`, in a `try` that swallows it, in a loop over nothing, under a
-condition that never holds, in an inner function that nobody calls.  Dead ones do not count.
+An assertion is dead after a `return`, in a `try` that swallows it, in a loop over nothing, under a
+condition that never holds, or in an inner function that is never called.  Dead assertions do not
+count.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ _TABLES = (ast.List, ast.Tuple, ast.Set, ast.Dict)
 class Assertion:
     """`kind`: `eq`, `other`, `truth`, `raises`, `row` (one case of a table) or `call`.
 
-    A `call` takes no result, so it may assert in turn.  `constants` are what is compared with,
-    `names` what is called or read.
+    A `call` discards its result, so it may contain assertions.  `constants` are the compared
+    values, `names` what is called or read.
     """
 
     text: str
@@ -39,7 +40,7 @@ class Assertion:
 
 
 def live_assertions(body: Sequence[ast.stmt]) -> Iterator[Assertion]:
-    """In order.  What follows a `return` or `raise` in its block is never reached."""
+    """In order.  Statements after a `return` or `raise` in the same block are never reached."""
     for node in body:
         yield from _of_statement(node, body)
         if isinstance(node, _ENDS):
@@ -89,7 +90,7 @@ def _of_try(node: ast.Try) -> Iterator[Assertion]:
 
 
 def _swallows(handler: ast.ExceptHandler) -> bool:
-    """Does a failed assertion end here without a word?"""
+    """Does it catch a failed assertion silently?"""
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     named = {last_name(kind) for kind in kinds if kind is not None}
     if handler.type is not None and not named & ANY_ERROR:
@@ -119,7 +120,7 @@ def _of_with(items: Sequence[ast.withitem], body: Sequence[ast.stmt]) -> Iterato
 
 
 def _any_error(head: ast.Call) -> bool:
-    """`raises(AssertionError)` around an assertion turns it round."""
+    """`raises(AssertionError)` around an assertion inverts it."""
     return any(last_name(one) in ANY_ERROR for one in head.args[:1])
 
 
@@ -136,13 +137,13 @@ def _kind(test: ast.expr) -> str:
 
 
 def _tolerates(node: ast.expr) -> bool:
-    """`approx(5, abs=100)`: how far a value may be off is said, so the value no longer counts."""
+    """`approx(5, abs=100)`: a stated tolerance makes the value meaningless."""
     named = isinstance(node, ast.Call) and any(k.arg in _TOLERANCES for k in node.keywords)
     return named and "approx" in last_name(node).lower()
 
 
 def _always(test: ast.expr) -> bool:
-    """`x or True`, `(x, "message")`, `x == x`: holds whatever x is."""
+    """`x or True`, `(x, "message")`, `x == x`: true for any x."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
         return any(surely_holds(value) for value in test.values)
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
@@ -151,7 +152,7 @@ def _always(test: ast.expr) -> bool:
 
 
 def _of_calls(node: ast.stmt) -> Iterator[Assertion]:
-    """Calls that may fail by design, and any call whose result nobody takes."""
+    """Calls that may fail by design, and any call whose result is discarded."""
     inner: list[ast.AST] = [node]
     asked = False
     while inner:
@@ -185,7 +186,7 @@ def _call_kind(name: str, call: ast.Call) -> str:
 
 
 def _assertion(node: ast.AST, kind: str, line: int, but: ast.AST | None = None) -> Assertion:
-    """`but`: the name of the assertion itself, which is no part of what it is about."""
+    """`but`: the name of the assertion itself, which is not part of its subject."""
     parts = list(_walk_but(node, but))
     constants = frozenset(repr(n.value) for n in parts if isinstance(n, ast.Constant))
     names = {n.id for n in parts if isinstance(n, ast.Name)}
@@ -218,7 +219,7 @@ def _used(name: str, around: Sequence[ast.stmt], own: ast.stmt) -> bool:
 
 
 def is_empty(node: ast.expr) -> bool:
-    """A literal, or a call or slice, that surely holds nothing."""
+    """A literal, call or slice that is certainly empty."""
     match node:
         case ast.List(elts=held) | ast.Tuple(elts=held) | ast.Set(elts=held):
             return not held
@@ -239,7 +240,7 @@ def is_empty(node: ast.expr) -> bool:
 
 
 def table_rows(node: ast.expr) -> Iterator[Assertion]:
-    """The cases of a table that is written out, one by one."""
+    """The cases of a literal table, one by one."""
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
             pair = ast.Tuple([key or ast.Constant("**"), value], ast.Load())

@@ -1,4 +1,4 @@
-"""Two versions of a Python test or helper: is what it asserted still asserted?"""
+"""Compares two versions of a Python test or helper: is everything still asserted?"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SKIPS = re.compile(r"\bskip|xfail|expectedFailure", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Judgement:
-    """`items`: surely weaker.  `unsure`: changed in a way whose effect nobody can read off."""
+    """`items`: certainly weaker.  `unsure`: changed in a way whose effect is unclear."""
 
     items: list[FindingItem] = field(default_factory=list)
     is_unsure: bool = False
@@ -77,7 +77,7 @@ def _kept(
     alike = [g for g in gained if _as_strong(g, one) and one.constants <= g.constants]
     if any(form_of_text(g.text) == form_of_text(one.text) for g in alike):
         return "kept"
-    # The same values may stand in other places, or with another sign.
+    # The same values may be in other places, or with another sign.
     if alike or (one.kind != "row" and is_table_case(one, new)):
         return "unsure"
     if any(g.kind in ("call", "truth") and one.constants <= g.constants for g in gained):
@@ -119,7 +119,7 @@ def coverage_of(old: CodeUnit, new: CodeUnit) -> str:
 
 
 def _asked_alike(one: Assertion, new: CodeUnit) -> bool:
-    """With the same values, if perhaps in other places."""
+    """With the same values, possibly in other places."""
     return is_table_case(one, new) or any(
         _as_strong(other, one)
         and one.constants <= other.constants
@@ -132,7 +132,7 @@ def _asked_alike(one: Assertion, new: CodeUnit) -> bool:
 
 
 def _only_adds(old: CodeUnit, new: CodeUnit) -> bool:
-    """Are all statements still there, in order, and those between them about something else?"""
+    """Are all statements still there, in order, with only unrelated ones between them?"""
     rest = iter(new.statements)
     if not all(any(one == other for other in rest) for one in old.statements):
         return False
@@ -177,7 +177,7 @@ def _replaces(name: str) -> bool:
 
 
 def _decorated(old: CodeUnit, new: CodeUnit) -> bool:
-    """A new decorator may do anything with its test; marks and tables do not."""
+    """A new decorator may do anything to its test; marks and tables do not."""
     come = set(new.decorators) - set(old.decorators)
     known = (_HARMLESS_DECORATORS.match(one) or _SKIPS.search(one) for one in come)
     gone = [one for one in set(old.decorators) - set(new.decorators) if "parametrize" not in one]
@@ -188,7 +188,7 @@ def _decorated(old: CodeUnit, new: CodeUnit) -> bool:
 
 
 def compare_values(old: PythonSource, new: PythonSource, path: str, judged: Judgement) -> None:
-    """Tables and expected values that stand beside the tests under a name."""
+    """Named tables and expected values beside the tests."""
     changed = [name for name, held in old.values.items() if new.values.get(name) != held]
     if not changed:
         return
@@ -212,7 +212,7 @@ def compare_values(old: PythonSource, new: PythonSource, path: str, judged: Judg
 
 
 def compare_modules(old: PythonSource, new: PythonSource, judged: Judgement) -> None:
-    """What the file does when it is loaded, values and assertions apart."""
+    """What the file does when it is loaded, without values and assertions."""
     before, after = (tuple(_acts(source, old)) for source in (old, new))
     if before == after:
         return
@@ -223,7 +223,7 @@ def compare_modules(old: PythonSource, new: PythonSource, judged: Judgement) -> 
 
 
 def _acts(source: PythonSource, old: PythonSource) -> Iterator[str]:
-    """Values that stood before are compared case by case."""
+    """Existing values are compared case by case."""
     for text in source.module_statements:
         name = re.match(r"(\w+)(?::[^=]+)? = ", text)
         if not (name and name[1] in old.values) and not text.startswith("assert "):
@@ -231,7 +231,7 @@ def _acts(source: PythonSource, old: PythonSource) -> Iterator[str]:
 
 
 def find_swapped_imports(old: PythonSource, new: PythonSource) -> Iterable[tuple[str, str, str]]:
-    """Names that the tests used and that now come from another module: name, before, after."""
+    """Names that the tests use and that now come from another module: name, before, after."""
     used = frozenset(re.findall(r"\w+", "\n".join(u.text for u in old.units.values())))
     for name, module in old.imported_names.items():
         now = new.imported_names.get(name)

@@ -1,4 +1,4 @@
-"""Expected files and lists: what a test compares with, and which suites are run."""
+"""Expected files and lists: what a test compares with, and which suites run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ EDITED = "what the tests compare with was changed"
 
 
 def only_extends(before: str, after: str) -> bool:
-    """Is everything that was expected still expected, beside more of it?"""
+    """Is everything that was expected still expected, possibly with additions?"""
     old, new = _json_of(before), _json_of(after)
     if old is not None and new is not None:
         return _within(old, new)

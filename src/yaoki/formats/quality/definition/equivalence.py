@@ -1,7 +1,7 @@
-"""The same question in other words: two Python assertions that fail for the same reasons.
+"""Finds equivalent Python assertions: two that fail for the same reasons.
 
-Only what is certain counts.  Equal constants prove nothing: `sub(3, 1) == 2` and `sub(1, 3) == 2`
-have the same ones, and so have `2` and `-2`.
+Only certainty counts.  Equal constants prove nothing: `sub(3, 1) == 2` and `sub(1, 3) == 2` have
+the same ones, and so have `2` and `-2`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def form_of(node: ast.expr) -> Form:
 
 
 def form_of_text(text: str) -> Form:
-    """Of an assertion that is kept as text; one that cannot be read only equals itself."""
+    """The form of an assertion stored as text; an unparsable one equals only itself."""
     try:
         return form_of(ast.parse(text, mode="eval").body)
     except (SyntaxError, RecursionError, ValueError):
@@ -40,7 +40,7 @@ def form_of_text(text: str) -> Form:
 
 
 def table_forms(unit: CodeUnit) -> frozenset[Form]:
-    """Every question that a test asks of the cases of its tables, with the values put in."""
+    """Every assertion of a test on the cases of its tables, with the values filled in."""
     return loop_forms(unit) | _parametrized(unit)
 
 
@@ -49,7 +49,7 @@ def loop_forms(unit: CodeUnit) -> frozenset[Form]:
     body = unit.node.body if unit.node is not None else ()
     found: set[Form] = set()
     for one in body:
-        # Whatever else stands before a loop may end the test, or change what it compares.
+        # Any other statement before a loop may end the test, or change what it compares.
         if isinstance(one, ast.For) and not one.orelse:
             found |= _asked(one.body, _of_rows(one.target, one.iter))
         elif not _questions([one]):
@@ -86,7 +86,7 @@ def _of_decorator(table: ast.expr, node: FunctionNode) -> Iterator[Binding]:
 
 
 def _of_rows(target: ast.expr, over: ast.expr) -> Iterator[Binding]:
-    """What each case of a table that is written out puts under which name."""
+    """The values that each case of a literal table assigns to names."""
     if not isinstance(over, (ast.List, ast.Tuple)) or len(over.elts) > ROWS_MAX:
         return
     for row in over.elts:
@@ -108,7 +108,7 @@ def _asked(body: Sequence[ast.stmt], cases: Iterator[Binding]) -> set[Form]:
 
 
 def _questions(body: Sequence[ast.stmt]) -> list[ast.expr]:
-    """The assertions of a block that holds nothing else; none where it does."""
+    """The assertions of a block that contains nothing else; none otherwise."""
     found: list[ast.expr] = []
     for one in body:
         match one:

@@ -1,4 +1,4 @@
-"""Examples in docstrings: doctest reads the program itself, and its examples are the tests."""
+"""Examples in docstrings: with doctest, the program's own examples are the tests."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ LOST = "an example of its documentation was removed or changed"
 
 
 def is_documented(path: str, commands: Sequence[str]) -> bool:
-    """Does a check run doctest on this very file?"""
+    """Does a check run doctest on this file?"""
     named = re.compile(rf"-m doctest\b[^;&|]*(?<![\w/.-]){re.escape(path)}(?![\w/])")
     return any(named.search(text) for text in commands)
 
 
 def has_lost_examples(before: str, after: str) -> bool:
-    """Is an example gone, or is another result expected?  What cannot be read is lost."""
+    """Is an example gone, or its expected result changed?  Unreadable examples count as lost."""
     try:
         old, new = (_examples(text) for text in (before, after))
     except ValueError:

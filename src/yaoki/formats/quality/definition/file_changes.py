@@ -1,4 +1,4 @@
-"""One file that the base has, judged by its role: script, program, helper, data, settings."""
+"""Judges one changed file of the base by its role: script, program, helper, data, settings."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class FileChanges:
             judged.is_unsure |= change.before != change.after
 
     def _serves(self, path: str) -> bool:
-        """Is this data that tests compare with, or may?"""
+        """Is this data that tests compare with, or may compare with?"""
         found = path in self.before.roles or is_in_test_folder(path) or is_snapshot(path)
         return found and not CONFIGURED.search(path) and not loosened_settings.knows_settings(path)
 
     def _deleted(self, change: Change, changes: Sequence[Change], judged: Judgement) -> None:
-        """A file that moved is no loss, as long as the check still reaches it."""
+        """A moved file is no loss, as long as the check still reaches it."""
         path, role = change.path, self.before.roles.get(change.path)
         lines = scripts.plain_lines(change.before or "")
         for other in changes:
@@ -70,7 +70,7 @@ class FileChanges:
             run = path not in self.before.started_files or other.path in self.after.started_files
             if moved and found and run:
                 return
-        # What became of the tests themselves is judged test by test.
+        # The tests themselves are judged one by one.
         if (
             role is None
             or not lines
@@ -129,7 +129,7 @@ class FileChanges:
         shell = script_language(path, before) in ("sh", "")
         changed = shell and not scripts.only_adds(old, new)
         lost = changed or scripts.has_lost_verdict(path, before, after)
-        # What a script sources may make the same verdicts in other words.
+        # A sourced script may make the same verdicts in other words.
         helper = path in self.before.sourced_files and scripts.holds_verdict(path, after)
         if lost and not helper:
             judged.items.append(FindingItem(path, scripts.SCRIPT, path))

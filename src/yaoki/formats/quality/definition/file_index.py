@@ -1,4 +1,4 @@
-"""The files of a tree, found by the words that commands, scripts and tests use for them."""
+"""Finds the files of a tree by the words that commands, scripts and tests use for them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FileIndex:
 
     @cached_property
     def _folders(self) -> dict[str, list[str]]:
-        """Every folder with all that is beneath it."""
+        """Every folder with all paths below it."""
         found: dict[str, list[str]] = defaultdict(list)
         for path in self.paths:
             above = dirname(path)
@@ -37,7 +37,7 @@ class FileIndex:
         return {folder: sorted(paths) for folder, paths in found.items()}
 
     def find_unique(self, word: str) -> str:
-        """The one file of this name, wherever it lies; empty where there are none or several."""
+        """The only file of this name, in any folder; empty when there is none or more than one."""
         found = self._by_name.get(word.rsplit("/", 1)[-1], [])
         return found[0] if len(found) == 1 else ""
 
@@ -58,11 +58,11 @@ class FileIndex:
         return self._folders.get(folder, [])[:MATCHES_MAX]
 
     def files_in(self, folder: str) -> list[str]:
-        """The files that are directly in a folder."""
+        """The files directly in a folder."""
         return [path for path in self._folders.get(folder, []) if dirname(path) == folder]
 
     def files_named(self, name: str) -> list[str]:
-        """Every file with this last name, wherever it is."""
+        """Every file with this name, in any folder."""
         return self._by_name.get(name, [])
 
     def find_folder(self, word: str, places: Iterable[str]) -> str | None:
@@ -73,7 +73,7 @@ class FileIndex:
         return None
 
     def find(self, word: str, places: Iterable[str]) -> list[str]:
-        """The tracked files that a word stands for, seen from these folders; globs included."""
+        """The tracked files that a word refers to, relative to these folders; with globs."""
         for one in _readings(word):
             wild = _WILD.search(one) is not None
             for place in places:
@@ -85,7 +85,7 @@ class FileIndex:
         return []
 
     def find_plain(self, word: str, places: Iterable[str]) -> str:
-        """The one tracked file of that name, without globs and variables; empty when none."""
+        """The tracked file of that name, without globs and variables; empty when there is none."""
         ways = (resolve_path(word, place) for place in places)
         return next((at for at in ways if at and at in self.paths), "")
 
@@ -110,7 +110,7 @@ def _wild_at(parts: list[str]) -> int:
 
 
 def _readings(word: str) -> Iterator[str]:
-    """A word may carry a path behind an option's `=` or a variable, or before a test's name."""
+    """A word may contain a path after an option's `=` or a variable, or before a test's name."""
     bare = word.strip("\"'")
     if bare.startswith("-") and "=" in bare:
         bare = bare.partition("=")[2].strip("\"'")
@@ -122,7 +122,7 @@ def _readings(word: str) -> Iterator[str]:
 
 
 def resolve_path(word: str, place: str) -> str | None:
-    """A word as a path of the repository; None where it leads out of it."""
+    """A word as a path of the repository; None when it leads out of it."""
     if not word or word.startswith(("/", "-", "~")) or "$" in word or len(word) > 400:
         return None
     at = normpath(join(place, word))

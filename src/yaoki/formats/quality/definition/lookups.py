@@ -1,4 +1,4 @@
-"""Files that a program finds for itself, by its words and its habits."""
+"""Files that a program finds by itself, from its arguments and conventions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from yaoki.formats.quality.definition.references import module_paths
 from yaoki.formats.quality.definition.roles import is_script
 from yaoki.formats.quality.definition.tools import SETTINGS_OF
 
-# run-parts passes over names with a dot.
+# run-parts skips names with a dot.
 _RUN_PARTS = re.compile(r"[A-Za-z0-9_-]+")
 _INTERPRETER = re.compile(
     r"(?:ba|da|z|k|fi)?sh|python[\d.]*|pypy\d?|node|deno|bun|ruby|perl|php|Rscript|lua|tclsh|ts-node|tsx"
@@ -34,7 +34,7 @@ def settings_files(name: str, files: FileIndex, places: Sequence[str]) -> Iterat
 def run_parts_scripts(
     words: Sequence[str], files: FileIndex, places: Sequence[str]
 ) -> Iterator[str]:
-    """`run-parts checks.d`: every program of the folder is run."""
+    """`run-parts checks.d`: every program of the folder runs."""
     for word in words:
         folder = files.find_folder(word, places)
         for path in files.files_in(folder) if folder is not None else ():
@@ -43,7 +43,7 @@ def run_parts_scripts(
 
 
 def found_scripts(words: Sequence[str], files: FileIndex, places: Sequence[str]) -> Iterator[str]:
-    """`find tests -name '*.sh' -exec sh {} ;`: whatever it finds is run."""
+    """`find tests -name '*.sh' -exec sh {} ;`: every match runs."""
     names = [name for option, name in pairwise(words) if option in ("-name", "-iname", "-path")]
     tops = [word for word in words if not word.startswith("-")][:1] or ["."]
     folder = files.find_folder(tops[0], places)
@@ -54,7 +54,7 @@ def found_scripts(words: Sequence[str], files: FileIndex, places: Sequence[str])
 
 
 def module_files(name: str, files: FileIndex, places: Sequence[str]) -> Iterator[str]:
-    """`python -m pkg`: the module, when the repository holds it."""
+    """`python -m pkg`: the module, if it is in the repository."""
     for place in places:
         for path in module_paths(name, join(place, "x"), files):
             if path.endswith(("__main__.py", f"{name.rpartition('.')[2]}.py")):
@@ -75,7 +75,7 @@ def starts_file(words: Sequence[str]) -> bool:
 
 
 def code_kind(words: Sequence[str], at: int) -> str:
-    """Is this word a program in itself: `sh -c '…'`, `eval '…'`, `python -c '…'`?"""
+    """Is this word a program itself: `sh -c '…'`, `eval '…'`, `python -c '…'`?"""
     if at == 0 or " " not in words[at]:
         return ""
     before, names = words[at - 1], [basename(word) for word in words[:at]]

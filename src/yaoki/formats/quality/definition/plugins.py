@@ -1,4 +1,4 @@
-"""What a runner loads by itself: conftest files, plugins, and modules that take a name's place."""
+"""What a runner loads by itself: conftest files, plugins, and modules that shadow a name."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _MAY_PATCH = re.compile(
 _OWN = re.compile(
     r"\.maxDiff$|\.longMessage$|^sys\.(?:path|argv|stdout|stderr|stdin|dont_write_bytecode)\b|^os\.environ"
 )
-# A call that is made when the file is loaded; where modules are searched is looked at elsewhere.
+# A call at import time; changes to the module search path are judged elsewhere.
 _ACT = re.compile(r"(?!sys\.path\b|os\.environ\b|load_dotenv\b)[\w.]+\(")
 _NODE_RUNNER = re.compile(
     r"(?:^|/)node_modules/(?:\.bin/|(?:jest|mocha|vitest|ava|tap|eslint|typescript|chai|@jest|@vitest)/)"
@@ -62,7 +62,7 @@ _NODE_RUNNER = re.compile(
 def judge_replaced_names(
     path: str, old: PythonSource, new: PythonSource, base: FileIndex, judged: Judgement
 ) -> None:
-    """Names of the runner, or of the program under test, that the file binds anew."""
+    """Names of the runner, or of the program under test, that the file rebinds."""
     was = {words for words, _ in old.replaced_names}
     patches = _runner_patches(new) - _runner_patches(old)
     for words in sorted(patches):
@@ -79,12 +79,12 @@ def judge_replaced_names(
 
 
 def may_patch(text: str) -> bool:
-    """Is a look at the whole file worth while?"""
+    """Is it worth reading the whole file?"""
     return _MAY_PATCH.search(text) is not None
 
 
 def _runner_patches(source: PythonSource) -> set[str]:
-    """Assignments to the runner's own names, in functions too: they may be called at any time."""
+    """Assignments to the runner's own names, also in functions, which may be called at any time."""
     found: set[str] = set()
     for node in ast.walk(source.tree) if source.tree is not None else ():
         targets: list[ast.expr] = []
@@ -118,12 +118,12 @@ def _of_repository(words: str, imported: dict[str, str], path: str, product: Fil
 def judge_plugin(
     path: str, old: PythonSource, new: PythonSource, base: FileIndex, judged: Judgement
 ) -> None:
-    """Hooks, lists of plugins and fixtures of a file that the runner loads by itself."""
+    """Hooks, plugin lists and fixtures of a file that the runner loads by itself."""
     _hooks(path, old, new, judged)
     _assigned(path, old, new, judged)
     for name, unit in new.units.items():
         fixture = any("fixture" in one for one in unit.decorators)
-        # In a file of tests only those that no test asks for reach the tests that stood there.
+        # In a test file only the autouse fixtures reach the existing tests.
         own = is_test_path(path) and not path.endswith("conftest.py")
         asked = own and not any("autouse=True" in one for one in unit.decorators)
         if fixture and name not in old.units and not asked:
@@ -169,7 +169,7 @@ def _assigned(path: str, old: PythonSource, new: PythonSource, judged: Judgement
 def _fixture(
     path: str, unit: CodeUnit, imported: dict[str, str], base: FileIndex, judged: Judgement
 ) -> None:
-    """A new fixture is only dangerous when tests that stood there get it without asking."""
+    """A new fixture is a risk only if existing tests get it without asking."""
     autouse = any("autouse=True" in one for one in unit.decorators)
     patches = re.search(r"\.(?:setattr|setitem|patch)\b|patch\(", unit.shape)
     replaced = list(find_replaced_names(unit.node, imported)) if unit.node is not None else []
@@ -191,9 +191,9 @@ def _asked_for(name: str, base: FileIndex) -> bool:
 def find_shadowing_files(
     base: FileIndex, candidate: FileIndex, searched: set[str]
 ) -> Iterator[tuple[str, str]]:
-    """New files that are found before the runner or the standard library: path, and the name.
+    """New files that are found before the runner or the standard library: path and name.
 
-    The name is empty where only a second look can tell.
+    The name is empty when only a second run of the check can decide.
     """
     new = candidate.paths - base.paths
     folders = {*searched, *_top_folders(candidate)}
@@ -211,14 +211,14 @@ def find_shadowing_files(
 
 
 def find_idle_targets(goals: Iterable[str], base: FileIndex, candidate: FileIndex) -> Iterator[str]:
-    """New files named like a target of a check: make finds them there and runs nothing."""
+    """New files named like a target of a check: make finds them and runs nothing."""
     for goal in dict.fromkeys(goals):
         if goal in candidate.paths and goal not in base.paths:
             yield goal
 
 
 def _covers(path: str, name: str, base: FileIndex) -> bool:
-    """Does it lie among the tests and bear the name of a module of the program?"""
+    """Is it among the tests, with the name of a module of the program?"""
     tests = is_in_test_folder(path) or any(
         is_test_path(one) for one in base.files_below(dirname(path) or "")
     )
@@ -230,7 +230,7 @@ def _covers(path: str, name: str, base: FileIndex) -> bool:
 
 
 def _module_name(path: str, folders: set[str]) -> tuple[str, str | None]:
-    """The top-level name of a module, and the folder it is found in."""
+    """The top-level name of a module, and its folder."""
     if not path.endswith((".py", ".pyi", ".so")) or is_foreign(path):
         return "", None
     parts = path.split("/")
@@ -242,7 +242,7 @@ def _module_name(path: str, folders: set[str]) -> tuple[str, str | None]:
 
 
 def _top_folders(files: FileIndex) -> Iterator[str]:
-    """Folders that Python searches for modules: the root, and where packages of tests begin."""
+    """Folders that Python searches for modules: the root, and the roots of test packages."""
     yield from ("", "src", "lib")
     for path in files.paths:
         if path.endswith(".py") and is_test_path(path):

@@ -1,4 +1,4 @@
-"""The program under test: what a check runs or reads, and what the task may change all the same."""
+"""The program under test: files that a check runs or reads, and that the task may still change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BUILT_IN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """Asked with the base's tree: what the candidate says of itself proves nothing."""
+    """Uses the base's tree: what the candidate says about itself proves nothing."""
 
     base: FileIndex
     reach: ReachedFiles
@@ -66,7 +66,7 @@ class Product:
         return any(asks.search(self.base.text(one)) for one in tests[:FILES_MAX])
 
     def _used_by_scripts(self, path: str) -> bool:
-        """Does a script that makes the verdict import it?  Then it is what the script looks at."""
+        """Does a script that makes the verdict import it?  Then it is what the script examines."""
         if not path.endswith(".py"):
             return False
         scripts_ = (
@@ -79,7 +79,7 @@ class Product:
         return self.is_named(path) or self._reads(path) or self._is_subject(path)
 
     def _reads(self, path: str) -> bool:
-        """Does the program itself name this file of data?"""
+        """Does the program itself name this data file?"""
         name = path.rsplit("/", 1)[-1]
         code = [
             one
@@ -89,9 +89,9 @@ class Product:
         return any(name in self.base.text(one) for one in code[:FILES_MAX])
 
     def _is_subject(self, path: str) -> bool:
-        """Do tests look at this file of data and at nothing else, so that it is what they test?
+        """Do tests examine only this data file, so that it is their subject?
 
-        A test that also calls the program compares the two, and the file is what it expects.
+        A test that also calls the program compares the two, and the file is the expected result.
         """
         name = path.rsplit("/", 1)[-1]
         roles = (FileRole.TEST, FileRole.SCRIPT, FileRole.SUPPORT)

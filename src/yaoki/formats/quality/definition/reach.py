@@ -1,4 +1,4 @@
-"""Every tracked file that the command of a check names or reaches, and as what."""
+"""Finds every tracked file that the command of a check names or reaches, with its role."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _NODE_OWN = frozenset(
 def find_reached_files(
     checks: Sequence[CheckSpec], files: FileIndex, *, tests: bool | None = None
 ) -> ReachedFiles:
-    """`tests`: follow the test files too; unless said, when a command runs tests."""
+    """`tests`: follow the test files, too; by default, when a command runs tests."""
     walk = _Walk(files)
     for check in checks:
         walk.check(check)
@@ -87,7 +87,7 @@ class _Walk:
         self._drain()
 
     def follow_tests(self) -> None:
-        """Tests lead on to their support, to data and to plugins."""
+        """Tests lead to their support files, to data and to plugins."""
         for path in self._files.paths:
             if is_test_path(path):
                 self._add(path, FileRole.TEST)
@@ -150,12 +150,12 @@ class _Walk:
                 self._add(one, FileRole.SUPPORT)
 
     def _literals(self, path: str, text: str, spoken: str, places: tuple[str, ...]) -> None:
-        """Strings that name a tracked file: expectations, lists, scripts that are started."""
+        """Strings that name a tracked file: expectations, lists, started scripts."""
         runs = self.found.roles[path] is FileRole.SCRIPT and spoken != "py"
         for word in references.string_literals(text):
             plain = "." in word or "/" in word
             one = self._files.find_plain(word, (dirname(path), *places)) if plain else ""
-            # A test may put the folder before it by other means.
+            # A test may prepend the folder in another way.
             if one := one or (self._files.find_unique(word) if plain and is_data(word) else ""):
                 self._named(one, places)
             if is_expected(f"{word}/"):
@@ -180,7 +180,7 @@ class _Walk:
             self._add(path, FileRole.SCRIPT, places)
 
     def _listed(self, text: str, places: tuple[str, ...]) -> None:
-        """The files that a list names, one in a line."""
+        """The files that a list names, one per line."""
         for line in text.splitlines()[:LIST_LINES_MAX]:
             if one := self._files.find_plain(line.strip().strip("\"',"), places):
                 ran = is_script(one, self._files.text(one))
@@ -217,7 +217,7 @@ class _Walk:
                 self._named(path, (folder,))
 
     def _compared(self, program: str, words: Sequence[str], places: tuple[str, ...]) -> None:
-        """Of what a command only looks at, an expected file is part of the check."""
+        """Of the inputs of a command that only reads, an expected file is part of the check."""
         for word in words[1:]:
             for path in self._files.find(word, places):
                 compared = is_expected(path) and program not in ("test", "[", "[[", "ls", "stat")
@@ -241,7 +241,7 @@ class _Walk:
                 self._call(call, (call.folder, *places), depth + 1)
 
     def _words(self, call: ShellCall, places: tuple[str, ...]) -> None:
-        """Each word that names a tracked file, whatever stands before it."""
+        """Each word that names a tracked file, whatever comes before it."""
         role = FileRole.PROGRAM if call.is_observed else FileRole.SCRIPT
         for at, word in enumerate(call.words):
             for path in self._files.find(word, places):
@@ -256,7 +256,7 @@ class _Walk:
                     self.found.started_files |= {path} if at == 0 else set()
 
     def _tool(self, name: str, words: Sequence[str], places: tuple[str, ...], depth: int) -> None:
-        """What a program does that is known to run or read other files."""
+        """A program that is known to run or read other files."""
         name = re.sub(r"^python[\d.]+$", "python", name)
         self._settings(name, places)
         if name in ("make", "gmake"):

@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class FileRole(Enum):
-    """How a file serves a check.  A `PROGRAM`'s output is judged by something else."""
+    """The role of a file in a check.  The output of a `PROGRAM` is judged by something else."""
 
     SCRIPT = "script"
     PROGRAM = "program"
@@ -21,11 +21,11 @@ class FileRole(Enum):
 
 @dataclass(slots=True)
 class ReachedFiles:
-    """`meanings` of recipes: what each goal runs, by file.  `started`: run by being executable.
+    """`meanings` of recipes: what each goal runs, by file.  `started`: run as an executable.
     `sourced`: read by another script, into its own shell.
 
-    `searched`: folders that the check puts on its search path for modules.  `targets`: of make,
-    which runs nothing for one that stands there as a file.
+    `searched`: folders that the check puts on its module search path.  `targets`: of make, which
+    runs nothing for a target that exists as a file.
     """
 
     roles: dict[str, FileRole] = field(default_factory=dict)

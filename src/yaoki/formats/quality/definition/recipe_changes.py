@@ -1,4 +1,4 @@
-"""Recipes before and after a change: does each goal of the checks still run what it ran?"""
+"""Compares recipes before and after a change: does each goal of the checks still run the same?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Meaning = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class RecipeChange:
-    """`item` is None where the recipe only grew, so that a second look decides."""
+    """`item` is None when the recipe only grew, so that a second run of the check decides."""
 
     where: str
     item: FindingItem | None = None
@@ -27,7 +27,7 @@ def find_recipe_changes(
     before: ReachedFiles, after: ReachedFiles, changed: set[str]
 ) -> Iterator[RecipeChange]:
     for key, old in before.meanings.items():
-        # A recipe that the base does not have is the task's own.
+        # A recipe that the base does not have belongs to the task.
         if not any(lines for name, lines in old.items() if name.startswith(_RUNS)):
             continue
         files = (*after.participants.get(key, ()), *before.participants[key])
@@ -44,7 +44,7 @@ def _parts(old: Meaning, new: Meaning, where: str) -> Iterator[RecipeChange]:
         was, now = old.get(name, ()), new.get(name, ())
         if was == now or not (any(was) or any(now)):
             continue
-        # A script before or after the old one may do anything, and a line more may be a check more.
+        # A script before or after the old one may do anything; an extra line may be an extra check.
         unsure = not name.startswith(_REACHES_ALL) and only_adds(was, now) if was else True
         unsure = unsure and not name.startswith(_REACHES_ALL)
         yield RecipeChange(where, None if unsure else FindingItem(name, CHANGED, where))

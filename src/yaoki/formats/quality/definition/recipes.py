@@ -1,4 +1,4 @@
-"""Recipes of make, just and npm: what a goal runs, followed through includes and prerequisites."""
+"""Reads recipes of make, just and npm: what a goal runs, with includes and prerequisites."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from yaoki.formats.quality.definition.file_index import FileIndex
 
 INCLUDES_MAX = 50
 LINE_CHARS_MAX = 4_000
-# GNU make takes the first of these that is there.
+# GNU make uses the first of these that exists.
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 JUSTFILES = ("justfile", ".justfile", "Justfile", "JUSTFILE")
 _INCLUDE = re.compile(r"^(?:-|s)?include\s+(.+)$|^import\??\s+['\"]?([^'\"\n]+)")
@@ -21,7 +21,7 @@ _VARIABLE = re.compile(
 )
 _RULE = re.compile(r"^@?([^\s#:=][^:=#]{0,300}?)\s*(?:&)?::?(?!=)\s*([^#=]*?)(?:;(.*))?$")
 _USED = re.compile(r"\$[({](\w+)|\{\{\s*(\w+)")
-# Settings of make itself: they reach every recipe.
+# Settings of make itself, which affect every recipe.
 _EVERYWHERE = frozenset(
     {
         "SHELL",
@@ -49,7 +49,7 @@ _SWITCHES = frozenset({".IGNORE", ".ONESHELL", ".POSIX", ".DEFAULT_GOAL"})
 
 @dataclass(slots=True)
 class Recipes:
-    """What one folder's recipes say; of two rules with one name the last recipe holds."""
+    """The recipes of one folder; of two rules with one name the last recipe counts."""
 
     files: list[str] = field(default_factory=list)
     needs: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Recipes:
         return tuple(sorted(found))
 
     def texts(self, asked: Sequence[str]) -> Iterator[str]:
-        """The shell lines of these goals, with variables in their place."""
+        """The shell lines of these goals, with variables expanded."""
         for goal in (*self.goals(asked), *(name for name in self.lines if "%" in name)):
             yield "\n".join(self._filled(line) for line in self.lines.get(goal, ()))
 
@@ -141,7 +141,7 @@ def _add_line(made: Recipes, targets: tuple[str, ...], line: str) -> None:
 
 
 def _statement(files: FileIndex, path: str, made: Recipes, line: str) -> tuple[str, ...]:
-    """One line that is no recipe; the targets whose recipe follows it."""
+    """One line that is no recipe; returns the targets whose recipe follows."""
     if found := _INCLUDE.match(line):
         for word in (found[1] or found[2] or "").split():
             made.included_names.append(word)
@@ -159,14 +159,14 @@ def _statement(files: FileIndex, path: str, made: Recipes, line: str) -> tuple[s
 
 
 def _rule(path: str, made: Recipes, found: re.Match[str]) -> tuple[str, ...]:
-    # A justfile's recipe may have parameters behind its name; a makefile several targets.
+    # A justfile's recipe may have parameters after its name; a makefile several targets.
     names = found[1].split()
     targets = tuple(names[:1] if path.rsplit("/", 1)[-1] in JUSTFILES else names)
     for target in targets:
         needs = made.needs.get(target, ())
         made.needs[target] = (*needs, *found[2].replace("|", " ").split())
         made.origin[target] = path
-        # A second recipe takes the place of the first.
+        # A second recipe replaces the first.
         made.lines[target] = (found[3].strip(),) if found[3] else made.lines.get(target, ())
         if not found[3]:
             made.lines[target] = ()
@@ -181,7 +181,7 @@ def find_makefile(files: FileIndex, folder: str, names: Sequence[str]) -> str:
 def parse_make_words(
     words: Sequence[str], files: FileIndex, places: Sequence[str]
 ) -> tuple[list[str], str, tuple[str, ...]]:
-    """The `-f` files, the folder, and the goals of a call of make."""
+    """The `-f` files, the folder, and the goals of a make command."""
     given: list[str] = []
     goals: list[str] = []
     folder, rest = places[0], list(words)
@@ -222,7 +222,7 @@ def npm_scripts(text: str) -> Mapping[str, str]:
 
 
 def npm_meaning(scripts: Mapping[str, str], asked: str) -> dict[str, str]:
-    """The scripts that running one of them runs, those before and after it included."""
+    """The scripts that running one of them runs, including its pre and post scripts."""
     todo, made = [_OWN_SCRIPTS.get(asked, asked)], {}  # type: list[str], dict[str, str]
     while todo and len(made) < 200:
         name = todo.pop()

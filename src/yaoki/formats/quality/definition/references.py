@@ -1,4 +1,4 @@
-"""The files that a source file leads to: what it imports or requires, and names in strings."""
+"""The files that a source file refers to: imports, requires, and names in strings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _JS_ENDINGS = ("", ".js", ".ts", ".mjs", ".cjs", ".jsx", ".tsx", ".json", "/inde
 
 
 def python_imports(text: str, path: str, files: FileIndex) -> Iterator[str]:
-    """Modules of the repository that a Python file imports, wherever its path may begin."""
+    """Modules of the repository that a Python file imports, for any possible root."""
     for module, names, plain in IMPORT.findall(text):
         for name in plain.split(","):
             yield from module_paths(name.split(" as ")[0].strip(), path, files)
@@ -51,7 +51,7 @@ def _from(module: str, names: list[str], path: str, files: FileIndex) -> Iterato
 
 
 def module_paths(name: str, path: str, files: FileIndex) -> Iterator[str]:
-    """The files of a dotted name, below the folders that Python would look in."""
+    """The files of a dotted name, below the folders that Python searches."""
     stem = name.replace(".", "/")
     if not stem:
         return
@@ -90,7 +90,7 @@ def ruby_imports(text: str, path: str, files: FileIndex) -> Iterator[str]:
 
 
 def string_literals(text: str) -> Iterator[str]:
-    """The strings of a source file that could be the name of a file or folder, or a command."""
+    """The strings of a source file that could be a file name, a folder name or a command."""
     for count, hit in enumerate(_LITERAL.finditer(text)):
         if count >= LITERALS_MAX:
             return

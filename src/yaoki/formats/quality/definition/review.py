@@ -1,9 +1,9 @@
-"""What a change does to the definition of the checks: surely weaker, or to be looked at again.
+"""Reviews what a change does to the definition of the checks: certainly weaker, or undecided.
 
-A file is judged by what it is to the checks: tests and helpers by their assertions, recipes by
-what their goals run, settings by what they make look at less, scripts by whether they can still
-fail, expected files by whether all that was expected still is.  What cannot be read off is
-undecided: the check must then pass with the base's version of the file too.
+A file is judged by its role: tests and helpers by their assertions, recipes by what their goals
+run, settings by whether they check less, scripts by whether they can still fail, expected files by
+whether everything expected still is.  An effect that cannot be read from the text is undecided: the
+check must then also pass with the base's version of the file.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def review_definition(
     allow_weaker_tests: bool,
     goal: str = "",
 ) -> DefinitionReview:
-    """`goal` is the task in words: a program that it names is what the task is about."""
+    """`goal` is the text of the task: a program that it names is the subject of the task."""
     one = _Review(checks, base, candidate, tuple(scope), goal)
     one.judge(changes)
     allowed = tuple(scope) if allow_weaker_tests else ()
@@ -73,7 +73,7 @@ def _may_serve(path: str) -> bool:
 
 
 def _filters(text: str) -> set[str]:
-    """The filters that git attributes name; the one of large files only brings content."""
+    """The filters in git attributes; the one for large files only provides content."""
     return set(re.findall(r"\bfilter=(\S+)", text)) - {"lfs"}
 
 
@@ -109,7 +109,7 @@ class _Review:
         return DefinitionReview(weak[:ITEMS_MAX], tuple(sorted(unsure)), folding)
 
     def judge(self, given: Sequence[Change]) -> None:
-        # Only data and helpers are found through the tests, which take a while to read.
+        # Data and helpers are found only through the tests, which are slow to read.
         changed = {change.path for change in given} | self._differing()
         followed = any(path in self.base.paths and _may_serve(path) for path in changed)
         self.before = find_reached_files(self.checks, self.base, tests=followed)
@@ -132,7 +132,7 @@ class _Review:
         return {path for path in {*old, *new} if old.get(path) != new.get(path)}
 
     def _unseen(self, given: Sequence[Change]) -> Iterator[Change]:
-        """Files of the definition that differ and that `given` leaves out, as it has bounds."""
+        """Changed files of the definition that `given` lacks, because it is bounded."""
         known = {change.path for change in given}
         for path in sorted(self._differing() - known):
             if path in self.base.paths and (is_test_path(path) or path in self.before.roles):
@@ -146,7 +146,7 @@ class _Review:
     # -------------------------------------------------------------- tests
 
     def _suites(self, changes: Sequence[Change]) -> None:
-        """Tests are looked at together, since one may move from a file to another."""
+        """Tests are judged together, because a test may move from one file to another."""
         suites = self.suites
         others: list[Change] = []
         for change in changes:
@@ -174,7 +174,7 @@ class _Review:
         roles = (self.before.roles.get(path), self.after.roles.get(path))
         if is_test_path(path) or (FileRole.SUPPORT in roles and is_support(path)):
             return True
-        # What lies beside a script and is imported by it may be the program that it tests.
+        # A file beside a script that imports it may be the program under test.
         return FileRole.SUPPORT in roles and not self.product.is_tested(path)
 
     def _shape(self, change: Change) -> None:
@@ -183,7 +183,7 @@ class _Review:
             self.files.judge_script(change, judged)
         elif not change.path.endswith(".rs") or "#[test]" in (change.before or ""):
             compare_shapes(change.path, change.before or "", change.after or "", judged)
-        # Rust keeps its tests beside the code, so other lines of the file are the work itself.
+        # Rust has its tests beside the code, so other lines of the file are the work itself.
         judged.is_unsure &= not change.path.endswith(".rs")
         self._note(change.path, judged)
 
@@ -209,7 +209,7 @@ class _Review:
         return parse_source(change.before or ""), parse_source(change.after or "")
 
     def _is_plugin(self, path: str) -> bool:
-        """Is it loaded by the runner, by the name of its module?"""
+        """Does the runner load it, by the name of its module?"""
         stem = path.rsplit("/", 1)[-1].removesuffix(".py")
         named = re.compile(rf"-p[ =]{{0,2}}[\w.]*\b{re.escape(stem)}\b")
         if any(named.search(text) for text in self.before.commands):

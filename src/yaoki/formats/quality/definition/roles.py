@@ -1,4 +1,4 @@
-"""What a file is to the checks, by its path and by what it holds: test, support, settings, data."""
+"""The role of a file in checks, by its path and content: test, support, settings, data."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def file_ending(path: str) -> str:
 
 
 def script_language(path: str, text: str) -> str:
-    """`sh`, `py`, `js`, …: by the ending, else by the first line; empty when nobody knows."""
+    """`sh`, `py`, `js`, …: by the suffix, else by the first line; empty when unknown."""
     own = file_ending(path)
     if own in _SHELLS:
         return "sh"
@@ -134,7 +134,7 @@ def is_data(path: str) -> bool:
 
 
 def is_product_data(path: str) -> bool:
-    """Prose, and data that lies among the sources, belong to the program and not to its tests."""
+    """Prose, and data among the sources, belong to the program and not to its tests."""
     prose = file_ending(path) in ("md", "rst", "adoc", "html", "htm")
     return prose or _PRODUCT_FOLDER.search(path) is not None
 
@@ -144,7 +144,7 @@ def is_in_test_folder(path: str) -> bool:
 
 
 def is_support(path: str) -> bool:
-    """May it be a helper of tests or of check scripts rather than the program under test?"""
+    """May it be a helper of tests or check scripts rather than the program under test?"""
     if is_in_test_folder(path) or is_test_path(path):
         return True
     if _SUPPORT_FOLDER.search(path):
@@ -154,7 +154,7 @@ def is_support(path: str) -> bool:
 
 
 def is_snapshot(path: str) -> bool:
-    """Is it found and compared by the runner itself?"""
+    """Does the runner itself find and compare it?"""
     return "__snapshots__/" in path or path.endswith((".snap", ".ambr", ".storyshot"))
 
 

@@ -1,4 +1,4 @@
-"""Scripts and programs that a check runs: who makes the verdict, and whether it was loosened."""
+"""Scripts and programs that a check runs: do they make the verdict, and were they loosened?"""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from yaoki.formats.quality.python import parse_python
 from yaoki.formats.quality.python_suites import last_name
 
 SCRIPT = "the check's script was changed"
-# Words by which a shell script makes a verdict.
+# Words with which a shell script makes a verdict.
 _SHELL_VERDICT = re.compile(
     r"(?:^|[\s;&|(!])(?:test|\[\[?|grep|egrep|rg|diff|cmp|exit|assert\w*|false|jq|comm)(?=\s|$|;)"
     r"|\b(?:pytest|unittest|jest|mocha|vitest|mypy|ruff|eslint|tsc|rspec|phpunit|flake8|pylint|bats)\b"
     r"|\b(?:go|cargo|npm|yarn|pnpm|make|tox|nox)\s+(?:run\s+)?(?:test|check|lint|vet|clippy)",
     re.MULTILINE,
 )
-# A line that may keep the others from being run, or from failing.
+# A line that may keep the others from running or from failing.
 _DANGER = re.compile(
     r"\bexit\b|\breturn\b|\|\|\s*(?:true|:|exit\s+0|echo)|\bset\s+\+|\btrap\b|\balias\b|\bexec\b|\bunset\b"
     r"|\w+\s*\(\)\s*\{?|\bfunction\b|\bPATH=|\bif\s+false|\bbreak\b|\bcontinue\b|<<|&\s*$|\bcd\s|\bcp\s"
@@ -31,7 +31,7 @@ _OTHER_VERDICT = re.compile(
 
 
 def plain_lines(text: str) -> tuple[str, ...]:
-    """Without comments, blank lines and the space around."""
+    """Without comments, blank lines and surrounding space."""
     lines = (_uncommented(line.strip()) for line in text.splitlines())
     return tuple(line for line in lines if line)
 
@@ -44,7 +44,7 @@ def _uncommented(line: str) -> str:
 
 
 def makes_verdict(path: str, text: str) -> bool:
-    """Does the file itself say whether the work is good, rather than being the work?"""
+    """Does the file itself decide whether the work is good, rather than being the work?"""
     return names_a_verdict(path) or holds_verdict(path, text)
 
 
@@ -57,7 +57,7 @@ def holds_verdict(path: str, text: str) -> bool:
 
 
 def _python_verdicts(text: str) -> Counter[str]:
-    """Assertions and exits that fail."""
+    """Assertions, and exits with a failure."""
     tree, found = parse_python(text), Counter[str]()
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Assert):
@@ -81,7 +81,7 @@ def _fails(node: ast.Call) -> bool:
 
 
 def has_lost_verdict(path: str, before: str, after: str) -> bool:
-    """Is a statement gone by which the script could fail?"""
+    """Is a statement gone with which the script could fail?"""
     if script_language(path, before) == "py":
         return bool(_python_verdicts(before) - _python_verdicts(after))
     old, new = (Counter(_judging(path, text)) for text in (before, after))
@@ -94,7 +94,7 @@ def _judging(path: str, text: str) -> list[str]:
 
 
 def only_adds(old: Sequence[str], new: Sequence[str]) -> bool:
-    """Are all lines still there in their order, and none of the others able to silence them?"""
+    """Are all lines still there, in order, and can no new line silence them?"""
     rest = iter(new)
     if not all(any(one == other for other in rest) for one in old):
         return False

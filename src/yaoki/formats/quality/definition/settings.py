@@ -1,4 +1,4 @@
-"""Settings that take the place of others, leave tests out, or bring plugins."""
+"""Settings that replace others, leave tests out, or load plugins."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from yaoki.formats.quality.suites import is_collected_path
 PLACE = "it takes the place of {}"
 FEWER = "it leaves tests out"
 PLUGIN = "it brings a plugin into the runner"
-# The first of a family that is there is read, and the others are not.  Behind a `|`: the mark by
-# which a file that serves many tools shows that it belongs to the family.
+# Only the first existing file of a family is read.  After a `|`: the marker by which a file
+# that serves many tools belongs to the family.
 _FAMILIES = (
     (
         *("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"),
@@ -39,7 +39,7 @@ _LOADS = re.compile(
 
 
 def find_displaced_settings(path: str, text: str, base: FileIndex) -> tuple[str, bool]:
-    """The settings that a new file hides, and whether surely; empty where it hides none."""
+    """The settings that a new file hides, and whether certainly; empty when it hides none."""
     name, folder = path.rsplit("/", 1)[-1], dirname(path)
     for family in _FAMILIES:
         places = [at for at, one in enumerate(family) if _belongs(name, text, one)]
@@ -71,7 +71,7 @@ def _held(base: FileIndex, folder: str, pattern: str) -> Iterator[str]:
 
 
 def leaves_tests_out(path: str, before: str, after: str, base: FileIndex) -> bool:
-    """Do new `testpaths` pass over tests that were there?"""
+    """Do new `testpaths` skip existing tests?"""
     old, new = (_testpaths(path, text) for text in (before, after))
     if new is None or new == old:
         return False
@@ -101,7 +101,7 @@ def _testpaths(path: str, text: str) -> tuple[str, ...] | None:
 
 
 def loads_code(text: str) -> bool:
-    """Does it name code that a runner of node loads, or puts in the place of modules?"""
+    """Does it name code that a Node runner loads, or substitutes for modules?"""
     return _LOADS.search(text) is not None
 
 
@@ -114,7 +114,7 @@ def brings_plugin(path: str, before: str, after: str) -> bool:
 
 
 def _entries(text: str) -> tuple[str, ...]:
-    """The lines of the section of pytest's plugins, in whichever file."""
+    """The lines of the section for pytest plugins, in any file."""
     found = re.search(r"pytest11[^\n]*\n?((?:\s*[\w.\-\"']+\s*=\s*[^\n]+\n?)*)", text)
     return tuple(line.strip() for line in found[0].splitlines() if line.strip()) if found else ()
 

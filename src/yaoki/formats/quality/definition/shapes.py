@@ -1,4 +1,4 @@
-"""Assertions of tests in other languages than Python, found by their shapes."""
+"""Finds assertions of tests in languages other than Python by their shapes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class AssertionShape:
 
 
 def compare_shapes(path: str, before: str, after: str, judged: Judgement) -> None:
-    """Assertions that went or changed, and what newly keeps the others from failing."""
+    """Assertions that are gone or changed, and what newly keeps the others from failing."""
     if max(len(before), len(after)) > FILE_CHARS_MAX:
         judged.is_unsure = True
         return
@@ -93,7 +93,7 @@ def _bare(path: str, text: str) -> str:
 
 
 def judge_new_file(path: str, text: str, judged: Judgement) -> None:
-    """A new test file can only harm others by what it does to the runner."""
+    """A new test file can harm others only by changing the runner."""
     bare = _bare(path, text)
     for shape, words in _MUTES:
         if "runner" in words and shape.search(bare):
@@ -102,7 +102,7 @@ def judge_new_file(path: str, text: str, judged: Judgement) -> None:
 
 
 def _main(path: str, old: str, new: str, judged: Judgement) -> None:
-    """`TestMain` of go decides whether any test is run."""
+    """`TestMain` of Go decides whether any test runs."""
     if len(_TEST_MAIN.findall(new)) > len(_TEST_MAIN.findall(old)):
         if ".Run()" not in new:
             judged.items.append(FindingItem("TestMain", "it runs no test", path))
@@ -136,7 +136,7 @@ def _shape(span: str) -> AssertionShape:
 
 
 def _end(text: str, at: int) -> int:
-    """Past the brackets, and past every `.matcher(…)` that is chained to them."""
+    """Past the brackets, and past every chained `.matcher(…)`."""
     depth, limit = 1, min(len(text), at + SPAN_CHARS_MAX)
     while at < limit:
         depth += {"(": 1, ")": -1}.get(text[at], 0)
@@ -153,7 +153,7 @@ def _end(text: str, at: int) -> int:
 
 
 def _line_rest(text: str, at: int) -> int:
-    """`expect(x).to eq 1`: what stands behind on the line belongs to it."""
+    """`expect(x).to eq 1`: the rest of the line belongs to it."""
     end = text.find("\n", at)
     rest = text[at : len(text) if end < 0 else end]
     return at + len(rest) if re.match(r"\s+[\w:\"'\[{]", rest) else at
@@ -176,7 +176,7 @@ def _left(held: list[AssertionShape], many: Counter[str]) -> list[AssertionShape
 
 
 def _kept(one: AssertionShape, gained: list[AssertionShape]) -> str:
-    """`kept`, `unsure` or `lost`.  The same values may stand in other places, or with a sign."""
+    """`kept`, `unsure` or `lost`.  The same values may be in other places, or with a sign."""
     if any(_quoted_alike(one.text) == _quoted_alike(other.text) for other in gained):
         return "kept"
     alike = (g for g in gained if one.literals <= g.literals and (one.is_loose or not g.is_loose))

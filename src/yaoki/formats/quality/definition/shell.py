@@ -1,7 +1,7 @@
-"""Shell text as the commands in it: quotes, lists, pipes, subshells, substitutions, `cd`.
+"""Parses shell text into its commands: quotes, lists, pipes, subshells, substitutions, `cd`.
 
-This is no shell.  It over-approximates: a command that could run is a command, for the question is
-only which files a check may depend on.
+It over-approximates: a command that could run counts, because the question is only which files a
+check may depend on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RESERVED_END = frozenset({"}", "esac", "time", "function", "in", "case", "&", "
 _ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*\+?=")
 _OPERATOR = re.compile(r"&&|\|\||;;|\|&|[|&;\n()]")
 _REDIRECT = re.compile(r"(?:\d*|&)(<<<|<<-?|<>|>\||>>|>&|<&|<|>)")
-# What looks at another program's output, and so makes the verdict itself.
+# Programs that examine another program's output, and so make the verdict themselves.
 JUDGES = frozenset(
     {"grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "[", "[[", "jq", "awk", "wc", "comm"}
 )
@@ -32,7 +32,7 @@ JUDGES = frozenset(
 class ShellCall:
     """One simple command.  `observed`: its output is judged by something else.
 
-    `reads` are files that it is given by `<`; `folder` is where a `cd` before it has led.
+    `reads` are its input files by `<`; `folder` is the folder after an earlier `cd`.
     """
 
     words: tuple[str, ...]
@@ -51,7 +51,7 @@ class _Draft:
 
 
 def parse_calls(text: str, folder: str = "", depth: int = 0) -> tuple[ShellCall, ...]:
-    """Every command of the text, those in substitutions after the one that holds them."""
+    """Every command of the text; those in substitutions follow the one that contains them."""
     if depth > DEPTH_MAX:
         return ()
     found: list[ShellCall] = []
@@ -136,7 +136,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _redirected(text: str, hit: re.Match[str], draft: _Draft, skipped: list[str]) -> int:
-    """A redirection and its target; a `<<` names what ends its text."""
+    """A redirection and its target; a `<<` names the end of its text."""
     at = hit.end()
     while at < len(text) and text[at] in " \t":
         at += 1

@@ -1,4 +1,4 @@
-"""Tests and helpers of Python before and after a change: gone, moved, muted, or not collected."""
+"""Python tests and helpers before and after a change: gone, moved, muted, or not collected."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from yaoki.formats.quality.suites import is_collected_path
 
 GONE = "the test was deleted, or is never run"
 UNCOLLECTED = "no runner collects it any more"
-# What a test case inherits, and whoever defines it anew can make mute.
+# Methods that a test case inherits, and that an override can disable.
 _UNITTEST = frozenset(name for name in dir(unittest.TestCase) if not name.startswith("__")) - {
     *("setUp", "tearDown", "setUpClass", "tearDownClass", "id", "shortDescription", "maxDiff"),
     *("longMessage", "failureException"),
@@ -37,7 +37,7 @@ _CASE = re.compile(r"(?:^|\.)\w*TestCase$|Tests?$|TestSuite$")
 
 @dataclass(slots=True)
 class SuiteChanges:
-    """All changed Python files of the tests together, for a test may move from one to another."""
+    """All changed Python test files together, because a test may move from one to another."""
 
     old: dict[str, PythonSource] = field(default_factory=dict)
     new: dict[str, PythonSource] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class SuiteChanges:
             judged.is_unsure |= self._missed(path, bare, unit)
 
     def _moved(self, path: str, name: str, unit: CodeUnit) -> tuple[str, CodeUnit | None]:
-        """The unit of that name that was not there before: in this file first, then elsewhere."""
+        """The unit of that name that is new: in this file first, then in others."""
         bare = name.rpartition(".")[2]
         found = [
             (place, other)
@@ -105,7 +105,7 @@ class SuiteChanges:
         return path, None
 
     def _gone(self, path: str, name: str, unit: CodeUnit) -> None:
-        """A test of that name is there no more: is all that it asserted asserted by another?"""
+        """A test of that name is gone: does another test assert everything that it did?"""
         verdicts = {coverage_of(unit, other): one for one, other in self._grown()}
         if "kept" in verdicts:
             self._fold(name, unit)
@@ -115,7 +115,7 @@ class SuiteChanges:
             self.judged[path].items.append(FindingItem(name, GONE, path))
 
     def _fold(self, name: str, unit: CodeUnit) -> None:
-        """Cases of a loop are one test to a runner, so it counts fewer though all are asked."""
+        """A runner counts the cases of a loop as one test, although all of them are checked."""
         asked = {form_of_text(a.text) for a in unit.assertions}
         for one, other in self._grown():
             if asked <= loop_forms(other):
@@ -123,7 +123,7 @@ class SuiteChanges:
                 return
 
     def _grown(self) -> Iterator[tuple[tuple[str, str], CodeUnit]]:
-        """The tests that are new or were changed, each with its file and name."""
+        """The tests that are new or changed, each with its file and name."""
         for place, source in self.new.items():
             for other in source.units.values():
                 known = self.old[place].units.get(other.name)
@@ -133,7 +133,7 @@ class SuiteChanges:
                     yield (place, other.name), other
 
     def count_folded_tests(self) -> ParametrizedTests:
-        """The tests that became cases of a loop, and how many tests hold them that are new."""
+        """The tests that became cases of a loop, and how many new tests contain them."""
         new = {
             (place, name)
             for place, name in self.folded_tests.values()
@@ -142,7 +142,7 @@ class SuiteChanges:
         return ParametrizedTests(frozenset(self.folded_tests), len(new))
 
     def _missed(self, path: str, name: str, unit: CodeUnit) -> bool:
-        """Is a helper gone whose name is still used?  Nobody misses one that is not."""
+        """Is a helper gone whose name is still used?"""
         if not unit.assertions:
             return False
         used = re.compile(rf"\b{re.escape(name)}\b")
@@ -151,7 +151,7 @@ class SuiteChanges:
     # -------------------------------------------------------------- collection
 
     def _collected(self, held: Mapping[str, PythonSource], path: str, name: str) -> bool:
-        """Does a runner find it: a function, or a method of what is or serves a test case?"""
+        """Does a runner find it: a function, or a method of a test case or its base?"""
         owner, _, _ = name.rpartition(".")
         if not owner:
             return True
@@ -165,7 +165,7 @@ class SuiteChanges:
         return named or any(_CASE.search(base) for base in _ancestors(held, path, name))
 
     def _classes(self, path: str, judged: Judgement) -> None:
-        """`__test__ = False` and its like take a whole class or file out."""
+        """`__test__ = False` and similar exclude a whole class or file."""
         now, before = self.new[path].values, self.old[path].values
         for name, value in now.items():
             bare = name.rpartition(".")[2]
@@ -175,7 +175,7 @@ class SuiteChanges:
 
 
 def _takes_over(name: str) -> bool:
-    """A method under a name of unittest's own: what the tests ask then depends on it."""
+    """A method with a name of unittest itself: the tests depend on it."""
     owner, _, bare = name.rpartition(".")
     return bool(owner) and bare in _UNITTEST
 
@@ -212,7 +212,7 @@ def _in_reach(before: str, after: str, commands: Sequence[str]) -> bool:
 
 
 def _renamed(before: str, after: str, path: str, candidate: FileIndex) -> bool:
-    """Is this the same thing under a new name, rather than something else in its place?"""
+    """Is this the same thing under a new name, rather than a replacement?"""
     gone = not any(_files_of(before, path, candidate))
     found = list(_files_of(after, path, candidate))
     return gone and bool(found) and not any(is_support(one) for one in found)

@@ -1,11 +1,11 @@
-"""Tools that checks run: those that only look at files, and the files that set each of them up."""
+"""Tools that checks run: those that only read files, and the settings files of each."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 
-# Programs that look at files and do not run them: what they are given is the work, not the check.
+# Programs that read files and do not run them: their inputs are the work, not the check.
 READERS = frozenset(
     {
         "grep",
@@ -187,7 +187,7 @@ _VALUE = re.compile(r"[\d.]+[smhd]?|\w+=.*")
 
 
 def program_of(words: Sequence[str]) -> str:
-    """The program that a command runs in the end, behind whatever wraps it."""
+    """The program that a command finally runs, after all wrappers."""
     rest = [word.rsplit("/", 1)[-1] or word for word in words]
     while len(rest) > 1 and (
         rest[0] in _WRAPPERS or rest[0].startswith("-") or _VALUE.fullmatch(rest[0])
@@ -257,7 +257,7 @@ SETTINGS_OF: Mapping[str, tuple[str, ...]] = {
     "markdownlint": (".markdownlint*",),
     "bats": ("test/test_helper.bash",),
 }
-# Settings that are found by their name, wherever they are.
+# Settings that are found by name, in any folder.
 CONFIGURED = re.compile(
     r"(?:^|/)(?:babel\.config\.\w+|\.babelrc[\w.]*|vite\.config\.\w+|ava\.config\.\w+|\.pylintrc|pylintrc"
     r"|\.rubocop\.yml|biome\.jsonc?|deno\.jsonc?|bunfig\.toml|\.pre-commit-config\.yaml|behave\.ini"
@@ -265,5 +265,5 @@ CONFIGURED = re.compile(
     r"|\.yarnrc[\w.]*|[Tt]askfile\.ya?ml|Rakefile|Gruntfile\.\w+|gulpfile\.\w+|vitest\.workspace\.\w+"
     r"|\.yamllint[\w.]*|\.markdownlint[\w.]*|(?:jest|vitest|test)\.setup\.\w+|setupTests\.\w+)$"
 )
-# Lists of what a linter leaves out: a new line looks at less.
+# Ignore lists of linters: a new line checks less.
 IGNORES = re.compile(r"(?:^|/)\.(?:eslint|prettier|stylelint|markdownlint)ignore$")

@@ -1,7 +1,7 @@
-"""A Python file as named units: what each test, helper and the module itself asserts in the end.
+"""A Python file as named units: what each test, helper and the module itself asserts.
 
-The last binding of a name holds, as it does in Python: a test that is defined again further down,
-assigned over, deleted, or set on its class is not the test it was.
+The last binding of a name counts, as in Python: a test that is defined again below, assigned over,
+deleted, or set on its class is not the same test.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class CodeUnit:
-    """One function, or what the module does itself.
+    """One function, or what the module itself does.
 
-    Most units of a changed file are the same as before, and their `text` says so: everything else
-    is only worked out when somebody asks for it.
+    Most units of a changed file are unchanged, and their `text` shows it: everything else is
+    computed only when needed.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class CodeUnit:
 
     @cached_property
     def never_runs_because(self) -> str:
-        """Why nothing in this function is ever run as a test would be."""
+        """Why nothing in this function ever runs as a test."""
         return _unfit(self.node) if self.node is not None else ""
 
     @cached_property
@@ -62,7 +62,7 @@ class CodeUnit:
 
     @cached_property
     def shape(self) -> str:
-        """All it says, without comments, documentation and the way it is written."""
+        """Its content without comments, documentation and formatting."""
         args = ast.unparse(self.node.args) if self.node is not None else ""
         return "\n".join((*self.decorators, args, *self.statements))
 
@@ -74,9 +74,9 @@ class CodeUnit:
 
 @dataclass(slots=True)
 class PythonSource:
-    """`bases`: of each class, by last name.  `values`: constants that the module names.
+    """`bases`: of each class, by last name.  `values`: named constants of the module.
 
-    `replaced`: statements that put something else under a name that is not the file's own.
+    `replaced`: statements that rebind a name that is not the file's own.
     """
 
     units: dict[str, CodeUnit] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class PythonSource:
 
 
 def parse_source(text: str) -> PythonSource:
-    """A text that cannot be parsed holds nothing."""
+    """A text that cannot be parsed has no units."""
     tree = parse_python(text)
     return _read(tree, text.splitlines()) if tree is not None else PythonSource()
 
@@ -118,7 +118,7 @@ def _is_words(node: ast.stmt) -> bool:
 
 
 def _imported(text: str) -> dict[str, str]:
-    """Every name that an import binds, and the module that it comes from."""
+    """Every name that an import binds, and its module."""
     found = {}
     for module, names, plain in IMPORT.findall(text):
         for name, _, other in (word.strip().partition(" as ") for word in plain.split(",")):
@@ -152,7 +152,7 @@ def _block(body: Sequence[ast.stmt], owner: str, made: PythonSource, lines: Sequ
 
 
 def _bind(node: ast.stmt, owner: str, made: PythonSource) -> None:
-    """Assignments and deletions: a name that they hit is no function any more."""
+    """Assignments and deletions: a name they affect is no longer a function."""
     targets: list[ast.expr] = []
     value: ast.expr | None = None
     match node:
@@ -199,7 +199,7 @@ def _segment(node: FunctionNode, lines: Sequence[str]) -> str:
 
 
 def _cases(node: FunctionNode) -> Iterator[Assertion]:
-    """The rows of `parametrize`, and what other decorators hold in tables."""
+    """The rows of `parametrize`, and the tables of other decorators."""
     for decorator in node.decorator_list:
         if isinstance(decorator, ast.Call) and last_name(decorator) in ("parametrize", "expand"):
             for arg in (*decorator.args[-1:], *(k.value for k in decorator.keywords)):
@@ -230,7 +230,7 @@ def _own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
 
 
 def _replaced(body: Sequence[ast.stmt], made: PythonSource) -> Iterator[tuple[str, int]]:
-    """Names of other modules that the file binds anew when it is loaded."""
+    """Names of other modules that the file rebinds when it is loaded."""
     for node in (inner for one in body for inner in ast.walk(one)):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Delete)):
             targets = node.targets if not isinstance(node, ast.AugAssign) else [node.target]
@@ -261,7 +261,7 @@ def _root(node: ast.expr) -> str:
 
 
 def find_replaced_names(node: ast.AST, imported: dict[str, str]) -> Iterator[str]:
-    """The same inside of functions: hooks and fixtures that are run for every test."""
+    """The same inside functions: hooks and fixtures that run for every test."""
     held = PythonSource(imported_names=imported)
     body = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
     yield from (words for words, _ in _replaced(body, held))
