@@ -1,4 +1,4 @@
-"""Tasks that people and planners add to a run while others do the same."""
+"""Extending a run while another process changes it."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ def store(tmp_path: Path) -> Iterator[SqlStore]:
 
 
 @pytest.mark.spec("2.6")
-def test_two_that_extend_a_plan_at_once_make_two_revisions(store: SqlStore) -> None:
-    """Both had read the run before either wrote: both called theirs revision 2."""
+def test_two_concurrent_extensions_of_a_plan_make_two_revisions(store: SqlStore) -> None:
+    """Both commands read the run before either wrote, and both called theirs revision 2."""
     submit(store, a_spec("a"))
-    growth, seen = ExtendCommand(store), store.run(RUN_ID)
+    command, stale = ExtendCommand(store), store.run(RUN_ID)
 
-    first = growth.extend(seen, [a_spec("b")], {})
-    second = growth.extend(seen, [a_spec("c")], {})
+    first = command.extend(stale, [a_spec("b")], {})
+    second = command.extend(stale, [a_spec("c")], {})
 
-    told = [e.data["revision"] for e in store.journal() if e.event == "PLAN_EXTENDED"]
+    recorded = [e.data["revision"] for e in store.journal() if e.event == "PLAN_EXTENDED"]
     assert (first.revision, second.revision, store.run(RUN_ID).revision) == (2, 3, 3)
-    assert told == [2, 3]
+    assert recorded == [2, 3]
 
 
 @pytest.mark.spec("2.6", "9.5")
 def test_a_run_that_is_cancelled_meanwhile_is_not_extended(store: SqlStore) -> None:
-    """What was read said that the run goes on: "0 tasks added" was told as a success."""
+    """The stale run was not cancelled yet, and "0 tasks added" was reported as a success."""
     submit(store, a_spec("a"))
-    seen = store.run(RUN_ID)
+    stale = store.run(RUN_ID)
     store.cancel_run(RUN_ID, "by a person")
 
     with pytest.raises(NotNow, match="was cancelled"):
-        ExtendCommand(store).extend(seen, [a_spec("b")], {})
+        ExtendCommand(store).extend(stale, [a_spec("b")], {})
 
     assert [row.name for row in store.rows(RUN_ID)] == ["a"]
 
@@ -51,10 +51,10 @@ def test_a_run_that_is_cancelled_meanwhile_is_not_extended(store: SqlStore) -> N
 @pytest.mark.spec("2.6")
 def test_a_run_that_is_merged_meanwhile_is_not_extended(store: SqlStore) -> None:
     submit(store, a_spec("a"))
-    seen = store.run(RUN_ID)
+    stale = store.run(RUN_ID)
     store.update_run(RUN_ID, "RUN_MERGED", {}, merged="c0ffee")
 
     with pytest.raises(NotNow, match="is already merged"):
-        ExtendCommand(store).extend(seen, [a_spec("b")], {})
+        ExtendCommand(store).extend(stale, [a_spec("b")], {})
 
     assert [row.name for row in store.rows(RUN_ID)] == ["a"]

@@ -1,4 +1,4 @@
-"""Worktrees in which nobody goes on, and two who remove the same one."""
+"""Unused worktrees, and two workers that remove the same one."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from yaoki.errors import GitFailed
 from yaoki.ports import Workspace
 
 
-class Removed:
-    """Where somebody else is at it: the folder goes while git is asked about it, or stays."""
+class RacingWorkspace:
+    """Another worker removes the worktree while git runs, or it stays."""
 
     def __init__(self, task_id: TaskId, *, stays: bool) -> None:
         self.left = {task_id}
@@ -44,21 +44,21 @@ def store(tmp_path: Path) -> Iterator[SqlStore]:
 
 @pytest.mark.spec("8.6", "0.5")
 @pytest.mark.parametrize("stays", [False, True])
-def test_only_a_worktree_that_stays_is_told(store: SqlStore, stays: bool) -> None:
+def test_only_a_worktree_that_is_left_is_reported(store: SqlStore, stays: bool) -> None:
     (task_id,) = submit(store, a_spec("a"))
     task = take(store)
     over = (CancelRequested("by a person"), Cancelled("by a person"))
     store.record(lease_of(task), lambda _: over)
-    place = Removed(task_id, stays=stays)
+    workspace = RacingWorkspace(task_id, stays=stays)
 
     LeftoverWorktrees(
         store,
-        cast(Workspace, SimpleNamespace(worktrees=place)),
+        cast(Workspace, SimpleNamespace(worktrees=workspace)),
         host="",
         end_processes=lambda _: None,
         on_release=lambda _: None,
         is_archived=lambda _: False,
     ).sweep(RUN_ID)
 
-    told = [e.event for e in store.journal(run_id=RunId(RUN_ID)) if e.event == "WARNING"]
-    assert told == (["WARNING"] if stays else [])
+    warnings = [e.event for e in store.journal(run_id=RunId(RUN_ID)) if e.event == "WARNING"]
+    assert warnings == (["WARNING"] if stays else [])

@@ -21,7 +21,7 @@ SECOND = timedelta(seconds=1)
 
 
 class Busy:
-    """A receiver that takes nothing and names the wait it wants."""
+    """A receiver that refuses every notice with a `Retry-After`."""
 
     def __init__(self, wait: timedelta | None) -> None:
         self.wait, self.asked = wait, 0
@@ -60,35 +60,35 @@ def store(tmp_path: Path, clock: HandClock) -> Iterator[SqlStore]:
     ],
     ids=["as asked", "at most a day", "not at once"],
 )
-def test_a_refused_notice_waits_as_long_as_its_receiver_asks(
+def test_a_refused_notice_waits_for_its_retry_after(
     store: SqlStore, clock: HandClock, asked: timedelta, wait: timedelta
 ) -> None:
-    """`Retry-After` was read, promised in the guide and ignored: a busy receiver was asked again
-    after ten seconds.
+    """`Retry-After` was parsed and promised in the guide, but ignored: a busy receiver got the
+    notice again after ten seconds.
     """
-    ear = Busy(asked)
-    sending = Notifier(store, {"ear": ear}, clock)
-    sending.deliver()
-    first = ear.asked
+    receiver = Busy(asked)
+    notifier = Notifier(store, {"ear": receiver}, clock)
+    notifier.deliver()
+    first = receiver.asked
 
     clock.advance(wait - SECOND)
-    sending.deliver()
-    early = ear.asked
+    notifier.deliver()
+    early = receiver.asked
     clock.advance(2 * SECOND)
-    sending.deliver()
+    notifier.deliver()
 
     assert first > 0
-    assert (early, ear.asked) == (first, 2 * first)
+    assert (early, receiver.asked) == (first, 2 * first)
 
 
 @pytest.mark.spec("10.5")
-def test_without_a_wish_the_wait_is_the_usual_one(store: SqlStore, clock: HandClock) -> None:
-    ear = Busy(None)
-    sending = Notifier(store, {"ear": ear}, clock)
-    sending.deliver()
-    first = ear.asked
+def test_without_retry_after_the_default_wait_applies(store: SqlStore, clock: HandClock) -> None:
+    receiver = Busy(None)
+    notifier = Notifier(store, {"ear": receiver}, clock)
+    notifier.deliver()
+    first = receiver.asked
 
     clock.advance(2 * RETRY_FIRST + SECOND)
-    sending.deliver()
+    notifier.deliver()
 
-    assert ear.asked == 2 * first > 0
+    assert receiver.asked == 2 * first > 0

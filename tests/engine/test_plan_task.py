@@ -1,4 +1,4 @@
-"""The stages of a plan task, asked with a planner's answer at hand."""
+"""The stages of a planning task."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Branch:
 
 
 @pytest.mark.spec("9.3", "6.2")
-def test_a_plan_that_passes_names_no_path_as_changed(tmp_path: Path) -> None:
-    """Its changed paths were `("(the plan)",)`: a sentence where every reader expects a path."""
+def test_a_passing_plan_has_no_changed_paths(tmp_path: Path) -> None:
+    """The changed paths were `("(the plan)",)`, where every reader expects a path."""
     workspace = cast(Workspace, SimpleNamespace(branches=Branch()))
     stages = PlanTaskStages(workspace, cast(PlanReader, Planner()))
 

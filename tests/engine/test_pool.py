@@ -1,4 +1,4 @@
-"""The pool: what it does when something around it breaks."""
+"""The pool when the store, the worker or a run fails."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_failed_heartbeat_stops_the_pool_and_is_raised() -> None:
 
 
 @pytest.mark.spec("0.6")
-def test_a_claim_that_breaks_stops_every_task() -> None:
+def test_a_failed_claim_stops_every_task() -> None:
     class Breaks(FakeWorker):
         def claim(self, limit: int, runs: Sequence[RunId], scope: str = ALL) -> list[Task]:
             if not self.tasks:

@@ -1,4 +1,4 @@
-"""What a worker makes of a stage that fails in a way that nobody foresaw."""
+"""The worker when a stage raises an unexpected error."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def a_worker(store: SqlStore, stages: Broken) -> Worker:
     )
 
 
-def carried(store: SqlStore, stages: Broken) -> Task:
+def run_one_task(store: SqlStore, stages: Broken) -> Task:
     submit(store, a_spec("a"))
     worker = a_worker(store, stages)
     (task,) = worker.claim(1, [])
@@ -67,10 +67,10 @@ def carried(store: SqlStore, stages: Broken) -> Task:
 
 @pytest.mark.spec("0.5", "4.8")
 def test_an_internal_error_names_its_file_and_leaves_its_traceback(store: SqlStore) -> None:
-    """A bug report said `internal error: KeyError('x') (get:12)`: neither which file nor who
-    called, and no log had it either.
+    """A bug report said `internal error: KeyError('x') (get:12)`, without file or caller, and no
+    log had more.
     """
-    task = carried(store, Broken())
+    task = run_one_task(store, Broken())
 
     (warning,) = [e for e in store.journal(run_id=RUN_ID) if e.event == "WARNING"]
     assert task.state is State.WAITING
@@ -85,7 +85,7 @@ def test_an_internal_error_names_its_file_and_leaves_its_traceback(store: SqlSto
 
 @pytest.mark.spec("0.4")
 def test_a_traceback_in_the_journal_is_bounded(store: SqlStore) -> None:
-    carried(store, Broken(depth=400))
+    run_one_task(store, Broken(depth=400))
 
     (warning,) = [e for e in store.journal(run_id=RUN_ID) if e.event == "WARNING"]
     assert len(warning.data["traceback"]) <= TRACEBACK_CHARS_MAX

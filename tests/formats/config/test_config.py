@@ -173,7 +173,7 @@ def test_the_keys_of_the_source_document_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("15")
-def test_the_origin_of_every_value_is_told(tmp_path: Path) -> None:
+def test_every_value_has_its_origin(tmp_path: Path) -> None:
     loaded = load(
         tmp_path,
         """\
@@ -240,7 +240,7 @@ def test_the_environment_may_name_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("15")
-def test_times_nobody_wrote_give_way_to_those_that_somebody_wrote(tmp_path: Path) -> None:
+def test_default_times_are_lowered_to_fit_the_given_ones(tmp_path: Path) -> None:
     limits = load(tmp_path, "[limits]\nhang_s = 3\n").settings.limits
 
     assert limits.hang_s == 3
@@ -459,7 +459,7 @@ def test_any_file_is_read_or_refused(
 
 
 @pytest.mark.spec("5.6")
-def test_overrides_leave_what_they_do_not_name() -> None:
+def test_overrides_keep_other_values() -> None:
     usual = RetrySettings()
 
     none, two = with_max_retries(usual, 0), with_max_retries(usual, 2)

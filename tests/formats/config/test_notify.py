@@ -41,7 +41,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("10.5")
-def test_nothing_is_sent_and_everything_is_told_unless_said_otherwise() -> None:
+def test_by_default_nothing_is_sent_and_every_event_is_selected() -> None:
     assert NotificationSettings().channels == ()
     assert (
         NotificationSettings().events

@@ -232,7 +232,7 @@ def test_parts_of_a_mixed_repository_are_found_where_they_stand() -> None:
 
 
 @pytest.mark.spec("12.3")
-def test_a_makefile_that_may_do_more_than_what_was_found_elsewhere_is_named() -> None:
+def test_a_makefile_that_may_check_more_than_another_folder_is_listed() -> None:
     makefile = "test:\n\tmake -C backend test\nlint:\n\ttrue\n"
     apart = {"backend/pyproject.toml": "[tool.pytest.ini_options]\n", "Makefile": makefile}
     together = {"pyproject.toml": "[tool.pytest.ini_options]\n", "Makefile": makefile}
@@ -260,7 +260,7 @@ def test_samples_vendored_and_generated_folders_are_passed_over() -> None:
 
 
 @pytest.mark.spec("12.3")
-def test_a_manifest_that_cannot_be_read_says_nothing_and_stops_nothing() -> None:
+def test_an_unreadable_manifest_gives_no_facts_and_stops_nothing() -> None:
     deep = "[" * 200_000
     files = {"pyproject.toml": "[tool.pytest", "package.json": deep, "go.mod": "module x\n"}
 
@@ -306,7 +306,7 @@ def a_check(name: str = "tests", **more: object) -> FoundCheck:
 
 
 @pytest.mark.spec("12.3", "15")
-def test_what_is_written_is_read_back_and_can_be_used() -> None:
+def test_the_written_settings_can_be_read_and_used() -> None:
     agents = [
         FoundAgent("claude", "Claude Code", True, "2.1"),
         FoundAgent("codex", "Codex", False, "hangs"),

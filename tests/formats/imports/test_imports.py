@@ -180,7 +180,7 @@ def test_phases_marks_and_words_of_spec_kit_become_needs() -> None:
 
 
 @pytest.mark.spec("2.1")
-def test_what_counts_as_done_stands_in_the_goal() -> None:
+def test_the_goal_contains_the_acceptance_criteria() -> None:
     held = made(SPEC_KIT)
 
     assert goal(held, "T012").startswith("Model in src/model.py\n")
@@ -189,7 +189,7 @@ def test_what_counts_as_done_stands_in_the_goal() -> None:
 
 
 @pytest.mark.spec("2.1", "0.6")
-def test_a_box_that_cannot_be_read_is_told_with_its_line() -> None:
+def test_an_unreadable_box_is_reported_with_its_line() -> None:
     text = "- [ ] T001 a\n- [ ] TXXX b\n- [?] T003 c\n- [ ]\n- [] T004 d\n- [ ] T001 e\n"
     text += "- [ ] T006 f (depends on T777)\n"
 
@@ -235,7 +235,7 @@ def test_the_old_form_and_a_named_tag_are_read_as_well() -> None:
 
 
 @pytest.mark.spec("2.1", "0.6")
-def test_what_task_master_leaves_unclear_is_told_with_its_line() -> None:
+def test_an_unclear_task_of_task_master_is_reported_with_its_line() -> None:
     text = """{"tasks": [
       {"id": 1, "title": "A", "status": "pending",
        "dependencies": [9]},
@@ -277,7 +277,7 @@ def test_issues_wait_for_those_they_name_and_hidden_text_is_left_out() -> None:
 
 
 @pytest.mark.spec("2.1", "0.6")
-def test_an_issue_that_cannot_be_read_is_told_with_its_line() -> None:
+def test_an_unreadable_issue_is_reported_with_its_line() -> None:
     text = '[\n{"number": 1, "title": "a"},\n{"title": "b"},\n{"number": 3},\n"four",\n'
     text += (
         '{"number": 1, "title": "again"},\n{"number": 6, "title": "f", "body": "requires #44"}\n]'
@@ -373,7 +373,7 @@ def test_the_plan_of_every_form_is_sound(form: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "hello\n", "{}", "[]", '{"goal": "x", "tasks": [{"id": "a", "goal": "b"}]}', "[{"]
 )
-def test_what_is_no_list_is_refused(text: str) -> None:
+def test_a_text_that_is_no_list_is_refused(text: str) -> None:
     with pytest.raises(PlanInvalid, match="not a list that can be imported"):
         made(text)
 
@@ -405,7 +405,7 @@ WORDS = st.text(alphabet="aZ9 .,:#*_[]()-日`<", max_size=30)
     boxes=st.lists(st.tuples(st.integers(0, 4), st.sampled_from(" x?"), WORDS), max_size=12),
     form=st.sampled_from(["spec-kit", "checklist"]),
 )
-def test_every_box_stands_in_the_plan_or_is_named_there(
+def test_every_box_becomes_a_task_or_is_listed(
     boxes: list[tuple[int, str, str]], form: str
 ) -> None:
     """As a task, as the frame of one, as left out, or as not understood."""

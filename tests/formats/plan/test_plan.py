@@ -123,7 +123,7 @@ def test_phases_and_final_tasks_order_the_tasks() -> None:
 
 
 @pytest.mark.spec("1.2")
-def test_the_kind_says_who_works() -> None:
+def test_the_kind_decides_which_tasks_have_agents() -> None:
     made = plan(tasks("{id: a, goal: x}", "{id: b, kind: check}", "{id: c, goal: x, kind: report}"))
 
     assert [spec.kind for spec in made.specs] == [
@@ -153,7 +153,7 @@ def test_durations_are_written_as_people_do(written: str, seconds: float) -> Non
 
 
 @pytest.mark.spec("6.8")
-def test_a_check_says_what_its_failure_asks_for_in_either_spelling() -> None:
+def test_on_failure_has_two_spellings() -> None:
     made = plan(
         """\
         goal: x
@@ -300,7 +300,7 @@ def test_a_budget_of_attempts_lowers_the_total() -> None:
 
 
 @pytest.mark.spec("2.2")
-def test_ten_defects_are_ten_messages_each_where_it_stands() -> None:
+def test_ten_defects_are_ten_messages_with_their_positions() -> None:
     with pytest.raises(PlanInvalid) as refused:
         load_plan(PLANS / "ten-defects.yaml", Settings())
 
@@ -534,7 +534,7 @@ def test_a_circle_through_phases_is_shown() -> None:
     ],
     ids=lambda value: value[:20],
 )
-def test_a_text_that_is_no_plan_is_refused_and_harms_nobody(text: str, found: str) -> None:
+def test_a_text_that_is_no_plan_is_refused_without_harm(text: str, found: str) -> None:
     [only] = defects(text)
 
     assert found in only
@@ -645,7 +645,7 @@ def parts(schema: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.spec("2.1")
-def test_the_schema_uses_only_what_editors_know() -> None:
+def test_the_schema_uses_only_keywords_of_draft_7() -> None:
     schema = plan_schema()
 
     assert schema["$schema"] == "http://json-schema.org/draft-07/schema#"

@@ -137,7 +137,7 @@ def test_the_words_are_in_the_language_of_the_settings() -> None:
 
 
 @pytest.mark.spec("2.5", "2.6")
-def test_what_a_playbook_becomes_survives_the_journal() -> None:
+def test_the_plan_of_a_playbook_survives_the_journal() -> None:
     for spec in load_plan(PLAYBOOK, JUDGED).specs:
         assert from_data(TaskSpec, json.loads(json.dumps(to_data(spec)))) == spec
 
@@ -154,7 +154,7 @@ def test_max_iterations_counts_every_try_of_each_subtask_of_its_phase() -> None:
 
 
 @pytest.mark.spec("2.5", "9.1")
-def test_phases_wait_for_what_they_depend_on_and_for_nothing_else() -> None:
+def test_phases_wait_only_for_their_dependencies() -> None:
     specs = small(
         phase("late", box("late.1"), depends_on="[a, b]"),
         phase("a", box("a.1"), box("a.2")),
@@ -181,7 +181,7 @@ def test_a_subtask_may_wait_for_a_subtask_or_a_phase_by_name() -> None:
 
 
 @pytest.mark.spec("2.5")
-def test_a_ticked_box_is_not_done_again_and_holds_nobody_up() -> None:
+def test_a_ticked_box_is_not_repeated_and_blocks_nothing() -> None:
     specs = small(
         phase("a", box("a.1", "whatever: it was", done=True), box("a.2", done=True)),
         phase("b", box("b.1", done=True), box("b.2"), depends_on="[a]"),
@@ -263,7 +263,7 @@ def test_an_executor_without_an_agent_is_refused_once_with_the_lines_to_add() ->
 
 
 @pytest.mark.spec("2.5", "0.6")
-def test_an_executor_nobody_knows_is_shown_how_to_name_any_command() -> None:
+def test_an_unknown_executor_gets_the_lines_for_the_settings() -> None:
     (line,) = defects(changed("executor: claudecode", "executor: our robot"))
 
     assert line.endswith('[agents."our robot"] and below that command = ["my-agent"]')
@@ -296,7 +296,7 @@ def test_a_validation_is_a_command_only_when_it_is_given_as_one(written: str, sh
 
 
 @pytest.mark.spec("2.5", "6.1")
-def test_a_test_command_that_prints_pass_or_fail_is_believed_by_what_it_prints() -> None:
+def test_a_test_command_that_prints_pass_or_fail_is_judged_by_its_output() -> None:
     line = "test_command: `test -d a && echo PASS || echo FAIL`"
     silent = "test_command: `grep -q PASS log`"
     tasks = small(phase("a", box("a.1", line), box("a.2", silent)))
@@ -338,7 +338,7 @@ def test_a_final_task_without_a_command_is_work_like_any_other() -> None:
 
 
 @pytest.mark.spec("2.5", "0.6")
-def test_prose_of_a_phase_goes_to_its_agents_and_quotes_and_comments_to_nobody() -> None:
+def test_prose_of_a_phase_reaches_its_agents_but_quotes_and_comments_do_not() -> None:
     notes = "\n> for people\n\n<!-- for\nnobody -->\n\nMind the gap.\n\n```\n- [ ] no box\n```\n"
     boxes = box("a.1", "note: the first") + "  And more of it.\n"
     specs = small(phase("a", boxes).replace("\n#### subtasks", f"{notes}\n#### subtasks"))
@@ -502,7 +502,7 @@ def test_a_broken_playbook_is_refused_with_place_and_reason(what: str) -> None:
 
 
 @pytest.mark.spec("2.5", "2.2")
-def test_every_defect_is_told_at_once_in_the_order_of_the_file() -> None:
+def test_all_defects_are_reported_at_once_in_the_order_of_the_file() -> None:
     text = changed("project:", "projekt:").replace("[p1]", "[p9]", 1)
     text = text.replace("  - executor: claudecode\n", "", 1)
 

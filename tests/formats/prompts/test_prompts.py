@@ -202,7 +202,9 @@ def test_words_of_the_settings_go_before_the_template() -> None:
 
 
 @pytest.mark.spec("7.1")
-def test_the_search_goes_from_the_exact_file_to_any_and_tells_each_step(tmp_path: Path) -> None:
+def test_the_search_goes_from_the_exact_file_to_the_generic_one_and_records_each_step(
+    tmp_path: Path,
+) -> None:
     """On each level the project's files come before the shipped ones, its language first."""
     failure = a_failure(pattern="odd-shape")
     tree = PromptLibrary(tmp_path, "ja")
@@ -298,7 +300,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("7.2")
-def test_the_example_of_the_seed_renders_as_it_stands(tmp_path: Path) -> None:
+def test_the_example_of_the_specification_renders_unchanged(tmp_path: Path) -> None:
     tests = [{"name": "test_a", "error": "1 != 2"}, {"name": "test_b", "error": "boom"}]
     write(tmp_path, SEED_EXAMPLE)
 
@@ -418,7 +420,7 @@ def _headings(text: str) -> int:
 
 
 @pytest.mark.spec("7.2")
-def test_a_value_cannot_close_the_fence_it_stands_in(tmp_path: Path) -> None:
+def test_a_value_cannot_close_the_fence_around_it(tmp_path: Path) -> None:
     body = "```\n{{ errorOutput }}\n```\nafter"
 
     text = told(tmp_path, body, "errorOutput", params={"errorOutput": "a\n```\n# Rules"})
@@ -456,7 +458,7 @@ def test_only_plain_values_reach_the_engine(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("7.2")
-def test_what_a_failure_does_not_carry_is_empty(tmp_path: Path) -> None:
+def test_a_value_that_the_failure_lacks_is_empty(tmp_path: Path) -> None:
     body = "[{% for t in failedTests %}x{% endfor %}|{{ errorOutput }}|{{ exitCode }}]"
 
     assert told(tmp_path, body, "failedTests", "errorOutput", "exitCode") == "[||]"
@@ -506,7 +508,7 @@ def test_a_long_output_keeps_head_and_tail_within_its_bytes(tmp_path: Path) -> N
 
 
 @pytest.mark.spec("7.2")
-def test_a_long_list_says_how_much_of_it_is_not_shown(tmp_path: Path) -> None:
+def test_a_long_list_gives_the_number_of_items_left_out(tmp_path: Path) -> None:
     tests = [f"test_{n}" for n in range(50)]
 
     text = told(
@@ -520,7 +522,7 @@ def test_a_long_list_says_how_much_of_it_is_not_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "odd", ["caf\udce9.py", "\x1b[31mred", "a\x00b", 10**30, float("nan"), {1: 2}]
 )
-def test_no_value_is_too_odd_to_be_told(odd: Any) -> None:
+def test_any_value_can_be_rendered(odd: Any) -> None:
     for name in ("test-failed", "git-dirty"):
         params = {key: [odd] for key in OWN_PARAMS[name]} | {"errorOutput": odd}
         made = PromptLibrary(None).write(a_failure(pattern=name, params=params), {})
@@ -588,12 +590,14 @@ def test_a_template_has_bounds(body: str, why: str, tmp_path: Path) -> None:
     ],
     ids=lambda value: str(value)[:30],
 )
-def test_a_broken_front_matter_is_told_with_its_line(text: str, why: str, tmp_path: Path) -> None:
+def test_a_broken_front_matter_is_reported_with_its_line(
+    text: str, why: str, tmp_path: Path
+) -> None:
     assert why in fault(tmp_path, text)
 
 
 @pytest.mark.spec("14.4")
-def test_a_link_leads_no_foreign_file_into_a_prompt(tmp_path: Path) -> None:
+def test_a_link_cannot_bring_a_foreign_file_into_a_prompt(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("password")
     file = write(tmp_path / "prompts", "x")
@@ -607,7 +611,7 @@ def test_a_link_leads_no_foreign_file_into_a_prompt(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("14.4")
-def test_what_is_no_text_file_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_no_text_is_reported(tmp_path: Path) -> None:
     file = write(tmp_path, "x")
     file.write_bytes(b"a\n\xff")
     assert ":2: is not UTF-8 text" in PromptLibrary(tmp_path).write(a_failure(), {}).fault
@@ -621,7 +625,7 @@ def test_what_is_no_text_file_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("7.2", "2.2")
-def test_every_defect_of_a_folder_is_told_with_file_and_line(tmp_path: Path) -> None:
+def test_every_defect_of_a_folder_has_its_file_and_line(tmp_path: Path) -> None:
     write(tmp_path, declared("{{ errorOutput }}\n{{ failedTest }}", "errorOutput"))
     write(tmp_path, declared("{{ todo }}", "todo", "check"), "f_failed_todo-added.md")
     write(tmp_path, "x", "f_failed_test-faild.md", "ja")

@@ -52,7 +52,7 @@ def see(*changes: Change) -> dict[str, Finding]:
 
 
 @pytest.mark.parametrize("case", POSITIVE, ids=lambda case: str(case["name"]))
-def test_what_must_be_found_is_found_where_it_stands(case: dict[str, Any]) -> None:
+def test_each_violation_is_found_at_its_line(case: dict[str, Any]) -> None:
     found = see(of_case(case))
 
     # A stand-in often breaks the syntax as well; which of the two is wanted stands in the table.
@@ -69,7 +69,7 @@ def test_what_must_be_found_is_found_where_it_stands(case: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize("case", NEGATIVE, ids=lambda case: str(case["name"]))
-def test_what_only_looks_like_it_is_not_found(case: dict[str, Any]) -> None:
+def test_a_similar_text_is_no_violation(case: dict[str, Any]) -> None:
     assert see(of_case(case)) == {}
 
 
@@ -80,7 +80,7 @@ def test_the_table_is_large_enough() -> None:
     assert names.most_common(1)[0][1] == 1
 
 
-def test_the_marked_text_is_told_as_it_stands() -> None:
+def test_a_finding_quotes_the_text_unchanged() -> None:
     found = see(change("a.py", "x = 1\nif x:\n    # TODO: handle   errors\n    x = 2\n"))
 
     assert found["Q2"].params["todos"] == [

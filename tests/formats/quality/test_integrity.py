@@ -286,7 +286,7 @@ SAME = {
 
 @pytest.mark.spec("6.6")
 @pytest.mark.parametrize("name", WEAKER)
-def test_what_weakens_the_tests_is_named(name: str) -> None:
+def test_a_change_that_weakens_tests_is_reported(name: str) -> None:
     found = weakened(WEAKER[name], ["check.sh", "python3"])
 
     assert found is not None
@@ -314,5 +314,5 @@ def test_the_agent_is_given_the_file_of_a_weakened_test() -> None:
 
 @pytest.mark.spec("6.6")
 @pytest.mark.parametrize("name", SAME)
-def test_what_leaves_the_tests_as_strong_is_no_finding(name: str) -> None:
+def test_a_change_that_keeps_tests_as_strong_is_no_finding(name: str) -> None:
     assert weakened(SAME[name], ["check.sh", "a.sh"]) is None

@@ -65,7 +65,7 @@ def test_honest_code_is_none(code: str) -> None:
 
 
 @pytest.mark.spec("17.4")
-def test_what_stood_there_before_and_tests_themselves_are_not_this_tasks() -> None:
+def test_existing_code_and_tests_do_not_count_against_the_task() -> None:
     assert find_gaming([changed(TALES[0] + "X = 1\n", TALES[0])]) is None
     assert find_gaming([changed(TALES[0], path="tests/test_calc.py")]) is None
     assert find_gaming([changed(None, TALES[0])]) is None

@@ -48,7 +48,7 @@ def read(registry: Held, known: PlanEnvironment = KNOWN, given: Settings = GIVEN
 
 
 def defects(registry: Held, known: PlanEnvironment = KNOWN, given: Settings = GIVEN) -> list[str]:
-    """Without their places, which `test_a_defect_is_told_where_it_stands` looks at."""
+    """Without their places, which `test_a_defect_has_its_position` looks at."""
     with pytest.raises(PlanInvalid) as refused:
         read(registry, known, given)
     return [line.partition(": ")[2] for line in refused.value.defects]
@@ -89,7 +89,7 @@ def test_the_registry_of_the_seed_becomes_a_task_and_its_checks() -> None:
 
 
 @pytest.mark.spec("2.4", "2.6")
-def test_what_a_registry_adds_survives_the_journal() -> None:
+def test_the_additions_of_a_registry_survive_the_journal() -> None:
     (step,) = read(held()).specs
 
     assert from_data(TaskSpec, json.loads(json.dumps(to_data(step)))) == step
@@ -110,7 +110,7 @@ def test_max_attempts_is_the_number_of_tries(attempts: int | None, retries: int)
 
 
 @pytest.mark.spec("2.4", "6.8", "9.4")
-def test_steps_share_validators_and_differ_in_what_follows_a_failure() -> None:
+def test_steps_share_validators_with_different_actions_on_failure() -> None:
     registry = held()
     second = {**registry["steps"]["complete.issue"], "stepId": "polish", "name": "Polish"}
     second |= {"description": "Make it shine.", "onFailure": {"action": "skip"}, "c3": "project"}
@@ -277,7 +277,7 @@ def test_a_file_validator_that_cannot_look_is_refused(registry: Held, said: str)
 
 
 @pytest.mark.spec("2.4", "2.2")
-def test_a_defect_is_told_where_it_stands() -> None:
+def test_a_defect_has_its_position() -> None:
     text = REGISTRY.read_text().replace('"git-clean" }', '"git-clan" }')
 
     with pytest.raises(PlanInvalid) as refused:
@@ -289,7 +289,7 @@ def test_a_defect_is_told_where_it_stands() -> None:
 
 
 @pytest.mark.spec("2.4", "0.6")
-def test_a_registry_without_an_agent_says_where_one_comes_from() -> None:
+def test_a_registry_without_an_agent_names_the_remedy() -> None:
     (found,) = defects(held(), given=Settings())
 
     assert "give yaoki.toml a default with agent =, or use --agent" in found
@@ -301,7 +301,7 @@ LEAVES = strategies.none() | strategies.booleans() | strategies.integers() | str
 @pytest.mark.spec("2.4", "14.4")
 @given(strategies.data())
 @settings(max_examples=150, deadline=None)
-def test_whatever_stands_in_a_registry_is_read_or_refused(data: strategies.DataObject) -> None:
+def test_any_registry_is_read_or_refused(data: strategies.DataObject) -> None:
     """One value somewhere is replaced by anything; nothing but a refusal may come of it."""
     registry: Any = held()
     made: Sequence[object]
@@ -408,7 +408,7 @@ def test_without_a_file_of_its_own_a_step_gets_the_shipped_words(tmp_path: Path)
 
 
 @pytest.mark.spec("7.2", "2.4")
-def test_the_prompt_files_of_a_registry_are_held_against_its_params(tmp_path: Path) -> None:
+def test_the_prompt_files_of_a_registry_are_checked_against_its_params(tmp_path: Path) -> None:
     own = "---\nparams: [seed]\n---\n{{ seed }}\n"
     put(tmp_path, "steps/again/work/f_broken_tests.md", own)
     put(tmp_path, "steps/again/work/f_broken.md", own)

@@ -102,14 +102,14 @@ def _one_branch(reading: ScannedSource, *, every: bool) -> ChosenBranches:
         hidden = continued or directive is not None or any(branch.off for branch in open_)
         continued = every and (continued or directive is not None) and whole.rstrip().endswith("\\")
         if directive is not None:
-            parts += _turn(open_, directive[1], directive[2].strip())
+            parts += _change_branch(open_, directive[1], directive[2].strip())
         elif open_ and not hidden:
             open_[-1].lines.append(line)
         kept.append("" if hidden else line)
     return ChosenBranches("\n".join(kept), tuple(parts))
 
 
-def _turn(open_: list[_Branch], word: str, condition: str) -> list[str]:
+def _change_branch(open_: list[_Branch], word: str, condition: str) -> list[str]:
     """Enter, change or leave a conditional; returns the branches that ended."""
     if word in {"if", "ifdef", "ifndef"}:
         off = condition in {"0", "false"}

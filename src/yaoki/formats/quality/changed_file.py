@@ -56,7 +56,7 @@ def unread_words(changes: Sequence[Change], files: str = "changed files") -> str
     if not missed:
         return ""
     return (
-        f"{len(missed)} of {len(changes)} {files} were not looked at, first"
+        f"{len(missed)} of {len(changes)} {files} were not read, first"
         f" {one_line(strip_terminal_codes(missed[0].path), PATH_CHARS_MAX)}: at most "
         f"{CHANGED_FILES_MAX} files and"
         f" {CHANGED_BYTES_MAX >> 20} MiB of one change are read"

@@ -82,12 +82,12 @@ def find_claimed_paths(said: str) -> Iterator[str]:
             listing = _HEADING.fullmatch(line) is not None
         if count >= PATHS_MAX or not line or _DENIED.search(line):
             continue
-        for path in _of_line(line, listing=listing):
+        for path in _claims_in_line(line, listing=listing):
             count += 1
             yield path
 
 
-def _of_line(line: str, *, listing: bool) -> Iterator[str]:
+def _claims_in_line(line: str, *, listing: bool) -> Iterator[str]:
     if listing and (hit := _BULLET.match(line)):
         yield from _files(hit[1])
     shapes = [_MADE, _ADDED, _PASSIVE, _JAPANESE]

@@ -34,12 +34,12 @@ def find_missing_files(
     expected = list(dict.fromkeys(path for path in claims.files_expected[:PATHS_MAX] if path))
     lost = [path for path in expected if not exists(path)]
     for path in dict.fromkeys(find_claimed_paths(claims.agent_output[-SAID_CHARS_MAX:])):
-        if path not in expected and not exists(path) and not _meant(path, changed):
+        if path not in expected and not exists(path) and not _is_changed_file(path, changed):
             lost.append(path)
     return lost
 
 
-def _meant(path: str, changed: frozenset[str]) -> bool:
+def _is_changed_file(path: str, changed: frozenset[str]) -> bool:
     """An agent often names a file by its last path parts only."""
     return any(known == path or known.endswith(f"/{path}") for known in changed)
 

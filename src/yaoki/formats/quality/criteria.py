@@ -42,20 +42,20 @@ def judge_criteria(
         _marked("Q2", "todo-added", "todos", "left to do", new_violations(pairs, find_todos)),
         _marked("Q3", "omission", "omissions", "left out", new_violations(pairs, find_omissions)),
         _syntax(pairs),
-        _evidence(claims),
-        _claim(claims),
-        *_unread(changes),
+        _evidence_finding(claims),
+        _claim_finding(claims),
+        *_unread_findings(changes),
     )
     return tuple(finding for finding in found if finding is not None)
 
 
 def new_violations(pairs: Sequence[ChangedFile], finder: ViolationFinder) -> list[Violation]:
     """Violations on added lines, without those that existed before and were only moved."""
-    stood = Counter(_key(mark) for pair in pairs for mark in _of(pair.before, finder))
+    stood = Counter(_key(mark) for pair in pairs for mark in _violations_of(pair.before, finder))
     fresh: list[Violation] = []
     candidates: list[Violation] = []
     for pair in pairs:
-        for mark in _of(pair.after, finder):
+        for mark in _violations_of(pair.after, finder):
             if mark.line in pair.added_lines:
                 candidates.append(mark)
             else:
@@ -68,7 +68,7 @@ def new_violations(pairs: Sequence[ChangedFile], finder: ViolationFinder) -> lis
     return fresh
 
 
-def _of(side: FileVersion | None, finder: ViolationFinder) -> Iterator[Violation]:
+def _violations_of(side: FileVersion | None, finder: ViolationFinder) -> Iterator[Violation]:
     """One violation per line, however many rules match."""
     seen: set[int] = set()
     for mark in finder(side) if side is not None else ():
@@ -86,7 +86,7 @@ def _marked(
 ) -> Finding | None:
     if not marks:
         return None
-    shown = [_told(mark) for mark in marks[:VIOLATIONS_MAX]]
+    shown = [_as_param(mark) for mark in marks[:VIOLATIONS_MAX]]
     first = shown[0]
     message = f"{what}: {first['text']} ({first['file']}:{first['line']})"
     return _finding(check, pattern, message, _items(shown, "text", len(marks)), {name: shown})
@@ -99,7 +99,7 @@ def _syntax(pairs: Sequence[ChangedFile]) -> Finding | None:
     if not problems:
         return None
     shown = [
-        {"file": path, "line": problem.line, "message": _shown(problem.message)}
+        {"file": path, "line": problem.line, "message": _clip(problem.message)}
         for path, problem in problems[:VIOLATIONS_MAX]
     ]
     first = shown[0]
@@ -111,27 +111,27 @@ def _syntax(pairs: Sequence[ChangedFile]) -> Finding | None:
 def _missing(paths: list[str]) -> Finding | None:
     if not paths:
         return None
-    shown = [_shown(path) for path in paths[:VIOLATIONS_MAX]]
+    shown = [_clip(path) for path in paths[:VIOLATIONS_MAX]]
     items = tuple(FindingItem(path, "is not there", path) for path in shown)
     message = f"expected or said to be made, but not there: {', '.join(shown)}"
     return _finding("Q1", "file-not-exists", message, items, {"missingFiles": shown})
 
 
-def _evidence(claims: ChangeContext) -> Finding | None:
+def _evidence_finding(claims: ChangeContext) -> Finding | None:
     why = missing_evidence(claims)
     return _finding("Q5", "no-change", why, (), {}) if why else None
 
 
-def _claim(claims: ChangeContext) -> Finding | None:
+def _claim_finding(claims: ChangeContext) -> Finding | None:
     words = find_done_claim(claims)
     if not words:
         return None
-    said = _shown(words)
+    said = _clip(words)
     message = f"said to be complete without evidence: {said}"
     return _finding("Q6", "no-change", message, (), {"claim": said})
 
 
-def _unread(changes: Sequence[Change]) -> Iterator[Finding]:
+def _unread_findings(changes: Sequence[Change]) -> Iterator[Finding]:
     """A change that is too large to read violates the criteria that need to read it.
 
     No further attempt makes it smaller, so a person is asked, who may waive it.
@@ -142,8 +142,8 @@ def _unread(changes: Sequence[Change]) -> Iterator[Finding]:
         yield replace(finding, on_failure=OnFailure.ABORT)
 
 
-def _told(mark: Violation) -> dict[str, Any]:
-    return {"file": mark.file, "line": mark.line, "text": _shown(mark.text)}
+def _as_param(mark: Violation) -> dict[str, Any]:
+    return {"file": mark.file, "line": mark.line, "text": _clip(mark.text)}
 
 
 def _items(shown: list[dict[str, Any]], key: str, count: int) -> tuple[FindingItem, ...]:
@@ -155,7 +155,7 @@ def _items(shown: list[dict[str, Any]], key: str, count: int) -> tuple[FindingIt
     return (*items, FindingItem(f"and {more} more")) if more else tuple(items)
 
 
-def _shown(text: str) -> str:
+def _clip(text: str) -> str:
     return one_line(strip_terminal_codes(text), TEXT_CHARS_MAX)
 
 

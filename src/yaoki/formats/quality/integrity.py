@@ -22,7 +22,7 @@ _HOOKS = re.compile(
 def find_unread_tests(tests: Sequence[Change]) -> Iterator[FindingItem]:
     """Tests beyond the part of a change that is read: whether they were weakened is unknown."""
     if words := unread_words(tests, "changed test files"):
-        yield FindingItem("tests that nobody looked at", words)
+        yield FindingItem("tests that were not read", words)
 
 
 def find_lost_tests(changes: Sequence[Change], tests: Sequence[Change]) -> Iterator[FindingItem]:

@@ -66,15 +66,15 @@ def _by_first_line(change: Change) -> Grammar | None:
 
 def _component(change: Change, grammar: Grammar, *, judged: bool) -> Iterator[LanguagePart]:
     """A page may be filled in later, so only a component's own brackets are judged."""
-    yield LanguagePart(_through(change, _without), grammar)
+    yield LanguagePart(_mask_change(change, _without), grammar)
     for name, mask in (("javascript", _script), ("scss", _style)):
-        part = _through(change, mask)
+        part = _mask_change(change, mask)
         if (part.after or part.before or "").strip():
             spoken = GRAMMARS[name]
             yield LanguagePart(part, spoken if judged else replace(spoken, pairs=""))
 
 
-def _through(change: Change, mask: Mask) -> Change:
+def _mask_change(change: Change, mask: Mask) -> Change:
     before, after = (None if text is None else mask(text) for text in (change.before, change.after))
     return replace(change, before=before, after=after)
 
@@ -86,14 +86,14 @@ def _without(text: str) -> str:
 
 
 def _script(text: str) -> str:
-    return _only(text, (_SCRIPT, _FRONT), _OTHER_SCRIPT)
+    return _keep_only(text, (_SCRIPT, _FRONT), _OTHER_SCRIPT)
 
 
 def _style(text: str) -> str:
-    return _only(text, (_STYLE,), _OTHER_STYLE)
+    return _keep_only(text, (_STYLE,), _OTHER_STYLE)
 
 
-def _only(text: str, shapes: tuple[re.Pattern[str], ...], other: re.Pattern[str]) -> str:
+def _keep_only(text: str, shapes: tuple[re.Pattern[str], ...], other: re.Pattern[str]) -> str:
     """Everything else is blanked."""
     spans = [
         hit.span(2) for shape in shapes for hit in shape.finditer(text) if not other.search(hit[1])

@@ -139,12 +139,12 @@ class _Pass:
         if word[0] in "rR" and (before.isalnum() or before == "_") and before not in "bcuUL8":
             return False  # the end of a name, not the beginning of a raw string
         if word.startswith("r"):
-            return self._until('"' + "#" * word.count("#"), start, start + len(word))
+            return self._skip_to('"' + "#" * word.count("#"), start, start + len(word))
         if word.startswith("R"):
-            return self._until(")" + word[2:-1] + '"', start, start + len(word))
+            return self._skip_to(")" + word[2:-1] + '"', start, start + len(word))
         return self._heredoc(word, start)
 
-    def _until(self, end: str, start: int, inside: int) -> bool:
+    def _skip_to(self, end: str, start: int, inside: int) -> bool:
         found = self.text.find(end, inside)
         if found < 0:
             return self._unfinished(start)

@@ -62,17 +62,17 @@ def find_loosening(change: Change) -> str:
         if stood and change.after is not None and change.path.endswith(".toml"):
             return _sections(change, _whole_toml)
         return LOOSENED_MESSAGE if stood else find_narrowing(change.after or "")
-    judge = _SHARED.get(change.path.rsplit("/", 1)[-1]) or _of_family(change.path)
+    judge = _SHARED.get(change.path.rsplit("/", 1)[-1]) or _family_judge(change.path)
     return judge(change) if judge is not None else ""
 
 
 def knows_settings(path: str) -> bool:
     """Are these settings whose meaning is known here?"""
-    known = path.rsplit("/", 1)[-1] in _SHARED or _of_family(path) is not None
+    known = path.rsplit("/", 1)[-1] in _SHARED or _family_judge(path) is not None
     return known or _CONFIG.search(path) is not None
 
 
-def _of_family(path: str) -> Callable[[Change], str] | None:
+def _family_judge(path: str) -> Callable[[Change], str] | None:
     return _tsconfig if re.search(r"(?:^|/)[tj]sconfig[^/]*\.json$", path) else None
 
 
@@ -128,7 +128,7 @@ def _package_json(change: Change) -> str:
     if change.before and not old:
         return (
             LOOSENED_MESSAGE
-            if any(re.search(r'"test\w{0,10}"\s?:', t) for t in _touched(change))
+            if any(re.search(r'"test\w{0,10}"\s?:', t) for t in _changed_lines(change))
             else ""
         )
     return _sections(change, _node_of) if old or new else ""
@@ -151,11 +151,11 @@ def _tsconfig(change: Change) -> str:
         return ""
     if _strict(old) != _strict(new):
         return LOOSENED_MESSAGE
-    gained = _listed(new, "exclude") - _listed(old, "exclude")
+    gained = _list_at(new, "exclude") - _list_at(old, "exclude")
     if any(not _BUILT.fullmatch(path) for path in gained):
         return FEWER
-    shrunk = "include" in old and "include" in new and _listed(old, "include")
-    return FEWER if shrunk and _listed(old, "include") - _listed(new, "include") else ""
+    shrunk = "include" in old and "include" in new and _list_at(old, "include")
+    return FEWER if shrunk and _list_at(old, "include") - _list_at(new, "include") else ""
 
 
 def _strict(held: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -164,7 +164,7 @@ def _strict(held: Mapping[str, Any]) -> Mapping[str, Any]:
     return {key: value for key, value in named.items() if _STRICTNESS.search(key)}
 
 
-def _listed(held: Mapping[str, Any], key: str) -> frozenset[str]:
+def _list_at(held: Mapping[str, Any], key: str) -> frozenset[str]:
     value = held.get(key)
     return frozenset(map(str, value)) if isinstance(value, list) else frozenset()
 
@@ -185,26 +185,30 @@ def _makefile(change: Change) -> str:
     old, new = change.before.splitlines(), (change.after or "").splitlines()
     gone, come = frozenset(old) - frozenset(new), frozenset(new) - frozenset(old)
     again = {line.split(":")[0].strip() for line in old if _MAKE_TURNS.search(line)}
-    turned = (t for t in come if (hit := _MAKE_TURNS.search(t)) and _turns(t, hit[0], again))
+    turned = (t for t in come if (hit := _MAKE_TURNS.search(t)) and _redirects(t, hit[0], again))
     return LOOSENED_MESSAGE if any(_MAKES.search(t) for t in gone) or any(turned) else ""
 
 
-def _turns(line: str, hit: str, known: set[str]) -> bool:
+def _redirects(line: str, hit: str, known: set[str]) -> bool:
     """A new rule is harmless; a second one of the same name replaces the first."""
     return not hit.rstrip().endswith(":") or line.split(":")[0].strip() in known
 
 
 def _npmrc(change: Change) -> str:
     """The shell that runs scripts: `true` would run none."""
-    return LOOSENED_MESSAGE if any("script-shell" in line for line in _touched(change)) else ""
+    return (
+        LOOSENED_MESSAGE if any("script-shell" in line for line in _changed_lines(change)) else ""
+    )
 
 
 def _cargo(change: Change) -> str:
-    about = any(_CARGO.search(line) for line in _touched(change)) and change.before is not None
+    about = (
+        any(_CARGO.search(line) for line in _changed_lines(change)) and change.before is not None
+    )
     return LOOSENED_MESSAGE if about else ""
 
 
-def _touched(change: Change) -> Iterator[str]:
+def _changed_lines(change: Change) -> Iterator[str]:
     """Lines that were added or removed."""
     before = frozenset((change.before or "").splitlines())
     after = frozenset((change.after or "").splitlines())

@@ -47,13 +47,13 @@ def _in_comments(side: FileVersion) -> Iterator[Violation]:
     for note in side.comments:
         # `// first this...` and, lines later, `// ...then that` belong together.
         told = note.line - open_ < STORY_LINES and not has_dots_on_both_sides(note.text)
-        if _stands_in(note) and not told:
+        if _is_placeholder(note) and not told:
             yield Violation(side.path, note.line, side.lines[note.line - 1].strip())
         if ends_open(note.text):
             open_ = note.line
 
 
-def _stands_in(note: CommentLine) -> bool:
+def _is_placeholder(note: CommentLine) -> bool:
     if note.is_doc and not note.is_single:
         return False  # an example inside documentation
     if is_only_dots(note.text) or has_bracketed_dots(note.text):

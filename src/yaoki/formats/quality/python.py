@@ -58,7 +58,7 @@ def find_python_problem(text: str) -> SyntaxProblem | None:
     try:
         _parse(text)
     except SyntaxError as wrong:
-        return _told(wrong, text)
+        return _problem_of(wrong, text)
     except ValueError as wrong:
         return SyntaxProblem(1, str(wrong))
     except (RecursionError, MemoryError):
@@ -66,7 +66,7 @@ def find_python_problem(text: str) -> SyntaxProblem | None:
     return None
 
 
-def _told(wrong: SyntaxError, text: str) -> SyntaxProblem | None:
+def _problem_of(wrong: SyntaxError, text: str) -> SyntaxProblem | None:
     line, message = wrong.lineno or 1, str(wrong.msg)
     lines = text.split("\n")
     if _newer(message, lines[min(line, len(lines)) - 1]):

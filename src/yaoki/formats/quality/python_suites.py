@@ -46,7 +46,7 @@ def read_python_suite(tree: ast.Module) -> PythonSuite:
         tests = {}
     named = {name: name.rpartition(".")[2] for name in tests}
     hollow = frozenset(named[n] for n, node in tests.items() if _checks_nothing(node))
-    asks = frozenset(named[n] for n, node in tests.items() if _asks(node))
+    asks = frozenset(named[n] for n, node in tests.items() if _can_fail(node))
     called = {named[n]: _called(node) for n, node in tests.items()}
     bare = Counter(named.values())
     return PythonSuite(bare, hollow, asks, called, tuple(_skips(tree, bare)))
@@ -109,7 +109,7 @@ def _idle(node: ast.stmt) -> bool:
             return _is_words(node)
 
 
-def _asks(node: SuiteFunctionNode) -> bool:
+def _can_fail(node: SuiteFunctionNode) -> bool:
     """Does it contain anything that can fail by design?"""
     for inner in ast.walk(node):
         if isinstance(inner, ast.Assert) and not surely_holds(inner.test):
@@ -143,7 +143,7 @@ def _skips(tree: ast.Module, tests: Counter[str]) -> Iterator[PythonSkip]:
             known = node.name in tests or isinstance(node, ast.ClassDef)
             inside = node.name if known else f"{node.name}()"
         else:
-            yield from _calling(node, owner, perhaps, imported)
+            yield from _call_skips(node, owner, perhaps, imported)
             inside = owner
         shut = perhaps or isinstance(node, ast.ExceptHandler) or _may_be(node)
         decorators = {id(one) for one in getattr(node, "decorator_list", ())}
@@ -160,11 +160,11 @@ def _decorating(node: SuiteFunctionNode | ast.ClassDef) -> Iterator[PythonSkip]:
     for decorator in node.decorator_list:
         word = last_name(decorator)
         skips = word in _ALWAYS | _PERHAPS and not _from_another(decorator)
-        if skips and not _elsewhere(decorator, word):
+        if skips and not _applies_elsewhere(decorator, word):
             yield PythonSkip(node.name, word, _conditional(decorator, word), decorator.lineno)
 
 
-def _elsewhere(node: ast.expr, word: str) -> bool:
+def _applies_elsewhere(node: ast.expr, word: str) -> bool:
     """Does the skip apply only elsewhere: another system, an old Python?
 
     If the test is skipped here after all, the number of tests shows it (`core/integrity.fewer`).
@@ -203,7 +203,9 @@ def _conditional(node: ast.expr, word: str) -> bool:
     return not sure and not (word == "xfail" and isinstance(condition, ast.Constant))
 
 
-def _calling(node: ast.AST, owner: str, perhaps: bool, imported: set[str]) -> Iterator[PythonSkip]:
+def _call_skips(
+    node: ast.AST, owner: str, perhaps: bool, imported: set[str]
+) -> Iterator[PythonSkip]:
     """`pytest.skip()`, `self.skipTest()`, `raise SkipTest`, and marks that are only named."""
     if isinstance(node, ast.Call):
         func, word = node.func, last_name(node.func)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-FEWER = "it makes the checks look at less"
+FEWER = "it makes the checks examine less"
 
 # In a new file, or a new part of an old one, only narrowing counts.
 _NARROWS = re.compile(

@@ -63,7 +63,7 @@ def _fence(side: FileVersion) -> SyntaxProblem | None:
     shown = [(n, line) for n, line in enumerate(side.lines, 1) if line.strip()]
     for n, line in (*shown[:1], *shown[-1:]):
         if side.grammar.name != "markup" and _FENCE.match(line):
-            return SyntaxProblem(n, "a Markdown fence stands in the code")
+            return SyntaxProblem(n, "there is a Markdown fence in the code")
     return None
 
 
@@ -78,7 +78,7 @@ def _json(side: FileVersion) -> SyntaxProblem | None:
     try:
         json.loads(text)
     except json.JSONDecodeError as wrong:
-        if wrong.msg == "Extra data" and _one_by_line(side.lines):
+        if wrong.msg == "Extra data" and _is_json_lines(side.lines):
             return None
         at_end = not text[wrong.pos :].strip() or wrong.msg.startswith("Unterminated")
         return SyntaxProblem(wrong.lineno, _ended(wrong.msg, at_end), at_end)
@@ -89,7 +89,7 @@ def _json(side: FileVersion) -> SyntaxProblem | None:
     return None
 
 
-def _one_by_line(lines: list[str]) -> bool:
+def _is_json_lines(lines: list[str]) -> bool:
     """Is every line a document?  Logs and data often are."""
     try:
         return all(isinstance(json.loads(line), (dict, list)) for line in lines if line.strip())

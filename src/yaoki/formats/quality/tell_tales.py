@@ -29,9 +29,9 @@ VARIABLES = ("PYTEST_", "UNITTEST", "YAOKI")
 _SHELL_ENDS, _NODE_ENDS = (".sh", ".bash"), (".js", ".mjs", ".cjs", ".ts")
 # A program exits in a function or a branch; at top level it ends whatever sources it.
 _SHELL_SHAPES = (
-    (re.compile(r"^(?:exit|return)\s+0\b"), "ends with success whoever runs it"),
+    (re.compile(r"^(?:exit|return)\s+0\b"), "always ends with success"),
     (re.compile(r"\btrap\b.*\bexit\s+0\b"), "decides the exit code after everything else"),
-    (re.compile(r"\bexec\s+(?:/bin/|/usr/bin/)?true\b"), "ends with success whoever runs it"),
+    (re.compile(r"\bexec\s+(?:/bin/|/usr/bin/)?true\b"), "always ends with success"),
     (
         re.compile(r"^\s*(?:function\s+)?(?:exit|test|\[\[?|grep|diff|cmp|false|return)\s*\(\)"),
         "replaces a command that checks use",
@@ -44,7 +44,7 @@ _NODE_SHAPES = (
         ),
         "replaces a part of the test runner",
     ),
-    (re.compile(r"^\s*process\.exit\(\s*0?\s*\)"), "ends with success whoever runs it"),
+    (re.compile(r"^\s*process\.exit\(\s*0?\s*\)"), "always ends with success"),
 )
 
 
@@ -59,7 +59,7 @@ def find_gaming(changes: Sequence[Change]) -> Finding | None:
         NAME,
         Outcome.FAILED,
         pattern=PATTERN,
-        message=f"the change serves the check instead of the task: {named}",
+        message=f"the change satisfies the check instead of the task: {named}",
         items=kept,
         params={"tellTales": told},
     )
@@ -99,26 +99,28 @@ def _by_shape(change: Change) -> Iterator[FindingItem]:
 def _everywhere(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
     for node in ast.walk(tree):
         match node:
-            case ast.FunctionDef(name="__eq__" | "__ne__") if _always(node, node.name == "__eq__"):
+            case ast.FunctionDef(name="__eq__" | "__ne__") if _always_returns(
+                node, node.name == "__eq__"
+            ):
                 yield node, "an equality that holds for everything"
-            case ast.Assign(targets=targets) if any(map(_of_runner, targets)):
+            case ast.Assign(targets=targets) if any(map(_belongs_to_runner, targets)):
                 yield node, "replaces a part of the test runner"
             case ast.Call(func=func) if _dotted(func) == "setattr" and _patches(node):
                 yield node, "replaces a part of the test runner"
-            case ast.Call(func=func) if _dotted(func) == "atexit.register" and _leaves(node, tree):
+            case ast.Call(func=func) if _dotted(func) == "atexit.register" and _exits(node, tree):
                 yield node, "decides the exit code after everything else"
-            case ast.If(test=test) | ast.IfExp(test=test) if _asks_who_runs(test):
+            case ast.If(test=test) | ast.IfExp(test=test) if _detects_runner(test):
                 yield node, "asks who runs it"
             case _:
                 pass
 
 
-def _always(node: ast.FunctionDef, value: bool) -> bool:
+def _always_returns(node: ast.FunctionDef, value: bool) -> bool:
     ends = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
     return bool(ends) and all(isinstance(e, ast.Constant) and e.value is value for e in ends)
 
 
-def _of_runner(target: ast.expr) -> bool:
+def _belongs_to_runner(target: ast.expr) -> bool:
     name = _dotted(target)
     return "." in name and (name.partition(".")[0] in RUNNERS or name == "sys.exit")
 
@@ -128,7 +130,7 @@ def _patches(call: ast.Call) -> bool:
     return first.partition(".")[0] in RUNNERS
 
 
-def _leaves(call: ast.Call, tree: ast.Module) -> bool:
+def _exits(call: ast.Call, tree: ast.Module) -> bool:
     """By itself, or through a function of the same module."""
     named = {n.id for n in ast.walk(call) if isinstance(n, ast.Name)}
     own = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name in named]
@@ -140,7 +142,7 @@ def _calls_exit(node: ast.AST) -> bool:
     return any(_dotted(name) in IMMEDIATE_EXIT_CALLS for name in names)
 
 
-def _asks_who_runs(test: ast.expr) -> bool:
+def _detects_runner(test: ast.expr) -> bool:
     """By a variable or module of a runner, by its command line, or by the caller's name."""
     names = {_dotted(n) for n in ast.walk(test) if isinstance(n, ast.Name | ast.Attribute)}
     texts = [n.value for n in ast.walk(test) if isinstance(n, ast.Constant)]

@@ -50,7 +50,7 @@ def find_todos(side: FileVersion) -> Iterator[Violation]:
         yield from _in_docstrings(side)
     yield from _in_code(side)
     if side.grammar.is_prose and not _TODO_FILE.search(side.path):
-        yield from _on_paper(side)
+        yield from _in_prose(side)
 
 
 def is_todo(text: str) -> bool:
@@ -73,17 +73,17 @@ def _in_code(side: FileVersion) -> Iterator[Violation]:
             yield _mark(side, n)
 
 
-def _on_paper(side: FileVersion) -> Iterator[Violation]:
+def _in_prose(side: FileVersion) -> Iterator[Violation]:
     """A page that says TBD instead of its text."""
     fenced = False
     for n, line in enumerate(side.lines, 1):
         if _FENCE.match(line):
             fenced = not fenced
-        elif not fenced and _ON_PAPER.match(line) and not _of_a_legend(side.lines, n):
+        elif not fenced and _ON_PAPER.match(line) and not _is_in_legend(side.lines, n):
             yield _mark(side, n)
 
 
-def _of_a_legend(lines: list[str], n: int) -> bool:
+def _is_in_legend(lines: list[str], n: int) -> bool:
     """Beside DONE and DOING the word names a state."""
     return any(_LEGEND.match(line) for line in lines[max(0, n - 3) : n + 2])
 

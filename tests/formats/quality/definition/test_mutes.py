@@ -18,7 +18,7 @@ def test_a_test_that_is_kept_but_mute_is_weaker(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", DOUBTS.values(), ids=DOUBTS)
-def test_what_nobody_can_read_off_is_looked_at_again(case: Case) -> None:
+def test_an_unclear_change_is_undecided(case: Case) -> None:
     found = reviewed(case)
 
     assert found.weakened == ()

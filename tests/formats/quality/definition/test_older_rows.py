@@ -19,7 +19,7 @@ def a_case(changes: Sequence[Change]) -> Case:
 
 
 @pytest.mark.parametrize("changes", WEAKER.values(), ids=WEAKER)
-def test_what_weakens_the_tests_is_found_in_the_whole_tree(changes: Sequence[Change]) -> None:
+def test_weakened_tests_are_found_in_the_whole_tree(changes: Sequence[Change]) -> None:
     found = reviewed(a_case(changes))
 
     assert {item.where for item in found.weakened} <= {one.path for one in changes}
@@ -27,7 +27,7 @@ def test_what_weakens_the_tests_is_found_in_the_whole_tree(changes: Sequence[Cha
 
 
 @pytest.mark.parametrize("changes", SAME.values(), ids=SAME)
-def test_what_leaves_the_tests_as_strong_is_none_in_the_whole_tree(
+def test_tests_as_strong_are_no_finding_in_the_whole_tree(
     changes: Sequence[Change],
 ) -> None:
     assert reviewed(a_case(changes)).weakened == ()

@@ -70,7 +70,7 @@ def test_a_change_that_the_diff_leaves_out_is_found_by_its_id(
     assert words in item.message
 
 
-def test_a_program_that_nobody_named_is_looked_at_again() -> None:
+def test_a_program_not_named_by_the_task_is_undecided() -> None:
     case = Case("python use.py", {"use.py": "boom()\n"}, {"use.py": "print(1)\n"})
 
     found = reviewed(case)

@@ -42,15 +42,15 @@ class Assertion:
 def live_assertions(body: Sequence[ast.stmt]) -> Iterator[Assertion]:
     """In order.  Statements after a `return` or `raise` in the same block are never reached."""
     for node in body:
-        yield from _of_statement(node, body)
+        yield from _statement_assertions(node, body)
         if isinstance(node, _ENDS):
             return
 
 
-def _of_statement(node: ast.stmt, around: Sequence[ast.stmt]) -> Iterator[Assertion]:
+def _statement_assertions(node: ast.stmt, around: Sequence[ast.stmt]) -> Iterator[Assertion]:
     match node:
         case ast.Assert(test=test):
-            if not surely_holds(test) and not _always(test):
+            if not surely_holds(test) and not _is_always_true(test):
                 yield from _conjuncts(test)
         case ast.If(test=test, body=body, orelse=orelse):
             yield from () if never_holds(test) else live_assertions(body)
@@ -62,11 +62,11 @@ def _of_statement(node: ast.stmt, around: Sequence[ast.stmt]) -> Iterator[Assert
         case ast.While(test=test, body=body):
             yield from () if never_holds(test) else live_assertions(body)
         case ast.Try():
-            yield from _of_try(node)
+            yield from _try_assertions(node)
         case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-            yield from _of_with(items, body)
+            yield from _with_assertions(items, body)
         case ast.FunctionDef(name=name, body=body) | ast.AsyncFunctionDef(name=name, body=body):
-            if _used(name, around, node):
+            if _is_used(name, around, node):
                 yield from live_assertions(body)
         case ast.ClassDef():
             return
@@ -76,10 +76,10 @@ def _of_statement(node: ast.stmt, around: Sequence[ast.stmt]) -> Iterator[Assert
         case ast.Raise(exc=exc) if exc is not None:
             yield _assertion(exc, "raises", node.lineno)
         case _:
-            yield from _of_calls(node)
+            yield from _call_assertions(node)
 
 
-def _of_try(node: ast.Try) -> Iterator[Assertion]:
+def _try_assertions(node: ast.Try) -> Iterator[Assertion]:
     leaves = any(isinstance(inner, ast.Return) for one in node.finalbody for inner in ast.walk(one))
     if not leaves and not any(_swallows(handler) for handler in node.handlers):
         yield from live_assertions(node.body)
@@ -103,7 +103,9 @@ def _swallows(handler: ast.ExceptHandler) -> bool:
     )
 
 
-def _of_with(items: Sequence[ast.withitem], body: Sequence[ast.stmt]) -> Iterator[Assertion]:
+def _with_assertions(
+    items: Sequence[ast.withitem], body: Sequence[ast.stmt]
+) -> Iterator[Assertion]:
     for item in items:
         held = item.context_expr
         name = last_name(held).lower()
@@ -142,7 +144,7 @@ def _tolerates(node: ast.expr) -> bool:
     return named and "approx" in last_name(node).lower()
 
 
-def _always(test: ast.expr) -> bool:
+def _is_always_true(test: ast.expr) -> bool:
     """`x or True`, `(x, "message")`, `x == x`: true for any x."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
         return any(surely_holds(value) for value in test.values)
@@ -151,7 +153,7 @@ def _always(test: ast.expr) -> bool:
     return (isinstance(test, _TABLES) and not is_empty(test)) or isinstance(test, ast.Lambda)
 
 
-def _of_calls(node: ast.stmt) -> Iterator[Assertion]:
+def _call_assertions(node: ast.stmt) -> Iterator[Assertion]:
     """Calls that may fail by design, and any call whose result is discarded."""
     inner: list[ast.AST] = [node]
     asked = False
@@ -175,7 +177,11 @@ def _of_calls(node: ast.stmt) -> Iterator[Assertion]:
 
 def _call_kind(name: str, call: ast.Call) -> str:
     if name == "asserttrue" and call.args:
-        return "" if surely_holds(call.args[0]) or _always(call.args[0]) else _kind(call.args[0])
+        return (
+            ""
+            if surely_holds(call.args[0]) or _is_always_true(call.args[0])
+            else _kind(call.args[0])
+        )
     if name == "assertequal" and len(call.args) > 1:
         one, other = call.args[:2]
         if ast.dump(one) == ast.dump(other):
@@ -210,7 +216,7 @@ def _text(node: ast.AST) -> str:
         return ast.dump(node)[:4_000]
 
 
-def _used(name: str, around: Sequence[ast.stmt], own: ast.stmt) -> bool:
+def _is_used(name: str, around: Sequence[ast.stmt], own: ast.stmt) -> bool:
     others = (n for one in around if one is not own for n in ast.walk(one))
     return any(isinstance(n, ast.Name) and n.id == name for n in others)
 

@@ -40,24 +40,24 @@ def compare_units(old: CodeUnit, new: CodeUnit, path: str, judged: Judgement) ->
         return
     lost, gained = _differences(old.assertions, new.assertions)
     for one in lost:
-        verdict = _kept(one, lost, gained, new)
+        verdict = _match_state(one, lost, gained, new)
         if verdict == "lost":
             words = CASE if one.kind == "row" else LOOSENED
             judged.items.append(FindingItem(name, f"{words}: {one.text[:TEXT_CHARS_MAX]}", path))
         judged.is_unsure |= verdict == "unsure"
     if not lost and old.name != MODULE:
         judged.is_unsure |= not _only_adds(old, new)
-    judged.is_unsure |= _decorated(old, new)
+    judged.is_unsure |= _has_new_decorator(old, new)
 
 
 def _differences(
     old: Sequence[Assertion], new: Sequence[Assertion]
 ) -> tuple[list[Assertion], list[Assertion]]:
     before, after = Counter(a.text for a in old), Counter(a.text for a in new)
-    return _left(old, before - after), _left(new, after - before)
+    return _unmatched(old, before - after), _unmatched(new, after - before)
 
 
-def _left(held: Sequence[Assertion], many: Counter[str]) -> list[Assertion]:
+def _unmatched(held: Sequence[Assertion], many: Counter[str]) -> list[Assertion]:
     found = []
     for one in held:
         if many[one.text] > 0:
@@ -66,7 +66,7 @@ def _left(held: Sequence[Assertion], many: Counter[str]) -> list[Assertion]:
     return found
 
 
-def _kept(
+def _match_state(
     one: Assertion, lost: Sequence[Assertion], gained: Sequence[Assertion], new: CodeUnit
 ) -> str:
     """`kept`, `unsure` or `lost`."""
@@ -115,10 +115,10 @@ def coverage_of(old: CodeUnit, new: CodeUnit) -> str:
     known = table_forms(new) | {form_of_text(a.text) for a in new.assertions if a.kind != "row"}
     if all(form_of_text(one.text) in known for one in asked):
         return "kept"
-    return "unsure" if all(_asked_alike(one, new) for one in asked) else "lost"
+    return "unsure" if all(_has_same_values(one, new) for one in asked) else "lost"
 
 
-def _asked_alike(one: Assertion, new: CodeUnit) -> bool:
+def _has_same_values(one: Assertion, new: CodeUnit) -> bool:
     """With the same values, possibly in other places."""
     return is_table_case(one, new) or any(
         _as_strong(other, one)
@@ -176,7 +176,7 @@ def _replaces(name: str) -> bool:
     )
 
 
-def _decorated(old: CodeUnit, new: CodeUnit) -> bool:
+def _has_new_decorator(old: CodeUnit, new: CodeUnit) -> bool:
     """A new decorator may do anything to its test; marks and tables do not."""
     come = set(new.decorators) - set(old.decorators)
     known = (_HARMLESS_DECORATORS.match(one) or _SKIPS.search(one) for one in come)
@@ -213,7 +213,7 @@ def compare_values(old: PythonSource, new: PythonSource, path: str, judged: Judg
 
 def compare_modules(old: PythonSource, new: PythonSource, judged: Judgement) -> None:
     """What the file does when it is loaded, without values and assertions."""
-    before, after = (tuple(_acts(source, old)) for source in (old, new))
+    before, after = (tuple(_load_statements(source, old)) for source in (old, new))
     if before == after:
         return
     used = frozenset(re.findall(r"\w+", "\n".join(u.text for u in old.units.values())))
@@ -222,7 +222,7 @@ def compare_modules(old: PythonSource, new: PythonSource, judged: Judgement) -> 
     judged.is_unsure |= bool(gone) or not all(_harmless(text, used) for text in come)
 
 
-def _acts(source: PythonSource, old: PythonSource) -> Iterator[str]:
+def _load_statements(source: PythonSource, old: PythonSource) -> Iterator[str]:
     """Existing values are compared case by case."""
     for text in source.module_statements:
         name = re.match(r"(\w+)(?::[^=]+)? = ", text)

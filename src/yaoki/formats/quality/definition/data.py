@@ -13,7 +13,7 @@ def only_extends(before: str, after: str) -> bool:
     """Is everything that was expected still expected, possibly with additions?"""
     old, new = _json_of(before), _json_of(after)
     if old is not None and new is not None:
-        return _within(old, new)
+        return _contains_all(old, new)
     lines = [Counter(line.rstrip() for line in text.splitlines()) for text in (before, after)]
     return not lines[0] - lines[1]
 
@@ -30,9 +30,9 @@ def _json_of(text: str) -> Any:
         return None
 
 
-def _within(old: Any, new: Any) -> bool:
+def _contains_all(old: Any, new: Any) -> bool:
     if isinstance(old, dict) and isinstance(new, dict):
-        return all(key in new and _within(value, new[key]) for key, value in old.items())
+        return all(key in new and _contains_all(value, new[key]) for key, value in old.items())
     if isinstance(old, list) and isinstance(new, list):
         rest = list(new)
         for one in old:

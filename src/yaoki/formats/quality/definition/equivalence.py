@@ -51,7 +51,7 @@ def loop_forms(unit: CodeUnit) -> frozenset[Form]:
     for one in body:
         # Any other statement before a loop may end the test, or change what it compares.
         if isinstance(one, ast.For) and not one.orelse:
-            found |= _asked(one.body, _of_rows(one.target, one.iter))
+            found |= _asked(one.body, _row_bindings(one.target, one.iter))
         elif not _questions([one]):
             return frozenset(found)
     return frozenset(found)
@@ -62,10 +62,10 @@ def _parametrized(unit: CodeUnit) -> frozenset[Form]:
     tables = [d for d in (node.decorator_list if node else ()) if last_name(d) == "parametrize"]
     if node is None or len(tables) != 1:
         return frozenset()
-    return frozenset(_asked(node.body, _of_decorator(tables[0], node)))
+    return frozenset(_asked(node.body, _decorator_bindings(tables[0], node)))
 
 
-def _of_decorator(table: ast.expr, node: FunctionNode) -> Iterator[Binding]:
+def _decorator_bindings(table: ast.expr, node: FunctionNode) -> Iterator[Binding]:
     match table:
         case ast.Call(args=[names, ast.List() | ast.Tuple() as rows], keywords=[]):
             match names:
@@ -80,12 +80,12 @@ def _of_decorator(table: ast.expr, node: FunctionNode) -> Iterator[Binding]:
                 return
             targets: list[ast.expr] = [ast.Name(part, ast.Store()) for part in parts]
             target = targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
-            yield from _of_rows(target, rows)
+            yield from _row_bindings(target, rows)
         case _:
             return
 
 
-def _of_rows(target: ast.expr, over: ast.expr) -> Iterator[Binding]:
+def _row_bindings(target: ast.expr, over: ast.expr) -> Iterator[Binding]:
     """The values that each case of a literal table assigns to names."""
     if not isinstance(over, (ast.List, ast.Tuple)) or len(over.elts) > ROWS_MAX:
         return
@@ -104,7 +104,7 @@ def _of_rows(target: ast.expr, over: ast.expr) -> Iterator[Binding]:
 
 def _asked(body: Sequence[ast.stmt], cases: Iterator[Binding]) -> set[Form]:
     questions = _questions(body)
-    return {form_of(_put_in(one, case)) for case in cases for one in questions}
+    return {form_of(_substitute(one, case)) for case in cases for one in questions}
 
 
 def _questions(body: Sequence[ast.stmt]) -> list[ast.expr]:
@@ -140,7 +140,7 @@ def _asserts(func: ast.expr) -> bool:
             return False
 
 
-def _put_in(question: ast.expr, case: Binding) -> ast.expr:
+def _substitute(question: ast.expr, case: Binding) -> ast.expr:
     class Values(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
             return copy.deepcopy(case[node.id]) if node.id in case else node

@@ -55,7 +55,7 @@ class FileChanges:
         elif role is FileRole.SETTINGS and not loosened_settings.knows_settings(path):
             judged.is_unsure |= change.before != change.after
 
-    def _serves(self, path: str) -> bool:
+    def _is_compared_data(self, path: str) -> bool:
         """Is this data that tests compare with, or may compare with?"""
         found = path in self.before.roles or is_in_test_folder(path) or is_snapshot(path)
         return found and not CONFIGURED.search(path) and not loosened_settings.knows_settings(path)

@@ -74,7 +74,7 @@ class FileIndex:
 
     def find(self, word: str, places: Iterable[str]) -> list[str]:
         """The tracked files that a word refers to, relative to these folders; with globs."""
-        for one in _readings(word):
+        for one in _path_candidates(word):
             wild = _WILD.search(one) is not None
             for place in places:
                 at = resolve_path(one, place)
@@ -109,7 +109,7 @@ def _wild_at(parts: list[str]) -> int:
     return next(at for at, part in enumerate(parts) if _WILD.search(part))
 
 
-def _readings(word: str) -> Iterator[str]:
+def _path_candidates(word: str) -> Iterator[str]:
     """A word may contain a path after an option's `=` or a variable, or before a test's name."""
     bare = word.strip("\"'")
     if bare.startswith("-") and "=" in bare:

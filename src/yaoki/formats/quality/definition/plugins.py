@@ -72,7 +72,7 @@ def judge_replaced_names(
     for words, line in new.replaced_names:
         if words in was or words in patches or _OWN.search(words):
             continue
-        if _of_repository(words, new.imported_names, path, base):
+        if _belongs_to_repository(words, new.imported_names, path, base):
             judged.items.append(FindingItem(words, f"{REPLACES} (line {line})", path))
         else:
             judged.is_unsure = True
@@ -92,11 +92,13 @@ def _runner_patches(source: PythonSource) -> set[str]:
             targets = [t for t in node.targets if isinstance(t, (ast.Attribute, ast.Subscript))]
         elif isinstance(node, ast.Call) and last_name(node.func) in ("setattr", "delattr"):
             targets = node.args[:1]
-        found |= {ast.unparse(one) for one in targets if _of_runner(one, source.imported_names)}
+        found |= {
+            ast.unparse(one) for one in targets if _belongs_to_runner(one, source.imported_names)
+        }
     return found
 
 
-def _of_runner(target: ast.expr, imported: dict[str, str]) -> bool:
+def _belongs_to_runner(target: ast.expr, imported: dict[str, str]) -> bool:
     text = ast.unparse(target)
     if re.match(r"sys\.modules\[['\"](?:pytest|unittest|_pytest|builtins)", text):
         return True
@@ -105,7 +107,9 @@ def _of_runner(target: ast.expr, imported: dict[str, str]) -> bool:
     return module.lstrip(".").partition(".")[0] in _PATCHED and not _OWN.search(text)
 
 
-def _of_repository(words: str, imported: dict[str, str], path: str, product: FileIndex) -> bool:
+def _belongs_to_repository(
+    words: str, imported: dict[str, str], path: str, product: FileIndex
+) -> bool:
     root = re.split(r"[.\[(,]", words.removeprefix("setattr(").removeprefix("delattr("))[0]
     name = imported.get(root, "").lstrip(".")
     ways = (name, name.rpartition(".")[0])

@@ -139,7 +139,7 @@ class _Walk:
             "yaml",
             "",
         ):
-            self._listed(text, places)
+            self._add_listed_files(text, places)
 
     def _imports(self, path: str, text: str, spoken: str) -> None:
         find = {"py": references.python_imports, "rb": references.ruby_imports}.get(spoken)
@@ -157,7 +157,7 @@ class _Walk:
             one = self._files.find_plain(word, (dirname(path), *places)) if plain else ""
             # A test may prepend the folder in another way.
             if one := one or (self._files.find_unique(word) if plain and is_data(word) else ""):
-                self._named(one, places)
+                self._add_named_file(one, places)
             if is_expected(f"{word}/"):
                 self._in_folder(word, path)
             if runs and " " in word:
@@ -171,7 +171,7 @@ class _Walk:
             for one in self._files.files_below(folder):
                 self._add(one, FileRole.DATA)
 
-    def _named(self, path: str, places: Sequence[str]) -> None:
+    def _add_named_file(self, path: str, places: Sequence[str]) -> None:
         """A file that a script or test names without saying what for."""
         if is_data(path):
             if is_expected(path) or is_in_test_folder(path) or not is_product_data(path):
@@ -179,7 +179,7 @@ class _Walk:
         elif is_script(path, self._files.text(path)) and is_support(path):
             self._add(path, FileRole.SCRIPT, places)
 
-    def _listed(self, text: str, places: tuple[str, ...]) -> None:
+    def _add_listed_files(self, text: str, places: tuple[str, ...]) -> None:
         """The files that a list names, one per line."""
         for line in text.splitlines()[:LIST_LINES_MAX]:
             if one := self._files.find_plain(line.strip().strip("\"',"), places):
@@ -199,7 +199,7 @@ class _Walk:
         words = call.words
         program = program_of(words)
         if program in READERS:
-            self._compared(program, words, places)
+            self._add_compared_files(program, words, places)
             return
         for at, word in enumerate(words):
             self._tool(basename(word), words[at:], places, depth)
@@ -214,9 +214,11 @@ class _Walk:
                     self.found.searched_folders.add(at)
         for word in value.split():
             for path in self._files.find(word, (folder, "")):
-                self._named(path, (folder,))
+                self._add_named_file(path, (folder,))
 
-    def _compared(self, program: str, words: Sequence[str], places: tuple[str, ...]) -> None:
+    def _add_compared_files(
+        self, program: str, words: Sequence[str], places: tuple[str, ...]
+    ) -> None:
         """Of the inputs of a command that only reads, an expected file is part of the check."""
         for word in words[1:]:
             for path in self._files.find(word, places):
@@ -235,7 +237,7 @@ class _Walk:
         if kind == "python":
             for word in references.string_literals(words[at]):
                 if path := self._files.find_plain(word, places):
-                    self._named(path, places)
+                    self._add_named_file(path, places)
         elif kind == "shell":
             for call in parse_calls(words[at], places[0]):
                 self._call(call, (call.folder, *places), depth + 1)

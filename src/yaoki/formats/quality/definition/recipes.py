@@ -81,11 +81,13 @@ class Recipes:
         made |= {f"recipe {name}": lines for name, lines in patterns.items()}
         made |= {f"switch {s}": self.needs[s] for s in _SWITCHES if s in self.needs}
         held = (line for name, lines in made.items() if name[:6] == "recipe" for line in lines)
-        used = self._used("\n".join((*held, *(" ".join(self.needs.get(g, ())) for g in goals))))
+        used = self._used_variables(
+            "\n".join((*held, *(" ".join(self.needs.get(g, ())) for g in goals)))
+        )
         made |= {f"variable {name}": (self.variables[name],) for name in used}
         return made
 
-    def _used(self, text: str) -> tuple[str, ...]:
+    def _used_variables(self, text: str) -> tuple[str, ...]:
         found = {name: None for name in _EVERYWHERE if name in self.variables}
         todo = [one or other for one, other in _USED.findall(text)]
         while todo:

@@ -115,7 +115,7 @@ class _Review:
         self.before = find_reached_files(self.checks, self.base, tests=followed)
         self.product = Product(self.base, self.before, self.scope, self.goal)
         self.files = FileChanges(self.before, self.after, self.product)
-        changes = [*given, *self._unseen(given)]
+        changes = [*given, *self._changes_left_out(given)]
         self._suites(changes)
         for one in find_recipe_changes(
             self.before, self.after, {change.path for change in changes}
@@ -131,7 +131,7 @@ class _Review:
         old, new = self.base_tree.blob_ids, self.candidate_tree.blob_ids
         return {path for path in {*old, *new} if old.get(path) != new.get(path)}
 
-    def _unseen(self, given: Sequence[Change]) -> Iterator[Change]:
+    def _changes_left_out(self, given: Sequence[Change]) -> Iterator[Change]:
         """Changed files of the definition that `given` lacks, because it is bounded."""
         known = {change.path for change in given}
         for path in sorted(self._differing() - known):
@@ -155,7 +155,7 @@ class _Review:
             elif is_test_path(change.path) and not is_data(change.path):
                 others.append(change)
         for path, judged in suites.judge(self.candidate, self.before.commands).items():
-            self._note(path, judged)
+            self._add_judgement(path, judged)
         tests = [c for c in changes if is_test_path(c.path) and not is_data(c.path)]
         self.items += integrity.find_lost_tests(changes, others)
         self.items += integrity.find_emptied_tests(tests)
@@ -168,7 +168,7 @@ class _Review:
             elif change.after is not None:
                 judged = Judgement()
                 judge_new_file(change.path, change.after, judged)
-                self._note(change.path, judged)
+                self._add_judgement(change.path, judged)
 
     def _is_suite(self, path: str) -> bool:
         roles = (self.before.roles.get(path), self.after.roles.get(path))
@@ -185,7 +185,7 @@ class _Review:
             compare_shapes(change.path, change.before or "", change.after or "", judged)
         # Rust has its tests beside the code, so other lines of the file are the work itself.
         judged.is_unsure &= not change.path.endswith(".rs")
-        self._note(change.path, judged)
+        self._add_judgement(change.path, judged)
 
     # -------------------------------------------------------------- one file
 
@@ -201,7 +201,7 @@ class _Review:
         self._settings(change, judged)
         if change.before is not None:
             self.files.judge(change, changes, judged)
-        self._note(path, judged)
+        self._add_judgement(path, judged)
 
     def _sources(self, change: Change) -> tuple[PythonSource, PythonSource]:
         if change.path in self.suites.old:
@@ -261,7 +261,7 @@ class _Review:
             elif not self.product.is_named(path, literally=True):
                 self.unsure[path] = None
 
-    def _note(self, path: str, judged: Judgement) -> None:
+    def _add_judgement(self, path: str, judged: Judgement) -> None:
         self.items += judged.items
         if judged.is_unsure:
             self.unsure[path] = None

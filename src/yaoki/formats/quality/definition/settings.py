@@ -47,7 +47,7 @@ def find_displaced_settings(path: str, text: str, base: FileIndex) -> tuple[str,
             continue
         for at, one in enumerate(family):
             other, _, mark = one.partition("|")
-            for held in _held(base, folder, other):
+            for held in _matching_files(base, folder, other):
                 if held != path and (not mark or mark in base.text(held)):
                     if dirname(held) == folder and places[0] < at:
                         return held, True
@@ -61,7 +61,7 @@ def _belongs(name: str, text: str, one: str) -> bool:
     return fnmatchcase(name, pattern) and (not mark or mark in text)
 
 
-def _held(base: FileIndex, folder: str, pattern: str) -> Iterator[str]:
+def _matching_files(base: FileIndex, folder: str, pattern: str) -> Iterator[str]:
     """In the folder, and in those above it."""
     while True:
         yield from (p for p in base.files_in(folder) if fnmatchcase(p.rsplit("/", 1)[-1], pattern))
@@ -77,10 +77,10 @@ def leaves_tests_out(path: str, before: str, after: str, base: FileIndex) -> boo
         return False
     tops = [join(dirname(path), one).strip("/").removeprefix("./") for one in new]
     tests = [p for p in base.paths if p.endswith(".py") and is_collected_path(p)]
-    return any(not any(_under(test, top) for top in tops) for test in tests)
+    return any(not any(_is_below(test, top) for top in tops) for test in tests)
 
 
-def _under(path: str, top: str) -> bool:
+def _is_below(path: str, top: str) -> bool:
     return (
         not top or top == "." or path == top or path.startswith(f"{top}/") or fnmatchcase(path, top)
     )

@@ -76,10 +76,10 @@ def compare_shapes(path: str, before: str, after: str, judged: Judgement) -> Non
         judged.is_unsure = True
         return
     old, new = _bare(path, before), _bare(path, after)
-    _mutes(path, old, new, judged)
+    _add_mutes(path, old, new, judged)
     lost, gained = _differences(list(_shapes(old)), list(_shapes(new)))
     for one in lost:
-        verdict = _kept(one, gained)
+        verdict = _match_state(one, gained)
         if verdict == "lost":
             judged.items.append(FindingItem(path, f"{LOOSENED}: {one.text[:120]}", path))
         judged.is_unsure |= verdict == "unsure"
@@ -109,7 +109,7 @@ def _main(path: str, old: str, new: str, judged: Judgement) -> None:
         judged.is_unsure = True
 
 
-def _mutes(path: str, old: str, new: str, judged: Judgement) -> None:
+def _add_mutes(path: str, old: str, new: str, judged: Judgement) -> None:
     for shape, words in _MUTES:
         if len(shape.findall(new)) > len(shape.findall(old)):
             judged.items.append(FindingItem(path, f"a test {words}", path))
@@ -163,10 +163,10 @@ def _differences(
     old: list[AssertionShape], new: list[AssertionShape]
 ) -> tuple[list[AssertionShape], list[AssertionShape]]:
     before, after = Counter(s.text for s in old), Counter(s.text for s in new)
-    return _left(old, before - after), _left(new, after - before)
+    return _unmatched(old, before - after), _unmatched(new, after - before)
 
 
-def _left(held: list[AssertionShape], many: Counter[str]) -> list[AssertionShape]:
+def _unmatched(held: list[AssertionShape], many: Counter[str]) -> list[AssertionShape]:
     found = []
     for one in held:
         if many[one.text] > 0:
@@ -175,7 +175,7 @@ def _left(held: list[AssertionShape], many: Counter[str]) -> list[AssertionShape
     return found
 
 
-def _kept(one: AssertionShape, gained: list[AssertionShape]) -> str:
+def _match_state(one: AssertionShape, gained: list[AssertionShape]) -> str:
     """`kept`, `unsure` or `lost`.  The same values may be in other places, or with a sign."""
     if any(_quoted_alike(one.text) == _quoted_alike(other.text) for other in gained):
         return "kept"

@@ -56,7 +56,7 @@ def parse_calls(text: str, folder: str = "", depth: int = 0) -> tuple[ShellCall,
         return ()
     found: list[ShellCall] = []
     folders, pipe = [folder], []  # type: list[str], list[int]
-    for draft, operator in _drafts(text[:TEXT_CHARS_MAX].replace("\\\n", " ")):
+    for draft, operator in _split_calls(text[:TEXT_CHARS_MAX].replace("\\\n", " ")):
         if len(found) > CALLS_MAX:
             break
         call = _call(draft, folders[-1])
@@ -64,7 +64,7 @@ def parse_calls(text: str, folder: str = "", depth: int = 0) -> tuple[ShellCall,
             _mark_observed(found, pipe, call)
             pipe = [*pipe, len(found)] if operator in ("|", "|&") else []
             found.append(call)
-            folders[-1] = _moved(call)
+            folders[-1] = _folder_after(call)
         for inner in draft.inner:
             nested = parse_calls(inner, folders[-1], depth + 1)
             found += [_observed(one) for one in nested]
@@ -85,7 +85,7 @@ def _observed(call: ShellCall) -> ShellCall:
     return ShellCall(call.words, call.folder, True, call.input_files, call.variables)
 
 
-def _moved(call: ShellCall) -> str:
+def _folder_after(call: ShellCall) -> str:
     if len(call.words) > 1 and call.words[0] in ("cd", "pushd"):
         return resolve_path(call.words[1], call.folder) or (
             "" if call.words[1] == "." else call.folder
@@ -109,7 +109,7 @@ def _call(draft: _Draft, folder: str) -> ShellCall | None:
     return ShellCall(tuple(words), folder, draft.written, tuple(draft.reads), tuple(variables))
 
 
-def _drafts(text: str) -> Iterator[tuple[_Draft, str]]:
+def _split_calls(text: str) -> Iterator[tuple[_Draft, str]]:
     """The words between two operators, and the operator that ends them."""
     draft, at, skipped = _Draft(), 0, []  # type: _Draft, int, list[str]
     while at < len(text):
@@ -123,7 +123,7 @@ def _drafts(text: str) -> Iterator[tuple[_Draft, str]]:
             yield draft, hit[0]
             draft, at = _Draft(), hit.end()
             if hit[0] == "\n" and skipped:
-                at = _past_documents(text, at, skipped)
+                at = _skip_heredocs(text, at, skipped)
         else:
             word, at = _word(text, at, draft.inner)
             draft.words.append(word)
@@ -152,7 +152,7 @@ def _redirected(text: str, hit: re.Match[str], draft: _Draft, skipped: list[str]
     return at
 
 
-def _past_documents(text: str, at: int, skipped: list[str]) -> int:
+def _skip_heredocs(text: str, at: int, skipped: list[str]) -> int:
     for end in skipped:
         while at < len(text):
             line_end = _line_end(text, at)

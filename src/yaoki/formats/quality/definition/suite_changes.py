@@ -65,27 +65,29 @@ class SuiteChanges:
             self.judged[path].is_unsure |= any(map(_takes_over, come))
         for path, place in sorted({*self._moves, *((path, path) for path in self.old)}):
             for _, before, after in find_swapped_imports(self.old[path], self.new[place]):
-                self.judged[place].is_unsure |= not _renamed(before, after, place, candidate)
+                self.judged[place].is_unsure |= not _is_renamed(before, after, place, candidate)
         return self.judged
 
     def _unit(self, path: str, name: str, unit: CodeUnit, commands: Sequence[str]) -> None:
         judged, bare = self.judged[path], name.rpartition(".")[2]
-        test = bare.startswith("test") and self._collected(self.old, path, name)
+        test = bare.startswith("test") and self._is_collected(self.old, path, name)
         now = self.new[path].units.get(name)
         place = path
         if now is None and name != MODULE:
-            place, now = self._moved(path, name, unit)
+            place, now = self._find_moved(path, name, unit)
         if now is not None:
-            found = self._collected(self.new, place, now.name) and _in_reach(path, place, commands)
+            found = self._is_collected(self.new, place, now.name) and _in_reach(
+                path, place, commands
+            )
             if test and not found:
                 judged.items.append(FindingItem(bare, UNCOLLECTED, path))
             compare_units(unit, now, path, judged)
         elif test:
-            self._gone(path, bare, unit)
+            self._judge_removed(path, bare, unit)
         elif name != MODULE and not test:
-            judged.is_unsure |= self._missed(path, bare, unit)
+            judged.is_unsure |= self._is_still_used(path, bare, unit)
 
-    def _moved(self, path: str, name: str, unit: CodeUnit) -> tuple[str, CodeUnit | None]:
+    def _find_moved(self, path: str, name: str, unit: CodeUnit) -> tuple[str, CodeUnit | None]:
         """The unit of that name that is new: in this file first, then in others."""
         bare = name.rpartition(".")[2]
         found = [
@@ -104,32 +106,32 @@ class SuiteChanges:
             return place, other
         return path, None
 
-    def _gone(self, path: str, name: str, unit: CodeUnit) -> None:
+    def _judge_removed(self, path: str, name: str, unit: CodeUnit) -> None:
         """A test of that name is gone: does another test assert everything that it did?"""
-        verdicts = {coverage_of(unit, other): one for one, other in self._grown()}
+        verdicts = {coverage_of(unit, other): one for one, other in self._new_or_changed()}
         if "kept" in verdicts:
-            self._fold(name, unit)
+            self._record_folded(name, unit)
         elif "unsure" in verdicts:
             self.judged[path].is_unsure = True
         else:
             self.judged[path].items.append(FindingItem(name, GONE, path))
 
-    def _fold(self, name: str, unit: CodeUnit) -> None:
+    def _record_folded(self, name: str, unit: CodeUnit) -> None:
         """A runner counts the cases of a loop as one test, although all of them are checked."""
         asked = {form_of_text(a.text) for a in unit.assertions}
-        for one, other in self._grown():
+        for one, other in self._new_or_changed():
             if asked <= loop_forms(other):
                 self.folded_tests[name] = one
                 return
 
-    def _grown(self) -> Iterator[tuple[tuple[str, str], CodeUnit]]:
+    def _new_or_changed(self) -> Iterator[tuple[tuple[str, str], CodeUnit]]:
         """The tests that are new or changed, each with its file and name."""
         for place, source in self.new.items():
             for other in source.units.values():
                 known = self.old[place].units.get(other.name)
                 grown = known is None or known.text != other.text
                 test = other.name.rpartition(".")[2].startswith("test")
-                if grown and test and self._collected(self.new, place, other.name):
+                if grown and test and self._is_collected(self.new, place, other.name):
                     yield (place, other.name), other
 
     def count_folded_tests(self) -> ParametrizedTests:
@@ -141,7 +143,7 @@ class SuiteChanges:
         }
         return ParametrizedTests(frozenset(self.folded_tests), len(new))
 
-    def _missed(self, path: str, name: str, unit: CodeUnit) -> bool:
+    def _is_still_used(self, path: str, name: str, unit: CodeUnit) -> bool:
         """Is a helper gone whose name is still used?"""
         if not unit.assertions:
             return False
@@ -150,12 +152,12 @@ class SuiteChanges:
 
     # -------------------------------------------------------------- collection
 
-    def _collected(self, held: Mapping[str, PythonSource], path: str, name: str) -> bool:
+    def _is_collected(self, held: Mapping[str, PythonSource], path: str, name: str) -> bool:
         """Does a runner find it: a function, or a method of a test case or its base?"""
         owner, _, _ = name.rpartition(".")
         if not owner:
             return True
-        return any(self._is_case(held, one) for one in _heirs(held, path, owner))
+        return any(self._is_case(held, one) for one in _subclasses(held, path, owner))
 
     @staticmethod
     def _is_case(held: Mapping[str, PythonSource], pair: tuple[str, str]) -> bool:
@@ -180,7 +182,9 @@ def _takes_over(name: str) -> bool:
     return bool(owner) and bare in _UNITTEST
 
 
-def _heirs(held: Mapping[str, PythonSource], path: str, name: str) -> Iterator[tuple[str, str]]:
+def _subclasses(
+    held: Mapping[str, PythonSource], path: str, name: str
+) -> Iterator[tuple[str, str]]:
     """The class itself and every class that inherits from it, by the last part of their names."""
     todo, seen = [(path, name)], set()  # type: list[tuple[str, str]], set[tuple[str, str]]
     while todo and len(seen) < 200:
@@ -211,7 +215,7 @@ def _in_reach(before: str, after: str, commands: Sequence[str]) -> bool:
     return before == after or told or is_collected_path(after) or not is_collected_path(before)
 
 
-def _renamed(before: str, after: str, path: str, candidate: FileIndex) -> bool:
+def _is_renamed(before: str, after: str, path: str, candidate: FileIndex) -> bool:
     """Is this the same thing under a new name, rather than a replacement?"""
     gone = not any(_files_of(before, path, candidate))
     found = list(_files_of(after, path, candidate))

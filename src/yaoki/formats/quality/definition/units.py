@@ -103,7 +103,7 @@ def _read(tree: ast.Module, lines: Sequence[str]) -> PythonSource:
         rest = [n for n in plain if not _is_import(n) and not _is_words(n)]
         made.module_statements = tuple(ast.unparse(n) for n in rest)
         made.units[MODULE] = CodeUnit(MODULE, rest, "\n".join(made.module_statements), None)
-        made.replaced_names += _replaced(rest, made)
+        made.replaced_names += _rebound_names(rest, made)
     except RecursionError:
         return PythonSource()
     return made
@@ -137,7 +137,7 @@ def _block(body: Sequence[ast.stmt], owner: str, made: PythonSource, lines: Sequ
         if isinstance(node, _FUNCTION):
             _forget(made, f"{owner}{node.name}")
             name = f"{owner}{node.name}"
-            made.units[name] = CodeUnit(name, node.body, _segment(node, lines), node)
+            made.units[name] = CodeUnit(name, node.body, _source_text(node, lines), node)
         elif isinstance(node, ast.ClassDef):
             _forget(made, f"{owner}{node.name}")
             made.bases[f"{owner}{node.name}"] = tuple(last_name(base) for base in node.bases)
@@ -193,7 +193,7 @@ def _forget(made: PythonSource, name: str) -> None:
         del made.units[known]
 
 
-def _segment(node: FunctionNode, lines: Sequence[str]) -> str:
+def _source_text(node: FunctionNode, lines: Sequence[str]) -> str:
     first = min((one.lineno for one in node.decorator_list), default=node.lineno)
     return "\n".join(lines[first - 1 : node.end_lineno])
 
@@ -229,7 +229,7 @@ def _own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
 # ------------------------------------------------------------------ replaced names
 
 
-def _replaced(body: Sequence[ast.stmt], made: PythonSource) -> Iterator[tuple[str, int]]:
+def _rebound_names(body: Sequence[ast.stmt], made: PythonSource) -> Iterator[tuple[str, int]]:
     """Names of other modules that the file rebinds when it is loaded."""
     for node in (inner for one in body for inner in ast.walk(one)):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Delete)):
@@ -264,4 +264,4 @@ def find_replaced_names(node: ast.AST, imported: dict[str, str]) -> Iterator[str
     """The same inside functions: hooks and fixtures that run for every test."""
     held = PythonSource(imported_names=imported)
     body = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
-    yield from (words for words, _ in _replaced(body, held))
+    yield from (words for words, _ in _rebound_names(body, held))
