@@ -16,7 +16,6 @@ from yaoki.core.decide.baseline import (
 from yaoki.core.decide.integrity import INTEGRITY_CHECK as WEAKER
 from yaoki.core.decide.integrity import compare_tests_run, has_test_count
 from yaoki.core.model import (
-    BUILT_IN_CHECKS,
     FINAL_CHECK_NAME,
     NO_CHANGE_CHECK,
     Finding,
@@ -34,9 +33,12 @@ from yaoki.engine.stages.missing_files import MissingFiles
 from yaoki.engine.stages.missing_setup import MissingSetup
 from yaoki.engine.stages.own_findings import (
     built_in_findings,
+    report_finding,
     trivial_change_finding,
     unfit_finding,
     unmatched_fixes_finding,
+    waived_finding,
+    waived_rule_findings,
 )
 from yaoki.engine.stages.proof_room import (
     PROGRAM_CHECK_TYPES,
@@ -96,7 +98,11 @@ class CandidateVerifier:
                     run, task, candidate, home, claim, session, review, trivial=trivial
                 )
             )
-        return (*_waived_rules(task), *checked, *self._false_claims(task, candidate, checked))
+        return (
+            *waived_rule_findings(task),
+            *checked,
+            *self._false_claims(task, candidate, checked),
+        )
 
     def _false_claims(
         self, task: Task, candidate: Candidate, checked: tuple[Finding, ...]
@@ -161,13 +167,13 @@ class CandidateVerifier:
     ) -> Iterator[Finding]:
         """In order; the first required check that fails ends the list."""
         if task.spec.kind is TaskKind.REPORT:
-            yield _report_finding(task, candidate)
+            yield report_finding(task, candidate)
         findings: list[Finding] = []
         passed: list[ProofCheck] = []
         facts = self._facts(run, task, candidate, claim)
         for n, spec in enumerate(task.spec.checks, start=1):
             if spec.name in task.waivers:
-                yield _waived_finding(spec.name)
+                yield waived_finding(spec.name)
                 continue
             check = ProofCheck(task, spec, home / f"{n}-{spec.name}", claim, session)
             facts["findings"] = tuple(findings)
@@ -313,27 +319,6 @@ class CandidateVerifier:
         unmatched = unmatched_fixes(task.spec.fixes, bases)
         if unmatched and not claim.stop_reason():
             yield unmatched_fixes_finding(passed, unmatched, bases)
-
-
-def _report_finding(task: Task, candidate: Candidate) -> Finding:
-    """A report exists when an agent ended by itself and said or wrote something."""
-    exit_ = task.work.exit
-    size = exit_.report_bytes if exit_ else 0
-    if exit_ is not None and exit_.ended_cleanly and (size or candidate.changed):
-        return Finding("report", Outcome.PASSED, message=f"{size} bytes of report")
-    code = f" (exit code {exit_.code})" if exit_ is not None and exit_.code else ""
-    clean = exit_ is None or exit_.ended_cleanly
-    why = "no report was written" if clean else f"the agent did not end by itself{code}"
-    return Finding("report", Outcome.FAILED, pattern="no-change", message=why)
-
-
-def _waived_finding(name: str) -> Finding:
-    return Finding(name, Outcome.WAIVED, message="waived by a person")
-
-
-def _waived_rules(task: Task) -> tuple[Finding, ...]:
-    """The built-in rules that a person waived; the verdict names them as well."""
-    return tuple(_waived_finding(name) for name in task.waivers if name in BUILT_IN_CHECKS)
 
 
 def _task_facts(run: Run, task: Task, candidate: Candidate) -> dict[str, Any]:

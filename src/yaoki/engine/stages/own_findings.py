@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from yaoki.core.decide.classification import CHECK_UNFIT
 from yaoki.core.model import (
+    BUILT_IN_CHECKS,
     NO_CHANGE_CHECK,
     Finding,
     FindingItem,
@@ -148,3 +149,24 @@ def _paths_finding(name: str, pattern: str, message: str, paths: tuple[str, ...]
         message=f"{message}: {', '.join(paths[:5])}" + (" …" if len(paths) > 5 else ""),
         items=tuple(FindingItem(path, message) for path in paths),
     )
+
+
+def report_finding(task: Task, candidate: Candidate) -> Finding:
+    """A report exists when an agent ended by itself and said or wrote something."""
+    exit_ = task.work.exit
+    size = exit_.report_bytes if exit_ else 0
+    if exit_ is not None and exit_.ended_cleanly and (size or candidate.changed):
+        return Finding("report", Outcome.PASSED, message=f"{size} bytes of report")
+    code = f" (exit code {exit_.code})" if exit_ is not None and exit_.code else ""
+    clean = exit_ is None or exit_.ended_cleanly
+    why = "no report was written" if clean else f"the agent did not end by itself{code}"
+    return Finding("report", Outcome.FAILED, pattern="no-change", message=why)
+
+
+def waived_finding(name: str) -> Finding:
+    return Finding(name, Outcome.WAIVED, message="waived by a person")
+
+
+def waived_rule_findings(task: Task) -> tuple[Finding, ...]:
+    """The built-in rules that a person waived; the verdict names them as well."""
+    return tuple(waived_finding(name) for name in task.waivers if name in BUILT_IN_CHECKS)

@@ -45,24 +45,24 @@ class PrepareStage:
         self._workspace.branches.open_run_branch(run)
         self._workspace.branches.refuse_drift(run)
         attempt = task.attempt + 1
-        made = self._workspace.worktrees.prepare(run, task, attempt)
+        prepared = self._workspace.worktrees.prepare(run, task, attempt)
         if task.is_rerun and not (
-            made.base and self._workspace.branches.branch_contains(run, made.base)
+            prepared.base and self._workspace.branches.branch_contains(run, prepared.base)
         ):
-            message = f"the re-run must start on {run.branch}, not at {made.base[:12]}"
+            message = f"the re-run must start on {run.branch}, not at {prepared.base[:12]}"
             return StageFaulted(message, transient=True)
-        if made.fresh or not self._is_set_up(task, made.worktree):
-            fault = self.set_up(run, task, attempt, made.worktree, claim)
+        if prepared.fresh or not self._is_set_up(task, prepared.worktree):
+            fault = self.set_up(run, task, attempt, prepared.worktree, claim)
             if fault is not None:
                 return fault
-        untouched = made.fresh and not task.spec.setup
+        untouched = prepared.fresh and not task.spec.setup
         snapshot, warning = self._snapshot(task, attempt, untouched=untouched)
         return WorktreePrepared(
-            base=made.base,
-            worktree=str(made.worktree),
+            base=prepared.base,
+            worktree=str(prepared.worktree),
             host=self._settings.host,
-            fresh=made.fresh,
-            tree=made.tree,
+            fresh=prepared.fresh,
+            tree=prepared.tree,
             snapshot=snapshot,
             warning=warning,
             protected_hashes=self._protected_hashes(task),

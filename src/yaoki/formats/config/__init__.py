@@ -123,7 +123,7 @@ def _table(file: Path, name: str) -> dict[str, Any]:
     return table
 
 
-def _syntax(name: str, said: str) -> str:
+def _syntax(name: str, message: str) -> str:
     """tomllib puts the position at the end of its message; editors want it first."""
-    found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", said, re.S)
-    return f"{name}:{found[2]}:{found[3]}: {found[1]}" if found else f"{name}: {said}"
+    match = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.S)
+    return f"{name}:{match[2]}:{match[3]}: {match[1]}" if match else f"{name}: {message}"

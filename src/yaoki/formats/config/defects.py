@@ -66,14 +66,14 @@ class SettingsDefects:
     ) -> SectionType:
         """A section whose keys are the documented fields of `cls`; `also` are read elsewhere."""
         known = documented_fields(cls)
-        made: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, value in self.read_table(raw, key).items():
             dotted = f"{key}.{name}"
             if name in known:
-                made.update(self.read_scalar(known[name], value, dotted))
+                values.update(self.read_scalar(known[name], value, dotted))
             elif name not in also:
                 self.add_unknown(dotted, (*known, *also), renamed or {})
-        return cls(**made)
+        return cls(**values)
 
     def read_scalar(self, about: Field[Any], value: Any, key: str) -> dict[str, Any]:
         """The value by the name of its field; nothing when it is refused."""
@@ -92,14 +92,14 @@ def documented_fields(cls: Any) -> dict[str, Field[Any]]:
 
 def scalar_defect(about: Field[Any], value: Any) -> str:
     """Why a key cannot have this value; empty when it can.  The default gives the type."""
-    wanted, bounds = type(about.default), about.metadata
-    if type(value) not in _READ_AS.get(wanted, (wanted,)):
-        return f"must be {_TYPES[wanted]}" + ("" if bounds["secret"] else f", not {value!r}")
-    if wanted is str:
+    type_, bounds = type(about.default), about.metadata
+    if type(value) not in _READ_AS.get(type_, (type_,)):
+        return f"must be {_TYPES[type_]}" + ("" if bounds["secret"] else f", not {value!r}")
+    if type_ is str:
         return _text_defect(value, bounds["words"])
-    if wanted is tuple:
+    if type_ is tuple:
         return _list_defect(value, bounds)
-    if wanted is not bool and not bounds["low"] <= value <= bounds["high"]:
+    if type_ is not bool and not bounds["low"] <= value <= bounds["high"]:
         return f"must be from {bounds['low']:g} to {bounds['high']:g}, not {value!r}"
     return ""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from yaoki.core.settings.addresses import service_defect, web_defect
 from yaoki.core.settings.budget import BudgetSettings
 from yaoki.core.settings.settings import (
     ORDERED_TIMES,
@@ -24,12 +26,11 @@ from yaoki.core.settings.settings import (
     WorkerSettings,
     WorkspaceSettings,
 )
+from yaoki.core.settings.tags import TAG_FORM, is_tag
 from yaoki.core.text import did_you_mean
 from yaoki.formats.config.defects import SettingsDefects, documented_fields
-from yaoki.formats.config.notify import check_notify
 from yaoki.formats.config.retry import read_retry
 from yaoki.formats.config.store import check_store
-from yaoki.formats.config.workers import check_workers
 
 SECTIONS: Mapping[str, type[Any]] = {
     "recovery": RecoverySettings,
@@ -45,41 +46,43 @@ SECTIONS: Mapping[str, type[Any]] = {
     "sandbox": SandboxSettings,
     "ui": UiSettings,
 }
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}")
+_DATABASE_PREFIX = re.compile(r"[a-z_][a-z0-9_]{0,31}")
 KEYS = ("retry", *SECTIONS, "agent", "planner", "agents", "checks", "patterns", "language")
 
 
 def read_settings(raw: Mapping[str, Any], notes: SettingsDefects) -> Settings:
-    made: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in raw.items():
         if name in SECTIONS:
-            made[name] = notes.read_section(SECTIONS[name], value, name)
+            values[name] = notes.read_section(SECTIONS[name], value, name)
         elif name == "retry":
-            made[name] = read_retry(value, notes)
+            values[name] = read_retry(value, notes)
         elif name in ("agents", "checks"):
-            made[name] = _named_tables(value, name, notes)
+            values[name] = _named_tables(value, name, notes)
         elif name in ("agent", "planner", "patterns"):
-            made[name] = notes.read_texts(value, name)
+            values[name] = notes.read_texts(value, name)
         elif name == "language":
-            made.update(notes.read_scalar(documented_fields(Settings)[name], value, name))
+            values.update(notes.read_scalar(documented_fields(Settings)[name], value, name))
         else:
             notes.add_unknown(name, KEYS, {})
-    settings = Settings(**made)
+    settings = Settings(**values)
     settings = replace(settings, limits=_fitted(settings.limits, notes))
     _chain(settings, notes)
     _order(settings.limits, notes)
-    check_notify(settings.notify, notes)
+    _check_notify(settings.notify, notes)
     check_store(settings.store, notes)
-    check_workers(settings, notes)
+    _check_workers(settings, notes)
     return settings
 
 
 def _named_tables(raw: Any, section: str, notes: SettingsDefects) -> dict[str, dict[str, Any]]:
     """Agents or checks; their content is judged together with the plan that uses them."""
-    made = {}
+    values = {}
     for name, value in notes.read_table(raw, section).items():
-        made[name] = notes.read_table(value, f"{section}.{name}")
+        values[name] = notes.read_table(value, f"{section}.{name}")
         notes.given_keys.add(f"{section}.{name}")
-    return made
+    return values
 
 
 def _chain(settings: Settings, notes: SettingsDefects) -> None:
@@ -92,12 +95,12 @@ def _chain(settings: Settings, notes: SettingsDefects) -> None:
 
 def _fitted(limits: LimitSettings, notes: SettingsDefects) -> LimitSettings:
     """Lower the default times to fit the given ones above them."""
-    made: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     above = math.inf
     for name in reversed(tuple(ORDERED_TIMES)):
         share, floor = ORDERED_TIMES[name]
-        above = made[name] = _fit(getattr(limits, name), above * share, floor, name, notes)
-    return replace(limits, **made)
+        above = values[name] = _fit(getattr(limits, name), above * share, floor, name, notes)
+    return replace(limits, **values)
 
 
 def _fit(value: float, room: float, floor: float, name: str, notes: SettingsDefects) -> float:
@@ -114,10 +117,52 @@ def _order(limits: LimitSettings, notes: SettingsDefects) -> None:
         if high > low or floored or (last and high == low):
             continue
         word = "not be below" if last else "be above"
-        said = f"{_shown(upper, high, notes)} must {word} {_shown(lower, low, notes)}"
-        notes.add(f"limits.{upper}", f"timeouts are out of order: {said}")
+        rule = f"{_shown(upper, high, notes)} must {word} {_shown(lower, low, notes)}"
+        notes.add(f"limits.{upper}", f"timeouts are out of order: {rule}")
 
 
 def _shown(name: str, value: float, notes: SettingsDefects) -> str:
     aside = "" if f"limits.{name}" in notes.given_keys else ", not given"
     return f"limits.{name} ({value:g}{aside})"
+
+
+# ------------------------------------------------------------------ notify
+
+
+def _check_notify(notify: NotificationSettings, notes: SettingsDefects) -> None:
+    """Add every defect; an address is never repeated, because it may contain a secret."""
+    for name, reason in _notify_defects(notify):
+        if reason:
+            notes.add(f"notify.{name}", reason)
+
+
+def _notify_defects(notify: NotificationSettings) -> Iterator[tuple[str, str]]:
+    if notify.webhook:
+        yield "webhook", web_defect(notify.webhook, http=notify.webhook_http)
+        yield "webhook_secret_env", _variable_defect(notify.webhook_secret_env)
+    if notify.apprise_env:
+        yield "apprise_env", _variable_defect(notify.apprise_env)
+    for number, address in enumerate(notify.apprise, 1):
+        reason = service_defect(address)
+        yield "apprise", f"number {number} {reason}" if reason else ""
+
+
+def _variable_defect(name: str) -> str:
+    """The value is not repeated either: somebody may have written the secret itself there."""
+    return "" if _VARIABLE.fullmatch(name) else "must be the name of a variable"
+
+
+# ------------------------------------------------------------------ worker, resources
+
+
+def _check_workers(settings: Settings, notes: SettingsDefects) -> None:
+    for tag in settings.worker.tags:
+        if not is_tag(tag):
+            notes.add("worker.tags", f"{tag[:80]!r} is not a tag; a tag has {TAG_FORM}")
+    try:
+        settings.resources.port_ranges  # noqa: B018 - asked for what it raises
+    except ValueError as wrong:
+        notes.add("resources.ports", str(wrong))
+    if not _DATABASE_PREFIX.fullmatch(settings.resources.database_prefix):
+        words = "must be 1 to 32 small ASCII letters, digits or '_', and not begin with a digit"
+        notes.add("resources.database_prefix", words)

@@ -43,16 +43,16 @@ class CauseKeys:
 
 def read_retry(raw: Any, notes: SettingsDefects) -> RetrySettings:
     retry = notes.read_section(RetrySettings, raw, "retry", also=OTHER_KEYS, renamed=RENAMED)
-    given = raw if isinstance(raw, dict) else {}
-    if "default_backoff" in given:
+    table = raw if isinstance(raw, dict) else {}
+    if "default_backoff" in table:
         base = retry.default_backoff
-        waits = _backoff(given["default_backoff"], "retry.default_backoff", base, notes)
+        waits = _backoff(table["default_backoff"], "retry.default_backoff", base, notes)
         retry = replace(retry, default_backoff=waits)
-    if "retryable_failures" in given:
-        kinds = _kinds(given["retryable_failures"], "retry.retryable_failures", notes)
+    if "retryable_failures" in table:
+        kinds = _kinds(table["retryable_failures"], "retry.retryable_failures", notes)
         retry = replace(retry, retryable_failures=kinds)
-    if "cause_specific" in given:
-        causes = _causes(given["cause_specific"], retry, notes)
+    if "cause_specific" in table:
+        causes = _causes(table["cause_specific"], retry, notes)
         retry = replace(retry, cause_specific=causes)
     return _within_total(retry, notes)
 
@@ -76,18 +76,18 @@ def _backoff(raw: Any, dotted: str, base: Backoff, notes: SettingsDefects) -> Ba
     names = raw if isinstance(raw, dict) else ()
     if len(notes.lines) > before:
         return base
-    made = merge_backoff(base, {name: getattr(read, name) for name in names})
-    if reason := backoff_defect(made):
+    result = merge_backoff(base, {name: getattr(read, name) for name in names})
+    if reason := backoff_defect(result):
         notes.add(dotted, reason)
-    return made
+    return result
 
 
 def _kinds(raw: Any, dotted: str, notes: SettingsDefects) -> tuple[FailureKind, ...]:
     if raw == []:
         notes.given_keys.add(dotted)
         return with_always_retryable(())
-    found = [_kind(word, dotted, notes) for word in notes.read_texts(raw, dotted)]
-    return with_always_retryable(kind for kind in found if kind is not None)
+    kinds_found = [_kind(word, dotted, notes) for word in notes.read_texts(raw, dotted)]
+    return with_always_retryable(kind for kind in kinds_found if kind is not None)
 
 
 def _kind(word: str, dotted: str, notes: SettingsDefects) -> FailureKind | None:
@@ -103,22 +103,22 @@ def _kind(word: str, dotted: str, notes: SettingsDefects) -> FailureKind | None:
 def _causes(
     raw: Any, retry: RetrySettings, notes: SettingsDefects
 ) -> dict[FailureKind, KindRetrySettings]:
-    made: dict[FailureKind, KindRetrySettings] = {}
-    for word, given in notes.read_table(raw, "retry.cause_specific").items():
+    result: dict[FailureKind, KindRetrySettings] = {}
+    for word, table in notes.read_table(raw, "retry.cause_specific").items():
         dotted = f"retry.cause_specific.{word}"
         kind = _kind(word, dotted, notes)
         if kind is not None:
-            made[kind] = _cause(given, dotted, retry.rule_for(kind).backoff, notes)
+            result[kind] = _cause(table, dotted, retry.rule_for(kind).backoff, notes)
             if kind not in retry.retryable_failures:
                 notes.add(dotted, f"nothing uses it: {kind} is not among retryable_failures")
-    return made
+    return result
 
 
 def _cause(raw: Any, dotted: str, base: Backoff, notes: SettingsDefects) -> KindRetrySettings:
     read = notes.read_section(CauseKeys, raw, dotted, also=("backoff",))
-    given = raw if isinstance(raw, dict) else {}
+    table = raw if isinstance(raw, dict) else {}
     waits = None
-    if "backoff" in given:
-        waits = _backoff(given["backoff"], f"{dotted}.backoff", base, notes)
-    most = read.max_retries if "max_retries" in given else None
+    if "backoff" in table:
+        waits = _backoff(table["backoff"], f"{dotted}.backoff", base, notes)
+    most = read.max_retries if "max_retries" in table else None
     return KindRetrySettings(most, waits, read.modification_hint)

@@ -55,11 +55,11 @@ def _needs(value: Any, inside: bool = False) -> Iterator[str]:
     """The names of packages in all tables of dependencies."""
     match value:
         case dict():
-            for key, held in value.items():
+            for key, data in value.items():
                 named = any(str(key).lower().endswith(word) for word in _DEPENDENCIES)
-                if inside and not isinstance(held, list):
+                if inside and not isinstance(data, list):
                     yield _plain(str(key))
-                yield from _needs(held, inside or named)
+                yield from _needs(data, inside or named)
         case list() if inside:
             yield from (_plain(one) for one in value if isinstance(one, str))
         case _:
@@ -82,35 +82,35 @@ def _sections(text: str) -> ManifestFacts:
 
 def _package(text: str) -> ManifestFacts:
     """package.json and composer.json."""
-    held = json.loads(text)
-    if not isinstance(held, dict):
+    data = json.loads(text)
+    if not isinstance(data, dict):
         return
-    yield from (f"key:{key}" for key in held)
-    manager = held.get("packageManager")
+    yield from (f"key:{key}" for key in data)
+    manager = data.get("packageManager")
     if isinstance(manager, str):
         yield f"manager:{manager.partition('@')[0]}"
-    for name, words in _mapping(held, "scripts"):
+    for name, words in _mapping(data, "scripts"):
         if _NO_TESTS not in str(words):
             yield f"script:{name}"
     groups = ("dependencies", "devDependencies", "optionalDependencies", "require", "require-dev")
     for group in groups:
         # `php` and `ext-json` are not packages.
-        named = (n for n, _ in _mapping(held, group) if group[:7] != "require" or "/" in n)
+        named = (n for n, _ in _mapping(data, group) if group[:7] != "require" or "/" in n)
         yield from (f"needs:{name}" for name in named)
 
 
 def _deno(text: str) -> ManifestFacts:
     without = re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE)
     try:
-        held = json.loads(without)
+        data = json.loads(without)
     except ValueError:  # JSONC allows more comments and commas than JSON
         return
-    if isinstance(held, dict):
-        yield from (f"task:{name}" for name, _ in _mapping(held, "tasks"))
+    if isinstance(data, dict):
+        yield from (f"task:{name}" for name, _ in _mapping(data, "tasks"))
 
 
-def _mapping(held: Mapping[str, Any], key: str) -> list[tuple[str, Any]]:
-    found = held.get(key)
+def _mapping(data: Mapping[str, Any], key: str) -> list[tuple[str, Any]]:
+    found = data.get(key)
     return list(found.items()) if isinstance(found, dict) else []
 
 

@@ -52,8 +52,8 @@ def add_agents(text: str, agents: Sequence[FoundAgent]) -> tuple[str, list[str]]
     if not answering or NO_AGENT not in text:
         return text, []
     head, first, rest = text.partition("\n[")
-    made = "".join(f"\n{agent_text(one)}" for one in answering)
-    text = f"{head}\n{default_agent_text(answering)}{first}{rest}".replace(NO_AGENT, made)
+    updated = "".join(f"\n{agent_text(one)}" for one in answering)
+    text = f"{head}\n{default_agent_text(answering)}{first}{rest}".replace(NO_AGENT, updated)
     return text, [f"agent {one.name}" for one in answering]
 
 
@@ -63,6 +63,6 @@ def _with(text: str, one: TrialResult) -> str:
         names = {match[2] for match in _COMMENTED_CHECK.finditer(part)}
         if one.check.name in names and _is_commented_by_init(part):
             parts[at] = check_text(one).rstrip("\n")
-            made = "\n\n".join(parts)
-            return made if made.endswith("\n") else f"{made}\n"
+            updated = "\n\n".join(parts)
+            return updated if updated.endswith("\n") else f"{updated}\n"
     return text.rstrip("\n") + "\n\n" + check_text(one)

@@ -42,22 +42,22 @@ class ChecklistDocument:
     prose: dict[tuple[tuple[int, str], ...], list[MarkdownLine]] = field(default_factory=dict)
 
 
-def read_checkboxes(text: str, made: ImportedList) -> ChecklistDocument | None:
+def read_checkboxes(text: str, result: ImportedList) -> ChecklistDocument | None:
     """Every box of the text; a line that only looks like one is reported."""
-    defects = Defects(made.name)
+    defects = Defects(result.name)
     lines = split_lines(text, defects)
     if lines is None:
         for at, words in defects.entries:
-            made.add_unreadable(at[0], words.removeprefix(f"{made.name}:{at[0]}:{at[1]}: "))
+            result.add_unreadable(at[0], words.removeprefix(f"{result.name}:{at[0]}:{at[1]}: "))
         return None
-    return _ChecklistReader(made).read(lines)
+    return _ChecklistReader(result).read(lines)
 
 
 class _ChecklistReader:
     """Reads the lines once."""
 
-    def __init__(self, made: ImportedList) -> None:
-        self._made, self._document = made, ChecklistDocument()
+    def __init__(self, result: ImportedList) -> None:
+        self._made, self._document = result, ChecklistDocument()
         self._headings: tuple[tuple[int, str], ...] = ()
         self._open: list[Checkbox] = []
 

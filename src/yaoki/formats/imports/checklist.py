@@ -30,23 +30,23 @@ def is_playbook(text: str) -> bool:
     return len(set(_PLAYBOOK.findall(text))) >= 2
 
 
-def read_checklist(text: str, made: ImportedList, asked: ImportOptions) -> None:
+def read_checklist(text: str, result: ImportedList, options: ImportOptions) -> None:
     if is_playbook(text):
-        made.add_unreadable(
+        result.add_unreadable(
             1, "this is a playbook, which needs no import: yaoki run takes it as it is"
         )
         return
-    sheet = read_checkboxes(text, made)
+    sheet = read_checkboxes(text, result)
     if sheet is not None:
-        made.goal = sheet.title
-        _ChecklistImport(made, asked).take(sheet.boxes, ())
+        result.goal = sheet.title
+        _ChecklistImport(result, options).take(sheet.boxes, ())
 
 
 class _ChecklistImport:
     """Takes the boxes in the order of the text."""
 
-    def __init__(self, made: ImportedList, asked: ImportOptions) -> None:
-        self._made, self._asked = made, asked
+    def __init__(self, result: ImportedList, options: ImportOptions) -> None:
+        self._made, self._asked = result, options
         self._taken: set[str] = set()
 
     def take(self, boxes: list[Checkbox], frames: tuple[Checkbox, ...]) -> None:

@@ -48,57 +48,57 @@ def _form_of_json(text: str) -> str:
 
 
 def read_list(
-    text: str, name: str, form: str = "", asked: ImportOptions | None = None
+    text: str, name: str, form: str = "", options: ImportOptions | None = None
 ) -> ImportedList:
     """The tasks of a list; `PlanInvalid` when the text is no list at all."""
-    held = asked or ImportOptions()
+    chosen = options or ImportOptions()
     if (size := len(text.encode(errors="replace"))) > BYTES_MAX:
         raise _refused(name, f"{size} bytes are over the limit of {BYTES_MAX}")
     form = form or detect_form(text)
     if not form:
         known = ", ".join(FORMS)
         raise _refused(name, f"this is not a list that can be imported ({known})")
-    made = ImportedList(form, name)
-    FORMS[form](text, made, held)
-    made.items = _valid_items(made, held)
-    return made
+    result = ImportedList(form, name)
+    FORMS[form](text, result, chosen)
+    result.items = _valid_items(result, chosen)
+    return result
 
 
 def _refused(name: str, why: str) -> PlanInvalid:
     return PlanInvalid(f"{name}: {why}", hint="yaoki plan import --help", defects=())
 
 
-def _valid_items(made: ImportedList, asked: ImportOptions) -> list[ImportedTask]:
+def _valid_items(result: ImportedList, options: ImportOptions) -> list[ImportedTask]:
     """Report here, with its line, whatever would make the plan invalid."""
-    kept = []
-    for item in made.items[:ITEMS_MAX]:
+    valid = []
+    for item in result.items[:ITEMS_MAX]:
         goal = _CONTROL.sub("�", item.goal)
-        if (size := len(goal.encode())) > asked.text_bytes_max:
-            limit = asked.text_bytes_max
-            made.add_unreadable(
+        if (size := len(goal.encode())) > options.text_bytes_max:
+            limit = options.text_bytes_max
+            result.add_unreadable(
                 item.line, f"the text of {item.id} has {size} bytes; the limit is {limit}"
             )
         elif not _NAME.fullmatch(item.id):
-            made.add_unreadable(item.line, f"{item.id[:80]!r} is not a valid task name")
+            result.add_unreadable(item.line, f"{item.id[:80]!r} is not a valid task name")
         else:
-            kept.append(replace(item, goal=goal))
-    if len(made.items) > ITEMS_MAX:
-        over = made.items[ITEMS_MAX]
-        made.add_unreadable(
+            valid.append(replace(item, goal=goal))
+    if len(result.items) > ITEMS_MAX:
+        over = result.items[ITEMS_MAX]
+        result.add_unreadable(
             over.line, f"more than {ITEMS_MAX} tasks; this is the first over the limit"
         )
-    names = {item.id for item in kept}
-    kept = [replace(one, needs=tuple(n for n in one.needs if n in names)) for one in kept]
-    _refuse_circle(kept, made)
-    return kept
+    names = {item.id for item in valid}
+    valid = [replace(one, needs=tuple(n for n in one.needs if n in names)) for one in valid]
+    _refuse_circle(valid, result)
+    return valid
 
 
-def _refuse_circle(items: list[ImportedTask], made: ImportedList) -> None:
-    found = find_cycle({item.id: item.needs for item in items})
-    if found:
+def _refuse_circle(items: list[ImportedTask], result: ImportedList) -> None:
+    cycle = find_cycle({item.id: item.needs for item in items})
+    if cycle:
         lines = {item.id: item.line for item in items}
-        path = " needs ".join(found)
+        path = " needs ".join(cycle)
         raise PlanInvalid(
-            f"{made.name}: tasks need each other in a circle: {path}",
-            hint=f"fix the list; {found[0]} is in line {lines[found[0]]}",
+            f"{result.name}: tasks need each other in a circle: {path}",
+            hint=f"fix the list; {cycle[0]} is in line {lines[cycle[0]]}",
         )

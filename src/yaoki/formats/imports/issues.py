@@ -35,74 +35,74 @@ def looks_like(data: Any) -> bool:
     )
 
 
-def read_issues(text: str, made: ImportedList, _: ImportOptions) -> None:
+def read_issues(text: str, result: ImportedList, _: ImportOptions) -> None:
     try:
         whole = parse_json(text)
     except NotJson as fault:
-        made.add_unreadable(fault.line, fault.reason)
+        result.add_unreadable(fault.line, fault.reason)
         return
     listed = whole.get("issues") or whole
     if not isinstance(listed.data, list):
-        made.add_unreadable(
+        result.add_unreadable(
             1, "a list of issues is needed: gh issue list --json number,title,body,labels"
         )
         return
     found: dict[int, LocatedValue] = {}
     closed: set[int] = set()
     for value in listed.elements():
-        _sort(value, found, closed, made)
+        _sort(value, found, closed, result)
     for number, value in found.items():
-        made.items.append(_item(number, value, set(found), closed, made))
-    if made.items:
-        made.add_note(1, UNTRUSTED_WORDS_NOTE)
+        result.items.append(_item(number, value, set(found), closed, result))
+    if result.items:
+        result.add_note(1, UNTRUSTED_WORDS_NOTE)
 
 
 def _sort(
-    value: LocatedValue, found: dict[int, LocatedValue], closed: set[int], made: ImportedList
+    value: LocatedValue, found: dict[int, LocatedValue], closed: set[int], result: ImportedList
 ) -> None:
     data = value.data
     number = data.get("number") if isinstance(data, dict) else None
     title = data.get("title") if isinstance(data, dict) else None
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        made.add_unreadable(value.line, "an issue without a number")
+        result.add_unreadable(value.line, "an issue without a number")
     elif not isinstance(title, str) or not title.strip():
-        made.add_unreadable(value.line, f"issue #{number} has no title")
+        result.add_unreadable(value.line, f"issue #{number} has no title")
     elif number in found or number in closed:
-        made.add_unreadable(value.line, f"issue #{number} is already in the list")
+        result.add_unreadable(value.line, f"issue #{number} is already in the list")
     elif "pull_request" in data:
-        made.add_skipped(f"#{number} {title.strip()}"[:120], value.line, "a pull request")
+        result.add_skipped(f"#{number} {title.strip()}"[:120], value.line, "a pull request")
     elif str(data.get("state", "")).lower() == "closed" or data.get("closed") is True:
         closed.add(number)
-        made.add_skipped(f"#{number} {title.strip()}"[:120], value.line, "closed")
+        result.add_skipped(f"#{number} {title.strip()}"[:120], value.line, "closed")
     else:
         found[number] = value
 
 
 def _item(
-    number: int, value: LocatedValue, known: set[int], closed: set[int], made: ImportedList
+    number: int, value: LocatedValue, known: set[int], closed: set[int], result: ImportedList
 ) -> ImportedTask:
     data = value.data
     body = data.get("body")
-    said = _HIDDEN.sub("", body).replace("\r\n", "\n").strip() if isinstance(body, str) else ""
+    body_text = _HIDDEN.sub("", body).replace("\r\n", "\n").strip() if isinstance(body, str) else ""
     labels = ", ".join(_labels(data.get("labels")))
     goal = join_paragraphs(
         f"{data['title'].strip()} (issue #{number})",
-        said,
+        body_text,
         f"Labels: {labels}" if labels else "",
     )
     needs = []
     own = _own(data)
-    for repo, other in _asked(data, said):
+    for repo, other in _asked(data, body_text):
         if repo and repo.lower() != own:
             words = f"issue #{number} waits for {repo}#{other}, which is not in this list"
-            made.add_note(value.line, f"{words}: treated as done")
+            result.add_note(value.line, f"{words}: treated as done")
         elif other in known and other != number:
             needs.append(f"issue-{other}")
         elif other != number and other not in closed:
             words = (
                 f"issue #{number} waits for #{other}, which is not in this list: treated as done"
             )
-            made.add_note(value.line, words)
+            result.add_note(value.line, words)
     return ImportedTask(f"issue-{number}", goal, value.line, tuple(dict.fromkeys(needs)))
 
 
@@ -115,12 +115,12 @@ def _own(data: dict[str, Any]) -> str:
     return ""
 
 
-def _asked(data: dict[str, Any], said: str) -> list[tuple[str, int]]:
+def _asked(data: dict[str, Any], body_text: str) -> list[tuple[str, int]]:
     """Issues that must be closed first, from the body or from GitHub's own field.
 
     Each with its repository, if one is named.
     """
-    words = (found[1] for found in _NEEDS.finditer(said))
+    words = (found[1] for found in _NEEDS.finditer(body_text))
     each = (found for text in words for found in _NUMBER.finditer(text))
     numbers = [(found[1] or found[3] or "", int(found[2] or found[4])) for found in each]
     blocked = data.get("blockedBy")
@@ -131,8 +131,8 @@ def _asked(data: dict[str, Any], said: str) -> list[tuple[str, int]]:
     return list(dict.fromkeys(numbers))
 
 
-def _labels(held: Any) -> list[str]:
+def _labels(entries: Any) -> list[str]:
     """`gh` prints objects with a name, others plain names."""
-    listed = held if isinstance(held, list) else []
+    listed = entries if isinstance(entries, list) else []
     names = (one.get("name") if isinstance(one, dict) else one for one in listed)
     return [name for name in names if isinstance(name, str) and name]

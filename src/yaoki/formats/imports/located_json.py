@@ -45,11 +45,11 @@ class LocatedValue:
 
     def get(self, key: str) -> LocatedValue | None:
         """A member of an object; the last of several with the same name, as in JSON."""
-        found = None
+        member = None
         for name, value in self.members():
             if name == key:
-                found = value
-        return found
+                member = value
+        return member
 
     def members(self) -> Iterator[tuple[str, LocatedValue]]:
         if not isinstance(self.data, dict) or not self.data:

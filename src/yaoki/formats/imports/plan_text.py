@@ -30,36 +30,36 @@ def _text(dumper: yaml.SafeDumper, data: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def plan_text(made: ImportedList, goal: str = "") -> str:
+def plan_text(imported: ImportedList, goal: str = "") -> str:
     """The plan, with comments on its origin and on what was left out."""
-    held: dict[str, Any] = {"goal": goal or made.goal or f"Do the tasks of {made.name}"}
-    if made.phases:
+    held: dict[str, Any] = {"goal": goal or imported.goal or f"Do the tasks of {imported.name}"}
+    if imported.phases:
         held["phases"] = [
             {
                 "id": phase.id,
                 **({"needs": list(phase.needs)} if phase.needs else {}),
-                "tasks": [_task(item) for item in made.items if item.phase == phase.id],
+                "tasks": [_task(item) for item in imported.items if item.phase == phase.id],
             }
-            for phase in made.phases
+            for phase in imported.phases
         ]
     else:
-        held["tasks"] = [_task(item) for item in made.items]
+        held["tasks"] = [_task(item) for item in imported.items]
     dumped: str = yaml.dump(held, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
-    return "".join(f"# {line}\n" for line in _comments(made)) + dumped
+    return "".join(f"# {line}\n" for line in _comments(imported)) + dumped
 
 
-def _comments(made: ImportedList) -> list[str]:
-    lines = [f"Imported from {_line(made.name)} ({made.form}) by yaoki plan import."]
+def _comments(imported: ImportedList) -> list[str]:
+    lines = [f"Imported from {_line(imported.name)} ({imported.form}) by yaoki plan import."]
     lines.append(
         "Agents and checks are those of yaoki.toml; add agent: or checks: to a task as needed."
     )
-    shown = made.skipped[:LEFT_OUT_LISTED_MAX]
+    shown = imported.skipped[:LEFT_OUT_LISTED_MAX]
     if shown:
         lines.append("Left out:")
         lines += [f"  line {one.line}, {one.reason}: {_line(one.name)}" for one in shown]
-    if more := len(made.skipped) - len(shown):
+    if more := len(imported.skipped) - len(shown):
         lines.append(f"  and {more} more")
-    unread = made.unreadable[:LEFT_OUT_LISTED_MAX]
+    unread = imported.unreadable[:LEFT_OUT_LISTED_MAX]
     if unread:
         lines.append("Left out because it was not understood:")
         lines += [f"  line {line}: {_line(words)}" for line, words in sorted(unread)]

@@ -54,41 +54,43 @@ def looks_like(text: str) -> bool:
     return bool(re.search(r"^[ \t]*[-*][ \t]+\[[ xX]\][ \t]+\[?T\d+\b", text, re.MULTILINE))
 
 
-def read_speckit(text: str, made: ImportedList, _: ImportOptions) -> None:
-    sheet = read_checkboxes(text, made)
+def read_speckit(text: str, result: ImportedList, _: ImportOptions) -> None:
+    sheet = read_checkboxes(text, result)
     if sheet is None:
         return
-    made.goal = re.sub(r"^tasks?[ \t]*:[ \t]*", "", sheet.title, flags=re.IGNORECASE)
+    result.goal = re.sub(r"^tasks?[ \t]*:[ \t]*", "", sheet.title, flags=re.IGNORECASE)
     done: set[str] = set()
-    parts = _parts(sheet, made, done)
-    _order(parts, made, done)
+    parts = _parts(sheet, result, done)
+    _order(parts, result, done)
 
 
-def _parts(sheet: ChecklistDocument, made: ImportedList, done: set[str]) -> list[_SpeckitPhase]:
+def _parts(sheet: ChecklistDocument, result: ImportedList, done: set[str]) -> list[_SpeckitPhase]:
     parts: dict[tuple[tuple[int, str], ...], _SpeckitPhase] = {}
-    seen: dict[str, int] = {}
-    for box in _numbered(sheet.boxes, made):
+    lines_by_id: dict[str, int] = {}
+    for box in _numbered(sheet.boxes, result):
         found = TASK.fullmatch(box.words)
         assert found
-        if found[1] in seen:
-            made.add_unreadable(box.line, f"{found[1]} is already in line {seen[found[1]]}")
+        if found[1] in lines_by_id:
+            result.add_unreadable(
+                box.line, f"{found[1]} is already in line {lines_by_id[found[1]]}"
+            )
         else:
-            seen[found[1]] = box.line
-            _take(box, found, parts, made, sheet, done)
+            lines_by_id[found[1]] = box.line
+            _take(box, found, parts, result, sheet, done)
     return list(parts.values())
 
 
-def _numbered(boxes: Sequence[Checkbox], made: ImportedList) -> Iterator[Checkbox]:
+def _numbered(boxes: Sequence[Checkbox], result: ImportedList) -> Iterator[Checkbox]:
     """The boxes with a number; boxes without one below them are their steps."""
     for box in boxes:
         if TASK.fullmatch(box.words) is None:
-            made.add_unreadable(box.line, f"a box without a number (T001): {box.words[:80]}")
-            yield from _numbered(box.children, made)
+            result.add_unreadable(box.line, f"a box without a number (T001): {box.words[:80]}")
+            yield from _numbered(box.children, result)
             continue
         steps = [one for one in flatten(box.children) if TASK.fullmatch(one.words) is None]
         if box.done:
             for one in steps:
-                made.add_skipped(
+                result.add_skipped(
                     one.words[:120], one.line, f"a step of {box.words[:40]}, which is done"
                 )
         box.lines_below += [f"- [{'x' if one.done else ' '}] {one.words}" for one in steps]
@@ -100,7 +102,7 @@ def _take(
     box: Checkbox,
     found: re.Match[str],
     parts: dict[tuple[tuple[int, str], ...], _SpeckitPhase],
-    made: ImportedList,
+    result: ImportedList,
     sheet: ChecklistDocument,
     done: set[str],
 ) -> None:
@@ -111,7 +113,7 @@ def _take(
     part = parts.setdefault(heads, _SpeckitPhase(title, story, _told(heads, sheet)))
     if box.done:
         done.add(found[1])
-        made.add_skipped(f"{found[1]} {words}"[:120], box.line, "done")
+        result.add_skipped(f"{found[1]} {words}"[:120], box.line, "done")
         return
     head = box.headings[-1][1] if box.headings and box.headings[-1][0] > 2 else ""
     about = " — ".join(one for one in (part.title, head) if one)
@@ -132,18 +134,18 @@ def _labels(words: str) -> tuple[list[str], str]:
 def _named(words: str, own: str) -> Iterator[str]:
     """The tasks that the text names as dependencies."""
     for found in _DEPENDS.finditer(words):
-        said = found[1] or found[2]
-        for first, last in _RANGE.findall(said):
+        names_text = found[1] or found[2]
+        for first, last in _RANGE.findall(names_text):
             size = len(first)
             for number in range(int(first), min(int(last), int(first) + RANGE_MAX) + 1):
                 yield f"T{number:0{size}d}"
-        yield from (name for name in _ID.findall(said) if name != own)
+        yield from (name for name in _ID.findall(names_text) if name != own)
 
 
 def _told(heads: tuple[tuple[int, str], ...], sheet: ChecklistDocument) -> str:
     """Goal, independent test and checkpoint of a phase."""
-    below = (held for at, held in sheet.prose.items() if at[: len(heads)] == heads)
-    lines = [line.text.strip() for held in below for line in held]
+    below = (prose_lines for at, prose_lines in sheet.prose.items() if at[: len(heads)] == heads)
+    lines = [line.text.strip() for prose_lines in below for line in prose_lines]
     found = [_TELLING.fullmatch(line) for line in lines]
     return "\n".join(f"{one[1]}: {one[2].strip()}" for one in found if one and one[2].strip())
 
@@ -151,18 +153,18 @@ def _told(heads: tuple[tuple[int, str], ...], sheet: ChecklistDocument) -> str:
 # ------------------------------------------------------------------ order
 
 
-def _order(parts: Sequence[_SpeckitPhase], made: ImportedList, done: set[str]) -> None:
+def _order(parts: Sequence[_SpeckitPhase], result: ImportedList, done: set[str]) -> None:
     open_ = [part for part in parts if part.tasks]
-    taken: set[str] = set()
+    used: set[str] = set()
     for number, part in enumerate(open_, start=1):
-        part.id = make_slug(part.title, taken, f"phase-{number}")
+        part.id = make_slug(part.title, used, f"phase-{number}")
     phased = len(open_) > 1
     for at, part in enumerate(open_):
         if phased:
-            made.phases.append(ImportedPhase(part.id, part.title, tuple(_before(open_, at))))
-        made.items += _chained(part, part.id if phased else "")
-    known = {item.id for item in made.items}
-    made.items = [_known(item, known, done, made) for item in made.items]
+            result.phases.append(ImportedPhase(part.id, part.title, tuple(_before(open_, at))))
+        result.items += _chained(part, part.id if phased else "")
+    known = {item.id for item in result.items}
+    result.items = [_known(item, known, done, result) for item in result.items]
 
 
 def _before(parts: Sequence[_SpeckitPhase], at: int) -> Iterator[str]:
@@ -192,11 +194,13 @@ def _chained(part: _SpeckitPhase, phase: str) -> Iterator[ImportedTask]:
         before = tuple(item.id for item in items)
 
 
-def _known(item: ImportedTask, known: set[str], done: set[str], made: ImportedList) -> ImportedTask:
+def _known(
+    item: ImportedTask, known: set[str], done: set[str], result: ImportedList
+) -> ImportedTask:
     """Drop needs that are done; report needs that are unknown."""
     for name in item.needs:
         if name not in known and name not in done:
-            made.add_unreadable(
+            result.add_unreadable(
                 item.line, f"the need of {item.id} for {name}, which is not in this list"
             )
     return replace(item, needs=tuple(name for name in item.needs if name in known))

@@ -40,126 +40,134 @@ class _Task:
         return [one for one in self.inside if one.open] or [self]
 
     def text(self, key: str) -> str:
-        held = self.value.data.get(key)
-        if isinstance(held, list):
-            return "\n".join(f"- {one}" for one in held if isinstance(one, str))
-        return held.strip() if isinstance(held, str) else ""
+        entry = self.value.data.get(key)
+        if isinstance(entry, list):
+            return "\n".join(f"- {one}" for one in entry if isinstance(one, str))
+        return entry.strip() if isinstance(entry, str) else ""
 
 
 def looks_like(data: Any) -> bool:
     if not isinstance(data, dict):
         return False
-    return _listed(data) or any(_listed(held) for held in data.values())
+    return _listed(data) or any(_listed(entry) for entry in data.values())
 
 
-def _listed(held: Any) -> bool:
+def _listed(entry: Any) -> bool:
     """Task Master's tasks have titles; tasks of a native plan have goals."""
-    tasks = held.get("tasks") if isinstance(held, dict) else None
+    tasks = entry.get("tasks") if isinstance(entry, dict) else None
     return isinstance(tasks, list) and any(
         isinstance(one, dict) and "title" in one and "goal" not in one for one in tasks
     )
 
 
-def read_taskmaster(text: str, made: ImportedList, asked: ImportOptions) -> None:
+def read_taskmaster(text: str, result: ImportedList, options: ImportOptions) -> None:
     try:
         whole = parse_json(text)
     except NotJson as fault:
-        made.add_unreadable(fault.line, fault.reason)
+        result.add_unreadable(fault.line, fault.reason)
         return
-    listed = _chosen(whole, made, asked)
+    listed = _chosen(whole, result, options)
     if listed is None:
         return
-    tasks = _tasks(listed, made)
+    tasks = _tasks(listed, result)
     known = {one.key: one for task in tasks for one in (task, *task.inside)}
     for task in tasks:
-        _take(task, known, made)
+        _take(task, known, result)
 
 
-def _chosen(whole: LocatedValue, made: ImportedList, asked: ImportOptions) -> LocatedValue | None:
+def _chosen(
+    whole: LocatedValue, result: ImportedList, options: ImportOptions
+) -> LocatedValue | None:
     """The list of the chosen tag; `master` is Task Master's own default."""
-    tags = {name: held for name, held in whole.members() if isinstance(held.data, dict)}
-    tags = {name: held for name, held in tags.items() if isinstance(held.data.get("tasks"), list)}
-    if isinstance(whole.data, dict) and isinstance(whole.data.get("tasks"), list) and not asked.tag:
-        made.goal = _project(whole)
+    tags = {name: entry for name, entry in whole.members() if isinstance(entry.data, dict)}
+    tags = {
+        name: entry for name, entry in tags.items() if isinstance(entry.data.get("tasks"), list)
+    }
+    if (
+        isinstance(whole.data, dict)
+        and isinstance(whole.data.get("tasks"), list)
+        and not options.tag
+    ):
+        result.goal = _project(whole)
         return whole.get("tasks")
-    name = asked.tag or ("master" if "master" in tags else next(iter(tags), ""))
+    name = options.tag or ("master" if "master" in tags else next(iter(tags), ""))
     if name not in tags:
         there = ", ".join(tags) or "none"
-        made.add_unreadable(
+        result.add_unreadable(
             1, f"there is no list of tasks under {name or 'tasks'!r}; tags: {there}"
         )
         return None
     others = [tag for tag in tags if tag != name]
-    if others and not asked.tag:
-        made.add_note(
+    if others and not options.tag:
+        result.add_note(
             tags[name].line, f"read the tag {name}; --tag names another: {', '.join(others)}"
         )
-    made.goal = _project(tags[name]) or ("" if name == "master" else name)
+    result.goal = _project(tags[name]) or ("" if name == "master" else name)
     return tags[name].get("tasks")
 
 
 def _project(value: LocatedValue) -> str:
     for key in ("metadata", "meta"):
-        held = value.data.get(key)
+        entry = value.data.get(key)
         for name in ("projectName", "description"):
-            if isinstance(held, dict) and isinstance(held.get(name), str) and held[name].strip():
-                return str(held[name]).strip()
+            if isinstance(entry, dict) and isinstance(entry.get(name), str) and entry[name].strip():
+                return str(entry[name]).strip()
     return ""
 
 
-def _tasks(listed: LocatedValue, made: ImportedList, above: _Task | None = None) -> list[_Task]:
+def _tasks(listed: LocatedValue, result: ImportedList, above: _Task | None = None) -> list[_Task]:
     found: dict[str, _Task] = {}
     for value in listed.elements():
-        task = _task(value, made, above)
+        task = _task(value, result, above)
         if task is not None and task.key in found:
-            made.add_unreadable(value.line, f"task {task.key} is already in the list")
+            result.add_unreadable(value.line, f"task {task.key} is already in the list")
         elif task is not None:
             found[task.key] = task
             inside = value.get("subtasks") if above is None else None
             if inside is not None:
-                task.inside = _tasks(inside, made, task)
+                task.inside = _tasks(inside, result, task)
     return list(found.values())
 
 
-def _task(value: LocatedValue, made: ImportedList, above: _Task | None) -> _Task | None:
+def _task(value: LocatedValue, result: ImportedList, above: _Task | None) -> _Task | None:
     data = value.data
     name = data.get("id") if isinstance(data, dict) else None
     if not isinstance(name, int | str) or isinstance(name, bool) or not str(name).strip():
-        made.add_unreadable(value.line, "a task without an id")
+        result.add_unreadable(value.line, "a task without an id")
         return None
     key = str(name).strip()
     if above is not None:
         key = f"{above.key}.{key.removeprefix(f'{above.key}.')}"
     title = data.get("title")
     if not isinstance(title, str) or not title.strip():
-        made.add_unreadable(value.line, f"task {key} has no title")
+        result.add_unreadable(value.line, f"task {key} has no title")
         return None
     status = data.get("status", "")
     task = _Task(key, value, str(status).strip().lower(), title.strip(), above)
     if task.status not in DONE | OPEN | SKIPPED_STATES:
-        made.add_unreadable(
+        result.add_unreadable(
             value.line, f"task {key} has the status {str(status)[:40]!r}, which is unknown"
         )
         return None
     return task
 
 
-def _take(task: _Task, known: dict[str, _Task], made: ImportedList) -> None:
+def _take(task: _Task, known: dict[str, _Task], result: ImportedList) -> None:
     for one in (task, *task.inside):
         if not one.open:
-            made.add_skipped(f"{one.key} {one.title}"[:120], one.value.line, one.status)
+            result.add_skipped(f"{one.key} {one.title}"[:120], one.value.line, one.status)
     if task.open:
-        made.items += [_item(one, known, made) for one in task.works]
+        result.items += [_item(one, known, result) for one in task.works]
     else:
         for one in task.inside:
             if one.open:
                 words = f"subtask {one.key} is open, and task {task.key} is {task.status}"
-                made.add_note(one.value.line, words)
-                made.items.append(_item(one, known, made))
+                result.add_note(one.value.line, words)
+                result.items.append(_item(one, known, result))
 
 
-def _item(task: _Task, known: dict[str, _Task], made: ImportedList) -> ImportedTask:
-    needs = dict.fromkeys(name for one in _frames(task) for name in _needs(one, known, made))
+def _item(task: _Task, known: dict[str, _Task], result: ImportedList) -> ImportedTask:
+    needs = dict.fromkeys(name for one in _frames(task) for name in _needs(one, known, result))
     whole = task.above or task
     priority = PRIORITIES.get((task.text("priority") or whole.text("priority")).lower(), 0)
     return ImportedTask(_id(task), _goal(task), task.value.line, tuple(needs), priority)
@@ -182,22 +190,22 @@ def _goal(task: _Task) -> str:
     return join_paragraphs(*parts)
 
 
-def _needs(task: _Task, known: dict[str, _Task], made: ImportedList) -> list[str]:
+def _needs(task: _Task, known: dict[str, _Task], result: ImportedList) -> list[str]:
     """The ids of the tasks that it depends on."""
-    held = task.value.get("dependencies")
-    if held is None or held.data is None:
+    entry = task.value.get("dependencies")
+    if entry is None or entry.data is None:
         return []
-    if not isinstance(held.data, list):
-        made.add_unreadable(held.line, f"the dependencies of task {task.key} are not a list")
+    if not isinstance(entry.data, list):
+        result.add_unreadable(entry.line, f"the dependencies of task {task.key} are not a list")
         return []
     found: list[str] = []
-    for value in held.elements():
+    for value in entry.elements():
         other = _other(task, str(value.data).strip(), known)
         if other is None:
             words = f"task {task.key} depends on {value.data!r}, which is not in this list"
-            _once(made, value.line, words)
+            _once(result, value.line, words)
         elif other.status in SKIPPED_STATES:
-            _once(made, value.line, f"task {task.key} depends on {other.key}: {other.status}")
+            _once(result, value.line, f"task {task.key} depends on {other.key}: {other.status}")
         elif other.open and other is not task:
             found += [_id(one) for one in other.works if one is not task]
     return found
@@ -209,10 +217,10 @@ def _other(task: _Task, name: str, known: dict[str, _Task]) -> _Task | None:
     return sibling or known.get(name)
 
 
-def _once(made: ImportedList, line: int, words: str) -> None:
+def _once(result: ImportedList, line: int, words: str) -> None:
     """A parent is read once for each of its subtasks; report its problems once."""
-    if (line, words) not in made.unreadable:
-        made.add_unreadable(line, words)
+    if (line, words) not in result.unreadable:
+        result.add_unreadable(line, words)
 
 
 def _id(task: _Task) -> str:

@@ -51,12 +51,12 @@ def _needs(
 def _phases(draft: Draft) -> None:
     phases, defects = draft.plan.phases, draft.defects
     names = {phase.id for phase in phases if phase.id}
-    filled, seen = {placed.phase for placed in draft.tasks}, set[str]()
+    filled, earlier = {placed.phase for placed in draft.tasks}, set[str]()
     for n, phase in enumerate(phases):
         at: KeyPath = ("phases", n)
         if not phase.id:
             defects.add_missing(at, "id is missing", "id")
-        elif phase.id in seen:
+        elif phase.id in earlier:
             defects.add((*at, "id"), f"phase {phase.id!r} appears a second time")
         elif phase.deferred and phase.tasks:
             defects.add(
@@ -67,7 +67,7 @@ def _phases(draft: Draft) -> None:
             reason = f"phase {phase.id!r} has no tasks; deferred: true lets it be filled later"
             defects.add_missing(at, reason, "tasks")
         _only_deferred(draft, at, phase)
-        seen.add(phase.id)
+        earlier.add(phase.id)
         draft.add_references("phase", (*at, "needs"), phase.needs, names)
     for placed in draft.tasks:
         _phase_of(draft, placed, names)
@@ -104,32 +104,32 @@ def _phase_of(draft: Draft, placed: PlacedTask, names: set[str]) -> None:
 
 def collect_needs(draft: Draft) -> NeedsByName:
     """The needs of each task by name: its own, those of its phase, those of a final task."""
-    found: NeedsByName = {}
+    needs_by_name: NeedsByName = {}
     for placed in draft.tasks:
         if placed.task.id:
-            own = found.get(placed.task.id, ())
-            found[placed.task.id] = tuple(dict.fromkeys((*own, *placed.task.needs)))
+            own = needs_by_name.get(placed.task.id, ())
+            needs_by_name[placed.task.id] = tuple(dict.fromkeys((*own, *placed.task.needs)))
     for members, before in _groups(draft):
         inside = {placed.task.id for placed in members}
         for placed in members:
             if placed.task.id and inside.isdisjoint(placed.task.needs):
-                own = found[placed.task.id]
-                found[placed.task.id] = tuple(dict.fromkeys((*own, *before)))
-    return _with_groups(draft, found)
+                own = needs_by_name[placed.task.id]
+                needs_by_name[placed.task.id] = tuple(dict.fromkeys((*own, *before)))
+    return _with_groups(draft, needs_by_name)
 
 
-def _with_groups(draft: Draft, found: NeedsByName) -> NeedsByName:
+def _with_groups(draft: Draft, needs_by_name: NeedsByName) -> NeedsByName:
     """A subtask waits for everything its group waits for; the group waits for its subtasks."""
     members: dict[str, list[str]] = {}
     for placed in draft.tasks:
         if placed.group and placed.task.id:
             members.setdefault(placed.group, []).append(placed.task.id)
     for group, inside in members.items():
-        before = found.get(group, ())
+        before = needs_by_name.get(group, ())
         for name in inside:
-            found[name] = tuple(dict.fromkeys((*found[name], *before)))
-        found[group] = tuple(dict.fromkeys((*before, *inside)))
-    return found
+            needs_by_name[name] = tuple(dict.fromkeys((*needs_by_name[name], *before)))
+        needs_by_name[group] = tuple(dict.fromkeys((*before, *inside)))
+    return needs_by_name
 
 
 def _groups(draft: Draft) -> list[tuple[list[PlacedTask], list[str]]]:

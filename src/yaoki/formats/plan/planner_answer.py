@@ -64,17 +64,19 @@ def read_answer(text: str, context: AnswerContext) -> PlannerAnswer:
     return check_answer(objects[-1], context)
 
 
-def check_answer(given: Mapping[str, Any], context: AnswerContext) -> PlannerAnswer:
+def check_answer(answer: Mapping[str, Any], context: AnswerContext) -> PlannerAnswer:
     """Check tasks added during a run, by a planner or a person; reports all defects at once."""
     defects = context.defects
-    defects += [f"unknown key {key!r}{did_you_mean(key, KEYS)}" for key in given if key not in KEYS]
-    impossible = given.get("impossible", "")
+    defects += [
+        f"unknown key {key!r}{did_you_mean(key, KEYS)}" for key in answer if key not in KEYS
+    ]
+    impossible = answer.get("impossible", "")
     if isinstance(impossible, str) and impossible.strip():
         return PlannerAnswer(impossible=impossible.strip()[:2000])
-    raw = given.get("tasks")
+    raw = answer.get("tasks")
     if not isinstance(raw, list):
         return PlannerAnswer(defects=(*defects, "tasks must be a list"))
-    done = given.get("done") is True
+    done = answer.get("done") is True
     if not raw and not done:
         defects.append("there are no tasks; say done: true if nothing is left to do")
     specs, replaces = _tasks(raw, context)
@@ -244,7 +246,7 @@ def _needs(one: Mapping[str, Any], names: set[str], context: AnswerContext) -> I
 def _replacements(
     shaped: Sequence[Mapping[str, Any]], context: AnswerContext
 ) -> Iterator[tuple[str, str]]:
-    seen: set[str] = set()
+    replaced_ids: set[str] = set()
     for one in shaped:
         word = one.get("replaces")
         if not word:
@@ -258,10 +260,10 @@ def _replacements(
             context.defects.append(
                 f"{one['id']}: {old.id} was already replaced {old.replans} times"
             )
-        elif old.id in seen:
+        elif old.id in replaced_ids:
             context.defects.append(f"{one['id']}: {old.id} is replaced twice")
         else:
-            seen.add(old.id)
+            replaced_ids.add(old.id)
             yield one["id"], old.id
 
 

@@ -153,19 +153,19 @@ def judge_entry_point(defects: Defects, path: KeyPath, name: str) -> None:
 
 def _file(defects: Defects, path: KeyPath, check: CheckModel) -> None:
     file = check.file
-    asked = [key for key in ("exists", "absent", "contains", "matches") if file.is_given(key)]
+    conditions = [key for key in ("exists", "absent", "contains", "matches") if file.is_given(key)]
     if not file.is_given("path"):
         defects.add_missing(path, "path is missing", "path")
-    if not asked:
+    if not conditions:
         keys = ("exists", "absent", "contains", "matches")
         defects.add_missing(
             path, "has no condition; give it exists, absent, contains or matches", *keys
         )
-    for key in asked:
+    for key in conditions:
         if not getattr(file, key):
             other = {"exists": "; use absent: true", "absent": "; use exists: true"}.get(key, "")
             defects.add((*path, key), f"{key} has no effect with this value{other}")
-    if file.absent and len(asked) > 1:
+    if file.absent and len(conditions) > 1:
         defects.add((*path, "absent"), "an absent file can have no other condition")
 
 

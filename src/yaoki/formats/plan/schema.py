@@ -12,15 +12,15 @@ _REQUIRED = {"Task": ["id"], "Phase": ["id"], "File": ["path"], "Judge": ["agent
 
 
 def build_schema() -> dict[str, Any]:
-    made = _plain(PlanModel.model_json_schema())
-    parts = {name.removesuffix("Model"): part for name, part in made.pop("$defs").items()}
+    schema = _plain(PlanModel.model_json_schema())
+    parts = {name.removesuffix("Model"): part for name, part in schema.pop("$defs").items()}
     parts["Check"]["properties"]["onFailure"] = parts["Check"]["properties"]["on_failure"]
     for name, keys in _REQUIRED.items():
         parts[name]["required"] = keys
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "yaoki plan",
-        **made,
+        **schema,
         "required": ["goal"],
         "definitions": parts,
     }

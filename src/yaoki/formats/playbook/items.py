@@ -159,8 +159,8 @@ def parse_number(value: str) -> Any:
 
 def parse_names(value: str) -> list[str]:
     """`[p1, p2]`, or one name."""
-    found = _LIST.fullmatch(value.strip())
-    if found is None:
+    match = _LIST.fullmatch(value.strip())
+    if match is None:
         bare = _uncommented(value)
         return [bare] if bare else []
-    return [one.strip().strip("\"'") for one in found[1].split(",") if one.strip()]
+    return [one.strip().strip("\"'") for one in match[1].split(",") if one.strip()]

@@ -33,7 +33,7 @@ def phase_ends(
     """For each phase the tasks that complete it: its last open task, or those of its needs."""
     open_ = {phase.id: [box.id for box in phase.open_subtasks] for phase in phases}
     ends: dict[str, list[str]] = {}
-    for name, wanted in needs.items():
-        before: Iterable[str] = (end for need in wanted for end in ends[need])
+    for name, phase_needs in needs.items():
+        before: Iterable[str] = (end for need in phase_needs for end in ends[need])
         ends[name] = open_[name][-1:] or list(dict.fromkeys(before))
     return ends

@@ -131,18 +131,18 @@ class PhaseRules:
         self._ids_are_valid = all(ID.fullmatch(phase.id) for phase in self._phases)
 
     def judge(self) -> None:
-        seen: set[str] = set()
+        earlier: set[str] = set()
         for n, phase in enumerate(self._phases):
-            self._phase(("phases", n), phase, seen)
-            seen.add(phase.id)
+            self._phase(("phases", n), phase, earlier)
+            earlier.add(phase.id)
         self._circle()
 
-    def _phase(self, path: KeyPath, phase: PlaybookPhaseModel, seen: Collection[str]) -> None:
+    def _phase(self, path: KeyPath, phase: PlaybookPhaseModel, earlier: Collection[str]) -> None:
         defects = self._defects
         if not ID.fullmatch(phase.id):
             reason = f"{phase.id[:80]!r} is not the id of a phase; write ### p1: title"
             defects.add_misshapen((*path, "id"), reason)
-        elif phase.id in seen:
+        elif phase.id in earlier:
             defects.add((*path, "id"), f"phase {phase.id!r} appears a second time")
         _judge_size(path, f"{phase.prose}{phase.goal}{phase.title}", defects)
         if not phase.subtasks:
@@ -162,17 +162,17 @@ class PhaseRules:
     def _needed(
         self, path: KeyPath, needs: Sequence[str], what: str, known: Collection[str]
     ) -> None:
-        seen: set[str] = set()
+        earlier: set[str] = set()
         for n, name in enumerate(needs):
             if name not in known:
                 # It may be the phase whose id is invalid.
                 if self._ids_are_valid:
                     self._defects.add_unknown((*path, n), what, name, known)
-            elif name in seen:
+            elif name in earlier:
                 self._defects.add((*path, n), f"{name!r} is named twice")
             elif name == P_FINAL or name.startswith(f"{P_FINAL}."):
                 self._defects.add((*path, n), "p_final runs after everything else")
-            seen.add(name)
+            earlier.add(name)
 
     def _circle(self) -> None:
         path = find_cycle(known_needs(self._phases))

@@ -39,13 +39,13 @@ def command_of(one: StatedModel) -> str:
     """The command of a condition: given as such, or a sentence entirely in backquotes."""
     if one.command.strip():
         return strip_quotes(one.command)
-    found = _QUOTED.fullmatch(one.says.strip())
-    return (found[1] or found[2]).strip() if found else ""
+    match = _QUOTED.fullmatch(one.says.strip())
+    return (match[1] or match[2]).strip() if match else ""
 
 
 def strip_quotes(command: str) -> str:
-    found = _QUOTED.fullmatch(command.strip())
-    return (found[1] or found[2]).strip() if found else command.strip()
+    match = _QUOTED.fullmatch(command.strip())
+    return (match[1] or match[2]).strip() if match else command.strip()
 
 
 @dataclass(slots=True)
@@ -206,7 +206,7 @@ def _phases(made: PlaybookTranslation) -> list[str]:
             own = [e for e in dict.fromkeys((*before, *extra)) if e in open_ and e != box.id]
             made.add_work_task(("phases", n, "subtasks", m), phase, box, own)
             before = [box.id]
-    needed = {need for wanted in needs.values() for need in wanted}
+    needed = {need for phase_needs in needs.values() for need in phase_needs}
     last = [ids for name, ids in ends.items() if name not in needed]
     return list(dict.fromkeys(end for ids in last for end in ids))
 

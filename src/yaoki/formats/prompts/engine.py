@@ -107,8 +107,8 @@ def _environment(code: str, meter: OutputMeter) -> Environment:
         "join": lambda value, by=", ": _joined(value, str(by)[:SEPARATOR_CHARS_MAX]),
     }
     filters = {
-        **{name: _metered(made, meter, safe) for name, made in marked.items()},
-        **{name: _metered(made, meter, str) for name, made in unmarked.items()},
+        **{name: _metered(write_value, meter, safe) for name, write_value in marked.items()},
+        **{name: _metered(write_value, meter, str) for name, write_value in unmarked.items()},
     }
     return Environment(
         filters=filters,
@@ -124,9 +124,9 @@ def _environment(code: str, meter: OutputMeter) -> Environment:
 
 
 def _metered(
-    made: Callable[..., str], meter: OutputMeter, mark: Callable[[str], str]
+    write_value: Callable[..., str], meter: OutputMeter, mark: Callable[[str], str]
 ) -> Callable[..., str]:
-    return lambda *given: mark(meter.charge(made(*given)))
+    return lambda *args: mark(meter.charge(write_value(*args)))
 
 
 def _printed(value: Any) -> str:

@@ -70,10 +70,10 @@ def new_violations(pairs: Sequence[ChangedFile], finder: ViolationFinder) -> lis
 
 def _violations_of(side: FileVersion | None, finder: ViolationFinder) -> Iterator[Violation]:
     """One violation per line, however many rules match."""
-    seen: set[int] = set()
+    known: set[int] = set()
     for mark in finder(side) if side is not None else ():
-        if mark.line not in seen:
-            seen.add(mark.line)
+        if mark.line not in known:
+            known.add(mark.line)
             yield mark
 
 
@@ -126,9 +126,9 @@ def _claim_finding(claims: ChangeContext) -> Finding | None:
     words = find_done_claim(claims)
     if not words:
         return None
-    said = _clip(words)
-    message = f"said to be complete without evidence: {said}"
-    return _finding("Q6", "no-change", message, (), {"claim": said})
+    quote = _clip(words)
+    message = f"said to be complete without evidence: {quote}"
+    return _finding("Q6", "no-change", message, (), {"claim": quote})
 
 
 def _unread_findings(changes: Sequence[Change]) -> Iterator[Finding]:

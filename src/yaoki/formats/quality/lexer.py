@@ -12,6 +12,8 @@ from functools import cache
 from yaoki.formats.quality.languages import Grammar, Quote
 
 _NOT_NEWLINE = re.compile(r"[^\n]")
+_TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
+_NOT_NEWLINE = re.compile(r"[^\n]")
 _RAW_RUST = re.compile(r'r(#{0,16})"')
 _RAW_CPP = re.compile(r'R"([^\s()\\"]{0,16})\(')
 _CHAR = re.compile(r"'(?:\\[^\n]{1,12}?|[^\\'\n])'")
@@ -272,3 +274,14 @@ class _Pass:
     def _line_end(self, start: int) -> int:
         end = self.text.find("\n", start)
         return len(self.text) if end < 0 else end
+
+
+def strip_comments(reading: ScannedSource) -> str:
+    """As long as the text; for JSON whose readers allow comments."""
+    parts, at = [], 0
+    for comment in reading.comments:
+        parts += [reading.text[at : comment.start], _NOT_NEWLINE.sub(" ", comment.raw)]
+        at = comment.start + len(comment.raw)
+    whole = "".join([*parts, reading.text[at:]])
+    # A comma in a string does not count.
+    return _TRAILING_COMMA.sub(lambda hit: " " if reading.code[hit.start()] == "," else ",", whole)

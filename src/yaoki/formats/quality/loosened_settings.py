@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from yaoki.formats.quality.languages import GRAMMARS
-from yaoki.formats.quality.lexer import scan_source
+from yaoki.formats.quality.lexer import scan_source, strip_comments
 from yaoki.formats.quality.model import Change
 from yaoki.formats.quality.strictness import FEWER, find_narrowing, flatten_section, is_weaker
-from yaoki.formats.quality.uncommented import strip_comments
 
 LOOSENED_MESSAGE = "how the checks are made was changed"
 
@@ -93,10 +92,10 @@ def _pyproject(change: Change) -> str:
 
 def _tools_of(text: str) -> Mapping[str, Any]:
     try:
-        held = tomllib.loads(text).get("tool", {})
+        values = tomllib.loads(text).get("tool", {})
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):
         return {}
-    return {name: held[name] for name in _TOOLS if isinstance(held, dict) and name in held}
+    return {name: values[name] for name in _TOOLS if isinstance(values, dict) and name in values}
 
 
 def _whole_toml(text: str) -> Mapping[str, Any]:
@@ -111,7 +110,9 @@ def _setup_cfg(change: Change) -> str:
 
 
 def _ini_of(text: str) -> Mapping[str, Any]:
-    return {n: held for n, held in _whole_ini(text).items() if any(tool in n for tool in _TOOLS)}
+    return {
+        n: values for n, values in _whole_ini(text).items() if any(tool in n for tool in _TOOLS)
+    }
 
 
 def _whole_ini(text: str) -> Mapping[str, Any]:
@@ -135,11 +136,13 @@ def _package_json(change: Change) -> str:
 
 
 def _node_of(text: str) -> Mapping[str, Any]:
-    held = _json_of(text)
-    scripts = held.get("scripts")
+    values = _json_of(text)
+    scripts = values.get("scripts")
     named = scripts if isinstance(scripts, dict) else {}
-    told = {f"script {name}": value for name, value in named.items() if _SCRIPT.search(name)}
-    return {**{name: held[name] for name in _NODE_TOOLS if name in held}, **told}
+    check_scripts = {
+        f"script {name}": value for name, value in named.items() if _SCRIPT.search(name)
+    }
+    return {**{name: values[name] for name in _NODE_TOOLS if name in values}, **check_scripts}
 
 
 def _tsconfig(change: Change) -> str:
@@ -158,24 +161,24 @@ def _tsconfig(change: Change) -> str:
     return FEWER if shrunk and _list_at(old, "include") - _list_at(new, "include") else ""
 
 
-def _strict(held: Mapping[str, Any]) -> Mapping[str, Any]:
-    options = held.get("compilerOptions")
+def _strict(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    options = values.get("compilerOptions")
     named = options if isinstance(options, dict) else {}
     return {key: value for key, value in named.items() if _STRICTNESS.search(key)}
 
 
-def _list_at(held: Mapping[str, Any], key: str) -> frozenset[str]:
-    value = held.get(key)
+def _list_at(values: Mapping[str, Any], key: str) -> frozenset[str]:
+    value = values.get(key)
     return frozenset(map(str, value)) if isinstance(value, list) else frozenset()
 
 
 def _json_of(text: str | None) -> Mapping[str, Any]:
     """Comments and trailing commas are allowed; anything but an object is ignored."""
     try:
-        held = json.loads(strip_comments(scan_source(text or "", GRAMMARS["json"])))
+        values = json.loads(strip_comments(scan_source(text or "", GRAMMARS["json"])))
     except (ValueError, RecursionError):
         return {}
-    return held if isinstance(held, dict) else {}
+    return values if isinstance(values, dict) else {}
 
 
 def _makefile(change: Change) -> str:

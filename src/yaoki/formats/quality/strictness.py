@@ -82,8 +82,8 @@ def is_weaker(old: Any, new: Any, key: str) -> bool:
 
 
 def _listing(value: Any) -> frozenset[str]:
-    held = re.split(r"[\s,]+", value) if isinstance(value, str) else value
-    return frozenset(map(str, held)) - {""} if isinstance(held, list | tuple) else frozenset()
+    values = re.split(r"[\s,]+", value) if isinstance(value, str) else value
+    return frozenset(map(str, values)) - {""} if isinstance(values, list | tuple) else frozenset()
 
 
 def _strength(value: Any) -> float:
@@ -96,8 +96,8 @@ def _strength(value: Any) -> float:
         return -1.0
 
 
-def flatten_section(held: Any) -> str:
+def flatten_section(values: Any) -> str:
     """Every key and value of a section on its own line."""
-    if isinstance(held, Mapping):
-        return "\n".join(f"{key} = {flatten_section(value)}" for key, value in held.items())
-    return json.dumps(held, default=str)
+    if isinstance(values, Mapping):
+        return "\n".join(f"{key} = {flatten_section(value)}" for key, value in values.items())
+    return json.dumps(values, default=str)

@@ -106,7 +106,7 @@ def read_file_tests(path: str, text: str | None) -> FileTests:
 def _by_shape(path: str, text: str) -> FileTests:
     grammar = language_of(path)
     reading = scan_source(text, grammar) if grammar else ScannedSource(text, text, ())
-    bare = _uncommented(reading)
+    bare = without_comments(reading)
     tests = [(next(g for g in hit.groups() if g), hit) for hit in _TESTS.finditer(bare)]
     hollow = frozenset(name for name, hit in tests if _is_hollow(bare, reading.code, hit))
     places = [(hit.start(), name) for name, hit in tests]
@@ -114,7 +114,7 @@ def _by_shape(path: str, text: str) -> FileTests:
     return FileTests(names, hollow, skips=tuple(_skips(bare, places)))
 
 
-def _uncommented(reading: ScannedSource) -> str:
+def without_comments(reading: ScannedSource) -> str:
     """The text, with the same length, without its comments."""
     text = reading.text
     for comment in reversed(reading.comments):

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from yaoki.formats.quality.balance import SyntaxProblem, find_imbalance
 from yaoki.formats.quality.changed_file import ChangedFile, FileVersion
+from yaoki.formats.quality.lexer import strip_comments
 from yaoki.formats.quality.python import find_python_problem
-from yaoki.formats.quality.uncommented import strip_comments
 
 _FENCE = re.compile(r"(?:```|~~~)[\w+-]{0,20}\s*\Z")
 # JSON that its own program reads with comments.

@@ -52,16 +52,16 @@ def find_gaming(changes: Sequence[Change]) -> Finding | None:
     items = [item for change in changes if _is_product(change) for item in _in_file(change)]
     if not items:
         return None
-    kept = tuple(items[:ITEMS_MAX])
-    named = ", ".join(f"{item.name} ({item.message})" for item in kept[:3])
-    told = [{"name": item.name, "message": item.message} for item in kept]
+    branches = tuple(items[:ITEMS_MAX])
+    named = ", ".join(f"{item.name} ({item.message})" for item in branches[:3])
+    records = [{"name": item.name, "message": item.message} for item in branches]
     return Finding(
         NAME,
         Outcome.FAILED,
         pattern=PATTERN,
         message=f"the change satisfies the check instead of the task: {named}",
-        items=kept,
-        params={"tellTales": told},
+        items=branches,
+        params={"tellTales": records},
     )
 
 

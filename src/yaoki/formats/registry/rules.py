@@ -83,13 +83,13 @@ class RegistryRules:
         if step.stepId and step.stepId != path[-1]:
             reason = f"stepId {step.stepId[:80]!r} differs from its key"
             self.defects.add((*path, "stepId"), reason)
-        seen = list[ConditionModel]()
+        earlier = list[ConditionModel]()
         for index, condition in enumerate(step.completionConditions):
             at = (*path, "completionConditions", index)
             self._condition(at, condition)
-            if condition.validator and condition in seen:
+            if condition.validator and condition in earlier:
                 self.defects.add(at, f"{condition.validator!r} is named twice")
-            seen.append(condition)
+            earlier.append(condition)
         self._on_failure((*path, "onFailure"), step.onFailure)
 
     def _on_failure(self, path: KeyPath, failure: FailureModel) -> None:
@@ -225,14 +225,14 @@ class RegistryRules:
         for key in ("edition", "adaptation"):
             if not getattr(one, key):
                 self.defects.add_missing(path, f"{key} is missing", key)
-        seen = set[str]()
+        earlier = set[str]()
         for index, param in enumerate(one.params):
             at = (*path, "params", index)
             if not _PARAM.fullmatch(param):
                 self.defects.add(at, f"{param[:80]!r} is not the name of a param")
-            elif param in seen:
+            elif param in earlier:
                 self.defects.add(at, f"{param!r} is declared twice")
-            seen.add(param)
+            earlier.add(param)
         self._unused(path, "pattern", "validators")
 
     # -------------------------------------------------------------- uses

@@ -73,19 +73,19 @@ class Recipes:
     def meaning(self, asked: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """What counts for these goals, by name: prerequisites, lines, and the variables in them."""
         goals = self.goals(asked)
-        made: dict[str, tuple[str, ...]] = {}
+        recipes: dict[str, tuple[str, ...]] = {}
         for goal in goals:
-            made[f"needs of {goal}"] = self.needs.get(goal, ())
-            made[f"recipe {goal}"] = self.lines.get(goal, ())
+            recipes[f"needs of {goal}"] = self.needs.get(goal, ())
+            recipes[f"recipe {goal}"] = self.lines.get(goal, ())
         patterns = {name: lines for name, lines in self.lines.items() if "%" in name}
-        made |= {f"recipe {name}": lines for name, lines in patterns.items()}
-        made |= {f"switch {s}": self.needs[s] for s in _SWITCHES if s in self.needs}
-        held = (line for name, lines in made.items() if name[:6] == "recipe" for line in lines)
+        recipes |= {f"recipe {name}": lines for name, lines in patterns.items()}
+        recipes |= {f"switch {s}": self.needs[s] for s in _SWITCHES if s in self.needs}
+        held = (line for name, lines in recipes.items() if name[:6] == "recipe" for line in lines)
         used = self._used_variables(
             "\n".join((*held, *(" ".join(self.needs.get(g, ())) for g in goals)))
         )
-        made |= {f"variable {name}": (self.variables[name],) for name in used}
-        return made
+        recipes |= {f"variable {name}": (self.variables[name],) for name in used}
+        return recipes
 
     def _used_variables(self, text: str) -> tuple[str, ...]:
         found = {name: None for name in _EVERYWHERE if name in self.variables}
@@ -115,63 +115,63 @@ class Recipes:
 
 def read_recipes(files: FileIndex, path: str) -> Recipes:
     """A makefile or justfile together with everything it includes."""
-    made = Recipes()
-    _gather(files, path, made)
-    return made
+    recipes = Recipes()
+    _gather(files, path, recipes)
+    return recipes
 
 
-def _gather(files: FileIndex, path: str, made: Recipes) -> None:
-    if path in made.files or len(made.files) >= INCLUDES_MAX:
+def _gather(files: FileIndex, path: str, recipes: Recipes) -> None:
+    if path in recipes.files or len(recipes.files) >= INCLUDES_MAX:
         return
-    made.files.append(path)
+    recipes.files.append(path)
     targets: tuple[str, ...] = ()
     for line in files.text(path).replace("\\\n", " ").splitlines():
         if len(line) > LINE_CHARS_MAX:
             continue
         if line[:1] in "\t " and line.strip() and targets:
-            _add_line(made, targets, line.strip())
+            _add_line(recipes, targets, line.strip())
             continue
         bare = line.strip()
         if not bare or bare.startswith("#"):
             continue
-        targets = _statement(files, path, made, bare)
+        targets = _statement(files, path, recipes, bare)
 
 
-def _add_line(made: Recipes, targets: tuple[str, ...], line: str) -> None:
+def _add_line(recipes: Recipes, targets: tuple[str, ...], line: str) -> None:
     for target in targets:
-        made.lines[target] = (*made.lines.get(target, ()), line)
+        recipes.lines[target] = (*recipes.lines.get(target, ()), line)
 
 
-def _statement(files: FileIndex, path: str, made: Recipes, line: str) -> tuple[str, ...]:
+def _statement(files: FileIndex, path: str, recipes: Recipes, line: str) -> tuple[str, ...]:
     """One line that is no recipe; returns the targets whose recipe follows."""
     if found := _INCLUDE.match(line):
         for word in (found[1] or found[2] or "").split():
-            made.included_names.append(word)
+            recipes.included_names.append(word)
             for one in files.find(word, (dirname(path), "")):
-                _gather(files, one, made)
+                _gather(files, one, recipes)
         return ()
     if found := _VARIABLE.match(line):
         more = line[: found.start(2)].rstrip().endswith("+=")
-        old = made.variables.get(found[1], "")
-        made.variables[found[1]] = f"{old} {found[2]}".strip() if more else found[2].strip()
+        old = recipes.variables.get(found[1], "")
+        recipes.variables[found[1]] = f"{old} {found[2]}".strip() if more else found[2].strip()
         return ()
     if found := _RULE.match(line):
-        return _rule(path, made, found)
+        return _rule(path, recipes, found)
     return ()
 
 
-def _rule(path: str, made: Recipes, found: re.Match[str]) -> tuple[str, ...]:
+def _rule(path: str, recipes: Recipes, found: re.Match[str]) -> tuple[str, ...]:
     # A justfile's recipe may have parameters after its name; a makefile several targets.
     names = found[1].split()
     targets = tuple(names[:1] if path.rsplit("/", 1)[-1] in JUSTFILES else names)
     for target in targets:
-        needs = made.needs.get(target, ())
-        made.needs[target] = (*needs, *found[2].replace("|", " ").split())
-        made.origin[target] = path
+        needs = recipes.needs.get(target, ())
+        recipes.needs[target] = (*needs, *found[2].replace("|", " ").split())
+        recipes.origin[target] = path
         # A second recipe replaces the first.
-        made.lines[target] = (found[3].strip(),) if found[3] else made.lines.get(target, ())
+        recipes.lines[target] = (found[3].strip(),) if found[3] else recipes.lines.get(target, ())
         if not found[3]:
-            made.lines[target] = ()
+            recipes.lines[target] = ()
     return targets
 
 
@@ -225,13 +225,13 @@ def npm_scripts(text: str) -> Mapping[str, str]:
 
 def npm_meaning(scripts: Mapping[str, str], asked: str) -> dict[str, str]:
     """The scripts that running one of them runs, including its pre and post scripts."""
-    todo, made = [_OWN_SCRIPTS.get(asked, asked)], {}  # type: list[str], dict[str, str]
-    while todo and len(made) < 200:
+    todo, recipes = [_OWN_SCRIPTS.get(asked, asked)], {}  # type: list[str], dict[str, str]
+    while todo and len(recipes) < 200:
         name = todo.pop()
-        if name in made or name not in scripts:
+        if name in recipes or name not in scripts:
             continue
-        made[name] = scripts[name]
+        recipes[name] = scripts[name]
         todo += [f"pre{name}", f"post{name}"]
         for one, many in _NPM_RUN.findall(scripts[name]):
             todo += [one, *many.split()]
-    return made
+    return recipes

@@ -47,12 +47,12 @@ def find_displaced_settings(path: str, text: str, base: FileIndex) -> tuple[str,
             continue
         for at, one in enumerate(family):
             other, _, mark = one.partition("|")
-            for held in _matching_files(base, folder, other):
-                if held != path and (not mark or mark in base.text(held)):
-                    if dirname(held) == folder and places[0] < at:
-                        return held, True
-                    if dirname(held) != folder:
-                        return held, False
+            for other_path in _matching_files(base, folder, other):
+                if other_path != path and (not mark or mark in base.text(other_path)):
+                    if dirname(other_path) == folder and places[0] < at:
+                        return other_path, True
+                    if dirname(other_path) != folder:
+                        return other_path, False
     return "", False
 
 
@@ -89,10 +89,12 @@ def _is_below(path: str, top: str) -> bool:
 def _testpaths(path: str, text: str) -> tuple[str, ...] | None:
     value: Any = None
     if path.endswith(".toml"):
-        held = _toml(text)
-        tool = held.get("tool", {}).get("pytest", {}) if isinstance(held.get("tool"), dict) else {}
+        table = _toml(text)
+        tool = (
+            table.get("tool", {}).get("pytest", {}) if isinstance(table.get("tool"), dict) else {}
+        )
         options = tool.get("ini_options", tool) if isinstance(tool, dict) else {}
-        value = (options or held.get("pytest", {})).get("testpaths") if options or held else None
+        value = (options or table.get("pytest", {})).get("testpaths") if options or table else None
     elif path.endswith((".ini", ".cfg")):
         value = next((s.get("testpaths") for s in _ini(text) if s.get("testpaths")), None)
     if value is None:

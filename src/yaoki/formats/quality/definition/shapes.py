@@ -12,7 +12,7 @@ from yaoki.formats.quality.definition.comparison import LOOSENED, Judgement
 from yaoki.formats.quality.language_parts import FILE_CHARS_MAX
 from yaoki.formats.quality.languages import language_of
 from yaoki.formats.quality.lexer import scan_source
-from yaoki.formats.quality.suites import _uncommented
+from yaoki.formats.quality.suites import without_comments
 
 SPAN_CHARS_MAX = 2_000
 _START = re.compile(
@@ -89,7 +89,7 @@ def compare_shapes(path: str, before: str, after: str, judged: Judgement) -> Non
 
 def _bare(path: str, text: str) -> str:
     grammar = language_of(path)
-    return _uncommented(scan_source(text, grammar)) if grammar else text
+    return without_comments(scan_source(text, grammar)) if grammar else text
 
 
 def judge_new_file(path: str, text: str, judged: Judgement) -> None:

@@ -152,19 +152,19 @@ class SuiteChanges:
 
     # -------------------------------------------------------------- collection
 
-    def _is_collected(self, held: Mapping[str, PythonSource], path: str, name: str) -> bool:
+    def _is_collected(self, sources: Mapping[str, PythonSource], path: str, name: str) -> bool:
         """Does a runner find it: a function, or a method of a test case or its base?"""
         owner, _, _ = name.rpartition(".")
         if not owner:
             return True
-        return any(self._is_case(held, one) for one in _subclasses(held, path, owner))
+        return any(self._is_case(sources, one) for one in _subclasses(sources, path, owner))
 
     @staticmethod
-    def _is_case(held: Mapping[str, PythonSource], pair: tuple[str, str]) -> bool:
+    def _is_case(sources: Mapping[str, PythonSource], pair: tuple[str, str]) -> bool:
         path, name = pair
         bare = name.rpartition(".")[2]
-        named = bare.startswith("Test") and f"{name}.__init__" not in held[path].units
-        return named or any(_CASE.search(base) for base in _ancestors(held, path, name))
+        named = bare.startswith("Test") and f"{name}.__init__" not in sources[path].units
+        return named or any(_CASE.search(base) for base in _ancestors(sources, path, name))
 
     def _classes(self, path: str, judged: Judgement) -> None:
         """`__test__ = False` and similar exclude a whole class or file."""
@@ -183,7 +183,7 @@ def _takes_over(name: str) -> bool:
 
 
 def _subclasses(
-    held: Mapping[str, PythonSource], path: str, name: str
+    sources: Mapping[str, PythonSource], path: str, name: str
 ) -> Iterator[tuple[str, str]]:
     """The class itself and every class that inherits from it, by the last part of their names."""
     todo, seen = [(path, name)], set()  # type: list[tuple[str, str]], set[tuple[str, str]]
@@ -194,18 +194,18 @@ def _subclasses(
         seen.add(one)
         yield one
         bare = one[1].rpartition(".")[2]
-        for place, source in held.items():
+        for place, source in sources.items():
             todo += [(place, heir) for heir, bases in source.bases.items() if bare in bases]
 
 
-def _ancestors(held: Mapping[str, PythonSource], path: str, name: str) -> Iterator[str]:
-    todo, seen = list(held[path].bases.get(name, ())), set()  # type: list[str], set[str]
+def _ancestors(sources: Mapping[str, PythonSource], path: str, name: str) -> Iterator[str]:
+    todo, seen = list(sources[path].bases.get(name, ())), set()  # type: list[str], set[str]
     while todo and len(seen) < 200:
         base = todo.pop()
         if base not in seen:
             seen.add(base)
             yield base
-            todo += held[path].bases.get(base, ())
+            todo += sources[path].bases.get(base, ())
 
 
 def _in_reach(before: str, after: str, commands: Sequence[str]) -> bool:

@@ -95,18 +95,18 @@ def parse_source(text: str) -> PythonSource:
 
 
 def _read(tree: ast.Module, lines: Sequence[str]) -> PythonSource:
-    made = PythonSource(tree=tree)
+    source = PythonSource(tree=tree)
     try:
-        made.imported_names = _imported("\n".join(lines))
-        _block(tree.body, "", made, lines)
+        source.imported_names = _imported("\n".join(lines))
+        _block(tree.body, "", source, lines)
         plain = [n for n in tree.body if not isinstance(n, (*_FUNCTION, ast.ClassDef))]
         rest = [n for n in plain if not _is_import(n) and not _is_words(n)]
-        made.module_statements = tuple(ast.unparse(n) for n in rest)
-        made.units[MODULE] = CodeUnit(MODULE, rest, "\n".join(made.module_statements), None)
-        made.replaced_names += _rebound_names(rest, made)
+        source.module_statements = tuple(ast.unparse(n) for n in rest)
+        source.units[MODULE] = CodeUnit(MODULE, rest, "\n".join(source.module_statements), None)
+        source.replaced_names += _rebound_names(rest, source)
     except RecursionError:
         return PythonSource()
-    return made
+    return source
 
 
 def _is_import(node: ast.stmt) -> bool:
@@ -132,26 +132,28 @@ def _imported(text: str) -> dict[str, str]:
 # ------------------------------------------------------------------ bindings
 
 
-def _block(body: Sequence[ast.stmt], owner: str, made: PythonSource, lines: Sequence[str]) -> None:
+def _block(
+    body: Sequence[ast.stmt], owner: str, source: PythonSource, lines: Sequence[str]
+) -> None:
     for node in body:
         if isinstance(node, _FUNCTION):
-            _forget(made, f"{owner}{node.name}")
+            _forget(source, f"{owner}{node.name}")
             name = f"{owner}{node.name}"
-            made.units[name] = CodeUnit(name, node.body, _source_text(node, lines), node)
+            source.units[name] = CodeUnit(name, node.body, _source_text(node, lines), node)
         elif isinstance(node, ast.ClassDef):
-            _forget(made, f"{owner}{node.name}")
-            made.bases[f"{owner}{node.name}"] = tuple(last_name(base) for base in node.bases)
-            _block(node.body, f"{owner}{node.name}.", made, lines)
+            _forget(source, f"{owner}{node.name}")
+            source.bases[f"{owner}{node.name}"] = tuple(last_name(base) for base in node.bases)
+            _block(node.body, f"{owner}{node.name}.", source, lines)
         elif isinstance(node, ast.If):
-            _block([] if never_holds(node.test) else node.body, owner, made, lines)
-            _block([] if surely_holds(node.test) else node.orelse, owner, made, lines)
+            _block([] if never_holds(node.test) else node.body, owner, source, lines)
+            _block([] if surely_holds(node.test) else node.orelse, owner, source, lines)
         elif isinstance(node, (ast.Try, ast.With)):
-            _block(node.body, owner, made, lines)
+            _block(node.body, owner, source, lines)
         else:
-            _bind(node, owner, made)
+            _bind(node, owner, source)
 
 
-def _bind(node: ast.stmt, owner: str, made: PythonSource) -> None:
+def _bind(node: ast.stmt, owner: str, source: PythonSource) -> None:
     """Assignments and deletions: a name they affect is no longer a function."""
     targets: list[ast.expr] = []
     value: ast.expr | None = None
@@ -164,23 +166,23 @@ def _bind(node: ast.stmt, owner: str, made: PythonSource) -> None:
             targets = list(node.targets)
         case ast.Expr(value=ast.Call(func=func, args=[first, ast.Constant(value=str(name)), *_])):
             if last_name(func) in ("setattr", "delattr"):
-                _forget(made, f"{owner}{last_name(first)}.{name}")
+                _forget(source, f"{owner}{last_name(first)}.{name}")
             return
         case _:
             return
     for target in targets:
-        _rebind(target, value, owner, made)
+        _rebind(target, value, owner, source)
 
 
-def _rebind(target: ast.expr, value: ast.expr | None, owner: str, made: PythonSource) -> None:
+def _rebind(target: ast.expr, value: ast.expr | None, owner: str, source: PythonSource) -> None:
     if isinstance(target, ast.Attribute):
-        _forget(made, f"{owner}{last_name(target.value)}.{target.attr}")
+        _forget(source, f"{owner}{last_name(target.value)}.{target.attr}")
     elif isinstance(target, ast.Name):
-        _forget(made, f"{owner}{target.id}")
+        _forget(source, f"{owner}{target.id}")
         if value is not None:
             held = tuple(table_rows(value)) if not is_empty(value) else ()
             plain = isinstance(value, ast.Constant)
-            made.values[f"{owner}{target.id}"] = held or (_value(value) if plain else ())
+            source.values[f"{owner}{target.id}"] = held or (_value(value) if plain else ())
 
 
 def _value(node: ast.expr) -> tuple[Assertion, ...]:
@@ -188,9 +190,9 @@ def _value(node: ast.expr) -> tuple[Assertion, ...]:
     return (Assertion(text, "row", frozenset({text}), frozenset(), node.lineno),)
 
 
-def _forget(made: PythonSource, name: str) -> None:
-    for known in [k for k in made.units if k == name or k.startswith(f"{name}.")]:
-        del made.units[known]
+def _forget(source: PythonSource, name: str) -> None:
+    for known in [k for k in source.units if k == name or k.startswith(f"{name}.")]:
+        del source.units[known]
 
 
 def _source_text(node: FunctionNode, lines: Sequence[str]) -> str:
@@ -229,23 +231,23 @@ def _own_nodes(node: FunctionNode) -> Iterator[ast.AST]:
 # ------------------------------------------------------------------ replaced names
 
 
-def _rebound_names(body: Sequence[ast.stmt], made: PythonSource) -> Iterator[tuple[str, int]]:
+def _rebound_names(body: Sequence[ast.stmt], source: PythonSource) -> Iterator[tuple[str, int]]:
     """Names of other modules that the file rebinds when it is loaded."""
     for node in (inner for one in body for inner in ast.walk(one)):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Delete)):
             targets = node.targets if not isinstance(node, ast.AugAssign) else [node.target]
             for target in targets:
-                if words := _foreign(target, made):
+                if words := _foreign(target, source):
                     yield words, node.lineno
         elif isinstance(node, ast.Call) and node.args:
             name = last_name(node.func)
             first = node.args[0]
-            if name in ("setattr", "delattr") and _root(first) in made.imported_names:
+            if name in ("setattr", "delattr") and _root(first) in source.imported_names:
                 yield ast.unparse(node)[:120], node.lineno
 
 
-def _foreign(target: ast.expr, made: PythonSource) -> str:
-    if isinstance(target, ast.Attribute) and _root(target) in made.imported_names:
+def _foreign(target: ast.expr, source: PythonSource) -> str:
+    if isinstance(target, ast.Attribute) and _root(target) in source.imported_names:
         return ast.unparse(target)
     if isinstance(target, ast.Subscript):
         text = ast.unparse(target)
