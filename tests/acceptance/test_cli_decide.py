@@ -110,7 +110,7 @@ def test_an_aborted_task_leaves_its_dependents_blocked_and_exit_3(place: Place) 
     gone_on = place.yaoki("resume", "--quiet")
 
     assert aborted.code == 0
-    assert (again.code, "asks nothing" in again.err) == (6, True)
+    assert (again.code, "has no open question" in again.err) == (6, True)
     assert gone_on.code == 3
     assert "CANCELLED: a person answered abort, on 20" in place.yaoki("why", "base").out
     more = place.folder / "more.json"
