@@ -78,11 +78,16 @@ class LocalGitFacts:
 
 
 def open_git_facts(folder: Path) -> LocalGitFacts:
-    """The facts of the repository around `folder`; a bare one is accepted."""
+    """The facts of the repository around `folder`.
+
+    A bare repository must be `folder` itself: git finds none by searching, because a tracked
+    folder can be a bare repository with settings of its own.
+    """
     args = ["rev-parse", "--path-format=absolute", "--git-common-dir"]
-    result = run_git(args, cwd=folder, env=git_environment()) if folder.is_dir() else None
-    if result is None or result.code != 0:
-        raise RepositoryUnusable(
-            f"{folder} is not in a git repository", hint="yaoki verify --repo DIR"
-        )
-    return LocalGitFacts(Path(result.out.decode("utf-8", "surrogateescape").strip()).resolve())
+    for explicit in ({}, {"GIT_DIR": str(folder)}):
+        env = git_environment() | explicit
+        result = run_git(args, cwd=folder, env=env) if folder.is_dir() else None
+        if result is not None and result.code == 0:
+            common_dir = result.out.decode("utf-8", "surrogateescape").strip()
+            return LocalGitFacts(Path(common_dir).resolve())
+    raise RepositoryUnusable(f"{folder} is not in a git repository", hint="yaoki verify --repo DIR")
