@@ -32,7 +32,7 @@ def test_an_address_that_is_no_store_is_refused_and_nothing_is_made(place: Place
     done = place.yaoki("worker", "--store", url)
 
     assert done.code == 2
-    assert f"{url.partition(':')[0]}:// is no store" in done.err
+    assert f"{url.partition(':')[0]}:// is not supported" in done.err
     assert not (place.repo / f"{url.partition(':')[0]}:").exists()
 
 

@@ -11,10 +11,11 @@ import pytest
 from tests.acceptance.place import Place, a_plan, writes
 
 # Measured: nine of the stages themselves; the rest fill the proof room, look at what a check left
-# there, list the two trees that are compared, and look for ignored files before a worktree goes.
-CALLS_MAX = 17
+# there, list its filters and the two trees that are compared, and look for ignored files before a
+# worktree goes.
+CALLS_MAX = 18
 # What a call of ours is known by, and what comes right before its command.
-LAST_SETTING = "advice.addEmbeddedRepo=false "
+LAST_SETTING = "safe.bareRepository=explicit "
 
 
 def counting_git(folder: Path, log: Path) -> str:

@@ -164,7 +164,7 @@ def test_a_subtask_that_breaks_the_whole_is_found_and_sent_back_with_what_stands
     [
         ({"tasks": []}, "a group without tasks"),
         ({"agent": "actor"}, "has no agent of its own"),
-        ({"atomic": True, "partial": True}, "all or nothing"),
+        ({"atomic": True, "partial": True}, "atomic and partial contradict each other"),
     ],
 )
 def test_a_bad_group_is_refused(place: Place, change: dict[str, Any], words: str) -> None:

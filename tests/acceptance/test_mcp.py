@@ -232,7 +232,7 @@ def test_a_submitted_plan_waits_for_a_persons_yes(place: Place) -> None:
     done = place.yaoki("resume", "--quiet")
 
     assert (bad.failed, "did you mean 'tasks'?" in bad.text) == (True, True), bad.text
-    assert (both.failed, "either plan, or phase with tasks" in both.text) == (True, True)
+    assert (both.failed, "submit takes plan, or phase with tasks" in both.text) == (True, True)
     assert not made.failed, made.text
     assert (waits.code, began) == (4, 0), waits.out
     assert done.code == 0, done.out + done.err

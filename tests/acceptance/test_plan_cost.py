@@ -63,5 +63,5 @@ def test_runs_that_told_nothing_are_unknown_and_never_free(place: Place) -> None
     shown = place.yaoki("plan", plan)
 
     assert "expected cost unknown" in shown.out
-    assert "none of its last 1 run told a cost" in shown.out
+    assert "none of its last 1 run reported a cost" in shown.out
     assert "$" not in shown.out

@@ -168,7 +168,7 @@ def test_what_an_agent_says_to_the_store_holds_nothing_it_was_handed(
     assert PLAIN not in place.git("log", "--all", "--format=%B")
     told = str(place.events())
     if way == "submit":
-        assert "holds the value of a variable" in place.yaoki("logs", "a").out
+        assert "the name of the variable, not its value" in place.yaoki("logs", "a").out
     else:
         assert "[masked]" in told
 

@@ -405,7 +405,7 @@ def test_a_tag_that_is_no_name_is_a_defect_of_the_plan(place: Place) -> None:
     refused = place.yaoki("validate", place.plan(plan))
 
     assert refused.code == 2
-    assert "'g,pu' is no tag" in refused.err + refused.out
+    assert "'g,pu' is not a tag" in refused.err + refused.out
 
 
 # ------------------------------------------------------------------ in the background

@@ -78,9 +78,9 @@ def test_no_command_prints_the_password(place: Place, command: tuple[str, ...]) 
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("mysql://me:hush@host/db", "store.url: mysql:// is no store"),
+        ("mysql://me:hush@host/db", "store.url: mysql:// is not supported"),
         ("postgresql://me:hush@host/a b", "store.url: must be postgresql://"),
-        ("sqlite://", "store.url: sqlite:// is followed by"),
+        ("sqlite://", "store.url: sqlite:// must be followed by"),
     ],
 )
 def test_a_url_that_is_no_store_is_refused(place: Place, url: str, message: str) -> None:

@@ -46,5 +46,5 @@ def test_a_repository_does_not_choose_where_the_store_is(place: Place) -> None:
     done = place.yaoki("run", a_simple_plan(place), "--quiet")
 
     assert done.code != 0
-    assert ".yaoki is a link" in done.err
+    assert ".yaoki is a symbolic link" in done.err
     assert list(elsewhere.iterdir()) == []

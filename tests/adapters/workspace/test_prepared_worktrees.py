@@ -17,12 +17,12 @@ from yaoki.adapters.workspace import GitWorkspace
 # Makes a spare one and is killed with it.
 KILLED = """
 import os, pathlib, pickle, signal, sys
-from tests.repositories import World, started
+from tests.repositories import World, start_attempt
 from yaoki.adapters.workspace import GitWorkspace
 repo, root = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 run = pickle.loads(bytes.fromhex(sys.argv[3]))
 world = World(repo, root, GitWorkspace(repo, root, ahead_from_files=1), run)
-started(world, world.task(7))
+start_attempt(world, world.task(7))
 world.workspace.worktrees.prepare_ahead(run, 1)
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -25,7 +25,10 @@ PLAIN_COMMAND = re.compile(r"""[\w\s%"./-]+""")
 # An agent outside of the sandbox can write these as well as the user.
 LOCAL_SCOPES = ("local", "worktree")
 COMMAND_KEYS = ("clean", "smudge", "process")
+CACHED_MAX = 64
 DISABLED = {**dict.fromkeys(COMMAND_KEYS, ""), "required": "false"}
+
+ConfigFacts = tuple[tuple[Path, tuple[int, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +46,21 @@ class FilterSettings:
         self, common_dir: Path, ask: Callable[[Sequence[str], Mapping[str, str]], CommandResult]
     ) -> None:
         self._common_dir, self._ask = common_dir, ask
-        self._cached: tuple[object, bytes] = (None, b"")
+        self._cached: dict[ConfigFacts, bytes] = {}
 
     def read(self, env: Mapping[str, str]) -> bytes:
-        """Cached until a config file changes; included files are not watched."""
-        facts = [(file, _facts(file)) for file in self._files(env)]
-        if facts != self._cached[0]:
+        """Cached until a config file changes; included files are not watched.
+
+        Only files that exist are compared, so most worktrees share one answer.
+        """
+        files = ((file, _facts(file)) for file in self._files(env))
+        key = tuple((file, facts) for file, facts in files if facts)
+        if key not in self._cached:
             result = self._ask(LIST_FILTERS, env)
-            self._cached = facts, result.out if result.code == 0 else b""
-        return self._cached[1]
+            if len(self._cached) >= CACHED_MAX:
+                self._cached.clear()
+            self._cached[key] = result.out if result.code == 0 else b""
+        return self._cached[key]
 
     def _files(self, env: Mapping[str, str]) -> Iterator[Path]:
         home = env.get("HOME", "")

@@ -108,7 +108,7 @@ def _submitted(context: CallContext, plan: Mapping[str, Any]) -> Document:
     return {
         "schema": SCHEMA,
         "run": run.id,
-        "paused": APPROVAL,
+        "paused": str(APPROVAL),
         "next": f"yaoki answer {run.id} go",
     }
 

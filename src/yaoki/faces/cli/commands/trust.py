@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,6 +22,7 @@ from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
     from yaoki.adapters.system.trust_file import TrustFile
+    from yaoki.app.build import App
     from yaoki.app.trust import TrustQuestion
     from yaoki.core.trust import FileCommands, TrustRecord
 
@@ -90,13 +91,13 @@ def _trust_repository(where: Path, plan: Path | None, *, dry_run: bool, as_json:
     return 0
 
 
-def _plan_commands(app: Any, plan: Path | None) -> tuple[FileCommands, ...]:
+def _plan_commands(app: App, plan: Path | None) -> tuple[FileCommands, ...]:
     if plan is None:
         return ()
     from yaoki.app.trust import list_plan_contents
     from yaoki.formats.plan_file import load_plan
 
-    return list_plan_contents(plan, load_plan(plan, app.settings, app.known))
+    return list_plan_contents(plan, load_plan(plan, app.settings, app.preflight.known_names))
 
 
 def _print_result(question: TrustQuestion | None, place: str, *, dry_run: bool) -> None:
