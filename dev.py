@@ -30,7 +30,8 @@ ADDRESSES = re.compile(r"https?:|file:|--(extra-)?index|--find-links")
 CACHES = (".mypy_cache", ".ruff_cache", ".pytest_cache", ".import_linter_cache", ".hypothesis")
 # Many tests wait for the programs they started, so there is room for more than one a core.
 AT_ONCE = (os.cpu_count() or 1) * 3 // 2
-TESTS = ("-q", "-n", str(AT_ONCE), "--dist", "worksteal", "-m")
+TESTS = ("-q", "-n", str(AT_ONCE), "--dist", "worksteal")
+TYPES = (("mypy",), ("lint-imports", "--no-logo"))
 
 
 # ------------------------------------------------------------------ commands
@@ -48,38 +49,51 @@ def demo(*more: str) -> None:
 
 
 def test(*more: str) -> None:
-    """everything that must hold before a commit"""
-    lint()
+    """every promise once: what must hold before a commit"""
+    style()
     chromium()
-    call("pytest", *TESTS, "not agents and not registries and not long", *more)
+    # Beside the tests, which leave a part of each core unused.
+    checks = [(words, start(*words)) for words in TYPES]
+    call("pytest", *TESTS, "--quick", "-m", "not agents and not registries", *more)
+    for words, process in checks:
+        print(process.communicate()[0].decode(), end="")
+        if process.returncode:
+            sys.exit(process.returncode)
+        print(f"{words[0]}: passed")
     call("python", "-m", "tests.spec_coverage")
 
 
 def real(*more: str) -> None:
     """the real agent programs against a scripted model"""
     agents()
-    call("pytest", *TESTS, "agents", *more)
+    call("pytest", *TESTS, "-m", "agents", *more)
 
 
-def full() -> None:
-    """both, with a long storm of kills, and real repositories that are broken on purpose"""
+def full(*more: str) -> None:
+    """everything: all cases, real agents, long storms of kills, real repositories"""
     os.environ["YAOKI_TEST_KILLS"] = "150"
-    test()
-    real()
-    call("pytest", *TESTS, "registries or long")
+    lint()
+    chromium()
+    agents()
+    call("pytest", *TESTS, *more)
+    call("python", "-m", "tests.spec_coverage")
 
 
 def postgres(*more: str) -> None:
     """the acceptance tests once more, with the store on a server"""
-    call("pytest", *TESTS, "not agents", "--store", "postgresql", "tests/acceptance", *more)
+    call("pytest", *TESTS, "-m", "not agents", "--store", "postgresql", "tests/acceptance", *more)
 
 
 def lint() -> None:
-    """style, types and floors"""
+    """style, types and import contracts"""
+    style()
+    for words in TYPES:
+        call(*words)
+
+
+def style() -> None:
     call("ruff", "check")
     call("ruff", "format", "--check")
-    call("mypy")
-    call("lint-imports", "--no-logo")
 
 
 def format_() -> None:
@@ -224,6 +238,16 @@ def call(program: str, *words: str, given: bytes | None = None) -> None:
     done = subprocess.run([str(BIN / program), *words], cwd=str(TOP), input=given, check=False)
     if done.returncode:
         sys.exit(done.returncode if done.returncode > 0 else 128 - done.returncode)
+
+
+def start(program: str, *words: str) -> subprocess.Popen[bytes]:
+    """A program of the environment beside what comes next, with its output kept."""
+    return subprocess.Popen(
+        [str(BIN / program), *words],
+        cwd=str(TOP),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
 
 
 def stop(words: str) -> None:

@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import quick
 from tests.acceptance.place import INSTALLED
 from tests.store import server
 
@@ -18,6 +19,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--store", choices=("sqlite", "postgresql"), default="sqlite", help=words)
     words = "start the installed program for every command of the acceptance tests"
     parser.addoption("--installed", action="store_true", help=words)
+    words = "prove each promise once; leave out further cases"
+    parser.addoption("--quick", action="store_true", help=words)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -26,10 +29,17 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(why)
     if config.getoption("installed"):
         os.environ[INSTALLED] = "yes"
+    if config.getoption("quick"):
+        os.environ[quick.VARIABLE] = "yes"
     # Most tests look at their agents from outside; those of the walls ask for them.
     os.environ.setdefault("YAOKI_SANDBOX_MODE", "off")
     _let_programs_hear()
     _let_examples_take_their_time()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if quick.is_quick():
+        quick.select(config, items)
 
 
 def _let_programs_hear() -> None:

@@ -21,10 +21,14 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import is_dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, NoReturn
+
+from pydantic import BaseModel
 
 ROOT = Path(__file__).parents[2]
 BOUND_S = 90
@@ -67,6 +71,7 @@ def serve(address: str) -> None:
     for module in pkgutil.walk_packages(import_module("yaoki").__path__, "yaoki."):
         if module.name not in NOT_IMPORTED:
             import_module(module.name)
+    _compile_classes()
     gc.freeze()
     # Who ignores this signal need not collect its children; each fork sets its own.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -82,6 +87,25 @@ def serve(address: str) -> None:
                 if not os.fork():
                     door.close()
                     _handle(line)
+
+
+def _compile_classes() -> None:
+    """Methods and models that are built on their first use, so that not each fork builds them."""
+    modules = [held for name, held in list(sys.modules.items()) if name.startswith("yaoki.")]
+    classes = {each for held in modules for each in vars(held).values() if isinstance(each, type)}
+    for cls in classes:
+        if issubclass(cls, BaseModel) and cls is not BaseModel:
+            cls.model_rebuild()
+        elif is_dataclass(cls):
+            for method in (cls.__init__, cls.__eq__, cls.__hash__):
+                _compile_method(method)
+
+
+def _compile_method(method: Any) -> None:
+    code = getattr(method, "__code__", None)
+    if code is not None and code.co_name == "compile_and_call":
+        with suppress(AttributeError, TypeError):  # compiled, then called with too little
+            method(object())
 
 
 def _end_with_tests(server: int) -> NoReturn:

@@ -34,6 +34,7 @@ def prompts(script: Path) -> int:
     return sum(json.loads(line).get("method") == "session/prompt" for line in lines)
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.2", "0.3", "3.7", "12.8")
 def test_a_turn_outlives_a_killed_worker_and_is_not_asked_twice(
     place: Place, tmp_path: Path
@@ -75,6 +76,7 @@ def test_what_was_denied_reaches_a_person_and_is_allowed_by_the_plan(
     assert '"allowed": true' in place.yaoki("logs", "one").out
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.1", "4.2")
 def test_an_end_of_turn_proves_nothing(place: Place, tmp_path: Path) -> None:
     plan = a_plan(tmp_path / "script.json", {"say": "Everything is done and proven."})

@@ -26,6 +26,7 @@ def kept(file: Path) -> tuple[str, int]:
     return out, int(code)
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.7", "9.2")
 def test_an_agent_looks_at_its_run_and_extends_it_without_naming_the_repository(
     place: Place, tmp_path: Path
@@ -82,6 +83,7 @@ def test_it_finds_settings_that_were_named_by_a_variable(place: Place, tmp_path:
     assert (code, json.loads(looked)["tasks"][0]["name"]) == (0, "one")
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.2", "12.7")
 def test_in_a_repository_of_its_own_an_agent_acts_there_and_people_s_commands_stay_theirs(
     place: Place, tmp_path: Path

@@ -62,6 +62,7 @@ def test_an_agent_that_only_talks_never_lands_and_is_not_asked_for_ever(place: P
     )
 
 
+@pytest.mark.full
 @pytest.mark.spec("4.6", "5.6")
 def test_the_next_agent_of_the_chain_gets_what_the_first_cannot_do(place: Place) -> None:
     def actor(*attempts: Any) -> dict[str, Any]:
@@ -79,6 +80,7 @@ def test_the_next_agent_of_the_chain_gets_what_the_first_cannot_do(place: Place)
     assert agents == ["small", "small", "small", "large"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.5")
 def test_nothing_to_do_is_done_as_already_satisfied(place: Place) -> None:
     (place.repo / "a.txt").write_text("good\n")
@@ -93,6 +95,7 @@ def test_nothing_to_do_is_done_as_already_satisfied(place: Place) -> None:
     assert events(entries, "TASK_LANDED")[0]["already"] is True
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.5", "4.2", "0.1")
 def test_an_agent_that_failed_and_left_nothing_has_satisfied_nothing(place: Place) -> None:
     """The checks pass on the base; but a rate-limited agent proves nothing by leaving it alone."""
@@ -108,6 +111,7 @@ def test_an_agent_that_failed_and_left_nothing_has_satisfied_nothing(place: Plac
     assert task["attempt"] == 2
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("3.6")
 @pytest.mark.parametrize(
     ("acts", "task", "pattern"),
@@ -175,6 +179,7 @@ def test_limits_waits_and_deaths_are_told_apart(place: Place) -> None:
     assert prompts[1] != prompts[2], "after an incomplete try the words say so"
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.8", "4.2")
 def test_who_is_silent_for_too_long_is_ended_and_tried_again(place: Place) -> None:
     """A slow machine may be late for the second try as well: the last one tells."""
@@ -189,6 +194,7 @@ def test_who_is_silent_for_too_long_is_ended_and_tried_again(place: Place) -> No
     assert (ended[0], ended[-1]) == ("hang", "")
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.8")
 def test_silence_is_a_warning_and_no_verdict(place: Place, tmp_path: Path) -> None:
     """Whoever reads a pipe to which nobody writes does nothing at all, for as long as we like."""
@@ -233,6 +239,7 @@ def test_what_only_a_person_can_decide_is_asked_at_once(place: Place, act: Any, 
     assert events(entries, "RETRY_DECISION") == []
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4")
 def test_a_person_whose_work_does_not_pass_is_asked_again(place: Place) -> None:
     """No agent goes over what a person has just taken in hand."""
@@ -262,6 +269,7 @@ def test_an_agent_that_changes_git_configuration_is_escalated(place: Place) -> N
     assert place.yaoki("report", "--format", "json").document["numbers"]["waived"] == 1
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.2", "14.2", "14.3")
 def test_an_agent_that_changes_the_settings_of_its_own_worktree_is_escalated(place: Place) -> None:
     """They hold for every git that works there, and so for ours."""
@@ -274,6 +282,7 @@ def test_an_agent_that_changes_the_settings_of_its_own_worktree_is_escalated(pla
     assert f"at work: worktrees/{task['id']}/config.worktree" in task["question"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.2", "14.3")
 @pytest.mark.parametrize("moved", [False, True], ids=["at home", "by variable"])
 def test_what_an_agent_plants_for_the_next_session_of_a_person_is_told(
@@ -321,6 +330,7 @@ def test_a_missing_agent_is_refused_before_anything_is_stored(place: Place) -> N
     assert place.yaoki("status").code == 6
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.8", "3.3")
 def test_skip_is_not_pass_and_abort_is_at_once(place: Place) -> None:
     checks = {
@@ -336,6 +346,7 @@ def test_skip_is_not_pass_and_abort_is_at_once(place: Place) -> None:
     assert outcomes == {"style": "SKIPPED", "optional": "FAILED", "good": "FAILED"}
 
 
+@pytest.mark.full
 @pytest.mark.spec("1.2")
 def test_reports_and_checks_are_tasks_with_their_own_success(place: Place) -> None:
     script = {
@@ -354,6 +365,7 @@ def test_reports_and_checks_are_tasks_with_their_own_success(place: Place) -> No
     assert states == {"note": ("DONE", 2), "work": ("DONE", 1), "proof": ("DONE", 1)}
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.1")
 def test_set_up_runs_before_the_agent_and_included_files_are_there(place: Place) -> None:
     (place.repo / ".gitignore").write_text("made/\nsecret.env\n")
@@ -413,6 +425,7 @@ def test_a_dirty_checkout_is_byte_identical_after_run_cancel_merge_and_undo(plac
     assert fingerprint(place) == before
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("3.8", "9.5", "8.2")
 @pytest.mark.parametrize("with_worker", [True, False], ids=["live worker", "dead worker"])
 def test_cancel_ends_the_whole_tree_before_it_returns_and_keeps_its_work(

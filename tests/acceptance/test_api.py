@@ -66,6 +66,7 @@ def test_a_plan_is_run_followed_and_answered(place: Place) -> None:
     assert place.show(stands["run_branch"], "answer.txt") == "42"
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.9")
 def test_a_plan_as_data_is_stored_and_carried_here(place: Place) -> None:
@@ -90,6 +91,7 @@ with yaoki.Repository(".") as repo:
 """
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.9")
 def test_what_is_no_plan_is_refused_by_an_error_of_ours(place: Place) -> None:
@@ -112,6 +114,7 @@ with yaoki.Repository(".") as repo:
 """
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.9")
 def test_who_leaves_early_leaves_a_run_that_goes_on_later(place: Place) -> None:

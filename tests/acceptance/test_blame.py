@@ -39,6 +39,7 @@ def red_commits(place: Place, branch: str) -> list[str]:
     return red
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("3.3", "3.4", "0.1")
 def test_two_that_are_red_together_never_both_land(place: Place) -> None:
@@ -91,6 +92,7 @@ def in_a_row(place: Place, look: str) -> str:
     return place.plan(plan)
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "16.1")
 def test_what_a_look_leaves_behind_does_not_decide_who_is_guilty(place: Place) -> None:
@@ -107,6 +109,7 @@ def test_what_a_look_leaves_behind_does_not_decide_who_is_guilty(place: Place) -
     assert blamed["culprit"] == place.task("right")["id"]
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "6.5")
 def test_one_failure_by_chance_during_the_bisection_blames_nobody(place: Place) -> None:
@@ -122,6 +125,7 @@ def test_one_failure_by_chance_during_the_bisection_blames_nobody(place: Place) 
     assert (place.task("left")["state"], place.task("left")["attempt"]) == ("DONE", 1)
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "8.5", "9.6")
 def test_what_stands_on_the_culprit_is_taken_back_with_it(place: Place) -> None:
@@ -139,6 +143,7 @@ def test_what_stands_on_the_culprit_is_taken_back_with_it(place: Place) -> None:
     assert place.show(place.status()["run_branch"], "upon.txt") == "good"
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "6.4")
 def test_nobody_is_blamed_for_what_was_red_from_the_start(place: Place) -> None:
@@ -153,6 +158,7 @@ def test_nobody_is_blamed_for_what_was_red_from_the_start(place: Place) -> None:
     assert place.task("right")["state"] == "DONE"
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.6", "8.5", "8.2")
 def test_an_undo_keeps_its_dependents_honest(place: Place) -> None:

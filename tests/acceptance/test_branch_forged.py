@@ -60,6 +60,7 @@ def test_a_forged_landing_is_noticed_before_the_run_is_called_done(place: Place)
     assert "evil.txt" not in place.git("ls-tree", "-r", "--name-only", status["run_branch"])
 
 
+@pytest.mark.full
 def test_work_that_landed_on_a_forged_landing_does_not_hide_it(place: Place) -> None:
     forged(place, writes("b.txt"))
 
@@ -69,6 +70,7 @@ def test_work_that_landed_on_a_forged_landing_does_not_hide_it(place: Place) -> 
     assert place.yaoki("merge", status["run"], "--into", "release").code == 6
 
 
+@pytest.mark.full
 def test_work_that_was_taken_back_is_no_forgery(place: Place) -> None:
     """Undone with what stands on it: none of these commits is a landing that still counts."""
     script = {name: [writes(f"{name}.txt")] for name in ("a", "b")}
@@ -110,6 +112,7 @@ def merges_nothing(place: Place, run: str, *options: str) -> str:
     return refused.err
 
 
+@pytest.mark.full
 def test_a_run_forged_after_its_end_is_not_merged(place: Place) -> None:
     run = one_landed(place)
     forge(place, run)
@@ -122,6 +125,7 @@ def test_a_run_forged_after_its_end_is_not_merged(place: Place) -> None:
     assert "evil.txt" not in place.git("ls-tree", "-r", "--name-only", "release")
 
 
+@pytest.mark.full
 def test_a_commit_that_both_refs_were_put_at_is_not_merged(place: Place) -> None:
     run = one_landed(place)
     tree = place.git("rev-parse", f"yaoki/{run}^{{tree}}")
@@ -133,12 +137,14 @@ def test_a_commit_that_both_refs_were_put_at_is_not_merged(place: Place) -> None
     assert "which yaoki did not make" in merges_nothing(place, run)
 
 
+@pytest.mark.full
 def test_a_run_that_asks_about_a_forgery_is_not_merged_in_part(place: Place) -> None:
     forged(place, [{"say": "All is well."}], kind="report")
 
     assert SAID in merges_nothing(place, place.status()["run"], "--partial")
 
 
+@pytest.mark.full
 def test_a_run_that_ends_cancelled_is_looked_at_as_well(place: Place, tmp_path: Path) -> None:
     marker = tmp_path / "go"
     script = {"a": [writes("a.txt")], "b": [[waits_for(marker), *writes("b.txt")]]}
@@ -161,6 +167,7 @@ def test_a_run_that_ends_cancelled_is_looked_at_as_well(place: Place, tmp_path: 
     assert place.status()["status"] == "CANCELLED"
 
 
+@pytest.mark.full
 def test_a_cancelled_run_that_was_forged_is_not_told_to_be_merged_unseen(
     place: Place, tmp_path: Path
 ) -> None:
@@ -180,6 +187,7 @@ def test_a_cancelled_run_that_was_forged_is_not_told_to_be_merged_unseen(
     assert SAID in merges_nothing(place, run, "--partial")
 
 
+@pytest.mark.full
 def test_who_merged_it_by_hand_is_told_that_it_is_done(place: Place) -> None:
     """It is a person's right, and known to whoever did it."""
     run = one_landed(place)
@@ -191,6 +199,7 @@ def test_who_merged_it_by_hand_is_told_that_it_is_done(place: Place) -> None:
     assert told.code == 0, told.out + told.err
 
 
+@pytest.mark.full
 def test_a_merge_of_a_part_does_not_end_the_watch(place: Place, tmp_path: Path) -> None:
     """What is merged of a run that goes on is no leave for whatever comes to its branch later."""
     marker = tmp_path / "go"
@@ -207,6 +216,7 @@ def test_a_merge_of_a_part_does_not_end_the_watch(place: Place, tmp_path: Path) 
     assert SAID in merges_nothing(place, run, "--partial")
 
 
+@pytest.mark.full
 def test_a_run_merged_in_part_is_still_to_be_merged_at_its_end(
     place: Place, tmp_path: Path
 ) -> None:
@@ -228,6 +238,7 @@ def test_a_run_merged_in_part_is_still_to_be_merged_at_its_end(
 # ------------------------------------------------------------------ the ways out
 
 
+@pytest.mark.full
 def test_a_forgery_at_the_remote_is_put_back_there(place: Place, tmp_path: Path) -> None:
     bare = tmp_path / "bare.git"
     shared(place, bare)
@@ -246,6 +257,7 @@ def test_a_forgery_at_the_remote_is_put_back_there(place: Place, tmp_path: Path)
     assert place.yaoki("merge", run, "--into", "release").code == 0
 
 
+@pytest.mark.full
 def test_a_forgery_with_work_upon_it_is_gone_on_with_once_a_person_takes_it(place: Place) -> None:
     forged(place, writes("b.txt"))
     status = place.status()

@@ -93,6 +93,7 @@ def goes_on(place: Place, at: Path) -> None:
     assert LOST not in place.look("report").out
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", ["set back by one", "both deleted"])
 def test_a_branch_rewritten_here_is_one_question_with_its_way_back(
     place: Place, tmp_path: Path, how: str
@@ -124,6 +125,7 @@ def test_a_branch_rewritten_here_is_one_question_with_its_way_back(
     goes_on(place, place.repo)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", ["forced", "deleted"])
 def test_a_branch_rewritten_at_the_remote_is_one_question_with_its_way_back(
     place: Place, tmp_path: Path, how: str
@@ -148,6 +150,7 @@ def test_a_branch_rewritten_at_the_remote_is_one_question_with_its_way_back(
     goes_on(place, bare)
 
 
+@pytest.mark.full
 def test_a_person_who_commits_on_the_branch_loses_nothing_on_the_way_back(
     place: Place, tmp_path: Path
 ) -> None:
@@ -170,6 +173,7 @@ def test_a_person_who_commits_on_the_branch_loses_nothing_on_the_way_back(
     assert mine in kept, "what was committed by hand stands on a branch of its own"
 
 
+@pytest.mark.full
 def test_a_branch_that_a_person_looks_at_is_one_question_until_he_lets_go_of_it(
     place: Place, tmp_path: Path
 ) -> None:
@@ -195,6 +199,7 @@ def test_a_branch_that_a_person_looks_at_is_one_question_until_he_lets_go_of_it(
     assert not place.git("-C", str(mine), "status", "--porcelain")
 
 
+@pytest.mark.full
 def test_a_branch_rewritten_between_two_lives_is_seen_before_anything_is_begun(
     place: Place, tmp_path: Path
 ) -> None:
@@ -215,6 +220,7 @@ def test_a_branch_rewritten_between_two_lives_is_seen_before_anything_is_begun(
     goes_on(place, place.repo)
 
 
+@pytest.mark.full
 def test_a_branch_and_its_mark_set_back_to_an_earlier_landing_go_back_to_the_last(
     place: Place, tmp_path: Path
 ) -> None:
@@ -238,6 +244,7 @@ def test_a_branch_and_its_mark_set_back_to_an_earlier_landing_go_back_to_the_las
     goes_on(place, place.repo)
 
 
+@pytest.mark.full
 def test_a_landing_cut_off_before_its_branch_moved_is_not_demanded_once_it_is_cancelled(
     place: Place, tmp_path: Path
 ) -> None:
@@ -263,6 +270,7 @@ def test_a_landing_cut_off_before_its_branch_moved_is_not_demanded_once_it_is_ca
     assert place.git("rev-parse", "release") == head
 
 
+@pytest.mark.full
 def test_a_run_whose_branch_was_rewritten_before_its_end_is_not_done(
     place: Place, tmp_path: Path
 ) -> None:
@@ -304,6 +312,7 @@ def test_a_finished_run_whose_branch_is_rewritten_is_not_told_as_landed(place: P
     assert "each proven by its checks" not in report["verdict"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("13.3", "0.2")
 def test_a_run_that_has_landed_before_there_was_a_remote_goes_on_with_it(place: Place) -> None:
     plan = a_plan(

@@ -70,6 +70,7 @@ def test_a_run_pauses_at_its_budget_and_goes_on_when_as_much_again_is_granted(
     assert place.task("d")["state"] == "DONE"
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("10.6")
 def test_people_are_warned_once_at_eighty_percent(place: Place, tmp_path: Path) -> None:
@@ -84,6 +85,7 @@ def test_people_are_warned_once_at_eighty_percent(place: Place, tmp_path: Path) 
     assert [data["message"] for data in warned] == ["4 of 5 attempts of the run are used"]
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("10.6")
 def test_a_day_has_a_budget_for_all_runs(place: Place, tmp_path: Path) -> None:
@@ -102,6 +104,7 @@ def test_a_day_has_a_budget_for_all_runs(place: Place, tmp_path: Path) -> None:
     assert max(Counter(e["at"][:10] for e in begun).values()) == 3
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("10.6", "1.3")
 def test_a_task_past_its_seconds_asks_and_keeps_its_work(place: Place) -> None:
@@ -122,6 +125,7 @@ def test_a_task_past_its_seconds_asks_and_keeps_its_work(place: Place) -> None:
     assert "slow" in place.yaoki("recover").out
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("10.5", "0.3", "8.5", "10.3")
 def test_an_escalation_with_many_dependents_is_one_notice(place: Place, tmp_path: Path) -> None:
@@ -144,6 +148,7 @@ def test_an_escalation_with_many_dependents_is_one_notice(place: Place, tmp_path
     assert place.story("bad").count("NOTICE_SENT") == 1
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("10.5")
 def test_notices_are_collected_for_the_end_when_asked(place: Place, tmp_path: Path) -> None:
@@ -164,6 +169,7 @@ def test_notices_are_collected_for_the_end_when_asked(place: Place, tmp_path: Pa
     assert [n["event"] for n in notices(heard)] == ["ESCALATE_EXECUTED", "FINAL_SUMMARY"]
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("10.5", "0.2")
 def test_a_channel_that_fails_is_tried_again_and_told(place: Place, tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def test_a_check_that_passes_the_second_time_is_flaky_and_nobodys_fault(
     assert "then passed" in events(entries, "CHECK_FINISHED")[0]["message"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.5")
 def test_a_check_that_says_so_is_not_run_twice(place: Place, tmp_path: Path) -> None:
     once = tmp_path / "once"
@@ -60,6 +61,7 @@ def red_base(place: Place, **check: Any) -> dict[str, Any]:
     return {"tests": {"run": run, "pattern": "test-failed", **check}, "good": holds("a.txt")}
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.4")
 def test_a_failure_of_the_base_is_told_and_not_blamed(place: Place) -> None:
     checks = red_base(place, baseline="known")
@@ -73,6 +75,7 @@ def test_a_failure_of_the_base_is_told_and_not_blamed(place: Place) -> None:
     assert "test_old" in told["message"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.4")
 def test_the_plan_shows_what_is_red_at_the_base_and_whom_it_touches(place: Place) -> None:
     checks = red_base(place, baseline="known")
@@ -92,6 +95,7 @@ def test_the_plan_shows_what_is_red_at_the_base_and_whom_it_touches(place: Place
     assert place.git("worktree", "list").count("\n") == 0
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.4", "0.6")
 def test_at_the_base_each_check_gets_the_set_up_of_its_own_task(place: Place) -> None:
     """Only the first task's set-up ran, so the checks of the second were shown as red."""
@@ -114,6 +118,7 @@ def test_at_the_base_each_check_gets_the_set_up_of_its_own_task(place: Place) ->
     assert found == dict.fromkeys(checks, "PASSED")
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.4", "4.8", "0.6")
 @pytest.mark.parametrize(
     ("setup", "words"),
@@ -151,6 +156,7 @@ def test_a_new_failure_is_blamed_and_only_it_is_sent_back(place: Place) -> None:
     assert "test_old" not in prompt
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.4")
 @pytest.mark.parametrize(
     ("check", "task"), [({"baseline": "known"}, {"fixes": ["*test_old*"]}), ({}, {})]
@@ -167,6 +173,7 @@ def test_a_red_base_is_no_excuse_for_the_tasks_own_aim(
     assert "test_old" in place.prompt(ended, 2)
 
 
+@pytest.mark.full
 @pytest.mark.spec("5.4", "12.1")
 def test_a_wait_of_hours_parks_the_run_and_survives_a_restart(place: Place) -> None:
     limit = [{"rate_limit": {"retry_after": 30_000}}]

@@ -33,6 +33,7 @@ def commit(place: Place, path: str, text: str) -> None:
     place.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", path)
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.5", "0.1")
 @pytest.mark.parametrize(
     "shell",
@@ -75,6 +76,7 @@ sys.exit(1)
 """
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.4", "0.6")
 def test_a_name_to_mend_that_no_failure_of_the_base_has_does_not_pass(place: Place) -> None:
     check = {"run": [sys.executable, "-c", REPORTING, "{report}"], "baseline": "known"}
@@ -88,6 +90,7 @@ def test_a_name_to_mend_that_no_failure_of_the_base_has_does_not_pass(place: Pla
     assert "nosuch*" in place.task("a")["question"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("4.8", "3.6")
 def test_a_check_that_changes_files_is_never_sent_to_the_agent(place: Place) -> None:
     code, entries = run(
@@ -102,6 +105,7 @@ def test_a_check_that_changes_files_is_never_sent_to_the_agent(place: Place) -> 
     )
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.2", "14.4")
 @pytest.mark.parametrize("line", ["--> Running tests", "  --> src/main.rs", "--> a.rs:1:x"])
 def test_an_arrow_of_somebody_else_breaks_no_reader(place: Place, line: str) -> None:
@@ -112,6 +116,7 @@ def test_an_arrow_of_somebody_else_breaks_no_reader(place: Place, line: str) -> 
     assert kinds(entries) == ["QUALITY_FAILURE"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4", "10.3", "4.2")
 def test_the_failure_of_an_agent_is_told_as_its_own(place: Place) -> None:
     """To waive the check would not help an agent that did not run."""

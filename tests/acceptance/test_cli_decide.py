@@ -32,6 +32,7 @@ def falls_once(place: Place) -> dict[str, Any]:
     return done.document
 
 
+@pytest.mark.full
 @pytest.mark.spec("1.1", "1.3", "10.3", "10.4", "12.1", "8.5", "2.1")
 def test_an_escalation_asks_and_blocks_then_a_retry_revives(place: Place) -> None:
     stands = falls_once(place)
@@ -59,6 +60,7 @@ def test_an_escalation_asks_and_blocks_then_a_retry_revives(place: Place) -> Non
     assert {t["state"] for t in place.status()["tasks"]} == {"DONE"}
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4", "0.1")
 def test_a_person_takes_over_and_the_work_is_verified_like_any_other(place: Place) -> None:
     stands = falls_once(place)
@@ -101,6 +103,7 @@ def test_a_waived_check_is_recorded_as_waived(place: Place) -> None:
     assert "1 with checks that a person waived" in report["verdict"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4", "12.1", "1.3")
 def test_an_aborted_task_leaves_its_dependents_blocked_and_exit_3(place: Place) -> None:
     base = falls_once(place)["tasks"][0]
@@ -170,6 +173,7 @@ def test_why_names_rule_numbers_and_what_would_have_changed_it(place: Place) -> 
     assert '"event": "ESCALATE_EXECUTED"' in trace.out
 
 
+@pytest.mark.full
 @pytest.mark.spec("1.1", "12.1", "15")
 def test_a_cancelled_task_names_a_command_that_starts_it_again(place: Place) -> None:
     tasks = [{"id": "one", "checks": ["one"]}, {"id": "two", "checks": ["one"]}]

@@ -113,6 +113,7 @@ def _done(place: Place, name: str) -> bool:
     return bool(place.task(name)["state"] == "DONE")
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.5")
 def test_a_finished_run_cannot_be_cancelled(place: Place) -> None:
     run = two_landed(place)["run"]
@@ -123,6 +124,7 @@ def test_a_finished_run_cannot_be_cancelled(place: Place) -> None:
     assert place.status()["cancel_wanted"] is False
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.8", "12.1", "3.7")
 def test_two_interrupts_stop_now_and_resume_continues(place: Place) -> None:
     worker = slow_run(place)
@@ -173,6 +175,7 @@ def _conflict(place: Place) -> None:
     place.git("switch", "-q", "elsewhere")
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.6", "0.6")
 def test_a_run_that_is_not_done_is_merged_only_on_request(place: Place) -> None:
     plan = a_plan(
@@ -194,6 +197,7 @@ def test_a_run_that_is_not_done_is_merged_only_on_request(place: Place) -> None:
     assert place.show("main", "one.txt") == "good"
 
 
+@pytest.mark.full
 @pytest.mark.spec("8.2")
 def test_an_attempt_without_changes_is_not_listed_with_the_commit_of_another(place: Place) -> None:
     plan = a_plan(
@@ -220,6 +224,7 @@ def test_an_attempt_without_changes_is_not_listed_with_the_commit_of_another(pla
     }
 
 
+@pytest.mark.full
 @pytest.mark.spec("8.2", "9.6")
 def test_undo_of_merged_work_says_where_the_work_remains(place: Place) -> None:
     """An attempt that begins at the work of another, and adds nothing, has none of its own, also
@@ -267,6 +272,7 @@ def test_undo_reverts_a_landed_task_and_asks(place: Place) -> None:
     assert place.show(branch, "two.txt") == "good"
 
 
+@pytest.mark.full
 @pytest.mark.spec("8.1", "8.2", "9.8")
 def test_a_worktree_is_restored_to_a_snapshot(place: Place) -> None:
     """Attempt 2 spoiled what attempt 1 had made; its snapshot was taken in between."""
@@ -325,6 +331,7 @@ def test_one_interrupt_lets_the_agent_finish_and_calls_nothing_done_unproven(
     assert _done(place, "done_when")
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.5", "8.2", "0.2")
 def test_cancel_ends_the_agent_of_a_worker_that_died(place: Place) -> None:
     worker = slow_run(place)
@@ -354,6 +361,7 @@ def _sleepers(place: Place) -> list[str]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.4", "12.1", "10.2")
 def test_another_terminal_follows_a_run_to_its_end(place: Place, tmp_path: Path) -> None:
     marker = tmp_path / "go"

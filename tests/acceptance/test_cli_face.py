@@ -129,6 +129,7 @@ def _fits(held: Any, shape: dict[str, Any]) -> None:
             _fits(item, shape["items"])
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.4")
 def test_a_terminal_shows_a_live_table_and_ends_with_the_report(
     place: Place, tmp_path: Path
@@ -159,6 +160,7 @@ def test_a_terminal_shows_a_live_table_and_ends_with_the_report(
     assert "needs you: bad" in report
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.1")
 def test_colours_appear_on_a_terminal_and_obey_no_color(place: Place) -> None:
     plan = a_plan(

@@ -190,6 +190,7 @@ def test_doctor_names_a_lock_that_a_killed_git_left(place: Place) -> None:
     assert (old.code, f"rm {lock}" in old.out) == (1, True), old.out
 
 
+@pytest.mark.full
 @pytest.mark.spec("13.1", "10.2", "0.6")
 def test_doctor_finds_a_row_that_disagrees_with_the_journal(place: Place) -> None:
     assert place.yaoki("run", place.plan(good_plan())).code == 0
@@ -210,6 +211,7 @@ def test_doctor_finds_a_row_that_disagrees_with_the_journal(place: Place) -> Non
         assert (Path(command.split()[-1]) / "state.db").exists(), "a copy that can be typed"
 
 
+@pytest.mark.full
 @pytest.mark.sqlite(why="a server's pages are its operator's")
 @pytest.mark.spec("13.1", "10.2", "0.6")
 def test_doctor_restores_a_damaged_store(place: Place) -> None:

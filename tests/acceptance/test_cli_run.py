@@ -58,6 +58,7 @@ def test_a_plan_runs_to_its_end(place: Place) -> None:
     assert place.yaoki("resume").code == 0, "a finished run stays finished"
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("0.1", "0.5", "5.5", "7.3", "12.4")
 def test_a_lie_is_answered_with_the_failing_test(place: Place) -> None:
@@ -96,6 +97,7 @@ def test_a_lie_is_answered_with_the_failing_test(place: Place) -> None:
     assert "verified on that commit: tests PASSED" in why.out
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.4")
 def test_a_pipe_reads_along(place: Place, tmp_path: Path) -> None:
@@ -122,6 +124,7 @@ def test_a_pipe_reads_along(place: Place, tmp_path: Path) -> None:
     assert place.status()["status"] == "DONE", "the run goes on when nobody reads"
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.4", "12.1")
 def test_an_optional_failure_leaves_a_note(place: Place) -> None:
@@ -171,6 +174,7 @@ def test_the_worst_case_is_printed_before_anything_runs(place: Place) -> None:
     assert not (place.repo / ".yaoki").exists()
 
 
+@pytest.mark.full
 def test_uncommitted_files_are_said_not_to_be_part_of_the_run(place: Place) -> None:
     """The plan and the settings take part by themselves."""
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"a": holds("a.txt")})
@@ -186,6 +190,7 @@ def test_uncommitted_files_are_said_not_to_be_part_of_the_run(place: Place) -> N
     assert said == ["note: 2 uncommitted files are not part of this run (new.txt, README)"]
 
 
+@pytest.mark.full
 def test_a_clean_checkout_gets_no_note(place: Place) -> None:
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"a": holds("a.txt")})
 

@@ -54,6 +54,7 @@ def missing(repo: Path) -> int:
     return sum(line.startswith("?") for line in said.splitlines())
 
 
+@pytest.mark.full
 def test_a_partial_clone_carries_a_run(tmp_path: Path, bare: Path) -> None:
     machine = a_machine(tmp_path, bare, "--filter=blob:none")
     assert missing(machine.repo), "it has no file of the past"
@@ -64,6 +65,7 @@ def test_a_partial_clone_carries_a_run(tmp_path: Path, bare: Path) -> None:
     assert "MOVED" in git(bare, "ls-tree", "--name-only", branch).split()
 
 
+@pytest.mark.full
 def test_a_clone_that_borrows_objects_carries_a_run(tmp_path: Path, bare: Path) -> None:
     git(tmp_path, "clone", "-q", "--bare", f"file://{bare}", str(tmp_path / "cache.git"))
     machine = a_machine(tmp_path, bare, "--reference", str(tmp_path / "cache.git"))

@@ -54,6 +54,7 @@ CASES = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", CASES)
 def test_an_agent_that_leaves_such_a_conflict_alone_has_not_resolved_it(
     place: Place, name: str
@@ -74,6 +75,7 @@ def test_an_agent_that_leaves_such_a_conflict_alone_has_not_resolved_it(
     assert "NAME.conflict-run-branch" in prompt
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", CASES)
 def test_an_agent_that_resolves_it_lands(place: Place, name: str) -> None:
     sides = f"cat b.bin.conflict-* > {place.folder}/seen; rm b.bin.conflict-*; printf both > b.bin"

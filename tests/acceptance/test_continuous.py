@@ -43,6 +43,7 @@ def test_it_goes_on_until_done_when_holds(place: Place) -> None:
     assert place.show(branch, "count.txt").split() == ["line"] * 3
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "0.4")
 def test_it_stops_at_its_limit_of_iterations(place: Place) -> None:
@@ -53,6 +54,7 @@ def test_it_stops_at_its_limit_of_iterations(place: Place) -> None:
     assert names == ["grow", "grow-i2"]
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "10.4")
 def test_it_pauses_on_a_failure_and_goes_on_when_told(place: Place) -> None:
@@ -70,6 +72,7 @@ def test_it_pauses_on_a_failure_and_goes_on_when_told(place: Place) -> None:
     assert len(iterations(place)) == 2
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "0.4")
 def test_three_failures_in_a_row_end_it(place: Place) -> None:
@@ -87,6 +90,7 @@ def test_three_failures_in_a_row_end_it(place: Place) -> None:
     assert "grow-i4" not in names
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "0.3")
 def test_a_kill_counts_no_iteration_twice(place: Place) -> None:
@@ -110,6 +114,7 @@ def test_a_kill_counts_no_iteration_twice(place: Place) -> None:
     assert place.show(branch, "count.txt").split() == ["line"] * 3
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "2.3")
 def test_a_planner_plans_each_iteration(place: Place) -> None:
@@ -134,6 +139,7 @@ def test_a_planner_plans_each_iteration(place: Place) -> None:
     assert names == ["grow", "iteration-2", "second", "iteration-3", "third"]
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7")
 def test_an_iteration_that_changes_nothing_says_so(place: Place) -> None:

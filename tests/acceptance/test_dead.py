@@ -51,6 +51,7 @@ def kill(worker: subprocess.Popen[str]) -> None:
     worker.communicate(timeout=30)
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.4", "0.4", "10.1", "12.1")
 @pytest.mark.timeout(300)
 def test_a_task_whose_workers_are_killed_becomes_a_dead_letter_and_is_revived(

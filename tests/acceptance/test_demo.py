@@ -67,6 +67,7 @@ def test_the_false_claim_and_its_fix_stand_out_and_the_last_commands_work_as_pri
     assert not (tmp_path / "it's here").exists()
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.3")
 @pytest.mark.parametrize("had", [True, False], ids=["bubblewrap", "none"])
 def test_the_demo_says_whether_its_agents_run_in_the_sandbox(
@@ -92,6 +93,7 @@ def test_the_demo_says_whether_its_agents_run_in_the_sandbox(
     assert second.startswith(inside if had else outside)
 
 
+@pytest.mark.full
 @pytest.mark.spec("15")
 @pytest.mark.parametrize("how", ["absolute", "relative"])
 def test_a_folder_with_anything_in_it_is_refused_and_left_alone(
@@ -127,6 +129,7 @@ def test_a_folder_that_cannot_be_created_is_reported_without_an_internal_error(
     assert "name a new folder" in done.stderr
 
 
+@pytest.mark.full
 def test_a_closed_pipe_ends_the_demo_and_its_worker(tmp_path: Path, env: dict[str, str]) -> None:
     """`yaoki demo | head -1`."""
     demo = subprocess.Popen(
@@ -152,6 +155,7 @@ def _workers(folder: Path) -> list[psutil.Process]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("look", "coloured"),
     [

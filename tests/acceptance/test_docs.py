@@ -35,6 +35,7 @@ def test_the_pages_with_executable_steps_are_found() -> None:
     }
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.1")
 @pytest.mark.parametrize("page", WALKED, ids=name)
 def test_every_step_of_a_page_does_what_the_page_says(
@@ -84,6 +85,7 @@ chmod +x ~/bin/my-agent
 ENDS = {"yaoki run plan.yaml": 4}
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.1", "2.1")
 def test_the_second_example_of_the_readme_works_as_printed(tmp_path: Path, pycache: Path) -> None:
     """`my-agent` asks about sign-up first, so that there is something to answer.

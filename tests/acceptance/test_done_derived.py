@@ -81,6 +81,7 @@ def test_a_row_edited_to_done_becomes_a_question_and_the_run_is_not_done(place: 
     assert verified(place, run) == {}
 
 
+@pytest.mark.full
 def test_a_row_edited_to_land_what_nobody_proved_lands_nothing(place: Place) -> None:
     run = two_tasks(place, FAILS)
     branch = place.status()["run_branch"]
@@ -100,6 +101,7 @@ def test_a_row_edited_to_land_what_nobody_proved_lands_nothing(place: Place) -> 
     assert "which no passed verdict covers" in place.task("b")["question"]
 
 
+@pytest.mark.full
 def test_a_required_task_edited_to_optional_is_asked_about_again(place: Place) -> None:
     run = two_tasks(place, FAILS)
     edit(place, "UPDATE tasks SET required = 0 WHERE name = 'b'")
@@ -108,6 +110,7 @@ def test_a_required_task_edited_to_optional_is_asked_about_again(place: Place) -
     assert place.task("b")["required"]
 
 
+@pytest.mark.full
 def test_a_damaged_journal_file_pauses_the_run_with_one_question(place: Place) -> None:
     """The database proves it, its journal file does not: which of them is right, a person says."""
     run = two_tasks(place, FAILS)
@@ -124,6 +127,7 @@ def test_a_damaged_journal_file_pauses_the_run_with_one_question(place: Place) -
     assert place.task("a")["state"] == "DONE"
 
 
+@pytest.mark.full
 def test_a_row_edited_to_replaced_is_no_way_around_a_task(place: Place) -> None:
     run = two_tasks(place, FAILS)
     edit(place, "UPDATE tasks SET state = 'REPLACED' WHERE name = 'b'")
@@ -132,6 +136,7 @@ def test_a_row_edited_to_replaced_is_no_way_around_a_task(place: Place) -> None:
     assert place.task("b")["state"] == "ESCALATED"
 
 
+@pytest.mark.full
 def test_a_question_about_a_row_is_answered_with_retry_and_the_task_lands(place: Place) -> None:
     script = {"a": [[{"say": "no"}], writes("a.txt")]}
     task = {"id": "a", "checks": ["a"], "retry": {"max_retries": 0}}
@@ -150,6 +155,7 @@ def test_a_question_about_a_row_is_answered_with_retry_and_the_task_lands(place:
 # ------------------------------------------------------------------ rows that cannot be
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "change",
     [
@@ -185,6 +191,7 @@ def test_an_illegal_row_is_a_question_about_its_task_and_never_ends_the_worker(
     assert "is not as yaoki wrote it" in a["question"]
 
 
+@pytest.mark.full
 def test_a_row_that_changes_under_a_worker_is_a_question_and_the_others_go_on(
     place: Place,
 ) -> None:
@@ -217,6 +224,7 @@ def test_an_untouched_store_is_verified_with_exit_code_0(place: Place) -> None:
     assert "3 tasks, each proven by the journal file" in done.out
 
 
+@pytest.mark.full
 def test_an_edited_row_is_named(place: Place) -> None:
     run = two_tasks(place, writes("b.txt"))
     edit(place, "UPDATE tasks SET landed = ? WHERE name = 'b'", place.git("rev-parse", "main"))
@@ -228,6 +236,7 @@ def test_an_edited_row_is_named(place: Place) -> None:
     assert red["rows"][0].startswith(place.task("b")["id"])
 
 
+@pytest.mark.full
 def test_an_edited_line_of_the_journal_is_named(place: Place) -> None:
     run = two_tasks(place, FAILS)
     edit(
@@ -241,6 +250,7 @@ def test_an_edited_line_of_the_journal_is_named(place: Place) -> None:
     assert words.endswith("(TASK_LANDED) is not what the journal file has")
 
 
+@pytest.mark.full
 def test_a_line_deleted_from_the_database_is_named(place: Place) -> None:
     run = two_tasks(place, writes("b.txt"))
     edit(place, "DELETE FROM journal WHERE event = 'CHECK_FINISHED'")
@@ -250,6 +260,7 @@ def test_a_line_deleted_from_the_database_is_named(place: Place) -> None:
     assert all("(CHECK_FINISHED) is not in the database" in words for words in red)
 
 
+@pytest.mark.full
 def test_a_line_deleted_from_the_journal_file_is_named(place: Place) -> None:
     run = two_tasks(place, writes("b.txt"))
     drop_line(place, "TASK_LANDED", "b")
@@ -262,6 +273,7 @@ def test_a_line_deleted_from_the_journal_file_is_named(place: Place) -> None:
     ]
 
 
+@pytest.mark.full
 def test_a_changed_line_of_the_journal_file_is_named(place: Place) -> None:
     run = two_tasks(place, writes("b.txt"))
     file = journal_file(place)
@@ -270,6 +282,7 @@ def test_a_changed_line_of_the_journal_file_is_named(place: Place) -> None:
     assert any("is damaged" in words for words in verified(place, run)["journal file"])
 
 
+@pytest.mark.full
 def test_a_foreign_commit_on_the_run_branch_is_named(place: Place) -> None:
     run = two_tasks(place, writes("b.txt"))
     tree = place.git("rev-parse", f"yaoki/{run}^{{tree}}")
@@ -279,6 +292,7 @@ def test_a_foreign_commit_on_the_run_branch_is_named(place: Place) -> None:
     assert verified(place, run)["branch"] == [f"{forged} was landed by no task"]
 
 
+@pytest.mark.full
 def test_a_commit_that_the_run_branch_lost_is_named(place: Place) -> None:
     run = two_tasks(place, writes("b.txt"))
     place.git("update-ref", f"refs/heads/yaoki/{run}", place.git("rev-parse", "main"))
@@ -289,6 +303,7 @@ def test_a_commit_that_the_run_branch_lost_is_named(place: Place) -> None:
     assert len(red) == 3
 
 
+@pytest.mark.full
 def test_a_run_that_was_edited_to_its_end_is_named(place: Place) -> None:
     run = two_tasks(place, FAILS)
     edit(place, "UPDATE runs SET summed_ms = 1")
@@ -296,6 +311,7 @@ def test_a_run_that_was_edited_to_its_end_is_named(place: Place) -> None:
     assert "says that it has ended" in verified(place, run)["end"][0]
 
 
+@pytest.mark.full
 def test_a_merged_run_whose_branch_was_deleted_is_still_verified(place: Place) -> None:
     run = two_tasks(place, writes("b.txt"))
     place.git("merge", "-q", f"yaoki/{run}")
@@ -304,6 +320,7 @@ def test_a_merged_run_whose_branch_was_deleted_is_still_verified(place: Place) -
     assert verified(place, run) == {}
 
 
+@pytest.mark.full
 def test_a_run_that_there_is_not_is_refused(place: Place) -> None:
     two_tasks(place, writes("b.txt"))
 

@@ -35,6 +35,7 @@ def by_command(place: Place, script: str, check: str) -> str:
     return place.plan({**plan, "agents": agents, "agent": "sly"})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("first", ["true", "rm -f {attempt}/started.json"], ids=["", "unstarted"])
 def test_files_that_are_only_there_while_a_check_looks_prove_nothing(
     place: Place, first: str
@@ -61,6 +62,7 @@ done
     assert place.task("a")["landed"] is None
 
 
+@pytest.mark.full
 def test_a_failing_check_that_writes_its_own_exit_has_failed(place: Place) -> None:
     folder = '"$(dirname "$YAOKI_REPORT")"'
     script = f"cat > helper.sh <<'END'\n{says_so(folder)}; sleep 1\nEND\n"
@@ -72,6 +74,7 @@ def test_a_failing_check_that_writes_its_own_exit_has_failed(place: Place) -> No
     assert place.task("a")["landed"] is None
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("text", ['{"x": 1}', "[]", "{", '{"code": "0"}'])
 def test_an_exit_that_says_nothing_is_none(place: Place, text: str, tmp_path: Path) -> None:
     attempt = '"$(dirname "$YAOKI_PROMPT_FILE")"'
@@ -85,6 +88,7 @@ def test_an_exit_that_says_nothing_is_none(place: Place, text: str, tmp_path: Pa
     assert "internal error" not in done.out + done.err
 
 
+@pytest.mark.full
 def test_the_shim_writes_through_no_link(place: Place) -> None:
     mine = place.folder / "mine.txt"
     mine.write_text("precious\n")

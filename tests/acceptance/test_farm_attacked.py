@@ -116,6 +116,7 @@ def workers(place: Place) -> list[object]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.postgres
 @pytest.mark.spec("11.8", "13.3", "0.6")

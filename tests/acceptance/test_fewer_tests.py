@@ -50,6 +50,7 @@ def acts(path: str, text: str) -> list[Any]:
     return [{"write": {path: text, "a.txt": "done\n"}}]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("6.6")
 @pytest.mark.parametrize(
     ("path", "text"), [("only", "t_a\n"), ("t_b", "SKIP\n")], ids=["narrowed", "skipped"]
@@ -65,6 +66,7 @@ def test_fewer_tests_do_not_land_and_the_agent_is_told(tested: Place, path: str,
     assert "3 tests ran before the change" in tested.prompt(task, 2)
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.4", "10.3")
 def test_a_passed_check_shows_its_number_of_tests_everywhere(tested: Place) -> None:
     (tested.repo / "t_a").write_text("RED\n")
@@ -84,6 +86,7 @@ def test_a_passed_check_shows_its_number_of_tests_everywhere(tested: Place) -> N
     assert (proof["checks"][0]["tests"], proof["checks"][0]["known_failures"]) == (3, 1)
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.6")
 def test_a_red_base_is_no_excuse_for_fewer_tests(tested: Place) -> None:
     (tested.repo / "t_a").write_text("RED\n")
@@ -99,6 +102,7 @@ def test_a_red_base_is_no_excuse_for_fewer_tests(tested: Place) -> None:
     assert failure["pattern"] == "test-weakened"
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.6")
 def test_a_plan_may_allow_fewer_tests_and_the_base_is_not_run_for_it(tested: Place) -> None:
     code, task, _ = carried(
@@ -111,6 +115,7 @@ def test_a_plan_may_allow_fewer_tests_and_the_base_is_not_run_for_it(tested: Pla
     assert (code, task["attempt"], calls(tested)) == (0, 1, 1)
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.6")
 def test_the_base_is_run_once_and_what_landed_is_the_next_base(tested: Place) -> None:
     script = {"a": [acts("t_d", "x\n")], "b": [acts("t_e", "SKIP\n")]}

@@ -10,6 +10,7 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.spec("0.1", "0.6", "3.7", "8.6
 GREEN = {"ok": {"shell": "test -f README"}}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "harm",
     [

@@ -54,6 +54,7 @@ def test_a_group_lands_as_a_whole(place: Place) -> None:
     assert place.git("for-each-ref", "refs/heads/yaoki/*-group") == "", "its branch is gone"
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.3", "10.1")
 def test_failed_subtasks_alone_are_retried_when_nothing_stands_on_them(place: Place) -> None:
@@ -76,6 +77,7 @@ def test_failed_subtasks_alone_are_retried_when_nothing_stands_on_them(place: Pl
     assert files(place, place.status()["run_branch"]) >= {"a.txt", "b.txt", "c.txt"}
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.3", "8.2", "10.1")
 def test_an_atomic_group_is_rolled_back_and_begun_anew(place: Place) -> None:
@@ -117,6 +119,7 @@ def test_what_succeeded_lands_without_what_failed_twice(place: Place) -> None:
     assert place.task("b")["state"] == "CANCELLED"
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.3", "8.5")
 def test_a_person_is_asked_when_nothing_else_is_allowed(place: Place) -> None:
@@ -140,6 +143,7 @@ def test_a_person_is_asked_when_nothing_else_is_allowed(place: Place) -> None:
     assert "| a | DONE | waits for its group trio, which has not landed |" in told
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.3", "9.6")
 def test_a_subtask_that_breaks_the_whole_is_found_and_sent_back_with_what_stands_on_it(

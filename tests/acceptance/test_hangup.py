@@ -54,6 +54,7 @@ def at_work(place: Place) -> bool:
     return any(task["stage"] == "WORK" for task in tasks)
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8", "0.2")
 @pytest.mark.parametrize("screen", [("run",), ("run", "--quiet")])
 @pytest.mark.skipif(

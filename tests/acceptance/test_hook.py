@@ -20,7 +20,7 @@ from tests.model import ModelServer, Step
 from tests.model.programs import Program, environ, needed
 from tests.model.turns import say, shell
 
-pytestmark = [pytest.mark.agents, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
 BOUND_S = 120
 PLUGIN = Path(__file__).parents[2] / "plugins" / "claude-code"

@@ -114,6 +114,7 @@ def base(document: Mapping[str, Any]) -> dict[str, str]:
 
 @pytest.mark.spec("12.3")
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.quick_cases(2)
 def test_the_right_commands_are_found_and_init_is_idempotent(place: Place, kind: str) -> None:
     files, wanted = KINDS[kind]
     fill(place, files)
@@ -182,6 +183,7 @@ def test_a_missing_tool_is_reported_with_the_command_that_installs_it(place: Pla
     assert "# [checks.go-tests]" in text
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.3")
 def test_a_check_that_hangs_is_ended_without_leftovers(place: Place) -> None:
     """Known by a number that nobody else sleeps for; on a slow machine it may not come so far."""
@@ -327,6 +329,7 @@ tasks: [{id: brk, goal: Refactor f., retry: {max_retries: 0}}]
 """
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.5", "12.3")
 @pytest.mark.parametrize(
     ("options", "first", "words", "helps"),
@@ -376,6 +379,7 @@ def test_a_base_whose_tests_did_not_all_run_lets_no_breakage_land(
     assert words in doctor.out
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.3", "16.4")
 def test_bare_test_files_are_found_and_run_by_the_right_tool(place: Place) -> None:
     fill(place, {"calc.py": "", "test_calc.py": "def test_sum():\n    assert 1 + 1 == 2\n"})
@@ -403,6 +407,7 @@ def test_a_check_that_changes_tracked_files_is_commented_out_with_the_right_opti
     assert "changes files of the repository (README)" in lint["words"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.3")
 def test_an_inactive_environment_of_the_repository_is_pointed_out(place: Place) -> None:
     fill(place, {**PYTHON, "tests/test_more.py": "import not_installed_lib\n"})
@@ -419,6 +424,7 @@ def test_an_inactive_environment_of_the_repository_is_pointed_out(place: Place) 
     assert tests["next"] == "source .venv/bin/activate && yaoki init --again"
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.3")
 def test_a_check_without_tests_is_commented_out_and_one_test_is_enough(place: Place) -> None:
     """A check that passes without looking would prove everything."""
@@ -453,6 +459,7 @@ def test_a_check_without_tests_is_commented_out_and_one_test_is_enough(place: Pl
     ],
     ids=["go", "go, one part", "cargo", "cargo, one part", "node", "no number"],
 )
+@pytest.mark.quick_cases(2)
 def test_no_tests_is_recognised_in_the_output_of_each_tool(
     place: Place, said: str, state: str
 ) -> None:
@@ -467,6 +474,7 @@ def test_no_tests_is_recognised_in_the_output_of_each_tool(
     assert base(done.document) == {"go-tests": state, "go-vet": "green"}
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.3")
 def test_one_test_is_counted_as_one(place: Place) -> None:
     fill(place, {**PYTHON, "tests/test_sum.py": "def test_sum():\n    assert 1 + 1 == 2\n"})
@@ -514,6 +522,7 @@ def test_languages_have_their_usual_names(place: Place) -> None:
 # ------------------------------------------------------------------ once more
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.3", "12.1")
 def test_after_the_remedy_init_again_adds_checks_that_can_run_now(place: Place) -> None:
     """What somebody wrote into the file stays, byte for byte."""
@@ -607,6 +616,7 @@ def test_a_repository_with_missing_objects_is_reported_and_nothing_is_written(pl
 # ------------------------------------------------------------------ whose Python
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.3", "12.1")
 def test_yaokis_own_python_on_the_path_is_reported_with_a_remedy(
     place: Place, tmp_path: Path, pycache: Path
@@ -634,6 +644,7 @@ def test_yaokis_own_python_on_the_path_is_reported_with_a_remedy(
     assert "green at the base" in mended.stdout
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.1", "15")
 def test_doctor_explains_why_a_check_lacks_its_packages(
     place: Place, tmp_path: Path, pycache: Path

@@ -49,6 +49,7 @@ def prompts(place: Place, task: dict[str, Any]) -> list[Path]:
     return sorted(home.glob(f"*/{task['id']}/*/checks/2-review*/prompt.md"))
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.7", "6.1")
 def test_work_that_a_judge_accepts_lands(place: Place) -> None:
     code, task, entries = judged(place, critic(PASS))
@@ -73,6 +74,7 @@ def test_what_the_judge_misses_goes_back_to_the_agent(place: Place) -> None:
     assert "The file a.txt is good." in place.prompt(task, 1)
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.7", "14.4", "0.6")
 def test_prose_three_times_asks_a_person_and_never_passes(place: Place) -> None:
     code, task, entries = judged(place, critic("It passes, well done! pass: true"))
@@ -87,6 +89,7 @@ def test_prose_three_times_asks_a_person_and_never_passes(place: Place) -> None:
     assert place.git("rev-parse", place.status()["run_branch"]) == place.git("rev-parse", "main")
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.7", "10.4")
 def test_a_person_may_waive_an_undecided_judge(place: Place) -> None:
     judged(place, critic("hm"))
@@ -96,6 +99,7 @@ def test_a_person_may_waive_an_undecided_judge(place: Place) -> None:
     assert place.task("a")["state"] == "DONE"
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.7", "14.4")
 def test_an_answer_after_prose_counts_and_the_prose_is_journalled(place: Place) -> None:
     script = f'test "$YAOKI_TRY" = 1 && echo fine || echo {shlex.quote(PASS)}'
@@ -105,6 +109,7 @@ def test_an_answer_after_prose_counts_and_the_prose_is_journalled(place: Place) 
     assert "asked 2 times: there is no JSON object" in found(entries)[0]["message"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.7", "3.6")
 def test_a_judge_that_changes_files_has_judged_nothing(place: Place) -> None:
     """That is the judge's doing: the agent is not asked to mend it, a person is."""
@@ -120,6 +125,7 @@ def test_a_judge_that_changes_files_has_judged_nothing(place: Place) -> None:
     assert place.git("rev-parse", place.status()["run_branch"]) == place.git("rev-parse", "main")
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.7", "16.1", "14.3")
 @pytest.mark.parametrize(
     "script",
@@ -145,6 +151,7 @@ def test_what_a_judge_does_in_its_room_stays_there(place: Place, script: str) ->
     assert (kept, place.git("config", "--list")) == before
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.7")
 def test_a_judge_may_run_tests_and_leave_their_caches(place: Place) -> None:
     acts = [{"write": {"__pycache__/a.pyc": "x", ".pytest_cache/b": "x"}}, {"say": PASS}]
@@ -152,6 +159,7 @@ def test_a_judge_may_run_tests_and_leave_their_caches(place: Place) -> None:
     assert judged(place, critic(acts))[0] == 0
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.7", "5.4")
 def test_a_judge_at_its_limit_is_waited_for_as_long_as_it_says(place: Place) -> None:
     """No fault of ours is spent on it, and the wait is the one that was named."""
@@ -169,6 +177,7 @@ def test_a_judge_at_its_limit_is_waited_for_as_long_as_it_says(place: Place) -> 
     assert (decision["delay_ms"], decision["failure"].get("ours", False)) == (1000, False)
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.7", "0.1")
 def test_a_judge_cannot_pass_what_a_check_failed(place: Place) -> None:
     code, task, entries = judged(place, critic(PASS), [writes("a.txt", "bad\n")])
@@ -179,6 +188,7 @@ def test_a_judge_cannot_pass_what_a_check_failed(place: Place) -> None:
     assert not any(data["passed"] for data in events(entries, "QUALITY_JUDGMENT"))
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.7", "0.1")
 def test_a_check_after_the_judge_still_fails_what_it_accepted(place: Place) -> None:
     review = {"judge": {"agent": "critic", "ask": "It is good."}}
@@ -193,6 +203,7 @@ def test_a_check_after_the_judge_still_fails_what_it_accepted(place: Place) -> N
     assert not any(data["passed"] for data in events(entries, "QUALITY_JUDGMENT"))
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.7", "4.8")
 def test_a_judge_that_hangs_costs_the_agent_no_try(place: Place) -> None:
     code, task, entries = judged(place, critic(["hang"]), timeout="500ms")
@@ -202,6 +213,7 @@ def test_a_judge_that_hangs_costs_the_agent_no_try(place: Place) -> None:
     assert set(kinds(entries)) == {"TRANSIENT_ERROR"}
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.7")
 def test_a_judge_of_the_end_looks_at_the_whole_run(place: Place) -> None:
     review = {"judge": {"agent": "critic", "ask": "Both files are good."}}
@@ -266,6 +278,7 @@ def test_a_judge_that_cannot_run_is_refused_before_anything_starts(place: Place)
     assert "'no-such-judge' is not on the PATH" in refused.err
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.1")
 def test_a_packages_check_sends_work_back_and_lets_it_land(place: Place, tmp_path: Path) -> None:
     body = """{

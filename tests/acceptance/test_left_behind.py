@@ -59,6 +59,7 @@ def begun(folder: Path, machine: Machine) -> bool:
     return file.exists() and f"/{machine.home.name}/" in file.read_text()
 
 
+@pytest.mark.full
 @pytest.mark.timeout(120)
 def test_a_worktree_whose_task_another_machine_took_over_goes_and_its_work_is_kept(
     tmp_path: Path, farm: tuple[Path, Machine, Machine]
@@ -93,6 +94,7 @@ def test_a_worktree_whose_task_another_machine_took_over_goes_and_its_work_is_ke
     assert not [e for e in told if e["event"] == "WARNING"]
 
 
+@pytest.mark.full
 def test_a_worktree_of_a_run_that_another_machine_archived_goes_and_its_work_is_kept(
     tmp_path: Path, farm: tuple[Path, Machine, Machine]
 ) -> None:

@@ -110,7 +110,7 @@ def refs(bare: Path) -> set[str]:
     return set(git(bare, "for-each-ref", "--format=%(refname)").splitlines())
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.postgres
 @pytest.mark.timeout(60 + 2 * BOUND_S)
 @pytest.mark.spec("13.1", "13.3", "11.1", "11.2", "11.3", "3.4", "0.2", "0.3")
@@ -184,7 +184,7 @@ def alone(tmp_path: Path, bare: Path) -> Iterator[Machine]:
     made.kill()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.spec("13.3", "4.8", "0.5", "0.2")
 def test_a_run_waits_for_its_remote_and_goes_on_by_itself(
     tmp_path: Path, bare: Path, alone: Machine

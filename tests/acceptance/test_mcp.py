@@ -71,6 +71,7 @@ def called(
     return with_client(place, who, partial(_all, calls))
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.7", "9.2")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_the_official_client_lists_the_tools_and_none_is_a_persons(
@@ -133,6 +134,7 @@ def test_an_agent_at_work_looks_extends_and_says_how_it_ended(place: Place, tmp_
     assert states == {"one": "DONE", "more": "DONE"}
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.2", "12.7")
 def test_a_stale_epoch_is_refused_by_every_tool_and_changes_nothing(
     place: Place, tmp_path: Path
@@ -167,6 +169,7 @@ def test_a_stale_epoch_is_refused_by_every_tool_and_changes_nothing(
     assert len(place.look("status", "--all", "--json").document["runs"]) == 1
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.7", "3.9")
 def test_a_question_over_mcp_reaches_a_person(place: Place, tmp_path: Path) -> None:
     kept, go = tmp_path / "env", tmp_path / "go"
@@ -181,6 +184,7 @@ def test_a_question_over_mcp_reaches_a_person(place: Place, tmp_path: Path) -> N
     assert "Which port?" in task["question"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.1", "9.2", "8.5")
 def test_a_planner_fills_a_phase_and_replaces_what_failed(place: Place) -> None:
     """A session that a person drives: no task in the environment, the newest run is meant."""
@@ -215,6 +219,7 @@ def test_a_planner_fills_a_phase_and_replaces_what_failed(place: Place) -> None:
     assert (states["one"], states["one-r2"], states["b"]) == ("REPLACED", "DONE", "DONE")
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.2", "2.2", "10.4")
 def test_a_submitted_plan_waits_for_a_persons_yes(place: Place) -> None:
     plan = one_task([writes("a.txt")])
@@ -238,6 +243,7 @@ def test_a_submitted_plan_waits_for_a_persons_yes(place: Place) -> None:
     assert done.code == 0, done.out + done.err
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.2", "14.4", "12.7")
 def test_arguments_are_bounded_and_secrets_masked(place: Place, tmp_path: Path) -> None:
     kept, go = tmp_path / "env", tmp_path / "go"
@@ -267,6 +273,7 @@ def test_arguments_are_bounded_and_secrets_masked(place: Place, tmp_path: Path) 
     assert [data["summary"] for data in told(place, "RESULT_NOTED")] == ["[masked] did not work"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.5", "11.2", "0.4")
 def test_an_attempt_has_a_bounded_number_of_results(place: Place, tmp_path: Path) -> None:
     kept, go = tmp_path / "env", tmp_path / "go"

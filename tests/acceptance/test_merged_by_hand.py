@@ -34,6 +34,7 @@ def test_who_merges_by_git_itself_is_not_told_to_merge_again(place: Place) -> No
     assert stands["merged"] == place.git("rev-parse", "main")
 
 
+@pytest.mark.full
 def test_a_merged_branch_that_is_deleted_leaves_a_finished_run(place: Place) -> None:
     run = finished(place)
     place.git("merge", "-q", "--ff-only", f"yaoki/{run}")
@@ -49,6 +50,7 @@ def test_a_merged_branch_that_is_deleted_leaves_a_finished_run(place: Place) -> 
     assert [one["words"] for one in doctor if one["name"] == "journal" and not one["ok"]] == []
 
 
+@pytest.mark.full
 def test_a_second_merge_says_that_it_is_done(place: Place) -> None:
     run = finished(place)
     place.git("switch", "-q", "--detach")
@@ -61,6 +63,7 @@ def test_a_second_merge_says_that_it_is_done(place: Place) -> None:
     assert f"..{place.git('rev-parse', 'main')[:10]}" in again.err
 
 
+@pytest.mark.full
 def test_a_finished_run_whose_branch_was_deleted_unmerged_comes_to_rest(place: Place) -> None:
     run = finished(place)
     place.git("branch", "-q", "-D", f"yaoki/{run}")
@@ -73,6 +76,7 @@ def test_a_finished_run_whose_branch_was_deleted_unmerged_comes_to_rest(place: P
     assert f"git branch -f yaoki/{run}" in place.yaoki("merge", run).err
 
 
+@pytest.mark.full
 def test_what_lands_after_a_merge_and_an_undo_is_still_to_be_merged(place: Place) -> None:
     """The next command was the log of the first merge, which lacks the new landing."""
     run = finished(place)

@@ -51,6 +51,7 @@ def a_repository(place: Place, manifest: str, folder: str) -> None:
     place.git(*WHO, "commit", "-qm", "a project")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", CASES)
 def test_a_check_that_lacks_its_environment_names_the_set_up_that_makes_it(
     place: Place, name: str

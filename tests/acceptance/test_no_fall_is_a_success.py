@@ -12,6 +12,7 @@ from tests.acceptance.test_agents_fall import carried, events, kinds
 pytestmark = pytest.mark.acceptance
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.1", "3.3")
 def test_a_check_that_changes_files_proves_nothing_and_serves_no_other(place: Place) -> None:
     checks = {"fix": {"shell": "echo good > a.txt && test -s a.txt"}, "good": holds("a.txt")}
@@ -22,6 +23,7 @@ def test_a_check_that_changes_files_proves_nothing_and_serves_no_other(place: Pl
     assert "changed files, so its result cannot be trusted: a.txt" in task["question"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.1", "1.2")
 @pytest.mark.parametrize(
     "acts",
@@ -43,6 +45,7 @@ def test_a_report_needs_an_agent_that_came_to_its_end(place: Place, acts: list[A
     assert place.task("a")["state"] == "ESCALATED"
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.1", "3.5")
 def test_an_agent_that_only_commits_nothing_has_satisfied_nothing(place: Place) -> None:
     (place.repo / "a.txt").write_text("good\n")
@@ -59,6 +62,7 @@ def test_an_agent_that_only_commits_nothing_has_satisfied_nothing(place: Place) 
     assert kinds(entries) == ["RATE_LIMIT", "INCOMPLETE", "INCOMPLETE"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.2", "8.6", "0.6")
 def test_a_run_branch_that_was_deleted_is_not_made_anew(place: Place) -> None:
     script = {"a": [writes("a.txt")], "b": [[{"ask": "Which?"}], writes("b.txt")]}
@@ -89,6 +93,7 @@ def test_a_commit_that_nobody_proved_is_not_merged(place: Place) -> None:
     assert "did not land" in refused.err
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4", "12.1")
 @pytest.mark.parametrize("name", ["scope", "Q2"])
 def test_a_built_in_finding_can_be_waived_by_its_name(place: Place, name: str) -> None:
@@ -113,6 +118,7 @@ def test_a_built_in_finding_can_be_waived_by_its_name(place: Place, name: str) -
     assert report["numbers"]["waived"] == 1, "never called proven without that word"
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4")
 def test_a_proof_that_fails_can_be_waived_and_not_be_taken_over(place: Place) -> None:
     plan = a_plan(
@@ -129,6 +135,7 @@ def test_a_proof_that_fails_can_be_waived_and_not_be_taken_over(place: Place) ->
     assert place.yaoki("resume", "--quiet").code == 0
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.5", "10.4")
 def test_an_aborted_run_makes_room_for_the_next(place: Place) -> None:
     with (place.repo / "yaoki.toml").open("a") as settings:
@@ -141,6 +148,7 @@ def test_an_aborted_run_makes_room_for_the_next(place: Place) -> None:
     assert code == 0
 
 
+@pytest.mark.full
 @pytest.mark.spec("8.6", "8.2")
 def test_a_missing_worktree_is_built_again_for_its_proof(place: Place) -> None:
     """The person deleted it while a check could not run; the work itself is on a ref."""
@@ -160,6 +168,7 @@ def test_a_missing_worktree_is_built_again_for_its_proof(place: Place) -> None:
     assert place.task("a")["attempt"] == 1, "the agent was not asked again"
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.2", "10.4")
 def test_the_users_own_remote_is_no_tampering(place: Place) -> None:
     add = {"run": ["git", "remote", "add", "mine", "https://example.org/x.git"]}
@@ -169,6 +178,7 @@ def test_the_users_own_remote_is_no_tampering(place: Place) -> None:
     assert code == 0
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.2", "14.2")
 def test_a_stash_of_the_user_that_an_agent_pops_is_told_with_the_way_back(place: Place) -> None:
     """All worktrees share one stash; an agent that stashes nothing and pops takes the user's."""
@@ -183,6 +193,7 @@ def test_a_stash_of_the_user_that_an_agent_pops_is_told_with_the_way_back(place:
     assert "git stash" in place.prompt(place.task("a"), 1)
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.2", "0.2")
 def test_sources_that_git_ignores_are_told_since_they_do_not_land(place: Place) -> None:
     """The check finds them in the worktree; whoever merges the branch does not."""
@@ -202,6 +213,7 @@ def test_sources_that_git_ignores_are_told_since_they_do_not_land(place: Place) 
 # ------------------------------------------------------------------ quality and integrity
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("4.3", "4.4", "4.5")
 @pytest.mark.parametrize(
     ("files", "pattern", "kind"),
@@ -243,6 +255,7 @@ def test_a_deleted_test_is_caught_and_a_waiver_is_in_the_record(place: Place) ->
     assert place.task("a")["state"] == "DONE"
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.6")
 def test_the_script_that_a_check_hands_to_an_interpreter_is_part_of_the_check(place: Place) -> None:
     (place.repo / "look.py").write_text("raise SystemExit('not done')\n")
@@ -257,6 +270,7 @@ def test_the_script_that_a_check_hands_to_an_interpreter_is_part_of_the_check(pl
     assert events(entries, "ESCALATE_DECISION")[0]["failure"]["pattern"] == "test-weakened"
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.6")
 def test_a_plan_may_allow_weaker_tests(place: Place) -> None:
     (place.repo / "test_it.py").write_text("def test_one():\n    assert False\n")
@@ -271,6 +285,7 @@ def test_a_plan_may_allow_weaker_tests(place: Place) -> None:
     assert code == 0
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.4", "0.1")
 def test_skipped_tests_beside_a_clean_worktree_prove_nothing(place: Place) -> None:
     clean = {"shell": "git status --porcelain", "success": "empty"}

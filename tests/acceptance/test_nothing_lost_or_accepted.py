@@ -25,6 +25,7 @@ def saved(place: Place) -> str:
     return "\n".join(place.git("ls-tree", "-r", "--name-only", ref) for ref in refs)
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.2", "0.2")
 def test_files_in_a_submodule_that_is_not_checked_out_are_kept(place: Place) -> None:
     library = place.folder / "library"
@@ -50,6 +51,7 @@ def test_a_commit_that_the_agent_reset_away_is_kept(place: Place) -> None:
     assert "precious.py" in saved(place)
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.4", "16.10")
 def test_a_retry_does_not_accept_a_changed_git_configuration(place: Place) -> None:
     line = "git config filter.x.smudge cat; echo good > a.txt"
@@ -68,6 +70,7 @@ def test_a_retry_does_not_accept_a_changed_git_configuration(place: Place) -> No
     assert place.yaoki("resume", "--quiet").code == 0
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4", "16.4")
 def test_what_a_person_waived_is_nowhere_called_proven(place: Place) -> None:
     asked(place, "echo good > a.txt")
@@ -82,6 +85,7 @@ def test_what_a_person_waived_is_nowhere_called_proven(place: Place) -> None:
     assert "has passing checks" not in verified.out
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.2", "0.2")
 def test_an_ignored_file_too_large_to_save_is_not_called_kept(place: Place) -> None:
     """It goes with the worktree, so the person who aborts is told while it is still there."""

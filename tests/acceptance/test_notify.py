@@ -114,6 +114,7 @@ def services(place: Place, library: str, addresses: str) -> tuple[int, str]:
     return done.code, done.out + done.err
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.5")
 def test_every_service_gets_the_notice(place: Place) -> None:
     code, said = services(place, STAND_IN, "fine://k3y/one\nfine://k3y/two good://written-k3y")
@@ -128,6 +129,7 @@ def test_every_service_gets_the_notice(place: Place) -> None:
     assert all('"yaoki: a test notice"' in line and '"text"' in line for line in told)
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.5", "14.2")
 @pytest.mark.parametrize(
     ("addresses", "said"),

@@ -35,6 +35,7 @@ def shell(place: Place, line: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.full
 def test_a_dash_is_standard_output_and_standard_input(done: Place) -> None:
     plan = done.plan(
         a_plan({"b": [writes("b.txt")]}, [{"id": "b"}], {"ok": {"shell": "ls [ab].txt"}})
@@ -63,6 +64,7 @@ def test_a_dash_is_standard_output_and_standard_input(done: Place) -> None:
     assert not (done.repo / "-").exists()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&-", "<&- >&- 2>&-"])
 def test_closed_channels_are_no_failure(done: Place, closed: str) -> None:
     ended = shell(done, f'"$1" -m yaoki status {closed}')
@@ -82,6 +84,7 @@ def test_an_output_that_cannot_be_written_is_named(done: Place) -> None:
     assert "standard output cannot be written: No space left on device" in ended.stderr
 
 
+@pytest.mark.full
 def test_a_report_goes_through_links_and_into_pipes(done: Place) -> None:
     """Nothing but a plain file is ever replaced."""
     link, real, pipe = (done.folder / name for name in ("link.md", "real.md", "pipe"))

@@ -23,6 +23,7 @@ def carried(place: Place, script: str) -> tuple[str, str, list[str]]:
     return done.out, message, what
 
 
+@pytest.mark.full
 def test_moved_refs_new_tags_and_pushes_are_told_by_name(place: Place) -> None:
     """Its work left the worktree unproven, while the user stands on another branch."""
     place.git("init", "-q", "--bare", str(place.folder / "origin"))
@@ -53,6 +54,7 @@ def test_an_untracked_file_in_the_checkout_is_told_by_name(place: Place) -> None
     assert what == ["checkout/untracked new", "checkout/untracked stray.txt"]
 
 
+@pytest.mark.full
 def test_an_ignored_file_and_the_agents_own_commits_are_nobodys_news(place: Place) -> None:
     (place.repo / ".gitignore").write_text("*.log\n")
     place.git("add", "-A")

@@ -46,6 +46,7 @@ COMMANDS = {
 MARKS = {name: mark for name, (_, mark) in COMMANDS.items() if name != "format-error"}
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("4.5", "6.2", "6.9", "7.4")
 @pytest.mark.parametrize("pattern", COMMANDS)
 def test_a_failing_command_is_told_by_its_pattern_and_nothing_else(
@@ -64,6 +65,7 @@ def test_a_failing_command_is_told_by_its_pattern_and_nothing_else(
     assert [other for name, other in MARKS.items() if other in said and name != pattern] == []
 
 
+@pytest.mark.full
 @pytest.mark.spec("4.4", "4.5")
 @pytest.mark.parametrize(
     ("acts", "checks", "criterion", "pattern"),
@@ -107,6 +109,7 @@ def test_each_criterion_fails_for_its_own_reason(
     assert events(entries, "RETRY_DECISION")[0]["failure"]["pattern"] == pattern
 
 
+@pytest.mark.full
 @pytest.mark.spec("4.5", "6.1")
 def test_work_that_was_not_pushed_is_told_and_pushed_work_passes(
     place: Place, tmp_path: Path
@@ -124,6 +127,7 @@ def test_work_that_was_not_pushed_is_told_and_pushed_work_passes(
     assert events(entries, "RETRY_DECISION")[0]["failure"]["pattern"] == "branch-not-pushed"
 
 
+@pytest.mark.full
 @pytest.mark.spec("5.4", "5.5")
 def test_retry_after_is_kept_to_the_second_and_shared_by_the_account(place: Place) -> None:
     """Seven seconds: both tasks of the account wait, the third goes on, and the words repeat.

@@ -43,6 +43,7 @@ def landings(place: Place) -> list[str]:
     return [words.split(":")[0] for words in subjects[1:]]
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.1", "2.3", "1.2")
 def test_the_planner_fills_a_deferred_phase_after_those_it_needs(place: Place) -> None:
@@ -55,6 +56,7 @@ def test_the_planner_fills_a_deferred_phase_after_those_it_needs(place: Place) -
     assert "PHASE_FILLED" in place.story("fill-building")
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.1", "9.2")
 def test_a_person_fills_a_phase_and_a_violation_leaves_it_open(
@@ -84,6 +86,7 @@ def test_a_person_fills_a_phase_and_a_violation_leaves_it_open(
     assert "PHASE_REFUSED" in place.story("fill-building")
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.1", "0.4")
 def test_a_phase_that_nobody_fills_in_time_is_over_and_so_are_later_ones(place: Place) -> None:

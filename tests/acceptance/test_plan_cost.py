@@ -29,6 +29,7 @@ def _attempt(name: str, cost: float, good: bool) -> list[Any]:
     return [*writes(f"{name}.txt", "good\n" if good else "bad\n"), {"say": json.dumps(usage)}]
 
 
+@pytest.mark.full
 def test_the_cost_is_unknown_before_the_first_run_and_afterwards_judged_by_it(
     place: Place,
 ) -> None:

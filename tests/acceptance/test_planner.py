@@ -82,6 +82,7 @@ def test_a_goal_is_planned_run_replanned_and_done(place: Place) -> None:
     assert "two.txt does not hold good" in told or "check two" in told or "two:" in told
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("2.3", "9.3", "0.4")
 def test_a_planner_that_never_succeeds_stops_after_three_rounds(place: Place) -> None:
@@ -110,6 +111,7 @@ def test_a_planner_that_never_succeeds_stops_after_three_rounds(place: Place) ->
     assert not any(t["name"] == "replan-4" for t in place.status()["tasks"])
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("2.3", "1.4", "0.6")
 def test_a_bad_answer_goes_back_with_its_errors_at_most_twice(place: Place) -> None:
@@ -140,6 +142,7 @@ def test_a_bad_answer_goes_back_with_its_errors_at_most_twice(place: Place) -> N
         assert words in told, words
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("2.3")
 def test_a_planner_may_say_that_it_cannot_be_done(place: Place) -> None:
@@ -160,6 +163,7 @@ def test_a_goal_without_a_planner_is_refused_with_the_line_to_add(place: Place) 
     assert 'planner = "NAME"' in refused.err
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "9.2", "8.5", "5.2")
 def test_a_failed_lineage_is_replaced_by_the_planner(place: Place) -> None:
@@ -193,6 +197,7 @@ def test_a_failed_lineage_is_replaced_by_the_planner(place: Place) -> None:
     assert "TASK_REVIVED" in place.story("one")
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.2", "2.6", "12.1")
 def test_people_extend_and_complete_with_the_same_commands(place: Place, tmp_path: Path) -> None:
@@ -224,6 +229,7 @@ def test_people_extend_and_complete_with_the_same_commands(place: Place, tmp_pat
     assert place.yaoki("plan", "complete", "--json").document["status"] == "CANCELLED"
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.2", "2.6")
 def test_a_plan_is_submitted_now_and_carried_later(place: Place) -> None:

@@ -111,6 +111,7 @@ SCRIPT: dict[str, Any] = {
 HOOK = {".claude/hooks/generate-repository-map.sh": "echo map > repository-map.yaml\n"}
 
 
+@pytest.mark.full
 @pytest.mark.timeout(LONG_S + 60)
 @pytest.mark.spec("2.5", "9.1", "6.7", "6.9")
 def test_the_playbook_of_the_seed_runs_as_it_stands_to_its_end(played: Played) -> None:
@@ -135,6 +136,7 @@ def test_the_playbook_of_the_seed_runs_as_it_stands_to_its_end(played: Played) -
     assert played.git("branch", "--list", "feat/auto-retry") == ""
 
 
+@pytest.mark.full
 @pytest.mark.timeout(LONG_S + 60)
 @pytest.mark.spec("2.5", "0.1", "9.3")
 def test_a_done_when_broken_by_hand_fails_p_final_which_names_it(played: Played) -> None:
@@ -158,6 +160,7 @@ def test_a_done_when_broken_by_hand_fails_p_final_which_names_it(played: Played)
     assert "p_final.done_when.3" in done.out
 
 
+@pytest.mark.full
 @pytest.mark.spec("2.5", "0.4", "6.9")
 def test_max_iterations_ends_the_tries_and_each_validation_is_named(played: Played) -> None:
     played.prepare({"a.1": [writes("a.txt", f"try {n}\n") for n in range(1, 5)]})
@@ -175,6 +178,7 @@ def test_max_iterations_ends_the_tries_and_each_validation_is_named(played: Play
         assert words in again
 
 
+@pytest.mark.full
 @pytest.mark.spec("2.5", "0.6", "3.5")
 def test_a_final_command_that_ends_badly_lands_nothing_and_asks_a_person(played: Played) -> None:
     played.prepare({"a.1": [writes("a.txt")]})

@@ -106,6 +106,7 @@ def test_a_broken_template_is_named_and_the_built_in_words_are_shown(place: Plac
     assert document["steps"][-1] == "built-in words: used"
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.1")
 @pytest.mark.parametrize(
     ("words", "params", "code", "said"),

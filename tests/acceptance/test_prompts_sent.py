@@ -60,6 +60,7 @@ def _a_plan() -> dict[str, object]:
     return a_plan({"a": [writes("a.txt")]}, [{"id": "a"}], {"good": holds("a.txt")})
 
 
+@pytest.mark.full
 @pytest.mark.spec("7.5")
 def test_cures_are_counted_by_prompt_and_pattern(place: Place) -> None:
     checks = {"good": {**holds("a.txt"), "pattern": "lint-error"}}
@@ -80,6 +81,7 @@ def test_cures_are_counted_by_prompt_and_pattern(place: Place) -> None:
     assert shown.endswith("next: yaoki prompts show lint-error\n")
 
 
+@pytest.mark.full
 @pytest.mark.spec("7.2", "5.8")
 def test_a_prompt_that_says_nothing_gives_way_to_the_built_in_words(place: Place) -> None:
     """The file is in order, but this failure leaves its only loop empty."""

@@ -97,6 +97,7 @@ def stored(place: Place) -> list[str]:
     return [run["run"] for run in place.look("status", "--all", "--json").document["runs"]]
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.7", "12.1", "0.6")
 def test_a_dry_run_says_what_would_leave_and_why_the_rest_stays(place: Place) -> None:
     old = carried(place, "old")
@@ -119,6 +120,7 @@ def test_a_dry_run_says_what_would_leave_and_why_the_rest_stays(place: Place) ->
     assert list((place.repo / ".yaoki").glob("archive/*.tar.gz")) == []
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.7", "0.2", "8.2", "10.2")
 def test_an_archive_holds_the_journal_the_logs_and_every_attempt(place: Place) -> None:
     keeps(place, after_days=0, runs_kept=0)
@@ -148,6 +150,7 @@ def test_an_archive_holds_the_journal_the_logs_and_every_attempt(place: Place) -
     assert place.show(f"back/{old}-1/1", "old.txt") == "bad"
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.7", "0.6")
 def test_an_archived_run_is_named_with_its_file(place: Place) -> None:
     keeps(place, after_days=0, runs_kept=0)
@@ -163,6 +166,7 @@ def test_an_archived_run_is_named_with_its_file(place: Place) -> None:
     assert [(line["run"], line["event"]) for line in index(place)] == [(old, "RUN_ARCHIVED")]
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.7", "0.3")
 def test_a_merged_run_leaves_no_branch_and_pruning_twice_is_pruning_once(place: Place) -> None:
     keeps(place, after_days=0, runs_kept=0)
@@ -195,6 +199,7 @@ def test_a_run_stays_while_somebody_was_not_told_of_it(place: Place) -> None:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.7", "8.2")
 def test_a_worktree_that_a_finished_run_left_is_kept_and_goes_first(place: Place) -> None:
     """A removal that failed only warns, so a finished task may still have its worktree."""
@@ -218,6 +223,7 @@ def test_a_worktree_that_a_finished_run_left_is_kept_and_goes_first(place: Place
     assert any("late.txt" in place.git("ls-tree", "--name-only", name) for name in late)
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.7")
 def test_the_end_of_a_run_archives_one_other_run_and_never_itself(place: Place) -> None:
     first, second = carried(place, "first"), carried(place, "second")
@@ -229,6 +235,7 @@ def test_the_end_of_a_run_archives_one_other_run_and_never_itself(place: Place) 
     assert [line["run"] for line in index(place)] == [first]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.sqlite(why="a server is restored by its operator")
 @pytest.mark.spec("11.7", "8.7", "10.2")
 @pytest.mark.parametrize("backups", [True, False], ids=["from a backup", "from the journal alone"])
@@ -284,6 +291,7 @@ def ready(
         yield Ready(place, run, journal, frozenset(work["commit"] for work in kept))
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.7", "0.2", "0.3", "8.6")
 @pytest.mark.parametrize("point", POINTS)
 def test_a_kill_while_pruning_loses_nothing_and_is_gone_on_from(

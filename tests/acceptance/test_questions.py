@@ -10,6 +10,7 @@ QUESTION = "I found two options:\n1. delete the users table\n2. keep it\u2028\nW
 PARTS = ("I found two options:", "1. delete the users table", "2. keep it", "Which one?")
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.3")
 def test_every_line_of_a_question_is_shown(place: Place) -> None:
     acts = {"choose": [[{"ask": QUESTION}]]}
@@ -49,6 +50,7 @@ def test_a_paused_run_says_why_and_its_tasks_wait_for_nothing_else(place: Place)
     assert "the run is paused" in place.look("why", "two").out
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.1")
 def test_a_run_that_nobody_carries_says_so(place: Place) -> None:
     marker = place.folder / "go"

@@ -20,7 +20,6 @@ __all__ = ["theatres"]
 pytestmark = [
     pytest.mark.acceptance,
     pytest.mark.agents,
-    pytest.mark.slow,
     pytest.mark.timeout(300),
 ]
 

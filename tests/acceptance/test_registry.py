@@ -102,6 +102,7 @@ def test_the_registry_of_the_seed_runs_as_it_stands(registered: Registered) -> N
     assert "-1 != 5" in prompt
 
 
+@pytest.mark.full
 @pytest.mark.spec("2.4", "7.1", "7.2")
 def test_the_retry_prompt_of_the_seed_is_sent_with_the_failed_tests(registered: Registered) -> None:
     registered.prepare(WRONG, RIGHT)
@@ -122,6 +123,7 @@ def test_the_retry_prompt_of_the_seed_is_sent_with_the_failed_tests(registered: 
     assert "FAILED (failures=1)" in prompt.partition("### エラー出力")[2]
 
 
+@pytest.mark.full
 @pytest.mark.spec("2.4", "6.2", "6.9")
 def test_what_nobody_understands_reaches_the_agent_from_both_channels(
     registered: Registered,
@@ -138,6 +140,7 @@ def test_what_nobody_understands_reaches_the_agent_from_both_channels(
     assert "oops" in prompt
 
 
+@pytest.mark.full
 @pytest.mark.spec("2.4", "6.8", "0.4")
 def test_max_attempts_counts_every_try_and_then_a_person_is_asked(registered: Registered) -> None:
     worse = WRONG.replace("-", "*")
@@ -153,6 +156,7 @@ def test_max_attempts_counts_every_try_and_then_a_person_is_asked(registered: Re
     assert (task["state"], task["attempt"], task["reason"]) == ("ESCALATED", 2, "MAX_RETRIES")
 
 
+@pytest.mark.full
 @pytest.mark.spec("2.4", "6.8")
 def test_abort_asks_a_person_after_the_first_failure(registered: Registered) -> None:
     registered.prepare(WRONG, RIGHT)
@@ -165,6 +169,7 @@ def test_abort_asks_a_person_after_the_first_failure(registered: Registered) -> 
     assert outcomes(registered.journal())[-1] == ("tests-pass", "FAILED")
 
 
+@pytest.mark.full
 @pytest.mark.spec("2.4", "6.8", "9.4")
 def test_skip_is_recorded_as_skipped_and_what_nothing_proves_does_not_land(
     registered: Registered,
@@ -184,6 +189,7 @@ def test_skip_is_recorded_as_skipped_and_what_nothing_proves_does_not_land(
     assert registered.show(registered.status()["run_branch"], "total.py") == BASE.strip()
 
 
+@pytest.mark.full
 @pytest.mark.spec("2.4", "6.8", "16.4")
 def test_a_clean_worktree_beside_skipped_tests_proves_nothing(registered: Registered) -> None:
     registered.prepare(WRONG, RIGHT)
@@ -225,6 +231,7 @@ def test_a_registry_is_refused_with_every_defect_and_its_prompts_as_well(
     assert not registered.stored()
 
 
+@pytest.mark.full
 @pytest.mark.spec("2.4", "12.1")
 def test_the_agent_of_a_registry_comes_from_the_settings_or_the_command_line(
     registered: Registered,
@@ -249,6 +256,7 @@ def sums(worktree, facts, options):
 """
 
 
+@pytest.mark.full
 @pytest.mark.spec("2.4", "6.1")
 def test_a_custom_validator_is_a_check_of_an_installed_package(registered: Registered) -> None:
     """It gives the params of its pattern itself, and gets those of the condition."""

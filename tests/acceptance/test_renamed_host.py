@@ -62,6 +62,7 @@ def with_remote(place: Place) -> None:
     place.settings(f'{PATIENT}\n[workspace]\nremote = "origin"\n')
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("remote", [False, True], ids=["alone", "remote"])
 def test_a_worker_with_another_host_name_leaves_living_work_alone(
     named: Place, tmp_path: Path, remote: bool
@@ -85,6 +86,7 @@ def test_a_worker_with_another_host_name_leaves_living_work_alone(
     assert place.story(run).count("ATTEMPT_STARTED") == 1
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.2")
 def test_after_a_kill_and_a_new_host_name_the_agent_is_waited_for(
     named: Place, tmp_path: Path

@@ -63,6 +63,7 @@ def test_every_landed_commit_passes_again_and_nothing_else_is_touched(place: Pla
     assert leftovers(place) == []
 
 
+@pytest.mark.full
 def test_a_commit_that_does_not_pass_again_is_named_with_exit_code_1(place: Place) -> None:
     """It passed because of something that is not in the commit."""
     beside = place.folder / "beside.txt"
@@ -82,6 +83,7 @@ def test_a_commit_that_does_not_pass_again_is_named_with_exit_code_1(place: Plac
     assert told["summary"].startswith("2 of 3 proofs")
 
 
+@pytest.mark.full
 def test_the_number_of_tests_is_told(place: Place) -> None:
     test = "def test_one():\n    assert True\n\n\ndef test_two():\n    assert True\n"
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
@@ -95,6 +97,7 @@ def test_the_number_of_tests_is_told(place: Place) -> None:
     assert "tests PASSED again, 2 tests" in done.out
 
 
+@pytest.mark.full
 def test_set_up_runs_once_for_the_same_lock_files(place: Place) -> None:
     """And what it made, which git ignores, is there for both commits."""
     (place.repo / ".gitignore").write_text("made.txt\n")
@@ -112,6 +115,7 @@ def test_set_up_runs_once_for_the_same_lock_files(place: Place) -> None:
     assert count.read_text() == "once\n"
 
 
+@pytest.mark.full
 def test_a_set_up_that_fails_proves_nothing(place: Place) -> None:
     beside = place.folder / "beside.txt"
     beside.write_text("there\n")
@@ -125,6 +129,7 @@ def test_a_set_up_that_fails_proves_nothing(place: Place) -> None:
     assert "set-up 'test -f" in done.out
 
 
+@pytest.mark.full
 def test_a_judge_is_reported_as_not_replayed(place: Place) -> None:
     code, _, _ = judged(place, critic(PASS))
     assert code == 0
@@ -136,6 +141,7 @@ def test_a_judge_is_reported_as_not_replayed(place: Place) -> None:
     assert "1 check not replayed" in told["summary"]
 
 
+@pytest.mark.full
 def test_a_waived_check_is_named_as_waived_and_never_as_passed(place: Place) -> None:
     tasks: list[Any] = [{"id": "a", "checks": ["a", "never"], **ONCE}]
     checks = {"a": holds("a.txt"), "never": {"shell": "false"}}
@@ -151,6 +157,7 @@ def test_a_waived_check_is_named_as_waived_and_never_as_passed(place: Place) -> 
     assert "1 check waived by a person" in done.out
 
 
+@pytest.mark.full
 def test_ctrl_c_leaves_no_clone_behind(place: Place) -> None:
     """The second look waits for something that never comes."""
     wall = place.folder / "wall"

@@ -91,6 +91,7 @@ class Page(HTMLParser):
         self.text += data
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.1", "10.3", "10.6", "6.4", "6.5", "14.2")
 def test_the_report_tells_everything_that_became_of_a_run_in_every_form(place: Place) -> None:
     place.env["MY_TOKEN"] = SECRET
@@ -146,6 +147,7 @@ def test_the_report_tells_everything_that_became_of_a_run_in_every_form(place: P
     assert "[x](javascript" not in markdown
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.1", "14.4")
 def test_the_page_is_one_file_that_can_load_and_run_nothing(place: Place) -> None:
     """Whatever agents and plans wrote is text there; its policy allows its own style alone."""
@@ -235,6 +237,7 @@ def test_a_receipt_is_confirmed_by_git_alone_even_in_a_bare_clone(place: Place) 
     assert line.splitlines() == [f"{step['commit']} {step['tree']}" for step in receipt["line"]]
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.1", "0.6")
 def test_a_changed_receipt_branch_or_output_is_red_with_its_place(place: Place) -> None:
     plan = a_plan(
@@ -266,6 +269,7 @@ def test_a_changed_receipt_branch_or_output_is_red_with_its_place(place: Place) 
     assert missing.code == 2
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.1")
 def test_a_branch_that_was_merged_may_be_deleted_without_a_warning(place: Place) -> None:
     plan = a_plan(
@@ -282,6 +286,7 @@ def test_a_branch_that_was_merged_may_be_deleted_without_a_warning(place: Place)
     assert "does not hold" not in place.yaoki("report").out
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.1", "0.6")
 def test_a_report_without_its_branch_says_so_and_makes_no_receipt(place: Place) -> None:
     plan = a_plan(
@@ -304,6 +309,7 @@ def test_a_report_without_its_branch_says_so_and_makes_no_receipt(place: Place) 
     assert unknown.code == 6
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.1", "0.6")
 def test_what_a_clone_does_not_hold_is_never_green(place: Place) -> None:
     """A shallow clone and another repository: missing commits say nothing of their trees."""
@@ -332,6 +338,7 @@ def test_what_a_clone_does_not_hold_is_never_green(place: Place) -> None:
 MOVES = f"git add -A && git {' '.join(WHO)} commit -qm mine && git update-ref refs/heads/main HEAD"
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.6", "14.2", "3.5")
 def test_what_was_noticed_and_what_changed_nothing_is_told_at_the_end(place: Place) -> None:
     """An agent moves the user's branch, and another one leaves the files as they are."""

@@ -73,6 +73,7 @@ def test_a_task_that_fails_alone_passes_in_one_re_run_from_the_run_branch(
     assert place.task("later")["state"] == "DONE"
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.4", "8.5", "1.3", "9.2", "10.4", "0.3")
 @pytest.mark.parametrize("way", ["answer", "add-retry-task"])
@@ -124,6 +125,7 @@ def test_one_that_fails_again_blocks_its_dependents_and_is_revived_by_a_person(
     assert place.task("after")["cause"] == place.task(heir)["id"]
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.4")
 def test_without_another_landing_there_is_no_re_run(place: Place) -> None:
@@ -141,6 +143,7 @@ def test_without_another_landing_there_is_no_re_run(place: Place) -> None:
     assert "no other task has landed since it started" in place.yaoki("why", "one").out
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.4", "1.4")
 def test_five_re_runs_a_round_in_the_order_of_their_making(place: Place, tmp_path: Path) -> None:

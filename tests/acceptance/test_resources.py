@@ -52,6 +52,7 @@ def held(place: Place) -> set[str]:
     return {file.name for file in (place.home / "ports").iterdir()} - {"lock"}
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.9")
 def test_worktrees_side_by_side_have_their_own_ports_and_names(
     place: Place, tmp_path: Path
@@ -75,6 +76,7 @@ def test_worktrees_side_by_side_have_their_own_ports_and_names(
     assert held(place) == set(), "they are given back with the worktrees"
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.9", "0.5")
 def test_when_all_ranges_are_taken_a_task_waits_and_says_so(place: Place, tmp_path: Path) -> None:
     resources(place, 'ports = "21000-21009"')
@@ -96,6 +98,7 @@ def test_when_all_ranges_are_taken_a_task_waits_and_says_so(place: Place, tmp_pa
     assert not {"RETRY_DECISION", "ESCALATE_DECISION"} & set(place.story())
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.9")
 def test_two_repositories_on_one_machine_never_share_a_port(place: Place, tmp_path: Path) -> None:
     folder = tmp_path / "other"
@@ -122,6 +125,7 @@ def test_two_repositories_on_one_machine_never_share_a_port(place: Place, tmp_pa
     assert not spans[0] & spans[1]
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.9", "0.2")
 def test_a_killed_worker_leaves_the_range_with_its_task(place: Place, tmp_path: Path) -> None:
     marker = tmp_path / "go"

@@ -86,6 +86,7 @@ def told(place: Place, event: str) -> list[dict[str, Any]]:
 # ------------------------------------------------------------------ what is a person's to say
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4", "12.7", "14.3")
 def test_an_agent_at_work_is_refused_what_is_a_persons_to_say(place: Place, tmp_path: Path) -> None:
     kept, go = tmp_path / "kept", tmp_path / "go"
@@ -120,6 +121,7 @@ def test_an_agent_at_work_is_refused_what_is_a_persons_to_say(place: Place, tmp_
 # ------------------------------------------------------------------ what a claim does
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.7", "5.7")
 def test_a_failure_reported_as_unsafe_is_not_retried_and_its_words_are_told(place: Place) -> None:
     act = calls("result", "--status", "failed", "--summary", "half sent", "--partial-changes")
@@ -135,6 +137,7 @@ def test_a_failure_reported_as_unsafe_is_not_retried_and_its_words_are_told(plac
     assert "half sent" in place.yaoki("why", "one").out
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.7", "0.1")
 def test_done_proves_nothing_and_is_kept(place: Place) -> None:
     lie = calls("result", "--status", "done", "--summary", "All tests pass.")
@@ -146,6 +149,7 @@ def test_done_proves_nothing_and_is_kept(place: Place) -> None:
     assert [noted["status"] for noted in told(place, "RESULT_NOTED")] == ["done"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.7", "3.9")
 def test_a_question_ends_the_attempt_and_reaches_a_person(place: Place) -> None:
     act = calls("result", "--status", "question", "--question", "Which port?")
@@ -156,6 +160,7 @@ def test_a_question_ends_the_attempt_and_reaches_a_person(place: Place) -> None:
     assert "Which port?" in place.task("one")["question"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.7", "5.4")
 def test_a_wait_that_the_agent_names_is_kept_to(place: Place) -> None:
     act = calls("result", "--status", "failed", "--summary", "busy", "--retry-after", "1")
@@ -169,6 +174,7 @@ def test_a_wait_that_the_agent_names_is_kept_to(place: Place) -> None:
     assert (decided["failure_type"], decided["delay_ms"]) == ("RATE_LIMIT", 1000)
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.7", "14.2", "14.4")
 def test_secrets_are_masked_and_odd_words_do_no_harm(place: Place, tmp_path: Path) -> None:
     kept, go = tmp_path / "env", tmp_path / "go"
@@ -190,6 +196,7 @@ def test_secrets_are_masked_and_odd_words_do_no_harm(place: Place, tmp_path: Pat
 # ------------------------------------------------------------------ once, and only while it counts
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.2", "12.7", "0.3")
 def test_the_same_result_three_times_is_one_record_and_the_last_one_counts(
     place: Place, tmp_path: Path
@@ -215,6 +222,7 @@ def test_the_same_result_three_times_is_one_record_and_the_last_one_counts(
     assert place.task("one")["state"] == "DONE"
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.2", "0.3")
 def test_two_callers_at_once_make_one_record(place: Place, tmp_path: Path) -> None:
     kept, go = tmp_path / "env", tmp_path / "go"
@@ -235,6 +243,7 @@ def test_two_callers_at_once_make_one_record(place: Place, tmp_path: Path) -> No
     assert len(told(place, "RESULT_NOTED")) == 1
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.2", "12.7")
 def test_a_stale_claim_is_refused_by_name_once_and_changes_nothing(
     place: Place, tmp_path: Path
@@ -264,6 +273,7 @@ def test_a_stale_claim_is_refused_by_name_once_and_changes_nothing(
     assert place.task("one")["state"] == "DONE"
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.2", "9.2", "9.5")
 def test_replaced_cancelled_finished_and_unknown_tasks_are_told_apart(
     place: Place, tmp_path: Path

@@ -131,6 +131,7 @@ def test_inside_nothing_but_the_worktree_can_be_written(place: Place) -> None:
     assert "CHECKOUT_CHANGED" not in place.story("a")
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.3", "14.2")
 def test_inside_no_secret_of_the_worker_and_no_process_of_others_is_seen(place: Place) -> None:
     needs_bubblewrap()
@@ -158,6 +159,7 @@ OPENINGS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.3", "0.2")
 def test_inside_even_root_has_no_capability_and_cannot_open_the_walls(place: Place) -> None:
     needs_bubblewrap()
@@ -245,6 +247,7 @@ sys.exit(subprocess.run(inside.argv, env=dict(inside.env)).returncode)
 """
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.3", "12.1")
 def test_yaoki_itself_is_found_inside_when_it_lies_below_tmp(tmp_path: Path) -> None:
     """As in a clone that somebody tries there: agents are started by it, and report with it."""
@@ -262,6 +265,7 @@ def test_yaoki_itself_is_found_inside_when_it_lies_below_tmp(tmp_path: Path) -> 
     assert done.stdout == f"{source}/yaoki/__init__.py\n"
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.3")
 @pytest.mark.parametrize("network", [True, False])
 def test_the_network_is_as_set(place: Place, network: bool) -> None:
@@ -275,6 +279,7 @@ def test_the_network_is_as_set(place: Place, network: bool) -> None:
     assert (outside in said(place)) is network
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.3")
 def test_folders_that_the_settings_name_can_be_written_and_git_config_still_not(
     place: Place,
@@ -293,6 +298,7 @@ def test_folders_that_the_settings_name_can_be_written_and_git_config_still_not(
     assert "REFUSED" in said(place)
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.3")
 def test_checks_and_set_up_run_inside_as_well(place: Place) -> None:
     """What an agent wrote is run by the checks: they must not reach further than it does."""
@@ -314,6 +320,7 @@ def test_checks_and_set_up_run_inside_as_well(place: Place) -> None:
     assert not (place.repo / "planted").exists()
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.3", "0.2", "0.6")
 @pytest.mark.parametrize("planted", ["checks/1-reach", "checks"], ids=["folder", "around"])
 def test_a_link_in_the_attempts_folder_does_not_open_the_walls_for_a_check(
@@ -341,6 +348,7 @@ def test_a_link_in_the_attempts_folder_does_not_open_the_walls_for_a_check(
     assert sorted(hooks.rglob("*")) == before
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.3")
 def test_a_check_does_not_run_in_a_folder_that_the_agent_made_for_it(place: Place) -> None:
     script = (
@@ -430,6 +438,7 @@ def test_walls_that_cannot_be_had_here_give_way_to_others_and_never_to_none(tmp_
     assert argv[argv.index("--cap-drop") + 1] == "ALL"
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.3", "0.6", "4.8")
 def test_a_sandbox_that_is_gone_when_the_task_begins_asks_a_person(place: Place) -> None:
     """Submitted where there was one, begun where there is none: no agent is called."""
@@ -479,6 +488,7 @@ def test_outside_a_changed_config_or_hook_is_caught_and_nothing_lands(
     assert f"while the agent was at work: {name}" in task["question"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.2", "14.3")
 def test_outside_a_hook_that_the_config_puts_elsewhere_is_caught(place: Place) -> None:
     place.git("config", "core.hooksPath", ".githooks")
@@ -492,6 +502,7 @@ def test_outside_a_hook_that_the_config_puts_elsewhere_is_caught(place: Place) -
     assert f"while the agent was at work: {planted}" in task["question"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.2", "14.3", "0.2")
 @pytest.mark.parametrize(
     ("file", "moved"),
@@ -519,6 +530,7 @@ def test_outside_a_change_of_the_persons_own_git_settings_is_told(
     assert f"~/{file}" in done.out
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.3", "0.2")
 def test_outside_a_change_of_the_checkout_is_told_and_nobody_is_blamed(place: Place) -> None:
     """Nothing shows who wrote there, and a person may work in the checkout at any time."""
@@ -530,6 +542,7 @@ def test_outside_a_change_of_the_checkout_is_told_and_nobody_is_blamed(place: Pl
     assert "settings changed while the agent was at work: files (README)" in done.out
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.3", "0.2")
 @pytest.mark.parametrize(
     ("script", "what"),
@@ -559,6 +572,7 @@ def test_outside_the_index_and_head_are_looked_at_as_well(
     assert told == ([what] if what else [])
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.2")
 def test_a_secret_variable_does_not_reach_an_agent(place: Place) -> None:
     done = place.yaoki("run", a_plan(place, "env"), env={"PLANTED_TOKEN": SECRET})

@@ -63,6 +63,7 @@ def stored(place: Place) -> dict[str, bytes]:
     return held
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.2", "3.7")
 def test_whoever_goes_on_without_the_variable_stores_and_shows_no_secret(
     place: Place, tmp_path: Path
@@ -91,6 +92,7 @@ def test_whoever_goes_on_without_the_variable_stores_and_shows_no_secret(
     assert f"no login with {STARS} and **" in told, "what the agent noted is told, but for its keys"
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.2")
 def test_a_prompt_that_names_a_handed_value_is_sent_without_it(
     place: Place, tmp_path: Path
@@ -145,6 +147,7 @@ elif way == "submit":
 """
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("14.2", "12.7")
 @pytest.mark.parametrize("way", ["result", "ask", "extend", "plan extend", "submit"])
 def test_what_an_agent_says_to_the_store_holds_nothing_it_was_handed(
@@ -234,6 +237,7 @@ ALOUD: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("check", ALOUD.values(), ids=ALOUD)
 def test_a_check_that_reads_a_handed_value_aloud_is_stored_and_shown_without_it(
@@ -258,6 +262,7 @@ def test_a_check_that_reads_a_handed_value_aloud_is_stored_and_shown_without_it(
     assert [word for word in (PLAIN, "zebra", "tok/en") if word in shown + done.out] == []
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.2", "4.4")
 def test_a_line_of_the_change_that_is_held_against_it_is_told_without_a_handed_value(
     place: Place,
@@ -276,6 +281,7 @@ def test_a_line_of_the_change_that_is_held_against_it_is_told_without_a_handed_v
     assert [(name, word) for name, text in held.items() for word in secrets if word in text] == []
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.2", "3.1")
 def test_what_a_set_up_command_said_is_told_and_kept_without_a_handed_value(place: Place) -> None:
     """Its last try is named, and its last words are quoted."""
@@ -295,6 +301,7 @@ def test_what_a_set_up_command_said_is_told_and_kept_without_a_handed_value(plac
     assert f"{last.name}: no login as ***" in " ".join(told.split())
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_a_diff_shows_no_handed_value_to_whoever_has_the_variable(

@@ -26,6 +26,7 @@ def extended(place: Place, name: str, of: str, env: dict[str, str] | None = None
     return place.yaoki("plan", "extend", str(more), env=env)
 
 
+@pytest.mark.full
 @pytest.mark.spec("2.6", "2.4")
 def test_a_check_task_is_replaced_by_work_of_the_runs_own_agent(place: Place) -> None:
     """It had no agent to hand on, and the new task ended in an internal error."""
@@ -39,6 +40,7 @@ def test_a_check_task_is_replaced_by_work_of_the_runs_own_agent(place: Place) ->
     assert "AGENT_FINISHED" in told
 
 
+@pytest.mark.full
 @pytest.mark.spec("2.4", "0.5")
 def test_an_agent_replaces_a_task_only_so_often_and_a_person_as_they_like(place: Place) -> None:
     failed(place, {**ONCE, "checks": ["good"]}, good={"shell": "exit 1"})
@@ -57,6 +59,7 @@ def test_an_agent_replaces_a_task_only_so_often_and_a_person_as_they_like(place:
     assert extended(place, "mine", names[3]).code == 0, "a person may"
 
 
+@pytest.mark.full
 @pytest.mark.spec("5.3", "4.4")
 def test_head_and_tail_of_a_long_log_reach_the_agent(place: Place) -> None:
     long = "echo FIRST-LINE; yes filler | head -n 200000; echo LAST-LINE; exit 1"

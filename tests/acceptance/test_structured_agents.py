@@ -33,6 +33,7 @@ def failures(entries: Any) -> list[dict[str, Any]]:
     return [entry["data"]["failure"] for entry in entries if entry["event"] in named]
 
 
+@pytest.mark.full
 @pytest.mark.spec("4.2", "4.7")
 def test_a_refused_key_is_told_at_once_and_never_tried_again(place: Place) -> None:
     lines = [
@@ -50,6 +51,7 @@ def test_a_refused_key_is_told_at_once_and_never_tried_again(place: Place) -> No
     ]
 
 
+@pytest.mark.full
 @pytest.mark.spec("4.2", "3.5", "0.1")
 def test_exit_0_of_an_agent_that_was_refused_is_not_already_satisfied(place: Place) -> None:
     """The check holds at the base, and aider exits 0 on everything: still nothing was done."""

@@ -21,6 +21,7 @@ def links(name: str, then: str = "") -> dict[str, object]:
     return {"run": ["sh", "-c", f'git symbolic-ref "{name}" refs/heads/main{then}']}
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_users_branch_stays_where_it_is(place: Place, name: str) -> None:
     before = place.git("rev-parse", "refs/heads/main")
@@ -40,6 +41,7 @@ def test_the_users_branch_stays_where_it_is(place: Place, name: str) -> None:
         ]
 
 
+@pytest.mark.full
 def test_refused_work_never_comes_to_the_users_branch(place: Place) -> None:
     before = place.git("rev-parse", "refs/heads/main")
     link = links(NAMES[0], " && git checkout -q --detach")

@@ -51,6 +51,7 @@ def without_interpreter(place: Place, folder: str) -> str:
     return place.plan(a_plan_of({"command": [str(agent)]}, "test -f x"))
 
 
+@pytest.mark.full
 @pytest.mark.spec("4.2")
 def test_a_missing_interpreter_is_no_refused_permission_whatever_a_folder_is_called(
     place: Place,
@@ -76,6 +77,7 @@ def test_both_remedies_of_a_fatal_error_are_shown(place: Place) -> None:
 # ------------------------------------------------------------------ logs of checks
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.4", "6.5")
 def test_the_log_of_a_check_is_the_one_of_its_newest_look(place: Place) -> None:
     """It fails once and passes when it is asked again: the log shown is the second one."""
@@ -92,6 +94,7 @@ def test_the_log_of_a_check_is_the_one_of_its_newest_look(place: Place) -> None:
 # ------------------------------------------------------------------ checks that are not fit
 
 
+@pytest.mark.full
 @pytest.mark.spec("4.7", "2.6")
 def test_a_check_that_is_not_fit_is_asked_about_with_the_way_to_change_it(place: Place) -> None:
     """The run keeps the checks it began with: who only edited the settings met the same again."""
@@ -105,6 +108,7 @@ def test_a_check_that_is_not_fit_is_asked_about_with_the_way_to_change_it(place:
     assert "--base" in told["user_message"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.1", "0.5")
 def test_tracked_caches_that_a_tool_rewrites_are_named_and_not_the_checks_fault(
     place: Place,
@@ -169,6 +173,7 @@ GARBAGE = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.4", "16.8", "0.6")
 @pytest.mark.parametrize("form", GARBAGE)
 def test_a_result_file_that_cannot_be_read_is_called_so(place: Place, form: str) -> None:
@@ -204,6 +209,7 @@ ELSEWHERE = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.5", "4.3", "0.2")
 @pytest.mark.parametrize("form", ELSEWHERE)
 def test_an_agent_that_worked_elsewhere_is_told_where_its_work_is(place: Place, form: str) -> None:
@@ -221,6 +227,7 @@ def test_an_agent_that_worked_elsewhere_is_told_where_its_work_is(place: Place, 
     assert where in task["question"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.5")
 def test_an_agent_that_did_nothing_is_told_of_no_other_place(place: Place) -> None:
     with_submodule(place)
@@ -251,6 +258,7 @@ def with_submodule(place: Place) -> None:
 SHARED = Path("/dev/shm")
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.5", "0.5")
 def test_the_disk_of_the_worktrees_counts_as_well_as_that_of_the_store(place: Place) -> None:
     """Worktrees may be on another disk than the repository, and it is they that fill it."""
@@ -274,6 +282,7 @@ def test_the_disk_of_the_worktrees_counts_as_well_as_that_of_the_store(place: Pl
 # ------------------------------------------------------------------ tests that a task must change
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.6", "10.4")
 def test_a_question_about_weaker_tests_names_the_key_that_allows_them(place: Place) -> None:
     """The task asks for other behaviour and may change the tests, but not loosen them."""

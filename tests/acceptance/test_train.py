@@ -85,6 +85,7 @@ def test_who_was_refused_is_proven_beside_the_others_and_lands_in_turn(place: Pl
     assert journal(place, "TASK_LANDED").total() == 6 + 1
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.4", "4.1", "0.1")
 def test_a_rider_that_fails_is_tried_again_and_those_behind_it_are_not_blamed(
     place: Place,
@@ -109,6 +110,7 @@ def test_a_rider_that_fails_is_tried_again_and_those_behind_it_are_not_blamed(
     assert place.task("odd")["attempt"] == 2
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.4", "11.2")
 def test_a_slow_proof_keeps_nobody_from_beginning(place: Place) -> None:
     """`slow` was refused, and is proven until `late` has begun.  Two others are proven on top of
@@ -137,6 +139,7 @@ def test_a_slow_proof_keeps_nobody_from_beginning(place: Place) -> None:
     assert all(place.task(name)["attempt"] == 1 for name in riders)
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.4")
 def test_who_has_nothing_to_change_stands_where_it_was_proven(place: Place) -> None:
     """`idle` is proven on the first landing, and its second proof ends after all others landed."""

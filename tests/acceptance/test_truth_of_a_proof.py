@@ -45,6 +45,7 @@ def test_an_ignored_file_proves_nothing_is_named_and_can_be_recovered(place: Pla
     assert place.git("show", f"{ref}:app/core.py") == "x = 42"
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.1")
 @pytest.mark.parametrize(
     "act",
@@ -67,6 +68,7 @@ def test_a_file_in_a_home_or_temporary_folder_proves_nothing(place: Place, act: 
     assert list(place.folder.glob("*/mark-of-the-agent")), "the agent did leave its mark"
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.1")
 def test_checks_know_nothing_of_yaoki_and_each_starts_from_the_commit(place: Place) -> None:
     clean = "! env | grep -i yaoki && ! pwd | grep -i yaoki && test -d .git && test ! -e left"
@@ -98,6 +100,7 @@ def test_an_idle_agent_on_a_green_base_is_asked_once_then_a_person_is(place: Pla
     assert place.task("core")["state"] == "DONE"
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.5")
 def test_a_task_that_may_change_nothing_is_done_when_its_checks_pass(place: Place) -> None:
     checks = {"green": {"shell": "grep -q hello README"}}
@@ -128,6 +131,7 @@ def test_new_files_outside_the_scope_are_left_out_saved_and_named(place: Place) 
     assert place.git("show", f"{ref}:NOTES.md") == "notes"
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.1")
 def test_a_link_that_leaves_the_repository_is_sent_back(place: Place) -> None:
     outside = place.folder / "outside.txt"
@@ -144,6 +148,7 @@ def test_a_link_that_leaves_the_repository_is_sent_back(place: Place) -> None:
     )
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.1", "3.1")
 def test_set_up_runs_once_per_room_and_again_only_when_its_inputs_change(place: Place) -> None:
     (place.repo / ".gitignore").write_text("lib/\n")
@@ -208,6 +213,7 @@ def test_a_later_landing_that_breaks_an_earlier_one_is_sent_back(place: Place) -
     assert "return 1" in (place.repo / "m.py").read_text()
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.14")
 def test_landings_that_keep_each_other_are_proven_together_at_the_end(place: Place) -> None:
     ran = place.yaoki("run", place.plan(two_tasks(F, "echo 'import m' > use.py")))
@@ -217,6 +223,7 @@ def test_landings_that_keep_each_other_are_proven_together_at_the_end(place: Pla
     assert (last["name"], last["state"]) == ("done_when", "DONE")
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.6", "9.6")
 def test_a_merge_onto_a_base_that_moved_is_proven_first(place: Place) -> None:
     """The base renames what the run's work uses: both are green, together they are not."""
@@ -242,6 +249,7 @@ def test_a_merge_onto_a_base_that_moved_is_proven_first(place: Place) -> None:
     assert "unproven" in place.yaoki("report").out
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.6", "9.6")
 def test_an_undo_that_breaks_the_rest_is_refused_with_what_breaks(place: Place) -> None:
     plan = two_tasks(F, "echo 'import m' > use.py")

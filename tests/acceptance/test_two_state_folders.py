@@ -20,6 +20,7 @@ PLAN = a_plan(
 )
 
 
+@pytest.mark.full
 def test_a_task_that_began_in_another_state_folder_says_which_and_how_to_go_on(
     place: Place,
 ) -> None:

@@ -27,6 +27,7 @@ def a_group(script: dict[str, Any], tasks: list[dict[str, Any]], **more: Any) ->
     return a_plan({**full, **script}, [group], checks)
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.6", "0.1")
 def test_a_landed_group_and_its_subtasks_are_not_taken_back_by_themselves(place: Place) -> None:
@@ -39,6 +40,7 @@ def test_a_landed_group_and_its_subtasks_are_not_taken_back_by_themselves(place:
     assert files(place) == {"a.txt", "c.txt"}
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.3", "3.3")
 def test_a_subtask_sees_the_task_outside_that_it_needs(place: Place, tmp_path: Path) -> None:
@@ -60,6 +62,7 @@ def test_a_subtask_sees_the_task_outside_that_it_needs(place: Place, tmp_path: P
     assert place.task("b")["attempt"] == 1
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "0.4")
 def test_two_culprits_are_both_found_and_each_is_sent_back_once(place: Place) -> None:
@@ -84,6 +87,7 @@ def test_two_culprits_are_both_found_and_each_is_sent_back_once(place: Place) ->
     assert attempts == {"t1": 2, "t2": 1, "t3": 1, "t4": 2}
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.2", "1.3", "2.2")
 def test_a_replacement_that_would_need_itself_is_refused(place: Place, tmp_path: Path) -> None:
@@ -106,6 +110,7 @@ def test_a_replacement_that_would_need_itself_is_refused(place: Place, tmp_path:
     assert place.task("a")["state"] == "ESCALATED"
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "0.3", "10.4")
 def test_after_a_failed_iteration_a_person_says_go_and_the_next_one_begins(place: Place) -> None:
@@ -133,6 +138,7 @@ def test_after_a_failed_iteration_a_person_says_go_and_the_next_one_begins(place
     assert place.task("grow-i2")["state"] == "REPLACED"
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.5", "8.3")
 def test_cancelling_a_group_ends_its_subtasks(place: Place) -> None:
@@ -153,6 +159,7 @@ def test_cancelling_a_group_ends_its_subtasks(place: Place) -> None:
     assert "ATTEMPT_STARTED" not in place.story("c")
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.1", "0.4")
 def test_a_phase_runs_out_of_time_while_it_is_planned(place: Place) -> None:
@@ -198,6 +205,7 @@ def test_a_budget_of_attempts_holds_side_by_side(place: Place) -> None:
     assert len(began) == 2
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "10.5")
 def test_nobody_is_asked_while_the_planner_may_still_mend_it(place: Place) -> None:

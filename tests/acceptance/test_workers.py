@@ -119,6 +119,7 @@ def claims(place: Place, run: str) -> list[dict[str, Any]]:
 # ------------------------------------------------------------------ in the foreground
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8")
 def test_a_worker_serves_runs_that_stand_and_runs_that_come(place: Place) -> None:
     first = submitted(place, simple("a"))
@@ -135,6 +136,7 @@ def test_a_worker_serves_runs_that_stand_and_runs_that_come(place: Place) -> Non
     assert place.show(f"yaoki/{second}", "b.txt") == "good"
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8")
 def test_a_worker_for_one_run_leaves_the_others(place: Place) -> None:
     other, mine = submitted(place, simple("a")), submitted(place, simple("b"))
@@ -145,6 +147,7 @@ def test_a_worker_for_one_run_leaves_the_others(place: Place) -> None:
     assert claims(place, other) == []
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8", "0.2")
 def test_the_first_signal_lets_agents_finish(place: Place, tmp_path: Path) -> None:
     marker = tmp_path / "go"
@@ -161,6 +164,7 @@ def test_the_first_signal_lets_agents_finish(place: Place, tmp_path: Path) -> No
     assert [task["state"] for task in place.status(run)["tasks"]] == ["DONE", "WAITING"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8", "0.2", "3.7")
 def test_the_second_signal_stops_at_once_and_the_next_worker_goes_on(
     place: Place, tmp_path: Path
@@ -200,6 +204,7 @@ def test_two_workers_share_one_run_and_land_each_task_once(place: Place) -> None
     assert sorted(begun) == sorted(landed), "who waits for its turn begins no second attempt"
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8")
 def test_a_killed_workers_row_and_claims_come_back(place: Place, tmp_path: Path) -> None:
     marker = tmp_path / "go"
@@ -218,6 +223,7 @@ def test_a_killed_workers_row_and_claims_come_back(place: Place, tmp_path: Path)
     assert place.story(run).count("PROMPT_SENT") == 1, "the agent that lived on was adopted"
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8")
 def test_a_worker_leaves_runs_of_another_repository_alone(place: Place, tmp_path: Path) -> None:
     other_folder = tmp_path / "other"
@@ -239,6 +245,7 @@ def test_a_worker_leaves_runs_of_another_repository_alone(place: Place, tmp_path
     assert {e["data"]["holder"].split(":")[1] for e in claims(place, run)} == {str(ours.pid)}
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux to see it sleep")
 @pytest.mark.spec("11.3", "11.2", "0.3")
 def test_a_worker_that_sleeps_too_long_loses_its_task_and_its_late_word_does_not_count(
@@ -270,6 +277,7 @@ def test_a_worker_that_sleeps_too_long_loses_its_task_and_its_late_word_does_not
     assert "ESCALATE_DECISION" not in place.story(run)
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8", "12.1")
 def test_of_a_worker_that_hangs_it_is_said_how_long_it_keeps_its_task(
     place: Place, tmp_path: Path
@@ -298,6 +306,7 @@ def test_of_a_worker_that_hangs_it_is_said_how_long_it_keeps_its_task(
 # ------------------------------------------------------------------ fair, and within limits
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.6")
 def test_runs_take_turns_whoever_came_first(place: Place) -> None:
     """The first run has many tasks; the second need not wait for all of them."""
@@ -324,6 +333,7 @@ def test_a_higher_priority_starts_earlier(place: Place) -> None:
     assert [entry["task"] for entry in claims(place, run)] == [f"{run}-2", f"{run}-1"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.6")
 def test_the_limit_of_an_account_holds_over_two_workers_and_two_runs(
     place: Place, tmp_path: Path
@@ -365,6 +375,7 @@ def test_a_tag_that_nobody_declares_is_refused_by_name_and_nothing_is_stored(pla
     assert place.look("status", "--all", "--json").document["runs"] == []
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8")
 def test_a_task_goes_only_to_a_worker_with_all_its_tags(place: Place) -> None:
     plan = simple("plain", "train")
@@ -382,6 +393,7 @@ def test_a_task_goes_only_to_a_worker_with_all_its_tags(place: Place) -> None:
     assert half.pid != whole.pid
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8", "0.5")
 def test_a_task_whose_worker_left_waits_and_says_for_what(place: Place) -> None:
     plan = simple("train")
@@ -427,6 +439,7 @@ def test_up_twice_is_one_worker_and_down_twice_is_none(background: Place) -> Non
     assert workers(place) == []
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8")
 def test_ups_at_once_are_one_worker(background: Place) -> None:
     place = background
@@ -439,6 +452,7 @@ def test_ups_at_once_are_one_worker(background: Place) -> None:
     assert len(workers(place)) == 1
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8")
 def test_the_background_worker_has_left_its_terminal(background: Place) -> None:
     place = background
@@ -456,6 +470,7 @@ def test_the_background_worker_has_left_its_terminal(background: Place) -> None:
     assert {Path(f"/proc/{pid}/fd/{n}").readlink() for n in (1, 2)} == {log}
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8", "12.1")
 def test_a_detached_run_is_carried_and_watch_attaches(background: Place) -> None:
     place = background
@@ -490,6 +505,7 @@ def test_a_killed_background_worker_is_started_anew_and_its_agent_is_found_again
     assert place.story(run).count("TASK_LANDED") == 1
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8", "0.2")
 def test_down_stops_agents_after_its_wait_and_says_what_is_left(
     background: Place, tmp_path: Path
@@ -508,6 +524,7 @@ def test_down_stops_agents_after_its_wait_and_says_what_is_left(
     is_done(place, run)
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.8")
 @pytest.mark.parametrize("words", [("up",), ("run", "PLAN", "--detach")], ids=["up", "detach"])
 def test_who_asks_for_a_worker_while_the_old_one_drains_gets_the_next(
@@ -558,6 +575,7 @@ def workers_pid(place: Place) -> int:
 # ------------------------------------------------------------------ room
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.5", "0.5", "4.8")
 @pytest.mark.parametrize("what", ["disk", "memory"])
 def test_below_a_floor_a_task_waits_and_is_told_and_nobody_is_asked(
@@ -628,6 +646,7 @@ def test_a_plan_past_a_limit_is_refused_and_nothing_is_stored(
     assert not place.stored() or not place.look("status", "--all", "--json").document["runs"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.5")
 def test_an_agent_that_writes_past_the_limit_is_ended_and_the_limit_is_named(place: Place) -> None:
     limited(place, "output_bytes", 20_000)

@@ -51,6 +51,7 @@ def a_group(second: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("16.9", "8.3")
 @pytest.mark.parametrize("second", [{}, {"required": True}])
@@ -67,6 +68,7 @@ def test_a_required_subtask_that_failed_for_good_fails_its_group(
     assert of(place, "grp", "RECOVERY_COMPLETE") == []
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("16.9", "12.1")
 def test_a_group_that_lands_without_a_required_part_ends_the_run_with_3(place: Place) -> None:
@@ -89,6 +91,7 @@ def test_a_group_that_lands_without_a_required_part_ends_the_run_with_3(place: P
     assert "1 part of a group failed and was left out" in verdict
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("16.9", "9.4")
 def test_a_group_lands_without_an_optional_part_and_the_run_is_done(place: Place) -> None:
@@ -124,6 +127,7 @@ SAYS_FAILED = {
 }
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.acceptance
 @pytest.mark.spec("16.8")
 @pytest.mark.parametrize("form", SAYS_FAILED)
@@ -150,6 +154,7 @@ def test_an_agent_that_reports_its_failure_is_never_overruled(
     assert "cannot do it" in place.yaoki("report").out
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("16.8", "10.4")
 def test_a_person_may_accept_what_an_agent_called_failed(place: Place) -> None:
@@ -163,6 +168,7 @@ def test_a_person_may_accept_what_an_agent_called_failed(place: Place) -> None:
     assert files(place) == {"notes.txt"}
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("16.8")
 def test_a_contradiction_is_one_question_with_both_sides_and_no_retry(place: Place) -> None:
@@ -181,6 +187,7 @@ def test_a_contradiction_is_one_question_with_both_sides_and_no_retry(place: Pla
     assert files(place) == set()
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("4.2")
 def test_an_exit_code_other_than_0_is_shown_wherever_the_task_is_shown(place: Place) -> None:
@@ -237,6 +244,7 @@ def test_a_futile_try_is_seen_though_other_tasks_land_meanwhile(place: Place) ->
     assert done.code == 0, done.out + done.err
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("4.6", "5.6")
 def test_the_next_agent_is_called_after_the_same_failure_three_times(place: Place) -> None:
@@ -319,6 +327,7 @@ def planned(place: Place, answer: Mapping[str, Any], **more: Any) -> dict[str, A
     }
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.3", "0.1")
 def test_a_users_task_whose_name_begins_with_replan_is_not_taken_for_the_planners(
@@ -344,6 +353,7 @@ def test_a_users_task_whose_name_begins_with_replan_is_not_taken_for_the_planner
     assert (place.folder / "asked").exists(), "the planner was asked"
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "2.2")
 def test_a_users_phase_called_like_an_iteration_belongs_to_the_first(place: Place) -> None:
@@ -368,6 +378,7 @@ def test_a_users_phase_called_like_an_iteration_belongs_to_the_first(place: Plac
     assert names == ["grow", "grow-i2"]
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "0.5")
 def test_a_continuous_run_says_why_it_stopped(place: Place) -> None:
@@ -401,6 +412,7 @@ def test_a_continuous_run_says_why_it_stopped(place: Place) -> None:
 # ------------------------------------------------------------------ faults of ours
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.4", "4.8", "1.3")
 def test_a_set_up_that_always_fails_asks_and_is_never_re_run_without_a_landing(
@@ -417,6 +429,7 @@ def test_a_set_up_that_always_fails_asks_and_is_never_re_run_without_a_landing(
     assert "RERUN_HELD" in place.story("t")
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.7", "4.2")
 def test_the_word_git_in_a_message_makes_no_git_error_of_an_iteration(place: Place) -> None:
@@ -450,6 +463,7 @@ def test_failure_types_are_as_many_as_failed_attempts_in_their_order(place: Plac
     assert asked["failure_summary"]["failure_types"] == ["QUALITY_FAILURE"] * 2
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("9.2", "10.1")
 def test_a_replacement_counts_its_own_attempts_alone(place: Place) -> None:
@@ -479,6 +493,7 @@ def test_a_waived_check_is_not_called_cured(place: Place) -> None:
     assert (told["retry_count"], told["total_attempts"]) == (2, 2)
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("7.4", "7.2")
 def test_the_prompt_after_a_timeout_names_the_limit_and_the_time_used(place: Place) -> None:
@@ -493,6 +508,7 @@ def test_the_prompt_after_a_timeout_names_the_limit_and_the_time_used(place: Pla
     assert "Time used: " in told
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("10.3", "8.4")
 def test_a_re_run_is_reported_as_a_retry(place: Place) -> None:
@@ -518,6 +534,7 @@ def test_a_re_run_is_reported_as_a_retry(place: Place) -> None:
     assert (report["numbers"]["retries"], report["not_retried"]) == (1, [])
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.1", "2.3")
 def test_plans_are_not_counted_as_landed_tasks(place: Place) -> None:
@@ -537,6 +554,7 @@ def test_plans_are_not_counted_as_landed_tasks(place: Place) -> None:
     assert "; 1 plan made" in done.out
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("6.7", "9.3")
 @pytest.mark.parametrize("word", ["replan", "impossible"])
@@ -566,6 +584,7 @@ def test_a_judge_that_asks_for_another_plan_ends_the_tries(
     assert "the task is wrong" in place.task("t")["question"]
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("5.7", "9.3")
 def test_the_planner_hears_of_a_failure_that_is_not_safe_to_retry(place: Place) -> None:
@@ -597,6 +616,7 @@ def test_a_message_length_over_the_limit_is_refused(place: Place) -> None:
     assert "500" in refused.err
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("10.1")
 def test_lines_of_a_subtask_name_it(place: Place) -> None:
@@ -606,6 +626,7 @@ def test_lines_of_a_subtask_name_it(place: Place) -> None:
         assert {entry["subtask"] for entry in place.events(name)} == {subtask}, name
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("4.1", "15")
 def test_a_list_of_retryable_failures_does_not_switch_off_interruptions(place: Place) -> None:
@@ -620,6 +641,7 @@ def test_a_list_of_retryable_failures_does_not_switch_off_interruptions(place: P
     assert place.task("t")["attempt"] == 2
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("5.6", "2.1")
 def test_a_task_may_say_which_failures_are_retried_and_with_which_words(place: Place) -> None:

@@ -17,7 +17,7 @@ from tests.spec_coverage import (
 MARKED = """
 import pytest
 
-pytestmark = [pytest.mark.slow, pytest.mark.spec("1.1")]
+pytestmark = [pytest.mark.spec("1.1")]
 
 
 @pytest.mark.spec("2.1", "2.2")

@@ -24,7 +24,7 @@ from tests.acceptance.alone import own_python
 from tests.acceptance.place import WHO, Completed, Place
 from tests.real_repositories.breakages import REPOSITORIES, Edit, Repository
 
-pytestmark = [pytest.mark.registries, pytest.mark.slow, pytest.mark.timeout(5400)]
+pytestmark = [pytest.mark.registries, pytest.mark.timeout(5400)]
 
 BOUND_S = 3600
 BREAK = """\

@@ -43,6 +43,7 @@ def like(story: Story) -> Callable[[Scene], None]:
     return then
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("0.2", "0.3", "8.6")
 @pytest.mark.parametrize("story", [PLAIN, HARD], ids=["plain", "hard"])
 @pytest.mark.parametrize("machine", [False, True], ids=["process", "machine"])
@@ -52,6 +53,7 @@ def test_a_kill_at_every_single_touch_ends_like_the_run_that_was_not_killed(
     at_every_touch(story, like(story), machine=machine)
 
 
+@pytest.mark.full
 @pytest.mark.spec("8.6", "8.2")
 def test_worktrees_that_vanish_between_two_lives_are_made_again() -> None:
     """Those of work that is committed and not yet proven."""
@@ -97,6 +99,7 @@ def tossed(story: Story, seed: int) -> None:
         raise AssertionError(f"YAOKI_SEED={seed}: {error}") from error
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("0.2", "0.3", "0.4", "3.7")
 @pytest.mark.parametrize("chunk", range(SEEDS // CHUNK))
 def test_kills_at_random_touches_of_many_lives_lose_nothing(chunk: int) -> None:
@@ -107,6 +110,7 @@ def test_kills_at_random_touches_of_many_lives_lose_nothing(chunk: int) -> None:
         tossed(PLAIN, seed)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("9.5", "0.2", "0.3", "3.4")
 @pytest.mark.parametrize("machine", [False, True], ids=["process", "machine"])
 def test_a_cancel_after_a_kill_at_every_touch_ends_everything_and_forgets_no_landing(
@@ -154,6 +158,7 @@ def test_a_carrier_that_lost_its_claim_lets_go_and_records_nothing() -> None:
         life.close()
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.1", "11.2", "11.3", "0.3")
 @pytest.mark.parametrize("skew_s", [-90, 0, 90])
 def test_two_workers_with_skewed_clocks_and_expired_leases_never_land_twice(skew_s: int) -> None:

@@ -30,12 +30,14 @@ def killed(name: str, *, machine: bool) -> None:
 both = pytest.mark.parametrize("machine", [False, True], ids=["process", "machine"])
 
 
+@pytest.mark.full
 @both
 @pytest.mark.spec("8.4", "8.6", "0.2", "0.3")
 def test_the_one_re_run_is_granted_once_whoever_dies(machine: bool) -> None:
     killed("rerun", machine=machine)
 
 
+@pytest.mark.full
 @both
 @pytest.mark.spec("8.5", "10.4", "10.5", "8.6", "0.3")
 @pytest.mark.parametrize("name", names("answered", "optional"))
@@ -43,6 +45,7 @@ def test_an_answer_is_heard_once_and_each_notice_is_marked_once(name: str, machi
     killed(name, machine=machine)
 
 
+@pytest.mark.full
 @both
 @pytest.mark.spec("8.5", "9.2", "5.2", "8.6")
 @pytest.mark.parametrize("name", names("replaced", "mended"))
@@ -50,6 +53,7 @@ def test_a_replacement_revives_exactly_those_who_waited(name: str, machine: bool
     killed(name, machine=machine)
 
 
+@pytest.mark.full
 @both
 @pytest.mark.spec("8.3", "8.6", "0.3")
 @pytest.mark.parametrize("name", names("group-"))
@@ -57,6 +61,7 @@ def test_a_group_is_recovered_once_and_leaves_no_branch_behind(name: str, machin
     killed(name, machine=machine)
 
 
+@pytest.mark.full
 @both
 @pytest.mark.spec("9.1", "9.2", "8.6", "0.4")
 @pytest.mark.parametrize("name", names("phase-"))
@@ -64,6 +69,7 @@ def test_a_phase_is_filled_once_or_times_out_once(name: str, machine: bool) -> N
     killed(name, machine=machine)
 
 
+@pytest.mark.full
 @both
 @pytest.mark.spec("9.3", "2.3", "8.6", "0.4")
 @pytest.mark.parametrize("name", names("unmet", "hopeless", "goal"))
@@ -71,6 +77,7 @@ def test_a_planner_is_asked_no_more_often_because_somebody_died(name: str, machi
     killed(name, machine=machine)
 
 
+@pytest.mark.full
 @both
 @pytest.mark.spec("9.3", "9.6", "8.5", "8.6", "0.3")
 @pytest.mark.parametrize("name", names("blamed", "undone"))
@@ -80,6 +87,7 @@ def test_what_is_taken_back_is_taken_back_once_with_all_that_stands_on_it(
     killed(name, machine=machine)
 
 
+@pytest.mark.full
 @both
 @pytest.mark.spec("9.7", "10.6", "8.6", "0.3")
 @pytest.mark.parametrize("name", ["continuous", "failing", "budget"])
@@ -143,6 +151,7 @@ def test_the_planner_revives_four_levels_and_a_diamond(endings: Callable[[str], 
 # ------------------------------------------------------------------ many deaths, two workers
 
 
+@pytest.mark.quick_cases(6)
 @pytest.mark.spec("0.2", "0.3", "0.4", "8.6")
 @pytest.mark.parametrize("name", WHOLE_RUNS)
 def test_kills_at_random_touches_of_whole_runs_lose_nothing(name: str) -> None:
@@ -150,6 +159,7 @@ def test_kills_at_random_touches_of_whole_runs_lose_nothing(name: str) -> None:
         tossed(WHOLE_RUNS[name], seed)
 
 
+@pytest.mark.quick_cases(6)
 @pytest.mark.spec("8.6", "11.8", "0.3")
 @pytest.mark.parametrize("to_its_end", [False, True], ids=["one-decision", "to-the-end"])
 @pytest.mark.parametrize("name", WHOLE_RUNS)

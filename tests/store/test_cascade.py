@@ -18,6 +18,7 @@ def ready(store: SqlStore) -> list[str]:
     return sorted(names(store.claim("looker:1", MINUTE, 1_000)))
 
 
+@pytest.mark.full
 @pytest.mark.spec("8.5", "0.3")
 def test_ten_thousand_dependents_are_blocked_in_one_entry_and_revived_by_one_answer(
     store: SqlStore,

@@ -239,6 +239,7 @@ def test_a_run_without_agents_can_be_claimed(store: SqlStore) -> None:
 # ------------------------------------------------------------------ races
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.3", "11.1", "11.8")
 def test_many_threads_claim_each_task_once(store: SqlStore) -> None:
     submit(store, *(a_spec(f"t{n}") for n in range(120)))
@@ -262,6 +263,7 @@ def test_many_threads_claim_each_task_once(store: SqlStore) -> None:
     assert store.audit(RUN_ID) == []
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("0.3", "11.1", "11.8", "13.3")
 def test_many_processes_claim_each_task_once(store: SqlStore, where: Where) -> None:
     """Each process opens the store itself; all start together and claim until nothing is left."""

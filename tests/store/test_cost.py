@@ -91,6 +91,7 @@ def cost(store: SqlStore, tasks: int) -> float:
     return steps.taken / 20
 
 
+@pytest.mark.full
 @pytest.mark.sqlite
 @pytest.mark.spec("11.6", "13.1")
 def test_a_claim_costs_the_same_in_a_large_store(tmp_path: Path, clock: HandClock) -> None:

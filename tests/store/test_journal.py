@@ -167,6 +167,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.quick_cases(6)
 @pytest.mark.spec("10.2")
 @pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
 def test_an_audit_finds_a_changed_row_or_journal(

@@ -18,6 +18,7 @@ def count_catalogues() -> int:
     return sum(type(each) is Catalogue for each in gc.get_objects())
 
 
+@pytest.mark.full
 @pytest.mark.sqlite(why="what a process caches does not depend on the database")
 @pytest.mark.spec("15", "0.4")
 def test_a_process_caches_the_catalogues_of_the_newest_runs_only(where: Where) -> None:

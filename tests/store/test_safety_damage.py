@@ -198,6 +198,7 @@ KINDS = [
 GONE_ON_WITH = [half, middle_pages, gone, no_log]
 
 
+@pytest.mark.full
 def test_the_fixture_is_an_interrupted_run(middle: InterruptedRun) -> None:
     place = middle.again()
 
@@ -207,6 +208,7 @@ def test_the_fixture_is_an_interrupted_run(middle: InterruptedRun) -> None:
     assert len(list((middle.db.parent / "backups").iterdir())) == 1
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "0.2", "0.6")
 @pytest.mark.parametrize("harm", KINDS)
@@ -273,6 +275,7 @@ def test_a_lost_log_is_noticed(middle: InterruptedRun) -> None:
     assert place.yaoki("doctor").code == 0
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "0.2")
 @pytest.mark.parametrize("harm", [half, zeros, header])
@@ -298,6 +301,7 @@ def _entries(place: Place) -> list[dict[str, Any]]:
     return result
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "10.2")
 def test_without_a_backup_the_store_is_rebuilt_from_the_journal_file(
@@ -330,6 +334,7 @@ def test_without_a_journal_file_the_backup_and_git_restore_the_run(
     assert {task["state"] for task in done.document["tasks"]} == {"WAITING"}
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "0.6")
 @pytest.mark.parametrize("harm", [gone, zeros, empty, header])
@@ -352,6 +357,7 @@ def test_without_backup_and_journal_file_the_repair_is_refused(
     assert (middle.db.read_bytes() if middle.db.exists() else None) == harmed
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "0.2", "0.3")
 @pytest.mark.parametrize("lost", [1, 2, 4])
@@ -380,6 +386,7 @@ def test_a_landing_that_the_journal_file_lost_is_found_on_the_branch(
     assert two.get("already") is True
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "0.3")
 def test_concurrent_commands_repair_the_store_once(middle: InterruptedRun) -> None:
@@ -412,6 +419,7 @@ open_store(Path(sys.argv[1]), HandClock()).close()
 """
 
 
+@pytest.mark.full
 @pytest.mark.spec("8.7", "0.2")
 def test_the_next_opening_completes_a_repair_that_was_killed(middle: InterruptedRun) -> None:
     """Killed at every file operation, one after the other, until a repair completes."""
@@ -439,6 +447,7 @@ def test_the_next_opening_completes_a_repair_that_was_killed(middle: Interrupted
     assert killed > 8
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("8.7", "0.2", "13.3")
 def test_a_worker_with_the_replaced_file_stops_and_reports_it(middle: InterruptedRun) -> None:

@@ -57,6 +57,7 @@ def write_notes_with_limit(path: Path, bytes_: int) -> dict[str, object]:
     return result
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.spec("0.2", "0.6", "8.7", "11.5")
 @pytest.mark.parametrize("size", [40_000, 60_000, 80_001, 100_000, 131_072])
 def test_a_commit_on_a_full_disk_is_rolled_back_and_reported(
@@ -106,6 +107,7 @@ def test_a_journal_file_on_a_full_disk_warns_once_and_is_completed_later(
     store.close()
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("0.2", "0.6", "8.7", "11.5")
 @pytest.mark.parametrize("size", [20_000, 60_000, 120_000])
@@ -191,6 +193,7 @@ def test_a_backup_on_a_full_disk_leaves_no_partial_copy(path: Path, clock: HandC
     assert list(StorePaths(path).backups.iterdir()) == []
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.spec("0.2", "8.7", "0.6")
 @pytest.mark.parametrize("backup", [True, False])
 @pytest.mark.parametrize("size", [30_000, 90_000, 150_000])

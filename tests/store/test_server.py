@@ -103,6 +103,7 @@ SECRETIVE = [
 ]
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.usefixtures("server_url")
 @pytest.mark.spec("14.2", "0.6")
 @pytest.mark.parametrize("address", SECRETIVE)
@@ -303,7 +304,7 @@ def test_a_long_outage_is_reported_within_a_bound(wire: Wire, clock: HandClock) 
     store.close()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.usefixtures("server_url")
 @pytest.mark.spec("0.2", "0.3", "13.1", "13.3")
 def test_a_server_crash_loses_nothing_and_stops_no_worker() -> None:
@@ -345,6 +346,7 @@ def claimer(url: str, holder: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
 
 
+@pytest.mark.full
 @pytest.mark.spec("13.3")
 def test_an_unbounded_wait_for_the_server_is_reported_and_can_be_stopped(
     url: str, clock: HandClock

@@ -45,6 +45,7 @@ def test_a_run_is_completed_with_its_store_on_a_server(place: Place, url: str) -
     assert len(place.yaoki("trace", "one").out.splitlines()) > 5
 
 
+@pytest.mark.full
 @pytest.mark.spec("13.1", "8.7")
 def test_a_store_on_a_server_leaves_no_files_and_the_doctor_says_so(place: Place, url: str) -> None:
     stored_at(place, url)

@@ -63,6 +63,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("user", "name", "sentence", "hint"), REFUSED)
 def test_a_refused_connection_reports_the_cause_and_the_remedy(
     strict: Server, user: str, name: str, sentence: str, hint: str
@@ -80,6 +81,7 @@ def test_a_refused_connection_reports_the_cause_and_the_remedy(
     assert passing == ("connection left" in sentence), "only what passes is waited for"
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 def test_a_refused_command_reports_the_cause_and_does_not_wait(
     strict: Server, place: Place
@@ -99,6 +101,7 @@ def test_a_refused_command_reports_the_cause_and_does_not_wait(
             assert "PGPASSWORD" in done.err
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("strict")
 def test_missing_encryption_and_an_unknown_host_are_reported() -> None:
     for url, sentence, hint in (

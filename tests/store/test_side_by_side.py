@@ -49,6 +49,7 @@ def at_once(works: Sequence[Callable[[], object]]) -> list[BaseException]:
     return raised
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.1", "0.3", "13.1")
 @pytest.mark.timeout(0 if ROUNDS > 100 else 120)
 def test_of_fifty_concurrent_claims_of_one_task_exactly_one_succeeds(

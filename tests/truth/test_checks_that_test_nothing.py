@@ -247,24 +247,28 @@ HONEST = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.4")
 @pytest.mark.parametrize("case", SEEN_IN_THE_PLAN, ids=str)
 def test_a_plan_that_nothing_can_prove_is_refused(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.spec("16.4", "0.1")
 @pytest.mark.parametrize("case", SEEN_IN_THE_RUN, ids=str)
 def test_a_check_that_tests_nothing_proves_nothing(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.5", "6.4")
 @pytest.mark.parametrize("case", NOT_KNOWN, ids=str)
 def test_a_base_that_could_not_be_tested_is_not_known(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.4", "16.5", "6.4")
 @pytest.mark.parametrize("case", HONEST, ids=str)
 def test_a_check_that_can_fail_proves(case: Case, arena: Arena) -> None:

@@ -175,12 +175,14 @@ HONEST = [
 ]
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.spec("16.1", "16.4", "16.7")
 @pytest.mark.parametrize("case", KNOWS, ids=str)
 def test_code_that_knows_it_is_checked_is_not_done(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.1", "16.7")
 @pytest.mark.parametrize("case", HONEST, ids=str)
 def test_code_that_only_looks_like_it_lands(case: Case, arena: Arena) -> None:

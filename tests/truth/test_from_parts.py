@@ -21,7 +21,7 @@ pytestmark = pytest.mark.acceptance
 SHARDS, RUNS, TOGETHER = 25, 4, 5
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.spec("0.1", "16.1", "16.7", "16.8", "3.5", "6.5")
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_no_made_up_case_is_a_false_done(shard: int, tmp_path: Path, pycache: Path) -> None:

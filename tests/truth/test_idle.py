@@ -114,12 +114,14 @@ HONEST = [
 ]
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.spec("3.5", "0.1")
 @pytest.mark.parametrize("case", IDLE, ids=str)
 def test_who_did_nothing_is_not_done(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.5")
 def test_an_idle_agent_is_asked_once_and_then_a_person(arena: Arena) -> None:
     """With the retries of the settings: one more try, then the question, and no third try."""
@@ -129,6 +131,7 @@ def test_an_idle_agent_is_asked_once_and_then_a_person(arena: Arena) -> None:
     assert task["attempt"] == 2
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("3.5", "16.3")
 @pytest.mark.parametrize("case", HONEST, ids=str)
 def test_little_work_that_was_asked_for_lands(case: Case, arena: Arena) -> None:

@@ -171,12 +171,14 @@ TOGETHER = [
 ]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("16.14", "16.9", "0.1")
 @pytest.mark.parametrize("case", BROKEN, ids=str)
 def test_what_was_proven_stays_proven(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.14")
 @pytest.mark.parametrize("case", TOGETHER, ids=str)
 def test_landings_that_fit_land(case: Case, arena: Arena) -> None:
@@ -209,6 +211,7 @@ def head(arena: Arena, branch: str) -> str:
     return (arena.folder / "head").read_text().strip()
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.6")
 @pytest.mark.parametrize("plan", [{"done_when": ["use"]}, {}], ids=["done_when", "checks-of-tasks"])
 def test_a_merge_that_breaks_the_work_is_not_made(arena: Arena, plan: dict[str, Any]) -> None:
@@ -220,6 +223,7 @@ def test_a_merge_that_breaks_the_work_is_not_made(arena: Arena, plan: dict[str, 
     assert head(arena, "main") == before
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.6")
 def test_a_merge_that_fits_is_made(arena: Arena) -> None:
     moved(arena, "echo more >> README", done_when=["use"])
@@ -230,6 +234,7 @@ def test_a_merge_that_fits_is_made(arena: Arena) -> None:
     arena.sh("git checkout -q main; python3 use.py; grep -q more README")
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.6")
 def test_an_unproven_merge_is_made_when_asked_for_and_says_so(arena: Arena) -> None:
     moved(arena, "sed -i 's/def f/def g/' m.py", done_when=["use"])
@@ -243,6 +248,7 @@ def test_an_unproven_merge_is_made_when_asked_for_and_says_so(arena: Arena) -> N
 # ------------------------------------------------------------------ undo
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.6")
 @pytest.mark.parametrize("plan", [{"done_when": ["use"]}, {}], ids=["done_when", "checks-of-tasks"])
 def test_an_undo_that_breaks_others_is_not_made(arena: Arena, plan: dict[str, Any]) -> None:

@@ -250,6 +250,7 @@ STAYS = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.6", "16.7")
 @pytest.mark.parametrize("case", MUTE, ids=str)
 def test_a_mute_test_is_a_weakened_test(case: Case, arena: Arena) -> None:
@@ -262,6 +263,7 @@ def test_a_known_failure_is_known_by_more_than_its_name(case: Case, arena: Arena
     settle(case, arena)
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.6", "16.7")
 @pytest.mark.parametrize("case", STAYS, ids=str)
 def test_a_test_that_says_as_much_or_more_lands(case: Case, arena: Arena) -> None:

@@ -63,18 +63,21 @@ HONEST = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.8")
 @pytest.mark.parametrize("case", SAID, ids=str)
 def test_the_agents_own_word_of_failure_is_not_overruled(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("16.8", "4.2")
 @pytest.mark.parametrize("case", HONEST, ids=str)
 def test_work_that_nobody_called_a_failure_lands(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.8")
 def test_the_words_of_a_failure_are_in_the_question(arena: Arena) -> None:
     ended = settle(SAID[0], arena)
@@ -83,6 +86,7 @@ def test_the_words_of_a_failure_are_in_the_question(arena: Arena) -> None:
     assert "cannot do it" in task["question"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.8")
 def test_a_conflict_of_task_and_tests_is_one_question_and_costs_no_retry(arena: Arena) -> None:
     acts = WORK + SAYS.format("conflict --summary 'the test wants 4'")
@@ -94,6 +98,7 @@ def test_a_conflict_of_task_and_tests_is_one_question_and_costs_no_retry(arena: 
     assert "the test wants 4" in task["question"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("4.2")
 def test_the_code_of_an_agent_whose_work_landed_is_shown(arena: Arena) -> None:
     arena.lay(case := HONEST[2])

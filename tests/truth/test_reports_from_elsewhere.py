@@ -151,12 +151,14 @@ FROM_HERE = [
 ]
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.spec("16.1", "0.1")
 @pytest.mark.parametrize("case", ELSEWHERE, ids=str)
 def test_a_report_from_elsewhere_proves_nothing(case: Case, arena: Arena) -> None:
     settle(case, arena)
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.1")
 @pytest.mark.parametrize("case", FROM_HERE, ids=str)
 def test_a_report_of_the_check_itself_proves(case: Case, arena: Arena) -> None:

@@ -41,6 +41,7 @@ LAST_OF_MANY = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.spec("4.3", "4.4", "6.6")
 @pytest.mark.parametrize("case", LAST_OF_MANY, ids=str)
 def test_the_last_of_many_files_is_looked_at(case: Case, arena: Arena) -> None:

@@ -39,6 +39,7 @@ def carried(place: Place, mode: str, batch: Batch) -> Aftermath:
     return arena.carry(batch[1])
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("14.3", "16.13")
 @pytest.mark.parametrize("batch", WITH, ids=lambda batch: batch[0])
 def test_with_the_sandbox_no_attack_does_harm(place: Place, batch: Batch) -> None:
@@ -49,7 +50,7 @@ def test_with_the_sandbox_no_attack_does_harm(place: Place, batch: Batch) -> Non
     assert after.faults() == []
 
 
-@pytest.mark.long
+@pytest.mark.full
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("batch", WITHOUT, ids=lambda batch: batch[0])
 def test_without_it_each_is_held_or_told_or_known_to_be_open(place: Place, batch: Batch) -> None:

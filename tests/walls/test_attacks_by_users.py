@@ -119,7 +119,7 @@ def test_another_user_reads_nothing_of_what_yaoki_keeps(folder: Path, pycache: P
     assert written == []
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(("name", "n"), TRIED)
 def test_who_is_not_root_is_held_by_the_same_walls(folder: Path, name: str, n: int) -> None:

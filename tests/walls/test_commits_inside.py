@@ -77,6 +77,7 @@ git update-ref refs/heads/{base} HEAD || echo NO-MOVE
 """
 
 
+@pytest.mark.full
 def test_tags_other_branches_and_pushes_are_refused_in_words_and_counted(inside: Place) -> None:
     base = inside.git("symbolic-ref", "--short", "HEAD").strip()
     before = refs(inside)
@@ -102,6 +103,7 @@ REMOTES = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("where", REMOTES)
 def test_a_push_is_refused_in_words_whatever_it_skips_and_whoever_answers(
     place: Place, where: str
@@ -144,6 +146,7 @@ POISONS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", POISONS)
 def test_a_poisoned_repository_of_an_agents_own_runs_nothing_outside_and_loses_no_file(
     inside: Place, how: str
@@ -160,6 +163,7 @@ def test_a_poisoned_repository_of_an_agents_own_runs_nothing_outside_and_loses_n
     assert inside.git("fsck", "--strict") == ""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("where", ["usual", "elsewhere", "tracked"])
 def test_the_users_own_hooks_go_on_working(inside: Place, where: str) -> None:
     git = inside.repo / ".git"

@@ -46,6 +46,7 @@ def test_a_file_added_and_deleted_again_lands_nowhere_and_is_kept(place: Place) 
     assert place.yaoki("verify", "--replay").code == 0
 
 
+@pytest.mark.full
 def test_what_an_earlier_attempt_wrote_is_not_in_the_history_of_the_next(place: Place) -> None:
     script = [
         [acts(f"echo bad > a.txt; echo junk-of-attempt-one > b.txt; {COMMIT} first")],
@@ -65,6 +66,7 @@ def test_what_an_earlier_attempt_wrote_is_not_in_the_history_of_the_next(place: 
     assert place.git("diff", "main", branch) == ""
 
 
+@pytest.mark.full
 def test_a_merge_of_the_run_branch_by_the_agent_is_built_upon(place: Place) -> None:
     """`b` edits the lines that `a` landed meanwhile: on its first base that would conflict."""
     merge = (

@@ -50,6 +50,7 @@ def carried(place: Place, mode: str, code: str, **more: Any) -> int:
     return place.yaoki("run", place.plan(plan), "--quiet").code
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("mode", MODES)
 def test_an_agent_that_swaps_its_lock_and_exit_is_not_taken_for_ended(
     place: Place, mode: str
@@ -82,6 +83,7 @@ for top in (home, repo / ".yaoki"):
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", ["on"])
 def test_nobody_in_the_sandbox_sees_the_store_keys_or_other_worktrees(
     place: Place, mode: str
@@ -113,6 +115,7 @@ for name in ("out.log", "err.log", "prompt.md"):
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", MODES)
 def test_no_log_is_read_through_a_link_that_an_agent_planted(place: Place, mode: str) -> None:
     """V8: whoever looks at the logs of an agent was shown any file of the user's."""
@@ -135,6 +138,7 @@ for words in ({words!r}, ["status"]):
 """
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("16.8")
 @pytest.mark.parametrize("mode", MODES)
 def test_what_an_agent_says_of_itself_is_heard_from_inside_as_well(place: Place, mode: str) -> None:

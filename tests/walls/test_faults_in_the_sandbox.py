@@ -103,6 +103,7 @@ def assert_nothing_is_lost(arena: Arena, codes: list[int]) -> None:
     until(lambda: not arena.processes(), f"all ended: {arena.processes()}", 30)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_while_agents_work_loses_nothing(arena: Arena, fault: str) -> None:
     before = theirs(arena.belongings())
@@ -122,6 +123,7 @@ def test_a_fault_while_agents_work_loses_nothing(arena: Arena, fault: str) -> No
     assert theirs(arena.belongings()) == before
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("descriptors", [24, 40])
 def test_few_descriptors_lose_nothing(arena: Arena, descriptors: int) -> None:
     (arena.home / "go").touch()
@@ -138,6 +140,7 @@ def test_few_descriptors_lose_nothing(arena: Arena, descriptors: int) -> None:
     assert_nothing_is_lost(arena, codes)
 
 
+@pytest.mark.full
 def test_a_kill_while_an_agents_repository_is_taken_over_loses_nothing(arena: Arena) -> None:
     """Whatever had been taken is taken again."""
     (arena.home / "go").touch()
@@ -154,6 +157,7 @@ def test_a_kill_while_an_agents_repository_is_taken_over_loses_nothing(arena: Ar
     assert {f"{task.name} half" for task in TASKS} <= set(kept)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted by root alone")
 def test_a_full_disk_loses_nothing(arena: Arena) -> None:
     own = arena.place.repo / ".yaoki"
@@ -176,6 +180,7 @@ def test_a_full_disk_loses_nothing(arena: Arena) -> None:
         subprocess.run(("umount", "-l", str(own)), check=True)
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.10", "16.2")
 def test_a_run_whose_agent_left_deep_folders_and_pipes_beside_its_note_is_archived(
     arena: Arena,

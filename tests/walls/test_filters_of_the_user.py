@@ -33,6 +33,7 @@ def with_filter(place: Place, **commands: str) -> None:
     place.git("add", "-A")
 
 
+@pytest.mark.full
 @pytest.mark.spec("16.13", "14.3")
 def test_a_filter_whose_program_is_in_the_tree_reaches_nothing_outside(place: Place) -> None:
     needs_bubblewrap()
@@ -49,6 +50,7 @@ def test_a_filter_whose_program_is_in_the_tree_reaches_nothing_outside(place: Pl
     assert (after.clone / "a 'name.txt").read_text() == "\n", "the filter did its work"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("key", ["clean", "process"])
 def test_a_filter_that_came_with_an_attempt_is_never_started(place: Place, key: str) -> None:
     arena = Arena(place)

@@ -26,6 +26,7 @@ def arena_with(place: Place, **variables: str) -> Arena:
     return arena
 
 
+@pytest.mark.full
 def test_a_program_in_a_relative_folder_of_the_path_is_never_started(place: Place) -> None:
     arena = arena_with(place)
     place.env["PATH"] = f"./bin::{place.env['PATH']}"
@@ -46,6 +47,7 @@ def test_a_library_in_the_worktree_is_never_loaded(place: Place) -> None:
     assert after.faults() == []
 
 
+@pytest.mark.full
 def test_settings_that_set_up_makes_a_link_are_not_read_through_it(place: Place) -> None:
     arena = arena_with(place)
     link = "test -d .git && ln -sf $HOME/.ssh/id_ed25519 .git/config; true"

@@ -38,6 +38,7 @@ def with_submodule(place: Place) -> None:
     place.git(*WHO, "commit", "-qm", "with a submodule")
 
 
+@pytest.mark.full
 def test_a_submodule_that_calls_itself_a_partial_clone_starts_nothing(place: Place) -> None:
     with_submodule(place)
     mark = place.folder / "mark"
@@ -114,6 +115,7 @@ def test_an_ordinary_address_does_not(entry: str) -> None:
     assert not TRANSPORT_HELPER.fullmatch(entry.encode())
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     ("key", "value"),
     [("imap.tunnel", "touch MARK"), ("help.autocorrect", "immediate"), ("merge.tool", "../x")],

@@ -37,6 +37,7 @@ def test_ordinary_files_are_no_business_of_it() -> None:
     assert session_paths(files, ()) == ()
 
 
+@pytest.mark.full
 def test_a_hook_for_the_next_session_asks_a_person_once_and_lands_when_waived(place: Place) -> None:
     acts = [{"write": {"a.txt": "good\n", ".claude/settings.json": '{"hooks": {}}\n'}}]
     plan = a_plan({"a": [acts]}, [{"id": "a"}], {"ok": holds("a.txt")})

@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.spec("16.13")]
 UV = str(Path(sys.executable).with_name("uv"))
 
 
+@pytest.mark.full
 def test_set_up_installs_in_the_worktree_and_in_the_proof_room(place: Place) -> None:
     """Its cache is private: what one task put there, no other installs."""
     needs_bubblewrap()

@@ -41,6 +41,7 @@ def works(place: Place, client: Client, name: str) -> None:
     assert client.get("/session").status == 200
 
 
+@pytest.mark.full
 def test_half_open_and_slow_connections_stop_neither_worker_nor_page(place: Place) -> None:
     place.yaoki("up")
     try:
@@ -70,6 +71,7 @@ def test_half_open_and_slow_connections_stop_neither_worker_nor_page(place: Plac
     assert not page.is_running() or page.status() == psutil.STATUS_ZOMBIE
 
 
+@pytest.mark.full
 def test_a_page_that_is_killed_is_served_again(place: Place) -> None:
     place.yaoki("up")
     try:

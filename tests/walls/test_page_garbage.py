@@ -98,6 +98,7 @@ def asking(place: Place) -> str:
     return str(told.document["run"])
 
 
+@pytest.mark.full
 def test_streams_garbage_and_answers_at_once_cost_nothing(place: Place) -> None:
     place.yaoki("up")
     try:

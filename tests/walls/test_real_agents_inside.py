@@ -23,7 +23,6 @@ __all__ = ["theatres"]
 pytestmark = [
     pytest.mark.acceptance,
     pytest.mark.agents,
-    pytest.mark.slow,
     pytest.mark.timeout(300),
 ]
 # What an agent does in an ordinary hour; each line that worked is told in its file.

@@ -11,6 +11,7 @@ from tests.acceptance.place import BOUND_S, SETTINGS, WHO, Place, a_plan, holds,
 pytestmark = [pytest.mark.acceptance, pytest.mark.spec("13.3", "8.1")]
 
 
+@pytest.mark.full
 def test_tasks_wait_while_pushes_are_refused_and_land_when_they_are_taken(place: Place) -> None:
     there = place.folder / "there.git"
     subprocess.run(("git", "init", "-q", "--bare", str(there)), check=True)

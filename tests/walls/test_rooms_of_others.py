@@ -45,6 +45,7 @@ def test_what_a_task_brings_into_set_up_proves_no_work_of_another(place: Place) 
     assert states == {"first": "ESCALATED", "second": "ESCALATED"}
 
 
+@pytest.mark.full
 def test_a_change_of_the_inputs_is_set_up_and_proven_and_then_shared(place: Place) -> None:
     with_set_up(place)
     inputs = "mkdir -p env; python3 gen.py; echo 2 > env/version\n"

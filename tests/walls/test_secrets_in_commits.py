@@ -114,6 +114,7 @@ def test_every_form_is_found_told_by_name_and_kept_out(place: Place) -> None:
     assert "yaoki recover" in told
 
 
+@pytest.mark.full
 def test_binaries_names_and_links_are_looked_through(place: Place) -> None:
     told = run(
         place,
@@ -131,6 +132,7 @@ def test_binaries_names_and_links_are_looked_through(place: Place) -> None:
     assert LOGIN.encode() not in history(place)
 
 
+@pytest.mark.full
 def test_the_middle_of_a_large_file_is_looked_at(place: Place) -> None:
     make = f"import pathlib; pathlib.Path('l').write_bytes(b'\\n' * (20 << 20) + b'{LOGIN}')"
     told = run(place, [["run", sys.executable, "-c", make]], [["remove", "l"]])
@@ -139,6 +141,7 @@ def test_the_middle_of_a_large_file_is_looked_at(place: Place) -> None:
     assert LOGIN.encode() not in history(place)
 
 
+@pytest.mark.full
 def test_the_words_on_the_agents_own_commit_count(place: Place) -> None:
     commit = ["run", "git", *WHO, "commit", "-q", "--allow-empty", "-am", f"with {LOGIN}"]
     again = ["run", "git", *WHO, "commit", "-q", "--allow-empty", "-am", "without"]
@@ -148,6 +151,7 @@ def test_the_words_on_the_agents_own_commit_count(place: Place) -> None:
     assert LOGIN.encode() not in history(place)
 
 
+@pytest.mark.full
 def test_what_the_base_holds_and_what_reads_like_a_word_hinders_nothing(place: Place) -> None:
     (place.repo / "known.txt").write_text(f"{LOGIN}\n")
     place.git("add", "-A")
@@ -163,6 +167,7 @@ def test_what_the_base_holds_and_what_reads_like_a_word_hinders_nothing(place: P
     assert place.show(f"yaoki/{place.status()['run']}", "b.txt") == words.strip()
 
 
+@pytest.mark.full
 def test_a_variable_that_the_plan_writes_itself_counts(place: Place) -> None:
     told = run(
         place,
@@ -175,6 +180,7 @@ def test_a_variable_that_the_plan_writes_itself_counts(place: Place) -> None:
     assert b"s3cr3t-Value-77" not in history(place)
 
 
+@pytest.mark.full
 def test_every_form_is_masked_in_what_an_agent_said(place: Place) -> None:
     run(place, [["say", f"<{text}>"] for name, text in FORMS.items() if name != "base64-lines"], [])
 

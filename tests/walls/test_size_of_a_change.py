@@ -49,6 +49,7 @@ def landed(place: Place) -> list[str]:
     return place.git("ls-tree", "-r", "--name-only", branch).splitlines()
 
 
+@pytest.mark.full
 def test_a_sparse_file_of_terabytes_is_not_read(place: Place) -> None:
     told = attempts(place, [acts("truncate", "-s", "2T", "big.bin")], [acts("rm", "-f", "big.bin")])
 
@@ -58,6 +59,7 @@ def test_a_sparse_file_of_terabytes_is_not_read(place: Place) -> None:
     assert "not saved: big.bin has 2199023255552 bytes" in saved
 
 
+@pytest.mark.full
 def test_folders_without_end_are_told_and_removed(place: Place) -> None:
     told = attempts(
         place,
@@ -70,6 +72,7 @@ def test_folders_without_end_are_told_and_removed(place: Place) -> None:
     assert landed(place) == ["README", "a.txt", "yaoki.toml"]
 
 
+@pytest.mark.full
 def test_ignored_folders_without_end_hinder_nothing(place: Place) -> None:
     (place.repo / ".gitignore").write_text("node_modules\n")
     place.git("add", "-A")
@@ -86,6 +89,7 @@ def test_ignored_folders_without_end_hinder_nothing(place: Place) -> None:
     assert not [one for one in (place.home / "worktrees").rglob("node_modules") if one.exists()]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -130,6 +134,7 @@ def test_what_the_base_has_already_and_what_is_ignored_counts_for_nothing(place:
     assert "old.bin" in landed(place)
 
 
+@pytest.mark.full
 def test_a_large_file_of_the_base_that_is_changed_is_told(place: Place) -> None:
     place.settings(SETTINGS + BOUNDS)
     (place.repo / "old.bin").write_bytes(b"x" * 2_000_000)

@@ -74,6 +74,7 @@ def test_a_file_of_the_users_as_the_store_is_left_alone(place: Place, kind: str)
     assert "is not a yaoki store" in place.yaoki("status").err
 
 
+@pytest.mark.full
 def test_worktrees_that_somebody_deletes_again_and_again_are_made_again(place: Place) -> None:
     names, go = ("a", "b", "c"), place.folder / "go"
     script = {name: [[*writes(f"{name}.txt"), waits_for(go)]] for name in names}

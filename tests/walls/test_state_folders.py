@@ -20,6 +20,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
+@pytest.mark.full
 def test_no_other_user_reads_store_journal_or_worktrees(place: Place) -> None:
     assert place.yaoki("run", a_simple_plan(place), "--quiet").code == 0
 

@@ -161,8 +161,8 @@ def _kill(pid: int) -> bool:
     return True
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.spec("0.1", "0.2", "0.3", "3.7", "16.10")
 @pytest.mark.parametrize("mode", ["off", "on"])

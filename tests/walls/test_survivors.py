@@ -57,6 +57,7 @@ def is_silent(mark: Path) -> bool:
     return mark.stat().st_size == before
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("who", KILLS)
 def test_no_orphan_outlives_its_attempt(place: Place, who: str) -> None:
     mark = place.folder / "mark"
@@ -69,6 +70,7 @@ def test_no_orphan_outlives_its_attempt(place: Place, who: str) -> None:
     assert is_silent(mark)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("who", KILLS)
 def test_no_orphan_outlives_its_attempt_inside_either(place: Place, who: str) -> None:
     needs_bubblewrap()

@@ -97,6 +97,7 @@ def stop(clone: Clone, **more: Any) -> dict[str, Any]:
 # ------------------------------------------------------------------ before the question
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("words", STARTING.values(), ids=STARTING.keys())
 def test_nothing_of_a_strangers_clone_runs_before_the_question(
     clone: Clone, words: tuple[str, ...]
@@ -110,6 +111,7 @@ def test_nothing_of_a_strangers_clone_runs_before_the_question(
     assert not clone.trusted["places"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("words", LOOKING.values(), ids=LOOKING.keys())
 def test_who_looks_is_asked_nothing_and_runs_nothing(clone: Clone, words: tuple[str, ...]) -> None:
     done = clone.yaoki(*words)
@@ -119,6 +121,7 @@ def test_who_looks_is_asked_nothing_and_runs_nothing(clone: Clone, words: tuple[
     assert "Trust this repository" not in done.out + done.err
 
 
+@pytest.mark.full
 def test_the_page_of_a_strangers_clone_runs_nothing(clone: Clone) -> None:
     page = clone.start("ui", "--port", "0")
     try:
@@ -131,6 +134,7 @@ def test_the_page_of_a_strangers_clone_runs_nothing(clone: Clone) -> None:
     assert clone.marks == set()
 
 
+@pytest.mark.full
 def test_the_hook_of_all_projects_runs_nothing_there_and_keeps_nobody(clone: Clone) -> None:
     """`hook install --user` calls it at the first stop in any repository."""
     said = stop(clone)
@@ -142,6 +146,7 @@ def test_the_hook_of_all_projects_runs_nothing_there_and_keeps_nobody(clone: Clo
         assert f"yaoki trust {clone.repo}" in answer["systemMessage"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("text", ["checks = 3\n", "[checks\n"], ids=["unsound", "unreadable"])
 def test_settings_that_cannot_be_read_keep_nobody_in_a_strangers_clone(
     plain: Clone, text: str
@@ -151,6 +156,7 @@ def test_settings_that_cannot_be_read_keep_nobody_in_a_strangers_clone(
     assert set(stop(plain)) == {"systemMessage"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "words", [("status",), ("doctor",), ("report",), ("verify",), ("watch", "--once")], ids=" ".join
 )
@@ -163,6 +169,7 @@ def test_who_looks_starts_nothing_that_a_remote_names(clone: Clone, words: tuple
     assert clone.marks == set()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("words", [("undo", "a"), ("retry", "a"), ("merge",)], ids=" ".join)
 def test_taking_back_and_merging_prove_nothing_there(clone: Clone, words: tuple[str, ...]) -> None:
     done = clone.yaoki(*words)
@@ -179,6 +186,7 @@ def test_installing_the_hook_trusts_nothing(clone: Clone) -> None:
     assert not clone.trusted["places"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("lacking", ["settings", "store"], ids=["a store alone", "settings alone"])
 def test_a_store_alone_asks_and_so_do_settings(bare: Clone, lacking: str) -> None:
     bare.made_by(store=lacking != "store", settings=lacking != "settings")
@@ -227,6 +235,7 @@ def test_after_the_yes_the_same_works_and_nobody_is_asked_again(clone: Clone) ->
     assert {"agent", "setup", "plan-check"} <= clone.marks
 
 
+@pytest.mark.full
 def test_a_trusted_store_is_carried_by_the_background_worker(clone: Clone) -> None:
     assert clone.yaoki("up", "--trust").code == 0
     try:
@@ -235,6 +244,7 @@ def test_a_trusted_store_is_carried_by_the_background_worker(clone: Clone) -> No
         clone.yaoki("down", "--wait", "0")
 
 
+@pytest.mark.full
 def test_a_trusted_place_is_checked_by_the_hook(plain: Clone) -> None:
     assert plain.yaoki("trust").code == 0
 
@@ -242,6 +252,7 @@ def test_a_trusted_place_is_checked_by_the_hook(plain: Clone) -> None:
     assert plain.marks == {"check"}
 
 
+@pytest.mark.full
 def test_a_build_server_says_so_with_an_option(plain: Clone) -> None:
     done = plain.yaoki("run", "plan.json", "--trust", "--quiet")
 
@@ -258,6 +269,7 @@ def test_the_prose_of_a_plan_asks_nothing(plain: Clone) -> None:
     assert plain.yaoki("run", "plan.json", "--quiet").code == 0
 
 
+@pytest.mark.full
 def test_a_plan_that_nobody_committed_is_the_callers_own_words(bare: Clone) -> None:
     bare.made_by(store=False, settings=False)
     agent = {"mine": {"command": ["sh", "-c", "echo good > a.txt"]}}
@@ -269,6 +281,7 @@ def test_a_plan_that_nobody_committed_is_the_callers_own_words(bare: Clone) -> N
     assert bare.yaoki("run", "mine.json", "--quiet").code == REFUSED
 
 
+@pytest.mark.full
 def test_forgotten_it_asks_again(plain: Clone) -> None:
     plain.yaoki("trust")
     assert plain.yaoki("up").code == 0
@@ -281,6 +294,7 @@ def test_forgotten_it_asks_again(plain: Clone) -> None:
     assert plain.yaoki("trust", "--forget").code == REFUSED
 
 
+@pytest.mark.full
 def test_below_a_folder_of_ones_own_nothing_is_asked(clone: Clone) -> None:
     assert clone.yaoki("trust", "--below", str(clone.folder)).code == 0
     assert clone.yaoki("resume", "--quiet").code == 0
@@ -320,6 +334,7 @@ def test_at_a_terminal_one_question_shows_what_would_run(plain: Clone) -> None:
         assert "Trust this repository?" not in terminal.text
 
 
+@pytest.mark.full
 def test_ones_own_repository_asks_once_from_init_to_run(bare: Clone) -> None:
     """Settings that yaoki wrote for somebody who said yes are theirs."""
     bare.made_by(store=False, settings=False)
@@ -342,6 +357,7 @@ def test_ones_own_repository_asks_once_from_init_to_run(bare: Clone) -> None:
 # ------------------------------------------------------------------ the lapse
 
 
+@pytest.mark.full
 def test_a_changed_command_asks_again_and_shows_the_change(plain: Clone) -> None:
     plain.yaoki("trust")
     plain.write("yaoki.toml", plain.settings_text(check="another"))
@@ -378,6 +394,7 @@ def test_numbers_and_comments_ask_nothing(plain: Clone) -> None:
     assert plain.yaoki("doctor", "--checks").code != REFUSED
 
 
+@pytest.mark.full
 def test_a_store_that_a_pull_brings_is_not_the_one_that_was_trusted(clone: Clone) -> None:
     """git writes over files that are ignored; the stranger's store has another past."""
     theirs = (clone.repo / ".yaoki" / "state.db").read_bytes()
@@ -413,6 +430,7 @@ def test_a_worktree_of_the_same_clone_is_the_same_place(plain: Clone) -> None:
 # ------------------------------------------------------------------ who may say yes
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("variable", ["YAOKI_TASK", "YAOKI_SANDBOX"])
 @pytest.mark.parametrize(
     "words",
@@ -429,6 +447,7 @@ def test_an_agent_at_work_does_not_trust_for_a_person(
     assert plain.trusted == {"places": {}} or not plain.trusted["places"]
 
 
+@pytest.mark.full
 def test_an_agent_in_a_run_cannot_trust_either(tmp_path: Path, pycache: Path) -> None:
     """Its worker tells it who it is."""
     for name in ("own", "else"):
@@ -457,6 +476,7 @@ def test_an_agent_in_a_run_cannot_trust_either(tmp_path: Path, pycache: Path) ->
 # ------------------------------------------------------------------ from Python and over MCP
 
 
+@pytest.mark.full
 def test_the_python_interface_raises_unless_told_to_trust(plain: Clone) -> None:
     program = """
 import sys
@@ -492,6 +512,7 @@ with Repository(".", trust=sys.argv[1] == "yes") as repository:
     assert "agent" in plain.marks
 
 
+@pytest.mark.full
 def test_a_tool_of_mcp_starts_nothing_there(clone: Clone) -> None:
     calls = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _greeting()},

@@ -117,6 +117,7 @@ BENT = (broken, other_form, newer, endless, link, pipe, open_to_all, open_folder
 AS_ROOT = (foreign, foreign_folder)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("bend", [*BENT, *AS_ROOT], ids=lambda bend: bend.__name__)
 def test_a_file_that_is_not_as_we_left_it_trusts_nothing_and_says_so(
     clone: Clone, bend: Any
@@ -134,6 +135,7 @@ def test_a_file_that_is_not_as_we_left_it_trusts_nothing_and_says_so(
     assert "nothing is trusted" in listed.out
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("bend", [broken, link, pipe, open_folder, linked_folder])
 def test_the_next_yes_begins_it_anew(clone: Clone, bend: Any) -> None:
     assert clone.yaoki("trust").code == 0
@@ -150,6 +152,7 @@ def test_the_next_yes_begins_it_anew(clone: Clone, bend: Any) -> None:
     )
 
 
+@pytest.mark.full
 def test_many_who_trust_at_once_are_all_remembered(clone: Clone) -> None:
     others = [clone.folder / f"other-{n}" for n in range(6)]
     for other in others:
@@ -182,12 +185,14 @@ def test_where_no_home_can_be_written_a_yes_is_refused(clone: Clone) -> None:
 # ------------------------------------------------------------------ stores
 
 
+@pytest.mark.full
 def test_a_store_that_was_made_here_asks_nothing(own: Clone) -> None:
     assert own.yaoki(*a_run(own)).code == 0
     assert own.yaoki("resume", "--quiet").code == 0
     assert own.yaoki(*a_run(own)).code == 0
 
 
+@pytest.mark.full
 def test_two_first_runs_at_once_ask_nothing(own: Clone) -> None:
     """The one that comes second meets a store that the first is just making."""
     plans = [
@@ -203,6 +208,7 @@ def test_two_first_runs_at_once_ask_nothing(own: Clone) -> None:
     assert [process.returncode for process in started] == [0, 0, 0], said
 
 
+@pytest.mark.full
 def test_a_store_from_elsewhere_asks_once(own: Clone) -> None:
     assert own.yaoki(*a_run(own)).code == 0
     shutil.rmtree(own.home / "trust")
@@ -215,6 +221,7 @@ def test_a_store_from_elsewhere_asks_once(own: Clone) -> None:
     assert own.yaoki(*a_run(own)).code == 0
 
 
+@pytest.mark.full
 def test_a_store_from_before_marks_asks_once(own: Clone) -> None:
     assert own.yaoki(*a_run(own)).code == 0
     database = own.repo / ".yaoki" / "state.db"
@@ -226,6 +233,7 @@ def test_a_store_from_before_marks_asks_once(own: Clone) -> None:
     assert own.yaoki("resume", "--quiet").code == 0
 
 
+@pytest.mark.full
 def test_a_store_made_again_from_its_copies_asks_once(own: Clone) -> None:
     """They lie where a pull can put other ones."""
     assert own.yaoki(*a_run(own)).code == 0
@@ -236,6 +244,7 @@ def test_a_store_made_again_from_its_copies_asks_once(own: Clone) -> None:
     assert own.yaoki("resume", "--trust", "--quiet").code == 0
 
 
+@pytest.mark.full
 def test_two_users_of_one_store_are_each_asked_once(own: Clone) -> None:
     assert own.yaoki(*a_run(own)).code == 0
     other = {"YAOKI_HOME": str(own.folder / "other")}

@@ -51,6 +51,7 @@ def test_a_known_agent_and_its_checks_are_walled_in_without_being_asked(place: P
     assert "no sandbox" not in done.out
 
 
+@pytest.mark.full
 def test_an_agent_that_nobody_has_seen_there_works_outside_and_one_line_says_so(
     place: Place,
 ) -> None:
@@ -76,6 +77,7 @@ def without_bubblewrap(folder: Path) -> str:
     return str(tools)
 
 
+@pytest.mark.full
 def test_a_machine_without_one_says_in_one_line_what_is_missing(
     place: Place, tmp_path: Path
 ) -> None:
@@ -136,6 +138,7 @@ def test_a_word_of_the_machine_that_is_none_is_refused_and_not_overheard(
     assert not mark.exists()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("word", "walled"), [("off", False), ("on", True)])
 def test_the_settings_win_over_the_machines_own_word(place: Place, word: str, walled: bool) -> None:
     needs_bubblewrap()

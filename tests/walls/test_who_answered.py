@@ -69,6 +69,7 @@ def again(place: Place, task: str, times: int) -> None:
     until(lambda: place.status(task.split("-")[0])["status"] == "ESCALATED", "it asks again")
 
 
+@pytest.mark.full
 def test_every_answer_says_how_it_was_given(place: Place) -> None:
     place.yaoki("up")
     try:
@@ -114,6 +115,7 @@ def key_of(place: Place) -> Path:
     return key
 
 
+@pytest.mark.full
 def test_a_waiver_needs_a_fresh_link_and_a_cookie_is_as_old_as_its_link(place: Place) -> None:
     place.yaoki("up")
     try:
@@ -137,6 +139,7 @@ def test_a_waiver_needs_a_fresh_link_and_a_cookie_is_as_old_as_its_link(place: P
         place.yaoki("down", "--wait", "0")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", ["has a grandchild", "becomes another"])
 def test_an_agent_that_drops_its_variables_is_known_by_its_tree(place: Place, how: str) -> None:
     """It has a true token, and asks the API and the command line in a person's name."""

@@ -225,6 +225,7 @@ def test_a_tool_that_is_not_allowed_is_denied_and_reported_to_a_person(stage: St
     assert "not allowed to use execute (execute is not allowed): rm -rf /" in exit_.stderr_tail
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.spec("12.8")
 @pytest.mark.parametrize("word", ["execute", "bash", "*"])
 def test_a_plan_allows_by_kind_by_name_or_everything_once(stage: Stage, word: str) -> None:

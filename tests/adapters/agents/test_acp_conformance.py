@@ -71,6 +71,7 @@ def test_the_official_agent_accepts_every_frame_of_a_turn(tmp_path: Path) -> Non
     assert events[-1]["stop_reason"] == "end_turn"
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.7")
 def test_the_official_agent_loads_a_session(tmp_path: Path) -> None:
     options = ("--allow", "edit", "--session", "ses_before")
@@ -83,6 +84,7 @@ def test_the_official_agent_loads_a_session(tmp_path: Path) -> None:
     assert "replayed" not in json.dumps(events)
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.8")
 def test_the_official_agent_is_cancelled_by_its_own_message(tmp_path: Path) -> None:
     attempt = Attempt(tmp_path, "wait")

@@ -679,6 +679,7 @@ def test_the_scripted_agent_reports_that_a_retry_is_unsafe(stage: Stage) -> None
     assert (exit_.code, exit_.retry_safe, exit_.stderr_tail) == (1, False, "migration half done")
 
 
+@pytest.mark.quick_cases(6)
 @pytest.mark.spec("12.2")
 @pytest.mark.parametrize(
     ("act", "code", "number"),

@@ -23,7 +23,7 @@ from yaoki.core.model import AgentExit, AgentSpec, EndCause, TaskId
 from yaoki.ports import AttemptRequest
 
 # Real programs on a busy machine take their time; the bounds are for those that never end.
-pytestmark = [pytest.mark.agents, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
 PROCESSES = ShimProcesses()
 CLOCK = SystemClock()

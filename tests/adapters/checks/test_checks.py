@@ -75,6 +75,7 @@ def alive(pid: int) -> bool:
 # ------------------------------------------------------------------ success
 
 
+@pytest.mark.quick_cases(6)
 @pytest.mark.spec("6.1")
 @pytest.mark.parametrize(
     ("shell", "success", "outcome"),
@@ -132,6 +133,7 @@ def test_a_text_across_the_pieces_of_a_long_output_is_found(bench: Bench) -> Non
     assert bench.python(code, success="contains:noodle").outcome is Outcome.FAILED
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.3", "14.4")
 def test_a_pattern_that_never_ends_is_ended(bench: Bench) -> None:
     """The search would hold this whole process still; it runs in one of its own."""
@@ -511,6 +513,7 @@ BAD_STATUS = """<testsuite><testcase classname="A" name="x" status="failed" resu
 <testcase classname="A" name="y" status="fail"/><testcase name="z" status="run"/></testsuite>"""
 
 
+@pytest.mark.quick_cases(6)
 @pytest.mark.spec("6.2", "0.1")
 @pytest.mark.parametrize(
     ("report", "words"),
@@ -535,6 +538,7 @@ def test_exit_zero_does_not_outweigh_a_report_that_proves_nothing(
     assert words in finding.message
 
 
+@pytest.mark.quick_cases(6)
 @pytest.mark.spec("6.2", "4.8", "14.4")
 @pytest.mark.parametrize(
     ("report", "words"),
@@ -598,6 +602,7 @@ def test_a_shell_check_reports_through_its_variable(bench: Bench) -> None:
     assert bench.sh('test -n "$YAOKI_REPORT"').outcome is Outcome.FAILED
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.2")
 def test_real_pytest_is_read_by_report_and_by_text(bench: Bench) -> None:
     (bench.worktree / "test_a.py").write_text("def test_ok(): pass\ndef test_x(): assert 1 == 2\n")
@@ -617,6 +622,7 @@ def test_real_pytest_is_read_by_report_and_by_text(bench: Bench) -> None:
     assert not list(bench.worktree.rglob("__pycache__"))
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.spec("6.2", "6.6", "0.1")
 @pytest.mark.parametrize("option", ["--co", "--setup-plan", "--help", "--fixtures", "exit"])
 def test_a_pytest_that_runs_nothing_proves_nothing(bench: Bench, option: str) -> None:

@@ -110,6 +110,7 @@ def test_a_failing_check_of_a_package_is_reported_item_by_item(bench: Bench) -> 
     assert finding.pattern == "check-failed"
 
 
+@pytest.mark.full
 @pytest.mark.spec("6.1", "14.4", "0.6")
 @pytest.mark.parametrize(
     ("body", "words"),

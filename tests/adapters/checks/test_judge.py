@@ -286,6 +286,7 @@ def test_a_judge_that_hangs_is_broken_and_not_a_failure_of_the_agent(bench: Benc
     assert bench.tries() == 1
 
 
+@pytest.mark.quick_cases(6)
 @pytest.mark.spec("6.7")
 @pytest.mark.parametrize(
     ("agent", "words", "transient"),

@@ -37,6 +37,7 @@ def judged(found: tuple[Change, ...]) -> dict[str, Finding]:
     return {one.check: one for one in judge_criteria(found, ChangeContext(), exists=lambda _: True)}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("text", "check"),
     [("# TODO: later\n", "Q2"), ("# rest omitted\n", "Q3"), ("def broken(:\n", "Q4")],

@@ -103,6 +103,7 @@ def test_git_finds_objects_that_were_added_later(tmp_path: Path) -> None:
     assert (large.size, large.content) == (200_000, b"")
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.6")
 def test_a_program_that_stops_reading_does_not_block_the_caller() -> None:
     """The program is stopped and its pipe is full."""

@@ -200,6 +200,7 @@ def test_the_deadline_ends_the_agent(
     assert look.seconds >= limit_s
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.8")
 def test_an_inactive_process_tree_counts_as_hung(folder: Path, place: Path) -> None:
     look = carried(folder, shell(place, "sleep 60; true", hang=seconds(1)))
@@ -208,6 +209,7 @@ def test_an_inactive_process_tree_counts_as_hung(folder: Path, place: Path) -> N
     assert look.seconds >= 1
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.8")
 @pytest.mark.parametrize(
     "code",
@@ -228,6 +230,7 @@ def test_any_activity_prevents_the_hang_limit(folder: Path, place: Path, code: s
     assert look.seconds > 2.2
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.8")
 def test_silence_is_reported_but_not_ended(folder: Path, place: Path) -> None:
     PROCESSES.start(folder, shell(place, "exec sleep 60"))
@@ -250,6 +253,7 @@ def test_an_expired_lease_ends_the_whole_tree(folder: Path, place: Path) -> None
     assert survivors(pids) == []
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.3")
 def test_a_renewed_lease_keeps_the_agent_running(folder: Path, place: Path) -> None:
     """A shim that was stopped counts one second, which is less than the lease."""

@@ -85,6 +85,7 @@ def read(text: str) -> dict[str, Series]:
 # ------------------------------------------------------------------ metrics
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.1")
 def test_a_scraper_with_a_token_reads_what_happened(finished_place: Place, served: Served) -> None:
     token = finished_place.yaoki("metrics", "--token").out.strip()
@@ -146,6 +147,7 @@ def test_the_command_prints_the_same_as_the_server(finished_place: Place, served
     assert printed.out == served.looker.ask("GET", "/metrics").body.decode()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kept", ["", "{", '{"store": 1}', '{"after": "x", "values": [[1]]}', "[]"])
 def test_counting_again_gives_the_same_numbers(finished_place: Place, kept: str) -> None:
     """The file of counters only saves time; a damaged file is counted again."""
@@ -155,6 +157,7 @@ def test_counting_again_gives_the_same_numbers(finished_place: Place, kept: str)
     assert finished_place.yaoki("metrics").out == before
 
 
+@pytest.mark.full
 @pytest.mark.spec("11.7")
 def test_archiving_old_runs_does_not_decrease_counters(place: Place) -> None:
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
@@ -317,6 +320,7 @@ def drop_repeats(spans: list[ReceivedSpan]) -> list[ReceivedSpan]:
     return list(known.values())
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize("protocol", ["http/protobuf", "http/json"])
 def test_a_run_is_one_trace_of_attempts_stages_checks_and_waits(
@@ -364,6 +368,7 @@ def test_a_run_is_one_trace_of_attempts_stages_checks_and_waits(
     assert next(s.failed for s in lies if s.attributes["yaoki.outcome"] == "RETRY")
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.2")
 def test_a_restart_after_a_kill_continues_the_same_trace(place: Place) -> None:
     """Every span arrives, from either process; the agent outlives its worker."""
@@ -394,6 +399,7 @@ def test_a_restart_after_a_kill_continues_the_same_trace(place: Place) -> None:
     assert {span.attributes["yaoki.task.name"] for span in landed} == {"a", "b", "done_when"}
 
 
+@pytest.mark.full
 def test_an_unavailable_collector_gets_all_spans_later(place: Place) -> None:
     plan = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
     with run_receiver() as receiver:

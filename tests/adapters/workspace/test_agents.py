@@ -242,6 +242,7 @@ def test_a_committed_gitlink_becomes_files(world: World) -> None:
     assert world.show(kept.head, "lib/a") == "a"
 
 
+@pytest.mark.full
 @pytest.mark.spec("8.2")
 @pytest.mark.parametrize("pushed", [False, True], ids=["unpushed", "pushed"])
 def test_an_unpublished_submodule_commit_is_saved_and_reported(

@@ -96,7 +96,6 @@ class Killer:
         return result
 
 
-@pytest.mark.slow
 @pytest.mark.spec("0.2", "0.3", "3.1", "3.2", "3.3", "3.4", "8.2")
 def test_killed_after_every_git_command_the_task_lands_once(tmp_path: Path) -> None:
     world = a_world(tmp_path)
@@ -133,7 +132,6 @@ def test_killed_after_every_git_command_the_task_lands_once(tmp_path: Path) -> N
     assert git(world.repo, "fsck", "--no-dangling") == ""
 
 
-@pytest.mark.slow
 @pytest.mark.spec("0.2", "8.1", "9.6")
 def test_killed_after_every_git_command_undo_and_restore_succeed(tmp_path: Path) -> None:
     world = a_world(tmp_path)
@@ -156,7 +154,7 @@ def test_killed_after_every_git_command_undo_and_restore_succeed(tmp_path: Path)
     assert "new" not in world.files(head)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.spec("0.2", "10.4")
 def test_killed_after_every_git_command_a_persons_merge_is_saved_and_rebuilt(
     tmp_path: Path,

@@ -154,6 +154,7 @@ def test_no_two_concurrent_tasks_build_on_the_same_candidate(world: World) -> No
     assert sorted(along) == sorted(one.commit for one in found)
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.4", "8.1")
 @pytest.mark.parametrize("left", ["", "missing", "a blob"])
 def test_an_unreadable_queue_starts_again(world: World, left: str) -> None:

@@ -109,6 +109,7 @@ def replace_by_a_folder(at: Path) -> None:
 ACTS = [edit, stage, commit_it, hide, make_executable, link, replace_by_a_folder]
 
 
+@pytest.mark.quick_cases(6)
 @pytest.mark.parametrize("act", ACTS, ids=lambda act: act.__name__)
 def test_a_check_that_changes_a_tracked_file_is_noticed_and_undone(
     repo: Path, act: Callable[[Path], None]

@@ -83,6 +83,7 @@ def test_work_landed_by_one_machine_is_the_base_on_another(two: Clones) -> None:
     assert one.workspace.branches.describe_drift(one.run) == ""
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.4", "0.3")
 def test_simultaneous_landings_from_three_machines_all_land_once(tmp_path: Path) -> None:
     """Twelve tasks, three clones, all landing at the same moment."""
@@ -199,6 +200,7 @@ def test_a_rejected_push_is_reported_and_nothing_lands(two: Clones) -> None:
     assert two.remote_refs() == before
 
 
+@pytest.mark.full
 @pytest.mark.spec("4.8")
 def test_a_lock_at_the_remote_is_retried_and_then_a_transient_failure(two: Clones) -> None:
     one, _ = two.worlds
@@ -218,6 +220,7 @@ def test_a_lock_at_the_remote_is_retried_and_then_a_transient_failure(two: Clone
 # ------------------------------------------------------------------ a remote that is away
 
 
+@pytest.mark.full
 @pytest.mark.spec("13.3", "4.8", "0.2")
 def test_an_interrupted_push_lands_nothing_and_loses_nothing(two: Clones) -> None:
     one, other = two.worlds
@@ -246,6 +249,7 @@ def task_at(world: World, task: Task) -> Task:
     return task
 
 
+@pytest.mark.full
 @pytest.mark.spec("13.3")
 def test_a_task_interrupted_before_landing_lands_later(two: Clones) -> None:
     one, _ = two.worlds
@@ -264,6 +268,7 @@ def test_a_task_interrupted_before_landing_lands_later(two: Clones) -> None:
     assert one.workspace.landings.land(one.run, found.commit, found.onto) == found.commit
 
 
+@pytest.mark.full
 @pytest.mark.spec("8.2", "13.3")
 def test_work_not_yet_at_the_remote_is_waited_for_and_never_replaced(two: Clones) -> None:
     one, other = two.worlds
@@ -573,6 +578,7 @@ def test_merging_refuses_a_run_branch_with_foreign_commits(two: Clones) -> None:
         one.workspace.landings.merge(one.run, approve=approve)
 
 
+@pytest.mark.full
 @pytest.mark.spec("0.2", "8.6", "13.1")
 @pytest.mark.parametrize("typing", [0, 1, 2])
 def test_the_restore_command_works_in_any_clone(tmp_path: Path, typing: int) -> None:
@@ -658,6 +664,7 @@ def test_a_shallow_clone_is_refused_with_the_remedy(tmp_path: Path) -> None:
     assert "--unshallow" in refused.value.hint
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("options", [["--filter=blob:none"], ["--filter=tree:0"]])
 def test_tasks_run_in_partial_clones(tmp_path: Path, options: list[str]) -> None:
     farm = clones(tmp_path, 2, "--no-checkout", *options)

@@ -26,6 +26,7 @@ def adding(name: str) -> Callable[[Path], None]:
     return lambda at: write(at, **{name: f"{name}\n"})
 
 
+@pytest.mark.full
 @pytest.mark.spec("13.3", "4.8")
 def test_an_unreachable_remote_is_a_problem_until_it_answers(two: Clones) -> None:
     space = two.worlds[0].workspace
@@ -57,6 +58,7 @@ def test_missing_credentials_are_not_retried(two: Clones) -> None:
     assert not told.value.transient
 
 
+@pytest.mark.full
 @pytest.mark.spec("8.2", "0.2")
 def test_pending_work_is_pushed_during_idle_upkeep(two: Clones) -> None:
     one = two.worlds[0]

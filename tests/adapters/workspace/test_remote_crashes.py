@@ -140,6 +140,7 @@ def test_killed_between_the_push_and_the_copy_an_undo_counts_once(
     assert two.steps() == ["task1: Do 1.", "Undo ab12cd34-1"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("8.3")
 def test_killed_between_the_push_and_the_copy_a_group_is_rolled_back_once(
     two: Clones, tmp_path: Path
@@ -201,7 +202,7 @@ def test_saved_work_of_a_killed_process_is_pushed_by_the_next_call(
     }
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.spec("3.1", "3.2", "3.3", "3.4", "8.2", "0.3")
 def test_killed_after_every_git_command_the_task_lands_once_at_the_remote(
     two: Clones, tmp_path: Path

@@ -154,6 +154,7 @@ def test_an_expired_unclaimed_lease_is_renewed_and_the_task_lands(machines: Mach
     assert machines.refused() == []
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.4", "0.3")
 def test_a_landing_pushed_after_the_claim_was_lost_counts_once(machines: Machines) -> None:
     """The worker asked in time and pushed late: the successor finds the commit on the branch."""
@@ -183,6 +184,7 @@ def test_a_landing_pushed_after_the_claim_was_lost_counts_once(machines: Machine
     assert len(landed) == 1
 
 
+@pytest.mark.full
 @pytest.mark.spec("3.4", "0.3")
 def test_a_push_after_the_successors_push_is_refused(machines: Machines) -> None:
     task = machines.landing()

@@ -84,7 +84,7 @@ def the_plan(folder: Path) -> str:
     return str(file)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.spec("13.1", "13.3", "0.2", "0.3", "3.4")
 def test_two_clones_execute_one_run_and_one_of_them_is_killed(tmp_path: Path) -> None:
     seed, bare = a_repository(tmp_path), tmp_path / "remote.git"

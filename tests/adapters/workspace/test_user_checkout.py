@@ -224,6 +224,7 @@ def test_a_persons_harmless_settings_are_no_tampering(tmp_path: Path) -> None:
     assert world.workspace.protection.hash_protected_files() == before
 
 
+@pytest.mark.quick_cases(6)
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize(
     "key",
@@ -393,6 +394,7 @@ def test_a_change_beyond_the_size_limit_of_a_config_is_noticed(tmp_path: Path) -
     assert differing(world, before) == {"config"}
 
 
+@pytest.mark.quick_cases(6)
 @pytest.mark.spec("14.2")
 @pytest.mark.parametrize(
     "value", ["~nobody-of-this-name/x", "x" * 5000, "/dev/zero", "..", "%(prefix)/x", "~"]

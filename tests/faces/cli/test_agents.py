@@ -179,7 +179,6 @@ def test_a_rehearsal_of_an_agent_that_is_not_logged_in_says_how_to_log_in(
 
 
 @pytest.mark.agents
-@pytest.mark.slow
 @pytest.mark.spec("12.8", "3.7")
 def test_a_real_program_passes_its_rehearsal(tmp_path: Path) -> None:
     program = needed("codex").program

@@ -134,6 +134,7 @@ def _answer(terminal: Terminal) -> None:
     terminal.until(lambda _: "landed" in terminal.line(" asks"), "asks landed")
 
 
+@pytest.mark.full
 def test_an_open_answer_delays_the_end_and_is_sent(place: Place) -> None:
     """The run rests while somebody types; no key goes to a shell, and no word is lost."""
     plan = place.plan(the_plan(place))
@@ -153,6 +154,7 @@ def test_an_open_answer_delays_the_end_and_is_sent(place: Place) -> None:
     assert "A daruma." in place.prompt(place.task("asks"), 2)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("keys", "told"), [("\x1b\x1b", False), ("", True)], ids=["let go", "^C"])
 def test_a_discarded_answer_ends_the_view_and_is_printed_as_a_command(
     place: Place, keys: str, told: bool
@@ -185,6 +187,7 @@ def _open_answer(terminal: Terminal, words: str) -> None:
     terminal.shows(f"> {words}_")
 
 
+@pytest.mark.full
 def test_a_watcher_may_answer_after_the_end_and_learns_that_no_worker_runs(place: Place) -> None:
     plan = place.plan(the_plan(place))
     carrier = place.start("run", plan, "--quiet")
@@ -206,6 +209,7 @@ def test_a_watcher_may_answer_after_the_end_and_learns_that_no_worker_runs(place
     assert place.yaoki("resume").code == 0
 
 
+@pytest.mark.full
 def test_unread_keys_do_not_reach_the_shell(still: Place) -> None:
     shell = '"$@"; code=$?; stty -icanon min 0 time 3; echo "left over: $(wc -c)."; exit $code'
     with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch", shell=shell) as terminal:
@@ -219,6 +223,7 @@ def test_unread_keys_do_not_reach_the_shell(still: Place) -> None:
         terminal.shows("left over: 0.")
 
 
+@pytest.mark.full
 def test_the_key_to_leave_is_shown_only_to_watchers(place: Place, still: Place) -> None:
     """`yaoki run` carries the run; q cannot end that."""
     with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
@@ -234,6 +239,7 @@ def test_the_key_to_leave_is_shown_only_to_watchers(place: Place, still: Place) 
         assert terminal.ended() == 4, "nothing that is open holds it"
 
 
+@pytest.mark.full
 def test_a_shortened_name_shows_that_it_is_shortened(place: Place) -> None:
     name = "the-longest-name-that-anybody-ever-gave"
     plan = a_plan({name: [writes("a.txt")]}, [{"id": name, "checks": ["a"]}], {"a": holds("a.txt")})
@@ -250,6 +256,7 @@ def still(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Place:
     return place
 
 
+@pytest.mark.full
 def test_the_screen_fills_any_terminal_size_and_never_exceeds_it(still: Place) -> None:
     with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
         terminal.shows("no worker is running this", "4 waiting", "q leave")
@@ -284,6 +291,7 @@ def test_the_terminal_is_restored_when_the_watcher_is_ended(still: Place) -> Non
         assert not terminal.grid.second
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("env", "coloured", "ascii_only"),
     [
@@ -310,6 +318,7 @@ def test_a_terminal_gets_only_what_it_can_show(
     assert drawn.isascii() is ascii_only
 
 
+@pytest.mark.full
 def test_a_dumb_terminal_and_a_pipe_get_plain_lines(place: Place) -> None:
     small = a_plan({"a": [writes("a.txt")]}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
     env = {**place.env, "TERM": "dumb"}
@@ -325,6 +334,7 @@ def test_a_dumb_terminal_and_a_pipe_get_plain_lines(place: Place) -> None:
         assert sum(" landed " in text and " attempt 1 " in text for text in lines) == 1
 
 
+@pytest.mark.full
 def test_a_narrow_terminal_breaks_between_words_and_a_pipe_does_not(place: Place) -> None:
     words = "the colour of the bikeshed is a matter of taste, so which one shall it be then?"
     plan = a_plan(
@@ -344,6 +354,7 @@ def test_a_narrow_terminal_breaks_between_words_and_a_pipe_does_not(place: Place
     assert words in piped.out
 
 
+@pytest.mark.full
 def test_a_wait_says_why_and_counts_down(place: Place) -> None:
     limited = [[{"rate_limit": {"retry_after": 60}}], writes("a.txt")]
     plan = a_plan({"a": limited}, [{"id": "a", "checks": ["a"]}], {"a": holds("a.txt")})
@@ -360,6 +371,7 @@ def test_a_wait_says_why_and_counts_down(place: Place) -> None:
         assert terminal.ended() in {5, 130}
 
 
+@pytest.mark.full
 def test_output_beside_the_screen_is_printed_after_it(place: Place) -> None:
     """A warning would vanish with the second screen."""
     plan = place.plan(the_plan(place))

@@ -47,6 +47,7 @@ def test_a_stop_is_refused_with_the_reason_until_the_checks_pass(place: Hooked) 
     assert place.session()["count"] == 0
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6", "0.1")
 def test_a_session_is_called_proven_only_when_the_checks_passed_in_this_phase(
     place: Hooked,
@@ -83,6 +84,7 @@ def test_the_words_are_those_of_the_projects_own_prompt(place: Hooked) -> None:
     assert "Our own words." in place.stop()["reason"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6", "10.4")
 def test_at_the_limit_the_person_is_asked_and_no_stop_is_refused(place: Hooked) -> None:
     place.tries(2)
@@ -101,6 +103,7 @@ def test_at_the_limit_the_person_is_asked_and_no_stop_is_refused(place: Hooked) 
     assert (stood["asked"], stood["count"], stood["phase"]) == (True, 2, "p")
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6")
 def test_go_on_grants_a_fresh_budget_and_repeats_the_reason_once(place: Hooked) -> None:
     place.tries(2)
@@ -118,6 +121,7 @@ def test_go_on_grants_a_fresh_budget_and_repeats_the_reason_once(place: Hooked) 
     assert place.stop()["decision"] == "block"
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6", "10.4")
 def test_an_aborted_session_is_not_checked_until_a_new_phase(place: Hooked) -> None:
     place.tries(1)
@@ -132,6 +136,7 @@ def test_an_aborted_session_is_not_checked_until_a_new_phase(place: Hooked) -> N
     assert place.stop()["decision"] == "block"
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6", "10.4")
 def test_a_refused_session_may_be_aborted_before_the_person_is_asked(place: Hooked) -> None:
     place.tries(4)
@@ -154,6 +159,7 @@ def test_a_refused_session_may_be_aborted_before_the_person_is_asked(place: Hook
     assert "still not proven" in left[1]
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6", "10.4")
 def test_take_over_reports_failures_and_restores_the_gate_when_all_checks_pass(
     place: Hooked,
@@ -175,6 +181,7 @@ def test_take_over_reports_failures_and_restores_the_gate_when_all_checks_pass(
     assert place.stop()["decision"] == "block"
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6")
 def test_a_new_phase_begins_at_zero(place: Hooked) -> None:
     place.tries(3)
@@ -227,6 +234,7 @@ def test_a_phase_of_a_plan_brings_its_checks_and_its_tries(place: Hooked) -> Non
     assert unknown.code == 6
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6")
 def test_an_agent_that_stops_listening_is_not_sent_back_more_often_than_it_hears(
     place: Hooked,
@@ -239,6 +247,7 @@ def test_an_agent_that_stops_listening_is_not_sent_back_more_often_than_it_hears
     assert "try 1 of 20 " in place.call(said, agent="codex")["reason"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6")
 def test_each_agent_is_answered_in_its_own_words(place: Hooked) -> None:
     place.tries(1)
@@ -255,6 +264,7 @@ def test_each_agent_is_answered_in_its_own_words(place: Hooked) -> None:
 # ------------------------------------------------------------------ what may come
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6", "14.4")
 @pytest.mark.parametrize(
     "said",
@@ -274,6 +284,7 @@ def test_a_stop_with_unreadable_input_is_checked_like_any_other(place: Hooked, s
     assert place.session("unknown")["count"] == 1
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6")
 def test_words_that_never_end_are_not_waited_for(place: Hooked) -> None:
     process = place.popen("--limit", "5")
@@ -313,6 +324,7 @@ def test_a_variable_lets_everything_through(place: Hooked, name: str) -> None:
     assert place.call(said, env={name: "off"}) == {}
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6")
 def test_outside_a_repository_a_stop_is_refused_once_and_then_allowed_with_a_notice(
     place: Hooked, tmp_path: Path
@@ -328,6 +340,7 @@ def test_outside_a_repository_a_stop_is_refused_once_and_then_allowed_with_a_not
     assert place.call(said, "--if-configured", cwd=elsewhere) == {}
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6")
 def test_an_agent_that_was_refused_before_is_not_refused_for_a_fault_of_yaoki(
     place: Hooked,
@@ -338,6 +351,7 @@ def test_an_agent_that_was_refused_before_is_not_refused_for_a_fault_of_yaoki(
     assert "yaoki.toml" in place.stop()["reason"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6", "0.1")
 def test_without_checks_nothing_is_proven_and_the_person_is_asked(place: Hooked) -> None:
     place.configure("")
@@ -386,6 +400,7 @@ def test_a_check_that_changes_a_tracked_file_proves_nothing(place: Hooked) -> No
     assert "README" in answer["reason"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6", "0.2")
 def test_the_checkout_is_only_looked_at(place: Hooked) -> None:
     place.git("add", "a.txt")
@@ -420,6 +435,7 @@ def test_two_sessions_at_once_have_each_their_own_count(place: Hooked) -> None:
     assert [place.session(name)["count"] for name in names] == [1, 1]
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6", "0.3")
 def test_a_hook_installed_in_two_files_runs_once(place: Hooked, tmp_path: Path) -> None:
     """Both are called at the same moment; the first decides, the other adds nothing."""
@@ -442,6 +458,7 @@ def test_a_hook_installed_in_two_files_runs_once(place: Hooked, tmp_path: Path) 
     assert place.session()["count"] == 1
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6", "0.2")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_killed_in_the_middle_nothing_counts_and_nothing_stays(
@@ -466,6 +483,7 @@ def test_killed_in_the_middle_nothing_counts_and_nothing_stays(
     assert "try 1 of 4" in place.stop()["reason"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.6")
 def test_a_reason_that_never_reached_the_agent_comes_with_the_next_prompt_once(
     place: Hooked,

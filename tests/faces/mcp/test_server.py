@@ -195,6 +195,7 @@ def test_a_tool_that_cannot_serve_says_why_and_what_to_do(piped: Piped) -> None:
     assert "task: Input should be a valid string" in odd["content"][0]["text"]
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.7", "14.4")
 def test_a_plan_with_half_a_letter_is_refused_and_leaves_nothing(
     piped: Piped, repo: Path, env: dict[str, str]

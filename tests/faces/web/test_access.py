@@ -248,6 +248,7 @@ def test_a_port_that_is_taken_is_said_and_not_shared(place: Place, served: Serve
     assert f"cannot listen on 127.0.0.1 port {served.port}" in done.err
 
 
+@pytest.mark.full
 def test_secrets_are_masked_in_every_answer(place: Place) -> None:
     # The content of the base may land; otherwise the task would be retried.
     (place.repo / "README").write_text(f"{SECRET}\n")

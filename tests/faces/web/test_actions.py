@@ -77,6 +77,7 @@ def test_a_run_is_cancelled_while_its_worker_works(place: Place) -> None:
     assert place.story().count("TASK_CANCELLED") == 1
 
 
+@pytest.mark.full
 def test_a_task_is_cancelled_and_a_landed_task_is_undone(place: Place) -> None:
     run = carried(place, the_plan(), 4)
     with serving(place) as server:

@@ -113,6 +113,7 @@ def test_documents_are_those_of_the_command_line(played: Place, served: Served) 
     assert {key: told[key] for key in diff} == diff
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.5")
 def test_before_the_first_run_everything_is_empty(place: Place, openapi: dict[str, Any]) -> None:
     lists = ("/session", "/runs", "/journal", "/needs-you", "/workers", "/limits", "/prompts")

@@ -39,6 +39,7 @@ def note_often(place: Place, run_id: str, times: int) -> None:
         app.close()
 
 
+@pytest.mark.full
 def test_a_run_is_heard_live_from_before_it_began(place: Place) -> None:
     with serving(place) as server, server.client.listening() as stream:
         first = next(iter(stream))
@@ -57,6 +58,7 @@ def test_a_run_is_heard_live_from_before_it_began(place: Place) -> None:
     }
 
 
+@pytest.mark.full
 def test_a_listener_that_reconnects_after_a_restart_misses_nothing(place: Place) -> None:
     """The cookie and the cursor stay valid; the server announced its stop."""
     done = place.yaoki("run", place.plan(the_plan()), "--json")
@@ -137,6 +139,7 @@ def test_many_listen_at_once_and_too_many_are_refused(played: Place) -> None:
     assert {tuple(numbers(one)) for one in heard} == {tuple(journal(played))}
 
 
+@pytest.mark.full
 def test_a_slow_listener_gets_everything_and_blocks_no_other(place: Place) -> None:
     """One listener does not read while thousands of entries arrive; another reads them at once."""
     done = place.yaoki("run", place.plan(the_plan()), "--json")
@@ -152,6 +155,7 @@ def test_a_slow_listener_gets_everything_and_blocks_no_other(place: Place) -> No
                 assert numbers(heard.up_to(end)) == journal(place)
 
 
+@pytest.mark.full
 def test_a_store_that_was_replaced_is_noticed(place: Place) -> None:
     """Deleted while the server runs, and created again by the next process."""
     done = place.yaoki("run", place.plan(the_plan()), "--json")

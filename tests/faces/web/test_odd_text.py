@@ -64,6 +64,7 @@ def noted(place: Place, run_id: str, message: str) -> None:
         app.close()
 
 
+@pytest.mark.full
 def test_half_a_character_from_an_agent_is_replaced_where_it_enters(
     asked: Place, server: Served
 ) -> None:
@@ -74,6 +75,7 @@ def test_half_a_character_from_an_agent_is_replaced_where_it_enters(
     assert HALF not in json.dumps(asked.events(), ensure_ascii=False)
 
 
+@pytest.mark.full
 def test_a_lone_surrogate_in_an_answer_is_replaced(
     place: Place,
 ) -> None:
@@ -96,6 +98,7 @@ def test_a_lone_surrogate_in_an_answer_is_replaced(
     assert journal["entries"]
 
 
+@pytest.mark.full
 def test_an_old_entry_with_half_a_character_costs_one_entry(asked: Place) -> None:
     """Lists, the stream and the command line skip it."""
     run = asked.status()["run"]

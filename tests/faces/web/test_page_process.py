@@ -33,6 +33,7 @@ def answers(client: Client) -> int:
         return 0
 
 
+@pytest.mark.full
 @pytest.mark.acceptance
 @pytest.mark.spec("12.5", "11.8")
 def test_the_background_worker_serves_the_page_and_its_runs_go_on(place: Place) -> None:
@@ -79,6 +80,7 @@ def test_a_worker_without_a_page_works_all_the_same(place: Place) -> None:
     assert without["page"] is None
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.spec("12.1")
 @pytest.mark.parametrize("words", [["--help"], ["status", "--help"], ["up", "--help"], ["status"]])
 def test_without_a_page_nothing_is_paid_for_it(place: Place, words: list[str]) -> None:

@@ -119,6 +119,7 @@ ACTS: Mapping[Callable[[SqlStore, Random], None], int] = {
 }
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.spec("12.5")
 @pytest.mark.parametrize("seed", range(4))
 def test_a_cached_run_equals_one_that_is_read_anew(place: Place, seed: int) -> None:

@@ -37,6 +37,7 @@ def test_the_proof_is_drawn_after_all_tasks(whole: Served) -> None:
     assert all(node["layer"] < proof["layer"] for node in nodes if not node["proof"])
 
 
+@pytest.mark.full
 def test_the_time_of_a_run_does_not_run_back_when_its_worker_is_killed(place: Place) -> None:
     """An agent works for long without a journal entry; this time counts too."""
     gate = place.folder / "gate"

@@ -731,6 +731,7 @@ CALM = settings(
 )
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.4", "0.1")
 @CALM
 @given(out=TEXTS, err=TEXTS, code=st.sampled_from([0, 1, None]))
@@ -792,6 +793,7 @@ WORST = [
 ]
 
 
+@pytest.mark.quick_cases(6)
 @pytest.mark.spec("14.4", "6.3")
 @pytest.mark.timeout(100)
 @pytest.mark.parametrize("text", WORST, ids=lambda text: repr(text[:12]))

@@ -172,6 +172,7 @@ MYPY = ("--config-file=", "--cache-dir", os.devnull, "--no-site-packages")
 RETURNED = 'Incompatible return value type (got "int", expected "str")'
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.spec("6.2", "4.5")
 @pytest.mark.parametrize(
     ("more", "columns"),
@@ -346,6 +347,7 @@ def same_tests(finding: Finding, expected: Mapping[str, Any]) -> bool:
     return {key: row[key] for key in expected} == expected and finding.pattern == "test-failed"
 
 
+@pytest.mark.full
 @slow
 @patient
 @pytest.mark.spec("6.2")
@@ -360,6 +362,7 @@ def test_jest(bench: Bench, npm: Path) -> None:
     assert same_tests(by_report, {"name": "adds", **place}), by_report
 
 
+@pytest.mark.full
 @slow
 @patient
 @pytest.mark.spec("6.2")

@@ -50,6 +50,7 @@ def measured(page: Page, what: str, began: float, record: Record) -> None:
     record("measured", words)
 
 
+@pytest.mark.full
 def test_a_graph_of_five_hundred_tasks_is_drawn_folded_and_searched(
     graphed: Served, visit: Visit, record_property: Record
 ) -> None:
@@ -78,6 +79,7 @@ def test_a_graph_of_five_hundred_tasks_is_drawn_folded_and_searched(
     visit.at_peace()
 
 
+@pytest.mark.full
 def test_ten_thousand_tasks_are_scrolled_and_filtered(
     listed: Served, visit: Visit, record_property: Record
 ) -> None:
@@ -103,6 +105,7 @@ def test_ten_thousand_tasks_are_scrolled_and_filtered(
     visit.at_peace()
 
 
+@pytest.mark.full
 def test_a_long_journal_is_read_page_by_page(listed: Served, visit: Visit) -> None:
     """Scrolled far down and back: what is out of sight is forgotten, nothing is skipped."""
     page = visit.page

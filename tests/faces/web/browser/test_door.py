@@ -17,6 +17,7 @@ from tests.faces.web.served import Served
 pytestmark = [pytest.mark.browser, pytest.mark.spec("14.1")]
 
 
+@pytest.mark.full
 def test_a_wrong_token_opens_nothing(served: Served, visit: Visit) -> None:
     page, home = visit.page, f"http://127.0.0.1:{served.port}"
     answer = page.goto(f"{home}/enter?token=act.9999999999.made-up.made-up")
@@ -44,6 +45,7 @@ def test_another_name_for_this_machine_is_refused(served: Served, visit: Visit) 
     visit.at_peace("421", "Cross-Origin-Opener-Policy")
 
 
+@pytest.mark.full
 def test_another_page_can_neither_act_nor_read(
     played: Place, served: Served, run_id: str, visit: Visit
 ) -> None:
@@ -107,6 +109,7 @@ class Elsewhere(BaseHTTPRequestHandler):
         """Nothing to say."""
 
 
+@pytest.mark.full
 def test_a_link_to_look_shows_everything_and_offers_nothing(served: Served, visit: Visit) -> None:
     page = visit.page
     page.goto(f"http://127.0.0.1:{served.port}/enter?token={served.look_token}#/needs")

@@ -84,6 +84,7 @@ def test_the_page_follows_a_live_run_and_shows_the_lie_and_its_cure(
     visit.at_peace()
 
 
+@pytest.mark.full
 @pytest.mark.spec("10.4")
 def test_a_question_is_answered_in_place(place: Place, served: Served, visit: Visit) -> None:
     page = visit.page
@@ -114,6 +115,7 @@ def test_a_question_is_answered_in_place(place: Place, served: Served, visit: Vi
     visit.at_peace()
 
 
+@pytest.mark.full
 @pytest.mark.spec("9.5")
 def test_a_run_is_cancelled_only_after_a_second_word(
     place: Place, served: Served, visit: Visit
@@ -142,6 +144,7 @@ def test_a_run_is_cancelled_only_after_a_second_word(
     visit.at_peace()
 
 
+@pytest.mark.full
 def test_a_restart_of_the_server_misses_no_event(place: Place, visit: Visit) -> None:
     """While it is gone the page says so and since when; then it has every entry once."""
     page, gate = visit.page, place.folder / "gate"

@@ -79,6 +79,7 @@ def opened(browser: Browser, file: Path, size: tuple[int, int], **look: str) -> 
         context.close()
 
 
+@pytest.mark.full
 def test_a_manager_reads_what_landed_with_its_proof_and_what_needs_an_answer(
     browser: Browser, report: Path, screens: Path
 ) -> None:
@@ -117,6 +118,7 @@ def test_a_manager_reads_what_landed_with_its_proof_and_what_needs_an_answer(
         assert (held.asked, held.wrong) == ([report.as_uri()], []), "one file, and no complaint"
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_is_read_on_a_telephone_too(
     browser: Browser, report: Path, screens: Path, scheme: str
@@ -143,6 +145,7 @@ def test_it_is_read_on_a_telephone_too(
         assert (held.asked, held.wrong) == ([report.as_uri()], [])
 
 
+@pytest.mark.full
 @pytest.mark.spec("12.1")
 def test_the_receipt_of_the_demo_verifies_until_one_byte_is_changed(played: Played) -> None:
     file = played.repo.parent / "receipt.json"

@@ -33,6 +33,7 @@ def japanese(browser: Browser, screens: Path) -> Iterator[Visit]:
         yield visit
 
 
+@pytest.mark.full
 def test_sentences_of_the_server_are_translated_on_the_page(
     served: Served, run_id: str, japanese: Visit
 ) -> None:
@@ -57,6 +58,7 @@ def test_sentences_of_the_server_are_translated_on_the_page(
     japanese.at_peace()
 
 
+@pytest.mark.full
 def test_a_small_screen_cuts_nothing(served: Served, phone: Visit) -> None:
     page = phone.page
     phone.enter(served, "#/prompts")
@@ -93,6 +95,7 @@ def test_on_a_small_screen_the_graph_goes_down(served: Served, phone: Visit) -> 
     phone.at_peace()
 
 
+@pytest.mark.full
 def test_no_label_of_the_time_is_cut_and_every_clock_has_24_hours(
     served: Served, visit: Visit
 ) -> None:
@@ -115,6 +118,7 @@ BEYOND = """svg => [...svg.querySelectorAll("text")].filter((one) => {
 }).map((one) => one.textContent)"""
 
 
+@pytest.mark.full
 def test_a_long_goal_leaves_the_head_in_one_row(served: Served, visit: Visit) -> None:
     page = visit.page
 
@@ -135,6 +139,7 @@ def test_a_long_goal_leaves_the_head_in_one_row(served: Served, visit: Visit) ->
     visit.at_peace()
 
 
+@pytest.mark.full
 def test_an_unknown_view_has_ways_out(served: Served, visit: Visit) -> None:
     visit.enter(served, "#/nonsense")
     expect(visit.page.get_by_role("heading", level=1)).to_have_text("This view does not exist.")
@@ -143,6 +148,7 @@ def test_an_unknown_view_has_ways_out(served: Served, visit: Visit) -> None:
     visit.at_peace()
 
 
+@pytest.mark.full
 def test_the_final_check_is_named_and_subtasks_are_not_optional(
     whole: Served, visit: Visit
 ) -> None:
@@ -173,6 +179,7 @@ def answering(page: Page, path: str, change: Callable[[Any], None]) -> None:
     page.route(re.compile(path), changed)
 
 
+@pytest.mark.full
 def test_a_question_is_asked_once_and_an_optional_task_says_so(
     served: Served, visit: Visit
 ) -> None:
@@ -189,6 +196,7 @@ def test_a_question_is_asked_once_and_an_optional_task_says_so(
     visit.at_peace()
 
 
+@pytest.mark.full
 def test_a_task_that_landed_by_a_waiver_names_the_waiver_and_not_its_failure(
     served: Served, run_id: str, visit: Visit
 ) -> None:
@@ -204,6 +212,7 @@ def test_a_task_that_landed_by_a_waiver_names_the_waiver_and_not_its_failure(
     visit.at_peace()
 
 
+@pytest.mark.full
 def test_a_wait_within_an_attempt_leaves_its_number_and_its_end_in_sight(
     served: Served, visit: Visit
 ) -> None:

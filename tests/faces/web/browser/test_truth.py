@@ -29,6 +29,7 @@ def a_slow_plan(gate: Path) -> dict[str, Any]:
     return a_plan(script, [{"id": "slow", "checks": ["slow"]}], {"slow": holds("slow.txt")})
 
 
+@pytest.mark.full
 def test_a_worker_killed_without_a_word_is_missed(place: Place, visit: Visit) -> None:
     """No event tells it: the page asks again, and names the command that goes on."""
     page, gate = visit.page, place.folder / "gate"
@@ -63,6 +64,7 @@ def many(tmp_path_factory: pytest.TempPathFactory, pycache: Path) -> Iterator[Se
         yield server
 
 
+@pytest.mark.full
 def test_an_attempt_that_was_killed_before_its_prompt_is_shown(many: Served, visit: Visit) -> None:
     run = many.client.document("/runs")["runs"][0]["run"]
     (task,) = many.client.document(f"/runs/{run}/tasks?state=ACTIVE&limit=1")["tasks"]
@@ -72,6 +74,7 @@ def test_an_attempt_that_was_killed_before_its_prompt_is_shown(many: Served, vis
     visit.at_peace()
 
 
+@pytest.mark.full
 def test_a_crowd_from_afar_is_seen_by_its_states(many: Served, visit: Visit) -> None:
     """Three thousand boxes are no boxes any more: what is done, at work or asks is a colour."""
     visit.enter(many, "#/run/-/graph")
@@ -100,6 +103,7 @@ SHARES = """canvas => {
 }"""
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.4")
 def test_hidden_characters_of_agents_are_seen(place: Place, visit: Visit) -> None:
     """Whatever turns the direction of a line, or is not seen at all, stands there by its number."""
@@ -120,6 +124,7 @@ def test_hidden_characters_of_agents_are_seen(place: Place, visit: Visit) -> Non
     visit.at_peace()
 
 
+@pytest.mark.full
 def test_an_address_that_leads_nowhere_has_a_name(served: Served, visit: Visit) -> None:
     for where in ("#/nonsense", "#/constructor", "#/%E0%A4%A"):
         visit.enter(served, where)
@@ -140,6 +145,7 @@ def test_a_run_that_is_not_there_is_not_the_run_looked_at_last(
     visit.at_peace("404")
 
 
+@pytest.mark.full
 def test_a_page_speaks_the_language_of_its_browser(browser: Browser, served: Served) -> None:
     """Until the person or a setting chooses another; also where the server has words of its own."""
     context = browser.new_context(locale="ja-JP")
@@ -154,6 +160,7 @@ def test_a_page_speaks_the_language_of_its_browser(browser: Browser, served: Ser
         context.close()
 
 
+@pytest.mark.full
 def test_a_blocked_task_is_blocked_everywhere(served: Served, run_id: str, visit: Visit) -> None:
     page = visit.page
     visit.enter(served)
@@ -167,6 +174,7 @@ def test_a_blocked_task_is_blocked_everywhere(served: Served, run_id: str, visit
     visit.at_peace()
 
 
+@pytest.mark.full
 def test_no_time_is_taken_while_a_person_is_awaited(served: Served, visit: Visit) -> None:
     page = visit.page
     page.clock.install()
@@ -180,6 +188,7 @@ def test_no_time_is_taken_while_a_person_is_awaited(served: Served, visit: Visit
     visit.shot("facts")
 
 
+@pytest.mark.full
 def test_a_task_that_landed_offers_no_worktree(served: Served, run_id: str, visit: Visit) -> None:
     visit.enter(served, f"#/task/{run_id}-1")
     expect(visit.page.get_by_text("DONE: landed as")).to_be_visible()
@@ -189,6 +198,7 @@ def test_a_task_that_landed_offers_no_worktree(served: Served, run_id: str, visi
     visit.at_peace()
 
 
+@pytest.mark.full
 def test_a_server_that_cannot_read_its_store_is_not_called_live(
     served: Served, visit: Visit
 ) -> None:
@@ -203,6 +213,7 @@ def test_a_server_that_cannot_read_its_store_is_not_called_live(
     expect(visit.page.locator("[data-connection=live]")).to_have_count(0)
 
 
+@pytest.mark.full
 def test_an_answer_that_fails_is_a_sentence_in_its_place(served: Served, visit: Visit) -> None:
     """However long it is, the page stays in form; and nobody is told that nothing needs them."""
     page = visit.page

@@ -19,6 +19,7 @@ KEY = re.compile(r"\b(?:nav|tab|state|run|told|lead|chart|unit|wait|ended|choice
 READY = "main h1, main .empty"
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("size", "dark", "language"),
     [(WIDE, False, "en"), (NARROW, True, "ja")],
@@ -65,6 +66,7 @@ NAMELESS = """() => [...document.querySelectorAll(
   .map((one) => one.outerHTML.slice(0, 120))"""
 
 
+@pytest.mark.full
 def test_the_keyboard_reaches_everything(served: Served, run_id: str, visit: Visit) -> None:
     page = visit.page
     visit.enter(served, "#/run/-/tasks")
@@ -97,6 +99,7 @@ def test_the_keyboard_reaches_everything(served: Served, run_id: str, visit: Vis
     visit.at_peace()
 
 
+@pytest.mark.full
 def test_language_and_theme_are_remembered(served: Served, visit: Visit) -> None:
     page = visit.page
     visit.enter(served)
@@ -112,6 +115,7 @@ def test_language_and_theme_are_remembered(served: Served, visit: Visit) -> None
     visit.at_peace()
 
 
+@pytest.mark.full
 def test_the_graph_is_navigated_by_keyboard_and_announced(served: Served, visit: Visit) -> None:
     """lie -> cured -> waits: along the edges, and each is named as it is reached."""
     page = visit.page
@@ -129,6 +133,7 @@ def test_the_graph_is_navigated_by_keyboard_and_announced(served: Served, visit:
     visit.at_peace()
 
 
+@pytest.mark.full
 @pytest.mark.spec("14.4")
 def test_words_of_agents_stay_words(served: Served, visit: Visit) -> None:
     """The answer of a server is data: nothing in it becomes an element, and nothing is fetched."""
@@ -151,6 +156,7 @@ def test_words_of_agents_stay_words(served: Served, visit: Visit) -> None:
     visit.at_peace()
 
 
+@pytest.mark.full
 def test_the_report_is_one_click_away(served: Served, run_id: str, visit: Visit) -> None:
     visit.enter(served, "#/run/-")
     with visit.page.expect_download() as begun:
@@ -162,6 +168,7 @@ def test_the_report_is_one_click_away(served: Served, run_id: str, visit: Visit)
     visit.at_peace()
 
 
+@pytest.mark.full
 def test_windows_in_the_background_leave_connections_to_those_in_sight(
     served: Served, visit: Visit
 ) -> None:
