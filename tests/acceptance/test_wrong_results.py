@@ -551,7 +551,7 @@ def test_plans_are_not_counted_as_landed_tasks(place: Place) -> None:
 
     assert done.code == 0, done.out + done.err
     assert "1 of 1 task landed on " in done.out
-    assert "; 1 plan made" in done.out
+    assert "; 1 plan written" in done.out
 
 
 @pytest.mark.full

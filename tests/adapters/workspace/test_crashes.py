@@ -113,7 +113,7 @@ def test_killed_after_every_git_command_the_task_lands_once(tmp_path: Path) -> N
     head: str = killer.call("landings.land", world.run, found.commit, found.onto)
     killer.call("worktrees.remove_worktree", task)
 
-    assert killer.kills > 10
+    assert killer.kills >= 10
     assert place.base == found.onto == other.landed_commit
     assert head == found.commit == world.workspace.branches.head(world.run)
     assert kept.changed == found.changed == ("new",)
@@ -177,7 +177,7 @@ def test_killed_after_every_git_command_a_persons_merge_is_saved_and_rebuilt(
     killer.call("worktrees.rebuild_worktree", task)
     found: Candidate = killer.call("landings.build_candidate", world.run, task)
 
-    assert killer.kills > 10
+    assert killer.kills >= 10
     assert (found.conflicts, found.conflict_markers) == ((), ())
     assert (at / "a.txt").read_text() == "both\n"
     assert git(at, "rev-parse", "HEAD") == found.commit
