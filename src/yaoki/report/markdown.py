@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from minijinja import safe
-
 from yaoki.core.text import format_count
-from yaoki.report.rendering import Filters, render
+from yaoki.report.rendering import Filters, mark_safe, render
 from yaoki.report.wording import (
     agent_conversations,
     format_cost,
@@ -47,12 +45,12 @@ def escape_markdown(value: object) -> str:
 def code_span(value: object, limit: int = 300) -> str:
     """Text in a code span; a backtick inside would end it."""
     shown = one_line_text(value, limit).replace("`", "'")
-    return safe(f"`{shown or ' '}`")
+    return mark_safe(f"`{shown or ' '}`")
 
 
 def code_cell(value: object, limit: int = 300) -> str:
     """A code span inside a table, where a bar would end the cell even in code."""
-    return safe(code_span(value, limit).replace("|", "\\|"))
+    return mark_safe(code_span(value, limit).replace("|", "\\|"))
 
 
 def render_markdown(report: Data) -> str:
@@ -60,7 +58,7 @@ def render_markdown(report: Data) -> str:
     values = {
         **report,
         **LIMITS,
-        "HARD_BREAK": safe("  "),
+        "HARD_BREAK": mark_safe("  "),
         "OFF_BRANCH": OFF_BRANCH,
         "known_numbers": list(_known_numbers(report["numbers"])),
         "landed": [task for task in tasks if task["landed"]],

@@ -10,13 +10,11 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from minijinja import safe
-
 from yaoki.core.text import format_count, strip_terminal_codes
 from yaoki.report import page_tasks
 from yaoki.report.charts import bar_lengths, task_title, timeline_chart
 from yaoki.report.plain_words import describe_cause
-from yaoki.report.rendering import Filters, render, template_text
+from yaoki.report.rendering import Filters, mark_safe, render, template_text
 from yaoki.report.wording import (
     SO_FAR,
     agent_conversations,
@@ -48,7 +46,7 @@ def render_page(report: Data) -> str:
         "PROOFS_MAX": PROOFS_MAX,
         "CHECKS_MAX": CHECKS_MAX,
         **page_tasks.table_values(report, titles),
-        "style": safe(style),
+        "style": mark_safe(style),
         "policy": policy,
         "tone": TONES.get(run["status"], "wait"),
         "titles": titles,

@@ -8,8 +8,6 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from minijinja import Environment, Markup, safe
-
 from yaoki.core.text import format_count
 from yaoki.report.plain_words import describe_reason
 from yaoki.report.wording import (
@@ -39,11 +37,13 @@ def render(
     template: str, values: Mapping[str, Any], escape: Callable[[str], str], filters: Filters
 ) -> str:
     """A new environment for each rendering: threads of the page's server render in parallel."""
+    # Imported here: `yaoki verify` reads receipts and renders nothing.
+    from minijinja import Environment, Markup
 
     def finalize(value: Any) -> str:
         if isinstance(value, Markup):
             return value
-        return safe("" if value is None else escape(str(value)))
+        return mark_safe("" if value is None else escape(str(value)))
 
     environment = Environment(
         templates={template: template_text(template)},
@@ -59,6 +59,13 @@ def render(
         pycompat=False,
     )
     return environment.render_template(template, **values)
+
+
+def mark_safe(text: str) -> str:
+    """Markup, which is printed as it is."""
+    from minijinja import safe
+
+    return safe(text)
 
 
 @cache
