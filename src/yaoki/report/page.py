@@ -5,146 +5,114 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib import resources
+from html import escape
 from typing import Any
 
-from yaoki.core.text import format_count
-from yaoki.report.charts import timeline_chart
-from yaoki.report.markup import Html, tag
-from yaoki.report.page_failures import answers_section, failures_section, warnings_section
-from yaoki.report.page_parts import SMALL_MAX
-from yaoki.report.page_proof import proofs_section
-from yaoki.report.page_questions import questions_section
-from yaoki.report.page_tasks import conversations_section, saved_work_section, tasks_section
+from yaoki.core.text import format_count, strip_terminal_codes
+from yaoki.report import page_tasks
+from yaoki.report.charts import bar_lengths, task_title, timeline_chart
+from yaoki.report.plain_words import describe_cause
+from yaoki.report.rendering import Filters, mark_safe, render, template_text
 from yaoki.report.wording import (
     SO_FAR,
+    agent_conversations,
     format_cost,
     format_duration,
-    format_instant,
     format_tokens,
+    list_some,
     one_line_text,
 )
+from yaoki.views.outcomes import outcome_numbers
 
 Data = Mapping[str, Any]
+SMALL_MAX, PROOFS_MAX, CHECKS_MAX = 50, 200, 30
 # An abbreviated commit id is enough for git and for people.
 HEX = re.compile(r"\b([0-9a-f]{10})[0-9a-f]{30}\b")
 TONES = {"DONE": "good", "ESCALATED": "bad", "CANCELLED": "bad"}
+OUTCOME_TONES = {"PASSED": "good", "FLAKY": "wait", "WAIVED": "wait", "SKIPPED": "calm"}
 
 
 def render_page(report: Data) -> str:
-    run = report["run"]
-    body = tag(
-        "main",
-        _top(report),
-        _numbers(report),
-        [tag("p", "Warning: ", words, class_="note") for words in report["warnings"][:SMALL_MAX]],
-        questions_section(report),
-        warnings_section(report),
-        timeline_chart(report),
-        tasks_section(report),
-        failures_section(report),
-        answers_section(report),
-        saved_work_section(report),
-        conversations_section(report),
-        proofs_section(report),
-        _foot(report),
-    )
-    title = f"{run['status'].lower()}: {one_line_text(run['goal'], 80)} · run {run['run']}"
-    html = tag("html", _head(title), tag("body", body), lang="en")
-    return f"<!DOCTYPE html>\n{html}\n"
+    run, receipt = report["run"], report.get("receipt")
+    titles = {task["id"]: task_title(task) for task in report["tasks"]}
+    style, policy = _style()
+    tools = ", ".join(f"{name} {version}" for name, version in report["made_with"].items())
+    answer = f"yaoki answer {run['run']}"
+    values = {
+        **report,
+        "SMALL_MAX": SMALL_MAX,
+        "PROOFS_MAX": PROOFS_MAX,
+        "CHECKS_MAX": CHECKS_MAX,
+        **page_tasks.table_values(report, titles),
+        "style": mark_safe(style),
+        "policy": policy,
+        "tone": TONES.get(run["status"], "wait"),
+        "titles": titles,
+        "page_numbers": list(_numbers(report)),
+        "pause_answers": [
+            {
+                "command": f"{answer} go",
+                "what": "the run continues; a used-up budget is granted once more",
+            },
+            {"command": f"{answer} abort", "what": "the run is cancelled; its work is saved"},
+        ],
+        "chart": timeline_chart(report),
+        "causes": bar_lengths(
+            [
+                (describe_cause(one["kind"], one["pattern"]), one["count"])
+                for one in report["retries"][:SMALL_MAX]
+            ]
+        ),
+        "failures": list(_failures(report)),
+        "conversations": agent_conversations(report),
+        "proven": [task for task in report["tasks"] if task["proof"]],
+        "receipt": receipt,
+        "run_facts": [
+            ("base", run["base"]),
+            ("head", run["head"]),
+            ("plan", f"sha256 {report['plan']['sha256']}"),
+            ("receipt", f"sha256 {receipt['digest']}" if receipt else ""),
+        ],
+        "tools": tools or report["made_by"],
+        "next_command": HEX.sub(r"\1", report["next"]),
+    }
+    return f"<!DOCTYPE html>\n{render('page.html', values, _escaped, FILTERS)}\n"
 
 
 @cache
-def _style() -> tuple[Html, str]:
-    """The style sheet, and its hash for the content security policy."""
-    sheet = resources.files("yaoki.report").joinpath("page.css").read_text("utf-8")
+def _style() -> tuple[str, str]:
+    """The style sheet, and the content security policy that allows it by its hash."""
+    sheet = template_text("page.css")
     seal = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode("ascii")
-    return Html(f"<style>{sheet}</style>"), f"sha256-{seal}"
-
-
-def _head(title: str) -> Html:
-    style, seal = _style()
     rest = "img-src data:; base-uri 'none'; form-action 'none'"
-    policy = f"default-src 'none'; style-src '{seal}'; {rest}"
-    return tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="referrer", content="no-referrer"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("link", rel="icon", href="data:,"),
-        tag("title", title),
-        style,
-    )
+    return sheet, f"default-src 'none'; style-src 'sha256-{seal}'; {rest}"
 
 
-def _top(report: Data) -> Html:
-    run = report["run"]
-    end = (
-        format_instant(run["finished_at"])
-        if run["finished_at"]
-        else f"{format_instant(report['as_of'])} (so far)"
-    )
-    tone = TONES.get(run["status"], "wait")
-    return tag(
-        "header",
-        tag("p", tag("b", "yaoki"), " report of run ", tag("code", run["run"]), class_="over"),
-        tag("h1", one_line_text(run["goal"], 300)),
-        tag("p", report["verdict"], class_=f"verdict {tone}"),
-        tag(
-            "p",
-            _fact("from", format_instant(run["created_at"])),
-            _fact("to", end),
-            _fact("branch", run["run_branch"]),
-            _fact("started from", f"{run['base_branch']} at {run['base'][:10]}"),
-            _fact("merged into", _merged(run)) if run["merged"] else None,
-            class_="facts",
-        ),
-    )
+def _escaped(text: str) -> str:
+    return escape(strip_terminal_codes(text), quote=True)
 
 
-def _merged(run: Data) -> str:
-    return f"{run['merged_into']} at {run['merged'][:10]}"
+# ------------------------------------------------------------------ numbers
 
 
-def _fact(name: str, value: str) -> Html:
-    return tag("span", f"{name} ", tag("b", one_line_text(value, 120)))
-
-
-def _numbers(report: Data) -> Html:
+def _numbers(report: Data) -> Iterator[tuple[str, str, str]]:
+    """Name, value and a note; without a value nothing is shown."""
     n, time = report["numbers"], report["time"]
     waiting = time["waiting"]
-    for_retry, for_turn = format_duration(waiting["retry_s"]), format_duration(waiting["turn_s"])
-    return tag(
-        "dl",
-        _number(
-            "tasks done" if n["waived"] else "tasks done and proven",
-            f"{n['done']:,} of {n['tasks']:,}",
-            _others(n),
-        ),
-        _number("sent back and tried again", f"{n['retries']:,}", _attempt_note(n)),
-        _number(
-            "from start to end" if report["run"]["finished_at"] else SO_FAR,
-            format_duration(time["wall_s"]),
-        ),
-        _number("agents at work", format_duration(time["agent_s"]), _unknown_note(n)),
-        _number("checks", format_duration(time["checks_s"]), "added up over all tasks"),
-        _number(
-            "waiting for a person",
-            format_duration(waiting["person_s"]),
-            f"before a retry {for_retry}, for other tasks or a free worker {for_turn}",
-        ),
-        _known_number("cost", n, format_cost),
-        _known_number("tokens", n, format_tokens),
-        class_="numbers",
-    )
-
-
-def _number(name: str, value: str, more: str = "") -> Html:
-    return tag("div", tag("dt", name), tag("dd", value), tag("dd", more) if more else None)
+    before, turn = format_duration(waiting["retry_s"]), format_duration(waiting["turn_s"])
+    proven = "tasks done" if n["waived"] else "tasks done and proven"
+    yield proven, f"{n['done']:,} of {n['tasks']:,}", _others(n)
+    yield "sent back and tried again", f"{n['retries']:,}", _attempt_note(n)
+    whole = "from start to end" if report["run"]["finished_at"] else SO_FAR
+    yield whole, format_duration(time["wall_s"]), ""
+    yield "agents at work", format_duration(time["agent_s"]), _unknown_note(n)
+    yield "checks", format_duration(time["checks_s"]), "added up over all tasks"
+    note = f"before a retry {before}, for other tasks or a free worker {turn}"
+    yield "waiting for a person", format_duration(waiting["person_s"]), note
+    yield _known_number("cost", n, format_cost)
+    yield _known_number("tokens", n, format_tokens)
 
 
 def _others(n: Data) -> str:
@@ -154,13 +122,13 @@ def _others(n: Data) -> str:
     return ", ".join(f"{number:,} {words}" for number, words in more if number) or "none left"
 
 
-def _known_number(what: str, n: Data, words: Callable[[Any, int], str]) -> Html | None:
+def _known_number(what: str, n: Data, words: Callable[[Any, int], str]) -> tuple[str, str, str]:
     """No number where no agent reported one; a sentence says so instead."""
     if n[what] is None:
-        return None
+        return what, "", ""
     untold, runs = n[f"{what}_untold"], format_count(n["agent_runs"], "agent run")
     more = f"{untold:,} of {runs} reported none" if untold else "reported by every agent"
-    return _number(what, words(n[what], untold), more)
+    return what, words(n[what], untold), more
 
 
 def _unknown_note(n: Data) -> str:
@@ -176,10 +144,70 @@ def _attempt_note(n: Data) -> str:
     return f"{format_count(n['attempts'], 'attempt')} in all{told}"
 
 
-def _foot(report: Data) -> Html:
-    tools = ", ".join(f"{name} {version}" for name, version in report["made_with"].items())
-    made = (
-        f"Made {format_instant(report['made_at'])} with "
-        f"{one_line_text(tools or report['made_by'], 200)}. Next: "
+# ------------------------------------------------------------------ failures and proofs
+
+
+def _failures(report: Data) -> Iterator[str]:
+    n = report["numbers"]
+    for one in report["not_retried"]:
+        cause = describe_cause(one["kind"], one["pattern"])
+        yield f"{format_count(one['count'], 'attempt')} not tried again: {cause}"
+    told = (
+        (n["workers_lost"], "claim", "of lost workers taken over; nothing was lost"),
+        (n["verified_again"], "time", "verified again because other work had landed first"),
+        (n["results_refused"], "late result", "refused"),
+        (n["taken_back"], "landing", "taken back"),
     )
-    return tag("footer", made, tag("code", one_line_text(HEX.sub(r"\1", report["next"]), 200)))
+    yield from (f"{format_count(number, what)} {words}" for number, what, words in told if number)
+    for one in report["flaky"]:
+        times, where = format_count(one["times"], "time"), one["tasks_left_out"]
+        yield (
+            f"flaky: {one_line_text(one['check'], 60)} failed and then passed on the same commit,"
+            f" {times}, in {list_some(one['tasks'], where)}"
+        )
+    for one in report["red_before"]:
+        yield (
+            f"already failing on the base:  {one_line_text(one['check'], 60)}: "
+            f"{one_line_text(one['failures'], 200)}"
+        )
+
+
+def _passed_words(checks: Sequence[Data]) -> str:
+    outcomes = [check["outcome"] for check in checks]
+    waived, flaky = outcomes.count("WAIVED"), outcomes.count("FLAKY")
+    words = f"{outcomes.count('PASSED') + flaky} of {format_count(len(checks), 'check')} passed"
+    words += f", {flaky} only the second time" if flaky else ""
+    return words + (f", {waived} waived by a person" if waived else "")
+
+
+def _check_facts(check: Data) -> list[tuple[str, str]]:
+    code, seconds = check["exit_code"], check["seconds"]
+    return [
+        ("it ran", one_line_text(check["command"], 300) if check["command"] else ""),
+        ("exit code", "" if code is None else str(code)),
+        ("took", format_duration(seconds) if seconds else ""),
+        ("versions", ", ".join(f"{name} {told}" for name, told in check["versions"].items())),
+        ("it said", one_line_text(check["message"], 300) if check["message"] else ""),
+        ("identity", check["identity"]),
+        *(
+            (
+                f"{one['file'].rpartition('/')[2]}, {format_count(one['bytes'], 'byte')}",
+                one["sha256"],
+            )
+            for one in check["outputs"]
+        ),
+    ]
+
+
+FILTERS: Filters = {
+    "check_facts": _check_facts,
+    "outcome": lambda check: (
+        check["outcome"] + outcome_numbers(check["tests"], check["known_failures"])
+    ),
+    "outcome_tone": lambda check: OUTCOME_TONES.get(check["outcome"], "bad"),
+    "passed_words": _passed_words,
+    "title": task_title,
+    "title_in": lambda one, titles, limit=80: titles.get(
+        one["task"], one_line_text(one["name"], limit)
+    ),
+}

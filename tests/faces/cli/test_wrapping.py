@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import subprocess
+import sys
 
+import pytest
+from rich.cells import cell_len
+
+from yaoki.faces.text.render import align_columns
 from yaoki.faces.text.wrapping import cell_width, wrap_line
 
 pytestmark = pytest.mark.spec("12.4")
@@ -67,3 +72,61 @@ def test_a_word_that_fits_on_no_line_is_left_to_the_terminal() -> None:
     far = "/" + "x" * 100
 
     assert wrap_line(f"ok   worktrees  {far}", 80) == [f"ok   worktrees  {far}"]
+
+
+# ------------------------------------------------------------------ columns
+
+WIDE = {
+    "Chinese and Japanese": "漢字 かな",
+    "full width": "ｆｕｌｌ",
+    "half width": "ｶﾅ",
+    "Korean, as macOS writes file names": "\u1112\u1161\u11ab\u1100\u1173\u11af",
+    "accents, as macOS writes file names": "re\u0301sume\u0301",
+    "Thai": "ก็",
+    "Hindi": "नि",
+    "an emoji": "🚀",
+    "an emoji of two characters": "⚠\ufe0f",
+    "a skin tone": "👍🏽",
+    "a flag": "🇯🇵",
+    "signs of messages": "… – “x” ✓",
+}
+
+
+@pytest.mark.parametrize("text", WIDE.values(), ids=WIDE.keys())
+def test_columns_begin_in_the_same_cell_below_each_other(text: str) -> None:
+    """Measured by the library that draws the live view."""
+    rows = [("name", "state"), (text, "DONE"), (f"\x1b[31m{text}\x1b[0m{text}", "WAITING")]
+
+    lines = align_columns(rows)
+
+    shown = [line.replace("\x1b[31m", "").replace("\x1b[0m", "") for line in lines]
+    begins = {
+        cell_len(line[: line.rindex(state)]) for line, (_, state) in zip(shown, rows, strict=True)
+    }
+    assert begins == {max(cell_len(text) * 2, len("name")) + 2}
+
+
+@pytest.mark.parametrize("text", WIDE.values(), ids=WIDE.keys())
+@pytest.mark.parametrize("width", [20, 33, 80])
+def test_a_narrow_terminal_breaks_wide_text_within_its_width(text: str, width: int) -> None:
+    lines = wrap_line(f"1  {' '.join([text] * 40)}", width)
+
+    assert max(cell_len(line) for line in lines) <= width
+    assert " ".join(" ".join(lines).split()) == f"1 {' '.join([text] * 40)}"
+
+
+def test_every_character_has_the_width_that_the_live_view_gives_it() -> None:
+    every = (chr(n) for n in range(0x20, 0x3000))
+
+    assert [hex(ord(char)) for char in every if cell_width(char) != cell_len(char)] == []
+
+
+def test_narrow_columns_start_without_rich() -> None:
+    code = (
+        "import sys; from yaoki.faces.text.render import align_columns;"
+        "align_columns([('name…', 'größe'), ('a – b', 'x')]); print('rich' in sys.modules)"
+    )
+
+    done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True)
+
+    assert done.stdout == "False\n"

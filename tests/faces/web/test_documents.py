@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from tests.acceptance.place import Place
 from tests.faces.web.served import Served, serving
@@ -54,6 +55,23 @@ def test_every_route_is_in_the_published_document(openapi: dict[str, Any]) -> No
     assert published == {(route.method.lower(), BASE + route.path) for route in ROUTES}
     for schema in openapi["components"]["schemas"].values():
         Draft202012Validator.check_schema(schema)
+
+
+@pytest.mark.spec("12.5")
+def test_the_published_document_is_valid_openapi(openapi: dict[str, Any]) -> None:
+    """Also: each default fits its own schema, and each reference has a target."""
+    assert [error.message for error in OpenAPIV31SpecValidator(openapi).iter_errors()] == []
+
+
+@pytest.mark.spec("12.5")
+def test_a_list_in_the_query_is_published_with_its_separator_and_values(
+    openapi: dict[str, Any],
+) -> None:
+    told = openapi["paths"][f"{BASE}/runs/{{run}}/tasks"]["get"]["parameters"]
+    state = next(param for param in told if param["name"] == "state")
+
+    assert (state["style"], state["explode"], state["schema"]["type"]) == ("form", False, "array")
+    assert "ESCALATED" in state["schema"]["items"]["enum"]
 
 
 @pytest.mark.spec("12.5")

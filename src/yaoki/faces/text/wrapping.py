@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
@@ -13,6 +12,8 @@ from typing import TextIO
 CELLS_MIN = 20
 STEP = 4
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
+# Latin letters and the punctuation of messages take one column each.
+_NARROW = re.compile("[ -~\u00a1-\u02ff\u2010-\u2027]*")
 # Text that is typed again: in backticks, or a command up to the end of its clause.
 _WHOLE = re.compile(
     r"`[^`]*`|\b(?:(?:yaoki|git) (?:-C |[a-z]{2,})|(?:npm|pip|uv|brew|apt) install )[^;,()]*"
@@ -22,9 +23,14 @@ _GAP = re.compile(r"\S( {2,})(?=\S)")
 
 
 def cell_width(text: str) -> int:
-    """Columns on a terminal: wide characters take two, colours none."""
+    """Columns on a terminal: wide characters take two, combining marks and colours none."""
     shown = _STYLE.sub("", text)
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in shown)
+    if _NARROW.fullmatch(shown):
+        return len(shown)
+    # Imported here: most lines are narrow, and `yaoki status` then starts without rich.
+    from rich.cells import cell_len
+
+    return cell_len(shown)
 
 
 def terminal_width(stream: TextIO | None = None) -> int:

@@ -73,7 +73,9 @@ def _part(name: str) -> Document:
 
 def _parameter(param: Parameter) -> Document:
     words = param.help + (" Several values are separated by commas." if param.is_list else "")
-    return {"name": param.name, "in": "query", "description": words, "schema": param.schema}
+    commas = {"style": "form", "explode": False} if param.is_list else {}
+    named = {"name": param.name, "in": "query", "description": words}
+    return {**named, **commas, "schema": param.schema}
 
 
 def _body(fields: Iterable[Parameter]) -> Document:

@@ -11,6 +11,7 @@ from yaoki.core.text import replace_lone_surrogates
 from yaoki.faces.web.errors import bad_request
 
 TEXT_MAX = 8_000
+LIST_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +32,20 @@ class Parameter:
 
     @property
     def schema(self) -> dict[str, Any]:
+        if self.is_list:
+            items = {"type": "string", **({"enum": list(self.allowed)} if self.allowed else {})}
+            return {"type": "array", "items": items, "maxItems": self.maximum or LIST_MAX}
         held: dict[str, Any] = {"type": self.json_type}
         if self.json_type == "integer":
             held |= {"minimum": self.minimum, "maximum": self.maximum}
         elif self.json_type == "string":
             held |= {"maxLength": self.maximum or TEXT_MAX}
-        if self.allowed and not self.is_list:
+        if self.allowed:
             held |= {"enum": list(self.allowed)}
-        if self.default not in ("", None, ()):
+        # A default below the minimum stands for "not given".
+        if self.default not in ("", None) and not (
+            self.json_type == "integer" and self.default < self.minimum
+        ):
             held |= {"default": self.default}
         return held
 
@@ -77,8 +84,10 @@ class Parameter:
         return replace_lone_surrogates(value) if self.json_type == "string" else value
 
     def _several(self, values: tuple[str, ...]) -> tuple[str, ...]:
-        if len(values) > (self.maximum or 100):
-            raise bad_request(f"{self.name}: {len(values)} are more than {self.maximum or 100}")
+        if len(values) > (self.maximum or LIST_MAX):
+            raise bad_request(
+                f"{self.name}: {len(values)} are more than {self.maximum or LIST_MAX}"
+            )
         strange = [value for value in values if self.allowed and value not in self.allowed]
         if strange:
             raise bad_request(

@@ -8,6 +8,7 @@ from typing import Any
 from yaoki.faces.web.graph import NODE_FIELDS as GRAPH_FIELDS
 from yaoki.faces.web.waits import WAIT_CAUSES as WAIT_CAUSES
 from yaoki.views import SCHEMA, status_schema
+from yaoki.views.history.values import WaitCause
 
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
@@ -97,7 +98,7 @@ STRETCH = object_of(
     **SPAN,
 )
 WAIT = object_of(
-    cause={"enum": ["NEEDS", "SLOT", "PAUSED", "BACKOFF", "LIMIT", "PERSON", "HELD", "LEASE"]},
+    cause={"enum": [cause.value for cause in WaitCause]},
     words=TEXT,
     **SPAN,
 )
