@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_check, a_policy, a_run, a_spec, an_agent
+from tests.core.examples import few
 from yaoki.core import model
 from yaoki.core.machine import events
 from yaoki.core.machine.codec import (
@@ -97,7 +98,7 @@ def test_the_names_of_the_specification_are_used() -> None:
 
 @pytest.mark.spec("10.1", "10.2")
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.NAME)
-@settings(max_examples=30, deadline=None)
+@few
 @given(data=st.data())
 def test_every_event_comes_back_as_it_was(cls: type[Any], data: st.DataObject) -> None:
     event = data.draw(made(cls))
@@ -117,7 +118,7 @@ def test_a_note_comes_back_as_it_was(data: dict[str, Any]) -> None:
     [AgentExit, Failure, Counts, Work, FindingItem, CheckSpec, AgentSpec, Backoff],
     ids=lambda cls: cls.__name__,
 )
-@settings(max_examples=30, deadline=None)
+@few
 @given(data=st.data())
 def test_every_part_of_a_row_comes_back_as_it_was(cls: type[Any], data: st.DataObject) -> None:
     value = data.draw(made(cls))
@@ -140,7 +141,7 @@ def test_a_field_at_its_default_is_left_out() -> None:
 
 
 @pytest.mark.spec("2.6")
-@settings(max_examples=40, deadline=None)
+@few
 @given(made(TaskSpec))
 def test_a_specification_comes_back_as_it_was(spec: TaskSpec) -> None:
     data = json.loads(json.dumps(spec_to_data(spec, EMPTY)))

@@ -8,7 +8,7 @@ from datetime import datetime
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import MINUTE, NOW, SECOND, a_policy, a_spec, a_task, an_agent, an_exit
@@ -287,13 +287,11 @@ def specs(draw: st.DrawFn) -> TaskSpec:
     return a_spec(agents=agents, kind=kind, policy=policy)
 
 
-lives = settings(max_examples=150, deadline=None)
 # Seeds, not drawn dice: a life is long, and every part of it should be as likely as it says.
 dice_ = st.integers(0, 2**32).map(Random)
 
 
 @pytest.mark.spec("0.1", "0.3", "5.2", "10.2", "11.1")
-@lives
 @given(specs(), dice_)
 def test_the_journal_of_any_life_folds_to_the_task(spec: TaskSpec, dice: Random) -> None:
     """Through the wire and back: what was written down is all there is to know."""
@@ -309,7 +307,6 @@ def test_the_journal_of_any_life_folds_to_the_task(spec: TaskSpec, dice: Random)
 
 
 @pytest.mark.spec("0.4", "4.6")
-@lives
 @given(specs(), dice_)
 def test_an_agent_that_always_fails_comes_to_an_end(spec: TaskSpec, dice: Random) -> None:
     """No person answers, every report is bad: the end comes within the published bound."""
@@ -376,7 +373,6 @@ def test_the_defaults_run_an_agent_at_most_five_times_on_failing_tests(
 
 
 @pytest.mark.spec("10.4", "5.2")
-@lives
 @given(dice_)
 def test_every_answer_grants_at_most_the_same_again(dice: Random) -> None:
     life, bound = Life(a_spec()), worst_case(a_spec())

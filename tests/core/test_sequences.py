@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NOW, a_task, an_active_task
@@ -51,7 +51,6 @@ def ignores_request(task: Task, event: Event) -> bool:
 
 
 @pytest.mark.spec("1.1", "0.3")
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(0, 2**16), min_size=20, max_size=40))
 def test_a_request_or_a_wait_exists_only_in_the_states_where_it_can_be_met(
     choices: list[int],

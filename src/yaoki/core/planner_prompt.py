@@ -102,14 +102,15 @@ def planning_context(
 
 def _check(check: CheckSpec) -> str:
     words = check.shell or " ".join(check.argv) or check.ask or check.git or check.entry
-    return f"{check.name}: {one_line(words or check.path)[:200]}"
+    return f"{check.name}: {one_line(words or check.path)}"
 
 
 def _describe_task(task: UnfinishedTask) -> str:
-    failed = f"; last failure: {one_line(task.last_failure)}" if task.last_failure else ""
+    failure = one_line(task.last_failure, FAILURE_CHARS_MAX)
+    failed = f"; last failure: {failure}" if failure else ""
     may = "; may be replaced" if task.replaceable else ""
-    goal = one_line(task.acceptance)[:GOAL_CHARS_MAX]
-    return f"{task.id} ({task.name}, {task.state}{may}): {goal}{failed[:FAILURE_CHARS_MAX]}"
+    goal = one_line(task.acceptance, GOAL_CHARS_MAX)
+    return f"{task.id} ({task.name}, {task.state}{may}): {goal}{failed}"
 
 
 def _section(title: str, lines: Sequence[str]) -> str:

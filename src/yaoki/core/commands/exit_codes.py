@@ -59,7 +59,7 @@ _DRY = {
     "ctest": ("-N", "--show-only"),
 }
 # In a checkout of exactly one commit the answers of git are known beforehand.
-_GIT = frozenset({"status", "log", "show", "branch", "rev-parse"})
+_GIT = frozenset({"status", "diff", "log", "show", "branch", "rev-parse"})
 ALWAYS_PRESENT_PATHS = frozenset({".", "./", "..", "/", "/tmp", "/dev/null", "$PWD", "$HOME", "~"})
 
 
@@ -209,7 +209,7 @@ def _ends_well(program: Program) -> bool:
     ):
         return True
     match name:
-        case "cd" | "ls" | "stat" | "du":
+        case "cd" | "ls" | "du":
             return all(arg in ALWAYS_PRESENT_PATHS or arg.startswith("-") for arg in args)
         case "find":
             return _idle_find(args)
@@ -217,16 +217,15 @@ def _ends_well(program: Program) -> bool:
             return _idle_test([arg for arg in args if arg not in {"]", "]]"}])
         case "git":
             return is_vacuous_git(program)
-        case "cat" | "touch" | "mkdir":
+        case "cat" | "stat" | "touch" | "mkdir":
             return bool(args) and all(
                 arg in ALWAYS_PRESENT_PATHS or arg.startswith("-") for arg in args
             )
         case _ if name.startswith("python") and args[:1] == ("-c",):
-            return _idle_python(args[1] if len(args) > 1 else "")
+            # Without a text both are an error of their own.
+            return len(args) > 1 and _idle_python(args[1])
         case "node" if args[:1] in {("-e",), ("-p",)}:
-            return bool(
-                re.fullmatch(r"[\s;\d]*|process\.exit\(0?\);?|console\.log\([^()]*\);?", args[1])
-            )
+            return len(args) > 1 and bool(_IDLE_NODE.fullmatch(args[1]))
         case _:
             return False
 
@@ -257,10 +256,8 @@ def _idle_test(args: Sequence[str]) -> bool:
 
 def is_vacuous_git(program: Program) -> bool:
     args = [arg for arg in program.args if arg not in {"--no-pager", "-C", "."}]
-    if not args or args[0] == "diff":
-        return all(arg.startswith("-") or arg in {"HEAD", "."} for arg in args[1:])
     plain = all(arg.startswith("-") or arg in {"HEAD", "."} for arg in args[1:])
-    return args[0] in _GIT and plain
+    return bool(args) and args[0] in _GIT and plain
 
 
 def _idle_python(code: str) -> bool:

@@ -145,7 +145,7 @@ def _python(name: str, args: Sequence[str]) -> Program:
     at = 0
     while at < len(args) and args[at].startswith("-") and args[at] not in {"-c", "-m", "-"}:
         at += 2 if args[at] in _VALUED else 1
-    if args[at : at + 1] == ["-m"] and len(args) > at + 1:
+    if len(args) > at + 1 and args[at] == "-m":
         module, rest = args[at + 1], tuple(args[at + 2 :])
         if module == "coverage" and rest[:1] == ("run",):
             return _python(name, rest[1:])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from yaoki.core.machine.events import (
     AgentFinished,
     Answered,
@@ -328,7 +330,8 @@ def _accept_failure_report(work: Work) -> Work:
     """A person who waives a check has read the agent's own report as well."""
     if work.exit is None or not work.exit.reports_failure:
         return work
-    return replace(work, exit=replace(work.exit, reports_failure=False))
+    # An exit has slots, which the fast `replace` cannot copy.
+    return replace(work, exit=dataclasses.replace(work.exit, reports_failure=False))
 
 
 def apply_answer(task: Task, event: Answered) -> Task:

@@ -1,0 +1,569 @@
+"""What each failure tells: its words, its params, and what becomes of the agent's own words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.builders import SECOND, a_failure, a_finding, an_exit
+from yaoki.core.decide.classification import (
+    FATAL_CATALOGUE,
+    add_work_location,
+    classify_before_verify,
+    classify_contradiction,
+    classify_exit,
+    classify_needless_run,
+    classify_no_change,
+    classify_oversize,
+    classify_own_report,
+    classify_verdict,
+    make_failure,
+    make_fatal,
+    make_fault,
+)
+from yaoki.core.model import (
+    AgentExit,
+    AgentLimit,
+    EndCause,
+    Failure,
+    FailureKind,
+    FindingItem,
+    OnFailure,
+    Outcome,
+    Reason,
+    Verdict,
+)
+
+pytestmark = pytest.mark.spec("4.2")
+
+K = FailureKind
+FAILED, BROKEN, SKIPPED = Outcome.FAILED, Outcome.BROKEN, Outcome.SKIPPED
+
+
+def told(failure: Failure | None) -> tuple[str, str]:
+    assert failure is not None
+    return failure.kind.value, failure.message
+
+
+# ------------------------------------------------------------------ before verification
+
+
+@pytest.mark.parametrize(
+    ("exit_", "kind", "words"),
+    [
+        (an_exit(ended_by=EndCause.LEASE), "LOST", "the agent was cut off in the middle (lease)"),
+        (an_exit(question="Which port?"), "ESCALATE_REQUIRED", "Which port?"),
+        (
+            an_exit(start_error="out of memory", start_fault=True),
+            "TRANSIENT_ERROR",
+            "the agent could not be started: out of memory",
+        ),
+        (an_exit(start_error="no agent"), "FATAL_ERROR", "the agent did not start: no agent"),
+        (
+            an_exit(retry_safe=False, stderr_tail="paid\nfor it\n"),
+            "ESCALATE_REQUIRED",
+            "the agent reported retry_safe: false: for it",
+        ),
+        (
+            an_exit(retry_safe=False),
+            "ESCALATE_REQUIRED",
+            "the agent reported retry_safe: false: no reason given",
+        ),
+    ],
+)
+def test_what_is_certain_before_any_check(exit_: AgentExit, kind: str, words: str) -> None:
+    assert told(classify_before_verify(exit_)) == (kind, words)
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [({}, "RESOURCE_NOT_FOUND"), ({"start_denied": True}, "PERMISSION_DENIED")],
+)
+def test_an_agent_that_cannot_start_says_why(given: dict[str, Any], code: str) -> None:
+    failure = classify_before_verify(an_exit(start_error="x", **given))
+
+    assert failure is not None
+    assert (failure.code, failure.reason) == (code, Reason.SYSTEM_ERROR_PERMANENT)
+    assert not failure.is_our_fault
+    assert failure.fingerprint
+
+
+def test_a_start_that_is_our_fault_is_not_the_agents() -> None:
+    failure = classify_before_verify(an_exit(start_error="x", start_fault=True))
+
+    assert failure is not None
+    assert failure.is_our_fault
+    assert failure.reason is Reason.SYSTEM_ERROR_TRANSIENT
+
+
+def test_a_failure_that_is_not_safe_to_retry_is_for_a_planner_or_a_person() -> None:
+    failure = classify_before_verify(an_exit(retry_safe=False))
+
+    assert failure is not None
+    assert (failure.retry_safe, failure.replan) == (False, True)
+    assert failure.fingerprint == make_failure(failure.kind, failure.message).fingerprint
+
+
+def test_an_ordinary_end_is_judged_by_its_checks() -> None:
+    assert classify_before_verify(an_exit()) is None
+    assert classify_before_verify(an_exit(code=1)) is None
+
+
+def test_a_contradiction_quotes_both_sides_and_no_more_than_fits() -> None:
+    failure = classify_contradiction(" the goal ", f"{'x' * 900} ")
+
+    assert failure.kind is K.ESCALATE_REQUIRED
+    assert failure.message == (
+        "The agent says that the task and its checks contradict each other.\n\n"
+        f"The task:\nthe goal\n\nThe agent:\n{'x' * 799}…"
+    )
+
+
+@pytest.mark.spec("14.4")
+def test_a_change_that_is_too_large_names_a_few_of_its_excesses() -> None:
+    excess = [f"f{n} is too large" for n in range(120)]
+
+    failure = classify_oversize(excess)
+
+    assert (failure.kind, failure.pattern, failure.check) == (
+        K.INCOMPLETE,
+        "too-large",
+        "too-large",
+    )
+    assert failure.message == "; ".join(excess[:5])
+    assert failure.params == {"tooLarge": excess[:100]}
+
+
+# ------------------------------------------------------------------ the end of the agent
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "words"),
+    [
+        (
+            {"ended_by": EndCause.DEADLINE, "seconds": 61.4},
+            "TIMEOUT",
+            "the agent was still working at its deadline and was ended after 61 s",
+        ),
+        (
+            {"ended_by": EndCause.HANG, "seconds": 600.2},
+            "TIMEOUT",
+            "the agent hung: no CPU, output or file change; ended after 600 s",
+        ),
+        (
+            {"ended_by": EndCause.OUTPUT, "output_bytes": 12, "output_bytes_max": 10},
+            "RESOURCE_EXHAUSTED",
+            "the agent wrote 12 bytes; 10 are allowed",
+        ),
+        (
+            {"ended_by": EndCause.OUTPUT, "output_bytes": 12},
+            "RESOURCE_EXHAUSTED",
+            "the agent wrote 12 bytes",
+        ),
+        (
+            {"limit": AgentLimit.RATE},
+            "RATE_LIMIT",
+            "the agent's service answered with a rate limit",
+        ),
+        (
+            {"limit": AgentLimit.OVERLOADED},
+            "TRANSIENT_ERROR",
+            "the agent's service was overloaded or out of reach",
+        ),
+        (
+            {"limit": AgentLimit.AUTH},
+            "FATAL_ERROR",
+            "the agent's service refused the credentials",
+        ),
+        (
+            {"limit": AgentLimit.MONEY},
+            "RESOURCE_EXHAUSTED",
+            "the agent's account has no money or credit left",
+        ),
+        (
+            {"ended_by": EndCause.WAITING},
+            "TRANSIENT_ERROR",
+            "the agent kept waiting for its service",
+        ),
+    ],
+)
+def test_the_end_of_an_agent_explains_its_failure(
+    given: dict[str, Any], kind: str, words: str
+) -> None:
+    assert told(classify_exit(an_exit(**given))) == (kind, words)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"code": 1},
+        {"limit": AgentLimit.TURNS},
+        {"ended_by": EndCause.WAITING, "limit": AgentLimit.REQUEST},
+    ],
+)
+def test_other_ends_explain_nothing(given: dict[str, Any]) -> None:
+    assert classify_exit(an_exit(**given)) is None
+
+
+def test_a_timeout_and_a_rate_limit_carry_their_numbers() -> None:
+    late = classify_exit(an_exit(ended_by=EndCause.DEADLINE, seconds=61.6))
+    limited = classify_exit(an_exit(limit=AgentLimit.RATE, retry_after=7 * SECOND))
+
+    assert late is not None
+    assert late.params == {"elapsedSeconds": 62}
+    assert limited is not None
+    assert limited.retry_after == 7 * SECOND
+    auth = classify_exit(an_exit(limit=AgentLimit.AUTH))
+    assert auth is not None
+    assert auth.code == "AUTHENTICATION_FAILED"
+
+
+# ------------------------------------------------------------------ nothing changed
+
+
+@pytest.mark.spec("3.5", "4.3")
+@pytest.mark.parametrize(
+    ("given", "kind", "words"),
+    [
+        ({}, "INCOMPLETE", "nothing was changed"),
+        ({"code": 3}, "INCOMPLETE", "nothing was changed; it ended with exit code 3"),
+        (
+            {"code": 3, "stderr_tail": "\n a \n\n b\n c\n d\n"},
+            "INCOMPLETE",
+            "nothing was changed; it ended with exit code 3: b | c | d",
+        ),
+        ({"stderr_tail": "a"}, "INCOMPLETE", "nothing was changed"),
+        (
+            {"limit": AgentLimit.TURNS},
+            "INCOMPLETE",
+            "nothing was changed; the agent was cut off by its own bound on turns, cost or length",
+        ),
+        (
+            {"limit": AgentLimit.CONTEXT, "code": 2},
+            "INCOMPLETE",
+            "nothing was changed; it ended with exit code 2; "
+            "the conversation grew too long for the agent's model",
+        ),
+        (
+            {"code": 126, "stderr_tail": "denied"},
+            "FATAL_ERROR",
+            "the agent's command ended with exit code 126: denied",
+        ),
+        ({"code": 127}, "FATAL_ERROR", "the agent's command ended with exit code 127"),
+        ({"code": None, "signal": 9}, "TRANSIENT_ERROR", "the agent died by signal 9"),
+        ({"code": 137}, "TRANSIENT_ERROR", "the agent died by signal 9"),
+        ({"code": 129}, "TRANSIENT_ERROR", "the agent died by signal 1"),
+        ({"code": 128}, "INCOMPLETE", "nothing was changed; it ended with exit code 128"),
+        (
+            {"limit": AgentLimit.RATE, "code": 1},
+            "RATE_LIMIT",
+            "the agent's service answered with a rate limit",
+        ),
+        (
+            {"limit": AgentLimit.REQUEST},
+            "FATAL_ERROR",
+            "the agent's service refused the request as malformed",
+        ),
+        (
+            {"limit": AgentLimit.NOT_FOUND},
+            "FATAL_ERROR",
+            "the agent, its model or a file it needs is not there",
+        ),
+        (
+            {"limit": AgentLimit.DENIED, "stderr_tail": "no\nmay I?"},
+            "ESCALATE_REQUIRED",
+            "may I?",
+        ),
+        (
+            {"limit": AgentLimit.UNKNOWN, "stderr_tail": "odd"},
+            "ESCALATE_REQUIRED",
+            "the agent failed as no rule explains: odd",
+        ),
+        (
+            {"reports_failure": True, "failure_claim": "no key"},
+            "INCOMPLETE",
+            "nothing was changed, and the agent reported that it failed: no key",
+        ),
+    ],
+)
+def test_an_agent_that_changed_nothing_is_explained(
+    given: dict[str, Any], kind: str, words: str
+) -> None:
+    assert told(classify_no_change(an_exit(**given))) == (kind, words)
+
+
+@pytest.mark.spec("4.7")
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"code": 126}, "PERMISSION_DENIED"),
+        ({"code": 127}, "RESOURCE_NOT_FOUND"),
+        ({"limit": AgentLimit.FORBIDDEN}, "PERMISSION_DENIED"),
+        ({"limit": AgentLimit.REQUEST}, "REQUEST_REFUSED"),
+    ],
+)
+def test_a_fatal_end_has_its_entry_in_the_catalogue(given: dict[str, Any], code: str) -> None:
+    failure = classify_no_change(an_exit(**given))
+
+    assert failure.code == code
+    assert code in FATAL_CATALOGUE
+
+
+def test_the_patterns_and_reasons_of_an_agent_that_changed_nothing() -> None:
+    assert classify_no_change(an_exit()).pattern == "no-change"
+    assert classify_no_change(an_exit(limit=AgentLimit.UNKNOWN)).reason is Reason.UNKNOWN
+    assert classify_no_change(an_exit(limit=AgentLimit.DENIED)).reason is None
+
+
+def test_the_last_words_of_an_agent_do_not_change_the_fingerprint() -> None:
+    one, other = (classify_no_change(an_exit(code=3, stderr_tail=text)) for text in ("a", "b"))
+
+    assert one.message != other.message
+    assert one.fingerprint == other.fingerprint
+    assert len(classify_no_change(an_exit(code=3, stderr_tail="x" * 900)).message) == 300 + len(
+        "nothing was changed; it ended with exit code 3: "
+    )
+
+
+@pytest.mark.spec("3.5")
+def test_a_needless_run_is_a_question_with_the_agents_own_words() -> None:
+    silent, loud = (
+        classify_needless_run(an_exit(output_tail=text)) for text in (" \n", f" a{'b' * 499} ")
+    )
+
+    assert told(silent) == (
+        "INCOMPLETE",
+        "nothing was changed; if nothing needs changing, say why",
+    )
+    assert (silent.pattern, silent.check, silent.reason) == (
+        "no-change",
+        "no-change",
+        Reason.NEEDS_HUMAN,
+    )
+    assert silent.params == {}
+    assert loud.params == {"agentSaid": f"a{'b' * 499}"}
+    longer = classify_needless_run(an_exit(output_tail=f"z{'b' * 500}"))
+    assert longer.params == {"agentSaid": "b" * 500}
+
+
+@pytest.mark.spec("3.5")
+def test_work_that_is_elsewhere_is_named() -> None:
+    nothing = a_failure(K.INCOMPLETE, "nothing was changed", pattern="no-change", params={"a": 1})
+    places = tuple(f"place{n}" for n in range(7))
+    named = "place0; place1; place2; place3; place4"
+
+    found = add_work_location(nothing, places)
+
+    assert found.message == (
+        f"nothing was changed. The work is elsewhere: {named}; bring it to this branch"
+    )
+    assert found.params == {"a": 1, "elsewhere": named}
+    assert add_work_location(nothing, ()) == nothing
+    other = a_failure(K.INCOMPLETE, pattern="omission")
+    assert add_work_location(other, places) == other
+
+
+# ------------------------------------------------------------------ the agent's own report
+
+
+@pytest.mark.spec("16.8")
+def test_an_agents_report_of_failure_is_told_and_not_fingerprinted() -> None:
+    one, other = (
+        classify_own_report(an_exit(reports_failure=True, failure_claim=words, code=4))
+        for words in ("no key", "no net")
+    )
+
+    assert told(one) == ("INCOMPLETE", "the agent reported that it failed: no key")
+    assert one.pattern == "agent-failed"
+    assert one.params == {"claim": "no key", "exitCode": 4, "unreadable": ""}
+    assert one.fingerprint == other.fingerprint
+    silent = classify_own_report(an_exit(reports_failure=True))
+    assert silent.message == "the agent reported that it failed"
+
+
+@pytest.mark.spec("16.8", "12.7")
+def test_a_result_that_cannot_be_read_is_a_report_of_failure() -> None:
+    failure = classify_own_report(an_exit(reports_failure=True, unreadable="not JSON"))
+
+    assert failure.message == "the agent's result file cannot be read (not JSON)"
+    assert failure.params["unreadable"] == "not JSON"
+
+
+@pytest.mark.spec("16.8")
+def test_a_known_end_wins_over_the_report_and_keeps_its_words() -> None:
+    limited = an_exit(limit=AgentLimit.RATE, reports_failure=True)
+    head = "the agent's service answered with a rate limit"
+
+    assert classify_own_report(limited).message == head
+    assert classify_own_report(replace(limited, failure_claim="429")).message == (
+        f"{head}; the agent reported that it failed: 429"
+    )
+    assert classify_own_report(replace(limited, failure_claim="a rate limit")).message == head
+
+
+# ------------------------------------------------------------------ verdicts
+
+
+def verdict(*findings: Any) -> Verdict:
+    return Verdict(tuple(findings))
+
+
+@pytest.mark.spec("6.9")
+def test_all_failed_checks_are_told_at_once() -> None:
+    first = a_finding(
+        FAILED, "lint", message="1 error", items=(FindingItem("a"),), params={"x": 1, "y": 1}
+    )
+    second = a_finding(
+        FAILED, "tests", message="2 failed", items=(FindingItem("b"),), params={"y": 2, "z": 2}
+    )
+    passed = a_finding(Outcome.PASSED, "types", message="fine", items=(FindingItem("c"),))
+
+    failure = classify_verdict(verdict(first, passed, second), an_exit())
+
+    assert told(failure) == ("QUALITY_FAILURE", "1 error; 2 failed")
+    assert (failure.check, failure.items) == ("lint", (FindingItem("a"), FindingItem("b")))
+    assert failure.params == {"x": 1, "y": 1, "z": 2}
+
+
+@pytest.mark.spec("9.2")
+def test_one_check_that_asks_for_another_plan_is_enough() -> None:
+    plain, replan = a_finding(FAILED, "a", message="a"), a_finding(FAILED, "b", replan=True)
+
+    failure = classify_verdict(verdict(plain, replan), an_exit())
+
+    assert (failure.kind, failure.replan) == (K.ESCALATE_REQUIRED, True)
+
+
+@pytest.mark.spec("16.4", "0.1")
+def test_no_proof_is_a_failure_that_names_the_skipped_checks() -> None:
+    skipped = verdict(a_finding(SKIPPED, "a"), a_finding(SKIPPED, "b"))
+
+    assert told(classify_verdict(verdict(), None)) == (
+        "QUALITY_FAILURE",
+        "nothing was proven: no required check that can fail has passed",
+    )
+    assert classify_verdict(skipped, None).message == (
+        "nothing was proven: no required check that can fail has passed; skipped: a, b"
+    )
+
+
+@pytest.mark.spec("4.8", "6.7")
+@pytest.mark.parametrize(
+    ("given", "kind", "words", "code"),
+    [
+        ({"transient": True}, "TRANSIENT_ERROR", "could not run: why", ""),
+        ({"transient": False}, "FATAL_ERROR", "could not run: why", "RESOURCE_NOT_FOUND"),
+        (
+            {"transient": False, "code": "CHECK_UNFIT"},
+            "FATAL_ERROR",
+            "cannot be trusted: why",
+            "CHECK_UNFIT",
+        ),
+        ({"transient": True, "code": "X"}, "TRANSIENT_ERROR", "could not run: why", ""),
+    ],
+)
+def test_a_check_that_cannot_run_is_our_fault(
+    given: dict[str, Any], kind: str, words: str, code: str
+) -> None:
+    failure = classify_verdict(verdict(a_finding(BROKEN, message="why", **given)), an_exit())
+
+    assert (*told(failure), failure.code) == (kind, words, code)
+    assert (failure.check, failure.is_our_fault) == ("tests", True)
+
+
+@pytest.mark.spec("6.7", "5.4")
+def test_a_judge_at_its_limit_waits() -> None:
+    broken = a_finding(BROKEN, message="429", account="judge", retry_after=9 * SECOND)
+
+    failure = classify_verdict(verdict(broken), an_exit())
+
+    assert told(failure) == ("RATE_LIMIT", "could not run: 429")
+    assert (failure.account, failure.retry_after, failure.check) == ("judge", 9 * SECOND, "tests")
+    assert not failure.is_our_fault
+
+
+@pytest.mark.parametrize(
+    ("finding", "exit_", "kind"),
+    [
+        ({}, {}, "QUALITY_FAILURE"),
+        ({"pattern": "omission"}, {}, "INCOMPLETE"),
+        ({"on_failure": OnFailure.ABORT}, {}, "ESCALATE_REQUIRED"),
+        ({"on_failure": OnFailure.ABORT}, {"limit": AgentLimit.RATE}, "ESCALATE_REQUIRED"),
+        ({"replan": True}, {"limit": AgentLimit.RATE}, "ESCALATE_REQUIRED"),
+        ({}, {"limit": AgentLimit.RATE}, "RATE_LIMIT"),
+        ({}, {"limit": AgentLimit.AUTH}, "QUALITY_FAILURE"),
+        ({}, {"limit": AgentLimit.AUTH, "code": 1}, "FATAL_ERROR"),
+        ({}, {"limit": AgentLimit.OVERLOADED}, "QUALITY_FAILURE"),
+        ({}, {"limit": AgentLimit.OVERLOADED, "code": 1}, "TRANSIENT_ERROR"),
+        ({}, {"ended_by": EndCause.DEADLINE}, "TIMEOUT"),
+        ({}, {"limit": AgentLimit.TURNS}, "INCOMPLETE"),
+    ],
+)
+def test_the_end_of_an_agent_and_its_failed_check_together(
+    finding: dict[str, Any], exit_: dict[str, Any], kind: str
+) -> None:
+    failed = a_finding(FAILED, message="2 failed", **finding)
+
+    assert classify_verdict(verdict(failed), an_exit(**exit_)).kind.value == kind
+
+
+@pytest.mark.spec("4.3")
+def test_half_of_the_work_is_reported_as_incomplete() -> None:
+    failed = a_finding(FAILED, message="2 failed")
+
+    failure = classify_verdict(verdict(failed), an_exit(limit=AgentLimit.TURNS))
+
+    words = "the agent was cut off by its own bound on turns, cost or length; 2 failed"
+    assert told(failure) == ("INCOMPLETE", words)
+    assert failure.fingerprint == make_failure(K.INCOMPLETE, words, check="tests").fingerprint
+    omitted = a_finding(FAILED, message="left out", pattern="omission")
+    assert classify_verdict(verdict(omitted), an_exit(limit=AgentLimit.TURNS)).message == "left out"
+
+
+def test_a_failed_check_keeps_its_output_and_names_an_empty_change() -> None:
+    failed = a_finding(
+        FAILED, "no-change", message="m", pattern="no-change", output="x" * 9000, params={"a": 1}
+    )
+
+    failure = classify_verdict(verdict(failed), None)
+
+    assert (failure.reason, failure.params, failure.pattern) == (
+        Reason.NEEDS_HUMAN,
+        {"a": 1},
+        "no-change",
+    )
+    assert 5000 < len(failure.output.encode()) <= 6000
+    assert classify_verdict(verdict(a_finding(FAILED)), None).reason is None
+
+
+@pytest.mark.spec("16.8")
+def test_the_agents_words_are_told_beside_a_failed_check() -> None:
+    failed = a_finding(FAILED, message="2 failed")
+    exit_ = an_exit(reports_failure=True, failure_claim="I could not")
+
+    assert classify_verdict(verdict(failed), exit_).message == (
+        "2 failed; the agent reported that it failed: I could not"
+    )
+    passed = verdict(a_finding(Outcome.PASSED))
+    assert classify_verdict(passed, exit_).pattern == "agent-failed"
+
+
+# ------------------------------------------------------------------ faults
+
+
+@pytest.mark.spec("4.8", "4.7", "11.4")
+def test_faults_of_ours_and_fatal_failures() -> None:
+    transient, fatal = make_fault("disk", transient=True), make_fatal("X", "words")
+
+    assert (transient.kind, transient.is_our_fault, transient.code) == (K.TRANSIENT_ERROR, True, "")
+    assert transient.reason is Reason.SYSTEM_ERROR_TRANSIENT
+    assert transient.fingerprint not in {"", make_fault("net", transient=True).fingerprint}
+    assert (fatal.kind, fatal.is_our_fault, fatal.code) == (K.FATAL_ERROR, False, "X")
+    assert (fatal.message, fatal.reason) == ("words", Reason.SYSTEM_ERROR_PERMANENT)
+    assert len({fatal.fingerprint, make_fatal("Y", "words").fingerprint, ""}) == 3
+    assert make_fault("no bash", transient=False, code="Z").code == "Z"
+    undelivered = make_fault("x", transient=False, code="UNDELIVERED")
+    assert (undelivered.reason, undelivered.is_our_fault) == (Reason.SYSTEM_ERROR_TRANSIENT, True)

@@ -1,0 +1,650 @@
+"""Every decision about a retry with its whole explanation: rule, numbers, words, what else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.builders import (
+    HOUR,
+    NOW,
+    SECOND,
+    a_failure,
+    a_policy,
+    a_spec,
+    an_active_task,
+    an_agent,
+    an_exit,
+)
+from yaoki.core.decide.classification import make_failure, make_fatal, make_fault
+from yaoki.core.decide.failure_response import (
+    FAILURE_KINDS_MAX,
+    ClockAndChance,
+    escalate_without_rerun,
+    plan_retry_or_escalate,
+)
+from yaoki.core.decide.retry import (
+    RetryAction,
+    RetryDecision,
+    blocked_reason,
+    decide_retry,
+    may_rerun,
+)
+from yaoki.core.machine.events import (
+    AwaitingRerun,
+    EscalationDecided,
+    JournalNote,
+    Rationale,
+    RetryDecided,
+)
+from yaoki.core.model import (
+    AttemptMode,
+    Choice,
+    Counts,
+    EndCause,
+    Failure,
+    FailureKind,
+    Reason,
+    RetryMethod,
+    RetryRule,
+    Spend,
+    Stage,
+    Task,
+    TaskKind,
+)
+
+pytestmark = pytest.mark.spec("0.5", "5.1")
+
+RETRY, ESCALATE = RetryAction.RETRY, RetryAction.ESCALATE
+QUALITY, INCOMPLETE = FailureKind.QUALITY_FAILURE, FailureKind.INCOMPLETE
+MOMENT = ClockAndChance(NOW, 0.5)
+
+
+def counted(**given: Any) -> Task:
+    return an_active_task(Stage.VERIFY, counts=Counts(**given))
+
+
+def described(decision: RetryDecision) -> tuple[Any, ...]:
+    return (
+        decision.action,
+        decision.tries,
+        decision.tries_max,
+        decision.rule,
+        decision.reasoning,
+        decision.otherwise,
+    )
+
+
+NO_CHANGE = a_failure(INCOMPLETE, check="no-change")
+WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
+
+
+@pytest.mark.parametrize(
+    ("task", "failure", "expected"),
+    [
+        (
+            counted(failures={"FATAL_ERROR": 2}),
+            a_failure(FailureKind.FATAL_ERROR),
+            (ESCALATE, 2, 0, "4.1", "FATAL_ERROR is not retryable", "nothing: a person decides"),
+        ),
+        (
+            counted(failures={"QUALITY_FAILURE": 1}),
+            a_failure(retry_safe=False),
+            (
+                *(ESCALATE, 1, 3, "5.7", "the failure was reported as not safe to retry"),
+                "a report without retry_safe: false",
+            ),
+        ),
+        (
+            an_active_task(Stage.VERIFY, mode=AttemptMode.TAKEN_OVER),
+            a_failure(),
+            (
+                *(ESCALATE, 0, 3, "10.4", "a person took the task over and the work did not pass"),
+                "work that passes its checks",
+            ),
+        ),
+        (
+            replace(counted(failures={"INCOMPLETE": 1}), feedback=NO_CHANGE),
+            NO_CHANGE,
+            (
+                *(ESCALATE, 1, 3, "3.5"),
+                "the agent changed nothing again, and its checks pass without a change",
+                "a change, or may_change_nothing: true",
+            ),
+        ),
+        (
+            an_active_task(Stage.VERIFY, spec=a_spec(kind=TaskKind.CHECK)),
+            a_failure(),
+            (
+                *(ESCALATE, 0, 3, "6.5", "the same commit fails, and no agent works on it"),
+                "another commit, or another check",
+            ),
+        ),
+        (
+            an_active_task(Stage.VERIFY, spec=a_spec(kind=TaskKind.GROUP)),
+            a_failure(),
+            (
+                *(ESCALATE, 0, 3, "6.5", "the same commit fails, and no agent works on it"),
+                "another commit, or another check",
+            ),
+        ),
+        (
+            an_active_task(
+                Stage.VERIFY,
+                mode=AttemptMode.RERUN,
+                counts=Counts(failures={"QUALITY_FAILURE": 2}),
+            ),
+            a_failure(),
+            (
+                *(ESCALATE, 2, 3, "8.4", "the one re-run from the run branch failed as well"),
+                "work that passes its checks on the run branch",
+            ),
+        ),
+        (
+            counted(failures={"QUALITY_FAILURE": 3}),
+            a_failure(),
+            (
+                *(ESCALATE, 3, 3, "5.1", "retry count 3 >= maximum 3 for QUALITY_FAILURE"),
+                "max_retries above 3",
+            ),
+        ),
+        (
+            counted(failures={"QUALITY_FAILURE": 2, "INCOMPLETE": 1}),
+            a_failure(),
+            (
+                *(ESCALATE, 3, 3, "4.6"),
+                "4 failures of the content; 3 retries allowed over all its kinds",
+                "max_retries above 3",
+            ),
+        ),
+        (
+            an_active_task(
+                Stage.VERIFY, spec=a_spec(policy=replace(WIDE, content_retries_max=1)),
+                counts=Counts(failures={"INCOMPLETE": 1}),
+            ),
+            a_failure(),
+            (
+                *(ESCALATE, 1, 1, "4.6"),
+                "2 failures of the content; 1 retry allowed over all its kinds",
+                "max_retries above 1",
+            ),
+        ),
+        (
+            an_active_task(
+                Stage.VERIFY, spec=a_spec(policy=WIDE), counts=Counts(failures={"RATE_LIMIT": 11})
+            ),
+            a_failure(FailureKind.TRANSIENT_ERROR),
+            (
+                *(ESCALATE, 0, 12, "5.1", "12 failed attempts in total; 12 allowed"),
+                "retry.max_total_attempts above 12",
+            ),
+        ),
+        (
+            an_active_task(
+                Stage.VERIFY, spec=a_spec(policy=WIDE), counts=Counts(failures={"RATE_LIMIT": 11})
+            ),
+            a_failure(FailureKind.LOST),
+            (
+                *(RETRY, 0, 50, "3.7", "LOST: retry 1/50 in 1 s (exponential backoff)"),
+                "a LOST count of 50 would ask a person",
+            ),
+        ),
+        (
+            counted(),
+            a_failure(INCOMPLETE),
+            (
+                *(RETRY, 0, 3, "5.1", "INCOMPLETE: retry 1/3 in 1 s (exponential backoff)"),
+                "an INCOMPLETE count of 3 would ask a person; "
+                "the same failure with the same work would bring a fresh worktree",
+            ),
+        ),
+        (
+            counted(failures={"TIMEOUT": 1}),
+            a_failure(FailureKind.TIMEOUT),
+            (
+                *(RETRY, 1, 2, "5.1", "TIMEOUT: retry 2/2 in 5 s (fixed backoff)"),
+                "a TIMEOUT count of 2 would ask a person; "
+                "the same failure with the same work would bring a fresh worktree",
+            ),
+        ),
+        (
+            counted(),
+            a_failure(FailureKind.RATE_LIMIT, retry_after=90 * SECOND),
+            (
+                *(RETRY, 0, 5, "5.1", "RATE_LIMIT: retry 1/5 in 90 s (Retry-After)"),
+                "a RATE_LIMIT count of 5 would ask a person",
+            ),
+        ),
+        (
+            counted(),
+            a_failure(FailureKind.RATE_LIMIT, retry_after=7 * HOUR),
+            (
+                *(RETRY, 0, 5, "5.4", "RATE_LIMIT: retry 1/5 in 25200 s (Retry-After)"),
+                "a RATE_LIMIT count of 5 would ask a person",
+            ),
+        ),
+        (
+            counted(),
+            a_failure(FailureKind.RATE_LIMIT, retry_after=timedelta(days=32)),
+            (
+                *(RETRY, 0, 5, "5.4"),
+                "RATE_LIMIT: retry 1/5 in 2.6784e+06 s (Retry-After, cut to 31 days)",
+                "a RATE_LIMIT count of 5 would ask a person",
+            ),
+        ),
+    ],
+)
+def test_each_rule_explains_its_decision(
+    task: Task, failure: Failure, expected: tuple[Any, ...]
+) -> None:
+    assert described(decide_retry(task, failure, 1, 0.5)) == expected
+
+
+@pytest.mark.spec("10.6")
+@pytest.mark.parametrize(
+    ("budget", "spend", "words", "otherwise"),
+    [
+        ({"money": 2.0}, Spend(money=2.5), "the task used 2.5 of its 2 money", "a larger money"),
+        ({"money": 2.0}, Spend(money=2.0), "the task used 2 of its 2 money", "a larger money"),
+        ({"tokens": 9.0}, Spend(tokens=10), "the task used 10 of its 9 tokens", "a larger tokens"),
+        ({"seconds": 9.0}, Spend(seconds=9), "the task used 9 of its 9 seconds", "a larger seconds"),
+    ],
+)
+def test_a_spent_budget_ends_the_retries(
+    budget: dict[str, float], spend: Spend, words: str, otherwise: str
+) -> None:
+    task = an_active_task(
+        Stage.VERIFY,
+        spec=a_spec(budget=budget),
+        spend=spend,
+        counts=Counts(failures={"QUALITY_FAILURE": 1}),
+    )
+
+    decision = decide_retry(task, a_failure(), 1, 0.5)
+
+    assert described(decision) == (ESCALATE, 1, 3, "10.6", words, otherwise)
+    assert decision.reason is Reason.RESOURCE_EXHAUSTED
+    below = replace(task, forgiven_spend=spend)
+    assert decide_retry(below, a_failure(), 1, 0.5).action is RETRY
+
+
+@pytest.mark.spec("4.6")
+def test_the_same_failure_with_the_same_work_ends_with_its_agents() -> None:
+    one = counted(failures={"QUALITY_FAILURE": 1})
+    two = replace(one, spec=a_spec(agents=(an_agent("small"), an_agent("large"))))
+
+    again = [decide_retry(one, a_failure(), same, 0.5) for same in (1, 2, 3)]
+    other = decide_retry(two, a_failure(), 3, 0.5)
+
+    assert [each.strategy for each in again[:2]] == [RetryMethod.CONTINUE, RetryMethod.FRESH]
+    assert again[1].otherwise.endswith("the same failure with the same work would bring a person")
+    assert again[1].rule == other.rule == "4.6"
+    assert described(again[2]) == (
+        *(ESCALATE, 1, 3, "4.6"),
+        "the same failure 3 times in a row with the same work, and no other agent",
+        "another failure, other work, or another agent",
+    )
+    assert (other.action, other.strategy) == (RETRY, RetryMethod.NEXT_AGENT)
+    assert decide_retry(two, a_failure(), 2, 0.5).otherwise.endswith("would bring the next agent")
+
+
+@pytest.mark.spec("4.8")
+def test_a_fault_of_ours_repeats_its_stage_and_explains_it() -> None:
+    fault = make_fault("the disk is full", transient=True)
+    task = counted(faults=2)
+    most = task.spec.policy.faults_max
+
+    decision = decide_retry(task, fault, 1, 0.5)
+
+    assert described(decision) == (
+        *(RETRY, 2, most, "4.8"),
+        f"VERIFY failed for a reason of ours; repeat 3/{most}",
+        f"more than {most} such faults in all would ask a person",
+    )
+    assert (decision.strategy, decision.delay) == (RetryMethod.SAME_STAGE, 4 * SECOND)
+    assert decide_retry(replace(task, forgiven_counts=Counts(faults=2)), fault, 1, 0.5).tries == 0
+
+
+@pytest.mark.spec("4.8")
+def test_too_many_faults_of_ours_ask_a_person() -> None:
+    most = a_policy().faults_max
+    decision = decide_retry(counted(faults=most), make_fault("disk", transient=True), 1, 0.5)
+
+    assert described(decision) == (
+        *(ESCALATE, most, most, "4.8"),
+        f"our own infrastructure failed {most + 1} times; {most} repeats allowed",
+        "fewer faults of ours since a person last answered",
+    )
+    assert decision.reason is Reason.SYSTEM_ERROR_TRANSIENT
+
+
+@pytest.mark.spec("4.8", "4.7")
+def test_a_permanent_fault_of_ours_asks_a_person_at_once() -> None:
+    fault = make_fault("no bash", transient=False)
+
+    assert described(decide_retry(counted(faults=1), fault, 1, 0.5)) == (
+        *(ESCALATE, 1, 0, "4.2", "RESOURCE_NOT_FOUND is permanent", "the cause is fixed first"),
+    )
+
+
+# ------------------------------------------------------------------ re-runs
+
+
+@pytest.mark.spec("8.4")
+@pytest.mark.parametrize(
+    ("given", "spec", "failure", "blocked", "allowed"),
+    [
+        ({}, {}, {}, Reason.MAX_RETRIES, True),
+        ({}, {}, {}, Reason.SYSTEM_ERROR_TRANSIENT, True),
+        ({}, {}, {}, Reason.CONFLICT, False),
+        ({}, {}, {}, Reason.MAX_RETRIES_INTEGRATION, False),
+        ({}, {}, {"code": "UNDELIVERED"}, Reason.MAX_RETRIES, False),
+        ({}, {}, {"retry_safe": False}, Reason.MAX_RETRIES, False),
+        ({"mode": AttemptMode.TAKEN_OVER}, {}, {}, Reason.MAX_RETRIES, False),
+        ({"counts": Counts(reruns=1)}, {}, {}, Reason.MAX_RETRIES, False),
+        ({}, {"kind": TaskKind.REPORT}, {}, Reason.MAX_RETRIES, True),
+        ({}, {"kind": TaskKind.CHECK}, {}, Reason.MAX_RETRIES, False),
+        ({}, {"kind": TaskKind.PLAN}, {}, Reason.MAX_RETRIES, False),
+        ({"parent": "run00001-9", "counts": Counts(reruns=1)}, {}, {}, Reason.MAX_RETRIES, True),
+        ({"parent": "run00001-9"}, {}, {}, Reason.MAX_RETRIES_INTEGRATION, True),
+        ({"parent": "run00001-9"}, {}, {}, Reason.NEEDS_HUMAN, False),
+        ({}, {"defers_escalation": True}, {}, Reason.MAX_RETRIES_INTEGRATION, True),
+    ],
+)
+def test_which_tasks_may_get_their_one_re_run(
+    given: dict[str, Any],
+    spec: dict[str, Any],
+    failure: dict[str, Any],
+    blocked: Reason,
+    allowed: bool,
+) -> None:
+    task = an_active_task(Stage.VERIFY, spec=a_spec(**spec), **given)
+
+    assert may_rerun(task, a_failure(**failure), blocked) is allowed
+
+
+@pytest.mark.spec("8.4", "1.3")
+def test_a_failure_after_the_re_run_is_a_failure_of_the_integrated_work() -> None:
+    decision = decide_retry(counted(failures={"QUALITY_FAILURE": 3}), a_failure(), 1, 0.5)
+    ours = make_fault("disk", transient=True)
+
+    assert blocked_reason(counted(), a_failure(), decision) is Reason.MAX_RETRIES
+    rerun = counted(reruns=1)
+    assert blocked_reason(rerun, a_failure(), decision) is Reason.MAX_RETRIES_INTEGRATION
+    assert blocked_reason(rerun, ours, decision) is Reason.MAX_RETRIES
+    conflict = replace(decision, reason=Reason.CONFLICT)
+    assert blocked_reason(rerun, a_failure(), conflict) is Reason.CONFLICT
+    assert blocked_reason(counted(), a_failure(), replace(decision, reason=None)) is Reason.UNKNOWN
+
+
+# ------------------------------------------------------------------ the events
+
+
+def inputs(task: Task, failure: Failure, **given: Any) -> dict[str, Any]:
+    return {
+        "kind": failure.kind.value,
+        "pattern": failure.pattern,
+        "count": 0,
+        "maximum": 3,
+        "content_failures": 0,
+        "content_retries_max": 3,
+        "total": 0,
+        "max_total_attempts": 12,
+        "same_failure_in_a_row": 1,
+        "same_fingerprint_in_a_row": 1,
+        "fingerprint": failure.fingerprint,
+        "delay_s": 1.0,
+        "retry_after_s": None,
+        **given,
+    }
+
+
+def test_a_retry_is_recorded_with_all_its_numbers() -> None:
+    failure = make_failure(QUALITY, "2 tests failed", pattern="test-failed", check="tests")
+    task = an_active_task(Stage.VERIFY, counts=Counts(failures={"INCOMPLETE": 1}))
+    task = replace(task, failure_kinds=("INCOMPLETE",))
+
+    events = plan_retry_or_escalate(task, failure, MOMENT, "tree1")
+
+    words = "QUALITY_FAILURE: retry 1/3 in 1 s (exponential backoff)"
+    otherwise = (
+        "a QUALITY_FAILURE count of 3 would ask a person; "
+        "the same failure with the same work would bring a fresh worktree"
+    )
+    numbers = inputs(task, failure, content_failures=1, total=1, reasoning=words)
+    assert events == (
+        RetryDecided(
+            failure=failure,
+            stage=Stage.PREPARE,
+            due_at=NOW + SECOND,
+            current_retry_count=0,
+            max_retries=3,
+            delay_ms=1000,
+            reasoning=words,
+            modification_hint="The work does not pass its checks. Mend exactly what failed.",
+            strategy=RetryMethod.CONTINUE,
+            fresh=False,
+            agent_index=0,
+            same_work_failures=1,
+            same_fingerprint_failures=1,
+            work_digest="tree1",
+            failure_kinds=("INCOMPLETE", "QUALITY_FAILURE"),
+            failure_type="QUALITY_FAILURE",
+            why=Rationale("5.1", numbers, (otherwise,)),
+        ),
+    )
+
+
+@pytest.mark.spec("5.2", "4.6")
+def test_the_next_agent_begins_with_a_fresh_worktree_and_a_fresh_count() -> None:
+    failure = a_failure()
+    task = an_active_task(
+        Stage.VERIFY,
+        spec=a_spec(agents=(an_agent("small"), an_agent("large"))),
+        feedback=failure,
+        same_work_failures=2,
+        same_fingerprint_failures=2,
+        failed_work_digest="tree1",
+    )
+
+    (event,) = plan_retry_or_escalate(task, failure, MOMENT, "tree1")
+
+    assert isinstance(event, RetryDecided)
+    assert (event.strategy, event.fresh, event.agent_index) == (RetryMethod.NEXT_AGENT, True, 1)
+    assert (event.same_work_failures, event.same_fingerprint_failures) == (3, 0)
+    assert event.why.inputs["same_failure_in_a_row"] == 3
+    assert event.why.inputs["same_fingerprint_in_a_row"] == 3
+
+
+@pytest.mark.spec("4.8", "5.4")
+def test_a_fault_of_ours_and_a_limited_judge_go_on_at_the_same_stage() -> None:
+    task = an_active_task(Stage.VERIFY, failure_kinds=("LOST",))
+    fault = make_fault("disk", transient=True)
+    limited = a_failure(FailureKind.RATE_LIMIT, account="judge", retry_after=2 * SECOND)
+
+    (ours,) = plan_retry_or_escalate(task, fault, MOMENT)
+    (judge,) = plan_retry_or_escalate(task, limited, MOMENT)
+
+    assert isinstance(ours, RetryDecided)
+    assert isinstance(judge, RetryDecided)
+    assert (ours.stage, ours.failure_kinds) == (Stage.VERIFY, ("LOST",))
+    assert (judge.stage, judge.failure_kinds) == (Stage.VERIFY, ("LOST", "RATE_LIMIT"))
+    assert (judge.delay_ms, judge.due_at) == (2000, NOW + 2 * SECOND)
+    assert judge.why.inputs["retry_after_s"] == 2.0
+
+
+@pytest.mark.spec("0.4")
+def test_the_list_of_failed_attempts_is_bounded() -> None:
+    task = an_active_task(Stage.VERIFY, failure_kinds=("LOST",) * FAILURE_KINDS_MAX)
+
+    (event,) = plan_retry_or_escalate(task, a_failure(), MOMENT)
+
+    assert isinstance(event, RetryDecided)
+    assert len(event.failure_kinds) == FAILURE_KINDS_MAX
+    assert event.failure_kinds[-2:] == ("LOST", "QUALITY_FAILURE")
+
+
+@pytest.mark.spec("4.5")
+@pytest.mark.parametrize(
+    ("kind", "ended_by", "added"),
+    [
+        (FailureKind.TIMEOUT, EndCause.DEADLINE, {"timeoutSeconds": 1800}),
+        (FailureKind.TIMEOUT, EndCause.HANG, {}),
+        (QUALITY, EndCause.DEADLINE, {}),
+    ],
+)
+def test_a_failure_by_its_deadline_names_the_timeout(
+    kind: FailureKind, ended_by: EndCause, added: dict[str, int]
+) -> None:
+    task = an_active_task(Stage.VERIFY, spec=a_spec(timeout=timedelta(minutes=30)))
+    task = replace(task, work=replace(task.work, exit=an_exit(ended_by=ended_by)))
+
+    (event,) = plan_retry_or_escalate(task, a_failure(kind, params={"a": 1}), MOMENT)
+
+    assert isinstance(event, RetryDecided)
+    assert event.failure.params == {"a": 1, **added}
+
+
+@pytest.mark.spec("8.4")
+def test_a_task_that_waits_for_its_re_run_records_all_of_its_failure() -> None:
+    failure = a_failure()
+    task = an_active_task(Stage.VERIFY, counts=Counts(failures={"QUALITY_FAILURE": 3}))
+
+    words = "retry count 3 >= maximum 3 for QUALITY_FAILURE"
+    numbers = inputs(
+        task, failure, count=3, content_failures=3, total=3, delay_s=0.0, reasoning=words
+    )
+    assert plan_retry_or_escalate(task, failure, MOMENT, "tree1") == (
+        AwaitingRerun(
+            failure=failure,
+            blocked=Reason.MAX_RETRIES,
+            stage=Stage.PREPARE,
+            same_work_failures=1,
+            same_fingerprint_failures=1,
+            work_digest="tree1",
+            failure_kinds=("QUALITY_FAILURE",),
+            current_retry_count=3,
+            max_retries=3,
+            why=Rationale(
+                "5.1", numbers, ("max_retries above 3", "8.4: a re-run follows if others land")
+            ),
+        ),
+    )
+
+
+@pytest.mark.spec("10.3")
+def test_a_question_to_a_person_records_all_of_its_failure() -> None:
+    failure = make_failure(FailureKind.ESCALATE_REQUIRED, "Which port?")
+
+    decided, message = plan_retry_or_escalate(an_active_task(Stage.WORK), failure, MOMENT, "tree1")
+
+    assert isinstance(decided, EscalationDecided)
+    assert (decided.failure, decided.blocked) == (failure, Reason.NEEDS_HUMAN)
+    assert decided.reason == {
+        "type": "HUMAN_JUDGMENT",
+        "description": "ESCALATE_REQUIRED is not retryable",
+    }
+    assert decided.failure_summary == {
+        "total_attempts": 1,
+        "failure_types": ["ESCALATE_REQUIRED"],
+        "last_failure": {
+            "type": "ESCALATE_REQUIRED",
+            "message": "Which port?",
+            "timestamp": NOW.isoformat(),
+        },
+    }
+    assert decided.question.text == "Which port?"
+    assert decided.question.choices == (Choice.RETRY, Choice.DONE, Choice.ABORT)
+    assert (decided.stage, decided.work_digest) == (Stage.PREPARE, "tree1")
+    assert (decided.same_work_failures, decided.same_fingerprint_failures) == (1, 1)
+    assert decided.failure_kinds == ("ESCALATE_REQUIRED",)
+    assert (decided.current_retry_count, decided.max_retries) == (0, 0)
+    assert (decided.why.rule, decided.why.otherwise) == ("4.1", ("nothing: a person decides",))
+    assert message == JournalNote(
+        "ESCALATE_EXECUTED",
+        {
+            "user_message": "login: needs your judgment.\nReason: Which port?\n"
+            "What you can do:\n"
+            '- yaoki answer run00001-1 retry "words for the agent"\n'
+            "- work in /w/login, then: yaoki answer run00001-1 done\n"
+            "- yaoki answer run00001-1 abort\n"
+            "Details: yaoki why run00001-1",
+            "recommended_actions": [
+                'yaoki answer run00001-1 retry "words for the agent"',
+                "work in /w/login, then: yaoki answer run00001-1 done",
+                "yaoki answer run00001-1 abort",
+            ],
+        },
+    )
+
+
+@pytest.mark.spec("11.4")
+def test_a_dead_letter_is_recorded_before_its_question() -> None:
+    failure = replace(make_fatal("UNDELIVERED", "delivered 5 times", ours=True))
+    task = counted(deliveries=5)
+
+    events = plan_retry_or_escalate(task, failure, MOMENT)
+
+    assert events[0] == JournalNote(
+        "DEAD_LETTERED", {"deliveries": 5, "message": "delivered 5 times"}
+    )
+    assert [type(event) for event in events[1:]] == [EscalationDecided, JournalNote]
+
+
+@pytest.mark.spec("8.4", "8.3")
+@pytest.mark.parametrize(
+    ("parent", "rule", "words", "otherwise"),
+    [
+        (
+            "",
+            "8.4",
+            "nothing landed, so there is no re-run from the run branch",
+            "another task's landing since this one began",
+        ),
+        (
+            "run00001-7",
+            "8.3",
+            "nothing landed",
+            "work that passes its checks, or its group landing without it",
+        ),
+    ],
+)
+def test_a_task_that_gets_no_re_run_becomes_a_question(
+    parent: str, rule: str, words: str, otherwise: str
+) -> None:
+    task = an_active_task(
+        Stage.VERIFY,
+        parent=parent,
+        failure=a_failure(),
+        reason=Reason.MAX_RETRIES,
+        counts=Counts(failures={"QUALITY_FAILURE": 4}),
+        failure_kinds=("QUALITY_FAILURE",) * 4,
+        failed_work_digest="tree9",
+        same_work_failures=2,
+        same_fingerprint_failures=3,
+    )
+
+    decided = escalate_without_rerun(task, "nothing landed", MOMENT)[0]
+
+    assert isinstance(decided, EscalationDecided)
+    assert decided.blocked is Reason.MAX_RETRIES
+    assert decided.reason == {"type": "MAX_RETRIES", "description": words}
+    assert (decided.current_retry_count, decided.max_retries) == (3, 3)
+    assert (decided.why.rule, decided.why.otherwise) == (rule, (otherwise,))
+    assert (decided.same_work_failures, decided.same_fingerprint_failures) == (2, 3)
+    assert (decided.work_digest, decided.stage) == ("tree9", Stage.PREPARE)
+    assert decided.failure_kinds == task.failure_kinds
+    assert decided.why.inputs["same_failure_in_a_row"] == 2
+
+
+def test_a_kind_that_was_never_retried_counts_none() -> None:
+    task = an_active_task(Stage.VERIFY, failure=a_failure(FailureKind.FATAL_ERROR))
+
+    decided = escalate_without_rerun(task, "nothing landed", MOMENT)[0]
+
+    assert isinstance(decided, EscalationDecided)
+    assert (decided.current_retry_count, decided.max_retries) == (0, 0)
+    assert decided.blocked is Reason.UNKNOWN

@@ -1,0 +1,645 @@
+"""What each stage report becomes, whole: the events, their words and their params."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.builders import (
+    MINUTE,
+    NOW,
+    RUN_ID,
+    a_failure,
+    a_finding,
+    a_spec,
+    a_task,
+    a_verdict,
+    an_active_task,
+    an_exit,
+)
+from yaoki.core.decide.classification import make_failure
+from yaoki.core.decide.failure_response import ClockAndChance
+from yaoki.core.decide.rules import decide, decide_after_revert, decide_row_refused
+from yaoki.core.machine.events import (
+    AgentFinished,
+    AttemptStarted,
+    Cancelled,
+    CulpritFound,
+    EscalationDecided,
+    Event,
+    JournalNote,
+    Judged,
+    Landed,
+    LandingRefused,
+    LeaseReleased,
+    Planned,
+    Recalled,
+    RetryDecided,
+    RowRefused,
+)
+from yaoki.core.machine.evolution import fold_events
+from yaoki.core.model import (
+    AgentLimit,
+    AttemptMode,
+    Failure,
+    FailureKind,
+    FaultSource,
+    FindingItem,
+    Outcome,
+    Pause,
+    PauseCause,
+    PendingRequest,
+    Reason,
+    RecoveryStrategy,
+    Stage,
+    State,
+    Task,
+    TaskId,
+    TaskKind,
+    Verdict,
+    WaitReason,
+)
+from yaoki.core.model.stage_report import (
+    AgentLost,
+    BisectResult,
+    BranchMoved,
+    CandidateVerified,
+    CommitLanded,
+    MergeConflicted,
+    PlanAccepted,
+    StageDeferred,
+    StageFaulted,
+    StageReport,
+    WorkCommitted,
+    WorkInterrupted,
+    WorktreePrepared,
+)
+
+pytestmark = pytest.mark.spec("0.5", "5.1")
+
+MOMENT = ClockAndChance(NOW, 0.5)
+WORKED = WorkCommitted(an_exit(), "head2", "tree2", ("a.py", "b.py"), diff_digest="diff2")
+FAILED, PASSED = Outcome.FAILED, Outcome.PASSED
+
+
+def decided(task: Task, report: StageReport) -> tuple[Event, ...]:
+    events = decide(task, report, MOMENT)
+    fold_events(task, events)
+    return events
+
+
+def retried(events: tuple[Event, ...]) -> RetryDecided:
+    (found,) = (event for event in events if isinstance(event, RetryDecided))
+    return found
+
+
+def asked(events: tuple[Event, ...]) -> EscalationDecided:
+    (found,) = (event for event in events if isinstance(event, EscalationDecided))
+    return found
+
+
+def notes(events: tuple[Event, ...], name: str) -> list[Any]:
+    return [e.data for e in events if isinstance(e, JournalNote) and e.name == name]
+
+
+# ------------------------------------------------------------------ requests
+
+
+@pytest.mark.spec("9.5", "16.6")
+@pytest.mark.parametrize(
+    ("request_", "report", "expected"),
+    [
+        (
+            PendingRequest.CANCEL,
+            WORKED,
+            (
+                AgentFinished(an_exit(), "head2", "tree2", 2, "diff2"),
+                Cancelled("cancelled by a person", "head2"),
+            ),
+        ),
+        (
+            PendingRequest.CANCEL,
+            WorkInterrupted("cancelled", "refs/x"),
+            (Cancelled("cancelled by a person", "refs/x"),),
+        ),
+        (
+            PendingRequest.CANCEL,
+            StageFaulted("disk", transient=True),
+            (Cancelled("cancelled by a person", ""),),
+        ),
+        (
+            PendingRequest.RECALL,
+            WORKED,
+            (
+                AgentFinished(an_exit(), "head2", "tree2", 2, "diff2"),
+                Recalled("work that it is based on was reverted", "head2"),
+            ),
+        ),
+    ],
+)
+def test_a_request_ends_the_stage_and_keeps_the_work(
+    request_: PendingRequest, report: StageReport, expected: tuple[Event, ...]
+) -> None:
+    task = an_active_task(Stage.WORK, request=request_)
+
+    assert decided(task, report) == expected
+
+
+@pytest.mark.spec("9.5", "0.1")
+@pytest.mark.parametrize("request_", [PendingRequest.CANCEL, PendingRequest.RECALL])
+def test_what_has_landed_is_not_cancelled(request_: PendingRequest) -> None:
+    task = an_active_task(Stage.LAND, request=request_)
+
+    assert decided(task, CommitLanded("c0ffee")) == (Landed("c0ffee"),)
+
+
+# ------------------------------------------------------------------ prepare and work
+
+
+@pytest.mark.spec("3.1", "10.4")
+@pytest.mark.parametrize(
+    ("given", "agent"),
+    [
+        ({}, "small"),
+        ({"spec": a_spec(agents=())}, ""),
+        ({"mode": AttemptMode.TAKEN_OVER}, "person"),
+    ],
+)
+def test_an_attempt_begins_with_all_that_its_worktree_has(
+    given: dict[str, Any], agent: str
+) -> None:
+    report = WorktreePrepared("b", "/w", "h", True, "t", "s", "", {"a": "1"}, "head")
+    task = an_active_task(**given)
+
+    assert decided(task, report) == (
+        AttemptStarted(1, agent, "b", "/w", "h", True, "t", "s", {"a": "1"}, "head"),
+    )
+
+
+@pytest.mark.spec("10.1", "5.5")
+def test_a_retry_begins_with_what_failed_before() -> None:
+    late = a_failure(FailureKind.TIMEOUT)
+    task = an_active_task(
+        failure=a_failure(FailureKind.LOST), feedback=late, failure_kinds=("TIMEOUT", "LOST")
+    )
+
+    events = decided(task, WorktreePrepared("b", "/w", "h", fresh=False))
+
+    (note,) = notes(events, "RETRY_START")
+    assert (note["retry_count"], note["previous_failure_type"]) == (1, "LOST")
+    assert note["modification_hint"].startswith("The last try ran out of time.")
+
+
+@pytest.mark.spec("3.2")
+def test_work_is_recorded_with_its_agent() -> None:
+    assert decided(an_active_task(Stage.WORK), WORKED) == (
+        AgentFinished(an_exit(), "head2", "tree2", 2, "diff2"),
+    )
+
+
+@pytest.mark.spec("16.3")
+def test_new_files_outside_the_scope_are_named() -> None:
+    report = replace(WORKED, left_out_files=tuple(f"f{n}" for n in range(7)))
+
+    events = decided(an_active_task(Stage.WORK), report)
+
+    (note,) = notes(events, "WARNING")
+    assert note["message"].startswith(
+        "7 new files outside the task's scope left out of its work: f0, f1, f2, f3, f4"
+    )
+    assert "f5" not in note["message"]
+    assert note["message"].endswith(f"; saved, see: yaoki recover {RUN_ID}-1")
+    assert isinstance(events[0], AgentFinished)
+    assert events[0].left_out_files == report.left_out_files
+
+
+@pytest.mark.spec("0.2", "16.10")
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (("checkout/a.py", "settings/yaoki.toml"), "your checkout or your own settings"),
+        (("checkout/refs/heads/x",), "your refs, your checkout or your own settings"),
+    ],
+)
+def test_a_changed_checkout_is_reported_and_not_blamed(names: tuple[str, ...], words: str) -> None:
+    report = replace(WORKED, changed_checkout=names)
+    what = ", ".join(name.partition("/")[2] for name in names)
+
+    events = decided(an_active_task(Stage.WORK), report)
+
+    assert notes(events, "CHECKOUT_CHANGED") == [
+        {
+            "what": list(names),
+            "message": f"{words} changed while the agent was at work: {what}; "
+            "if that was not you: git reflog, git status",
+        }
+    ]
+    person = an_active_task(Stage.WORK, mode=AttemptMode.TAKEN_OVER)
+    assert notes(decided(person, report), "CHECKOUT_CHANGED") == []
+
+
+@pytest.mark.spec("16.10")
+def test_a_change_of_gits_own_configuration_asks_a_person_and_keeps_the_work() -> None:
+    report = replace(WORKED, changed_git_config=("config", "hooks/x"))
+    words = "git's own configuration changed while the agent was at work: config, hooks/x"
+
+    events = decided(an_active_task(Stage.WORK), report)
+
+    escalation = asked(events)
+    assert (escalation.failure.message, escalation.failure.check) == (words, "git-config")
+    assert escalation.question.text == words
+    assert "waive" in {choice.value for choice in escalation.question.choices}
+    assert escalation.work_digest == "diff2"
+    assert notes(events, "WARNING") == []
+    cancelled = decided(an_active_task(Stage.WORK, request=PendingRequest.CANCEL), report)
+    assert notes(cancelled, "WARNING") == [{"message": words}]
+
+
+@pytest.mark.spec("14.4", "3.9")
+@pytest.mark.parametrize(
+    ("exit_", "excess", "kind", "words"),
+    [
+        (an_exit(), ("a is too large",), "INCOMPLETE", "a is too large"),
+        (an_exit(limit=AgentLimit.NONE, question="Which?"), (), "ESCALATE_REQUIRED", "Which?"),
+        (an_exit(question="Which?"), ("a is too large",), "ESCALATE_REQUIRED", "Which?"),
+    ],
+)
+def test_work_that_needs_no_check_to_fail(
+    exit_: Any, excess: tuple[str, ...], kind: str, words: str
+) -> None:
+    events = decided(
+        an_active_task(Stage.WORK), replace(WORKED, exit=exit_, size_excess=excess)
+    )
+
+    found = [e for e in events if isinstance(e, RetryDecided | EscalationDecided)]
+    assert [(e.failure.kind.value, e.failure.message) for e in found] == [(kind, words)]
+    assert found[0].work_digest == "diff2"
+    assert isinstance(events[0], AgentFinished)
+
+
+@pytest.mark.spec("3.9", "6.8")
+def test_a_contradiction_asks_a_person_with_the_goal() -> None:
+    report = replace(WORKED, exit=an_exit(contradiction="the test wants 3"))
+
+    words = asked(decided(an_active_task(Stage.WORK), report)).failure.message
+
+    assert "Make login work." in words
+    assert words.endswith("The agent:\nthe test wants 3")
+
+
+def test_the_tree_identifies_work_without_a_digest_of_its_diff() -> None:
+    report = replace(WORKED, diff_digest="", size_excess=("x",))
+
+    assert retried(decided(an_active_task(Stage.WORK), report)).work_digest == "tree2"
+
+
+# ------------------------------------------------------------------ verify
+
+
+def verified(verdict: Verdict, **given: Any) -> CandidateVerified:
+    return replace(CandidateVerified(verdict, "c0ffee", "onto", ("a.py",)), **given)
+
+
+def worked(exit_: Any = None, **given: Any) -> Task:
+    task = an_active_task(Stage.VERIFY, **given)
+    work = replace(task.work, exit=exit_ or an_exit(), diff_digest="diff2", tree="tree2")
+    return replace(task, work=work)
+
+
+@pytest.mark.spec("3.3", "0.1")
+def test_a_passing_verdict_is_judged_with_every_outcome() -> None:
+    verdict = Verdict((a_finding(PASSED, "a"), a_finding(Outcome.SKIPPED, "b", required=False)))
+
+    events = decided(worked(), verified(verdict))
+
+    assert events[-1] == Judged(
+        True, "c0ffee", "onto", {"a": "PASSED", "b": "SKIPPED"}, unchanged=False
+    )
+    assert [note["check"] for note in notes(events, "CHECK_FINISHED")] == ["a", "b"]
+    assert {note["commit"] for note in notes(events, "CHECK_FINISHED")} == {"c0ffee"}
+
+
+@pytest.mark.spec("3.5", "1.2")
+@pytest.mark.parametrize(
+    ("given", "report", "proven", "unchanged"),
+    [
+        ({}, {"changed": ()}, False, True),
+        ({}, {"changed": (), "is_already_landed": True}, True, False),
+        ({"spec": a_spec(kind=TaskKind.REPORT)}, {"changed": ()}, True, False),
+        ({"spec": a_spec(may_change_nothing=True)}, {"changed": ()}, True, True),
+        ({"waivers": ("no-change",)}, {"changed": ()}, True, True),
+        ({"mode": AttemptMode.TAKEN_OVER}, {"changed": ()}, True, True),
+        ({}, {}, True, False),
+    ],
+)
+def test_when_a_task_may_pass_without_a_change(
+    given: dict[str, Any], report: dict[str, Any], proven: bool, unchanged: bool
+) -> None:
+    events = decided(worked(**given), verified(a_verdict(PASSED), **report))
+
+    (judged,) = (event for event in events if isinstance(event, Judged))
+    assert (judged.passed, judged.unchanged) == (proven, unchanged)
+
+
+@pytest.mark.spec("3.5")
+def test_an_agent_that_was_stopped_may_not_change_nothing() -> None:
+    task = worked(an_exit(code=1), spec=a_spec(may_change_nothing=True))
+
+    events = decided(task, verified(a_verdict(PASSED), changed=()))
+
+    assert retried(events).failure.message == "nothing was changed; it ended with exit code 1"
+
+
+@pytest.mark.spec("3.5")
+def test_a_needless_run_names_the_place_of_the_work() -> None:
+    events = decided(
+        worked(), verified(a_verdict(PASSED), changed=(), work_elsewhere=("branch x",))
+    )
+
+    again = retried(events)
+    assert again.failure.message == (
+        "nothing was changed; if nothing needs changing, say why. "
+        "The work is elsewhere: branch x; bring it to this branch"
+    )
+    assert again.work_digest == "diff2"
+
+
+@pytest.mark.spec("3.5", "4.3", "6.9")
+def test_an_agent_that_changed_nothing_is_told_what_is_missing() -> None:
+    verdict = Verdict(
+        (
+            a_finding(FAILED, "Q5", message="no file a.py"),
+            a_finding(FAILED, "Q6", message="no function f"),
+            a_finding(
+                FAILED,
+                "tests",
+                message="2 failed",
+                items=(FindingItem("t"),),
+                params={"exitCode": 9, "x": 1},
+                output="log",
+            ),
+        )
+    )
+
+    failure = retried(
+        decided(
+            worked(an_exit(code=3)), verified(verdict, changed=(), work_elsewhere=("branch x",))
+        )
+    ).failure
+
+    assert failure.kind is FailureKind.INCOMPLETE
+    assert failure.message == (
+        "nothing was changed; it ended with exit code 3. The work is elsewhere: branch x; "
+        "bring it to this branch; no file a.py; no function f"
+    )
+    assert (failure.check, failure.items) == ("Q5", (FindingItem("t"),))
+    assert failure.params == {"exitCode": 3, "x": 1}
+    assert failure.output == ""
+
+
+@pytest.mark.spec("3.5", "4.2")
+def test_an_end_that_explains_itself_keeps_only_the_name_of_the_check() -> None:
+    verdict = Verdict((a_finding(FAILED, message="2 failed", output="log", params={"x": 1}),))
+
+    failure = retried(
+        decided(worked(an_exit(code=137)), verified(verdict, changed=()))
+    ).failure
+
+    assert (failure.kind, failure.message) == (
+        FailureKind.TRANSIENT_ERROR,
+        "the agent died by signal 9",
+    )
+    assert (failure.check, failure.output, failure.params) == ("tests", "log", {})
+
+
+@pytest.mark.spec("4.8", "6.7")
+@pytest.mark.parametrize(
+    ("finding", "kind"),
+    [
+        ({"transient": True}, FailureKind.TRANSIENT_ERROR),
+        ({"account": "judge"}, FailureKind.RATE_LIMIT),
+    ],
+)
+def test_a_check_that_cannot_run_is_no_fault_of_an_agent_without_changes(
+    finding: dict[str, Any], kind: FailureKind
+) -> None:
+    broken = Verdict((a_finding(Outcome.BROKEN, message="why", **finding),))
+
+    again = retried(decided(worked(), verified(broken, changed=())))
+
+    assert (again.failure.kind, again.stage) == (kind, Stage.VERIFY)
+
+
+@pytest.mark.spec("16.14", "9.3")
+@pytest.mark.parametrize(
+    ("partners", "beside"),
+    [((), ""), ((TaskId("x-1"), TaskId("x-2")), " together with x-1, x-2")],
+)
+def test_the_landing_that_broke_a_check_is_blamed_with_all_that_failed(
+    partners: tuple[TaskId, ...], beside: str
+) -> None:
+    items = (FindingItem("t"),)
+    failed = a_finding(
+        FAILED,
+        message="1 failed",
+        pattern="test-failed",
+        items=items,
+        params={"x": 1},
+        output="log",
+    )
+    result = BisectResult(TaskId("x-3"), partners, "bad", 4)
+    task = an_active_task(Stage.VERIFY, spec=a_spec(kind=TaskKind.CHECK))
+
+    events = decided(task, verified(Verdict((failed,)), bisect_result=result))
+
+    words = f"passed alone; tests fails since it landed{beside}: 1 failed"
+    blamed = make_failure(
+        FailureKind.QUALITY_FAILURE, words, pattern="test-failed", check="tests", items=items
+    )
+    blamed = replace(blamed, params={"x": 1}, output="log")
+    assert events[-1] == CulpritFound(TaskId("x-3"), partners, "bad", 4, blamed)
+
+
+# ------------------------------------------------------------------ land
+
+
+@pytest.mark.spec("4.1", "3.4")
+def test_a_conflict_names_its_files() -> None:
+    paths = tuple(f"f{n}.py" for n in range(120))
+    task = worked()
+
+    again = retried(decided(task, MergeConflicted(paths, "onto", "t9")))
+
+    assert again.failure.message == (
+        "120 files conflict with the run branch: f0.py, f1.py, f2.py, f3.py, f4.py"
+    )
+    assert again.failure.pattern == "merge-conflict"
+    assert again.failure.items[0] == FindingItem("f0.py", "conflicts with the run branch")
+    assert len(again.failure.items) == 120
+    assert again.failure.params == {"conflictedFiles": list(paths[:100])}
+    assert again.work_digest == "diff2"
+    one = retried(decided(an_active_task(Stage.VERIFY), MergeConflicted(("a",), "onto", "t9")))
+    assert one.failure.message == "1 file conflicts with the run branch: a"
+    assert one.work_digest == "t9"
+
+
+@pytest.mark.spec("7.5", "10.1")
+@pytest.mark.parametrize(
+    ("feedback", "waivers", "cured", "waived"),
+    [
+        (a_failure(pattern="test-failed", check="tests"), (), "test-failed", ""),
+        (a_failure(pattern="test-failed", check="tests"), ("tests",), "", "tests"),
+        (None, (), "", ""),
+    ],
+)
+def test_a_landing_after_failures_tells_what_was_cured(
+    feedback: Failure | None, waivers: tuple[str, ...], cured: str, waived: str
+) -> None:
+    task = an_active_task(
+        Stage.LAND,
+        attempt=3,
+        failure_kinds=("TIMEOUT", "LOST", "QUALITY_FAILURE"),
+        feedback=feedback,
+        waivers=waivers,
+    )
+
+    assert decided(task, CommitLanded("c0ffee", was_there_before=True)) == (
+        Landed("c0ffee", already=True),
+        JournalNote(
+            "RETRY_SUCCESS",
+            {
+                "retry_count": 2,
+                "total_attempts": 3,
+                "final_status": "PASS",
+                "cured": cured,
+                "waived": waived,
+            },
+        ),
+    )
+
+
+@pytest.mark.spec("8.3", "10.1")
+@pytest.mark.parametrize(("left_out", "status"), [((), "PASS"), (("c",), "PARTIAL")])
+def test_a_group_that_was_recovered_lands_with_the_story(
+    left_out: tuple[str, ...], status: str
+) -> None:
+    task = an_active_task(
+        Stage.LAND,
+        spec=a_spec(kind=TaskKind.GROUP),
+        recovery_strategy=RecoveryStrategy.PARTIAL_COMMIT,
+        recovered_subtasks=("a",),
+        left_out_subtasks=left_out,
+        failure_kinds=("TIMEOUT",),
+    )
+
+    assert decided(task, CommitLanded("c0ffee")) == (
+        Landed("c0ffee"),
+        JournalNote(
+            "RECOVERY_COMPLETE",
+            {
+                "strategy": RecoveryStrategy.PARTIAL_COMMIT.value,
+                "recovered_subtasks": ["a"],
+                "left_out_subtasks": list(left_out),
+                "final_status": status,
+            },
+        ),
+    )
+
+
+@pytest.mark.spec("9.2", "2.3")
+@pytest.mark.parametrize(
+    ("pause", "words"),
+    [(None, ""), (Pause(PauseCause.UNKNOWN, "look at it first"), "look at it first")],
+)
+def test_an_accepted_plan_becomes_tasks_with_its_landing(pause: Pause | None, words: str) -> None:
+    specs = (a_spec("a"), a_spec("b"))
+    task = an_active_task(Stage.LAND, spec=a_spec(kind=TaskKind.PLAN))
+
+    events = decided(task, PlanAccepted(specs, {"a": "x-1"}, "c0ffee", pause))
+
+    assert events == (
+        Planned(("a", "b"), {"a": "x-1"}, words, specs=specs),
+        Landed("c0ffee"),
+    )
+
+
+@pytest.mark.spec("3.4")
+def test_a_branch_that_moves_each_time_becomes_a_fault_of_ours() -> None:
+    task = an_active_task(Stage.LAND)
+    most = task.spec.policy.landing_refusals_max
+    tired = replace(task, work=replace(task.work, landing_refusals=most))
+
+    assert decided(task, BranchMoved("h2", "moved")) == (LandingRefused("h2", "moved"),)
+    last = replace(task, work=replace(task.work, landing_refusals=most - 1))
+    assert decided(last, BranchMoved("h2")) == (LandingRefused("h2"),)
+    refused, again = decided(tired, BranchMoved("h2", "moved"))
+    assert refused == LandingRefused("h2", "moved")
+    assert isinstance(again, RetryDecided)
+    assert again.failure.message == (
+        f"its landing was refused {most + 1} times, because other tasks land on the same branch"
+    )
+    assert (again.stage, again.failure.is_our_fault) == (Stage.VERIFY, True)
+
+
+# ------------------------------------------------------------------ the rest
+
+
+@pytest.mark.spec("4.8", "11.3")
+def test_faults_and_interruptions_keep_their_source_and_words() -> None:
+    task = an_active_task(Stage.WORK)
+    source = next(iter(FaultSource))
+
+    fault = retried(decided(task, StageFaulted("disk", transient=True, source=source)))
+    lost = retried(decided(task, AgentLost("the shim died")))
+    charged = retried(decided(task, AgentLost("it ended oddly", counts_as_failure=True)))
+    cut = retried(decided(task, WorkInterrupted("stopped", "refs/x")))
+    fatal = asked(decided(task, StageFaulted("no git", transient=False, code="PERMISSION_DENIED")))
+
+    assert (fault.failure.message, fault.failure.source) == ("disk", source)
+    assert fault.failure.is_our_fault
+    assert (lost.failure.kind, lost.failure.message) == (FailureKind.LOST, "the shim died")
+    assert (charged.failure.kind, charged.failure.message) == (
+        FailureKind.INCOMPLETE,
+        "it ended oddly",
+    )
+    assert (cut.failure.kind, cut.failure.message) == (FailureKind.LOST, "stopped")
+    assert (fatal.failure.code, fatal.blocked) == (
+        "PERMISSION_DENIED",
+        Reason.SYSTEM_ERROR_PERMANENT,
+    )
+
+
+@pytest.mark.spec("11.5")
+def test_a_stage_that_waits_gives_its_claim_back_until_a_date() -> None:
+    assert decided(an_active_task(Stage.WORK), StageDeferred("no port is free", MINUTE)) == (
+        LeaseReleased("host:1", 1, "no port is free", NOW + MINUTE),
+    )
+
+
+@pytest.mark.spec("16.14")
+def test_a_reverted_landing_is_retried_for_what_it_broke() -> None:
+    task = replace(
+        a_task(), state=State.WAITING, waiting_for=WaitReason.DECISION, revert_cause=a_failure()
+    )
+
+    (again,) = decide_after_revert(task, MOMENT)
+
+    assert isinstance(again, RetryDecided)
+    assert again.failure == a_failure()
+
+
+@pytest.mark.spec("16.11")
+def test_a_row_that_claims_too_much_becomes_a_question() -> None:
+    task = an_active_task(Stage.LAND)
+
+    events = decide_row_refused(task, "the row is not proven", MOMENT)
+
+    assert events[0] == RowRefused("the row is not proven")
+    escalation = asked(events)
+    assert escalation.failure.kind is FailureKind.ESCALATE_REQUIRED
+    assert escalation.question.text == "the row is not proven"
+    assert escalation.question.choices == asked(events).question.choices
+    assert "done" not in {choice.value for choice in escalation.question.choices}
+    fold_events(task, events)
