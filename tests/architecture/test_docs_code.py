@@ -16,7 +16,7 @@ SOURCE = ROOT / "src" / "yaoki"
 # From where a page may name a file: from the top, or from the room it is about.
 PARENTS = (ROOT, SOURCE, SOURCE / "adapters", SOURCE / "faces")
 # `checks/…` and `git/…` may be files of a reader.
-ROOMS = {"src", "benchmarks", "workspace", *(room.name for room in SOURCE.iterdir())}
+ROOMS = {"src", "tests", "benchmarks", "workspace", *(room.name for room in SOURCE.iterdir())}
 FILE = re.compile(r"`([\w-]+/[\w./-]+)`")
 MODULE = re.compile(r"`(?:python -m )?(yaoki(?:\.[A-Za-z_]\w*)+)`")
 # Groups of entry points, and settings, look like modules.
@@ -24,8 +24,9 @@ NO_MODULES = {"yaoki.agents", "yaoki.checks", "yaoki.extractors", "yaoki.toml"}
 
 
 def missing_files(text: str) -> Iterator[str]:
+    made = {block.mark("file") for block in blocks(text)}
     for path in FILE.findall(text):
-        known = any((parent / path).exists() for parent in PARENTS)
+        known = path in made or any((parent / path).exists() for parent in PARENTS)
         if path.split("/")[0] in ROOMS and not known:
             yield path
 
