@@ -23,9 +23,13 @@ TOP = Path(__file__).resolve().parent
 VENV = TOP / ".venv"
 BIN = VENV / "bin"
 PEERS = VENV / "peers"
+DOCS = VENV / "docs"
 RUN, DEV = "requirements.lock", "requirements-dev.lock"
+FOR_DOCS, FOR_PEERS = "requirements-docs.lock", "benchmarks/peers.lock"
 # Both locks hold what builds the project, so the build fetches nothing.
 BUILD = b"hatchling\neditables\n"
+# What a browser fetches by itself; a link that a person may follow is none.
+FETCHED = re.compile(r"""<(?:script|link|img|iframe)[^>]*?(?:src|href)=["']?(https?://[^"'> ]+)""")
 ADDRESSES = re.compile(r"https?:|file:|--(extra-)?index|--find-links")
 CACHES = (".mypy_cache", ".ruff_cache", ".pytest_cache", ".import_linter_cache", ".hypothesis")
 # Many tests wait for the programs they started, so there is room for more than one a core.
@@ -120,14 +124,30 @@ def bench(*more: str) -> None:
     call("python", "-m", "benchmarks", *files, *more)
 
 
+def docs(*more: str) -> None:
+    """build the documentation site into dist/site; a dead link fails"""
+    if not separate(FOR_DOCS, DOCS):
+        stop("the site builder could not be installed; it needs the network once")
+    # An old page must not stay, nor a cached one: only a page that is read again is checked.
+    shutil.rmtree(TOP / "dist" / "site", ignore_errors=True)
+    call(str(DOCS / "bin" / "zensical"), "build", "--strict", "--clean", *more)
+    for page in (TOP / "dist" / "site").rglob("*.html"):
+        found = FETCHED.search(page.read_text(encoding="utf-8"))
+        if found:
+            stop(f"{page.relative_to(TOP)} needs the network: {found[1]}")
+    print("the site: dist/site/index.html")
+
+
 def lock(*more: str) -> None:
     """write the lock files anew from pyproject.toml; needs the network; --upgrade for the newest"""
     form = ("--universal", "--python-version", "3.11", "--generate-hashes", *more)
     words = ("pip", "compile", "-q", *form, "--custom-compile-command", "python3 dev.py lock")
     call("uv", *words, "--group", "dev", "pyproject.toml", "-", "-o", DEV, given=BUILD)
     call("uv", *words, "-c", DEV, "pyproject.toml", "-", "-o", RUN, given=BUILD)
-    call("uv", *words, "benchmarks/peers.in", "-o", "benchmarks/peers.lock")
-    for name in (DEV, RUN, "benchmarks/peers.lock"):
+    # Without a source file only the group counts: the site does not need yaoki.
+    call("uv", *words, "--group", "docs", "-o", FOR_DOCS)
+    call("uv", *words, "benchmarks/peers.in", "-o", FOR_PEERS)
+    for name in (DEV, RUN, FOR_DOCS, FOR_PEERS):
         told = [line for line in (TOP / name).read_text().splitlines() if ADDRESSES.search(line)]
         if told:
             stop(f"{name} tells where a package was fetched: {told[0]}")
@@ -200,17 +220,23 @@ def uv() -> None:
 
 def peers() -> None:
     """What the benchmarks measure yaoki beside; what cannot be installed is shown as missing."""
-    locked, stamp = TOP / "benchmarks" / "peers.lock", PEERS / ".done"
-    state = hashlib.sha256(locked.read_bytes()).hexdigest()
-    if stamp.exists() and stamp.read_text() == state:
-        return
-    call("uv", "venv", "-q", "--clear", "--python", str(BIN / "python"), str(PEERS))
-    at = ("-q", "--compile-bytecode", "--python", str(PEERS / "bin" / "python"))
-    words = (str(BIN / "uv"), "pip", "sync", *at, "--require-hashes", str(locked))
-    if subprocess.call(words, cwd=str(TOP)) == 0:
-        stamp.write_text(state)
-    else:
+    if not separate(FOR_PEERS, PEERS):
         print("the peers could not be installed; they are shown as missing", file=sys.stderr)
+
+
+def separate(locked: str, folder: Path) -> bool:
+    """An environment apart from ours, installed from its lock once for each state of it."""
+    stamp = folder / ".done"
+    state = hashlib.sha256((TOP / locked).read_bytes()).hexdigest()
+    if stamp.exists() and stamp.read_text() == state:
+        return True
+    call("uv", "venv", "-q", "--clear", "--python", str(BIN / "python"), str(folder))
+    at = ("-q", "--compile-bytecode", "--python", str(folder / "bin" / "python"))
+    words = (str(BIN / "uv"), "pip", "sync", *at, "--require-hashes", locked)
+    if subprocess.call(words, cwd=str(TOP)) != 0:
+        return False
+    stamp.write_text(state)
+    return True
 
 
 # ------------------------------------------------------------------ how they are called
@@ -227,6 +253,7 @@ COMMANDS = {
     "chromium": (chromium, for_development),
     "agents": (agents, for_development),
     "bench": (bench, for_development),
+    "docs": (docs, uv),
     "lock": (lock, uv),
     "clean": (clean, nothing),
     "setup": (setup, for_development),

@@ -12,12 +12,31 @@ ROOT = Path(__file__).parents[1]
 PAGES = tuple(
     sorted(
         file
-        for pattern in ("README.md", "CONTRIBUTING.md", "docs/**/*.md")
+        for pattern in ("README*.md", "CONTRIBUTING.md", "docs/**/*.md")
         for file in ROOT.glob(pattern)
     )
 )
+# Those as well that a reader of the documentation does not come by.
+MARKDOWN = (
+    *PAGES,
+    *sorted(
+        file
+        for pattern in ("CHANGELOG.md", "benchmarks/*.md", "plugins/**/*.md", "src/**/*.md")
+        for file in ROOT.glob(pattern)
+    ),
+)
+# `tutorial.ja.md` is `tutorial.md` in Japanese.
+TRANSLATIONS = {
+    page: page.with_name(f"{page.name.removesuffix('.ja.md')}.md")
+    for page in PAGES
+    if page.name.endswith(".ja.md")
+}
 SHELLS = {"", "sh", "bash", "console"}
-_FENCE = re.compile(r"^( *)(```+|~~~+)([^\n]*)\n(.*?)^ *\2 *$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^(?:<!-- (?P<marks>[^\n]*?) -->\n)?"
+    r" *(?P<fence>```+|~~~+)(?P<language>[^\n]*)\n(?P<text>.*?)^ *(?P=fence) *$",
+    re.MULTILINE | re.DOTALL,
+)
 _SPAN = re.compile(r"(?<!`)`(yaoki [^`]+)`(?!`)")
 # Where a command of a shell ends; what follows is another's.
 _ENDS = re.compile(r"^(\|\|?|&&?|;|\d?>+.*|<.*)$")
@@ -29,7 +48,7 @@ def name(page: Path) -> str:
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: `sh run exit=4` has the language `sh` and the marks `run` and `exit=4`."""
+    """A fenced block; its marks (`run`, `exit=4`) are in an HTML comment on the line above it."""
 
     language: str
     marks: tuple[str, ...]
@@ -43,9 +62,9 @@ class Block:
 
 def blocks(text: str) -> Iterator[Block]:
     for found in _FENCE.finditer(text):
-        language, *marks = found[3].split() or [""]
-        line = text.count("\n", 0, found.start()) + 1
-        yield Block(language, tuple(marks), found[4], line)
+        line = text.count("\n", 0, found.start("fence")) + 1
+        marks = tuple((found["marks"] or "").split())
+        yield Block(found["language"].strip(), marks, found["text"], line)
 
 
 def prose(text: str) -> str:

@@ -1,9 +1,9 @@
 """Walks through a page of the docs as a reader would: saves its files, types its commands.
 
-A fenced block tells by its marks what it is: `file=PATH` is saved there, `sh run` is typed
-(`exit=4` is how it ends), `sh serve` is typed and interrupted once the next block was seen.  A
-block of `text` after one of them holds lines that must be seen, in this order; `…` stands for
-anything.  `RUN` is the newest run.
+The HTML comment above a fenced block says what to do with it: `<!-- file=PATH -->` saves it,
+`<!-- run -->` types it (`<!-- run exit=4 -->` is the exit code), `<!-- serve -->` types it and
+interrupts it once the next block was seen.  A block of `text` after one of them holds lines that
+must be seen, in this order; `…` stands for anything.  `RUN` is the newest run.
 """
 
 from __future__ import annotations

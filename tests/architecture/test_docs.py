@@ -1,17 +1,20 @@
-"""Documents point to what exists; lock files tell no addresses."""
+"""Links of documents lead to what exists; lock files contain no addresses."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
 
-from tests.documents import PAGES, ROOT, blocks, name, prose
+from tests.documents import MARKDOWN, PAGES, ROOT, TRANSLATIONS, blocks, name, prose
 
-LOCKS = ("requirements.lock", "requirements-dev.lock", "benchmarks/peers.lock")
+DOCS = ROOT / "docs"
+LOCKS = tuple(name(lock) for lock in (*ROOT.glob("*.lock"), *ROOT.glob("benchmarks/*.lock")))
 
 CODE = re.compile(r"^ *(```+|~~~+).*?^ *\1|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 INLINE_LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
@@ -48,6 +51,10 @@ def broken(page: Path, target: str) -> str:
     file = page.parent / path if path else page
     if not file.exists():
         return f"{target}: no such file"
+    if DOCS in page.parents and DOCS not in file.resolve().parents:
+        return f"{target}: not on the site, which holds docs/ alone; name the file without a link"
+    if DOCS in page.parents and file.is_dir():
+        return f"{target}: the site has no page for a folder; link to its index.md"
     if anchor and anchor not in anchors(file.read_text(encoding="utf-8")):
         return f"{target}: no such heading"
     return ""
@@ -75,18 +82,37 @@ def test_headings_are_named_as_readers_tools_name_them() -> None:
     assert anchors(text) == {"yaoki-run-plangoal", "what-its-for", "notes", "notes-1"}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_relative_link_points_to_what_is_there(page: Path) -> None:
-    targets = relative_links(page.read_text(encoding="utf-8"))
+def test_every_relative_link_leads_to_a_file_and_a_heading_that_exist() -> None:
+    wrong = [
+        f"{name(page)}: {why}"
+        for page in MARKDOWN
+        for target in relative_links(page.read_text(encoding="utf-8"))
+        if (why := broken(page, target))
+    ]
 
-    wrong = [why for target in targets if (why := broken(page, target))]
+    assert not wrong, "\n".join(wrong)
 
-    assert not wrong, f"{name(page)} links to what is not there: {wrong}"
+
+def test_the_navigation_of_the_site_lists_every_page_once() -> None:
+    project = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
+
+    listed = Counter(in_navigation(project["nav"]))
+
+    assert listed == Counter(name(page).removeprefix("docs/") for page in DOCS.rglob("*.md"))
+
+
+def in_navigation(entry: Any) -> Iterator[str]:
+    """The pages below an entry: a page, a list of entries, or a title with either."""
+    if isinstance(entry, str):
+        yield entry
+        return
+    for below in entry.values() if isinstance(entry, dict) else entry:
+        yield from in_navigation(below)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_page_can_be_reached_from_the_first(page: Path) -> None:
-    """By links alone; a folder that is linked stands for its pages."""
+    """By links alone."""
     assert page in reached()
 
 
@@ -100,12 +126,12 @@ def reached() -> frozenset[Path]:
         found.add(page)
         for target in relative_links(page.read_text(encoding="utf-8")):
             file = (page.parent / target.partition("#")[0]).resolve()
-            waiting += file.glob("*.md") if file.is_dir() else [file][: file.suffix == ".md"]
+            waiting += [file] if file.suffix == ".md" else []
     return frozenset(found)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_fence_is_closed_and_names_a_language_that_readers_know(page: Path) -> None:
+def test_every_fence_is_closed_and_names_one_language_that_renderers_know(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     known = {
         "",
@@ -123,6 +149,27 @@ def test_every_fence_is_closed_and_names_a_language_that_readers_know(page: Path
 
     assert "```" not in prose(text)
     assert {block.language for block in blocks(text)} <= known
+
+
+@pytest.mark.spec("12.1")
+@pytest.mark.parametrize("page", TRANSLATIONS, ids=name)
+def test_a_translation_has_the_blocks_the_headings_and_the_links_of_its_original(
+    page: Path,
+) -> None:
+    """tests/acceptance walks through the original; so the commands of both are tried."""
+    ours, original = (file.read_text(encoding="utf-8") for file in (page, TRANSLATIONS[page]))
+
+    assert [(b.language, b.marks, b.text) for b in blocks(ours)] == [
+        (b.language, b.marks, b.text) for b in blocks(original)
+    ]
+    assert shape(ours) == shape(original)
+
+
+def shape(text: str) -> tuple[list[str], list[str]]:
+    """The levels of the headings, and the targets of the links but those between languages."""
+    levels = re.findall(r"^#+(?= )", prose(text), re.MULTILINE)
+    links = (target.replace(".ja.md", ".md") for target in relative_links(text))
+    return levels, [target for target in links if not target.startswith(("README", "tutorial"))]
 
 
 @pytest.mark.parametrize("lock", LOCKS)

@@ -113,6 +113,34 @@ yaoki nothing
     assert defect(["prompts", "forget"])
 
 
+def commands_below(command: click.Command, words: str) -> Iterator[tuple[str, click.Command]]:
+    if not isinstance(command, click.Group) or command.invoke_without_command:
+        yield words, command
+    if isinstance(command, click.Group):
+        context = click.Context(command, info_name=words)
+        for below in command.list_commands(context):
+            found = command.get_command(context, below)
+            if found is not None and not found.hidden:
+                yield from commands_below(found, f"{words} {below}".strip())
+
+
+@pytest.mark.spec("12.1")
+def test_the_reference_describes_every_command_with_every_option() -> None:
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    sections = {part.split("\n")[0]: part for part in re.split(r"^## ", page, flags=re.MULTILINE)}
+
+    missing = []
+    for words, command in commands_below(group, ""):
+        first = words.split()[0] if words else ""
+        text = "".join(p for h, p in sections.items() if re.match(rf"`yaoki {first}\b", h))
+        shown = (param for param in command.params if not getattr(param, "hidden", False))
+        options = (o for param in shown for o in param.opts if o.startswith("--"))
+        missing += [f"{words} {o}" for o in options if first and not re.search(rf"{o}\b", text)]
+        missing += [] if text or not first else [words]
+
+    assert [m for m in missing if not m.endswith((" --repo", " --help"))] == []
+
+
 # ------------------------------------------------------------------ examples
 
 
