@@ -115,6 +115,27 @@ def test_a_narrow_terminal_breaks_wide_text_within_its_width(text: str, width: i
     assert " ".join(" ".join(lines).split()) == f"1 {' '.join([text] * 40)}"
 
 
+@pytest.mark.parametrize("width", [20, 33, 80])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "タスクの名前と状態を一行に表示します。質問があれば「はい」か「いいえ」で答えてください。"
+        * 3,
+        "任务已经完成，所有检查都通过了（共三项）。请合并分支，然后删除它。" * 3,
+    ],
+    ids=["Japanese", "Chinese"],
+)
+def test_text_without_blanks_is_broken_between_its_characters(text: str, width: int) -> None:
+    lines = wrap_line(f"  3  {text}", width)
+
+    begins = [line.strip()[0] for line in lines]
+    assert "".join(line.strip() for line in lines) == f"3  {text}"
+    assert max(cell_len(line) for line in lines) <= width
+    assert max(cell_len(line) for line in lines[:-1]) > width - 8, "lines are filled"
+    assert not set(begins) & set("。，、」）")
+    assert {len(line) - len(line.lstrip()) for line in lines[1:]} == {5}, "below their column"
+
+
 def test_every_character_has_the_width_that_the_live_view_gives_it() -> None:
     every = (chr(n) for n in range(0x20, 0x3000))
 

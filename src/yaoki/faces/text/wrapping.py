@@ -18,6 +18,11 @@ _NARROW = re.compile("[ -~\u00a1-\u02ff\u2010-\u2027]*")
 _WHOLE = re.compile(
     r"`[^`]*`|\b(?:(?:yaoki|git) (?:-C |[a-z]{2,})|(?:npm|pip|uv|brew|apt) install )[^;,()]*"
 )
+# A character of a script without blanks, with the brackets and marks that stay on its line.
+_CJK = re.compile(
+    "[「『（［｛【〈《〔]*[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff10-\uff9f]"
+    "[\u3099\u309a゛゜ぁぃぅぇぉっゃゅょァィゥェォッャュョー々、。，．・：；？！」』）］｝】〉》〕…]*"
+)
 _LEAD = re.compile(r"(?: |\x1b\[[0-9;]*m)*")
 _GAP = re.compile(r"\S( {2,})(?=\S)")
 
@@ -55,7 +60,7 @@ def wrap_line(text: str, width: int) -> list[str]:
         # A column that begins far to the right continues below as a whole.
         needed = _column(words[place:]) if len(gap) > 1 and there > width // 2 else size
         # A word that fits on no line is cut by the terminal, wherever it begins.
-        if gap and there + needed > width >= at + size:
+        if (gap or _CJK.match(word)) and there + needed > width >= at + size:
             lines.append(last)
             last, gap = " " * at, ""
         last += gap + word
@@ -103,11 +108,16 @@ def _parts(text: str, room: int) -> Iterator[str]:
         whole = found.group().rstrip(" ").partition("   ")[0]
         if cell_width(whole) > room:
             continue
-        yield from _split(text[at : found.start()])
+        yield from _split(text[at : found.start()], room)
         yield whole
         at = found.start() + len(whole)
-    yield from _split(text[at:])
+    yield from _split(text[at:], room)
 
 
-def _split(text: str) -> list[str]:
-    return [part for part in re.split(r"( +)", text) if part]
+def _split(text: str, room: int) -> Iterator[str]:
+    """Words and blanks; a sentence without blanks that fits on no line is one of characters."""
+    for part in filter(None, re.split(r"( +)", text)):
+        if cell_width(part) > room and _CJK.search(part):
+            yield from filter(None, re.split(f"({_CJK.pattern})", part))
+        else:
+            yield part
