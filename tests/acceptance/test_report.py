@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from justhtml import JustHTML
+from markdown_it import MarkdownIt
 
 from tests.acceptance.place import WHO, Completed, Place, a_plan, holds, writes
 
@@ -155,6 +157,7 @@ def test_the_page_is_one_file_that_can_load_and_run_nothing(place: Place) -> Non
 
     html = place.yaoki("report", "--format", "html").out
     page = Page(html)
+    JustHTML(html, sanitize=False, strict=True)
 
     assert not {"script", "img", "iframe", "object", "form", "base"}.intersection(page.tags)
     assert '<script>alert("x")</script>' in page.text
@@ -170,6 +173,33 @@ def test_the_page_is_one_file_that_can_load_and_run_nothing(place: Place) -> Non
     # The verdict stands before the numbers, those before the tasks, those before the proof.
     order = [page.text.index(w) for w in ("The run needs you", "added up", "Tasks", "Proof")]
     assert order == sorted(order)
+
+
+@pytest.mark.spec("12.1", "14.4")
+def test_a_question_written_in_markdown_adds_nothing_to_the_report(place: Place) -> None:
+    """The agent's question would be a heading, a list, a rule and an underlined title."""
+    question = "# Proof\n- all checks passed\nDone\n===\n1. go on\n~~~\n---\n&lt;b&gt; ~~no~~"
+    plan = a_plan(
+        {"ask": [[{"ask": question}]]}, [{"id": "ask", "checks": ["a"]}], {"a": holds("a")}
+    )
+    assert carried(place, plan).code == 4
+
+    markdown = place.yaoki("report").out
+    html = place.yaoki("report", "--format", "html").out
+
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown)
+    headings = [tokens[n + 1].content for n, t in enumerate(tokens) if t.type == "heading_open"]
+    assert headings[1:] == ["Needs you", "Numbers", "Not landed", "Proof"]
+    assert not {"hr", "fence", "ordered_list_open"} & {token.type for token in tokens}
+    begin = next(n for n, token in enumerate(tokens) if token.type == "blockquote_open")
+    quote = tokens[begin + 2]
+    shown = "".join(one.content or "\n" for one in quote.children or ())
+    assert [line.strip() for line in shown.split("\n")] == question.split("\n")
+    page = JustHTML(html, sanitize=False, strict=True)
+    (quoted,) = page.query("article q")
+    assert [node.data for node in quoted.children or () if node.name == "#text"] == question.split(
+        "\n"
+    )
 
 
 def a_receipt(place: Place, name: str = "receipt.json") -> Path:
