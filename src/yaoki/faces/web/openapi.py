@@ -9,7 +9,8 @@ from typing import Any
 from yaoki import __version__
 from yaoki.faces.web.parameters import Parameter
 from yaoki.faces.web.routes import BASE, Route
-from yaoki.faces.web.schemas import SCHEMAS, schema_reference
+from yaoki.faces.web.schema_parts import schema_reference
+from yaoki.faces.web.schemas import SCHEMAS
 
 PATH_PART = re.compile(r"{(\w+)}")
 PATH_PARTS = {

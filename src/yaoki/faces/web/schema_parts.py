@@ -1,0 +1,203 @@
+"""The parts of which the schemas of responses are made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from yaoki.faces.web.waits import WAIT_CAUSES
+from yaoki.views import SCHEMA, status_schema
+from yaoki.views.history.values import WaitCause
+
+Schema = dict[str, Any]
+TEXT: Schema = {"type": "string"}
+INTEGER: Schema = {"type": "integer"}
+NUMBER: Schema = {"type": "number"}
+BOOLEAN: Schema = {"type": "boolean"}
+ANY: Schema = {}
+INSTANT: Schema = {"type": "string", "format": "date-time"}
+OPEN: Schema = {"type": "object", "additionalProperties": True}
+VERSION: Schema = {"const": SCHEMA}
+
+
+def nullable(held: Schema) -> Schema:
+    """The schema, or null."""
+    kind = held.get("type")
+    return {**held, "type": [kind, "null"]} if kind else {"oneOf": [held, {"type": "null"}]}
+
+
+def array_of(held: Schema) -> Schema:
+    return {"type": "array", "items": held}
+
+
+def integers(*names: str) -> Schema:
+    return object_of(**dict.fromkeys(names, INTEGER))
+
+
+def object_of(**fields: Schema) -> Schema:
+    """An object with all of these fields."""
+    return {"type": "object", "properties": fields, "required": sorted(fields)}
+
+
+def document_of(**fields: Schema) -> Schema:
+    return object_of(schema=VERSION, **fields)
+
+
+def schema_reference(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+STATUS = status_schema()["properties"]
+RUN_FIELDS: Schema = {
+    key: held for key, held in STATUS.items() if key not in {"schema", "tasks", "notes", "next"}
+}
+TASK_FIELDS: Schema = STATUS["tasks"]["items"]["properties"]
+SPENT: Schema = {key: TASK_FIELDS[key] for key in ("cost", "tokens")}
+ENTRY: Schema = {
+    "seq": INTEGER,
+    "at": INSTANT,
+    "run": TEXT,
+    "task": nullable(TEXT),
+    "subtask": nullable(TEXT),
+    "attempt": INTEGER,
+    "event": TEXT,
+    "data": OPEN,
+    "words": TEXT,
+    "name": nullable(TEXT),
+    "cut": BOOLEAN,
+}
+SPAN: Schema = {"from": INSTANT, "until": nullable(INSTANT)}
+DECISION = object_of(
+    at=INSTANT,
+    attempt=INTEGER,
+    decision=TEXT,
+    failure=TEXT,
+    reasoning=TEXT,
+    rule=TEXT,
+    rule_words=TEXT,
+    inputs=OPEN,
+    otherwise=array_of(TEXT),
+)
+TRY = object_of(
+    attempt=INTEGER,
+    at=INSTANT,
+    agent=nullable(TEXT),
+    checks=OPEN,
+    ended=nullable(TEXT),
+    session=nullable(TEXT),
+    **SPENT,
+)
+STRETCH = object_of(
+    attempt=INTEGER,
+    agent=nullable(TEXT),
+    ended=nullable(TEXT),
+    failure=nullable(TEXT),
+    stages=array_of(object_of(stage=TEXT, **SPAN)),
+    checks=array_of(object_of(check=TEXT, outcome=TEXT, seconds=NUMBER, until=INSTANT)),
+    **SPAN,
+)
+WAIT = object_of(
+    cause={"enum": [cause.value for cause in WaitCause]},
+    words=TEXT,
+    **SPAN,
+)
+LINEAGE = object_of(
+    first=TEXT,
+    replaces=nullable(TEXT),
+    replaced_by=nullable(TEXT),
+    group=nullable(TEXT),
+    needs=array_of(TEXT),
+    needed_by=array_of(TEXT),
+    inside=array_of(TEXT),
+)
+FINDING = object_of(
+    at=INSTANT,
+    check=TEXT,
+    outcome=TEXT,
+    required=BOOLEAN,
+    commit=nullable(TEXT),
+    pattern=nullable(TEXT),
+    message=nullable(TEXT),
+    tests=nullable(INTEGER),
+    known_failures=INTEGER,
+    items=array_of(object_of(name=TEXT, message=TEXT, where=TEXT)),
+    exit_code=nullable(INTEGER),
+    seconds=NUMBER,
+    log=BOOLEAN,
+)
+EXIT = object_of(
+    code=nullable(INTEGER),
+    signal=nullable(INTEGER),
+    seconds=nullable(NUMBER),
+    cost=nullable(NUMBER),
+    tokens=nullable(INTEGER),
+    turns=nullable(INTEGER),
+    **dict.fromkeys(("ended_by", "limit", "error", "said", "question"), nullable(TEXT)),
+    **dict.fromkeys(("session", "start_error"), nullable(TEXT)),
+)
+PROMPT = object_of(
+    **dict.fromkeys(("kind", "pattern", "path", "fault"), nullable(TEXT)),
+    steps=array_of(TEXT),
+    bytes=INTEGER,
+)
+POINT = object_of(
+    at=INSTANT,
+    **dict.fromkeys(("total", "done", "escalated", "cancelled", "open", "agent_runs"), INTEGER),
+    **SPENT,
+)
+WORKER = object_of(
+    **dict.fromkeys(("holder", "host", "name", "state"), TEXT),
+    slots=INTEGER,
+    tags=array_of(TEXT),
+    runs=array_of(TEXT),
+    background=BOOLEAN,
+    waits=nullable(TEXT),
+    since=INSTANT,
+    heartbeat=INSTANT,
+    tasks=array_of(TEXT),
+)
+BUDGET = object_of(
+    whose={"enum": ["run", "day"]},
+    run=TEXT,
+    name=TEXT,
+    used=NUMBER,
+    limit=NUMBER,
+    share=NUMBER,
+    granted=INTEGER,
+)
+CURE = object_of(
+    pattern=TEXT,
+    prompt=TEXT,
+    **dict.fromkeys(("sent", "cured", "not_cured", "open"), INTEGER),
+    rate=nullable(NUMBER),
+)
+QUESTION = object_of(
+    run=TEXT,
+    goal=TEXT,
+    task=schema_reference("Task"),
+    since=nullable(INSTANT),
+    **dict.fromkeys(("message", "failure", "check", "worktree"), nullable(TEXT)),
+    waivable=array_of(TEXT),
+    required=BOOLEAN,
+    blocks=INTEGER,
+)
+COUNTS = integers(
+    *("kills_survived", "leases_expired", "results_refused", "attempts_lost", "dead_letters"),
+    *("reconciled", "landings_verified_again", "snapshots_restored", "landings", "attempts"),
+)
+WAITS: Schema = object_of(
+    cause={"enum": list(WAIT_CAUSES)},
+    names=array_of(TEXT),
+    names_left_out=INTEGER,
+    account=nullable(TEXT),
+    seconds=nullable(INTEGER),
+    words=TEXT,
+)
+TALLY: Schema = {"type": "object", "additionalProperties": INTEGER}
+ACT = {"enum": ["answer", "retry", "cancel", "undo"]}
+DIFF: Schema = {
+    **dict.fromkeys(("task", "old", "new", "diff"), TEXT),
+    "attempt": nullable(INTEGER),
+    "landed": BOOLEAN,
+    "bytes": INTEGER,
+    "cut": BOOLEAN,
+}
