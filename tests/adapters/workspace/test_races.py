@@ -10,16 +10,19 @@ import pytest
 from tests.adapters.workspace.clones import clones
 from tests.repositories import World, a_world, approve, git, land_task, run_attempt, write
 from yaoki.adapters.git.command import Git
-from yaoki.adapters.git.refs import Refs
+from yaoki.adapters.git.refs import GitCommit, Refs, recorded_head_ref
 from yaoki.adapters.workspace.attempt_worktrees import GitAttemptWorktrees
 from yaoki.adapters.workspace.branches.group_branch import GitGroupBranches
 from yaoki.adapters.workspace.branches.landing import GitLandings
+from yaoki.adapters.workspace.branches.run_branch import RunBranch
 from yaoki.adapters.workspace.commit_contents import GitCommitContents
 from yaoki.adapters.workspace.protected_files import GitProtectedFiles
 from yaoki.adapters.workspace.recovery import WorkRecovery
+from yaoki.adapters.workspace.remote.mode import open_remote_mode
 from yaoki.adapters.workspace.remote.status import RemoteStatus
 from yaoki.adapters.workspace.run_branches import GitRunBranches
 from yaoki.adapters.workspace.uncommitted_work import GitUncommittedWork
+from yaoki.core.model import Run
 from yaoki.errors import GitFailed
 
 ROLES = (
@@ -74,6 +77,45 @@ def test_a_concurrently_removed_push_record_is_ignored(
     (one.root / ".unpushed" / "ab12cd34-9").symlink_to(tmp_path / "nowhere")
 
     one.workspace.branches.open_run_branch(one.run)
+
+
+# -------------------------------------------------------------- a neighbour lands meanwhile
+
+
+class RacedBranch(RunBranch):
+    """A run branch on which a neighbour lands right after each reading."""
+
+    neighbour: Callable[[], object] = staticmethod(lambda: None)
+
+    def head_and_recorded_head(self, run: Run) -> tuple[GitCommit, GitCommit | None]:
+        heads = super().head_and_recorded_head(run)
+        self.neighbour()
+        return heads
+
+
+@pytest.mark.spec("0.2", "3.4")
+def test_a_landing_that_loses_a_race_is_no_lost_commit(world: World) -> None:
+    """git moves two refs one after the other, and this one came between the two moves."""
+    git_of_world = Git(world.repo / ".git")
+    mode = open_remote_mode(
+        git_of_world, world.workspace.repository, "", world.root / ".unpushed", lambda _: None
+    )
+    branch = RacedBranch(git_of_world, mode)
+    old = branch.head(world.run).sha
+    first, second = (
+        git(world.repo, "commit-tree", f"{old}^{{tree}}", "-p", old, "-m", f"{n}\n\nYaoki-Run: x")
+        for n in (1, 2)
+    )
+    git(world.repo, "update-ref", recorded_head_ref(world.run), first)
+
+    def land_first() -> None:
+        branch.neighbour = lambda: None
+        assert branch.move(world.run, first, old, "test")
+
+    branch.neighbour = land_first
+
+    assert branch.move(world.run, second, old, "test") is False
+    assert branch.head(world.run).sha == first
 
 
 # -------------------------------------------------------------- errors that are named

@@ -107,6 +107,8 @@ class RunBranch:
             or self._refs.is_ancestor(recorded.sha, new)
         )
         if not safe or self._drift.lacks_remembered_head(run, new):
+            if self.head(run).sha != old:
+                return False  # another landing moved both refs after they were read
             drift = self._drift.find_drift(run, head, recorded)
             raise self._saved(
                 run, drift or self._drift.describe_missing_commits(run, head, recorded)
