@@ -23,34 +23,33 @@ ELSEWHERE = {TaskSpec: "a [task of the plan](plan.md#a-task)"}
 HEAD = """\
 # Events
 
-Everything that was concluded is a line of the journal: `yaoki trace --jsonl`, `GET /api/v1/events`,
-`run.events()` in Python. Made from the code by `python -m tests.reference`; a test insists that it
-is so.
+Every event is a line of the journal: `yaoki trace --jsonl`, `GET /api/v1/events`, `run.events()` in
+Python. This page is generated from the code by `python -m tests.reference`, and a test compares it.
 
 """
 BEFORE = """
-A new event or field may come at any time, so pass over what you do not know. A field that has its
-default is left out, except in `RETRY_DECISION`, `ESCALATE_DECISION`, `RERUN_HELD` and
-`PROMPT_SENT`, which are always whole. `set` holds the fields of the run that changed with the
-line; it is for the store alone.
+New events and fields may be added at any time, so ignore those that you do not know. A field with
+its default value is left out, except in `RETRY_DECISION`, `ESCALATE_DECISION`, `RERUN_HELD` and
+`PROMPT_SENT`, which are always complete. `set` contains the fields of the run that changed with the
+line; only the store uses it.
 
-## What changes a task
+## Events that change a task
 
-Folded in their order, these make the row of a task anew; `yaoki doctor` does it.
+Folded in order, these events give the row of a task; `yaoki doctor` compares the two.
 """
 BETWEEN = """
-## What only tells
+## Events that only inform
 
-These change no task. Fields that an event does not need are left out.
+These events change no task. Fields that an event does not need are left out.
 
-| event | what it tells | fields |
+| event | meaning | fields |
 |---|---|---|
 """
 AFTER = """
-## Sessions of your own
+## Events of hook mode
 
-[Hooks](../guides/hooks.md) keep a journal for each session of an agent that you drive, which
-`yaoki hook status` reads. Its lines:
+[Hook mode](../guides/hooks.md) keeps a journal for each of your own sessions, which
+`yaoki hook status` reads. Its events:
 """
 
 
@@ -77,7 +76,7 @@ def unlisted_fields() -> dict[str, set[str]]:
 
 def _parts() -> Iterator[str]:
     yield HEAD
-    yield "| a line has | form |\n|---|---|\n"
+    yield "| field of a line | type |\n|---|---|\n"
     hints = get_type_hints(JournalEntry)
     wire = {"run_id": "run", "task_id": "task"}
     yield from (
@@ -95,7 +94,7 @@ def _parts() -> Iterator[str]:
     values = _values(EVENT_CLASSES.values())
     for kind in sorted((v for v in values if is_dataclass(v)), key=lambda v: v.__name__):
         yield f"\n### {kind.__name__}\n\n{_said(kind)}\n{_table(kind)}"
-    yield "\n### Words\n\n| of | one of |\n|---|---|\n"
+    yield "\n### Enumerations\n\n| type | one of |\n|---|---|\n"
     for kind in sorted((v for v in values if issubclass(v, Enum)), key=lambda v: v.__name__):
         yield f"| {kind.__name__} | {', '.join(f'`{one.value}`' for one in kind)} |\n"
 
@@ -123,12 +122,12 @@ def _table(kind: type) -> str:
         f"| `{stored_word(held)}` | {_form(hints[held.name])} | {_default(held)} |\n"
         for held in fields(kind)
     ]
-    return "\n| field | form | unless told |\n|---|---|---|\n" + "".join(rows)
+    return "\n| field | type | default |\n|---|---|---|\n" + "".join(rows)
 
 
 def _default(held: Field[Any]) -> str:
     if held.default is MISSING and held.default_factory is MISSING:
-        return "always there"
+        return "always given"
     value = held.default if held.default is not MISSING else None
     if value is None or value == "" or value == ():
         return "nothing"
@@ -143,7 +142,7 @@ def _form(hint: Any) -> str:
     if hint in PLAIN or hint in ELSEWHERE:
         return PLAIN.get(hint) or ELSEWHERE[hint]
     if hint in {datetime, timedelta}:
-        return "instant" if hint is datetime else "seconds"
+        return "time" if hint is datetime else "seconds"
     if getattr(hint, "__supertype__", None) is str:
         return "text"
     origin, inner = get_origin(hint), get_args(hint)
@@ -153,7 +152,9 @@ def _form(hint: Any) -> str:
         return f"list of {_form(inner[0])}"
     if origin is not None and issubclass(origin, Mapping):
         return f"table of {_form(inner[1])}"
-    return f"[{hint.__name__}](#{'words' if issubclass(hint, Enum) else hint.__name__.lower()})"
+    return (
+        f"[{hint.__name__}](#{'enumerations' if issubclass(hint, Enum) else hint.__name__.lower()})"
+    )
 
 
 def _values(kinds: Iterable[type]) -> list[type]:

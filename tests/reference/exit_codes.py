@@ -14,60 +14,60 @@ from yaoki.faces.text.errors import BAD_USAGE_EXIT, INTERNAL_EXIT
 
 # What each means to whoever called, and what to do about it.
 MEANING: Mapping[int, tuple[str, str]] = {
-    0: ("all done; or, of a command that looks or changes something: it worked", "nothing"),
+    0: ("all done; for commands that do not run a plan: success", "nothing"),
     1: (
-        "something is broken: the store, git, our own code (`internal error`), or what `doctor`, "
-        "`verify`, `prune` or `notify test` looked at",
+        "something is broken: the store, git, yaoki itself (`internal error`), or what `doctor`, "
+        "`verify`, `prune` or `notify test` checked",
         "read the hint; `yaoki doctor`",
     ),
     2: (
-        "bad plan, settings, place or arguments; nothing was started",
-        "mend what is named, with its line",
+        "bad plan, settings, folder or arguments; nothing was started",
+        "fix what the message names",
     ),
     3: ("the run ended without being done: something required was cancelled", "`yaoki status`"),
-    4: ("a person is needed; all else is proven", "`yaoki answer`, then `yaoki resume`"),
+    4: ("a person is needed; everything else is proven", "`yaoki answer`, then `yaoki resume`"),
     5: (
-        "the run is not at its end: at work elsewhere, or it waits for a limit or a budget",
+        "the run is not finished: active elsewhere, or waiting for a limit or a budget",
         "`yaoki resume` later",
     ),
     6: ("refused: there is no such thing, or not now; nothing was changed", "what the hint says"),
-    61: ("`yaoki result`, STALE: the attempt was given to another worker", "stop the work"),
+    61: ("`yaoki result`, STALE: another worker has the task now", "stop the work"),
     62: ("`yaoki result`, UNKNOWN: there is no such task here", "stop the work"),
-    63: ("`yaoki result`, REPLACED: another task took its place", "stop the work"),
+    63: ("`yaoki result`, REPLACED: another task replaced it", "stop the work"),
     64: ("`yaoki result`, CANCELLED: the task was cancelled", "stop the work"),
     65: ("`yaoki result`, LATE: the attempt is over", "stop the work"),
-    66: ("`yaoki result`, DUPLICATE: the same was said before", "nothing"),
+    66: ("`yaoki result`, DUPLICATE: the same result is already recorded", "nothing"),
     130: ("interrupted by Ctrl-C or SIGTERM; nothing is lost", "`yaoki resume`"),
-    141: ("whoever read the output went away", "nothing"),
+    141: ("the reader of the output closed it", "nothing"),
 }
 HEAD = """\
 # Exit codes
 
-Made from the code by `python -m tests.reference`; a test insists that it is so. How to use them
-in a job: [on a build server](../guides/ci.md).
+This page is generated from the code by `python -m tests.reference`, and a test compares it. How to
+use exit codes in a job: [on a build server](../guides/ci.md).
 
 | code | meaning | what to do |
 |---|---|---|
 """
 RUNS = """
-## Of a run
+## The code of a run
 
-`run`, `resume` and `watch` end with the code of the run; `status` does so with `--exit-code`, and
+`run`, `resume` and `watch` exit with the code of the run; `status` does so with `--exit-code`, and
 `status --json` has it as `exit_code`.
 
-| how the run stands | code |
+| status of the run | code |
 |---|---|
 """
 ERRORS = """
-A run that is `PAUSED` ends with 5 when a budget is used up; any other pause waits for a person and
-ends with 4.
+The code of a `PAUSED` run is 5 if a budget is used up; any other pause waits for a person, and the
+code is 4.
 
-## Of a refusal
+## The code of an error
 
-Errors stand on standard error, with `--json` also as a document with `exit_code`. In Python they
-are exceptions of `yaoki.errors`.
+Errors go to standard error, with `--json` also to a document with `exit_code`. In Python they are
+exceptions of `yaoki.errors`.
 
-| error | code | what it says |
+| error | code | meaning |
 |---|---|---|
 """
 

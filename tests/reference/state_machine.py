@@ -20,8 +20,8 @@ HEAD = """\
 
 A task is in one of six states. While it is active, its stage names the next piece of work. Only
 the [events](events.md) below change a task; each is a line of the journal, and folding these lines
-gives the task. Made from the code by `python -m tests.reference`, which tries every event on every
-task that it can reach; a test insists that the page is as the code is.
+gives the task. This page is generated from the code by `python -m tests.reference`, which tries
+every event on every reachable task, and a test compares it.
 
 ## States
 
@@ -39,7 +39,7 @@ last one ended.
 TABLE = """
 ## Events
 
-`same` means that the event leaves the state as it is.
+`same` means that the event does not change the state.
 
 | event | happens in | leads to |
 |---|---|---|

@@ -7,38 +7,40 @@ from collections.abc import Mapping
 # Events whose class does not say it itself, or says it only to its makers.
 CLASSES: Mapping[str, str] = {
     "TASK_CLAIMED": "A worker has the right to act on the task until the lease ends.",
-    "ATTEMPT_STARTED": "A worktree stands ready, and the attempt has its number.",
-    "AGENT_FINISHED": "The agent ended; everything it left is kept at `head`.",
-    "LAND_REFUSED": "The run branch had moved meanwhile; the work is verified again.",
-    "TASK_LANDED": "The branch stands at the proven commit; the task is done.",
-    "RETRY_DECISION": "It failed and is tried again at `due_at`.",
-    "ESCALATE_DECISION": "It failed and a person is asked; `question` is what.",
-    "ESCALATION_ANSWERED": "What a person said.",
-    "CANCEL_REQUESTED": "The wish to end a task or a run, durable before anything acts on it.",
-    "TASK_CANCELLED": "It is over; `kept` is the commit with its work.",
+    "LEASE_EXPIRED": "The lease ended without a result, so the task can be claimed again. `counted` "
+    "is false when a person resumed a stopped run: then no worker failed.",
+    "ATTEMPT_STARTED": "The worktree is ready, and the attempt has its number.",
+    "AGENT_FINISHED": "The agent ended; everything it left is saved at `head`.",
+    "LAND_REFUSED": "The target branch has moved in the meantime; the work is verified again.",
+    "TASK_LANDED": "The branch is at the verified commit; the task is done.",
+    "RETRY_DECISION": "The attempt failed and the task is retried at `due_at`.",
+    "ESCALATE_DECISION": "The attempt failed and a person is asked `question`.",
+    "ESCALATION_ANSWERED": "The answer of a person.",
+    "CANCEL_REQUESTED": "A request to cancel a task or a run, stored before anything acts on it.",
+    "TASK_CANCELLED": "The task is cancelled; `kept` is the commit with its work.",
 }
 
 # Events that only tell: their words, and their fields.
 TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "USER_REQUEST": (
-        "What was asked for, before anything else of the run.",
+        "What the user asked for; the first event of a run.",
         ("goal", "base", "tasks"),
     ),
     "PLAN_SUBMITTED": (
-        "The run was stored with all its tasks; `run` is all of it.",
+        "The run was stored with all its tasks; `run` contains its fields.",
         ("goal", "tasks", "revision", "base", "run"),
     ),
     "PLAN_EXTENDED": (
-        "Tasks were added; `replaces` says whose place they take.",
+        "Tasks were added; `replaces` names the tasks that they replace.",
         ("replaces", "revision", "set", "tasks"),
     ),
     "TASK_BLOCKED": (
-        "It ended badly, and all that need it, near and far, wait in vain.",
+        "The task failed for good; all tasks that need it, directly or indirectly, are blocked.",
         ("dependents", "tasks", "cause", "reason", "dependents_reason"),
     ),
-    "TASK_REVIVED": ("They no longer wait in vain.", ("dependents", "tasks", "cause")),
+    "TASK_REVIVED": ("The dependents are no longer blocked.", ("dependents", "tasks", "cause")),
     "CHECK_FINISHED": (
-        "What one look of one check saw.",
+        "The result of one execution of a check.",
         (
             "check",
             "outcome",
@@ -59,7 +61,7 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("retry_count", "previous_failure_type", "modification_hint"),
     ),
     "RETRY_SUCCESS": (
-        "It landed after failures; `cured` is the pattern that was fixed last, `waived` the check "
+        "The task landed after failures; `cured` is the pattern fixed last, `waived` the check "
         "that a person waived instead.",
         ("retry_count", "total_attempts", "final_status", "cured", "waived"),
     ),
@@ -68,18 +70,18 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("strategy", "recovered_subtasks", "left_out_subtasks", "final_status"),
     ),
     "SNAPSHOT_RESTORE": (
-        "A worktree or a group's branch was put back.",
+        "A worktree or a group branch was restored.",
         ("snapshot_id", "restored_files", "deleted_files"),
     ),
     "ESCALATE_EXECUTED": ("What the person is shown.", ("user_message", "recommended_actions")),
     "DEAD_LETTERED": (
-        "It was given to workers too often and never came back.",
+        "Too many workers that claimed the task died.",
         ("deliveries", "message"),
     ),
-    "CHECKOUT_CHANGED": ("Your checkout changed while an agent was at work.", ("what", "message")),
-    "PROMPT_FAULT": ("A template failed, and built-in words were used.", ("fault",)),
+    "CHECKOUT_CHANGED": ("Your checkout changed while an agent was active.", ("what", "message")),
+    "PROMPT_FAULT": ("A template failed, and the built-in text was used.", ("fault",)),
     "RESULT_NOTED": (
-        "An agent said how its attempt ended; a claim.",
+        "An agent reported how its attempt ended; a claim.",
         (
             "status",
             "summary",
@@ -91,11 +93,11 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "RESULT_REFUSED": (
-        "A late result of a worker or a call of an agent that no longer counts; nothing changed.",
+        "A late result of a worker, or a call of an agent whose attempt is over; nothing changed.",
         ("holder", "task", "call", "refused", "attempt", "epoch", "current_epoch", "state"),
     ),
     "RECONCILED": (
-        "A mismatch was found and mended.",
+        "A mismatch was found and repaired.",
         (
             "mismatch",
             "tasks",
@@ -112,19 +114,22 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "LINE_NOT_REPLAYED": (
-        "A line of a damaged journal that could not be applied, kept as it was.",
+        "A line of a damaged journal that could not be applied, kept unchanged.",
         ("event", "data", "why"),
     ),
     "WARNING": (
-        "Something a person should know; nothing changed. Of a bug of ours the end of its "
+        "Something a person should know; nothing changed. For a bug in yaoki also the end of its "
         "`traceback`.",
         ("message", "traceback"),
     ),
     "PHASE_FILLED": ("A deferred phase got its tasks.", ("phase", "tasks")),
     "PHASE_REFUSED": ("An answer for a phase was refused.", ("phase", "defects")),
     "PHASE_REOPENED": ("A task of the phase was replaced.", ("phase", "replaced", "by")),
-    "PHASE_TIMED_OUT": ("Nobody filled the phase in time.", ("phase", "deadline_s", "cancelled")),
-    "REPLAN_REQUESTED": ("The planner is asked for what is missing.", ()),
+    "PHASE_TIMED_OUT": (
+        "The phase was not filled before its deadline.",
+        ("phase", "deadline_s", "cancelled"),
+    ),
+    "REPLAN_REQUESTED": ("The planner is asked for the missing tasks.", ()),
     "ITERATION_FINISHED": (
         "An iteration of a continuous run ended.",
         (
@@ -142,22 +147,22 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "ITERATION_GRANTED": (
-        "A person let the next iteration begin; the fields are those of ITERATION_FINISHED.",
+        "A person allowed the next iteration; the fields are those of ITERATION_FINISHED.",
         (),
     ),
-    "RUN_PAUSED": ("Nothing new is begun until a person says go.", ("why", "set")),
-    "RUN_RESUMED": ("A person said go.", ("was", "words", "set", "how")),
-    "RUN_REOPENED": ("A run that was summed up goes on.", ("set",)),
+    "RUN_PAUSED": ("Nothing new starts until a person answers `go`.", ("why", "set")),
+    "RUN_RESUMED": ("A person answered `go`.", ("was", "words", "set", "how")),
+    "RUN_REOPENED": ("A finished run continues.", ("set",)),
     "RUN_MERGED": (
         "`yaoki merge` moved a branch to the run's work.",
         ("branch", "commit", "how", "set"),
     ),
     "FINAL_SUMMARY": (
-        "Everything rests; how the run ended.",
+        "The run is finished, or every open task needs a person.",
         ("status", "tasks", "run_branch", "set"),
     ),
     "RUN_ARCHIVED": (
-        "The run left the store; this line is what is left of it here.",
+        "The run was archived; only this line remains in the store.",
         (
             "run",
             "goal",
@@ -171,7 +176,10 @@ TOLD: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "refs",
         ),
     ),
-    "BUDGET_WARNING": ("80 % of a limit are used.", ("message", "limit", "used")),
-    "NOTICE_SENT": ("A channel took a notice.", ("notice", "channel", "tells")),
-    "NOTICE_FAILED": ("A channel did not take it.", ("notice", "channel", "why", "given_up")),
+    "BUDGET_WARNING": ("80 % of a limit is used.", ("message", "limit", "used")),
+    "NOTICE_SENT": ("A channel accepted a notice.", ("notice", "channel", "tells")),
+    "NOTICE_FAILED": (
+        "A channel did not accept a notice.",
+        ("notice", "channel", "why", "given_up"),
+    ),
 }

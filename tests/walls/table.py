@@ -13,11 +13,11 @@ PAGE = ROOT / "docs" / "reference" / "attacks.md"
 HEAD = """\
 # Attacks that are tried
 
-Made from the catalogue of the tests by `python -m tests.walls.table`; a test insists that it is so. Each attack is carried out
-by an agent, with the sandbox and without. Every verdict is from git, files and processes: a fresh clone of the run branch
-in which the check is run, files outside, the table of processes. What the walls are: [walls](walls.md).
+This page is generated from the catalogue of the tests by `python -m tests.walls.table`, and a test compares it. An agent carries out
+each attack, with and without the sandbox. The result is read from git, files and processes: the check runs in a fresh clone of the
+run branch, and files outside and the process table are compared. How attacks are stopped: [walls](walls.md).
 
-**With the sandbox all {count} are held.** Nothing below is about a run inside it.
+**With the sandbox all {count} attacks are stopped.** The tables below are about runs without it.
 """
 BY = {
     "question": "nothing lands; a question",
@@ -33,7 +33,7 @@ def page() -> str:
 def _lines() -> Iterator[str]:
     attacks = [attack for held in CATALOGUES.values() for attack in held.attacks]
     yield HEAD.format(count=len(attacks))
-    yield "## What cannot be held without the sandbox, and what is detected instead\n"
+    yield "## What cannot be stopped without the sandbox, and what is detected instead\n"
     yield "| the agent | detected by | |"
     yield "|---|---|---|"
     for attack in attacks:
@@ -52,7 +52,7 @@ def _lines() -> Iterator[str]:
         yield "|---|---|---|"
         yield from (f"| `{a.name}` | {a.tries} | {_word(a)} |" for a in held.attacks)
     yield "\n## What a stranger's repository, settings or plan bring\n"
-    yield f"{len(BROUGHT)} are looked at, and some run: nothing of them starts, leads out, or moves a terminal.\n"
+    yield f"{len(BROUGHT)} are read, and some run: none of them starts a program, leaves the repository, or controls the terminal.\n"
     yield "| attack | it brings |"
     yield "|---|---|"
     yield from (f"| `{brought.name}` | {brought.tries} |" for brought in BROUGHT)
@@ -61,7 +61,7 @@ def _lines() -> Iterator[str]:
 def _word(attack: Attack) -> str:
     match attack.off:
         case Held():
-            return "held"
+            return "stopped"
         case Detected():
             return "detected"
         case Open():
