@@ -1,4 +1,4 @@
-"""Files, modules and names of the code that a page prints exist, so that a rename reaches the docs."""
+"""Files, modules and names of the code that a page prints exist: a rename reaches the docs."""
 
 from __future__ import annotations
 

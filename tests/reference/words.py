@@ -7,8 +7,8 @@ from collections.abc import Mapping
 # Events whose class does not say it itself, or says it only to its makers.
 CLASSES: Mapping[str, str] = {
     "TASK_CLAIMED": "A worker has the right to act on the task until the lease ends.",
-    "LEASE_EXPIRED": "The lease ended without a result, so the task can be claimed again. `counted` "
-    "is false when a person resumed a stopped run: then no worker failed.",
+    "LEASE_EXPIRED": "The lease ended without a result, so the task can be claimed again. "
+    "`counted` is false when a person resumed a stopped run: then no worker failed.",
     "ATTEMPT_STARTED": "The worktree is ready, and the attempt has its number.",
     "AGENT_FINISHED": "The agent ended; everything it left is saved at `head`.",
     "LAND_REFUSED": "The target branch has moved in the meantime; the work is verified again.",
