@@ -27,7 +27,7 @@ def agent_option(function: CommandFunction) -> CommandFunction:
         "agents",
         metavar="NAME",
         multiple=True,
-        help="Use this agent instead of the settings' one; repeat it to name a chain.",
+        help="Use this agent instead of that of the settings; repeat it for a chain.",
     )(function)
 
 

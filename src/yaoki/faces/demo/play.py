@@ -31,7 +31,9 @@ ACTOR = "scripted"
 
 
 @click.command()
-@click.option("--folder", type=click.Path(path_type=Path), help="Where to play; a new folder.")
+@click.option(
+    "--folder", type=click.Path(path_type=Path), help="The folder to use; it must be empty."
+)
 def command(folder: Path | None) -> int:
     """Rehearse everything that goes wrong, in a throwaway repository."""
     home = _require_empty(folder) if folder else Path(tempfile.mkdtemp(prefix="yaoki-demo-"))

@@ -34,7 +34,7 @@ log_format_option = click.option(
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="The worker's log; json: one object a line, also for what happens to its tasks.",
+    help="The worker's log; json: one object per line, also for events of its tasks.",
 )
 
 

@@ -41,7 +41,7 @@ NAMES_SHOWN = 5
     *("--accept", "accepted"),
     metavar="COMMIT",
     default="",
-    help="With go: a commit of the run branch that no task landed, and that may stay.",
+    help="With go: a commit of the run branch that no task landed and that may stay.",
 )
 @run_option
 @json_option
@@ -79,7 +79,7 @@ def answer(
 @json_option
 @repo_option
 def retry(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo: Path) -> int:
-    """Let TASK try again with a fresh budget; WORDS go to its agent.
+    """Retry TASK; its limits start again, and WORDS go to its agent.
 
     The landed work of a finished task is reverted first.
     """

@@ -52,7 +52,7 @@ def dead(ctx: click.Context, as_json: bool, repo: Path) -> int:
 @json_option
 @repo_option
 def revive(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo: Path) -> int:
-    """Start the dead letter TASK again, with a fresh budget; WORDS go to its agent."""
+    """Revive the dead letter TASK; its limits start again, and WORDS go to its agent."""
     with open_app(repo) as app:
         refuse_agents(app)
         task_id = app.lookup.find_task(task, run_name)

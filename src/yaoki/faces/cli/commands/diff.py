@@ -15,7 +15,7 @@ from yaoki.views import SCHEMA
 
 @click.command()
 @click.argument("task")
-@click.option("--stat", is_flag=True, help="Only the files and how much of each.")
+@click.option("--stat", is_flag=True, help="Only the files and the size of each change.")
 @run_option
 @json_option
 @repo_option

@@ -48,7 +48,7 @@ def _target_options(function: Any) -> Any:
     "--timeout",
     type=click.IntRange(10, TIMEOUT_S_MAX),
     default=TIMEOUT_S,
-    help="Seconds that one look may take in all.",
+    help="Seconds that one stop may take.",
 )
 @_target_options
 @json_option
@@ -196,16 +196,20 @@ def _describe_session(one: SessionStatus) -> str:
 
 
 @hook.command("begin")
-@click.option("--phase", required=True, metavar="NAME", help="What the work is at now.")
-@click.option("--subtask", default="", metavar="NAME", help="The part of it.")
+@click.option("--phase", required=True, metavar="NAME", help="The name of the phase.")
+@click.option("--subtask", default="", metavar="NAME", help="The subtask of the phase.")
 @click.option(
     "--max-iterations",
     type=click.IntRange(1, 100),
     default=None,
-    help="Tries before the person is asked.",
+    help="Stops that are checked before you are asked.",
 )
-@click.option("--check", "checks", multiple=True, metavar="NAME", help="Only this check; again.")
-@click.option("--plan", metavar="FILE", default="", help="Take checks and tries from its phase.")
+@click.option(
+    "--check", "checks", multiple=True, metavar="NAME", help="Only this check; may be repeated."
+)
+@click.option(
+    "--plan", metavar="FILE", default="", help="Take the checks and the limit from its phase."
+)
 @json_option
 @repo_option
 def begin(
@@ -241,7 +245,7 @@ def begin(
 @click.argument("choice", type=click.Choice([choice.value for choice in SessionChoice]))
 @click.argument("words", nargs=-1)
 @click.option(
-    "--session", default="", metavar="ID", help="The session; the only one that asks or is held."
+    "--session", default="", metavar="ID", help="The session; needed if there are several."
 )
 @json_option
 @repo_option

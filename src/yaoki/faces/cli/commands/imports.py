@@ -27,12 +27,17 @@ SHOWN_MAX = 20
     "-o", "--output", metavar="PLAN", type=click.Path(path_type=Path), help="Write it there."
 )
 @click.option(
-    "--from", "form", type=click.Choice(FORM_NAMES), help="What FILE is, if it cannot be seen."
+    "--from",
+    "form",
+    type=click.Choice(FORM_NAMES),
+    help="The format of FILE, if it cannot be recognised.",
 )
-@click.option("--goal", default="", metavar="TEXT", help="What the whole run is for.")
+@click.option("--goal", default="", metavar="TEXT", help="The goal of the run.")
 @click.option("--tag", default="", metavar="TAG", help="Which list of a tasks.json.")
-@click.option("--parallel", is_flag=True, help="Boxes of a checklist do not wait for one another.")
-@click.option("--skip-unreadable", is_flag=True, help="Go on without what cannot be read.")
+@click.option(
+    "--parallel", is_flag=True, help="The boxes of a checklist do not wait for each other."
+)
+@click.option("--skip-unreadable", is_flag=True, help="Continue without what cannot be read.")
 @json_option
 @repo_option
 def import_list(

@@ -74,7 +74,7 @@ class ProjectSurvey:
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
-@click.option("--again", is_flag=True, help="Look again: add what can run now.")
+@click.option("--again", is_flag=True, help="Try again: add the checks that can run now.")
 @click.option("--no-run", is_flag=True, help="Do not run the checks on the base.")
 @click.option(
     "--seconds",

@@ -25,11 +25,11 @@ POLL = timedelta(milliseconds=200)
 @click.command()
 @click.argument("task")
 @click.option("--attempt", type=click.IntRange(1), help="The attempt; by default the newest.")
-@click.option("--err", is_flag=True, help="The error channel.")
+@click.option("--err", is_flag=True, help="Show standard error.")
 @click.option("--prompt", is_flag=True, help="Show the prompt of the agent.")
-@click.option("--check", metavar="NAME", default="", help="What this check wrote.")
-@click.option("--raw", is_flag=True, help="The file as it is, also of an agent that speaks JSON.")
-@click.option("-f", "--follow", is_flag=True, help="Go on until the attempt ends.")
+@click.option("--check", metavar="NAME", default="", help="Show the output of this check.")
+@click.option("--raw", is_flag=True, help="Show the file unchanged, also JSON lines.")
+@click.option("-f", "--follow", is_flag=True, help="Follow until the attempt ends.")
 @run_option
 @json_option
 @repo_option

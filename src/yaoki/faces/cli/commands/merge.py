@@ -36,7 +36,7 @@ MERGE_WORDS = {
 @click.command()
 @click.argument("run", default="")
 @click.option("--into", metavar="BRANCH", default="", help="Another branch than the base branch.")
-@click.option("--force-ref", is_flag=True, help="Move the branch even where it is checked out.")
+@click.option("--force-ref", is_flag=True, help="Move the branch even if it is checked out.")
 @click.option("--partial", is_flag=True, help="Merge what has landed of an unfinished run.")
 @click.option("--unproven", is_flag=True, help="Run no check on the merge commit; recorded.")
 @json_option

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--token", is_flag=True, help="Print a token that opens /metrics and nothing else.")
+@click.option("--token", is_flag=True, help="Print a token that is valid for /metrics only.")
 @repo_option
 def metrics(token: bool, repo: Path) -> int:
     """Print the metrics of this repository's store in Prometheus' text format.

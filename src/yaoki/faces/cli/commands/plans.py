@@ -71,7 +71,9 @@ def plan() -> None:
 @plan.command("show")
 @click.argument("plan", metavar="PLAN", type=FILE)
 @agent_option
-@click.option("--baseline", is_flag=True, help="Run the checks on the base: what is red there?")
+@click.option(
+    "--baseline", is_flag=True, help="Run the checks on the base and show which fail there."
+)
 @trust_option
 @json_option
 @repo_option

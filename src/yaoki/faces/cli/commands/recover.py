@@ -33,7 +33,9 @@ SHOWN = 100
 
 @click.command()
 @click.argument("what", metavar="[TASK|RUN]", default="")
-@click.option("--attempt", type=click.IntRange(0), help="Only this one; 0: before the first.")
+@click.option(
+    "--attempt", type=click.IntRange(0), help="Only this attempt; 0: a group before its rollback."
+)
 @click.option("--branch", metavar="NAME", default="", help="Make a branch at the newest of them.")
 @run_option
 @json_option

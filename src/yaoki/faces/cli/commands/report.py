@@ -50,7 +50,9 @@ FORMATS = {
 
 @click.command()
 @click.argument("run", default="")
-@click.option("--format", "form", type=click.Choice(["markdown", "html", "json"]), help="Its form.")
+@click.option(
+    "--format", "form", type=click.Choice(["markdown", "html", "json"]), help="The format."
+)
 @click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--receipt", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 @json_option

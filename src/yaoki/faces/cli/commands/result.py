@@ -24,14 +24,23 @@ CONSEQUENCES = {
     "--status",
     type=click.Choice(["failed", "conflict", "question", "done"]),
     required=True,
-    help="How it went.",
+    help="How the attempt ended.",
 )
 @click.option("--summary", metavar="TEXT", default="", help="One sentence: what happened.")
-@click.option("--question", metavar="TEXT", default="", help="For a person; status question.")
 @click.option(
-    "--retry-safe/--no-retry-safe", default=None, help="May the task try again by itself?"
+    "--question",
+    metavar="TEXT",
+    default="",
+    help="The question for a person; with --status question.",
 )
-@click.option("--partial-changes", is_flag=True, help="Something outside may be half changed.")
+@click.option(
+    "--retry-safe/--no-retry-safe",
+    default=None,
+    help="Whether the task may be retried automatically.",
+)
+@click.option(
+    "--partial-changes", is_flag=True, help="Something outside the worktree may be half changed."
+)
 @click.option("--retry-after", metavar="S", type=float, default=None, help="Seconds to wait first.")
 @json_option
 @click.option("--repo", metavar="DIR", help="The repository; by default that of the calling task.")

@@ -47,7 +47,7 @@ SLOTS = click.IntRange(1, 1000)
 @click.option("--base", metavar="BRANCH", default="", help="Start from this branch.")
 @agent_option
 @click.option("--parallel", type=SLOTS, default=None, help="Tasks at the same time.")
-@click.option("--quiet", is_flag=True, help="Show only the report at the end.")
+@click.option("--quiet", is_flag=True, help="Show only the summary at the end.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and stop; nothing is stored.")
 @click.option("--yes", is_flag=True, help="Start a planned GOAL without asking.")
 @click.option("--continuous", is_flag=True, help="Iterate until done_when holds, within bounds.")
@@ -175,7 +175,7 @@ def _is_goal(given: str) -> bool:
 @click.command()
 @click.argument("run", default="")
 @click.option("--parallel", type=SLOTS, default=None, help="Tasks at the same time.")
-@click.option("--quiet", is_flag=True, help="Show only the report at the end.")
+@click.option("--quiet", is_flag=True, help="Show only the summary at the end.")
 @tag_option
 @trust_option
 @json_option

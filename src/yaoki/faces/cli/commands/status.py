@@ -33,7 +33,7 @@ RUNS_SHOWN = 50
 @click.argument("run", default="")
 @click.option("--all", "all_runs", is_flag=True, help="List every run instead.")
 @click.option("--workers", "only_workers", is_flag=True, help="Show the workers instead.")
-@click.option("--exit-code", is_flag=True, help="End with the run's exit code instead of 0.")
+@click.option("--exit-code", is_flag=True, help="Exit with the run's exit code instead of 0.")
 @json_option
 @repo_option
 def status(

@@ -33,7 +33,7 @@ POLL = timedelta(milliseconds=200)
 @click.command()
 @click.argument("what", metavar="[TASK|RUN]", default="")
 @run_option
-@click.option("--jsonl", is_flag=True, help="One JSON object a line, for export.")
+@click.option("--jsonl", is_flag=True, help="One JSON object per line, for export.")
 @click.option("-f", "--follow", is_flag=True, help="Follow until the run is finished or needs you.")
 @json_option
 @repo_option

@@ -34,7 +34,7 @@ FOLDER = click.Path(path_type=Path)
 @click.option("--plan", type=FOLDER, help="A committed plan whose commands are trusted as well.")
 @click.option("--dry-run", is_flag=True, help="Show what would run; trust nothing.")
 @click.option("--show", "listed", is_flag=True, help="List what is trusted.")
-@click.option("--forget", is_flag=True, help="Trust PATH no longer; it is asked about again.")
+@click.option("--forget", is_flag=True, help="No longer trust PATH; you are asked again.")
 @click.option(
     "--below",
     metavar="FOLDER",

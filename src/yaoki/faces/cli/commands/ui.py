@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65_535), help="The port; 7878 or a free one else.")
-@click.option("--host", metavar="ADDRESS", help="Where to listen; on this machine alone else.")
-@click.option("--read-only-link", is_flag=True, help="Print a link that may only look, as well.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), help="The port; by default 7878, or a free one."
+)
+@click.option(
+    "--host", metavar="ADDRESS", help="The address to listen on; by default this machine only."
+)
+@click.option("--read-only-link", is_flag=True, help="Also print a link that only allows looking.")
 @click.option("--open/--no-open", "wanted", default=False, help="Open it in a browser.")
 @repo_option
 def ui(port: int | None, host: str | None, read_only_link: bool, wanted: bool, repo: Path) -> int:

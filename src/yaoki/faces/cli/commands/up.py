@@ -136,7 +136,7 @@ def _print_worker(app: App, found: RunningDaemon, *, started: bool, asked: bool)
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long agents at work may take to finish before they are stopped.",
+    help="How long active agents may take to finish before they are stopped.",
 )
 @json_option
 @repo_option

@@ -37,15 +37,17 @@ STDIN = "-"
 
 @click.command()
 @click.argument("what", metavar="[RECEIPT|RUN]", default="")
-@click.option("--ref", metavar="REF", default="", help="This branch or tag must hold the head.")
-@click.option("--replay", is_flag=True, help="Prove every landed commit of RUN again.")
+@click.option(
+    "--ref", metavar="REF", default="", help="The branch or tag that must contain the head."
+)
+@click.option("--replay", is_flag=True, help="Run the checks of every landed commit of RUN again.")
 @trust_option
 @json_option
 @repo_option
 def verify(what: str, ref: str, replay: bool, trust: bool, as_json: bool, repo: Path) -> int:
     """Check RECEIPT (- is standard input) against git, or RUN's store against journal file and git.
 
-    By default the newest run.  Exit code 0 only if all of it is true.  --replay runs the checks of
+    By default the newest run.  Exit code 0 only if every line is ok.  --replay runs the checks of
     every landed commit again, in a fresh clone that is removed afterwards.
     """
     if names_receipt(what):

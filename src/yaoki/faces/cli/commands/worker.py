@@ -42,12 +42,14 @@ tag_option = click.option(
     metavar="TAG",
     multiple=True,
     callback=parse_tags,
-    help="What this worker has that tasks may need; may be repeated.",
+    help="A tag of this worker that tasks may need; may be repeated.",
 )
 
 
 @click.command()
-@click.option("--store", metavar="URL", default="", help="The store; that of the settings else.")
+@click.option(
+    "--store", metavar="URL", default="", help="The store; by default that of the settings."
+)
 @click.option("--slots", type=SLOTS, default=None, help="Tasks at the same time.")
 @tag_option
 @click.option("--run", "run_name", metavar="RUN", default="", help="Serve only this run.")
