@@ -79,6 +79,7 @@ def full(*more: str) -> None:
     lint()
     chromium()
     agents()
+    docs()
     call("pytest", *TESTS, *more)
     call("python", "-m", "tests.spec_coverage")
 
