@@ -27,12 +27,14 @@ YaokiError                   anything we explain to a person; carries a hint
 │       └── DiskFull               git found no space on the disk
 ├── NoticeFailed             a notice could not be delivered
 └── Fault                    our own infrastructure failed during a stage
+    └── SandboxUnavailable   no sandbox works on this machine
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from enum import StrEnum, unique
 
 FREE_DISK_HINT = "free some disk space: df -h, yaoki prune"
 
@@ -231,14 +233,58 @@ class NoticeFailed(YaokiError):
         self.permanent, self.retry_after = permanent, retry_after
 
 
+@unique
+class FatalCode(StrEnum):
+    """Why trying again does not help; stored with the failure.  `FATAL_CATALOGUE` of the core has
+    the words and the remedies.
+    """
+
+    NONE = ""
+    AUTHENTICATION_FAILED = "AUTHENTICATION_FAILED"
+    PERMISSION_DENIED = "PERMISSION_DENIED"
+    RESOURCE_NOT_FOUND = "RESOURCE_NOT_FOUND"
+    # The check cannot prove what the plan uses it for.
+    CHECK_UNFIT = "CHECK_UNFIT"
+    REQUEST_REFUSED = "REQUEST_REFUSED"
+    # The task was claimed too often without a result.
+    UNDELIVERED = "UNDELIVERED"
+    SANDBOX_UNAVAILABLE = "SANDBOX_UNAVAILABLE"
+    FOLDER_LINKED = "FOLDER_LINKED"
+    UNKNOWN = "UNKNOWN"
+
+    @classmethod
+    def _missing_(cls, value: object) -> FatalCode | None:
+        """A word of another version of yaoki is a permanent failure without a known cause."""
+        return cls.UNKNOWN if isinstance(value, str) else None
+
+
 class Fault(YaokiError):
     """Our own infrastructure failed during a stage; never the agent's failure.
 
-    After a `transient` fault the same stage is tried again; otherwise `code` names an entry of the
-    fatal catalogue.
+    After a `transient` fault the same stage is tried again; otherwise `code` names its cause.
     """
 
-    def __init__(self, sentence: str, *, transient: bool, code: str = "", hint: str = "") -> None:
+    def __init__(
+        self,
+        sentence: str,
+        *,
+        transient: bool,
+        code: FatalCode = FatalCode.NONE,
+        hint: str = "",
+    ) -> None:
         super().__init__(sentence, hint=hint)
         self.transient = transient
         self.code = code
+
+
+class SandboxUnavailable(Fault):
+    """No sandbox works on this machine; `reason` says why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"sandbox.mode requires a sandbox, but none is available: {reason}",
+            transient=False,
+            code=FatalCode.SANDBOX_UNAVAILABLE,
+            hint='install bubblewrap, or set sandbox.mode = "off"',
+        )
+        self.reason = reason

@@ -35,7 +35,7 @@ from yaoki.core.machine.events import (
     UndoDropped,
     UndoRequested,
 )
-from yaoki.core.model import Choice, Question, Reason, RecoveryStrategy, Task, TaskId
+from yaoki.core.model import Choice, PlannedBy, Question, Reason, RecoveryStrategy, Task, TaskId
 
 QUESTION = Question("Try again?", (Choice.RETRY, Choice.ABORT))
 ESCALATED = EscalationDecided(a_failure(), Reason.MAX_RETRIES, {}, {}, QUESTION)
@@ -73,6 +73,6 @@ EVENT_MAKERS: tuple[Callable[[Task], Event], ...] = (
     lambda _: RowRefused("not proven"),
     lambda _: Submitted(1, a_spec()),
     lambda _: Planned(("a", "b")),
-    lambda _: Planned(("a", "b"), by="person"),
+    lambda _: Planned(("a", "b"), by=PlannedBy.PERSON),
     lambda _: RecoveryStarted(RecoveryStrategy.RETRY_FAILED_ONLY, ("a",), ("b",)),
 )

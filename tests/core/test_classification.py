@@ -24,6 +24,7 @@ from yaoki.core.model import (
     Reason,
     Verdict,
 )
+from yaoki.errors import FatalCode
 
 FAILING = Verdict((a_finding(Outcome.FAILED, message="test_login failed", pattern="test-failed"),))
 
@@ -68,11 +69,11 @@ def test_prose_proves_nothing(words: str) -> None:
 NOTHING = [
     (an_exit(code=0), "INCOMPLETE", ""),
     (an_exit(code=1), "INCOMPLETE", ""),
-    (an_exit(code=126), "FATAL_ERROR", "PERMISSION_DENIED"),
-    (an_exit(code=127), "FATAL_ERROR", "RESOURCE_NOT_FOUND"),
+    (an_exit(code=126), "FATAL_ERROR", FatalCode.PERMISSION_DENIED),
+    (an_exit(code=127), "FATAL_ERROR", FatalCode.RESOURCE_NOT_FOUND),
     (an_exit(code=None, signal=11), "TRANSIENT_ERROR", ""),
     (an_exit(code=1, limit="rate"), "RATE_LIMIT", ""),
-    (an_exit(code=1, limit="auth"), "FATAL_ERROR", "AUTHENTICATION_FAILED"),
+    (an_exit(code=1, limit="auth"), "FATAL_ERROR", FatalCode.AUTHENTICATION_FAILED),
     (an_exit(ended_by="deadline"), "TIMEOUT", ""),
 ]
 
@@ -108,12 +109,12 @@ BEFORE = [
     (
         an_exit(code=None, start_error="Keine Berechtigung", start_denied=True),
         "FATAL_ERROR",
-        "PERMISSION_DENIED",
+        FatalCode.PERMISSION_DENIED,
     ),
     (
         an_exit(code=None, start_error="cannot run /opt/permissions/agent: No such file"),
         "FATAL_ERROR",
-        "RESOURCE_NOT_FOUND",
+        FatalCode.RESOURCE_NOT_FOUND,
     ),
     (an_exit(code=1, retry_safe=False), "ESCALATE_REQUIRED", ""),
 ]
@@ -203,7 +204,7 @@ def test_a_failing_check_says_exactly_what_failed() -> None:
 @pytest.mark.spec("4.8")
 @pytest.mark.parametrize(
     ("transient", "kind", "code"),
-    [(True, "TRANSIENT_ERROR", ""), (False, "FATAL_ERROR", "RESOURCE_NOT_FOUND")],
+    [(True, "TRANSIENT_ERROR", ""), (False, "FATAL_ERROR", FatalCode.RESOURCE_NOT_FOUND)],
 )
 def test_a_check_that_cannot_run_is_our_fault(transient: bool, kind: str, code: str) -> None:
     broken = Verdict((a_finding(Outcome.BROKEN, message="no pytest", transient=transient),))
@@ -216,11 +217,15 @@ def test_a_check_that_cannot_run_is_our_fault(transient: bool, kind: str, code: 
 
 @pytest.mark.spec("4.8", "4.7")
 def test_a_check_that_is_not_fit_is_the_plans_to_mend() -> None:
-    unfit = Verdict((a_finding(Outcome.BROKEN, message="it writes", code="CHECK_UNFIT"),))
+    unfit = Verdict((a_finding(Outcome.BROKEN, message="it writes", code=FatalCode.CHECK_UNFIT),))
 
     failure = classify_verdict(unfit, an_exit())
 
-    assert (failure.code, failure.is_our_fault, failure.check) == ("CHECK_UNFIT", True, "tests")
+    assert (failure.code, failure.is_our_fault, failure.check) == (
+        FatalCode.CHECK_UNFIT,
+        True,
+        "tests",
+    )
     assert failure.message == "cannot be trusted: it writes"
     assert "change the check's command" in FATAL_CATALOGUE[failure.code].actions[0]
 
@@ -274,9 +279,10 @@ def test_the_output_kept_with_a_failure_is_bounded() -> None:
 
 @pytest.mark.spec("4.7")
 @pytest.mark.parametrize(
-    "code", ["AUTHENTICATION_FAILED", "PERMISSION_DENIED", "RESOURCE_NOT_FOUND"]
+    "code",
+    [FatalCode.AUTHENTICATION_FAILED, FatalCode.PERMISSION_DENIED, FatalCode.RESOURCE_NOT_FOUND],
 )
-def test_each_entry_of_the_fatal_catalogue_has_a_message_and_a_remedy(code: str) -> None:
+def test_each_entry_of_the_fatal_catalogue_has_a_message_and_a_remedy(code: FatalCode) -> None:
     entry = FATAL_CATALOGUE[code]
 
     assert entry.message
@@ -290,7 +296,7 @@ def test_a_refused_key_blocks_for_good() -> None:
 
     assert failure is not None
     assert failure.reason is Reason.SYSTEM_ERROR_PERMANENT
-    assert failure.message == FATAL_CATALOGUE["AUTHENTICATION_FAILED"].message
+    assert failure.message == FATAL_CATALOGUE[FatalCode.AUTHENTICATION_FAILED].message
 
 
 @pytest.mark.spec("4.8")

@@ -29,6 +29,7 @@ from yaoki.core.model import (
     Task,
     Work,
 )
+from yaoki.errors import FatalCode
 
 TYPES = {
     "MAX_RETRIES": Reason.MAX_RETRIES,
@@ -85,7 +86,7 @@ def test_the_message_has_task_problem_and_next_command(type_: str, language: str
     message=st.text(max_size=2000),
     check=st.text(max_size=300),
     worktree=st.text(max_size=600),
-    code=st.sampled_from(["", "AUTHENTICATION_FAILED"]),
+    code=st.sampled_from(["", FatalCode.AUTHENTICATION_FAILED]),
 )
 def test_no_absurd_text_pushes_the_next_command_out(
     reason: Reason, language: str, name: str, message: str, check: str, worktree: str, code: str
@@ -154,7 +155,7 @@ def test_the_summary_counts_attempts_and_kinds() -> None:
 @pytest.mark.spec("10.3", "4.8")
 def test_a_fault_of_ours_is_not_among_the_agents_failures() -> None:
     """Of a kind that is never retried, so that it is asked about at once."""
-    fault = make_fatal("PERMISSION_DENIED", "no", ours=True)
+    fault = make_fatal(FatalCode.PERMISSION_DENIED, "no", ours=True)
 
     asked, _ = plan_retry_or_escalate(a_stuck_task(), fault, ClockAndChance(NOW, 0.5))
 
@@ -166,7 +167,7 @@ def test_a_fault_of_ours_is_not_among_the_agents_failures() -> None:
 def test_a_fatal_error_recommends_its_cure_first() -> None:
     said = told(
         a_stuck_task(),
-        make_fatal("AUTHENTICATION_FAILED", "refused"),
+        make_fatal(FatalCode.AUTHENTICATION_FAILED, "refused"),
         Reason.SYSTEM_ERROR_PERMANENT,
     )
 
@@ -176,7 +177,7 @@ def test_a_fatal_error_recommends_its_cure_first() -> None:
 
 @pytest.mark.spec("4.7", "10.3")
 @pytest.mark.parametrize("code", FATAL_CATALOGUE)
-def test_every_recommended_action_of_a_fatal_error_is_shown(code: str) -> None:
+def test_every_recommended_action_of_a_fatal_error_is_shown(code: FatalCode) -> None:
     said = told(a_stuck_task(), make_fatal(code, "refused"), Reason.SYSTEM_ERROR_PERMANENT)
 
     assert said.actions[: len(FATAL_CATALOGUE[code].actions)] == FATAL_CATALOGUE[code].actions
@@ -268,8 +269,8 @@ def test_a_hint_is_given_where_the_work_must_change(kind: FailureKind, hinted: b
         (a_failure(FailureKind.QUALITY_FAILURE, check="tests"), True),
         (a_failure(FailureKind.INCOMPLETE, check="tests", pattern="omission"), True),
         (a_failure(FailureKind.INCOMPLETE, check="tests", pattern="no-change"), False),
-        (replace(make_fatal("RESOURCE_NOT_FOUND", "exit code 127"), check="tests"), False),
-        (replace(make_fatal("CHECK_UNFIT", "it writes", ours=True), check="tests"), True),
+        (replace(make_fatal(FatalCode.RESOURCE_NOT_FOUND, "exit code 127"), check="tests"), False),
+        (replace(make_fatal(FatalCode.CHECK_UNFIT, "it writes", ours=True), check="tests"), True),
         (a_failure(FailureKind.ESCALATE_REQUIRED, check="tests", pattern=""), False),
         (a_failure(FailureKind.TRANSIENT_ERROR, check="tests", pattern=""), False),
     ],

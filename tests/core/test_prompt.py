@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_check, a_failure, a_spec, a_task
-from yaoki.core.model import CheckSpec, CheckType, Failure, FailureKind, FindingItem, Task, TaskKind
+from yaoki.core.model import (
+    CheckSpec,
+    CheckType,
+    Failure,
+    FailureKind,
+    FindingItem,
+    GitCheck,
+    Task,
+    TaskKind,
+)
 from yaoki.core.prompt import (
     BUDGETS,
     GENERIC_HINT,
@@ -177,7 +186,7 @@ def test_the_prompt_of_a_report_says_where_to_write_it() -> None:
     [
         (CheckSpec("a", argv=("pytest", "-q")), "- a: `pytest -q`"),
         (CheckSpec("a", shell="mypy src | tail"), "- a: `mypy src | tail`"),
-        (CheckSpec("a", type=CheckType.GIT, git="clean"), "- a: git clean"),
+        (CheckSpec("a", type=CheckType.GIT, git=GitCheck.CLEAN), "- a: git clean"),
         (
             CheckSpec("a", type=CheckType.FILE, path="x.md", file={"exists": True}),
             "- a: file x.md exists",

@@ -43,6 +43,7 @@ from yaoki.core.model import (
 )
 from yaoki.core.settings.override import retries_defect
 from yaoki.core.settings.settings import Settings
+from yaoki.errors import FatalCode
 
 # ------------------------------------------------------------------ the table of 4.1
 
@@ -455,7 +456,7 @@ def test_a_count_of_one_has_a_singular_noun() -> None:
 
 @pytest.mark.spec("4.2", "4.8")
 def test_a_permanent_fault_is_not_repeated() -> None:
-    fault = a_failure(FailureKind.FATAL_ERROR, is_our_fault=True, code="PERMISSION_DENIED")
+    fault = a_failure(FailureKind.FATAL_ERROR, is_our_fault=True, code=FatalCode.PERMISSION_DENIED)
 
     decision = decide_retry(an_active_task(Stage.VERIFY), fault, 1, 0.5)
 

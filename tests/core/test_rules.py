@@ -68,6 +68,7 @@ from yaoki.core.model.stage_report import (
     WorkInterrupted,
     WorktreePrepared,
 )
+from yaoki.errors import FatalCode
 
 MOMENT = ClockAndChance(NOW, 0.5)
 PREPARED = WorktreePrepared("ba5e", "/w/login", "host", fresh=True, tree="t0", snapshot="s1")
@@ -465,7 +466,7 @@ def test_a_fault_of_ours_repeats_the_stage(stage: Stage) -> None:
 @pytest.mark.spec("4.2", "4.7", "1.3")
 @pytest.mark.parametrize("stage", Stage)
 def test_a_permanent_fault_asks_a_person_and_goes_on_there(stage: Stage) -> None:
-    report = StageFaulted("git is missing", transient=False, code="RESOURCE_NOT_FOUND")
+    report = StageFaulted("git is missing", transient=False, code=FatalCode.RESOURCE_NOT_FOUND)
 
     asked = the_escalation(concluded(an_active_task(stage), report))
 

@@ -6,7 +6,7 @@ import pytest
 
 from yaoki.core.commands.test_runners import fail_fast_option, find_test_runners
 from yaoki.core.commands.vacuous_checks import why_vacuous
-from yaoki.core.model import CheckSpec, CheckType
+from yaoki.core.model import CheckSpec, CheckType, GitCheck
 
 pytestmark = pytest.mark.spec("16.4")
 
@@ -86,9 +86,9 @@ def test_an_output_that_is_known_beforehand_proves_nothing(
         (CheckSpec("c", argv=("true",)), True),
         (CheckSpec("c", argv=("sh", "-c", "pytest; true")), True),
         (CheckSpec("c", argv=("pytest", "-q")), False),
-        (CheckSpec("c", type=CheckType.GIT, git="clean"), True),
-        (CheckSpec("c", type=CheckType.GIT, git="scope"), True),
-        (CheckSpec("c", type=CheckType.GIT, git="pushed"), False),
+        (CheckSpec("c", type=CheckType.GIT, git=GitCheck.CLEAN), True),
+        (CheckSpec("c", type=CheckType.GIT, git=GitCheck.SCOPE), True),
+        (CheckSpec("c", type=CheckType.GIT, git=GitCheck.PUSHED), False),
         (CheckSpec("c", type=CheckType.FILE, path=".", file={"exists": True}), True),
         (CheckSpec("c", type=CheckType.FILE, path="a", file={"exists": True}), False),
         (CheckSpec("c", type=CheckType.JUDGE), False),

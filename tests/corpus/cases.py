@@ -21,7 +21,7 @@ from yaoki.core.machine.events import EscalationDecided, Event, Judged, RetryDec
 from yaoki.core.machine.evolution import evolve
 from yaoki.core.model import AgentExit, AgentSpec, EndCause, Outcome, Stage, Task, TaskId, Verdict
 from yaoki.core.model.stage_report import CandidateVerified, WorkCommitted
-from yaoki.ports import AttemptRequest, ProcessState
+from yaoki.ports import AttemptRequest, ProcessPhase, ProcessState
 
 HERE = Path(__file__).parent
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -109,7 +109,7 @@ def leave(case: Case, folder: Path) -> ProcessState:
         if note is not None:
             (in_outbox(folder) / name).write_text(json.dumps(note))
     return ProcessState(
-        "exited",
+        ProcessPhase.EXITED,
         code=case.code,
         signal=case.signal,
         ended_by=EndCause(case.ended_by),

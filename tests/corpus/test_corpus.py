@@ -30,7 +30,8 @@ from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import EscalationDecided, JournalNote, RetryDecided
 from yaoki.core.model import AgentExit, AgentLimit, FailureKind, Outcome, Stage, Work
 from yaoki.core.model.stage_report import CandidateVerified
-from yaoki.ports import ProcessState
+from yaoki.errors import FatalCode
+from yaoki.ports import ProcessPhase, ProcessState
 
 CASES = load()
 
@@ -178,14 +179,14 @@ def test_a_time_of_day_without_a_zone_is_in_the_zone_of_the_machine() -> None:
 @pytest.mark.parametrize(
     ("exit_", "code"),
     [
-        (AgentExit(code=1, limit=AgentLimit.AUTH), "AUTHENTICATION_FAILED"),
-        (AgentExit(code=126), "PERMISSION_DENIED"),
-        (AgentExit(code=127), "RESOURCE_NOT_FOUND"),
-        (AgentExit(code=1, limit=AgentLimit.REQUEST), "REQUEST_REFUSED"),
+        (AgentExit(code=1, limit=AgentLimit.AUTH), FatalCode.AUTHENTICATION_FAILED),
+        (AgentExit(code=126), FatalCode.PERMISSION_DENIED),
+        (AgentExit(code=127), FatalCode.RESOURCE_NOT_FOUND),
+        (AgentExit(code=1, limit=AgentLimit.REQUEST), FatalCode.REQUEST_REFUSED),
     ],
 )
 def test_a_fatal_end_reaches_the_person_with_its_message_and_actions(
-    exit_: AgentExit, code: str
+    exit_: AgentExit, code: FatalCode
 ) -> None:
     task = an_active_task(Stage.VERIFY, work=Work(base="ba5e", head="head", exit=exit_))
     report = CandidateVerified(a_verdict(Outcome.FAILED), "c0ffee", "ba5e")
@@ -260,7 +261,7 @@ def test_hostile_output_is_read_in_bounded_time(tmp_path: Path, raw: bytes, agen
         (tmp_path / name).write_bytes(raw)
 
     began = perf_counter()
-    AGENT.read(tmp_path, ProcessState("exited", code=1))
+    AGENT.read(tmp_path, ProcessState(ProcessPhase.EXITED, code=1))
     AGENT.announced_wait(tmp_path)
 
     assert perf_counter() - began < SECONDS_MAX
@@ -305,7 +306,7 @@ def test_any_bytes_in_any_channel_are_read(
         in_outbox(tmp_path)
         (tmp_path / name).write_bytes(raw)
 
-    exit_ = AGENT.read(tmp_path, ProcessState("exited", code=code))
+    exit_ = AGENT.read(tmp_path, ProcessState(ProcessPhase.EXITED, code=code))
 
     assert exit_.code == code
     assert AGENT.announced_wait(tmp_path) >= timedelta(0)
@@ -321,7 +322,7 @@ def test_events_of_any_shape_are_read(
     (tmp_path / "out.log").write_text(lines)
     (tmp_path / "err.log").write_text("")
 
-    exit_ = AGENT.read(tmp_path, ProcessState("exited", code=code))
+    exit_ = AGENT.read(tmp_path, ProcessState(ProcessPhase.EXITED, code=code))
 
     assert isinstance(exit_.session, str)
     assert exit_.retry_after is None or exit_.retry_after >= timedelta(0)

@@ -23,7 +23,7 @@ from yaoki.core.model import (
 from yaoki.core.model.change import Change, ChangeContext
 from yaoki.core.model.check_definition import DefinitionReview, TreeView
 from yaoki.errors import NoticeFailed
-from yaoki.ports import AttemptRequest, Launch, Notice, ProcessState
+from yaoki.ports import AttemptRequest, Launch, Notice, ProcessPhase, ProcessState
 
 
 class NumberedProcesses:
@@ -53,15 +53,17 @@ class NumberedProcesses:
     def inspect(self, folder: Path) -> ProcessState:
         process = self.world.processes.get(self._key(folder))
         if process is None:
-            return ProcessState("absent")
+            return ProcessState(ProcessPhase.ABSENT)
         if process.gone:
-            return ProcessState("gone")
+            return ProcessState(ProcessPhase.GONE)
         if not process.done and not process.ended:
             process.looks -= 1
             if process.looks > 0:
-                return ProcessState("running")
+                return ProcessState(ProcessPhase.RUNNING)
             self._say(folder, self.world.act(process))
-        return ProcessState("exited", code=0, ended_by=EndCause(process.ended), output_bytes=1)
+        return ProcessState(
+            ProcessPhase.EXITED, code=0, ended_by=EndCause(process.ended), output_bytes=1
+        )
 
     def _say(self, folder: Path, words: str) -> None:
         if words:

@@ -15,6 +15,7 @@ from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import Event
 from yaoki.core.model import Lease, Task, TaskId, TaskSpec
 from yaoki.core.model.stage_report import StageFaulted
+from yaoki.errors import FatalCode
 from yaoki.ports import Clock
 
 # A file, or the URL of a database on a server.
@@ -57,7 +58,7 @@ def finish(store: SqlStore, task: Task, commit: str = "c0ffee") -> Task:
 
 def escalate(store: SqlStore, task: Task) -> Task:
     def give_up(task_now: Task) -> Sequence[Event]:
-        report = StageFaulted("git is missing", transient=False, code="RESOURCE_NOT_FOUND")
+        report = StageFaulted("git is missing", transient=False, code=FatalCode.RESOURCE_NOT_FOUND)
         return decide(task_now, report, ClockAndChance(lease_of(task_now).expires_at, 0.5))
 
     return store.record(lease_of(task), give_up)

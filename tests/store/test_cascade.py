@@ -8,7 +8,16 @@ from tests.builders import MINUTE, RUN_ID, a_spec
 from tests.store.acts import escalate, events_of, finish, names, plan, submit, take
 from yaoki.adapters.store import SqlStore
 from yaoki.core.machine.events import Answered, LandingReverted, Planned, UndoRequested
-from yaoki.core.model import Choice, PlanningBrief, PlanningRole, RunId, State, TaskId, TaskKind
+from yaoki.core.model import (
+    Choice,
+    PlannedBy,
+    PlanningBrief,
+    PlanningRole,
+    RunId,
+    State,
+    TaskId,
+    TaskKind,
+)
 
 RUN = RunId(RUN_ID)
 DIAMOND = plan(root=[], left=["root"], right=["root"], low=["left", "right"], last=["low"])
@@ -77,7 +86,7 @@ def test_dependents_of_a_plan_task_depend_on_the_tasks_that_it_plans(store: SqlS
     plan_id, after = submit(store, fill, a_spec("after", needs=("fill",)))
 
     spec_names = tuple(spec.name for spec in new_specs)
-    store.amend(plan_id, lambda _: (Planned(spec_names, by="person", specs=new_specs),))
+    store.amend(plan_id, lambda _: (Planned(spec_names, by=PlannedBy.PERSON, specs=new_specs),))
 
     assert store.task(plan_id).state is State.DONE
     second = store.task(f"{RUN_ID}-4")

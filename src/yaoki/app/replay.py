@@ -10,7 +10,7 @@ from yaoki.adapters.git.facts import LocalGitFacts
 from yaoki.app.replay_clone import ReplayClone, open_replay_clone
 from yaoki.core.evidence import EVIDENCE_EVENTS, TaskEvidence, fold_evidence
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import CheckSpec, Finding, Outcome, State, TaskKind
+from yaoki.core.model import CheckSpec, CheckType, Finding, GitCheck, Outcome, State, TaskKind
 from yaoki.core.text import format_count
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NEEDS_AGENT = frozenset({"judge"})
 # These depend on where a branch was at that time, which is not recorded.
-REMOTE_STATE_CHECKS = frozenset({"pushed", "merged"})
+REMOTE_STATE_CHECKS = frozenset({GitCheck.PUSHED, GitCheck.MERGED})
 
 
 @unique
@@ -152,7 +152,7 @@ def _replay_check(
         return CheckReplay(spec.name, told, ReplayOutcome.WAIVED, "waived by a person")
     if spec.type in NEEDS_AGENT:
         return CheckReplay(spec.name, told, ReplayOutcome.NOT_REPLAYED, "it needs an agent")
-    if spec.type == "git" and spec.git in REMOTE_STATE_CHECKS:
+    if spec.type is CheckType.GIT and spec.git in REMOTE_STATE_CHECKS:
         return CheckReplay(
             spec.name,
             told,

@@ -20,9 +20,9 @@ from typing import Any
 from yaoki.adapters.checks import CheckDispatcher
 from yaoki.adapters.git.fresh_clone import FreshClone, clone_fresh
 from yaoki.adapters.system.folders import remove_tree
-from yaoki.core.decide.baseline import KNOWN_FAILURES, weigh
+from yaoki.core.decide.baseline import weigh
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import CheckSpec, Finding, Outcome
+from yaoki.core.model import BaselineMode, CheckSpec, Finding, Outcome
 from yaoki.ports import Processes
 
 LEASE = timedelta(seconds=60)
@@ -72,7 +72,7 @@ class ReplayClone:
             again = self._settle(spec, facts)
             if again.outcome is Outcome.PASSED:
                 return replace(finding, outcome=Outcome.FLAKY)
-        if finding.outcome is Outcome.FAILED and spec.baseline == KNOWN_FAILURES:
+        if finding.outcome is Outcome.FAILED and spec.baseline is BaselineMode.KNOWN:
             self.clone.check_out(str(facts["onto"]))
             base = self._settle(spec, facts)
             self.clone.check_out(str(facts["commit"]))

@@ -10,13 +10,11 @@ from pathlib import Path
 from yaoki.adapters.agents import works_in_sandbox
 from yaoki.adapters.processes.sandbox import Sandbox
 from yaoki.core.model import Run, Task
-from yaoki.core.settings.settings import SandboxSettings
-from yaoki.errors import Fault, SettingsInvalid, Unknown
+from yaoki.core.settings.settings import SandboxMode, SandboxSettings
+from yaoki.errors import Fault, SandboxUnavailable, SettingsInvalid, Unknown
 
 # The default of the whole machine, where the settings leave it open.
 MODE_VARIABLE = "YAOKI_SANDBOX_MODE"
-MODES = ("auto", "off", "on")
-AUTO, OFF, ON = MODES
 HAVE = 'to have one: sandbox.mode = "on" in yaoki.toml'
 
 
@@ -36,33 +34,38 @@ class SandboxChoice:
         run: Callable[[str], Run],
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        self.mode = _mode_of_machine(environ) if settings.mode == AUTO else settings.mode
+        is_open = settings.mode is SandboxMode.AUTO
+        self.mode = _mode_of_machine(environ) if is_open else settings.mode
         self._sandbox, self._folder, self._task, self._run = sandbox, folder, task, run
 
     @property
     def sandbox(self) -> Sandbox | None:
         """None where the sandbox is never used."""
-        return (
-            None
-            if self.mode == OFF or (self.mode == AUTO and self.unavailable_reason)
-            else self._sandbox
-        )
+        if self.mode is SandboxMode.OFF:
+            return None
+        if self.mode is SandboxMode.AUTO and self.unavailable_reason:
+            return None
+        return self._sandbox
 
     @cached_property
     def unavailable_reason(self) -> str:
         """Why no sandbox is available here; empty when one is."""
         try:
             self._sandbox.check_available()
+        except SandboxUnavailable as unavailable:
+            return unavailable.reason
         except Fault as fault:
-            return fault.sentence.partition(": ")[2]
+            return fault.sentence
         return ""
 
     def applies_to_agent(self, preset: str) -> bool:
-        return self.mode == ON or (self.sandbox is not None and works_in_sandbox(preset))
+        if self.mode is SandboxMode.ON:
+            return True
+        return self.sandbox is not None and works_in_sandbox(preset)
 
     def applies_to_folder(self, folder: Path) -> bool:
         """Does a process of this folder run in the sandbox?  One without a task follows its run."""
-        if self.mode == ON:
+        if self.mode is SandboxMode.ON:
             return True
         if self.sandbox is None or not folder.is_relative_to(self._folder):
             return False
@@ -85,7 +88,7 @@ class SandboxChoice:
 
     def explain_unsandboxed(self, presets: Iterable[str]) -> str:
         """One line about agents that run outside the sandbox; empty when there is none."""
-        if self.mode != AUTO:
+        if self.mode is not SandboxMode.AUTO:
             return ""
         if self.unavailable_reason:
             return f"no sandbox: {self.unavailable_reason}; to have one: yaoki doctor"
@@ -95,10 +98,10 @@ class SandboxChoice:
         return f"no sandbox for {', '.join(strange)}, never seen to work there; {HAVE}"
 
 
-def _mode_of_machine(environ: Mapping[str, str]) -> str:
+def _mode_of_machine(environ: Mapping[str, str]) -> SandboxMode:
     """The setting of the machine; an unknown value would silently leave agents outside."""
-    word = environ.get(MODE_VARIABLE) or AUTO
-    if word not in MODES:
-        sentence = f"{MODE_VARIABLE} is {word!r}, which is none of {', '.join(MODES)}"
+    word = environ.get(MODE_VARIABLE) or SandboxMode.AUTO
+    if word not in tuple(SandboxMode):
+        sentence = f"{MODE_VARIABLE} is {word!r}, which is none of {', '.join(SandboxMode)}"
         raise SettingsInvalid(sentence, hint=f"unset {MODE_VARIABLE}, or give it one of them")
-    return word
+    return SandboxMode(word)

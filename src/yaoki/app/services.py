@@ -13,6 +13,7 @@ from yaoki.adapters.system.files import free_disk_bytes, free_memory_bytes, stat
 from yaoki.adapters.system.machine import current_holder, is_holder_dead, machine_id
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.core.redact import mask, secret_values
+from yaoki.core.settings.settings import AdoptionMode
 from yaoki.ports import WorkerSeen
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class Services:
                 folder=self._context.runs_folder,
                 host=self._context.workspace.remote.worktree_host(machine_id()),
                 lease=lease,
-                adopt=limits.adopt == "adopt",
+                adopt=limits.adopt is AdoptionMode.ADOPT,
                 snapshots=self._context.settings.recovery.enable_snapshots,
                 disk_free_min=limits.disk_free_bytes,
                 memory_free_min=limits.memory_free_bytes,

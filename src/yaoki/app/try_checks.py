@@ -31,7 +31,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import CheckSpec, Finding, Outcome
 from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.core.trust import CommandDigest, digest_check, digest_setup
-from yaoki.errors import Fault
+from yaoki.errors import FatalCode, Fault
 from yaoki.formats.discovery import (
     FoundCheck,
     RepositoryFiles,
@@ -267,7 +267,7 @@ def _judge(found: FoundCheck, finding: Finding, timeout: timedelta) -> TrialResu
             told = f"{counted}{words}{beside}"
             return TrialResult(found, TrialState.RED, told, number, has_comparable_failures=known)
         case _:
-            missing = finding.code == "RESOURCE_NOT_FOUND"
+            missing = finding.code == FatalCode.RESOURCE_NOT_FOUND
             state = TrialState.MISSING if missing else TrialState.BROKEN
             remedy = _remedy(found) if missing else str(finding.params.get("remedy", ""))
             return TrialResult(found, state, words, next_command=remedy)

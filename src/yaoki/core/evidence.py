@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
+from enum import StrEnum, unique
 from typing import Any, Protocol
 
 from yaoki.core.lazy_dataclass import dataclass
@@ -27,8 +28,6 @@ from yaoki.core.model import State, TaskKind
 
 CHECK_FINISHED = "CHECK_FINISHED"
 RECONCILED = "RECONCILED"
-FOREIGN_COMMIT = "foreign step"
-CORRUPT_STORE = "corrupt store"
 FINAL_SUMMARY = "FINAL_SUMMARY"
 RUN_REOPENED = "RUN_REOPENED"
 # The events that matter here: a reader of the file may skip all others.
@@ -43,6 +42,16 @@ EVIDENCE_EVENTS = frozenset(
 PROVING_OUTCOMES = frozenset({"PASSED", "FLAKY", "WAIVED"})
 ACCEPTABLE_OUTCOMES = PROVING_OUTCOMES | {"SKIPPED"}
 SHA_CHARS = 12
+
+
+@unique
+class StoreMismatch(StrEnum):
+    """What a `RECONCILED` line repaired: its field `mismatch`."""
+
+    FOREIGN_COMMIT = "foreign step"
+    CORRUPT_STORE = "corrupt store"
+    STALE_LEASE = "stale lease"
+    ORPHAN_WORKTREE = "orphan worktree"
 
 
 class EvidenceLine(Protocol):
@@ -173,8 +182,9 @@ class RunEvidence:
             case event if event in (FINAL_SUMMARY, RUN_REOPENED):
                 self.is_summed_up = event == FINAL_SUMMARY
             case event if event == RECONCILED:
-                self.was_repaired = self.was_repaired or data.get("mismatch") == CORRUPT_STORE
-                if data.get("mismatch") == FOREIGN_COMMIT:
+                mismatch = data.get("mismatch")
+                self.was_repaired |= mismatch == StoreMismatch.CORRUPT_STORE
+                if mismatch == StoreMismatch.FOREIGN_COMMIT:
                     self.known_commits.add(str(data["commit"]))
             case Judged.NAME if data["passed"] and data["commit"] != data["onto"]:
                 self.known_commits.add(data["commit"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 
+from yaoki.core.evidence import RECONCILED, StoreMismatch
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import Judged, LandingReverted, UndoCompleted
 from yaoki.core.model import Run, Stage, State
@@ -17,8 +18,6 @@ from yaoki.errors import BranchMovedExternally, NotNow
 from yaoki.ports import JournalEntry, JournalReads, LandedStep, TaskRow, Workspace
 
 PAGE = 1000
-RECONCILED = "RECONCILED"
-FOREIGN_COMMIT = "foreign step"
 
 
 def refuse_foreign_commits(store: JournalReads, workspace: Workspace, run: Run) -> None:
@@ -46,7 +45,7 @@ def accept_foreign_commit(
             hint=f"yaoki answer {run.id} go" + (f" --accept {first}" if first else ""),
         )
     repair = {
-        "mismatch": FOREIGN_COMMIT,
+        "mismatch": StoreMismatch.FOREIGN_COMMIT,
         "commit": commit,
         "repair": "accepted by a person",
         "how": how,
@@ -100,10 +99,11 @@ class _Past:
             case UndoCompleted.NAME | LandingReverted.NAME:
                 self.commits.add(str(data.get("commit") or data.get("head") or ""))
                 self.has_undo = True
-            case event if event == RECONCILED and data.get("mismatch") == "corrupt store":
-                self.was_repaired = True
-            case event if event == RECONCILED and data.get("mismatch") == FOREIGN_COMMIT:
-                self.commits.add(str(data["commit"]))
+            case event if event == RECONCILED:
+                mismatch = data.get("mismatch")
+                self.was_repaired |= mismatch == StoreMismatch.CORRUPT_STORE
+                if mismatch == StoreMismatch.FOREIGN_COMMIT:
+                    self.commits.add(str(data["commit"]))
 
 
 def _read_past(store: JournalReads, run: Run) -> _Past:

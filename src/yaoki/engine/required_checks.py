@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from yaoki.core.decide.baseline import KNOWN_FAILURES, command_key
+from yaoki.core.decide.baseline import command_key
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
+    BaselineMode,
     CheckSpec,
     Finding,
     Outcome,
@@ -78,7 +79,7 @@ class RequiredChecks:
         """A check with a baseline is never known: its verdict depends on the base as well."""
         stored = self._store.baseline(commit, command_key(check, required.setup))
         passed = stored is not None and stored.outcome is Outcome.PASSED
-        return passed and check.baseline != KNOWN_FAILURES
+        return passed and check.baseline is not BaselineMode.KNOWN
 
     def _landed(self, run: Run, without: frozenset[TaskId]) -> Iterator[Task]:
         rows = self._store.rows(run.id)

@@ -16,6 +16,7 @@ from yaoki.ports.processes import (
     SANDBOX_VARIABLE,
     Launch,
     Processes,
+    ProcessPhase,
     ProcessState,
     outbox,
 )
@@ -43,7 +44,15 @@ from yaoki.ports.store import (
     WorkerStore,
 )
 from yaoki.ports.stored_values import HeartbeatResult, JournalEntry, LimitedAccount, TaskRow
-from yaoki.ports.workers import ALL, BEGUN, NOTHING_NEW, ClaimScope, WorkerInfo, WorkerSeen
+from yaoki.ports.workers import (
+    ALL,
+    BEGUN,
+    NOTHING_NEW,
+    ClaimScope,
+    WorkerActivity,
+    WorkerInfo,
+    WorkerSeen,
+)
 from yaoki.ports.workspace import (
     WORKTREE_LINK,
     AttemptWorktrees,
@@ -111,6 +120,7 @@ __all__ = [
     "PlannerAnswer",
     "PoolStore",
     "PreparedWorktree",
+    "ProcessPhase",
     "ProcessState",
     "Processes",
     "PromptText",
@@ -133,6 +143,7 @@ __all__ = [
     "TaskRow",
     "TaskStore",
     "UncommittedWork",
+    "WorkerActivity",
     "WorkerInfo",
     "WorkerSeen",
     "WorkerStore",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from enum import StrEnum, unique
 from pathlib import Path
 from typing import Protocol
 
@@ -48,15 +49,25 @@ class Launch:
     writable: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessState:
-    """The state of a launched process, read from its folder.
+@unique
+class ProcessPhase(StrEnum):
+    """How far a launched process is.
 
-    `phase` is absent (never started), running, exited (exit facts present) or gone (started,
-    but its shim died without recording an exit).
+    ABSENT: never started.  EXITED: its exit is recorded.  GONE: it was started, but its shim died
+    without recording an exit.
     """
 
-    phase: str
+    ABSENT = "absent"
+    RUNNING = "running"
+    EXITED = "exited"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessState:
+    """The state of a launched process, read from its folder."""
+
+    phase: ProcessPhase
     code: int | None = None
     signal: int | None = None
     ended_by: EndCause = EndCause.NONE

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from enum import StrEnum
+from enum import StrEnum, unique
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import TaskId
 
 
+@unique
 class ClaimScope(StrEnum):
     """Which tasks a claim may take: all; no task that needs a new worktree; none that starts an
     agent.
@@ -22,11 +23,19 @@ class ClaimScope(StrEnum):
 ALL, BEGUN, NOTHING_NEW = ClaimScope.ALL, ClaimScope.BEGUN, ClaimScope.NOTHING_NEW
 
 
+@unique
+class WorkerActivity(StrEnum):
+    """STOPPING: the worker finishes what it holds and claims nothing more."""
+
+    SERVING = "SERVING"
+    STOPPING = "STOPPING"
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
     """What a worker reports of itself.  `runs` is empty when it serves all of them.
 
-    `idle_reason` says why it starts nothing new, `activity` is SERVING or STOPPING.
+    `idle_reason` says why it starts nothing new.
     """
 
     holder: str
@@ -36,7 +45,7 @@ class WorkerInfo:
     tags: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     idle_reason: str = ""
-    activity: str = "SERVING"
+    activity: WorkerActivity = WorkerActivity.SERVING
     background: bool = False
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from yaoki.core.model import Stage, State
 from yaoki.core.settings.tags import has_all_tags
 from yaoki.core.text import one_line
-from yaoki.ports import TaskRow, WorkerSeen
+from yaoki.ports import TaskRow, WorkerActivity, WorkerSeen
 
 SCHEMA = 1
 TASKS_SHOWN = 5
@@ -96,7 +96,7 @@ def _extras(seen: WorkerSeen) -> str:
         "in the background" if worker.background else "",
         f"only run {', '.join(worker.runs)}" if worker.runs else "",
         f"tags {one_line(', '.join(worker.tags), 120)}" if worker.tags else "",
-        "stopping" if worker.activity == "STOPPING" else "",
+        "stopping" if worker.activity is WorkerActivity.STOPPING else "",
     ]
     return "".join(f", {part}" for part in parts if part)
 
@@ -115,7 +115,7 @@ def _document(seen: WorkerSeen) -> dict[str, Any]:
         "tags": list(worker.tags),
         "runs": list(worker.runs),
         "background": worker.background,
-        "state": worker.activity,
+        "state": worker.activity.value,
         "waits": worker.idle_reason or None,
         "since": seen.since.isoformat(),
         "heartbeat": seen.last_beat.isoformat(),

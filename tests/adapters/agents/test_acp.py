@@ -25,7 +25,7 @@ from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.agent_json import last_agent_message
 from yaoki.core.model import AgentExit, AgentSpec, EndCause, TaskId
 from yaoki.errors import Fault
-from yaoki.ports import AttemptRequest, ProcessState
+from yaoki.ports import AttemptRequest, ProcessPhase, ProcessState
 
 PROCESSES, CLOCK = ShimProcesses(), SystemClock()
 PLAYER = Path(__file__).parents[2] / "model" / "acp_agent.py"
@@ -78,7 +78,7 @@ class Stage:
         return self.end()
 
     def end(self) -> AgentExit:
-        while (look := PROCESSES.inspect(self.folder)).phase == "running":
+        while (look := PROCESSES.inspect(self.folder)).phase == ProcessPhase.RUNNING:
             CLOCK.sleep(timedelta(milliseconds=20))
         return self.read(look)
 
@@ -94,7 +94,7 @@ class Stage:
         last = {"type": "acp.end", "at": "session/prompt", "acts": 1, **end}
         lines = "".join(json.dumps(held) + "\n" for held in (opened, said, last))
         (self.folder / "out.log").write_text(lines)
-        return self.read(ProcessState("exited", code=1))
+        return self.read(ProcessState(ProcessPhase.EXITED, code=1))
 
     def told(self, kind: str = "") -> list[dict[str, Any]]:
         """The events of the client, in order."""

@@ -28,10 +28,10 @@ from yaoki.adapters.agents.scripted import ScriptedAgent
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.machine.codec import from_data
-from yaoki.core.model import AgentExit, AgentLimit, AgentSpec, EndCause, TaskId
+from yaoki.core.model import AgentExit, AgentLimit, AgentSpec, EndCause, PromptChannel, TaskId
 from yaoki.core.redact import MARK
 from yaoki.errors import Fault, PlanInvalid, Unknown
-from yaoki.ports import AgentDriver, AttemptRequest, ProcessState
+from yaoki.ports import AgentDriver, AttemptRequest, ProcessPhase, ProcessState
 
 PROCESSES = ShimProcesses()
 CLOCK = SystemClock()
@@ -87,7 +87,7 @@ class Stage:
 
     def play(self, spec: AgentSpec, **rest: Any) -> AgentExit:
         agent = self.start(spec, **rest)
-        until(lambda: PROCESSES.inspect(self.folder).phase != "running")
+        until(lambda: PROCESSES.inspect(self.folder).phase != ProcessPhase.RUNNING)
         return agent.read(self.folder, PROCESSES.inspect(self.folder))
 
     def out(self) -> str:
@@ -172,10 +172,9 @@ def test_the_binary_is_searched_on_the_path_of_the_agent(tmp_path: Path) -> None
         CommandAgent({"PATH": "/bin"}).preflight(AgentSpec("mine", command=("tool",)))
 
 
-@pytest.mark.parametrize("spec", [AgentSpec("x"), AgentSpec("x", command=("sh",), prompt="air")])
-def test_an_agent_without_a_command_or_channel_is_refused(spec: AgentSpec) -> None:
+def test_an_agent_without_a_command_is_refused() -> None:
     with pytest.raises(Fault) as fault:
-        CommandAgent(ENVIRON).preflight(spec)
+        CommandAgent(ENVIRON).preflight(AgentSpec("x"))
 
     assert not fault.value.transient
 
@@ -211,14 +210,14 @@ def test_a_placeholder_inside_a_prompt_is_not_replaced(stage: Stage) -> None:
 
 
 @pytest.mark.spec("3.2", "12.8")
-@pytest.mark.parametrize("channel", ["argument", "stdin", "file"])
-def test_the_prompt_arrives_by_every_channel(stage: Stage, channel: str) -> None:
+@pytest.mark.parametrize("channel", PromptChannel)
+def test_the_prompt_arrives_by_every_channel(stage: Stage, channel: PromptChannel) -> None:
     exit_ = stage.play(python(TELL, prompt=channel), prompt="Fix 'it'; $(touch pwned)")
 
     arrived = f"{stage.out()}{(stage.folder / 'prompt.md').read_text()}"
     assert exit_.ended_cleanly
-    assert "Fix 'it'; $(touch pwned)" in (arrived if channel == "file" else stage.out())
-    assert (str(stage.folder / "prompt.md") in stage.out()) is (channel == "file")
+    assert "Fix 'it'; $(touch pwned)" in (arrived if channel is PromptChannel.FILE else stage.out())
+    assert (str(stage.folder / "prompt.md") in stage.out()) is (channel is PromptChannel.FILE)
     assert not (stage.worktree / "pwned").exists()
 
 
@@ -350,7 +349,7 @@ def test_odd_values_in_a_result_file_fail_closed(tmp_path: Path) -> None:
 
     result = noted(tmp_path, text)
 
-    assert result == AgentResult("victory", retry_safe=False, defect=result.defect)
+    assert result == AgentResult(retry_safe=False, defect=result.defect)
     assert "unknown status 'victory'" in result.defect
     assert noted(tmp_path, '{"retry_after_s": -5}').retry_after is None
     assert noted(tmp_path, '{"retry_after_s": true}').retry_after is None
@@ -851,7 +850,9 @@ def test_an_agent_that_may_not_be_executed_is_known_by_the_error_number(
 
 
 def test_the_process_state_is_copied_to_the_exit(tmp_path: Path) -> None:
-    look = ProcessState("exited", code=3, ended_by=EndCause.HANG, seconds=1.5, output_bytes=9)
+    look = ProcessState(
+        ProcessPhase.EXITED, code=3, ended_by=EndCause.HANG, seconds=1.5, output_bytes=9
+    )
 
     exit_ = CommandAgent(ENVIRON).read(tmp_path, look)
 

@@ -15,6 +15,7 @@ import pytest
 from yaoki.adapters.agents import find_agent, preset_names
 from yaoki.adapters.agents.preset import (
     AgentPreset,
+    UsageCount,
     UsageRule,
     load_preset,
     parse_preset,
@@ -25,7 +26,7 @@ from yaoki.adapters.agents.usage import BYTES_MAX, UNKNOWN_USAGE, Usage, read_us
 from yaoki.core.model import AgentExit, AgentSpec, TaskId
 from yaoki.errors import Fault, Unknown
 from yaoki.formats.plan import model as plan_model
-from yaoki.ports import AttemptRequest, Launch, ProcessState
+from yaoki.ports import AttemptRequest, Launch, ProcessPhase, ProcessState
 
 ENVIRON = {
     "PATH": "/usr/bin:/bin",
@@ -277,7 +278,7 @@ def ended(top: Path, name: str, *events: Any, session: str = "", n: int = 1) -> 
     agent.build_launch(replace(an_order(top, session, preset=name), folder=folder))
     left(folder, *events)
     (folder / "err.log").touch()
-    return agent.read(folder, ProcessState("exited", code=0))
+    return agent.read(folder, ProcessState(ProcessPhase.EXITED, code=0))
 
 
 def a_turn(tokens: int) -> list[Any]:
@@ -313,9 +314,9 @@ def test_a_conversation_from_elsewhere_has_unknown_cost(tmp_path: Path) -> None:
     assert ended(tmp_path, "codex", *a_turn(250), session="other", n=2).tokens is None
 
 
-STEP = UsageRule("step", "sum", "part.cost", ("part.in", "part.out"), "events")
+STEP = UsageRule("step", UsageCount.SUM, "part.cost", ("part.in", "part.out"), "events")
 LINE = UsageRule(
-    count="sum",
+    count=UsageCount.SUM,
     file="out.log",
     pattern=r"^Tokens: (?P<in>\S+) sent, (?P<out>\S+) received(?:, \$(?P<cost>[\d.]+))?",
 )
@@ -495,7 +496,7 @@ def test_an_agent_without_events_is_read_by_its_preset(tmp_path: Path) -> None:
     ends = {}
     for words in ("Error: 401 Unauthorized", "Error: strange", "The Error: 401 is fixed"):
         (folder / "out.log").write_text(f"working\n{words}\n")
-        ends[words] = agent.read(folder, ProcessState("exited", code=1)).limit
+        ends[words] = agent.read(folder, ProcessState(ProcessPhase.EXITED, code=1)).limit
 
     assert list(ends.values()) == ["auth", "unknown", ""]
 

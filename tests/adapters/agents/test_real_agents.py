@@ -20,7 +20,7 @@ from yaoki.adapters.agents.preset_agent import PresetAgent
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.core.model import AgentExit, AgentSpec, EndCause, TaskId
-from yaoki.ports import AttemptRequest
+from yaoki.ports import AttemptRequest, ProcessPhase
 
 # Real programs on a busy machine take their time; the bounds are for those that never end.
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
@@ -75,7 +75,7 @@ class Theatre:
             session=session,
         )
         PROCESSES.start(folder, self.agent.build_launch(order))
-        while (look := PROCESSES.inspect(folder)).phase == "running":
+        while (look := PROCESSES.inspect(folder)).phase == ProcessPhase.RUNNING:
             if self.agent.announced_wait(folder) > PATIENCE:
                 look = PROCESSES.end(folder, EndCause.WAITING)
                 break

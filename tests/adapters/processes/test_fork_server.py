@@ -14,7 +14,7 @@ import pytest
 
 from yaoki.adapters.processes.process_trees import ShimProcesses
 from yaoki.core.model import EndCause
-from yaoki.ports import Launch, ProcessState
+from yaoki.ports import Launch, ProcessPhase, ProcessState
 
 WORKER = """
 import pathlib, sys, time
@@ -53,7 +53,7 @@ def until(true: Callable[[], object]) -> None:
 
 
 def ended(processes: ShimProcesses, folder: Path) -> ProcessState:
-    until(lambda: processes.inspect(folder).phase != "running")
+    until(lambda: processes.inspect(folder).phase != ProcessPhase.RUNNING)
     return processes.inspect(folder)
 
 
@@ -104,7 +104,7 @@ def test_killing_the_fork_server_ends_no_agent_and_prevents_no_start(
     processes.start(other, launch(folder, "sh", "-c", "exit 3"))
 
     assert ended(processes, other).code == 3
-    assert processes.inspect(folder).phase == "running"
+    assert processes.inspect(folder).phase == ProcessPhase.RUNNING
     assert processes.end(folder, EndCause.STOP).ended_by == "stop"
 
 
@@ -118,7 +118,7 @@ def test_the_fork_server_ends_with_its_worker_but_the_agent_does_not(folder: Pat
         worker.kill()
 
     until(lambda: is_gone(stem))
-    assert ShimProcesses().inspect(folder).phase == "running"
+    assert ShimProcesses().inspect(folder).phase == ProcessPhase.RUNNING
     assert ShimProcesses().end(folder, EndCause.STOP).ended_by == "stop"
 
 

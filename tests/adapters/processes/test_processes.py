@@ -23,7 +23,7 @@ from yaoki.adapters.processes.sweep import MARK_VARIABLE
 from yaoki.adapters.system.machine import process_start_time
 from yaoki.core.model import EndCause
 from yaoki.errors import Fault
-from yaoki.ports import Launch, ProcessState
+from yaoki.ports import Launch, ProcessPhase, ProcessState
 
 PATH = os.environ["PATH"]
 PROCESSES = ShimProcesses()
@@ -101,7 +101,7 @@ def seconds(number: float) -> timedelta:
 
 
 def exited(folder: Path) -> ProcessState:
-    until(lambda: PROCESSES.inspect(folder).phase != "running")
+    until(lambda: PROCESSES.inspect(folder).phase != ProcessPhase.RUNNING)
     return PROCESSES.inspect(folder)
 
 
@@ -237,7 +237,7 @@ def test_silence_is_reported_but_not_ended(folder: Path, place: Path) -> None:
 
     until(lambda: PROCESSES.inspect(folder).quiet_seconds > 0.5)
 
-    assert PROCESSES.inspect(folder).phase == "running"
+    assert PROCESSES.inspect(folder).phase == ProcessPhase.RUNNING
 
 
 # ------------------------------------------------------------------ leases
@@ -263,7 +263,7 @@ def test_a_renewed_lease_keeps_the_agent_running(folder: Path, place: Path) -> N
         PROCESSES.renew_lease(folder)
         time.sleep(0.1)
 
-    assert PROCESSES.inspect(folder).phase == "running"
+    assert PROCESSES.inspect(folder).phase == ProcessPhase.RUNNING
     assert exited(folder).ended_by == "lease"
 
 
@@ -302,11 +302,11 @@ def test_the_tree_of_a_killed_shim_is_ended(folder: Path, place: Path) -> None:
     pids = family(place)
 
     os.kill(shim_of(folder), signal.SIGKILL)
-    until(lambda: PROCESSES.inspect(folder).phase == "gone")
+    until(lambda: PROCESSES.inspect(folder).phase == ProcessPhase.GONE)
     assert len(survivors(pids)) == 4
     look = PROCESSES.end(folder, EndCause.CANCEL)
 
-    assert look.phase == "gone"
+    assert look.phase == ProcessPhase.GONE
     assert survivors(pids) == []
 
 
@@ -326,7 +326,7 @@ def test_a_shim_that_does_not_finish_is_killed(folder: Path, place: Path) -> Non
     pids = family(place)
     (folder / "exit.json.tmp").mkdir()
 
-    assert impatient.end(folder, EndCause.CANCEL).phase == "gone"
+    assert impatient.end(folder, EndCause.CANCEL).phase == ProcessPhase.GONE
     assert survivors(pids) == []
     until(lambda: not process_start_time(shim_of(folder)))
 
@@ -351,7 +351,7 @@ def test_ending_an_ended_tree_changes_nothing(folder: Path, place: Path) -> None
 @pytest.mark.spec("9.5")
 def test_a_process_cancelled_before_its_start_never_runs(folder: Path, place: Path) -> None:
     folder.mkdir()
-    assert PROCESSES.end(folder, EndCause.CANCEL).phase == "absent"
+    assert PROCESSES.end(folder, EndCause.CANCEL).phase == ProcessPhase.ABSENT
 
     look = carried(folder, shell(place, "touch ran"))
 
@@ -367,10 +367,10 @@ def test_an_agent_outlives_its_killed_worker_and_is_found_again(folder: Path, pl
     code = "until [ -e enough ]; do sleep 0.05; done; exit 7"
     boss = worker(folder, place, code)
     (place / "go").touch()
-    until(lambda: PROCESSES.inspect(folder).phase == "running")
+    until(lambda: PROCESSES.inspect(folder).phase == ProcessPhase.RUNNING)
 
     put_away(boss)
-    assert PROCESSES.inspect(folder).phase == "running"
+    assert PROCESSES.inspect(folder).phase == ProcessPhase.RUNNING
     (place / "enough").touch()
 
     assert exited(folder).code == 7
@@ -399,7 +399,7 @@ def test_a_second_shim_leaves_a_gone_tree_alone(folder: Path, place: Path) -> No
     PROCESSES.start(folder, shell(place, "echo once >> ran; exec sleep 60"))
     until(lambda: has_line(place / "ran"))
     os.kill(shim_of(folder), signal.SIGKILL)
-    until(lambda: PROCESSES.inspect(folder).phase == "gone")
+    until(lambda: PROCESSES.inspect(folder).phase == ProcessPhase.GONE)
 
     shim = (
         Path(__file__).parents[3]
@@ -429,7 +429,7 @@ def test_writing_the_exit_is_retried_on_a_full_disk(folder: Path, place: Path) -
     (folder / "exit.json.tmp").mkdir()
     (place / "go").touch()
     until(lambda: "trying again" in (folder / "shim.log").read_text())
-    assert PROCESSES.inspect(folder).phase == "running"
+    assert PROCESSES.inspect(folder).phase == ProcessPhase.RUNNING
 
     (folder / "exit.json.tmp").rmdir()
 
@@ -438,7 +438,9 @@ def test_writing_the_exit_is_retried_on_a_full_disk(folder: Path, place: Path) -
 
 def test_an_unknown_folder_is_absent(folder: Path) -> None:
     assert (
-        PROCESSES.inspect(folder) == PROCESSES.end(folder, EndCause.STOP) == ProcessState("absent")
+        PROCESSES.inspect(folder)
+        == PROCESSES.end(folder, EndCause.STOP)
+        == ProcessState(ProcessPhase.ABSENT)
     )
     assert not folder.exists()
 
@@ -525,7 +527,7 @@ def test_the_environment_does_not_stay_on_disk(folder: Path, place: Path) -> Non
     PROCESSES.start(folder, Launch(("sh", "-c", "touch on; sleep 60"), str(place), given))
     until((place / "on").exists)
     until(lambda: not (folder / "launch.json").exists())
-    assert PROCESSES.end(folder, EndCause.STOP).phase == "exited"
+    assert PROCESSES.end(folder, EndCause.STOP).phase == ProcessPhase.EXITED
 
     assert not [file for file in folder.iterdir() if secret in file.read_bytes()]
     assert folder.stat().st_mode & 0o077 == 0
@@ -543,7 +545,7 @@ def test_a_pipe_in_place_of_a_file_does_not_block(folder: Path, place: Path, nam
 
     look = PROCESSES.end(folder, EndCause.STOP)
 
-    assert look.phase in {"exited", "gone"}
+    assert look.phase in {ProcessPhase.EXITED, ProcessPhase.GONE}
 
 
 @pytest.mark.spec("14.2")
@@ -640,7 +642,7 @@ def test_a_shim_that_cannot_start_is_a_transient_fault(folder: Path, place: Path
         broken.start(folder, shell(place, "exit 0"))
 
     assert caught.value.transient
-    assert PROCESSES.inspect(folder).phase == "absent"
+    assert PROCESSES.inspect(folder).phase == ProcessPhase.ABSENT
 
 
 @pytest.mark.spec("16.10")

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.builders import a_task
+from yaoki.adapters.agents.result_file import ResultStatus
 from yaoki.adapters.system.machine import process_start_time
 from yaoki.core.model import PendingRequest, Stage, State, Task, TaskId
 from yaoki.errors import Refused
@@ -313,16 +314,16 @@ def test_a_caller_counts_only_while_its_own_attempt_is_at_work(
 @pytest.mark.parametrize(
     "said",
     [
-        ResultClaim("won", "x"),
-        ResultClaim("failed"),
-        ResultClaim("done", "  "),
-        ResultClaim("question"),
-        ResultClaim("done", "x", question="y"),
-        ResultClaim("done", "x", retry_safe=False),
-        ResultClaim("question", question="x", partial_changes=True),
-        ResultClaim("failed", "x", retry_after_s=-1),
-        ResultClaim("failed", "x", retry_after_s=float("nan")),
-        ResultClaim("failed", "x", retry_after_s=float("inf")),
+        ResultClaim(ResultStatus.NONE, "x"),
+        ResultClaim(ResultStatus.FAILED),
+        ResultClaim(ResultStatus.DONE, "  "),
+        ResultClaim(ResultStatus.QUESTION),
+        ResultClaim(ResultStatus.DONE, "x", question="y"),
+        ResultClaim(ResultStatus.DONE, "x", retry_safe=False),
+        ResultClaim(ResultStatus.QUESTION, question="x", partial_changes=True),
+        ResultClaim(ResultStatus.FAILED, "x", retry_after_s=-1),
+        ResultClaim(ResultStatus.FAILED, "x", retry_after_s=float("nan")),
+        ResultClaim(ResultStatus.FAILED, "x", retry_after_s=float("inf")),
     ],
 )
 def test_a_result_that_contradicts_itself_is_refused(said: ResultClaim) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from yaoki.core.settings.addresses import is_loopback_address, web_defect
-from yaoki.core.settings.settings import NOTICE_EVENTS, NotificationSettings
+from yaoki.core.settings.settings import NoticeKind, NotificationSettings
 from yaoki.errors import SettingsInvalid
 from yaoki.formats.config import load_settings
 
@@ -45,7 +45,7 @@ def test_by_default_nothing_is_sent_and_every_event_is_selected() -> None:
     assert NotificationSettings().channels == ()
     assert (
         NotificationSettings().events
-        == NOTICE_EVENTS
+        == tuple(NoticeKind)
         == ("escalated", "finished", "paused", "warning")
     )
 

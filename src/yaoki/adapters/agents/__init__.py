@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from yaoki.errors import Fault, Unknown
+from yaoki.errors import FatalCode, Fault, Unknown
 
 if TYPE_CHECKING:
     from yaoki.ports import AgentDriver
@@ -65,7 +65,7 @@ def _load_installed(preset: str) -> AgentDriver:
             raise Fault(
                 f"the agent preset {preset!r} of {entry.value} cannot be loaded: {error}",
                 transient=False,
-                code="RESOURCE_NOT_FOUND",
+                code=FatalCode.RESOURCE_NOT_FOUND,
                 hint="fix or remove the package that provides it",
             ) from error
         return agent

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from yaoki.adapters.agents.command_line import (
-    CHANNELS,
     build_agent_environment,
     fill_command_line,
     find_binary,
@@ -32,7 +31,7 @@ from yaoki.adapters.agents.output_files import (
 )
 from yaoki.adapters.agents.pending_question import find_question
 from yaoki.adapters.agents.preset import load_preset
-from yaoki.adapters.agents.result_file import AgentResult, read_result
+from yaoki.adapters.agents.result_file import AgentResult, ResultStatus, read_result
 from yaoki.adapters.agents.structured import (
     OutputSummary,
     read_announced_wait,
@@ -41,11 +40,11 @@ from yaoki.adapters.agents.structured import (
     record_agent_name,
 )
 from yaoki.adapters.agents.usage import UNKNOWN_USAGE, Usage, read_usage
-from yaoki.core.model import AgentExit, AgentLimit, AgentSpec
+from yaoki.core.model import AgentExit, AgentLimit, AgentSpec, PromptChannel
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import strip_terminal_codes
-from yaoki.errors import Fault
-from yaoki.ports import AttemptRequest, Launch, ProcessState
+from yaoki.errors import FatalCode, Fault
+from yaoki.ports import AttemptRequest, Launch, ProcessPhase, ProcessState
 
 ERROR_CHARS_MAX = 4096
 LOG_BYTES_READ = 64 * 1024
@@ -83,10 +82,6 @@ class CommandAgent:
     def preflight(self, spec: AgentSpec) -> None:
         if not spec.command:
             raise _make_fault(spec, "it has no command", hint="give it one: command: [my-agent, …]")
-        if spec.prompt not in CHANNELS:
-            raise _make_fault(
-                spec, f"{spec.prompt!r} is not a prompt channel", hint=" | ".join(CHANNELS)
-            )
         find_binary(spec, self._environ)
 
     def build_launch(self, request: AttemptRequest) -> Launch:
@@ -101,7 +96,7 @@ class CommandAgent:
             argv=fill_command_line(request, prompt),
             cwd=str(request.worktree),
             env=env,
-            stdin=prompt if request.agent.prompt == "stdin" else None,
+            stdin=prompt if request.agent.prompt is PromptChannel.STDIN else None,
             deadline=request.timeout,
             hang=request.hang,
             lease=request.lease,
@@ -145,7 +140,9 @@ class CommandAgent:
             unreadable=result.defect if result.unreadable else "",
             reports_failure=result.failed or summary.limit == AgentLimit.UNKNOWN,
             failure_claim=mask(_failure_claim(result, summary), secrets),
-            contradiction=mask(result.summary, secrets) if result.status == "conflict" else "",
+            contradiction=mask(result.summary, secrets)
+            if result.status is ResultStatus.CONFLICT
+            else "",
             report_bytes=log_size(folder / OUT),
             output_tail=mask(
                 strip_terminal_codes(read_tail(folder / OUT, OUTPUT_EXCERPT_BYTES)), secrets
@@ -236,7 +233,7 @@ def _error_text(
     errors: str, summary: OutputSummary, result: AgentResult, secrets: tuple[str, ...]
 ) -> str:
     """The end of the error channel, then the result of the agent, which comes last."""
-    claim = result.summary if result.status == "failed" else ""
+    claim = result.summary if result.status is ResultStatus.FAILED else ""
     parts = (
         mask(errors, secrets)[-ERROR_CHARS_MAX:],
         mask(summary.message, secrets),
@@ -251,7 +248,7 @@ def _find_question(folder: Path, state: ProcessState) -> str:
 
     Both channels count: with closed input an agent asks on one and reports an error on the other.
     """
-    is_clean = state.phase == "exited" and state.code == 0 and not state.ended_by
+    is_clean = state.phase == ProcessPhase.EXITED and state.code == 0 and not state.ended_by
     return _find_question_in(list_written_logs(folder), input_only=is_clean)
 
 
@@ -265,5 +262,8 @@ def _find_question_in(logs: tuple[Path, ...], *, input_only: bool) -> str:
 
 def _make_fault(spec: AgentSpec, problem: str, *, hint: str) -> Fault:
     return Fault(
-        f"agent {spec.name!r}: {problem}", transient=False, code="RESOURCE_NOT_FOUND", hint=hint
+        f"agent {spec.name!r}: {problem}",
+        transient=False,
+        code=FatalCode.RESOURCE_NOT_FOUND,
+        hint=hint,
     )

@@ -10,13 +10,12 @@ from pathlib import Path
 
 from yaoki.adapters.agents.result_file import RESULT
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
-from yaoki.core.model import AgentSpec
+from yaoki.core.model import AgentSpec, PromptChannel
 from yaoki.core.redact import mask_values, secret_values
-from yaoki.errors import Fault
+from yaoki.errors import FatalCode, Fault
 from yaoki.ports import AttemptRequest, outbox
 
 PROMPT = "prompt.md"
-CHANNELS = ("argument", "stdin", "file")
 # Linux allows 128 KiB in one argument; a longer prompt is passed as a file.
 ARGUMENT_BYTES_MAX = 100_000
 
@@ -38,14 +37,14 @@ def find_binary(spec: AgentSpec, environ: Mapping[str, str]) -> str:
         raise Fault(
             f"agent {spec.name!r}: {command!r} is not executable",
             transient=False,
-            code="PERMISSION_DENIED",
+            code=FatalCode.PERMISSION_DENIED,
             hint=f"chmod +x {command}, or name another command for {spec.name!r}",
         )
     problem = "does not exist" if "/" in command else "is not on the PATH"
     raise Fault(
         f"agent {spec.name!r}: {command!r} {problem}",
         transient=False,
-        code="RESOURCE_NOT_FOUND",
+        code=FatalCode.RESOURCE_NOT_FOUND,
         hint=f"install {command}, or name another command for {spec.name!r}",
     )
 
@@ -106,6 +105,6 @@ def fill_command_line(order: AttemptRequest, prompt: str) -> tuple[str, ...]:
     }
     filled = tuple(_PLACEHOLDER.sub(lambda hit: values[hit[1]], part) for part in spec.command)
     placeholders = {hit for part in spec.command for hit in _PLACEHOLDER.findall(part)}
-    if spec.prompt == "stdin" or placeholders & {"prompt", "prompt_file"}:
+    if spec.prompt is PromptChannel.STDIN or placeholders & {"prompt", "prompt_file"}:
         return filled
-    return (*filled, file if spec.prompt == "file" else argument)
+    return (*filled, file if spec.prompt is PromptChannel.FILE else argument)

@@ -6,30 +6,45 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import field, fields
+from enum import StrEnum, unique
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import AgentLimit
+from yaoki.core.model import AgentLimit, PromptChannel
 from yaoki.errors import Unknown
 
 PRESETS = files("yaoki.adapters.agents") / "presets"
-COUNTS = ("last", "sum")
-PROTOCOLS = ("", "acp")
+
+
+@unique
+class UsageCount(StrEnum):
+    """LAST: the last event has the total of the run.  SUM: all events are added up."""
+
+    LAST = "last"
+    SUM = "sum"
+
+
+@unique
+class AgentProtocol(StrEnum):
+    """COMMAND: a plain command line.  ACP: our own client runs the program."""
+
+    COMMAND = ""
+    ACP = "acp"
 
 
 @dataclass(frozen=True, slots=True)
 class UsageRule:
     """Where an agent reports its usage: fields of an event, or a pattern over a text file.
 
-    `count`: the last event has the total of the run, or all events are added up.  `turns` is a
-    field, or `events`: one turn for each event.  `whole_thread` names the values that, after a
-    resume, include earlier runs of the conversation; `thread` is the field with its id.
+    `turns` is a field, or `events`: one turn for each event.  `whole_thread` names the values
+    that, after a resume, include earlier runs of the conversation; `thread` is the field with its
+    id.
     """
 
     event: str = ""
-    count: str = "last"
+    count: UsageCount = UsageCount.LAST
     cost: str = ""
     tokens: tuple[str, ...] = ()
     turns: str = ""
@@ -54,14 +69,12 @@ class AgentPreset:
 
     `start` and `resume` are whole command lines after the program; `{more}` is where the model,
     the endpoint and the arguments of the plan go.  `events` names the reader of its output.
-    `protocol` is empty for a plain command line, or `acp`: then our own client runs the program,
-    `events` is `acp` too, `model` is one word that is sent over the protocol, and `allow` are the
-    kinds of tools that need no confirmation; a plan may add others.
-    `exit_codes` and `lines` are its own signals of a limit.  `scratch` are
-    folders that it creates in its worktree besides the work; `state` are those below its home,
-    or named by a variable (`$CODEX_HOME`), where it keeps its conversations.  In the sandbox
-    each task has a copy of them, without what `history` names there; `sandbox` says that the agent
-    was seen to work so.
+    With the protocol ACP `events` is `acp` too, `model` is one word that is sent over the protocol,
+    and `allow` are the kinds of tools that need no confirmation; a plan may add others.
+    `exit_codes` and `lines` are its own signals of a limit.  `scratch` are folders that it creates
+    in its worktree besides the work; `state` are those below its home, or named by a variable
+    (`$CODEX_HOME`), where it keeps its conversations.  In the sandbox each task has a copy of them,
+    without what `history` names there; `sandbox` says that the agent was seen to work so.
     """
 
     name: str
@@ -70,11 +83,11 @@ class AgentPreset:
     install: str
     tested: str
     start: tuple[str, ...]
-    prompt: str
+    prompt: PromptChannel
     resume: tuple[str, ...] = ()
     version: tuple[str, ...] = ("--version",)
     events: str = ""
-    protocol: str = ""
+    protocol: AgentProtocol = AgentProtocol.COMMAND
     allow: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
     pass_env: tuple[str, ...] = ()
@@ -116,7 +129,10 @@ def parse_preset(name: str, text: str) -> AgentPreset:
     values["base_url"] = EndpointOverride(
         **_read_table(table.get("base_url", {}), EndpointOverride, "base_url")
     )
-    values["usage"] = UsageRule(**_read_table(table.get("usage", {}), UsageRule, "usage"))
+    usage = _read_table(table.get("usage", {}), UsageRule, "usage")
+    values["usage"] = UsageRule(**{**usage, "count": UsageCount(usage.get("count", "last"))})
+    values["prompt"] = PromptChannel(values["prompt"])
+    values["protocol"] = AgentProtocol(values.get("protocol", ""))
     limits = {limit.value: limit for limit in AgentLimit}
     values["exit_codes"] = {int(code): limits[w] for code, w in table.get("exit_codes", {}).items()}
     values["lines"] = {pattern: limits[w] for pattern, w in table.get("lines", {}).items()}
@@ -135,15 +151,12 @@ def _read_table(table: Mapping[str, Any], kind: type, where: str) -> dict[str, A
 
 def _validate(preset: AgentPreset) -> None:
     """Assertions, because the files are ours and the tests load all of them."""
-    assert preset.prompt in {"stdin", "argument", "file"}, preset.name
-    assert preset.usage.count in COUNTS, preset.name
     assert {"cost", "tokens"}.issuperset(preset.usage.whole_thread), preset.name
     assert bool(preset.usage.whole_thread) is bool(preset.usage.thread), preset.name
     names_session = "{session}" in " ".join(preset.resume)
     # With a protocol, the session id is not on the command line.
-    assert preset.protocol in PROTOCOLS, preset.name
     assert names_session is (preset.can_resume and not preset.protocol), preset.name
-    assert (preset.protocol or "") == ("acp" if preset.events == "acp" else ""), preset.name
+    assert (preset.protocol is AgentProtocol.ACP) is (preset.events == "acp"), preset.name
     assert preset.protocol or not preset.allow, preset.name
     assert not preset.protocol or len(preset.model) == 1, preset.name
     for pattern in (preset.usage.pattern, *preset.lines):

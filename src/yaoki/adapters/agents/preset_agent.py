@@ -24,7 +24,7 @@ from yaoki.adapters.agents.structured import (
 from yaoki.adapters.agents.usage import NO_USAGE, read_earlier_usage
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import AgentSpec
-from yaoki.errors import Fault
+from yaoki.errors import FatalCode, Fault
 from yaoki.ports import AttemptRequest, Launch
 
 OPTION_NAMES = ("program", "arguments", "base_url")
@@ -213,7 +213,7 @@ def _make_fault(spec: AgentSpec, problem: str) -> Fault:
     return Fault(
         f"agent {spec.name!r}: {problem}",
         transient=False,
-        code="RESOURCE_NOT_FOUND",
+        code=FatalCode.RESOURCE_NOT_FOUND,
         hint=f"yaoki agents show {spec.preset}; options are {', '.join(OPTION_NAMES)}",
     )
 

@@ -16,7 +16,7 @@ from yaoki.adapters.agents.preset_agent import PresetAgent
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import AgentExit, AgentLimit, AgentSpec, EndCause, TaskId
 from yaoki.errors import Fault
-from yaoki.ports import AttemptRequest, Clock, Processes
+from yaoki.ports import AttemptRequest, Clock, Processes, ProcessPhase
 
 FILE, WORD = "yaoki.txt", "risen"
 FIRST_PROMPT = (
@@ -123,7 +123,7 @@ class Rehearsal:
     def _attempt(self, request: AttemptRequest) -> AgentExit:
         self._processes.start(request.folder, self._agent.build_launch(request))
         try:
-            while (look := self._processes.inspect(request.folder)).phase == "running":
+            while (look := self._processes.inspect(request.folder)).phase == ProcessPhase.RUNNING:
                 if self._agent.announced_wait(request.folder) > request.timeout:
                     break
                 self._clock.sleep(POLL)

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from datetime import timedelta
+from enum import StrEnum, unique
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,21 @@ RESULT = "result.json"
 BYTES_MAX = 64 * 1024
 TEXT_MAX = 4000
 WAIT_MAX_S = 30 * 24 * 3600.0
-STATUSES = ("failed", "conflict", "question", "done")
 EXCERPT_CHARS = 400
 
 
+@unique
+class ResultStatus(StrEnum):
+    """What the agent claims.  CONFLICT: the task and its checks contradict each other."""
+
+    NONE = ""
+    FAILED = "failed"
+    CONFLICT = "conflict"
+    QUESTION = "question"
+    DONE = "done"
+
+
+STATUSES = tuple(status for status in ResultStatus if status)
 _STATUS_LIST = f"{', '.join(STATUSES[:-1])} or {STATUSES[-1]}"
 
 
@@ -32,7 +44,7 @@ class AgentResult:
     Fail closed: a file that cannot be understood counts as `failed`.
     """
 
-    status: str = ""
+    status: ResultStatus = ResultStatus.NONE
     summary: str = ""
     question: str = ""
     retry_safe: bool = True
@@ -42,7 +54,12 @@ class AgentResult:
 
     @property
     def failed(self) -> bool:
-        return self.status == "failed" or bool(self.defect)
+        return self.status is ResultStatus.FAILED or bool(self.defect)
+
+    @property
+    def contradiction(self) -> str:
+        """Why the task and its checks contradict each other, as the agent says; else empty."""
+        return self.summary if self.status is ResultStatus.CONFLICT else ""
 
 
 def read_result(folder: Path) -> AgentResult:
@@ -62,16 +79,17 @@ def read_result(folder: Path) -> AgentResult:
 
 
 def _parse_result(document: Mapping[str, Any]) -> AgentResult:
-    status = _text_field(document, "status")
+    word = _text_field(document, "status")
+    is_known = not word or word in STATUSES
+    status = ResultStatus(word) if is_known else ResultStatus.NONE
     summary = _text_field(document, "summary")
     question = _text_field(document, "question")
-    if status == "question" and not question:
+    if status is ResultStatus.QUESTION and not question:
         question = summary or "the agent asked for a person but gave no question"
     safe = document.get("retry_safe", True)
-    if status == "conflict" and not summary:
+    if status is ResultStatus.CONFLICT and not summary:
         summary = "the agent says that the task contradicts its checks, but gives no reason"
-    is_known = status in ("", *STATUSES)
-    defect = "" if is_known else f"{RESULT}: unknown status {status[:40]!r}; use {_STATUS_LIST}"
+    defect = "" if is_known else f"{RESULT}: unknown status {word[:40]!r}; use {_STATUS_LIST}"
     # Only an explicit true counts as true.
     return AgentResult(status, summary, question, safe is True, _retry_after(document), defect)
 

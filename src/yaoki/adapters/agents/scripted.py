@@ -11,7 +11,7 @@ from yaoki.adapters.agents.command_line import build_agent_environment, write_pr
 from yaoki.adapters.agents.scenario import check_scenario
 from yaoki.core.model import AgentSpec
 from yaoki.core.redact import secret_values
-from yaoki.errors import Fault, PlanInvalid
+from yaoki.errors import FatalCode, Fault, PlanInvalid
 from yaoki.ports import AttemptRequest, Launch
 
 SCENARIO = "scenario.json"
@@ -28,7 +28,7 @@ class ScriptedAgent(CommandAgent):
             raise Fault(
                 f"agent {spec.name!r}: {fault.sentence}",
                 transient=False,
-                code="RESOURCE_NOT_FOUND",
+                code=FatalCode.RESOURCE_NOT_FOUND,
                 hint="; ".join(fault.defects[1:]) or fault.hint,
             ) from fault
 

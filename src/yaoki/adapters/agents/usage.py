@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from yaoki.adapters.agents.output_files import OUT
-from yaoki.adapters.agents.preset import UsageRule
+from yaoki.adapters.agents.preset import UsageCount, UsageRule
 from yaoki.adapters.agents.structured.summary import (
     AgentEvent,
     number_at,
@@ -102,7 +102,7 @@ def _lines_with(mark: bytes, block: bytes) -> Iterator[bytes]:
 
 def _sum_events(events: Sequence[AgentEvent], rule: UsageRule) -> Usage:
     used = [event for event in events if _has_usage(event, rule)]
-    counted = used if rule.count == "sum" else used[-1:]
+    counted = used if rule.count is UsageCount.SUM else used[-1:]
     if not counted:
         return UNKNOWN_USAGE
     turns: int | None = len(used)
@@ -149,9 +149,9 @@ def _match_file(file: Path, rule: UsageRule) -> Usage:
     raw = read_plain_bytes(file, FILE_BYTES_READ + 1) or b""
     text = raw[:FILE_BYTES_READ].decode("utf-8", errors="replace")
     hits = list(re.finditer(rule.pattern, text, re.MULTILINE))
-    if not hits or (rule.count == "sum" and len(raw) > FILE_BYTES_READ):
+    if not hits or (rule.count is UsageCount.SUM and len(raw) > FILE_BYTES_READ):
         return UNKNOWN_USAGE
-    hits = hits if rule.count == "sum" else hits[:1]
+    hits = hits if rule.count is UsageCount.SUM else hits[:1]
     tokens = [_token_sum(hit) for hit in hits]
     turns = [_amount(hit, "turns") for hit in hits]
     return Usage(

@@ -13,8 +13,10 @@ from yaoki.adapters.checks.readers import Interpretation, interpret_report, raw_
 from yaoki.adapters.checks.search import search_file
 from yaoki.adapters.checks.suite import SuiteRun, read_suite_run
 from yaoki.adapters.checks.tool_missing import find_missing_tool, is_disk_full, reports_no_space
-from yaoki.core.decide.classification import CHECK_UNFIT, TIMED_OUT_PARAM
+from yaoki.core.decide.classification import TIMED_OUT_PARAM
 from yaoki.core.model import EndCause, Finding
+from yaoki.errors import FatalCode
+from yaoki.ports.processes import ProcessPhase
 
 OUTPUT_BYTES_MAX = 256 << 20
 # Only yaoki or the machine ends a check by these: they say nothing about the work.
@@ -55,7 +57,7 @@ def _find_interruption(run: CommandCheckRun) -> Finding | None:
     if run.state.start_error:
         is_transient = run.state.start_errno in TRANSIENT_ERRNOS
         return run.make_broken(run.state.start_error, transient=is_transient)
-    if run.state.phase != "exited":
+    if run.state.phase != ProcessPhase.EXITED:
         return run.make_broken("its process was lost", transient=True)
     return None
 
@@ -128,9 +130,9 @@ def _explain_exit_code(run: CommandCheckRun) -> Finding:
 
 def _explain_shell_code(run: CommandCheckRun, code: int) -> Finding:
     if code == NOT_EXECUTABLE:
-        reason, fatal_code = "a command may not be executed", "PERMISSION_DENIED"
+        reason, fatal_code = "a command may not be executed", FatalCode.PERMISSION_DENIED
     else:
-        reason, fatal_code = "a command was not found", "RESOURCE_NOT_FOUND"
+        reason, fatal_code = "a command was not found", FatalCode.RESOURCE_NOT_FOUND
     line = run.last_line()
     message = f"exit code {code}: {reason}{f': {line}' if line else ''}"
     return run.make_broken(message, code=fatal_code)
@@ -146,7 +148,7 @@ def _find_machine_fault(run: CommandCheckRun, reading: Interpretation) -> Findin
     tool = find_missing_tool(lines, split_words(run.spec))
     if not tool:
         return None
-    return run.make_broken(f"a tool is missing: {tool}", code="RESOURCE_NOT_FOUND")
+    return run.make_broken(f"a tool is missing: {tool}", code=FatalCode.RESOURCE_NOT_FOUND)
 
 
 # ------------------------------------------------------------------ do report and tests agree
@@ -163,7 +165,7 @@ def _find_report_failure(run: CommandCheckRun) -> Finding | None:
     if reading.report_defect:
         # The command succeeded: its author has to fix the report, not the agent.
         message = f"its report {REPORT} {reading.report_defect}"
-        return run.make_broken(message, fault=reading.reader_fault, code=CHECK_UNFIT)
+        return run.make_broken(message, fault=reading.reader_fault, code=FatalCode.CHECK_UNFIT)
     suite = read_suite_run(spec, output, reading)
     has_no_case = suite.expects_tests if reading.tally is None else not reading.tally.total
     if has_no_case and not reading.failure_count:
@@ -196,7 +198,7 @@ def _find_missing_tests(run: CommandCheckRun, suite: SuiteRun) -> Finding | None
         return replace(finding, params={**finding.params, "idle": True})
     if suite.counting_remedy and suite.expects_tests:
         message = f"{suite.runner} did not say how many tests passed; {suite.counting_remedy}"
-        return run.make_broken(message, code=CHECK_UNFIT)
+        return run.make_broken(message, code=FatalCode.CHECK_UNFIT)
     if suite.tally is not None and suite.tally.failed:
         return run.make_failed("its exit code says success, but its tests failed", None, suite)
     return None

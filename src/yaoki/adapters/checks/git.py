@@ -6,26 +6,34 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from yaoki.adapters.checks.findings import bound_items, make_broken, make_failed, make_passed
-from yaoki.core.model import CheckSpec, Finding, FindingItem
+from yaoki.core.model import CheckSpec, Finding, FindingItem, GitCheck
 from yaoki.core.scope import paths_outside_scope
+
+REQUIRED_FACTS: Mapping[GitCheck, tuple[str, ...]] = {
+    GitCheck.NONE: (),
+    GitCheck.CLEAN: ("dirty",),
+    GitCheck.SCOPE: ("changed", "scope"),
+    GitCheck.PUSHED: ("pushed",),
+    GitCheck.MERGED: ("merged",),
+}
 
 
 def check_git(spec: CheckSpec, facts: Mapping[str, Any]) -> Finding:
     """A missing fact makes the check BROKEN."""
-    required_facts = {"clean": ("dirty",), "scope": ("changed", "scope")}.get(spec.git, (spec.git,))
-    if spec.git not in {"clean", "scope", "pushed", "merged"}:
-        return make_broken(spec, f"there is no git check {spec.git!r}")
-    if missing := [name for name in required_facts if facts.get(name) is None]:
-        return make_broken(spec, f"git check {spec.git!r}: {' and '.join(missing)} is not known")
+    missing = [name for name in REQUIRED_FACTS[spec.git] if facts.get(name) is None]
+    if missing:
+        return make_broken(spec, f"git check '{spec.git}': {' and '.join(missing)} is not known")
     match spec.git:
-        case "clean":
+        case GitCheck.NONE:
+            return make_broken(spec, "the check names no fact about git")
+        case GitCheck.CLEAN:
             return _require_no_paths(spec, facts["dirty"], "git-dirty", "not committed")
-        case "scope":
+        case GitCheck.SCOPE:
             paths = paths_outside_scope(facts["changed"], facts["scope"])
             return _require_no_paths(spec, paths, "out-of-scope", "outside the task's scope")
-        case "pushed":
+        case GitCheck.PUSHED:
             return _require(spec, facts["pushed"], "branch-not-pushed", "the branch is not pushed")
-        case _:
+        case GitCheck.MERGED:
             return _require(spec, facts["merged"], "check-failed", "the branch is not merged")
 
 

@@ -14,10 +14,10 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import EndCause
 from yaoki.core.redact import secret_values
 from yaoki.errors import Fault
-from yaoki.ports import Launch, Processes, ProcessState
+from yaoki.ports import Launch, Processes, ProcessPhase, ProcessState
 
 TRIES_MAX = 1000
-UNENDED_PHASES = ("running", "gone")
+UNENDED_PHASES = (ProcessPhase.RUNNING, ProcessPhase.GONE)
 PAUSE_MIN, PAUSE_MAX = timedelta(milliseconds=10), timedelta(milliseconds=200)
 
 
@@ -36,7 +36,7 @@ class ProcessResult:
             return "stopped", True
         if state.start_error:
             return state.start_error, state.start_errno in TRANSIENT_ERRNOS
-        if state.phase != "exited":
+        if state.phase != ProcessPhase.EXITED:
             return "its process was lost", True
         if state.ended_by == EndCause.DEADLINE:
             return f"timed out after {timeout.total_seconds():g} s", True
@@ -103,7 +103,7 @@ class CheckProcesses:
 
     def _wait(self, folder: Path) -> ProcessResult:
         pause, clock = PAUSE_MIN, SystemClock()
-        while (state := self._processes.inspect(folder)).phase == "running":
+        while (state := self._processes.inspect(folder)).phase == ProcessPhase.RUNNING:
             if self._stop():
                 return ProcessResult(
                     folder, self._processes.end(folder, EndCause.STOP), was_stopped=True

@@ -17,7 +17,15 @@ from yaoki.adapters.system.files import free_disk_bytes, read_plain_bytes
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment, rooted
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import short_path
-from yaoki.errors import DiskFull, Fault, GitFailed, GitMissing, RepositoryUnusable, WorkspaceError
+from yaoki.errors import (
+    DiskFull,
+    FatalCode,
+    Fault,
+    GitFailed,
+    GitMissing,
+    RepositoryUnusable,
+    WorkspaceError,
+)
 
 # An agent can write the repository's config, and config is code: nothing in it may start a
 # program during yaoki's calls, and no result may depend on the user's display preferences.
@@ -133,9 +141,9 @@ def _argv(args: Sequence[str]) -> list[str]:
 
 
 def _explain_fault(fault: Fault, cwd: Path) -> WorkspaceError:
-    if fault.code == "RESOURCE_NOT_FOUND" and cwd.is_dir():
+    if fault.code == FatalCode.RESOURCE_NOT_FOUND and cwd.is_dir():
         return GitMissing("git is not installed", hint="install git 2.38 or newer")
-    if fault.code == "RESOURCE_NOT_FOUND":
+    if fault.code == FatalCode.RESOURCE_NOT_FOUND:
         # The folder was deleted meanwhile; a retry of the stage makes the worktree again.
         return GitFailed(f"the folder {cwd} is gone", transient=True)
     return GitFailed(fault.sentence, transient=fault.transient, hint=fault.hint)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.errors import Fault
+from yaoki.errors import FatalCode, Fault
 
 OUTPUT_BYTES_MAX = 64 << 20
 POLL_S = 0.05
@@ -86,13 +86,13 @@ def make_start_fault(name: str, cwd: Path, error: OSError) -> Fault:
         return Fault(
             f"cannot run {name}: there is no folder {cwd}",
             transient=False,
-            code="RESOURCE_NOT_FOUND",
+            code=FatalCode.RESOURCE_NOT_FOUND,
         )
-    codes = {errno.ENOENT: "RESOURCE_NOT_FOUND", errno.EACCES: "PERMISSION_DENIED"}
+    codes = {errno.ENOENT: FatalCode.RESOURCE_NOT_FOUND, errno.EACCES: FatalCode.PERMISSION_DENIED}
     return Fault(
         f"cannot run {name}: {error.strerror}",
         transient=error.errno in {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE},
-        code=codes.get(error.errno or 0, ""),
+        code=codes.get(error.errno or 0, FatalCode.NONE),
         hint=f"install {name}, or make it executable" if error.errno in codes else "",
     )
 

@@ -24,7 +24,7 @@ from yaoki.core.model import EndCause
 from yaoki.core.redact import written_forms
 from yaoki.core.text import format_count
 from yaoki.errors import Fault
-from yaoki.ports import Launch, ProcessState
+from yaoki.ports import Launch, ProcessPhase, ProcessState
 
 SHIM = Path(__file__).with_name("shim") / "__main__.py"
 START_S_MAX = 10.0
@@ -86,10 +86,10 @@ class ShimProcesses:
         could write or remove the files of the folder.
         """
         if not _is_started(folder):
-            return ProcessState("absent")
+            return ProcessState(ProcessPhase.ABSENT)
         if self._is_shim_alive(folder) or _is_locked(folder):
             return _read_running(folder)
-        return _read_exit(folder) or ProcessState("gone")
+        return _read_exit(folder) or ProcessState(ProcessPhase.GONE)
 
     def _is_shim_alive(self, folder: Path) -> bool:
         """True if the shim runs, by its pidfd if possible: the agent may have changed the files."""
@@ -124,13 +124,13 @@ class ShimProcesses:
     def end(self, folder: Path, why: EndCause) -> ProcessState:
         """Ends the whole tree, including detached grandchildren, and returns its state."""
         state = self.inspect(folder)
-        if state.phase == "exited" or not folder.is_dir():
+        if state.phase == ProcessPhase.EXITED or not folder.is_dir():
             return state
         _request_end(folder, why)
         state = self._wait_for_end(folder)
-        if state.phase == "gone":
+        if state.phase == ProcessPhase.GONE:
             self._end_orphans()
-        if state.phase == "gone" or not PROC:
+        if state.phase == ProcessPhase.GONE or not PROC:
             kill_marked_processes(str(_read_facts(folder / "started.json").get("mark", "")))
         return state
 
@@ -181,9 +181,9 @@ class ShimProcesses:
         for number in (signal.SIGTERM, signal.SIGCONT):
             _signal_shim(started, number)
         seconds = min(_number(started, "grace_s"), GRACE_S_MAX) + self._patience_s
-        if not _wait_until(lambda: self.inspect(folder).phase != "running", seconds):
+        if not _wait_until(lambda: self.inspect(folder).phase != ProcessPhase.RUNNING, seconds):
             _signal_shim(started, signal.SIGKILL)
-            _wait_until(lambda: self.inspect(folder).phase != "running", KILLED_S_MAX)
+            _wait_until(lambda: self.inspect(folder).phase != ProcessPhase.RUNNING, KILLED_S_MAX)
         return self.inspect(folder)
 
 
@@ -236,7 +236,7 @@ def _read_exit(folder: Path) -> ProcessState | None:
     if not all(isinstance(facts.get(name, ""), kind) for name, kind in EXIT_FIELDS.items()):
         return None
     return ProcessState(
-        "exited",
+        ProcessPhase.EXITED,
         code=facts["code"],
         signal=facts["signal"],
         ended_by=EndCause(facts["ended_by"]),
@@ -251,7 +251,7 @@ def _read_exit(folder: Path) -> ProcessState | None:
 def _read_running(folder: Path) -> ProcessState:
     beat = _read_facts(folder / "beat.json")
     return ProcessState(
-        "running",
+        ProcessPhase.RUNNING,
         seconds=_number(beat, "seconds"),
         quiet_seconds=_number(beat, "quiet_s"),
         output_bytes=int(_number(beat, "out_bytes")),

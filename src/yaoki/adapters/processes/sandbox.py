@@ -34,15 +34,13 @@ from yaoki.adapters.processes.sandbox_mounts import (
 from yaoki.adapters.processes.sandbox_probe import (
     PROGRAM,
     find_isolation_options,
-    make_unavailable_fault,
     starts_successfully,
 )
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import EndCause
-from yaoki.errors import Fault
+from yaoki.errors import FatalCode, Fault, SandboxUnavailable
 from yaoki.ports import SANDBOX_FOLDERS_NAME, Launch, Processes, ProcessState, outbox
 
-LINKED = "FOLDER_LINKED"
 ISOLATED_OUTPUT_BYTES_MAX = 1 << 30
 # The interpreter with its packages, and yaoki: both may be installed in a shared folder.
 OWN = (Path(sys.prefix), Path(sys.base_prefix), Path(yaoki.__file__).parent)
@@ -181,7 +179,7 @@ class Sandbox:
     def _find_program(self) -> str:
         if bubblewrap := shutil.which(self.program or PROGRAM):
             return bubblewrap
-        raise make_unavailable_fault(f"{self.program or PROGRAM} is not installed")
+        raise SandboxUnavailable(f"{self.program or PROGRAM} is not installed")
 
     def _network_options(self) -> tuple[str, ...]:
         return () if self.network else ("--unshare-net",)
@@ -262,6 +260,6 @@ def refuse_links(folder: Path) -> None:
             raise Fault(
                 f"{path} is a link that yaoki did not create",
                 transient=False,
-                code=LINKED,
+                code=FatalCode.FOLDER_LINKED,
                 hint=f"check who created it: ls -l {path}",
             )

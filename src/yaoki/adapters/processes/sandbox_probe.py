@@ -10,10 +10,9 @@ from pathlib import Path
 
 from yaoki.adapters.processes.command import run_command
 from yaoki.adapters.processes.sandbox_mounts import root_options
-from yaoki.errors import Fault
+from yaoki.errors import SandboxUnavailable
 
 PROGRAM = "bwrap"
-UNAVAILABLE = "SANDBOX_UNAVAILABLE"
 PROBE_TIMEOUT = timedelta(seconds=20)
 ISOLATION_OPTIONS = (
     *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
@@ -36,15 +35,6 @@ POWERLESS = tuple(
 )
 
 
-def make_unavailable_fault(reason: str) -> Fault:
-    return Fault(
-        f"sandbox.mode requires a sandbox, but none is available: {reason}",
-        transient=False,
-        code=UNAVAILABLE,
-        hint='install bubblewrap, or set sandbox.mode = "off"',
-    )
-
-
 @lru_cache(maxsize=8)
 def starts_successfully(command: tuple[str, ...]) -> bool:
     result = run_command(
@@ -62,13 +52,16 @@ def _path_variable() -> dict[str, str]:
 
 @lru_cache(maxsize=8)
 def find_isolation_options(program: str, net: tuple[str, ...]) -> tuple[str, ...]:
-    """The strictest options that work here, each tried from inside; `Fault` if none does."""
+    """The strictest options that work here, each tried from inside.
+
+    Raises `SandboxUnavailable` if none works.
+    """
     weakness = ""
     for stricter in STRICTER_OPTIONS:
         options = (*ISOLATION_OPTIONS, *stricter, *net)
         if not (weakness := _find_weakness(program, options)):
             return options
-    raise make_unavailable_fault(weakness)
+    raise SandboxUnavailable(weakness)
 
 
 def _find_weakness(program: str, options: tuple[str, ...]) -> str:

@@ -25,6 +25,7 @@ from yaoki.adapters.store.sqlite.database import (
 )
 from yaoki.adapters.store.sqlite.examination import find_damage, last_seq_of_backup, list_backups
 from yaoki.adapters.store.trust_marks import delete_trust_marks
+from yaoki.core.evidence import RECONCILED, StoreMismatch
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import format_count
 from yaoki.errors import StoreCorrupt
@@ -103,7 +104,7 @@ def _rebuild(
         report = _report(request, base, skipped, totals, damaged)
         for run in store.runs():
             if run.finished_at is None:
-                store.note(run.id, "RECONCILED", report)
+                store.note(run.id, RECONCILED, report)
     sync_to_disk(rebuilt)
     return _message(request, report)
 
@@ -124,7 +125,7 @@ def _report(
     damaged: list[str],
 ) -> dict[str, Any]:
     return {
-        "mismatch": "corrupt store",
+        "mismatch": StoreMismatch.CORRUPT_STORE,
         "damage": request.damage,
         "quarantine": str(request.quarantine),
         "restored_from": str(base) if base else "the journal file alone",

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from yaoki.errors import FREE_DISK_HINT, Fault
+from yaoki.errors import FREE_DISK_HINT, FatalCode, Fault
 
 # File system errors that may disappear, some of them once there is free space.
 TRANSIENT_FILE_ERRNOS = frozenset(
@@ -29,7 +29,7 @@ def make_file_fault(what: str, error: OSError) -> Fault:
     return Fault(
         f"cannot {what}: {error.strerror or error}",
         transient=error.errno in TRANSIENT_FILE_ERRNOS,
-        code="PERMISSION_DENIED" if isinstance(error, PermissionError) else "",
+        code=FatalCode.PERMISSION_DENIED if isinstance(error, PermissionError) else FatalCode.NONE,
         hint=FREE_DISK_HINT if error.errno in {errno.ENOSPC, errno.EDQUOT} else "yaoki doctor",
     )
 

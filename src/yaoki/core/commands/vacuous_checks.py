@@ -16,20 +16,20 @@ from yaoki.core.commands.exit_codes import (
 )
 from yaoki.core.commands.program import Program, resolve_program, shell_script
 from yaoki.core.commands.shell import SimpleCommand, parse_shell, simple_commands
-from yaoki.core.model import CheckSpec
+from yaoki.core.model import CheckSpec, CheckType, GitCheck
 
 # A checkout of one commit is clean, yaoki itself checks the scope, and a landing is merged.
-_GIT_FACTS = frozenset({"clean", "scope", "merged"})
+_GIT_FACTS = frozenset({GitCheck.CLEAN, GitCheck.SCOPE, GitCheck.MERGED})
 
 
 def why_vacuous(spec: CheckSpec) -> str:
     """Why the check cannot fail, as the end of a sentence; empty when it can."""
     match spec.type:
-        case "command":
+        case CheckType.COMMAND:
             return _idle_command(spec.argv, spec.shell, spec.success)
-        case "git":
+        case CheckType.GIT:
             return f"git: {spec.git} holds of any change" if spec.git in _GIT_FACTS else ""
-        case "file":
+        case CheckType.FILE:
             return _idle_file(spec)
         case _:
             return ""

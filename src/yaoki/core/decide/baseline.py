@@ -18,7 +18,10 @@ from yaoki.core.machine.codec import to_data
 from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
 from yaoki.core.text import format_count
 
+# The param that lists the failures which the base has as well.
 KNOWN_FAILURES = "known"
+# The param of a baseline that says why old failures cannot be told from new ones.
+INCOMPARABLE = "incomparable"
 RAW = ("errorOutput", "stdout", "stderr")
 # Params that the output readers set, with one entry for each item.
 LISTS = ("failedTests", "typeErrors", "lintErrors", "unformattedFiles")
@@ -57,7 +60,10 @@ def as_baseline(seen: Finding) -> Finding:
     why = _incomparable_reason(seen)
     if not why:
         return seen
-    return replace(seen, outcome=Outcome.BROKEN, transient=False, message=why, items=())
+    params = {**seen.params, INCOMPARABLE: why}
+    return replace(
+        seen, outcome=Outcome.BROKEN, transient=False, message=why, items=(), params=params
+    )
 
 
 def as_displayed_baseline(seen: Finding) -> Finding:
@@ -109,17 +115,12 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = Tr
     if not guard or base.outcome is Outcome.PASSED or incomplete_suite_reason(now):
         return now
     if base.outcome is not Outcome.FAILED:
-        return replace(
-            now, message=f"{now.message} (at the base the check {_describe_known(base)})"
-        )
+        reason = base.params.get(INCOMPARABLE, "cannot run")
+        return replace(now, message=f"{now.message} (at the base the check {reason})")
     if not now.items or not base.items or _is_shortened(now.items) or _is_shortened(base.items):
         words = f"{now.message} (the base fails too, and old and new cannot be told apart)"
         return replace(now, message=words)
     return _split_failures(now, base, fixes)
-
-
-def _describe_known(base: Finding) -> str:
-    return base.message if base.message.startswith(("cannot run", "did not run")) else "cannot run"
 
 
 def _missing_anyway(now: Finding, base: Finding, *, guard: bool) -> bool:

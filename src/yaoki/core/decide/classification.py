@@ -23,6 +23,7 @@ from yaoki.core.model import (
     Verdict,
 )
 from yaoki.core.text import clip_bytes, shorten
+from yaoki.errors import FatalCode
 
 FAILURE_OUTPUT_BYTES_MAX = 6000
 ERROR_LINES, ERROR_CHARS = 3, 300
@@ -36,9 +37,6 @@ PLACES_MAX = 5
 # The agent reports that it failed.
 AGENT_FAILED_PATTERN = "agent-failed"
 TOO_LARGE_PATTERN, EXCESS_MAX = "too-large", 5
-UNDELIVERED = "UNDELIVERED"
-# The check cannot prove what the plan uses it for.
-CHECK_UNFIT = "CHECK_UNFIT"
 # The param of a finding whose check was ended at its deadline.
 TIMED_OUT_PARAM = "timedOut"
 
@@ -51,23 +49,23 @@ class FatalEntry:
     actions: tuple[str, ...]
 
 
-FATAL_CATALOGUE: Mapping[str, FatalEntry] = {
-    "AUTHENTICATION_FAILED": FatalEntry(
+FATAL_CATALOGUE: Mapping[FatalCode, FatalEntry] = {
+    FatalCode.AUTHENTICATION_FAILED: FatalEntry(
         "the agent's service refused the credentials",
         (
             "check the agent's key or log in again",
             "name the key's variable in the agent's pass_env",
         ),
     ),
-    "PERMISSION_DENIED": FatalEntry(
+    FatalCode.PERMISSION_DENIED: FatalEntry(
         "a command or file may not be used",
         ("check who may execute or read it",),
     ),
-    "RESOURCE_NOT_FOUND": FatalEntry(
+    FatalCode.RESOURCE_NOT_FOUND: FatalEntry(
         "a command or file that is needed is not there",
         ("check the name and the path", "install what is missing"),
     ),
-    CHECK_UNFIT: FatalEntry(
+    FatalCode.CHECK_UNFIT: FatalEntry(
         "a check cannot prove what the plan uses it for",
         (
             "change the check's command: it must only look, and leave a report that can be read",
@@ -75,7 +73,7 @@ FATAL_CATALOGUE: Mapping[str, FatalEntry] = {
             "--base set to its run branch",
         ),
     ),
-    "REQUEST_REFUSED": FatalEntry(
+    FatalCode.REQUEST_REFUSED: FatalEntry(
         "the agent's service refused the request as malformed",
         ("check the agent's model and options", "update the agent"),
     ),
@@ -95,13 +93,19 @@ _PASSING: Mapping[AgentLimit, tuple[FailureKind, str]] = {
 }
 # An agent with a wrong name or a bad request fails before it changes anything, so these explain
 # only that there is no change.
-_REFUSED: Mapping[AgentLimit, tuple[str, str]] = {
-    AgentLimit.REQUEST: ("REQUEST_REFUSED", FATAL_CATALOGUE["REQUEST_REFUSED"].message),
+_REFUSED: Mapping[AgentLimit, tuple[FatalCode, str]] = {
+    AgentLimit.REQUEST: (
+        FatalCode.REQUEST_REFUSED,
+        FATAL_CATALOGUE[FatalCode.REQUEST_REFUSED].message,
+    ),
     AgentLimit.NOT_FOUND: (
-        "RESOURCE_NOT_FOUND",
+        FatalCode.RESOURCE_NOT_FOUND,
         "the agent, its model or a file it needs is not there",
     ),
-    AgentLimit.FORBIDDEN: ("PERMISSION_DENIED", "the agent may not run or read what it needs"),
+    AgentLimit.FORBIDDEN: (
+        FatalCode.PERMISSION_DENIED,
+        "the agent may not run or read what it needs",
+    ),
 }
 _CUT: Mapping[AgentLimit, str] = {
     AgentLimit.CONTEXT: "the conversation grew too long for the agent's model",
@@ -125,7 +129,7 @@ def make_failure(
     return Failure(kind, message, pattern=pattern, check=check, items=items, fingerprint=mark)
 
 
-def make_fault(message: str, *, transient: bool, code: str = "") -> Failure:
+def make_fault(message: str, *, transient: bool, code: FatalCode = FatalCode.NONE) -> Failure:
     """A failure of our own infrastructure; the agent is not to blame."""
     if transient:
         mark = fingerprint("TRANSIENT_ERROR", "", "", message, ())
@@ -136,13 +140,13 @@ def make_fault(message: str, *, transient: bool, code: str = "") -> Failure:
             is_our_fault=True,
             reason=Reason.SYSTEM_ERROR_TRANSIENT,
         )
-    failure = make_fatal(code or "RESOURCE_NOT_FOUND", message, ours=True)
-    if code == UNDELIVERED:
+    failure = make_fatal(code or FatalCode.RESOURCE_NOT_FOUND, message, ours=True)
+    if code == FatalCode.UNDELIVERED:
         return replace(failure, reason=Reason.SYSTEM_ERROR_TRANSIENT)
     return failure
 
 
-def make_fatal(code: str, message: str, *, ours: bool = False) -> Failure:
+def make_fatal(code: FatalCode, message: str, *, ours: bool = False) -> Failure:
     mark = fingerprint("FATAL_ERROR", code, "", message, ())
     return Failure(
         FailureKind.FATAL_ERROR,
@@ -185,7 +189,7 @@ def classify_before_verify(exit_: AgentExit) -> Failure | None:
     if exit_.start_fault:
         return make_fault(f"the agent could not be started: {exit_.start_error}", transient=True)
     if exit_.start_error:
-        code = "PERMISSION_DENIED" if exit_.start_denied else "RESOURCE_NOT_FOUND"
+        code = FatalCode.PERMISSION_DENIED if exit_.start_denied else FatalCode.RESOURCE_NOT_FOUND
         return make_fatal(code, f"the agent did not start: {exit_.start_error}")
     if not exit_.retry_safe:
         words = f"the agent reported retry_safe: false: {_last_stderr_line(exit_)}"
@@ -215,7 +219,10 @@ def classify_exit(exit_: AgentExit) -> Failure | None:
     if exit_.limit in _PASSING:
         return replace(make_failure(*_PASSING[exit_.limit]), retry_after=exit_.retry_after)
     if exit_.limit == AgentLimit.AUTH:
-        return make_fatal("AUTHENTICATION_FAILED", FATAL_CATALOGUE["AUTHENTICATION_FAILED"].message)
+        return make_fatal(
+            FatalCode.AUTHENTICATION_FAILED,
+            FATAL_CATALOGUE[FatalCode.AUTHENTICATION_FAILED].message,
+        )
     if exit_.limit == AgentLimit.MONEY:
         return make_failure(
             FailureKind.RESOURCE_EXHAUSTED, "the agent's account has no money or credit left"
@@ -261,7 +268,7 @@ def classify_no_change(exit_: AgentExit) -> Failure:
     if exit_.limit in _REFUSED:
         return make_fatal(*_REFUSED[exit_.limit])
     if exit_.code in {126, 127}:
-        code = "PERMISSION_DENIED" if exit_.code == 126 else "RESOURCE_NOT_FOUND"
+        code = FatalCode.PERMISSION_DENIED if exit_.code == 126 else FatalCode.RESOURCE_NOT_FOUND
         return _add_stderr(
             make_fatal(code, f"the agent's command ended with exit code {exit_.code}"), exit_
         )
@@ -379,12 +386,12 @@ def _without_proof(verdict: Verdict) -> str:
 
 def _of_broken_check(finding: Finding) -> Failure:
     """The check could not run.  A judge whose service reports a limit waits, as an agent does."""
-    said = "cannot be trusted" if finding.code == CHECK_UNFIT else "could not run"
+    said = "cannot be trusted" if finding.code == FatalCode.CHECK_UNFIT else "could not run"
     words = f"{said}: {finding.message}"
     if finding.account:
         limited = make_failure(FailureKind.RATE_LIMIT, words, check=finding.check)
         return replace(limited, retry_after=finding.retry_after, account=finding.account)
-    code = "" if finding.transient else finding.code or "RESOURCE_NOT_FOUND"
+    code = FatalCode.NONE if finding.transient else finding.code or FatalCode.RESOURCE_NOT_FOUND
     return replace(make_fault(words, transient=finding.transient, code=code), check=finding.check)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from yaoki.core.decide import classification, escalation, retry
+from yaoki.core.decide import escalation, retry
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import (
     AwaitingRerun,
@@ -16,6 +16,7 @@ from yaoki.core.machine.events import (
     RetryDecided,
 )
 from yaoki.core.model import EndCause, Failure, FailureKind, Reason, RetryMethod, Stage, Task
+from yaoki.errors import FatalCode
 
 # At most this many failures of one task are listed.
 FAILURE_KINDS_MAX = 200
@@ -141,7 +142,7 @@ def _escalate(
         "ESCALATE_EXECUTED",
         {"user_message": report.message, "recommended_actions": list(report.actions)},
     )
-    if failure.code != classification.UNDELIVERED:
+    if failure.code != FatalCode.UNDELIVERED:
         return (decided, message)
     data = {"deliveries": task.counts.deliveries, "message": failure.message}
     return (JournalNote("DEAD_LETTERED", data), decided, message)

@@ -18,6 +18,7 @@ from yaoki.core.model import (
     Counts,
     Failure,
     Finding,
+    PlannedBy,
     Question,
     Reason,
     RecoveryStrategy,
@@ -255,14 +256,14 @@ class Replaced:
 class Planned:
     """The result of a plan task.  `specs` become tasks in the same transaction.
 
-    `by` is `person` when a person wrote them.  With `pause` the run waits for a person's yes.
+    With `pause` the run waits for a person's yes.
     """
 
     NAME: ClassVar[str] = "TASKS_PLANNED"
     names: tuple[str, ...]
     replaces: Mapping[str, str] = field(default_factory=dict)
     pause: str = ""
-    by: str = ""
+    by: PlannedBy = PlannedBy.PLANNER
     specs: tuple[TaskSpec, ...] = ()
 
 

@@ -215,6 +215,34 @@ class CheckType(StrEnum):
 
 
 @unique
+class GitCheck(StrEnum):
+    """The fact that a check of type `git` demands."""
+
+    NONE = ""
+    CLEAN = "clean"
+    SCOPE = "scope"
+    PUSHED = "pushed"
+    MERGED = "merged"
+
+
+@unique
+class BaselineMode(StrEnum):
+    """KNOWN: failures of the base are not blamed on the task.  STRICT: everything must pass."""
+
+    STRICT = "strict"
+    KNOWN = "known"
+
+
+@unique
+class PromptChannel(StrEnum):
+    """How an agent gets its prompt."""
+
+    ARGUMENT = "argument"
+    STDIN = "stdin"
+    FILE = "file"
+
+
+@unique
 class PlanningRole(StrEnum):
     """Why a plan task exists: who asked for its tasks."""
 
@@ -223,6 +251,14 @@ class PlanningRole(StrEnum):
     REPLAN = "replan"
     ITERATION = "iteration"
     TASK = "task"
+
+
+@unique
+class PlannedBy(StrEnum):
+    """Who wrote the tasks of a plan task."""
+
+    PLANNER = ""
+    PERSON = "person"
 
 
 @unique

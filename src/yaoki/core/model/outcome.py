@@ -19,6 +19,7 @@ from yaoki.core.model.enums import (
     Reason,
 )
 from yaoki.core.model.stored_word import stored_as
+from yaoki.errors import FatalCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Finding:
     log: str = ""
     seconds: float = 0.0
     transient: bool = False
-    code: str = ""
+    code: FatalCode = FatalCode.NONE
     retry_after: timedelta | None = None
     account: str = ""
     fault: str = ""
@@ -188,7 +189,7 @@ class Failure:
     retry_safe: bool = True
     is_our_fault: bool = field(default=False, metadata=stored_as("ours"))
     reason: Reason | None = None
-    code: str = ""
+    code: FatalCode = FatalCode.NONE
     account: str = ""
     source: FaultSource | None = None
     replan: bool = False

@@ -10,10 +10,13 @@ from typing import Any
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model.enums import (
     BackoffType,
+    BaselineMode,
     CheckType,
     FailureKind,
+    GitCheck,
     OnFailure,
     PlanningRole,
+    PromptChannel,
     TaskKind,
 )
 from yaoki.core.model.stored_word import stored_as
@@ -59,11 +62,10 @@ class RetryPolicy:
 class CheckSpec:
     """One check.  The `type` decides which of the other fields count.
 
-    A command has `argv` or `shell`; `file` maps exists/absent/contains/matches; `git` is clean,
-    scope, pushed or merged; `agent` judges by the criteria in `ask`; `entry` names a function of an
-    installed package, called with `options`.  `extract` maps the params of a failure to their
-    extractors.  `definition` are globs of files that define the check, besides those that its
-    command refers to.
+    A command has `argv` or `shell`; `file` maps exists/absent/contains/matches; `agent` judges by
+    the criteria in `ask`; `entry` names a function of an installed package, called with `options`.
+    `extract` maps the params of a failure to their extractors.  `definition` are globs of files
+    that define the check, besides those that its command refers to.
     """
 
     name: str
@@ -72,13 +74,13 @@ class CheckSpec:
     shell: str = ""
     path: str = ""
     file: Mapping[str, Any] = field(default_factory=dict)
-    git: str = ""
+    git: GitCheck = GitCheck.NONE
     success: str = "exitCode:0"
     pattern: str = ""
     required: bool = True
     on_failure: OnFailure = OnFailure.RETRY
     timeout: timedelta = timedelta(minutes=10)
-    baseline: str = "strict"
+    baseline: BaselineMode = BaselineMode.STRICT
     rerun: bool = True
     reader: str = ""
     cwd: str = "."
@@ -104,15 +106,12 @@ class PromptFiles:
 
 @dataclass(frozen=True, slots=True)
 class AgentSpec:
-    """How to start one agent.  `prompt` is the channel for its prompt: argument, stdin or file.
-
-    `options` belong to the preset.
-    """
+    """How to start one agent; `options` belong to the preset.""" ""
 
     name: str
     preset: str = "command"
     command: tuple[str, ...] = ()
-    prompt: str = "argument"
+    prompt: PromptChannel = PromptChannel.ARGUMENT
     env: Mapping[str, str] = field(default_factory=dict)
     pass_env: tuple[str, ...] = ()
     model: str = ""

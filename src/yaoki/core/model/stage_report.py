@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import AgentExit, FaultSource, Pause, TaskId, TaskSpec, Verdict
+from yaoki.errors import FatalCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ class StageFaulted:
 
     message: str
     transient: bool
-    code: str = ""
+    code: FatalCode = FatalCode.NONE
     source: FaultSource | None = None
 
 

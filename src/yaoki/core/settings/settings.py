@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from datetime import timedelta
+from enum import StrEnum, unique
 from types import MappingProxyType
 from typing import Any
 
@@ -44,8 +45,6 @@ PATTERNS = (
     "secret-added",
 )
 LANGUAGES = ("en", "ja")
-NOTICE_EVENTS = ("escalated", "finished", "paused", "warning")
-BACKOFF_TYPES = ("fixed", "linear", "exponential")
 RETRYABLE_KINDS = (
     FailureKind.INCOMPLETE,
     FailureKind.QUALITY_FAILURE,
@@ -58,6 +57,33 @@ RETRYABLE_KINDS = (
 # A list written before these two kinds existed must not switch them off silently;
 # `max_retries = 0` under cause_specific switches one off explicitly.
 ALWAYS_RETRYABLE_KINDS = (FailureKind.CONFLICT, FailureKind.LOST)
+
+
+@unique
+class NoticeKind(StrEnum):
+    """What `notify.events` may name."""
+
+    ESCALATED = "escalated"
+    FINISHED = "finished"
+    PAUSED = "paused"
+    WARNING = "warning"
+
+
+@unique
+class AdoptionMode(StrEnum):
+    """What a worker does with an agent that outlived its own worker: wait for it, or end it."""
+
+    ADOPT = "adopt"
+    KILL = "kill"
+
+
+@unique
+class SandboxMode(StrEnum):
+    """AUTO: a sandbox where one is available and the agent is known to work in it."""
+
+    AUTO = "auto"
+    OFF = "off"
+    ON = "on"
 
 
 def with_always_retryable(named: Iterable[FailureKind]) -> tuple[FailureKind, ...]:
@@ -185,8 +211,8 @@ class NotificationSettings:
     )
     apprise_env: str = setting("", "variable that holds more of them, with blanks between")
     timeout_s: float = setting(10.0, "longest time one channel may take", low=0.001, high=300)
-    events: tuple[str, ...] = setting(
-        NOTICE_EVENTS, "what to tell of", low=1, high=100, words=NOTICE_EVENTS
+    events: tuple[NoticeKind, ...] = setting(
+        tuple(NoticeKind), "what to report", low=1, high=100, words=NoticeKind
     )
 
     @property
@@ -243,8 +269,8 @@ class LimitSettings:
         low=1_000,
         high=1 << 24,
     )
-    adopt: str = setting(
-        "adopt", "what to do with an agent that outlived its worker", words=("adopt", "kill")
+    adopt: AdoptionMode = setting(
+        AdoptionMode.ADOPT, "what to do with an agent that outlived its worker", words=AdoptionMode
     )
     landings_max: int = setting(
         10, "verifications of one attempt while the run branch moves", low=1
@@ -332,11 +358,11 @@ class ResourceSettings:
 class SandboxSettings:
     """What the commands of a task may access; see docs/guides/security.md."""
 
-    mode: str = setting(
-        "auto",
+    mode: SandboxMode = setting(
+        SandboxMode.AUTO,
         "on: agents, set-up and checks run inside bubblewrap; auto: where it can be had and the "
         "agent is known to work there",
-        words=("auto", "off", "on"),
+        words=SandboxMode,
     )
     network: bool = setting(True, "may they reach the network")
     writable: tuple[str, ...] = setting((), "folders they may write to besides their own", high=100)

@@ -9,6 +9,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import Event, JournalNote, Planned
 from yaoki.core.model import (
     REPLANS_MAX,
+    PlannedBy,
     PlanningBrief,
     Run,
     State,
@@ -105,7 +106,7 @@ class ExtendCommand:
             if now.state.is_final or now.state is State.ACTIVE:
                 message = f"phase {phase!r} is {now.state.value}"
                 raise NotNow(message, hint=f"yaoki why {now.id}")
-            return (Planned(names, by="person", specs=placed),)
+            return (Planned(names, by=PlannedBy.PERSON, specs=placed),)
 
         self._store.amend(task.id, decide)
         added = [row.id for row in self._store.rows(run.id) if row.name in names]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum, unique
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.engine.stage_settings import FreeCapacity
@@ -10,13 +11,25 @@ from yaoki.errors import Fault
 from yaoki.ports import ALL, BEGUN, NOTHING_NEW, ClaimScope
 
 
+@unique
+class Shortage(StrEnum):
+    """The resource that this machine lacks; each is reported once."""
+
+    NONE = ""
+    DESCRIPTORS = "descriptors"
+    DISK = "disk"
+    MEMORY = "memory"
+    REMOTE = "remote"
+    PORTS = "ports"
+
+
 @dataclass(frozen=True, slots=True)
 class AdmissionDecision:
-    """What may be claimed, the reason for a restriction, and the missing resource in one word."""
+    """What may be claimed, the reason for a restriction, and the missing resource."""
 
     scope: ClaimScope = ALL
     reason: str = ""
-    shortage: str = ""
+    shortage: Shortage = Shortage.NONE
     # When false, only tasks that a person cancelled are claimed.
     may_claim: bool = True
 
@@ -41,14 +54,18 @@ class Admission:
         try:
             free = self._free_capacity()
         except Fault as fault:
-            return AdmissionDecision(NOTHING_NEW, fault.sentence, "descriptors")
+            return AdmissionDecision(NOTHING_NEW, fault.sentence, Shortage.DESCRIPTORS)
         if shortage := free.disk_shortage(self._disk_min):
-            return AdmissionDecision(NOTHING_NEW, shortage, "disk")
+            return AdmissionDecision(NOTHING_NEW, shortage, Shortage.DISK)
         if free.memory < self._memory_min:
             shortage = f"{free.memory} bytes of memory are free, {self._memory_min} are needed"
-            return AdmissionDecision(NOTHING_NEW, shortage, "memory")
+            return AdmissionDecision(NOTHING_NEW, shortage, Shortage.MEMORY)
         if unreachable := self._remote_unreachable():
             # Claiming now would only block machines that can reach the remote.
-            return AdmissionDecision(NOTHING_NEW, unreachable, "remote", may_claim=False)
+            return AdmissionDecision(NOTHING_NEW, unreachable, Shortage.REMOTE, may_claim=False)
         exhausted = self._ports_exhausted()
-        return AdmissionDecision(BEGUN, exhausted, "ports") if exhausted else AdmissionDecision()
+        return (
+            AdmissionDecision(BEGUN, exhausted, Shortage.PORTS)
+            if exhausted
+            else AdmissionDecision()
+        )

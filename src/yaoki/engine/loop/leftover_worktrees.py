@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from yaoki.core.bounded_cache import BoundedCache
+from yaoki.core.evidence import RECONCILED, StoreMismatch
 from yaoki.core.model import RunId, Stage, State, Task, TaskId, TaskKind, TaskSpec, Work
 from yaoki.errors import Unknown, WorkspaceError
 from yaoki.ports import JournalReads, Workspace
@@ -105,8 +106,12 @@ class LeftoverWorktrees:
                 continue
             swept.setdefault(task.run_id, []).append(task.id)
         for run_id, ids in swept.items():
-            data = {"mismatch": "orphan worktree", "tasks": ids, "repair": "kept and removed"}
-            self._note(run_id, "RECONCILED", data)
+            data = {
+                "mismatch": StoreMismatch.ORPHAN_WORKTREE,
+                "tasks": ids,
+                "repair": "kept and removed",
+            }
+            self._note(run_id, RECONCILED, data)
         return [task_id for ids in swept.values() for task_id in ids]
 
     def _warn_once(self, task: Task, message: str) -> None:

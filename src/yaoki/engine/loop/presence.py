@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from yaoki.ports import WorkerInfo, Workers
+from yaoki.ports import WorkerActivity, WorkerInfo, Workers
 
 
 class Presence:
@@ -15,7 +15,7 @@ class Presence:
         self._store, self._worker, self._gone_after = store, worker, gone_after
 
     def beat(self, *, idle_reason: str, stopping: bool) -> None:
-        activity = "STOPPING" if stopping else "SERVING"
+        activity = WorkerActivity.STOPPING if stopping else WorkerActivity.SERVING
         worker = replace(self._worker, idle_reason=idle_reason, activity=activity)
         self._store.record_worker_heartbeat(worker, self._gone_after)
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from yaoki.core.decide.classification import UNDELIVERED
 from yaoki.core.decide.merge_queue import COMPETING_STAGES, CompetingTask, must_yield, queue_members
 from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import Event, LeaseReleased
@@ -48,6 +47,7 @@ from yaoki.engine.stages.stages import Stages
 from yaoki.errors import (
     BranchMovedExternally,
     DiskFull,
+    FatalCode,
     Fault,
     GitFailed,
     LeaseLost,
@@ -190,7 +190,7 @@ class Worker:
             # A task that asks a person must have no running processes.
             self._stages.end_leftovers(task)
             message = f"claimed {format_count(used, 'time')}, and no worker finished it"
-            return StageFaulted(message, transient=False, code=UNDELIVERED)
+            return StageFaulted(message, transient=False, code=FatalCode.UNDELIVERED)
         if task.cancel_requested and task.stage in {Stage.PREPARE, Stage.VERIFY}:
             self._stages.end_leftovers(task)
             return WorkInterrupted("cancelled by a person", saved_ref=task.work.head)
@@ -306,5 +306,5 @@ def _os_report(error: OSError) -> StageReport:
         return StageDeferred(f"the disk is full: {error.filename or error}", UNREACHABLE_WAIT)
     message = f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
     if error.errno in {errno.EACCES, errno.EPERM}:
-        return StageFaulted(message, transient=False, code="PERMISSION_DENIED")
+        return StageFaulted(message, transient=False, code=FatalCode.PERMISSION_DENIED)
     return StageFaulted(message, transient=True)

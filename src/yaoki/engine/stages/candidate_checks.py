@@ -18,7 +18,9 @@ from yaoki.core.decide.integrity import compare_tests_run, has_test_count
 from yaoki.core.model import (
     FINAL_CHECK_NAME,
     NO_CHANGE_CHECK,
+    BaselineMode,
     Finding,
+    GitCheck,
     Outcome,
     Run,
     Task,
@@ -201,7 +203,7 @@ class CandidateVerifier:
     ) -> dict[str, Any]:
         # A check task changes nothing itself, so its judge looks at the whole run.
         before = run.base if task.spec.kind is TaskKind.CHECK else candidate.onto
-        needs_push = any(spec.git == "pushed" for spec in task.spec.checks)
+        needs_push = any(spec.git is GitCheck.PUSHED for spec in task.spec.checks)
         known = needs_push and task.work.head
         return {
             **_task_facts(run, task, candidate),
@@ -222,7 +224,7 @@ class CandidateVerifier:
         finding = self._check_rerun.rerun_failed(check, finding, facts)
         if finding.outcome is Outcome.FLAKY or check.claim.stop_reason():
             return finding
-        guard = check.spec.baseline == KNOWN_FAILURES
+        guard = check.spec.baseline is BaselineMode.KNOWN
         if guard or finding.params.get("missingModules"):
             base = self._baseline(check, facts, facts["before"])
             finding = weigh(finding, base, check.task.spec.fixes, guard=guard)
@@ -267,7 +269,7 @@ class CandidateVerifier:
 
     def _weigh(self, check: ProofCheck, finding: Finding, facts: CheckFacts) -> Finding:
         """Failures that the base has as well do not count, if the check has a baseline."""
-        if check.spec.baseline != KNOWN_FAILURES or finding.outcome is not Outcome.FAILED:
+        if check.spec.baseline is not BaselineMode.KNOWN or finding.outcome is not Outcome.FAILED:
             return finding
         base = self._baseline(check, facts, facts["before"])
         return weigh(finding, base, check.task.spec.fixes)
@@ -307,7 +309,7 @@ class CandidateVerifier:
         passed = next((finding for finding in findings if KNOWN_FAILURES in finding.params), None)
         if passed is None or not task.spec.fixes:
             return
-        guards = [spec for spec in task.spec.checks if spec.baseline == KNOWN_FAILURES]
+        guards = [spec for spec in task.spec.checks if spec.baseline is BaselineMode.KNOWN]
         bases: list[Finding] = []
         # The run branch may contain the fixed test already, so the run's own base counts as well.
         for commit in dict.fromkeys((facts["onto"], run.base)):

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from yaoki.core.decide.classification import CHECK_UNFIT
 from yaoki.core.model import Finding, Outcome
 from yaoki.engine.stages.proof_room import ProofCheck
+from yaoki.errors import FatalCode
 from yaoki.ports import Workspace
 
 # For each such folder: the repository files that say how to fill it, the most specific first.
@@ -71,7 +71,7 @@ class MissingSetup:
 def _failed(finding: Finding) -> bool:
     """Permanently, and not because the check changed files."""
     failed = finding.outcome in {Outcome.BROKEN, Outcome.FAILED}
-    return failed and not finding.transient and finding.code != CHECK_UNFIT
+    return failed and not finding.transient and finding.code != FatalCode.CHECK_UNFIT
 
 
 def _needs_folder(folder: str, finding: Finding) -> bool:

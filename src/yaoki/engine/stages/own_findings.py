@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from yaoki.core.decide.classification import CHECK_UNFIT
 from yaoki.core.model import (
     BUILT_IN_CHECKS,
     NO_CHANGE_CHECK,
@@ -19,6 +18,7 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.scope import paths_outside_scope, session_paths, yaoki_paths
+from yaoki.errors import FatalCode
 from yaoki.ports import Candidate
 
 # Caches that tools write wherever they run.
@@ -36,7 +36,7 @@ def unfit_finding(finding: Finding, reason: str, names: Sequence[str]) -> Findin
         finding,
         outcome=Outcome.BROKEN,
         transient=False,
-        code=CHECK_UNFIT,
+        code=FatalCode.CHECK_UNFIT,
         message=f"{reason}: {', '.join(names[:5])}{more}",
         items=(),
         account="",

@@ -14,7 +14,7 @@ from yaoki.engine.stage_settings import FreeCapacity, StageSettings
 from yaoki.engine.stages.processes import AttemptProcesses
 from yaoki.engine.stages.resources import PORTS_WAIT, TaskResources
 from yaoki.engine.stages.secrets import passed_variables
-from yaoki.errors import WorkspaceError
+from yaoki.errors import FatalCode, WorkspaceError
 from yaoki.ports import AgentDriver, Workspace
 
 # The wait when this machine lacks disk or memory.
@@ -133,7 +133,7 @@ class PrepareStage:
             if state.start_error or state.code in {126, 127}:
                 reason = state.start_error or state.code
                 message = f"set-up command {argv[0]!r} cannot run: {reason}"
-                return StageFaulted(message, transient=False, code="RESOURCE_NOT_FOUND")
+                return StageFaulted(message, transient=False, code=FatalCode.RESOURCE_NOT_FOUND)
             if state.code != 0:
                 output = self._processes.last_output_line(folder, variables)
                 command = " ".join(argv)

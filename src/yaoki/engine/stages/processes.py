@@ -12,7 +12,7 @@ from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.engine.claim_context import ClaimContext, ClaimSuperseded, StopReason
 from yaoki.engine.stage_settings import StageSettings
-from yaoki.ports import Clock, Launch, Processes, ProcessState
+from yaoki.ports import Clock, Launch, Processes, ProcessPhase, ProcessState
 
 POLL = timedelta(milliseconds=5)
 POLL_MAX = timedelta(milliseconds=250)
@@ -40,7 +40,10 @@ class AttemptProcesses:
         """End what still runs for this or the next attempt: agent, set-up or checks."""
         for attempt in (task.attempt, task.attempt + 1):
             for started in self.folder(task, attempt).glob("**/started.json"):
-                if self._processes.inspect(started.parent).phase in {"running", "gone"}:
+                if self._processes.inspect(started.parent).phase in {
+                    ProcessPhase.RUNNING,
+                    ProcessPhase.GONE,
+                }:
                     self._processes.end(started.parent, EndCause.CANCEL)
 
     def run_to_end(
@@ -77,7 +80,7 @@ class AttemptProcesses:
     def _unused_folder(self, folder: Path) -> Path:
         for n in range(1, 1000):
             candidate = folder if n == 1 else folder.with_name(f"{folder.name}-{n}")
-            if self._processes.inspect(candidate).phase == "absent":
+            if self._processes.inspect(candidate).phase == ProcessPhase.ABSENT:
                 return candidate
             self._processes.end(candidate, EndCause.STOP)
         raise AssertionError(f"a thousand tries in {folder}")
@@ -87,7 +90,7 @@ class AttemptProcesses:
         warned = False
         for pause in _pauses():
             state = self._processes.inspect(folder)
-            if state.phase != "running":
+            if state.phase != ProcessPhase.RUNNING:
                 return state
             if state.quiet_seconds >= self._settings.hang_warning.total_seconds() and not warned:
                 warned = True

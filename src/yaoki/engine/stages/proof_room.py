@@ -16,7 +16,8 @@ from yaoki.core.model import CheckSpec, EndCause, Finding, Outcome, Run, Task
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.stages.own_findings import check_changed_files_finding
 from yaoki.engine.stages.processes import AttemptProcesses
-from yaoki.ports import Checker, Processes, ProcessState, ProofRoom, ProofRooms
+from yaoki.errors import FatalCode
+from yaoki.ports import Checker, Processes, ProcessPhase, ProcessState, ProofRoom, ProofRooms
 
 CheckFacts = Mapping[str, Any]
 # Checks that start a program, which could change files.
@@ -166,7 +167,7 @@ class _Opener:
         if folder is None:
             return
         for place in folder.parent.glob(f"{folder.name}*"):
-            if self._processes.inspect(place).phase in {"running", "gone"}:
+            if self._processes.inspect(place).phase in {ProcessPhase.RUNNING, ProcessPhase.GONE}:
                 self._processes.end(place, EndCause.STOP)
         room.occupy(None)
 
@@ -198,7 +199,9 @@ class _Opener:
         command, output = " ".join(argv), self._attempts.last_output_line(folder, ())
         if state.start_error or state.code in {126, 127}:
             message = f"set-up command {command!r} cannot run: {state.start_error or output}"
-            return Finding(SETUP, Outcome.BROKEN, message=message, code="RESOURCE_NOT_FOUND")
+            return Finding(
+                SETUP, Outcome.BROKEN, message=message, code=FatalCode.RESOURCE_NOT_FOUND
+            )
         message = f"set-up command {command!r} ended with {state.code}: {output}; log: {folder}"
         if not own:
             return Finding(SETUP, Outcome.BROKEN, message=message, transient=True)

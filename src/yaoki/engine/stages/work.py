@@ -26,6 +26,7 @@ from yaoki.ports import (
     AgentDriver,
     AttemptRequest,
     Processes,
+    ProcessPhase,
     ProcessState,
     PromptText,
     PromptWriter,
@@ -72,21 +73,21 @@ class WorkStage:
             )
         folder = self._attempts.folder(task, task.attempt)
         state = self._processes.inspect(folder)
-        if state.phase != "absent" and not task.work.prompt_sent:
+        if state.phase != ProcessPhase.ABSENT and not task.work.prompt_sent:
             # Its worker died after it started the agent and before it recorded that.
             claim.record(PromptSent(spend_counted=True))
-        if state.phase == "absent":
+        if state.phase == ProcessPhase.ABSENT:
             if report := self._start(run, task, folder, claim):
                 return report
-        elif state.phase == "running" and not self._settings.adopt:
+        elif state.phase == ProcessPhase.RUNNING and not self._settings.adopt:
             self._processes.end(folder, EndCause.STOP)
             self._workspace.worktrees.commit_attempt(run, task)
             return AgentLost("its worker died; the agent was ended (limits.adopt = kill)")
         assert task.agent is not None, f"{task.id} has no agent"
         agent = self._find_agent(task.agent.preset)
-        was_alive = state.phase in {"absent", "running"}
+        was_alive = state.phase in {ProcessPhase.ABSENT, ProcessPhase.RUNNING}
         state = self._attempts.wait(folder, claim, lambda: self._idle_reason(agent, folder))
-        if was_alive and state.phase == "gone" and not claim.stop_reason():
+        if was_alive and state.phase == ProcessPhase.GONE and not claim.stop_reason():
             return self._report_killed_shim(run, task, folder)
         return self._finish(run, task, folder, state, agent, claim)
 
@@ -177,7 +178,7 @@ class WorkStage:
         claim: ClaimContext,
     ) -> StageReport:
         """In every case, all the work of the agent is committed."""
-        if state.phase != "exited":
+        if state.phase != ProcessPhase.EXITED:
             self._processes.end(folder, EndCause.STOP)
             self._workspace.worktrees.commit_attempt(run, task)
             return AgentLost("the agent's process was interrupted")

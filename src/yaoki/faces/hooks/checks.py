@@ -15,7 +15,7 @@ from yaoki.adapters.git.checkout import WorkingTree, read_working_tree
 from yaoki.core.decide.classification import classify_verdict
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.codec import from_data
-from yaoki.core.model import CONTENT_KINDS, CheckSpec, Failure, Finding, Outcome, Verdict
+from yaoki.core.model import CONTENT_KINDS, CheckSpec, Failure, Finding, GitCheck, Outcome, Verdict
 from yaoki.core.prompt import BUDGETS, describe_failure
 from yaoki.core.redact import mask, secret_values
 from yaoki.core.text import clip_bytes
@@ -103,7 +103,7 @@ def _findings(
     """Runs the checks in order and stops at the first required one that fails."""
     check, seen = _checker(inspection, tree), list[Finding]()
     for n, spec in enumerate(specs, start=1):
-        if spec.git == "merged":
+        if spec.git is GitCheck.MERGED:
             yield Finding(spec.name, Outcome.SKIPPED, message="a session has no run branch")
             continue
         finding = check(spec, f"{n}-{spec.name}", tuple(seen))

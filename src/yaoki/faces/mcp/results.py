@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.agents.result_file import BYTES_MAX, RESULT, STATUSES, TEXT_MAX, WAIT_MAX_S
+from yaoki.adapters.agents.result_file import BYTES_MAX, RESULT, TEXT_MAX, WAIT_MAX_S, ResultStatus
 from yaoki.adapters.system.files import read_plain_bytes, write_atomically
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import Event, JournalNote
@@ -37,7 +37,7 @@ CLAIMS_MAX = 16
 class ResultClaim:
     """`retry_safe` by default, unless partial changes are reported."""
 
-    status: str
+    status: ResultStatus
     summary: str = ""
     question: str = ""
     retry_safe: bool | None = None
@@ -47,18 +47,18 @@ class ResultClaim:
 
 def claim_defect(claim: ResultClaim) -> str:
     """The defect of a claim in words; empty when it is valid."""
-    if claim.status not in STATUSES:
-        return f"status {claim.status!r} is none of {', '.join(STATUSES)}"
-    if claim.status == "question" and not claim.question.strip():
+    if claim.status is ResultStatus.NONE:
+        return "a status is needed"
+    if claim.status is ResultStatus.QUESTION and not claim.question.strip():
         return "a question is needed for status question"
-    if claim.status != "question" and claim.question:
+    if claim.status is not ResultStatus.QUESTION and claim.question:
         return f"a question does not go with status {claim.status}"
-    if claim.status != "question" and not claim.summary.strip():
+    if claim.status is not ResultStatus.QUESTION and not claim.summary.strip():
         return "a summary is needed: one sentence that says what happened"
     unsafe = (
         claim.retry_safe is not None or claim.partial_changes or claim.retry_after_s is not None
     )
-    if claim.status != "failed" and unsafe:
+    if claim.status is not ResultStatus.FAILED and unsafe:
         return "retry_safe, partial_changes and retry_after are only for status failed"
     if claim.retry_after_s is not None and not 0 <= claim.retry_after_s <= WAIT_MAX_S:
         return f"retry_after is in seconds, 0 to {WAIT_MAX_S:.0f}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from yaoki.adapters.agents.result_file import ResultStatus
 from yaoki.app.plan_input import read_plan
 from yaoki.app.run_view import ATTEMPTS_SHOWN, explain_task, view_run
 from yaoki.core.lazy_dataclass import dataclass
@@ -35,7 +36,7 @@ def result(context: CallContext, arguments: of.ResultArguments) -> Document:
     return _noted(
         context,
         ResultClaim(
-            arguments.status,
+            ResultStatus(arguments.status),
             arguments.summary,
             arguments.question,
             arguments.retry_safe if "retry_safe" in said else None,
@@ -47,7 +48,7 @@ def result(context: CallContext, arguments: of.ResultArguments) -> Document:
 
 def ask(context: CallContext, arguments: of.AskArguments) -> Document:
     """Hand one question to a person. Your attempt ends; the answer comes with the next one."""
-    return _noted(context, ResultClaim("question", question=arguments.question))
+    return _noted(context, ResultClaim(ResultStatus.QUESTION, question=arguments.question))
 
 
 def _noted(context: CallContext, said: ResultClaim) -> Document:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, field, fields
+from enum import StrEnum
 from typing import Any, TypeVar
 
 from yaoki.core.lazy_dataclass import dataclass
@@ -93,7 +94,7 @@ def documented_fields(cls: Any) -> dict[str, Field[Any]]:
 
 def scalar_defect(about: Field[Any], value: Any) -> str:
     """Why a key cannot have this value; empty when it can.  The default gives the type."""
-    type_, bounds = type(about.default), about.metadata
+    type_, bounds = _written_type(about.default), about.metadata
     if type(value) not in _READ_AS.get(type_, (type_,)):
         return f"must be {_TYPES[type_]}" + ("" if bounds["secret"] else f", not {value!r}")
     if type_ is str:
@@ -103,6 +104,11 @@ def scalar_defect(about: Field[Any], value: Any) -> str:
     if type_ is not bool and not bounds["low"] <= value <= bounds["high"]:
         return f"must be from {bounds['low']:g} to {bounds['high']:g}, not {value!r}"
     return ""
+
+
+def _written_type(default: Any) -> type:
+    """The type of the value in the file: a word of a closed set is a text there."""
+    return str if isinstance(default, str) else type(default)
 
 
 def _text_defect(value: str, words: tuple[str, ...]) -> str:
@@ -123,6 +129,10 @@ def _kept(about: Field[Any], value: Any) -> Any:
     match about.default:
         case float():
             return float(value)
+        case StrEnum() as default:
+            return type(default)(value)
+        case (StrEnum() as first, *_):
+            return tuple(type(first)(word) for word in value)
         case tuple():
             return tuple(value)
         case _:

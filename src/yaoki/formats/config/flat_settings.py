@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
 from typing import Any
 
 from yaoki.core.model import Backoff
@@ -46,7 +47,9 @@ def _section(name: str, section: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _plain(held: Any) -> Any:
-    return list(held) if isinstance(held, tuple) else held
+    if isinstance(held, tuple):
+        return [_plain(one) for one in held]
+    return held.value if isinstance(held, StrEnum) else held
 
 
 # Addresses may contain secrets; only their host is shown.

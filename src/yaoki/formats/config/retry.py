@@ -6,11 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import Backoff, FailureKind
+from yaoki.core.model import Backoff, BackoffType, FailureKind
 from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, setting
 from yaoki.core.settings.override import backoff_defect, merge_backoff, retries_defect
 from yaoki.core.settings.settings import (
-    BACKOFF_TYPES,
     RETRYABLE_KINDS,
     KindRetrySettings,
     RetrySettings,
@@ -27,7 +26,7 @@ RENAMED = {"max_retries": "default_max_retries", "backoff": "default_backoff"}
 class BackoffKeys:
     """The keys of a backoff; the defaults only give the types."""
 
-    type: str = setting("exponential", "how the wait grows", words=BACKOFF_TYPES)
+    type: BackoffType = setting(BackoffType.EXPONENTIAL, "how the wait grows", words=BackoffType)
     initial_delay_ms: float = setting(0.0, "the first wait", high=MILLISECONDS_MAX)
     max_delay_ms: float = setting(0.0, "the longest wait", high=MILLISECONDS_MAX)
     multiplier: float = setting(2.0, "growth of an exponential wait", low=1, high=1_000)

@@ -9,8 +9,8 @@ from typing import Any
 
 from yaoki.adapters.store.database import Database, Transaction
 from yaoki.adapters.store.rows import SqlRow, from_ms
-from yaoki.core.decide.classification import UNDELIVERED
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.errors import FatalCode
 
 ESCALATED = """
 SELECT t.id, t.run_id, t.name, t.n, t.doc FROM tasks t JOIN runs r ON r.id = t.run_id
@@ -51,7 +51,7 @@ def find_dead_letters(database: Database) -> list[DeadLetter]:
 
 def _is_undelivered(row: SqlRow) -> bool:
     failure = json.loads(row["doc"]).get("failure") or {}
-    return bool(failure.get("code") == UNDELIVERED)
+    return bool(failure.get("code") == FatalCode.UNDELIVERED)
 
 
 def _letter(tx: Transaction, row: SqlRow) -> DeadLetter:

@@ -5,24 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any
 
 from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
 from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.settings.settings import NoticeKind
 from yaoki.core.text import format_count
 from yaoki.ports import Notice
-
-
-class NoticeKind(StrEnum):
-    """What the setting `notify.events` may name."""
-
-    ESCALATED = "escalated"
-    PAUSED = "paused"
-    FINISHED = "finished"
-    WARNING = "warning"
-
 
 # The journal event that a notice reports, and the kind of the notice.
 NOTICE_KINDS: Mapping[str, NoticeKind] = {

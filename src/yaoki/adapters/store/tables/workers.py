@@ -15,7 +15,7 @@ from yaoki.adapters.store.database import Database, Transaction, retries_reads
 from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
 from yaoki.core.model import RunId, TaskId
 from yaoki.core.settings.tags import has_all_tags
-from yaoki.ports import ClaimScope, WorkerInfo, WorkerSeen
+from yaoki.ports import ClaimScope, WorkerActivity, WorkerInfo, WorkerSeen
 
 HEARTBEAT = """
 INSERT INTO workers (holder, host, name, slots, tags, since_ms, beat_ms, gone_ms, runs, waits,
@@ -98,7 +98,7 @@ def _columns(worker: WorkerInfo) -> dict[str, Any]:
         "tags": ",".join(worker.tags),
         "runs": ",".join(worker.runs),
         "waits": worker.idle_reason,
-        "doing": worker.activity,
+        "doing": worker.activity.value,
         "background": int(worker.background),
     }
 
@@ -112,7 +112,7 @@ def _worker_from_row(row: SqlRow, tasks: list[TaskId]) -> WorkerSeen:
         tuple(filter(None, row["tags"].split(","))),
         tuple(filter(None, row["runs"].split(","))),
         row["waits"],
-        row["doing"],
+        WorkerActivity(row["doing"]),
         bool(row["background"]),
     )
     return WorkerSeen(worker, from_ms(row["since_ms"]), from_ms(row["beat_ms"]), tuple(tasks))

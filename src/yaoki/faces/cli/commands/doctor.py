@@ -254,20 +254,22 @@ def _disk(app: App) -> Condition:
 
 
 def _sandbox(app: App) -> Condition:
-    walls = app.context.sandbox_choice
-    if walls.mode == "off":
+    from yaoki.core.settings.settings import SandboxMode
+
+    choice = app.context.sandbox_choice
+    if choice.mode is SandboxMode.OFF:
         return Condition(
             "sandbox",
             True,
             'off; agents can write anywhere you can. To confine them: sandbox.mode = "auto"',
         )
-    if walls.mode == "auto" and walls.unavailable_reason:
-        words = f"none: {walls.unavailable_reason}; to get one: {_sandbox_remedy('yaoki doctor')}"
+    if choice.mode is SandboxMode.AUTO and choice.unavailable_reason:
+        words = f"none: {choice.unavailable_reason}; to get one: {_sandbox_remedy('yaoki doctor')}"
         return Condition("sandbox", True, words)
-    if walls.sandbox is not None:
-        walls.sandbox.check_available()
+    if choice.sandbox is not None:
+        choice.sandbox.check_available()
     network = "open" if app.settings.sandbox.network else "closed"
-    whom = "every agent" if walls.mode == "on" else "known agents"
+    whom = "every agent" if choice.mode is SandboxMode.ON else "known agents"
     inside = f"bubblewrap around {whom} and their checks: they can write only in their worktree"
     return Condition("sandbox", True, f"{inside}; the network is {network}")
 

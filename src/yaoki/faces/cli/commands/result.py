@@ -61,17 +61,19 @@ def result(
     failed: tried again with your words.  conflict: the task and its checks contradict each other; a
     person decides.  question: a person answers.  done: the checks decide.
     """
+    from yaoki.adapters.agents.result_file import ResultStatus
     from yaoki.faces.mcp.call_context import CallContext
     from yaoki.faces.mcp.caller import repository_from_environment
     from yaoki.faces.mcp.results import ResultClaim, claim_defect, submit_claim
 
-    said = ResultClaim(status, summary, question, retry_safe, partial_changes, retry_after)
-    if wrong := claim_defect(said):
+    word = ResultStatus(status)
+    claim = ResultClaim(word, summary, question, retry_safe, partial_changes, retry_after)
+    if wrong := claim_defect(claim):
         raise click.UsageError(wrong)
-    desk = CallContext(
+    context = CallContext(
         Path(repo or above or repository_from_environment(os.environ) or "."), os.environ
     )
-    caller = submit_claim(desk, said)
+    caller = submit_claim(context, claim)
     if as_json:
         told = {"task": caller.task_id, "attempt": caller.attempt, "epoch": caller.epoch}
         print_document({"schema": SCHEMA, **told, "status": status, "noted": True})

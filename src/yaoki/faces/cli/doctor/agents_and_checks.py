@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from yaoki.core.decide.baseline import KNOWN_FAILURES
+from yaoki.core.model import BaselineMode
 from yaoki.core.text import format_count
 from yaoki.errors import Fault
 from yaoki.faces.cli.doctor.condition import Condition, command_in, edit_command, failed_condition
@@ -79,7 +79,7 @@ def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterat
 
         ready = [spec for spec in specs if lines[spec.name].ok]
         found = try_written_checks(app, ready, CHECK_TIMEOUT)
-        guards = {spec.name for spec in specs if spec.baseline == KNOWN_FAILURES}
+        guards = {spec.name for spec in specs if spec.baseline is BaselineMode.KNOWN}
         lines |= {one.check: _finding(app, one, python, guards) for one in found}
     yield from lines.values()
 
