@@ -51,13 +51,23 @@ class YaokiError(Exception):
 
 
 class PlanInvalid(YaokiError):
-    """A plan is refused as a whole; each of `defects` is one line to print."""
+    """A plan is refused as a whole; each of `defects` is one line to print.
+
+    `lacks_settings`: one of them would not exist if the settings named an agent or a check.
+    """
 
     exit_code = 2
 
-    def __init__(self, sentence: str, *, hint: str = "", defects: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        sentence: str,
+        *,
+        hint: str = "",
+        defects: Sequence[str] = (),
+        lacks_settings: bool = False,
+    ) -> None:
         super().__init__(sentence, hint=hint)
-        self.defects = tuple(defects)
+        self.defects, self.lacks_settings = tuple(defects), lacks_settings
 
 
 class NeedsCircle(PlanInvalid):

@@ -71,7 +71,7 @@ def test_a_failure_of_the_base_is_told_and_not_blamed(place: Place) -> None:
     assert (code, task["attempt"]) == (0, 1)
     told = next(d for d in events(entries, "CHECK_FINISHED") if d["check"] == "tests")
     assert told["outcome"] == "PASSED"
-    assert "stood at the base" in told["message"]
+    assert "at the base already" in told["message"]
     assert "test_old" in told["message"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from yaoki.formats.plan import Plan
 
 STDIN = "-"
-# Defects of a plan that settings would repair.
-MISSING_SETTING = re.compile(r"no agent: |no required check: ")
 
 
 def read_plan(app: App, file: Path, settings: Settings | None = None) -> Plan:
@@ -32,7 +29,7 @@ def read_plan(app: App, file: Path, settings: Settings | None = None) -> Plan:
     except PlanInvalid as error:
         if str(file) == STDIN:
             error.hint = "fix what comes through standard input and run this again"
-        if any(MISSING_SETTING.search(words) for words in error.defects):
+        if error.lacks_settings:
             config = app.context.loaded_settings.file
             dry_run = f"yaoki init --dry-run shows what {config} could hold"
             error.hint = dry_run if config else "yaoki init"

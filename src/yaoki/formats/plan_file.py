@@ -75,7 +75,9 @@ def parse_plan(
     prompts = environment.prompt_defects(judged.prompt_requirements)
     below = judged.draft.settings_defects
     if number := len(defects.entries) + len(below.entries) + len(prompts):
-        raise _invalid(name, (*defects.lines(), *below.lines(), *prompts), number)
+        lines = (*defects.lines(), *below.lines(), *prompts)
+        lacks = judged.draft.defects.lacks_settings
+        raise _invalid(name, lines, number, lacks_settings=lacks)
     plan = build_plan(judged.draft, text)
     return judged.finish(replace(plan, prompt_requirements=judged.prompt_requirements))
 
@@ -111,9 +113,12 @@ def _choose_reader(raw: Any, name: str) -> DraftReader:
     return read_native
 
 
-def _invalid(name: str, lines: Sequence[str], number: int = 1) -> PlanInvalid:
+def _invalid(
+    name: str, lines: Sequence[str], number: int = 1, *, lacks_settings: bool = False
+) -> PlanInvalid:
     return PlanInvalid(
         f"{name}: {format_count(number, 'problem')} found",
         hint=f"yaoki validate {name}",
         defects=lines,
+        lacks_settings=lacks_settings,
     )

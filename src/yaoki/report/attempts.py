@@ -15,8 +15,8 @@ from yaoki.views.history import Attempt, CheckResult, PersonWait, TaskHistory, W
 ATTEMPTS_MAX = 100
 QUESTIONS_MAX = 20
 KNOWN_SHOWN = 5
-# How `core.baseline.weigh` begins the message of a check whose failures the base has as well.
-# Older journals name these failures only there, not under `known`.
+# Journals that were written before `known` was a field name the failures of the base only in the
+# message of the check.  New messages are never read.
 KNOWN_AT_BASE = " stood at the base already: "
 Data = dict[str, Any]
 # The kind of a failure and its pattern.

@@ -323,6 +323,22 @@ def test_ten_defects_are_ten_messages_with_their_positions() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "lacks"),
+    [
+        ("goal: x\nchecks: {t: {run: [x]}}\n" + TASK, True),
+        ("goal: x\ntasks: [{id: a, kind: check}]", True),
+        (BARE + "tasks: [{id: a, goal: x, agnet: mine}]", False),
+    ],
+    ids=["agent", "check", "neither"],
+)
+def test_a_refused_plan_says_whether_settings_would_repair_it(text: str, lacks: bool) -> None:
+    with pytest.raises(PlanInvalid) as refused:
+        plan(text)
+
+    assert refused.value.lacks_settings is lacks
+
+
 @pytest.mark.spec("2.1")
 def test_a_preset_of_a_later_version_is_refused_by_name() -> None:
     text = (PLANS / "signup.yaml").read_text(encoding="utf-8")

@@ -140,10 +140,8 @@ def _split_failures(now: Finding, base: Finding, fixes: Sequence[str]) -> Findin
     )
     known = tuple(i.name for i in now.items if i not in blamed)
     if not blamed:
-        words = (
-            f"{format_count(len(known), 'failure')} stood at the base already: "
-            f"{', '.join(known[:5])}"
-        )
+        verb = format_count(len(known), "failure exists", "failures exist")
+        words = f"{verb} at the base already: {', '.join(known[:5])}"
         params = {**now.params, KNOWN_FAILURES: list(known)}
         return replace(now, outcome=Outcome.PASSED, message=words, items=(), params=params)
     words = (

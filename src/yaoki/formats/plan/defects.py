@@ -32,11 +32,15 @@ class Defects:
     keys: dict[KeyPath, Position] = field(default_factory=dict)
     entries: list[tuple[Position, str]] = field(default_factory=list)
     broken_paths: set[KeyPath] = field(default_factory=set)
+    # Would an agent or a check in the settings repair one of the defects?
+    lacks_settings: bool = False
 
-    def add(self, path: KeyPath, reason: str, *, at: Position | None = None) -> None:
-        """Add a defect, unless the path or one above it is already broken."""
-        if not any(path[:length] in self.broken_paths for length in range(len(path) + 1)):
-            self.add_at(path, reason, at or self.position_of(path))
+    def add(self, path: KeyPath, reason: str, *, at: Position | None = None) -> bool:
+        """Add a defect, unless the path or one above it is already broken; returns if it did."""
+        if any(path[:length] in self.broken_paths for length in range(len(path) + 1)):
+            return False
+        self.add_at(path, reason, at or self.position_of(path))
+        return True
 
     def add_misshapen(self, path: KeyPath, reason: str) -> None:
         """Add a defect and mark the path as broken."""
@@ -54,10 +58,14 @@ class Defects:
         if meant and (*path[:-1], meant) not in self.positions:
             self.broken_paths.add((*path[:-1], meant))
 
-    def add_missing(self, path: KeyPath, reason: str, *keys: str) -> None:
+    def add_missing(
+        self, path: KeyPath, reason: str, *keys: str, lacks_settings: bool = False
+    ) -> None:
         """Add that none of the keys is given, unless one was given and is broken."""
-        if not any((*path, key) in self.broken_paths for key in keys):
-            self.add(path, reason)
+        if any((*path, key) in self.broken_paths for key in keys):
+            return
+        if self.add(path, reason):
+            self.lacks_settings |= lacks_settings
 
     def add_empty(self, path: KeyPath, reason: str) -> None:
         """Add that the value is empty, unless something inside it is broken."""

@@ -8,6 +8,7 @@ from yaoki.core.commands.vacuous_checks import why_vacuous
 from yaoki.formats.plan.build import check_spec
 from yaoki.formats.plan.draft import Draft, PlacedTask
 
+_NO_REQUIRED_CHECK = "no required check"
 _REMEDY = "; add a check that can fail, such as shell: test -f FILE or run: [pytest]"
 
 
@@ -21,14 +22,19 @@ def judge_proof(draft: Draft, placed: PlacedTask) -> None:
     reason = _why_unproven(draft, (*draft.checks_of(task), *broken))
     if reason:
         message = f"{reason}: nothing would prove this {task.kind}{_REMEDY}"
-        draft.defects.add_missing(placed.path, message, "checks", "kind")
+        draft.defects.add_missing(
+            placed.path, message, "checks", "kind", lacks_settings=reason == _NO_REQUIRED_CHECK
+        )
 
 
 def judge_done_when(draft: Draft) -> None:
     names = draft.plan.done_when
     reason = _why_unproven(draft, names) if names else ""
     if reason:
-        draft.defects.add(("done_when",), f"{reason}: nothing would be proven{_REMEDY}")
+        message = f"{reason}: nothing would be proven{_REMEDY}"
+        draft.defects.add_missing(
+            ("done_when",), message, lacks_settings=reason == _NO_REQUIRED_CHECK
+        )
 
 
 def _why_unproven(draft: Draft, names: Sequence[str]) -> str:
@@ -38,7 +44,7 @@ def _why_unproven(draft: Draft, names: Sequence[str]) -> str:
         return ""
     required = [name for name in names if draft.checks[name].required]
     if not required:
-        return "no required check"
+        return _NO_REQUIRED_CHECK
     why = {name: why_vacuous(check_spec(name, draft.checks[name])) for name in required}
     if not all(why.values()):
         return ""

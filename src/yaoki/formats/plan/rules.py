@@ -250,7 +250,9 @@ def _chain(draft: Draft, placed: PlacedTask) -> None:
     elif task.is_given("agent") and not task.agent:
         defects.add(placed.path_of("agent"), "names no agent; leave it out or name one")
     elif not draft.chain_of(task) and ("agent",) not in defects.broken_paths:
-        defects.add_missing(placed.path, draft.no_agent_message, "agent", "kind")
+        defects.add_missing(
+            placed.path, draft.no_agent_message, "agent", "kind", lacks_settings=True
+        )
 
 
 def _repeated_ids(draft: Draft) -> None:
