@@ -45,7 +45,7 @@ from yaoki.core.model.stage_report import (
 from yaoki.engine.branch_guard import BranchGuard
 from yaoki.engine.claim_context import ClaimContext
 from yaoki.engine.loop.admission import AdmissionDecision
-from yaoki.engine.loop.pool import Pool
+from yaoki.engine.loop.pool import Pool, PoolSettings, PoolUpkeep
 from yaoki.engine.loop.worker import Worker
 from yaoki.engine.stages.stages import Stages
 from yaoki.ports import Workspace
@@ -198,16 +198,16 @@ def pool(store: SqlStore, stages: NoStages, slots: int) -> Pool:
         store,
         worker,
         clock,
-        slots=slots,
-        lease=LEASE,
-        heartbeat=timedelta(seconds=10),
-        park_after=timedelta(hours=1),
+        PoolSettings(
+            slots=slots,
+            lease=LEASE,
+            heartbeat=timedelta(seconds=10),
+            park_after=timedelta(hours=1),
+        ),
         complete=store.is_idle,
-        scan=lambda: None,
         admission=AdmissionDecision,
         presence=None,
-        idle_task=lambda: None,
-        prepare_ahead=lambda *_: None,
+        upkeep=PoolUpkeep(),
     )
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from yaoki.core.decide.classification import make_failure
+from yaoki.core.decide.failures import make_failure
 from yaoki.core.machine.events import (
     AgentFinished,
     AttemptStarted,

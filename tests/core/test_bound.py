@@ -17,12 +17,8 @@ from yaoki.core.model import (
     TaskKind,
 )
 from yaoki.core.settings.override import with_iterations, with_max_retries
-from yaoki.core.settings.settings import (
-    EscalationSettings,
-    LimitSettings,
-    RetrySettings,
-    build_retry_policy,
-)
+from yaoki.core.settings.retry import RetrySettings
+from yaoki.core.settings.settings import EscalationSettings, LimitSettings, build_retry_policy
 
 
 def bound(given: RetryPolicy) -> WorstCase:

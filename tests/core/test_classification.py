@@ -8,13 +8,12 @@ import pytest
 
 from tests.builders import MINUTE, a_finding, a_verdict, an_exit
 from yaoki.core.decide.classification import (
-    FATAL_CATALOGUE,
     classify_before_verify,
     classify_exit,
     classify_no_change,
     classify_verdict,
-    make_fault,
 )
+from yaoki.core.decide.failures import FATAL_CATALOGUE, make_fault
 from yaoki.core.model import (
     AgentExit,
     FailureKind,

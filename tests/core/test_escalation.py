@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NOW, a_failure, a_policy, a_spec, an_active_task
-from yaoki.core.decide.classification import FATAL_CATALOGUE, make_fatal
 from yaoki.core.decide.escalation import (
     EscalationReport,
     build_escalation,
     retry_hint,
 )
 from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
+from yaoki.core.decide.failures import FATAL_CATALOGUE, make_fatal
 from yaoki.core.decide.retry import decide_retry
 from yaoki.core.machine.events import EscalationDecided
 from yaoki.core.model import (

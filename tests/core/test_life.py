@@ -65,7 +65,7 @@ from yaoki.core.model.stage_report import (
     WorkInterrupted,
     WorktreePrepared,
 )
-from yaoki.core.settings.settings import RETRYABLE_KINDS
+from yaoki.core.settings.retry import RETRYABLE_KINDS
 
 EMPTY = Catalogue()
 

@@ -20,9 +20,9 @@ from tests.builders import (
     an_active_task,
     an_agent,
 )
+from yaoki.core.decide.backoff import backoff_delay
 from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
 from yaoki.core.decide.retry import (
-    backoff_delay,
     choose_retry_strategy,
     count_same_fingerprint_failures,
     count_same_work_failures,

@@ -14,8 +14,8 @@ import yaml
 
 from tests.builders import a_finding, an_active_task, in_outbox
 from yaoki.adapters.agents.command import CommandAgent
-from yaoki.core.decide.classification import FATAL_CATALOGUE
 from yaoki.core.decide.failure_response import ClockAndChance
+from yaoki.core.decide.failures import FATAL_CATALOGUE
 from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import EscalationDecided, Event, Judged, RetryDecided
 from yaoki.core.machine.evolution import evolve

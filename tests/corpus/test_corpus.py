@@ -24,8 +24,8 @@ from yaoki.adapters.agents.limits import (
 )
 from yaoki.adapters.agents.reset_times import find_wait
 from yaoki.adapters.agents.structured import identify_agent, read_summary, record_agent_name
-from yaoki.core.decide.classification import FATAL_CATALOGUE
 from yaoki.core.decide.failure_response import ClockAndChance
+from yaoki.core.decide.failures import FATAL_CATALOGUE
 from yaoki.core.decide.rules import decide
 from yaoki.core.machine.events import EscalationDecided, JournalNote, RetryDecided
 from yaoki.core.model import AgentExit, AgentLimit, FailureKind, Outcome, Stage, Work

@@ -13,7 +13,7 @@ from tests.builders import HandClock, an_active_task
 from yaoki.core.model import Lease, RunId, Task, TaskId
 from yaoki.engine.claim_context import SlotRelease, StopCheck, StopReason
 from yaoki.engine.loop.admission import Admission, AdmissionDecision
-from yaoki.engine.loop.pool import Pool
+from yaoki.engine.loop.pool import Pool, PoolSettings, PoolUpkeep
 from yaoki.engine.stage_settings import FreeCapacity
 from yaoki.errors import StoreError, WorkspaceError
 from yaoki.ports import ALL, NOTHING_NEW, HeartbeatResult
@@ -73,11 +73,9 @@ class FakeWorker:
 
 
 NO_CALLS: dict[str, Any] = {
-    "scan": lambda: None,
     "admission": AdmissionDecision,
     "presence": None,
-    "idle_task": lambda: None,
-    "prepare_ahead": lambda *_: None,
+    "upkeep": PoolUpkeep(),
 }
 
 
@@ -87,10 +85,9 @@ def a_pool(store: Any, worker: Any, **more: Any) -> Pool:
         store,
         worker,
         HandClock(),
-        slots=2,
-        lease=timedelta(minutes=1),
-        heartbeat=SOON,
-        park_after=timedelta(hours=6),
+        PoolSettings(
+            slots=2, lease=timedelta(minutes=1), heartbeat=SOON, park_after=timedelta(hours=6)
+        ),
         **calls,
     )
 
@@ -105,7 +102,7 @@ def test_a_failed_heartbeat_stops_the_pool_and_is_raised() -> None:
             raise OSError("no such device")
 
     with pytest.raises(OSError, match="no such device"):
-        a_pool(Heart(), worker, scan=broken).serve([RUN])
+        a_pool(Heart(), worker, upkeep=PoolUpkeep(scan=broken)).serve([RUN])
 
     assert worker.stopped_by is StopReason.STOP
 
@@ -193,7 +190,7 @@ def test_a_pool_that_serves_no_run_claims_nothing() -> None:
     def scan() -> None:
         pool.stop.drain = True
 
-    pool = a_pool(Heart(), worker, scan=scan)
+    pool = a_pool(Heart(), worker, upkeep=PoolUpkeep(scan=scan))
 
     pool.serve_all(list)
 

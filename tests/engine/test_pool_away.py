@@ -13,7 +13,7 @@ from tests.builders import HandClock
 from tests.engine.test_pool import NO_CALLS, RUN, SOON, FakeWorker, Heart
 from yaoki.core.model import RunId, Task
 from yaoki.engine.loop.admission import Admission
-from yaoki.engine.loop.pool import COMPLETION_FAILURES_MAX, Pool
+from yaoki.engine.loop.pool import COMPLETION_FAILURES_MAX, Pool, PoolSettings, PoolUpkeep
 from yaoki.engine.stage_settings import FreeCapacity
 from yaoki.errors import GitFailed, RemoteUnreachable
 
@@ -51,10 +51,7 @@ def a_pool(store: Passing, worker: Any, **more: Any) -> Pool:
         store,  # type: ignore[arg-type]
         worker,
         store.clock,
-        slots=2,
-        lease=MINUTE,
-        heartbeat=SOON,
-        park_after=60 * MINUTE,
+        PoolSettings(slots=2, lease=MINUTE, heartbeat=SOON, park_after=60 * MINUTE),
         **calls,
     )
 
@@ -134,7 +131,7 @@ def test_the_idle_task_runs_without_a_run_and_a_stop_does_not_wait_for_it() -> N
         if started.is_set():
             pool.stop.escalate()
 
-    pool = a_pool(Passing(), FakeWorker(None), idle_task=idle_task, scan=scan)
+    pool = a_pool(Passing(), FakeWorker(None), upkeep=PoolUpkeep(scan=scan, when_idle=idle_task))
     try:
         pool.serve_all(list)
         assert started.is_set()

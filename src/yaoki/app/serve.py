@@ -15,7 +15,7 @@ from yaoki.app.upkeep import Upkeep
 from yaoki.app.warning_output import print_warning
 from yaoki.engine.claim_context import StopReason
 from yaoki.engine.loop.admission import Admission
-from yaoki.engine.loop.pool import Pool, StopRequest
+from yaoki.engine.loop.pool import Pool, PoolSettings, PoolUpkeep, StopRequest
 from yaoki.engine.loop.presence import Presence
 from yaoki.ports import WorkerInfo
 
@@ -138,16 +138,20 @@ def _build_pool(
         app.store,
         services.build_worker(slots, tags),
         app.store.clock,
-        slots=slots,
-        lease=lease,
-        heartbeat=timedelta(seconds=limits.heartbeat_s),
-        park_after=timedelta(seconds=app.settings.retry.rate_limit_wait_max_s),
+        PoolSettings(
+            slots=slots,
+            lease=lease,
+            heartbeat=timedelta(seconds=limits.heartbeat_s),
+            park_after=timedelta(seconds=app.settings.retry.rate_limit_wait_max_s),
+        ),
         complete=services.completion.complete,
-        scan=lambda: upkeep.run_at_heartbeat(background),
         admission=admission.decide,
         presence=Presence(app.store, worker, lease),
-        idle_task=upkeep.run_when_idle,
-        prepare_ahead=upkeep.prepare_worktrees_ahead,
+        upkeep=PoolUpkeep(
+            scan=lambda: upkeep.run_at_heartbeat(background),
+            when_idle=upkeep.run_when_idle,
+            prepare_ahead=upkeep.prepare_worktrees_ahead,
+        ),
     )
 
 

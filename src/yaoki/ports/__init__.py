@@ -54,26 +54,28 @@ from yaoki.ports.workers import (
     WorkerSeen,
 )
 from yaoki.ports.workspace import (
-    WORKTREE_LINK,
     AttemptWorktrees,
-    BranchStep,
-    Candidate,
     CommitContents,
-    CommittedAttempt,
     GroupBranches,
-    IgnoredFile,
-    LandedStep,
     Landings,
-    MergeKind,
-    MergeResult,
-    PreparedWorktree,
     ProtectedFiles,
     QueueMembers,
     RunBranches,
-    SandboxFolders,
-    SavedWork,
     UncommittedWork,
     Workspace,
+)
+from yaoki.ports.workspace_values import (
+    WORKTREE_LINK,
+    BranchStep,
+    Candidate,
+    CommittedAttempt,
+    IgnoredFile,
+    LandedStep,
+    MergeKind,
+    MergeResult,
+    PreparedWorktree,
+    SandboxFolders,
+    SavedWork,
 )
 
 __all__ = [

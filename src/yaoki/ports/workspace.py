@@ -3,150 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.leaks import Leak, LeakSearch
 from yaoki.core.model import Run, Task, TaskId
 from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import TreeView
-
-# Part of the protected state of a task, as long as its worktree exists.
-WORKTREE_LINK = "the worktree's .git"
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedWorktree:
-    """A worktree made ready for one attempt."""
-
-    worktree: Path
-    base: str
-    tree: str
-    fresh: bool
-
-
-@dataclass(frozen=True, slots=True)
-class CommittedAttempt:
-    """Everything an attempt left, committed on the task's branch and saved under a private ref.
-
-    `warnings` are sentences about commits that only this repository has.  `worktree_missing`: only
-    commits could be saved.  `diff_digest` identifies the changes, on every machine the same.
-    `left_out_files` are new files outside the task's scope: they are saved beside the work and are
-    not part of it.  `sandbox_refusals` are acts of the agent that the sandbox refused.
-    """
-
-    head: str
-    tree: str
-    changed: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
-    worktree_missing: bool = False
-    diff_digest: str = ""
-    left_out_files: tuple[str, ...] = ()
-    sandbox_refusals: tuple[str, ...] = ()
-    size_excess: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SandboxFolders:
-    """The private folders of a task's agent inside the sandbox.
-
-    `folder` contains them and stays from attempt to attempt; `writable` are the parts that the
-    agent may write.  `read_only_mounts` maps paths to the files and folders mounted over them.
-    """
-
-    folder: Path
-    writable: tuple[Path, ...]
-    read_only_mounts: Mapping[Path, Path]
-
-
-@dataclass(frozen=True, slots=True)
-class IgnoredFile:
-    """A file that an agent wrote and git ignores, and the rule that ignores it."""
-
-    path: str
-    rule: str
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """The exact commit to verify: the task's work merged onto the run branch's head.
-
-    `changed` are the paths in which it differs from `onto`.  With `conflicts` there is nothing to
-    verify.  `tracked_count`, the files of `onto`, is only set when some were deleted.
-    `outside_links` are changed links whose target is outside the repository.
-    """
-
-    commit: str
-    onto: str
-    tree: str
-    changed: tuple[str, ...] = ()
-    conflicts: tuple[str, ...] = ()
-    deleted_count: int = 0
-    tracked_count: int = 0
-    conflict_markers: tuple[str, ...] = ()
-    outside_links: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SavedWork:
-    """One attempt's work as `yaoki recover` lists it."""
-
-    task_id: str
-    attempt: int
-    ref: str
-    commit: str
-    at: datetime
-    subject: str
-
-
-@dataclass(frozen=True, slots=True)
-class LandedStep:
-    """One step of a branch: the task that landed there, empty for a step that is no landing.
-
-    `undoes` is the landing that the step reverts.
-    """
-
-    task_id: TaskId
-    commit: str
-    undoes: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class BranchStep:
-    """One commit on the first-parent line of the run branch; without a task it is no landing.
-
-    `undoes` is the landing that the commit reverts.
-    """
-
-    commit: str
-    tree: str
-    parent: str
-    run: str = ""
-    task: str = ""
-    undoes: str = ""
-
-
-class MergeKind(StrEnum):
-    """How a run's work came into a branch."""
-
-    ALREADY = "already"
-    CREATED = "created"
-    FAST_FORWARD = "fast-forward"
-    MERGE = "merge"
-
-
-@dataclass(frozen=True, slots=True)
-class MergeResult:
-    """The branch that contains a run's work; `onto` is its head before, empty if it is new."""
-
-    branch: str
-    commit: str
-    how: MergeKind
-    onto: str = ""
-
+from yaoki.ports.workspace_values import (
+    Candidate,
+    CommittedAttempt,
+    IgnoredFile,
+    LandedStep,
+    MergeResult,
+    PreparedWorktree,
+)
 
 # Reads which tasks are being verified and have had a landing refused.
 QueueMembers = Callable[[], Collection[TaskId]]

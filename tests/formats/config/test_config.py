@@ -21,13 +21,8 @@ from yaoki.core.settings.override import (
     with_max_retries,
     within_iterations,
 )
-from yaoki.core.settings.settings import (
-    ORDERED_TIMES,
-    RETRYABLE_KINDS,
-    KindRetrySettings,
-    RetrySettings,
-    Settings,
-)
+from yaoki.core.settings.retry import RETRYABLE_KINDS, KindRetrySettings, RetrySettings
+from yaoki.core.settings.settings import ORDERED_TIMES, Settings
 from yaoki.errors import SettingsInvalid
 from yaoki.formats.config import LoadedSettings, load_settings
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from yaoki.core.decide.failures import FATAL_CATALOGUE, make_failure, make_fatal, make_fault
 from yaoki.core.decide.fingerprint import fingerprint
-from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import (
     NO_CHANGE_CHECK,
     AgentExit,
@@ -16,7 +16,6 @@ from yaoki.core.model import (
     Failure,
     FailureKind,
     Finding,
-    FindingItem,
     OnFailure,
     Outcome,
     Reason,
@@ -39,46 +38,6 @@ AGENT_FAILED_PATTERN = "agent-failed"
 TOO_LARGE_PATTERN, EXCESS_MAX = "too-large", 5
 # The param of a finding whose check was ended at its deadline.
 TIMED_OUT_PARAM = "timedOut"
-
-
-@dataclass(frozen=True, slots=True)
-class FatalEntry:
-    """An entry of the fatal catalogue."""
-
-    message: str
-    actions: tuple[str, ...]
-
-
-FATAL_CATALOGUE: Mapping[FatalCode, FatalEntry] = {
-    FatalCode.AUTHENTICATION_FAILED: FatalEntry(
-        "the agent's service refused the credentials",
-        (
-            "check the agent's key or log in again",
-            "name the key's variable in the agent's pass_env",
-        ),
-    ),
-    FatalCode.PERMISSION_DENIED: FatalEntry(
-        "a command or file may not be used",
-        ("check who may execute or read it",),
-    ),
-    FatalCode.RESOURCE_NOT_FOUND: FatalEntry(
-        "a command or file that is needed is not there",
-        ("check the name and the path", "install what is missing"),
-    ),
-    FatalCode.CHECK_UNFIT: FatalEntry(
-        "a check cannot prove what the plan uses it for",
-        (
-            "change the check's command: it must only look, and leave a report that can be read",
-            "the run keeps the checks it began with: cancel it, then run the changed plan with "
-            "--base set to its run branch",
-        ),
-    ),
-    FatalCode.REQUEST_REFUSED: FatalEntry(
-        "the agent's service refused the request as malformed",
-        ("check the agent's model and options", "update the agent"),
-    ),
-}
-
 # Values of `AgentExit.limit` that explain a failing check: temporary ones, and permanent ones.
 _PASSING: Mapping[AgentLimit, tuple[FailureKind, str]] = {
     AgentLimit.RATE: (FailureKind.RATE_LIMIT, "the agent's service answered with a rate limit"),
@@ -114,49 +73,6 @@ _CUT: Mapping[AgentLimit, str] = {
 }
 # A shell reports a death by signal as 128 + its number; these signals end a process.
 _SHELL_DEATHS = frozenset(128 + n for n in (1, 2, 3, 4, 6, 7, 8, 9, 11, 13, 14, 15, 24, 25, 31))
-
-
-def make_failure(
-    kind: FailureKind,
-    message: str,
-    *,
-    pattern: str = "",
-    check: str = "",
-    items: tuple[FindingItem, ...] = (),
-) -> Failure:
-    """A failure with its fingerprint."""
-    mark = fingerprint(kind.value, pattern, check, message, items)
-    return Failure(kind, message, pattern=pattern, check=check, items=items, fingerprint=mark)
-
-
-def make_fault(message: str, *, transient: bool, code: FatalCode = FatalCode.NONE) -> Failure:
-    """A failure of our own infrastructure; the agent is not to blame."""
-    if transient:
-        mark = fingerprint("TRANSIENT_ERROR", "", "", message, ())
-        return Failure(
-            FailureKind.TRANSIENT_ERROR,
-            message,
-            fingerprint=mark,
-            is_our_fault=True,
-            reason=Reason.SYSTEM_ERROR_TRANSIENT,
-        )
-    failure = make_fatal(code or FatalCode.RESOURCE_NOT_FOUND, message, ours=True)
-    if code == FatalCode.UNDELIVERED:
-        return replace(failure, reason=Reason.SYSTEM_ERROR_TRANSIENT)
-    return failure
-
-
-def make_fatal(code: FatalCode, message: str, *, ours: bool = False) -> Failure:
-    mark = fingerprint("FATAL_ERROR", code, "", message, ())
-    return Failure(
-        FailureKind.FATAL_ERROR,
-        message,
-        pattern="",
-        fingerprint=mark,
-        is_our_fault=ours,
-        reason=Reason.SYSTEM_ERROR_PERMANENT,
-        code=code,
-    )
 
 
 def classify_contradiction(goal: str, words: str) -> Failure:

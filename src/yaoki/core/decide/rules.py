@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from yaoki.core.decide import classification, escalation
 from yaoki.core.decide.failure_response import ClockAndChance, plan_retry_or_escalate
+from yaoki.core.decide.failures import make_failure, make_fault
 from yaoki.core.machine.events import (
     AgentFinished,
     AttemptStarted,
@@ -82,7 +83,7 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
             items = tuple(FindingItem(path, "conflicts with the run branch") for path in paths)
             files = format_count(len(paths), "file conflicts", "files conflict")
             words = f"{files} with the run branch: {', '.join(paths[:5])}"
-            failure = classification.make_failure(
+            failure = make_failure(
                 FailureKind.CONFLICT, words, pattern="merge-conflict", items=items
             )
             failure = replace(failure, params={"conflictedFiles": list(paths[:100])})
@@ -99,15 +100,13 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
         case BranchMoved():
             return _after_branch_moved(task, report, moment)
         case StageFaulted(message=message, transient=transient, code=code, source=source):
-            fault = classification.make_fault(message, transient=transient, code=code)
+            fault = make_fault(message, transient=transient, code=code)
             return plan_retry_or_escalate(task, replace(fault, source=source), moment)
         case AgentLost(reason=why, counts_as_failure=charged):
             kind = FailureKind.INCOMPLETE if charged else FailureKind.LOST
-            return plan_retry_or_escalate(task, classification.make_failure(kind, why), moment)
+            return plan_retry_or_escalate(task, make_failure(kind, why), moment)
         case WorkInterrupted(reason=why):
-            return plan_retry_or_escalate(
-                task, classification.make_failure(FailureKind.LOST, why), moment
-            )
+            return plan_retry_or_escalate(task, make_failure(FailureKind.LOST, why), moment)
         case StageDeferred(reason=why, wait=wait):
             assert task.lease is not None, f"{task.id} has no lease"
             return (LeaseReleased(task.lease.holder, task.lease.epoch, why, moment.now + wait),)
@@ -195,7 +194,7 @@ def _git_config_warning(report: WorkCommitted) -> str:
 
 def _after_work(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tuple[Event, ...]:
     if report.changed_git_config:
-        failure = classification.make_failure(
+        failure = make_failure(
             FailureKind.ESCALATE_REQUIRED, _git_config_warning(report), check=GIT_CONFIG_CHECK
         )
         ended = _note_agent_end(task, replace(report, changed_git_config=()))
@@ -293,7 +292,7 @@ def _culprit_found(blame: BisectResult, failure: Failure) -> CulpritFound:
     """The failure of the final check becomes that of the task whose landing caused it."""
     beside = f" together with {', '.join(blame.partners)}" if blame.partners else ""
     words = f"passed alone; {failure.check} fails since it landed{beside}: {failure.message}"
-    blamed = classification.make_failure(
+    blamed = make_failure(
         FailureKind.QUALITY_FAILURE,
         words,
         pattern=failure.pattern,
@@ -316,7 +315,7 @@ def decide_after_revert(task: Task, moment: ClockAndChance) -> tuple[Event, ...]
 def decide_row_refused(task: Task, words: str, moment: ClockAndChance) -> tuple[Event, ...]:
     """The row claims more than is proven, or cannot be read: one question, no retry."""
     refused = RowRefused(words)
-    failure = classification.make_failure(FailureKind.ESCALATE_REQUIRED, words)
+    failure = make_failure(FailureKind.ESCALATE_REQUIRED, words)
     return (refused, *plan_retry_or_escalate(evolve(task, refused), failure, moment))
 
 
@@ -377,5 +376,5 @@ def _after_branch_moved(
         return (refused,)
     times = format_count(task.work.landing_refusals + 1, "time")
     words = f"its landing was refused {times}, because other tasks land on the same branch"
-    failure = classification.make_fault(words, transient=True)
+    failure = make_fault(words, transient=True)
     return (refused, *plan_retry_or_escalate(replace(task, stage=Stage.VERIFY), failure, moment))

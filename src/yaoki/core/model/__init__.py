@@ -40,6 +40,7 @@ from yaoki.core.model.enums import (
     WaitReason,
 )
 from yaoki.core.model.outcome import AgentExit, Failure, Finding, FindingItem, Verdict
+from yaoki.core.model.run import Catalogue, ContinuousMode, Pause, Run, task_branch
 from yaoki.core.model.spec import (
     AgentSpec,
     Backoff,
@@ -50,19 +51,7 @@ from yaoki.core.model.spec import (
     RetryRule,
     TaskSpec,
 )
-from yaoki.core.model.task import (
-    Catalogue,
-    ContinuousMode,
-    Counts,
-    Lease,
-    Pause,
-    Question,
-    Run,
-    Spend,
-    Task,
-    Work,
-    task_branch,
-)
+from yaoki.core.model.task import Counts, Lease, Question, Spend, Task, Work
 
 __all__ = [
     "BUILT_IN_CHECKS",

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from yaoki.core.model import CONTENT_KINDS, Backoff, BackoffType, FailureKind
-from yaoki.core.settings.settings import RETRYABLE_KINDS, KindRetrySettings, RetrySettings
+from yaoki.core.settings.retry import RETRYABLE_KINDS, KindRetrySettings, RetrySettings
 from yaoki.core.text import format_count
 
 

@@ -30,6 +30,37 @@ COMPLETION_FAILURES_MAX = 5
 EXTRA_THREADS_MAX = 4
 
 
+@dataclass(frozen=True, slots=True)
+class PoolSettings:
+    """How many tasks run at once, and the times of a lease.
+
+    A run whose next task is due later than `park_after` is not waited for in the foreground.
+    """
+
+    slots: int
+    lease: timedelta
+    heartbeat: timedelta
+    park_after: timedelta
+
+
+def _do_nothing(*_: object) -> None:
+    """Upkeep that this pool does not need."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolUpkeep:
+    """The work beside the tasks.
+
+    `scan` runs at each heartbeat.  `when_idle` runs when a slot is free and nothing can be claimed.
+    `prepare_ahead` runs while tasks are active, to prepare worktrees for as many others of these
+    runs.
+    """
+
+    scan: Callable[[], None] = _do_nothing
+    when_idle: Callable[[], None] = _do_nothing
+    prepare_ahead: Callable[[Sequence[RunId], int], None] = _do_nothing
+
+
 @dataclass(slots=True)
 class Slot:
     """A claimed task and its thread; `is_released` while the task only waits."""
@@ -78,35 +109,25 @@ class Pool:
         store: PoolStore,
         worker: Worker,
         clock: Clock,
+        settings: PoolSettings,
         *,
-        slots: int,
-        lease: timedelta,
-        heartbeat: timedelta,
-        park_after: timedelta,
         complete: Callable[[RunId], bool],
-        scan: Callable[[], None],
         admission: Callable[[], AdmissionDecision],
         presence: Presence | None,
-        idle_task: Callable[[], None],
-        prepare_ahead: Callable[[Sequence[RunId], int], None],
+        upkeep: PoolUpkeep,
     ) -> None:
-        """`idle_task` runs when a slot is free and nothing can be claimed.  `prepare_ahead` runs
-        while tasks are active, to prepare worktrees for as many others of these runs.
-        """
         self._store = store
         self._worker = worker
         self._clock = clock
-        self._slots_max = slots
-        self._lease = lease
-        self._heartbeat = heartbeat
-        self._park = park_after
+        self._settings = settings
         self._complete = complete
-        self._scan = scan
         self._admission = admission
         self._presence = presence
-        self._idle_task = BackgroundTask(idle_task)
+        self._scan = upkeep.scan
+        self._idle_task = BackgroundTask(upkeep.when_idle)
         self._prepare_ahead = BackgroundTask(
-            lambda: prepare_ahead(self._state.runs, len(self._state.slots)), PREPARE_AHEAD_INTERVAL
+            lambda: upkeep.prepare_ahead(self._state.runs, len(self._state.slots)),
+            PREPARE_AHEAD_INTERVAL,
         )
         self._state = _State()
         self._changed = threading.Condition()
@@ -213,7 +234,7 @@ class Pool:
     def _is_parked(self, runs: Sequence[RunId]) -> bool:
         """Every remaining task is due too late to wait for it in the foreground."""
         due = self._store.next_due(runs)
-        return due is not None and due - self._clock.now() > self._park
+        return due is not None and due - self._clock.now() > self._settings.park_after
 
     def _fill(self, runs: Sequence[RunId]) -> None:
         free = self._free_slots()
@@ -229,7 +250,7 @@ class Pool:
             self._start(task)
         if not tasks:
             due = self._store.next_due(runs)
-            soon = now + self._lease / 4
+            soon = now + self._settings.lease / 4
             state.idle_version, state.idle_for = version, tuple(runs)
             state.idle_until = min(due, soon) if due and due > now else soon
 
@@ -239,7 +260,8 @@ class Pool:
         """
         slots = list(self._state.slots.values())
         waiting = sum(slot.is_released for slot in slots)
-        return self._slots_max - len(slots) + min(waiting, self._slots_max * EXTRA_THREADS_MAX)
+        most = self._settings.slots
+        return most - len(slots) + min(waiting, most * EXTRA_THREADS_MAX)
 
     @contextmanager
     def _release(self, slot: Slot) -> Iterator[None]:
@@ -316,7 +338,7 @@ class Pool:
 
     def _beat(self) -> None:
         """Renew all leases in one transaction; a lost lease stops its task."""
-        while not self._ended.wait(self._heartbeat.total_seconds()):
+        while not self._ended.wait(self._settings.heartbeat.total_seconds()):
             try:
                 slots = list(self._state.slots.values())
                 if slots:
@@ -328,7 +350,7 @@ class Pool:
                 return
 
     def _renew(self, slots: list[Slot]) -> None:
-        beat = self._store.heartbeat([slot.lease for slot in slots], self._lease)
+        beat = self._store.heartbeat([slot.lease for slot in slots], self._settings.lease)
         for slot in slots:
             if slot.lease.task_id in beat.lost and slot.lease.task_id in self._state.slots:
                 slot.stop_reason = StopReason.LOST

@@ -8,7 +8,8 @@ from typing import Any
 
 from yaoki.core.model import Backoff
 from yaoki.core.settings.addresses import mask_service_address, mask_web_address
-from yaoki.core.settings.settings import RETRYABLE_KINDS, Settings
+from yaoki.core.settings.retry import RETRYABLE_KINDS
+from yaoki.core.settings.settings import Settings
 from yaoki.formats.config.defects import documented_fields
 from yaoki.formats.config.reader import SECTIONS
 from yaoki.formats.config.store import mask_url

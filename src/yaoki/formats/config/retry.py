@@ -9,7 +9,7 @@ from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Backoff, BackoffType, FailureKind
 from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, setting
 from yaoki.core.settings.override import backoff_defect, merge_backoff, retries_defect
-from yaoki.core.settings.settings import (
+from yaoki.core.settings.retry import (
     RETRYABLE_KINDS,
     KindRetrySettings,
     RetrySettings,

@@ -15,7 +15,7 @@ from yaoki.core.settings.override import (
     with_max_retries,
     within_iterations,
 )
-from yaoki.core.settings.settings import (
+from yaoki.core.settings.retry import (
     RETRYABLE_KINDS,
     KindRetrySettings,
     RetrySettings,

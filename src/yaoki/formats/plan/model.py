@@ -19,7 +19,7 @@ from pydantic import (
 
 from yaoki.core.settings.budget import MONEY_MAX, TOKENS_MAX
 from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, SECONDS_MAX
-from yaoki.core.settings.settings import RETRYABLE_KINDS
+from yaoki.core.settings.retry import RETRYABLE_KINDS
 from yaoki.core.text import did_you_mean
 from yaoki.formats.plan.fields import (
     AgentChain,

@@ -10,12 +10,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from yaoki.adapters.store.database import Transaction
-from yaoki.adapters.store.rows import new_task_columns, run_columns, task_columns, to_ms
+from yaoki.adapters.store.rows import run_columns, to_ms
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.accounts import update_accounts
 from yaoki.adapters.store.tables.dependencies import DEPENDENCY_EVENTS, update_dependencies
 from yaoki.adapters.store.tables.task_loader import filter_done, load_ids_by_name
 from yaoki.adapters.store.tables.totals import add_spend
+from yaoki.adapters.store.task_rows import new_task_columns, task_columns
 from yaoki.core.machine.events import Claimed, Event, Submitted
 from yaoki.core.machine.evolution import create_task, fold_events
 from yaoki.core.machine.legality import IllegalEvent

@@ -13,8 +13,6 @@ from yaoki.adapters.store.rows import (
     entry_from_row,
     from_ms,
     run_from_row,
-    tally_from_rows,
-    to_screen_row,
 )
 from yaoki.adapters.store.safety import StoreSafety
 from yaoki.adapters.store.tables import accounts, totals
@@ -25,6 +23,7 @@ from yaoki.adapters.store.tables.task_loader import (
     load_run,
     runs_with_ready_tasks,
 )
+from yaoki.adapters.store.task_rows import tally_from_rows, to_screen_row
 from yaoki.core.model import Catalogue, Run, RunId, Spend, State, Task, TaskId
 from yaoki.errors import RowInvalid
 from yaoki.ports import JournalEntry, LimitedAccount, TaskRow

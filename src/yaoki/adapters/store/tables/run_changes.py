@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from yaoki.adapters.store.database import Database, Transaction
-from yaoki.adapters.store.rows import as_mappings, to_screen_row
+from yaoki.adapters.store.rows import as_mappings
 from yaoki.adapters.store.tables.dependencies import DEPENDENCY_EVENTS
+from yaoki.adapters.store.task_rows import to_screen_row
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import Submitted
 from yaoki.core.model import RunId, TaskId

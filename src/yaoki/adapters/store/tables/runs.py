@@ -10,7 +10,7 @@ from typing import Any
 
 from yaoki.adapters.store.clock import StoreClock
 from yaoki.adapters.store.database import Database, Transaction
-from yaoki.adapters.store.rows import tally_from_rows, to_ms
+from yaoki.adapters.store.rows import to_ms
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.apply_events import insert_run
 from yaoki.adapters.store.tables.task_loader import (
@@ -20,6 +20,7 @@ from yaoki.adapters.store.tables.task_loader import (
     load_run,
 )
 from yaoki.adapters.store.tables.writes import EventWriter, task_count
+from yaoki.adapters.store.task_rows import tally_from_rows
 from yaoki.core.machine.codec import to_data
 from yaoki.core.machine.events import Replaced
 from yaoki.core.model import Pause, PauseCause, Run, RunId, State, TaskId, TaskSpec

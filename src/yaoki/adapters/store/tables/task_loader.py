@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 from yaoki.adapters.store.database import Transaction
-from yaoki.adapters.store.rows import ROW_READ_ERRORS, SqlRow, run_from_row, task_from_row
+from yaoki.adapters.store.rows import ROW_READ_ERRORS, SqlRow, run_from_row
 from yaoki.adapters.store.tables import statements as sql
+from yaoki.adapters.store.task_rows import task_from_row
 from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.machine.codec import event_from_data, spec_from_data
 from yaoki.core.machine.events import Submitted

@@ -11,65 +11,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import format_count
 from yaoki.errors import YaokiError
 from yaoki.faces.cli.context import json_option, repo_option
-from yaoki.faces.cli.trust_question import require_trust, trust_option
+from yaoki.faces.cli.project_survey import ProjectSurvey, survey_project
+from yaoki.faces.cli.trust_question import trust_option
 from yaoki.faces.text.render import (
-    align_columns,
     clean_line,
-    paint,
     print_document,
     print_line,
     print_next_command,
     print_wrapped,
 )
 from yaoki.formats.discovery import (
-    Discovery,
-    FoundAgent,
     TrialResult,
-    TrialState,
     add_agents,
     add_usable_checks,
     commented_out_checks,
-    find_checks,
-    settings_text,
 )
 from yaoki.views import SCHEMA
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
-
-UNUSABLE_STATES = (TrialState.MISSING, TrialState.BROKEN, TrialState.EMPTY)
-COLOURS = {
-    TrialState.GREEN: "green",
-    TrialState.RED: "red",
-    **dict.fromkeys(UNUSABLE_STATES, "yellow"),
-}
-SHOWN = {
-    TrialState.MISSING: "cannot run",
-    TrialState.BROKEN: "cannot run",
-    TrialState.EMPTY: "no tests",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectSurvey:
-    """The agents and checks that were found."""
-
-    agents: tuple[FoundAgent, ...]
-    discovery: Discovery
-    trials: tuple[TrialResult, ...]
-
-    @property
-    def text(self) -> str:
-        return settings_text(self.agents, self.trials)
-
-    @property
-    def ran_checks(self) -> bool:
-        """Did a check run, so that a person was asked before?"""
-        return any(one.state is not TrialState.NOT_RUN for one in self.trials)
 
 
 @click.command()
@@ -106,7 +69,7 @@ def init(
     read_head_commit(app)
     place = app.repository.top / "yaoki.toml"
     limit = None if no_run else timedelta(seconds=seconds)
-    found = _survey(app, limit, trust=trust, quiet=as_json)
+    found = survey_project(app, limit, trust=trust, quiet=as_json)
     if again and file is not None:
         return _add_checks(app, found, file, dry_run=dry_run, as_json=as_json)
     if not dry_run and not _write_new(place, found.text):
@@ -165,119 +128,6 @@ def _trust_written(app: App) -> None:
     from yaoki.app.build import App as Opened
 
     Opened(app.repository.top).trust.accept_settings()
-
-
-def _require_trust(app: App, discovery: Discovery, *, trust: bool) -> None:
-    """Trying the checks runs code of this repository."""
-    from yaoki.app.try_checks import list_detected_commands
-    from yaoki.core.trust import FileCommands
-
-    brought = FileCommands("init", list_detected_commands(discovery.checks))
-    require_trust(app, brought, trust=trust, hint="yaoki init --trust, or yaoki init --no-run")
-
-
-def _survey(app: App, limit: timedelta | None, *, trust: bool, quiet: bool) -> ProjectSurvey:
-    from yaoki.app.try_checks import read_checkout, try_detected_checks
-
-    agents = _agents(quiet=quiet)
-    discovery = find_checks(read_checkout(app))
-    if not quiet:
-        words = f"{_ecosystem_words(discovery)}{_trial_words(discovery, limit)}"
-        print_wrapped(f"checks: {len(discovery.checks)} found{words}")
-        for file, why in discovery.unreadable.items():
-            print_wrapped(
-                paint(
-                    f"  cannot be read: {clean_line(file, 120)}: {clean_line(why, 160)}", "yellow"
-                )
-            )
-        _print_passed_over(discovery)
-    if limit is None:
-        tried = [TrialResult(one, TrialState.NOT_RUN) for one in discovery.checks]
-        for one in () if quiet else tried:
-            _show(one, discovery)
-    else:
-        if discovery.checks:
-            _require_trust(app, discovery, trust=trust)
-        tell = (lambda _: None) if quiet else (lambda one: _show(one, discovery))
-        tried = try_detected_checks(app, discovery.checks, limit, tell) if discovery.checks else []
-    if not quiet:
-        _warn_of_environment(tried)
-    return ProjectSurvey(agents, discovery, tuple(tried))
-
-
-def _print_passed_over(discovery: Discovery) -> None:
-    for one in discovery.skipped_checks:
-        there = ", ".join(held.name for held in discovery.checks if held.kind == one.kind)
-        print_wrapped(
-            paint(
-                f"  passed over: {clean_line(one.command, 60)}, beside {clean_line(there, 80)}",
-                "yellow",
-            )
-        )
-        print_wrapped("    if it does more than these, add it to yaoki.toml as a check of its own")
-
-
-def _ecosystem_words(discovery: Discovery) -> str:
-    """` (Python with uv, Node with npm)`."""
-    pairs = dict.fromkeys((one.language, one.manager) for one in discovery.checks)
-    told = ", ".join(
-        language if language.lower() == manager else f"{language} with {manager}"
-        for language, manager in pairs
-    )
-    return f" ({told})" if told else ""
-
-
-def _trial_words(discovery: Discovery, limit: timedelta | None) -> str:
-    more = f", {discovery.left_out} more left out" if discovery.left_out else ""
-    if limit is None or not discovery.checks:
-        return more
-    bound = f"{limit.total_seconds():g} s each at most"
-    return f"{more}; each is run once on the base, in a checkout of its own ({bound})"
-
-
-def _agents(*, quiet: bool) -> tuple[FoundAgent, ...]:
-    from yaoki.adapters.agents.availability import find_presets_on_path, probe_presets
-
-    found = probe_presets(find_presets_on_path())
-    held = tuple(
-        FoundAgent(
-            one.preset.name,
-            one.preset.title,
-            one.is_responding,
-            one.version_or_reason,
-            one.preset.install,
-        )
-        for one in found
-    )
-    if not quiet:
-        print_wrapped(
-            f"agents: {len(held)} of those known are on the PATH (all: yaoki agents list)"
-        )
-        rows = [("answers" if one.answers else "silent", one.name, one.words) for one in held]
-        for text in align_columns([(a, b, clean_line(c)) for a, b, c in rows]):
-            print_wrapped(f"  {text}")
-    return held
-
-
-def _show(one: TrialResult, discovery: Discovery) -> None:
-    size = max(len(found.name) for found in discovery.checks)
-    head = f"{SHOWN.get(one.state, one.state.value):<11}  {one.check.name:<{size}}"
-    words = one.words or clean_line(one.check.command, 100)
-    print_wrapped(paint(f"  {head}  {clean_line(words, 200)}", COLOURS.get(one.state)))
-    if one.next_command:
-        print_wrapped(f"  {'':<11}  {'':<{size}}  {clean_line(one.next_command)}")
-
-
-def _warn_of_environment(tried: Sequence[TrialResult]) -> None:
-    """In yaoki's own environment the packages of the project are hidden."""
-    from yaoki.app.remedies import find_own_python, suggest_project_python
-
-    here = find_own_python()
-    unable = {TrialState.MISSING, TrialState.BROKEN}
-    if here and any(one.check.program == "python" and one.state in unable for one in tried):
-        words = f"{here} is yaoki's own, so checks see its packages and not those of your project"
-        print_wrapped(paint(clean_line(words), "yellow"))
-        print_wrapped(f"  {clean_line(suggest_project_python())}")
 
 
 def _print_result(survey: ProjectSurvey, place: Path) -> None:

@@ -1,0 +1,98 @@
+"""Makes failures: of the work, of our own infrastructure, and fatal ones with their remedies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from yaoki.core.decide.fingerprint import fingerprint
+from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.model import (
+    Failure,
+    FailureKind,
+    FindingItem,
+    Reason,
+)
+from yaoki.errors import FatalCode
+
+
+@dataclass(frozen=True, slots=True)
+class FatalEntry:
+    """An entry of the fatal catalogue."""
+
+    message: str
+    actions: tuple[str, ...]
+
+
+FATAL_CATALOGUE: Mapping[FatalCode, FatalEntry] = {
+    FatalCode.AUTHENTICATION_FAILED: FatalEntry(
+        "the agent's service refused the credentials",
+        (
+            "check the agent's key or log in again",
+            "name the key's variable in the agent's pass_env",
+        ),
+    ),
+    FatalCode.PERMISSION_DENIED: FatalEntry(
+        "a command or file may not be used",
+        ("check who may execute or read it",),
+    ),
+    FatalCode.RESOURCE_NOT_FOUND: FatalEntry(
+        "a command or file that is needed is not there",
+        ("check the name and the path", "install what is missing"),
+    ),
+    FatalCode.CHECK_UNFIT: FatalEntry(
+        "a check cannot prove what the plan uses it for",
+        (
+            "change the check's command: it must only look, and leave a report that can be read",
+            "the run keeps the checks it began with: cancel it, then run the changed plan with "
+            "--base set to its run branch",
+        ),
+    ),
+    FatalCode.REQUEST_REFUSED: FatalEntry(
+        "the agent's service refused the request as malformed",
+        ("check the agent's model and options", "update the agent"),
+    ),
+}
+
+
+def make_failure(
+    kind: FailureKind,
+    message: str,
+    *,
+    pattern: str = "",
+    check: str = "",
+    items: tuple[FindingItem, ...] = (),
+) -> Failure:
+    """A failure with its fingerprint."""
+    mark = fingerprint(kind.value, pattern, check, message, items)
+    return Failure(kind, message, pattern=pattern, check=check, items=items, fingerprint=mark)
+
+
+def make_fault(message: str, *, transient: bool, code: FatalCode = FatalCode.NONE) -> Failure:
+    """A failure of our own infrastructure; the agent is not to blame."""
+    if transient:
+        mark = fingerprint("TRANSIENT_ERROR", "", "", message, ())
+        return Failure(
+            FailureKind.TRANSIENT_ERROR,
+            message,
+            fingerprint=mark,
+            is_our_fault=True,
+            reason=Reason.SYSTEM_ERROR_TRANSIENT,
+        )
+    failure = make_fatal(code or FatalCode.RESOURCE_NOT_FOUND, message, ours=True)
+    if code == FatalCode.UNDELIVERED:
+        return replace(failure, reason=Reason.SYSTEM_ERROR_TRANSIENT)
+    return failure
+
+
+def make_fatal(code: FatalCode, message: str, *, ours: bool = False) -> Failure:
+    mark = fingerprint("FATAL_ERROR", code, "", message, ())
+    return Failure(
+        FailureKind.FATAL_ERROR,
+        message,
+        pattern="",
+        fingerprint=mark,
+        is_our_fault=ours,
+        reason=Reason.SYSTEM_ERROR_PERMANENT,
+        code=code,
+    )
