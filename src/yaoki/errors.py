@@ -145,7 +145,7 @@ class StoreError(YaokiError):
 class RowInvalid(StoreError):
     """The row of one task cannot be what yaoki wrote; `task_id` names it.
 
-    A worker asks a person about that task and goes on with the others.
+    A worker asks a person about that task and continues with the others.
     """
 
     def __init__(self, task_id: str, why: str) -> None:

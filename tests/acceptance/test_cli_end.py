@@ -216,7 +216,7 @@ def test_an_attempt_without_changes_is_not_listed_with_the_commit_of_another(pla
     (line,) = [
         line for line in listed.out.splitlines() if line.startswith(place.task("idle")["id"])
     ]
-    assert line.endswith("left nothing of its own")
+    assert line.endswith("left no changes")
     assert f"next: yaoki recover {place.task('one')['id']} " in listed.out
     assert {one["task"]: one["left_nothing"] for one in kept} == {
         place.task("one")["id"]: False,

@@ -171,8 +171,8 @@ def test_the_session_is_not_locked_and_goes_on_when_the_person_says_so(desktop: 
     brought = desktop.model.requests
 
     assert len(unlocked) == 1, "no stop is held while the person is asked"
-    assert not unlocked[0].holds("What failed in the last try")
-    assert brought[0].holds("What failed in the last try")
+    assert not unlocked[0].holds("What failed in the last attempt")
+    assert brought[0].holds("What failed in the last attempt")
     assert brought[0].holds("and read the test")
     assert (desktop.repo / "a.py").read_text() == GOOD
     (stood,) = desktop.standing()["sessions"]

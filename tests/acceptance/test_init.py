@@ -130,7 +130,7 @@ def test_the_right_commands_are_found_and_init_is_idempotent(place: Place, kind:
         {"api", "web", "core"} if kind == "mixed" else {"."}
     )
     assert set(base(first.document).values()) == {"not-run"}
-    assert (second.code, "is there already; unchanged" in second.out) == (0, True)
+    assert (second.code, "exists already; unchanged" in second.out) == (0, True)
     assert (place.repo / "yaoki.toml").read_text() == text
     assert place.git("status", "--porcelain") == "?? yaoki.toml"
 
@@ -542,7 +542,7 @@ def test_after_the_remedy_init_again_adds_checks_that_can_run_now(place: Place) 
     again = place.yaoki("init", "--again", "--json", env=env)
     after = file.read_text()
 
-    assert "in comments, for they could not run: go-tests, go-vet" in second.out
+    assert "commented out because they could not run: go-tests, go-vet" in second.out
     assert "next: yaoki init --again" in second.out
     assert "in comments: go-tests, go-vet (yaoki init --again)" in seen.out
     assert "nothing new" in still.out

@@ -291,15 +291,15 @@ def test_of_a_worker_that_hangs_it_is_said_how_long_it_keeps_its_task(
         until(lambda: Path(f"{marker}.a").exists(), "the agent is at work")
         fall_asleep(worker, place.database)
         try:
-            until(lambda: "not heard of" in place.look("status").out, "its lease ran out")
+            until(lambda: "no heartbeat" in place.look("status").out, "its lease ran out")
             told = place.look("status").out
         finally:
             worker.send_signal(signal.SIGCONT)
         marker.touch()
         is_done(place, run)
 
-    assert f"its worker, process {worker.pid}, lives and was not heard of for" in told
-    assert "unless it is ended or goes on, it keeps the task for 1" in told
+    assert f"its worker, process {worker.pid}, is alive but sent no heartbeat for" in told
+    assert "unless it ends or continues, it keeps the task for 1" in told
     assert "takes it over" not in told
 
 
@@ -404,7 +404,7 @@ def test_a_task_whose_worker_left_waits_and_says_for_what(place: Place) -> None:
 
     why = place.yaoki("why", "train", "--run", run)
 
-    assert "waits for a worker with the tags gpu; none is there" in why.out
+    assert "waits for a worker with the tags gpu; none is running" in why.out
     resumed = place.yaoki("resume", run, "--tag", "gpu")
     assert resumed.code == 0, resumed.out
 

@@ -33,7 +33,7 @@ from yaoki.core.prompt import (
 TITLES = [
     "# Rules",
     "# Task",
-    "# What failed in the last try",
+    "# What failed in the last attempt",
     "# What a person said",
     "# How it will be checked",
 ]

@@ -1,4 +1,4 @@
-"""Requests of a person about a run or a task, for every face.
+"""Requests of a person about a run or a task, forevery face.
 
 Each returns the document that the command of its name prints with `--json`.
 """

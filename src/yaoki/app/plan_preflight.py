@@ -31,7 +31,7 @@ class PlanPreflight:
         self._context, self._services = context, services
 
     def check_tags(self, specs: Iterable[TaskSpec], more: Sequence[str] = ()) -> None:
-        """Refuse a task whose tags no worker declares: it would wait for ever."""
+        """Refuse a task whose tags no worker declares: it would wait forever."""
         wanted = [spec for spec in specs if spec.tags]
         if not wanted:
             return
@@ -43,7 +43,7 @@ class PlanPreflight:
             if not any(set(spec.tags) <= set(tags) for tags in declared):
                 names = ", ".join(spec.tags)
                 raise NotNow(
-                    f"task {spec.name!r} needs a worker with the tags {names}, and none is there",
+                    f"task {spec.name!r} needs a worker with the tags {names}; none is running",
                     hint=f"start one first: yaoki worker {_format_tags(spec.tags)}",
                 )
 

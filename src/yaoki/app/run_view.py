@@ -316,7 +316,7 @@ def find_unchanged_tasks(app: App, run: Run) -> frozenset[str]:
 
 
 def load_warnings(app: App, run: Run) -> RunWarnings:
-    """Warnings of the run that asked nobody a question."""
+    """Warnings of the run that led to no question."""
     return collect_warnings(_read_entries(app, run, WARNING_EVENTS))
 
 

@@ -1,4 +1,4 @@
-"""Checks tried once on the base, in a worktree of their own that is removed afterwards."""
+"""Checks tried once on the base, in their own worktree that is removed afterwards."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ class TrialRoom:
         except Fault as fault:
             return fault.sentence, command
         if done.code == 0:
-            # Files that the package manager made are there for every following check.
+            # Files that the package manager made are there forevery following check.
             self.base_room.room.record_setup_output()
             return "", ""
         said = strip_terminal_codes((done.err or done.out).decode("utf-8", errors="replace")).split(
@@ -256,7 +256,7 @@ def _judge(found: FoundCheck, finding: Finding, timeout: timedelta) -> TrialResu
                 found, TrialState.CUT_OFF, said, next_command="yaoki init --seconds 900 --dry-run"
             )
         case Outcome.FAILED if any(item.unlisted_count for item in finding.items):
-            said = f"red at the base, with more failures than can be told from new ones: {words}"
+            said = f"red at the base, with too many failures to recognise new ones: {words}"
             return TrialResult(found, TrialState.BROKEN, said)
         case Outcome.FAILED:
             number = int(finding.params.get("failureCount", len(finding.items)))

@@ -33,11 +33,11 @@ PERSON_ONLY = frozenset(
 )
 
 PLANNER_RULES = """\
-- You plan work for other agents. Read what you need in the current directory; it stands at the head
-  of the run branch. Change nothing: whatever you change here is thrown away.
-- Nobody answers questions while you plan.
-- Each task is done by an agent that sees only its own goal, in a worktree of its own; say in the
-  goal all it has to know. A task is done only when its checks pass.
+- You plan work for other agents. Read what you need in the current directory, a checkout of
+  the head of the run branch. Change nothing: every change here is discarded.
+- No one answers questions while you plan.
+- Each task is done by an agent that sees only its own goal, in its own worktree; put everything it
+  must know into the goal. A task is done only when its checks pass.
 - Small tasks that can be proven one by one are better than large ones. Name needs only where one
   task must see another's work."""
 
@@ -52,8 +52,8 @@ End your standard output with exactly one JSON object and nothing after it:
 - id: a new short name. goal: what to do, in full. Both are required; all else may be left out.
 - needs: ids of this answer, or names or ids of tasks listed above; never ones you invent.
 - checks, agent: only names listed above. Without checks every check listed above must pass.
-- replaces: the id of a failed task listed above that this one takes the place of; whoever waited
-  for the failed one then waits for this one.
+- replaces: the id of a failed task listed above that this one replaces; tasks that needed the
+  failed one then need this one.
 - at most {most} tasks.
 - If nothing is left to do: {"tasks": [], "done": true, "reason": "why"}.
 - If it cannot be done: {"tasks": [], "impossible": "why"}; a person is asked."""

@@ -23,7 +23,7 @@ BUDGETS: Mapping[str, int] = {
     "answer": 4_000,
 }
 ITEMS_SHOWN = 20
-GENERIC_HINT = "The last try was not accepted. Mend what failed, then stop."
+GENERIC_HINT = "The last attempt was not accepted. Fix what failed, then stop."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +63,14 @@ def compose_prompt(
     if task.feedback is not None:
         try:
             failed = (write_failure or describe_failure)(task.feedback, task.spec.policy.hints)
-        except Exception as error:  # noqa: BLE001 - whatever a teller does, the attempt must go on
+        except Exception as error:  # noqa: BLE001 - whatever a template does, the attempt must start
             failed, fault = GENERIC_HINT, f"{type(error).__name__}: {error}"
     fill = task.spec.planning_brief
     sections: tuple[tuple[str, str, str], ...] = (
         ("Rules", "rules", planner_prompt.PLANNER_RULES if fill else _rules(task)),
         ("Task", "task", task.spec.goal),
-        ("What there is", "context", context),
-        ("What failed in the last try", "failed", failed),
+        ("Context", "context", context),
+        ("What failed in the last attempt", "failed", failed),
         ("What a person said", "person", task.answer_text),
         ("How it will be checked", "checked", "" if fill else _checked(task)),
         ("Your answer", "answer", planner_prompt.answer_form(fill) if fill else ""),
@@ -87,10 +87,10 @@ def compose_prompt(
 
 def _rules(task: Task) -> str:
     lines = [
-        "You work alone in a git worktree of your own; nobody answers questions while you work.",
+        "You work alone in your own git worktree; no one answers questions while you work.",
         "Change files in the current directory only. Do not switch branches, push, or touch git "
         "configuration. Do not use git stash: all worktrees share it.",
-        "Your word is not taken for it: when you stop, the checks below are run on what you left.",
+        "Claims prove nothing: when you stop, the checks below run on what you left.",
     ]
     if task.spec.kind is TaskKind.REPORT:
         lines.append("Write your report to standard output, or to a file if the task names one.")

@@ -56,7 +56,7 @@ class ClaimContext:
 def unclaimed_context() -> ClaimContext:
     """The context for checking a commit without a claim, as merge and undo do.
 
-    No store stands behind it: there is no journal to write to, and it never permits a landing.
+    It has no store: there is no journal to write to, and it never permits a landing.
     """
 
     def refuse() -> None:

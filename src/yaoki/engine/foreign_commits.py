@@ -50,7 +50,7 @@ def accept_foreign_commit(
         "repair": "accepted by a person",
         "how": how,
     }
-    store.note(run.id, RECONCILED, repair)
+    store.note(run.id, "RECONCILED", repair)
 
 
 def _compare(

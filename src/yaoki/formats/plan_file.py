@@ -40,7 +40,7 @@ def read_plan_file(path: Path) -> str:
             return read_plan_stream(file, str(path))
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        hint = f"look what is there: ls -l {shlex.quote(str(path.parent))}"
+        hint = f"list the folder: ls -l {shlex.quote(str(path.parent))}"
         raise PlanInvalid(f"{path} cannot be read: {reason}", hint=hint) from error
 
 

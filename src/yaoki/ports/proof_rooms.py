@@ -34,7 +34,7 @@ class ProofRoom(Protocol):
         """Make the room contain exactly this commit and the output of set-up."""
 
     def record_setup_output(self) -> None:
-        """Record everything beside the commit as the output of set-up."""
+        """Record everything besides the commit as the output of set-up."""
 
     def changed_files(self) -> tuple[str, ...]:
         """The tracked files that differ from the checked out commit."""

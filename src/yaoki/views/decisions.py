@@ -36,7 +36,7 @@ DECISION_OF_EVENT: Mapping[str, DecisionKind] = {
 # The rules a decision can name, in one sentence each.
 RULES: Mapping[str, str] = {
     "3.5": "a task that changed nothing is sent back once; then a person decides",
-    "3.7": "an attempt that was cut off is lost, not failed: a fresh one begins anew",
+    "3.7": "an attempt that was cut off is lost, not failed: a new attempt starts",
     "4.1": "only kinds of failure with a retry rule are tried again",
     "4.2": "a permanent fault is not retried; its cause is mended first",
     "4.6": "the same failure with the same work changes the strategy, then ends the retries",

@@ -36,11 +36,11 @@ def why_not_taken(
         row.worktree_host.startswith(seen.worker.host) for seen in fit
     ):
         return (
-            f"waits for a worker on {row.worktree_host}, where your work on it lies; none is there"
+            f"waits for a worker on {row.worktree_host}, where your work on it is; none runs there"
         )
     if row.tags and not fit:
         names = row.tags.replace(",", ", ")
-        return f"waits for a worker with the tags {names}; none is there"
+        return f"waits for a worker with the tags {names}; none is running"
     waits = [seen.worker.idle_reason for seen in fit]
     if waits and all(waits) and row.stage == Stage.PREPARE:
         return f"waits: {waits[0]}"
@@ -49,11 +49,11 @@ def why_not_taken(
 
 def _silence_words(holder: str, silent_s: float, keeps_s: float) -> str:
     if silent_s >= keeps_s:
-        return f"its worker was not heard of for {silent_s:.0f} s; the next one takes it over"
+        return f"no heartbeat from its worker for {silent_s:.0f} s; the next worker takes it over"
     pid = holder.split(":")[1]
     return (
-        f"its worker, process {pid}, lives and was not heard of for {silent_s:.0f} s; unless it "
-        f"is ended or goes on, it keeps the task for {keeps_s - silent_s:.0f} s more"
+        f"its worker, process {pid}, is alive but sent no heartbeat for {silent_s:.0f} s; "
+        f"unless it ends or continues, it keeps the task for {keeps_s - silent_s:.0f} s more"
     )
 
 

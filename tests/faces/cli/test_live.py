@@ -72,9 +72,9 @@ def test_a_run_is_followed_and_answered_from_the_terminal(place: Place) -> None:
     """Questions first, then who works at which stage, then who waits for whom; the end is whole."""
     plan = place.plan(the_plan(place))
     with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", plan) as terminal:
-        shown = terminal.shows("needs you", "at work", "waits", "agent actor, ")
+        shown = terminal.shows("needs you", "running", "waiting", "agent actor, ")
 
-        order = [shown.index(word) for word in ("needs you", "at work", "waits", "0/4 landed")]
+        order = [shown.index(word) for word in ("needs you", "running", "waiting", "0/4 landed")]
         assert order[3] < order[0] < order[1] < order[2]
         assert "Owl or daruma?" in terminal.line(" asks")
         assert all(word in terminal.line(" slow") for word in ("WORK", "try 1", "agent actor"))
@@ -228,7 +228,7 @@ def test_the_key_to_leave_is_shown_only_to_watchers(place: Place, still: Place) 
     """`yaoki run` carries the run; q cannot end that."""
     with on_a_terminal(still.repo, {**still.env, **UTF8}, "watch") as terminal:
         terminal.press("?")
-        terminal.shows("explain its state", "leave it, and the run goes on")
+        terminal.shows("explain its state", "quit; the run continues")
     plan = place.plan(the_plan(place))
     with on_a_terminal(place.repo, {**place.env, **UTF8}, "run", plan) as terminal:
         assert "leave" not in terminal.shows("needs you", "Ctrl-C stop")

@@ -38,7 +38,7 @@ def test_a_stop_is_refused_with_the_reason_until_the_checks_pass(place: Hooked) 
     passed = place.stop(stop_hook_active=True)
 
     assert refused["decision"] == "block"
-    assert "# What failed in the last try" in refused["reason"]
+    assert "# What failed in the last attempt" in refused["reason"]
     assert "a.txt does not hold good" in refused["reason"]
     assert "try 1 of 4" in refused["reason"]
     assert (stood["count"], stood["asked"], stood["to_inject"]) == (1, False, False)
@@ -150,7 +150,7 @@ def test_a_refused_session_may_be_aborted_before_the_person_is_asked(place: Hook
 
     assert [answer["decision"] for answer in sent_back] == ["block"] * 3
     assert "no longer checked" in aborted["reason"]
-    assert (which.code, "2 sessions ask or are held back" in which.err) == (6, True)
+    assert (which.code, "2 sessions ask or were refused a stop" in which.err) == (6, True)
     assert over.code == 0, over.err
     assert only.document == {"schema": 1, "session": "three", "answer": "abort"}
     assert "there is no open question" in unasked["systemMessage"]

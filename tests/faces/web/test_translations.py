@@ -19,7 +19,7 @@ from yaoki.views.decisions import DECISION_OF_EVENT, RULES
 
 WORDS = Path(yaoki.faces.web.__file__).with_name("static") / "words"
 SAID: list[tuple[str, str]] = [
-    tuple(pair) for pair in json.loads((WORDS / "said.ja.json").read_text())
+    tuple(pair) for pair in json.loads((WORDS / "sentences.ja.json").read_text())
 ]
 PLACE = re.compile(r"\{(\w+)\}")
 

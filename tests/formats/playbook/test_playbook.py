@@ -480,7 +480,7 @@ BROKEN = {
     ),
     "a command and an executor": (
         ("  - status: pending\n", "  - executor: claudecode\n"),
-        "216:3: final_tasks.0.executor: beside command nothing would use executor",
+        "216:3: final_tasks.0.executor: executor has no effect together with command",
     ),
     "code that does not end": (
         ("```yaml\nsummary", "summary"),

@@ -678,7 +678,7 @@ def test_the_tree_serves_as_the_teller_of_a_prompt(tmp_path: Path) -> None:
 
     prompt = compose_prompt(task, lambda failure, hints: tree.write(failure, hints).text)
 
-    assert "# What failed in the last try\n\n## Tests fail" in prompt.text
+    assert "# What failed in the last attempt\n\n## Tests fail" in prompt.text
     assert "- `test_a`: 1 != 2" in prompt.text
 
 

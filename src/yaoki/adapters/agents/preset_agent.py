@@ -163,7 +163,7 @@ class PresetAgent(CommandAgent):
         if options.base_url and preset.base_url == EndpointOverride():
             raise _make_fault(spec, f"{preset.title} takes no base_url here: {preset.notes[-1]}")
         if options.base_url and "{model}" in str(preset.base_url.env) and not spec.model:
-            raise _make_fault(spec, f"{preset.title} needs a model beside its base_url")
+            raise _make_fault(spec, f"{preset.title} needs a model together with its base_url")
         return options
 
 

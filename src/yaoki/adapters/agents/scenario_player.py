@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-# A grandchild that is never found must not stay for ever.
+# A grandchild that is never found must not stay forever.
 GRANDCHILD_S = 600
 CHUNK = b"yaoki rehearsal flood, sixty-four bytes a line, nothing to see.\n"
 OMISSION = "# ... rest omitted\n"

@@ -182,7 +182,7 @@ def _amount(hit: re.Match[str], name: str) -> float | None:
 
 
 def read_earlier_usage(folder: Path, rule: UsageRule, session: str) -> Usage:
-    """The usage of earlier runs of a conversation, whose folders are beside this one.
+    """The usage of earlier runs of a conversation, whose folders are next to this one.
 
     A run that was cut off reported nothing: the next report includes its share.
     """

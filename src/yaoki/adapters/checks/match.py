@@ -1,6 +1,6 @@
 """Searches a file for a regular expression: `python match.py PATTERN FILE`.
 
-A bare script: a hostile pattern may search for ever, and only a process can be ended.
+A bare script: a hostile pattern may search forever, and only a process can be ended.
 Exit codes: 0 match, 1 no match, 2 invalid regular expression, 3 file too long.
 """
 

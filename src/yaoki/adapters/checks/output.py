@@ -65,7 +65,7 @@ def _read_ends(file: Path, head: int, tail: int, secrets: tuple[str, ...]) -> st
 
 
 def _log_size(file: Path) -> int:
-    """0 for a pipe or a link in place of the log: opening it could block for ever."""
+    """0 for a pipe or a link in place of the log: opening it could block forever."""
     return file.stat().st_size if is_plain_file(file) else 0
 
 

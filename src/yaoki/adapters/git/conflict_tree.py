@@ -1,7 +1,7 @@
 """A merge with conflicts as a tree that an agent has to resolve, and cannot by doing nothing.
 
 Text files contain git's markers.  For other conflicts (binary, a link, deleted on one side) git
-keeps one side, which looks resolved; here both sides are put beside the path, under names that
+keeps one side, which looks resolved; here both sides are put next to the path, under names that
 must not land.
 """
 
@@ -64,7 +64,7 @@ class ConflictTrees:
         return all(any(line.startswith(mark.encode()) for line in lines) for mark in MARKERS)
 
     def _edits(self, path: str, sides: list[_Side]) -> Iterator[bytes]:
-        """Lines for `git update-index`: remove the path, add each side beside it."""
+        """Lines for `git update-index`: remove the path, add each side next to it."""
         yield _line("0", "0" * len(sides[0].blob), path)
         for side in sides:
             if side.stage not in SIDES:

@@ -119,7 +119,7 @@ def _parse(listing: bytes) -> Iterator[FilterSetting]:
 
 
 def _is_trusted(command: str) -> bool:
-    """True for known programs that store content beside git's own objects."""
+    """True for known programs that store content outside git's own objects."""
     if not PLAIN_COMMAND.fullmatch(command):
         return False
     words = shlex.split(command.replace("%f", "f")) if command.count('"') % 2 == 0 else []

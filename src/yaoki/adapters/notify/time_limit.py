@@ -9,7 +9,7 @@ from threading import Thread
 
 
 def run_with_timeout(limit: timedelta, call: Callable[[], None]) -> None:
-    """Re-raises the exception of the call; after `TimeoutError` the call goes on by itself.
+    """Re-raises the exception of the call; after `TimeoutError` the call continues in its thread.
 
     A daemon thread: a call that never ends does not keep the program from ending.
     """

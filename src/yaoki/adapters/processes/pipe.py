@@ -38,7 +38,7 @@ def watch_signal(number: int) -> Iterator[int]:
 
 
 class PipedProcess:
-    """Writes while it waits for output, so that neither side blocks the other for ever.
+    """Writes while it waits for output, so that neither side blocks the other forever.
 
     The child inherits our standard error.
     """

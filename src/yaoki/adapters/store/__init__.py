@@ -90,7 +90,7 @@ def _open_sqlite(
 ) -> SqliteDatabase:
     """Open the file; a damaged one is repaired, and `warn` gets a message.
 
-    A missing file whose backups or journal file exist is restored, not created anew.
+    A missing file whose backups or journal file exist is restored, not created again.
     """
     paths = StorePaths(path)
     refuse_foreign(paths)

@@ -119,7 +119,7 @@ class Database(Protocol):
         """Raise when the open file is no longer the one at its path."""
 
     def stop_waiting(self) -> None:
-        """Callers that wait for an unreachable server give up; others go on."""
+        """Callers that wait for an unreachable server give up; others continue."""
 
     def close(self) -> None: ...
 

@@ -1,6 +1,6 @@
 """Repair of a damaged store: quarantine, restore from the newest good backup, replay the journal.
 
-The new database is built beside the old one and moved last, so a kill at any instant leaves
+The new database is built next to the old one and moved last, so a kill at any instant leaves
 something that the next opening notices and repairs.
 """
 
@@ -25,7 +25,7 @@ from yaoki.adapters.store.sqlite.database import (
 )
 from yaoki.adapters.store.sqlite.examination import find_damage, last_seq_of_backup, list_backups
 from yaoki.adapters.store.trust_marks import delete_trust_marks
-from yaoki.core.evidence import RECONCILED, StoreMismatch
+from yaoki.core.evidence import StoreMismatch
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import format_count
 from yaoki.errors import StoreCorrupt
@@ -104,7 +104,7 @@ def _rebuild(
         report = _report(request, base, skipped, totals, damaged)
         for run in store.runs():
             if run.finished_at is None:
-                store.note(run.id, RECONCILED, report)
+                store.note(run.id, "RECONCILED", report)
     sync_to_disk(rebuilt)
     return _message(request, report)
 

@@ -138,7 +138,7 @@ def is_plain_file(file: Path) -> bool:
 def open_plain_file(file: Path) -> Iterator[IO[bytes] | None]:
     """A plain file to read from; None for anything else.
 
-    In a folder that an agent can write, a link could lead anywhere and a pipe could block for ever.
+    In a folder that an agent can write, a link could lead anywhere and a pipe could block forever.
     """
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

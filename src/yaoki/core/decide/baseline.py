@@ -20,7 +20,7 @@ from yaoki.core.text import format_count
 
 # The param that lists the failures which the base has as well.
 KNOWN_FAILURES = "known"
-# The param of a baseline that says why old failures cannot be told from new ones.
+# The param of a baseline that says why old failures cannot be distinguished from new ones.
 INCOMPARABLE = "incomparable"
 RAW = ("errorOutput", "stdout", "stderr")
 # Params that the output readers set, with one entry for each item.
@@ -53,7 +53,7 @@ def command_key(spec: CheckSpec, setup: Sequence[Sequence[str]] = ()) -> str:
 def as_baseline(seen: Finding) -> Finding:
     """The finding on the base; a suite that did not run completely is no baseline (rule 16.5).
 
-    Without at least one passing test, old failures cannot be told from new ones.
+    Without at least one passing test, old failures cannot be distinguished from new ones.
     """
     if seen.outcome is not Outcome.FAILED:
         return seen
@@ -88,7 +88,7 @@ def incomplete_suite_reason(seen: Finding) -> str:
 
 
 def _incomparable_reason(seen: Finding) -> str:
-    """Why old failures cannot be told from new ones here; empty when they can."""
+    """Why old failures cannot be distinguished from new ones here; empty when they can."""
     if why := incomplete_suite_reason(seen):
         return why
     counted = PASSED in seen.params
@@ -118,7 +118,9 @@ def weigh(now: Finding, base: Finding, fixes: Sequence[str], *, guard: bool = Tr
         reason = base.params.get(INCOMPARABLE, "cannot run")
         return replace(now, message=f"{now.message} (at the base the check {reason})")
     if not now.items or not base.items or _is_shortened(now.items) or _is_shortened(base.items):
-        words = f"{now.message} (the base fails too, and old and new cannot be told apart)"
+        words = (
+            f"{now.message} (the base fails too, and old and new failures cannot be distinguished)"
+        )
         return replace(now, message=words)
     return _split_failures(now, base, fixes)
 

@@ -47,7 +47,7 @@ _PASSING: Mapping[AgentLimit, tuple[FailureKind, str]] = {
     ),
     AgentLimit.SESSION: (
         FailureKind.TRANSIENT_ERROR,
-        "the agent's conversation is gone; the next try begins anew",
+        "the agent's conversation is gone; the next attempt starts a new one",
     ),
 }
 # An agent with a wrong name or a bad request fails before it changes anything, so these explain
@@ -167,7 +167,7 @@ def classify_needless_run(exit_: AgentExit) -> Failure:
 
 
 def add_work_location(failure: Failure, elsewhere: tuple[str, ...]) -> Failure:
-    """Add the places where the agent did work; told only "no change", it would repeat itself."""
+    """Add the places where the agent did work; with only "no change" it would repeat itself."""
     if failure.pattern != NO_CHANGE_CHECK or not elsewhere:
         return failure
     places = "; ".join(elsewhere[:PLACES_MAX])

@@ -242,8 +242,8 @@ def _message(task: Task, type_: EscalationType, issue: str, actions: tuple[str, 
 
 _HINTS: Mapping[FailureKind, str] = {
     FailureKind.INCOMPLETE: "The work is incomplete. Write every file whole and leave nothing out.",
-    FailureKind.QUALITY_FAILURE: "The work does not pass its checks. Mend exactly what failed.",
-    FailureKind.TIMEOUT: "The last try ran out of time. Work in smaller steps; start no "
+    FailureKind.QUALITY_FAILURE: "The work does not pass its checks. Fix exactly what failed.",
+    FailureKind.TIMEOUT: "The last attempt ran out of time. Work in smaller steps; start no "
     "endless process.",
     FailureKind.CONFLICT: "The work conflicts with the run branch. Resolve the files named "
     "below so that "

@@ -55,8 +55,8 @@ Who may move what
 
 What never happens
 ------------------
-Counts never fall: a person's answer gives a fresh budget by remembering what is forgiven.  The
-epoch never falls.  Nothing lands but the commit that passed.  A final state is left only by an
+Counts never decrease: a person's answer gives a fresh budget by remembering what is forgiven.  The
+epoch never decreases.  Nothing lands but the commit that passed.  A final state is left only by an
 undo, a revert, a replacement of a final check, or a refused row.
 
 docs/reference/state-machine.md draws the states and stages; it is generated from `legal`.

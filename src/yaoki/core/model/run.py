@@ -67,7 +67,7 @@ class Run:
 
     `planner` names the agents that are asked for more tasks, `default_agents` those of a task that
     names none.  `acknowledged_iteration` is the iteration whose failure a person accepted.  With a
-    `target_group` the value stands for the branch of that group instead of the run's own branch.
+    `target_group` the value describes the branch of that group instead of the run's own branch.
     """
 
     id: RunId

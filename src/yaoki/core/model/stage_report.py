@@ -32,7 +32,7 @@ class WorkCommitted:
 
     `diff_digest` identifies the changes of the attempt.  `changed_git_config` names changed files
     of git's own configuration, `changed_checkout` files of the user's checkout that changed
-    meanwhile, whoever changed them.  `left_out_files` are new files outside the scope,
+    meanwhile, by the agent or by anyone else.  `left_out_files` are new files outside the scope,
     `size_excess` sentences about files beyond the size limits of a change.
     """
 

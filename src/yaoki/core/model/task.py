@@ -39,7 +39,7 @@ class Lease:
 
 @dataclass(frozen=True)
 class Counts:
-    """What a lineage of tasks has used up.  No count ever falls."""
+    """What a lineage of tasks has used up.  No count ever decreases."""
 
     failures: Mapping[str, int] = field(default_factory=dict)
     faults: int = 0
@@ -149,7 +149,7 @@ class Task:
     its own failed attempts in order.  `lineage` is the first task in a chain of replacements,
     `parent` the group of a subtask.
     `revert_cause` is the failure for which its landed work is reverted; `revert_failed` says that
-    later work made the revert impossible, so that bisection does not blame this landing for ever.
+    later work made the revert impossible, so that bisection does not blame this landing forever.
     For a group: `recovered_subtasks` were tried again; it lands without `left_out_subtasks`.
     """
 

@@ -70,7 +70,7 @@ class RetrySettings:
     """
 
     default_max_retries: int = setting(
-        3, "retries of a kind of failure without a number of its own", high=RETRIES_MAX
+        3, "retries of a kind of failure for which no number is set", high=RETRIES_MAX
     )
     default_backoff: Backoff = field(default_factory=Backoff)
     retryable_failures: tuple[FailureKind, ...] = RETRYABLE_KINDS

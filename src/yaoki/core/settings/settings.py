@@ -76,7 +76,9 @@ class RecoverySettings:
 
     enable_snapshots: bool = setting(True, "keep a snapshot of the worktree before each attempt")
     snapshot_retention_hours: float = setting(24.0, "hours a snapshot is kept", high=87_600)
-    partial_commit_enabled: bool = setting(False, "land the good part of a group whose rest failed")
+    partial_commit_enabled: bool = setting(
+        False, "land the good subtasks of a group although others failed"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +86,9 @@ class EscalationSettings:
     """How a person is informed."""
 
     notify_immediately: bool = setting(
-        True, "tell at once; false collects until the end of the run"
+        True, "send notices at once; false sends them at the end of the run"
     )
-    include_trace_link: bool = setting(True, "name the command that shows the whole story")
+    include_trace_link: bool = setting(True, "include the command that shows the full history")
     max_message_length: int = setting(500, "characters of a message", low=80, high=500)
 
 
@@ -111,7 +113,7 @@ class NotificationSettings:
     apprise: tuple[str, ...] = setting(
         (), "addresses of services, for yaoki[apprise]", high=100, secret=True
     )
-    apprise_env: str = setting("", "variable that holds more of them, with blanks between")
+    apprise_env: str = setting("", "variable that holds more of them, separated by blanks")
     timeout_s: float = setting(10.0, "longest time one channel may take", low=0.001, high=300)
     events: tuple[NoticeKind, ...] = setting(
         tuple(NoticeKind), "what to report", low=1, high=100, words=NoticeKind
@@ -223,14 +225,15 @@ class ArchiveSettings:
 class WorkspaceSettings:
     """Where worktrees are created, and the remote that machines share."""
 
-    root: str = setting("", "folder of the worktrees; empty means a place beside the repository")
+    root: str = setting("", "folder of the worktrees; empty means a folder next to the repository")
     remote: str = setting(
         "",
         "git remote that all machines share: a name, URL or path; empty means this one alone",
         secret=True,
     )
     ahead_from_files: int = setting(
-        5000, "from so many files on worktrees are made before a task needs one; 0 means never"
+        5000,
+        "from this many files on, worktrees are prepared before a task needs one; 0 means never",
     )
 
 
@@ -264,11 +267,11 @@ class SandboxSettings:
         "agent is known to work there",
         words=SandboxMode,
     )
-    network: bool = setting(True, "may they reach the network")
+    network: bool = setting(True, "do they have network access")
     writable: tuple[str, ...] = setting((), "folders they may write to besides their own", high=100)
     hidden: tuple[str, ...] = setting((), "files and folders they do not see", high=100)
     readable: tuple[str, ...] = setting(
-        (), "keys of the user that they see all the same, as ~/.netrc", high=100
+        (), "credential files of the user that they see nevertheless, such as ~/.netrc", high=100
     )
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from yaoki.core.decide.escalation import waivable_check_names
-from yaoki.core.evidence import RECONCILED, StoreMismatch
+from yaoki.core.evidence import StoreMismatch
 from yaoki.core.machine.events import Answered, Event
 from yaoki.core.model import Choice, PauseCause, Run, RunId, State, Task, TaskId
 from yaoki.core.run_status import RunStatus
@@ -191,7 +191,7 @@ class Control:
                 "tasks": list(expired),
                 "repair": "claims taken back",
             }
-            self._store.note(run.id, RECONCILED, data)
+            self._store.note(run.id, "RECONCILED", data)
         return expired
 
     def check_run_branch(self, run: Run) -> None:

@@ -87,8 +87,7 @@ class RevertStep:
             if not verdict.passed:
                 raise NotNow(
                     f"without {task.spec.name} the rest fails: {describe_first_failure(verdict)}",
-                    hint=f"undo what needs it as well, or: git revert -m1 "
-                    f"{task.landed_commit[:12]}",
+                    hint=f"also undo what needs it, or: git revert -m1 {task.landed_commit[:12]}",
                 )
 
         return approve

@@ -1,1 +1,1 @@
-"""The worker process: slots, claims, heartbeats and what runs beside them."""
+"""The worker process: slots, claims, heartbeats and what runs alongside them."""

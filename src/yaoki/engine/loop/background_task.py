@@ -1,4 +1,4 @@
-"""Upkeep beside the tasks: one call at a time, at most once per interval."""
+"""Upkeep alongside the tasks: one call at a time, at most once per interval."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from yaoki.core.bounded_cache import BoundedCache
-from yaoki.core.evidence import RECONCILED, StoreMismatch
+from yaoki.core.evidence import StoreMismatch
 from yaoki.core.model import RunId, Stage, State, Task, TaskId, TaskKind, TaskSpec, Work
 from yaoki.errors import Unknown, WorkspaceError
 from yaoki.ports import JournalReads, Workspace
@@ -111,7 +111,7 @@ class LeftoverWorktrees:
                 "tasks": ids,
                 "repair": "kept and removed",
             }
-            self._note(run_id, RECONCILED, data)
+            self._note(run_id, "RECONCILED", data)
         return [task_id for ids in swept.values() for task_id in ids]
 
     def _warn_once(self, task: Task, message: str) -> None:

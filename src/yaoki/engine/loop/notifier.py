@@ -1,4 +1,4 @@
-"""Sends notices from the outbox in a thread of its own, so that they never delay a task."""
+"""Sends notices from the outbox in its own thread, so that they never delay a task."""
 
 from __future__ import annotations
 

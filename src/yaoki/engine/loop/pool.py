@@ -49,7 +49,7 @@ def _do_nothing(*_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PoolUpkeep:
-    """The work beside the tasks.
+    """The work alongside the tasks.
 
     `scan` runs at each heartbeat.  `when_idle` runs when a slot is free and nothing can be claimed.
     `prepare_ahead` runs while tasks are active, to prepare worktrees for as many others of these
@@ -304,7 +304,7 @@ class Pool:
         slot = Slot(task.lease)
         thread = threading.Thread(target=self._run_task, args=(task, slot), name=str(task.id))
         with self._changed:
-            # Start the thread first: a slot without a running thread would be renewed for ever.
+            # Start the thread first: a slot without a running thread would be renewed forever.
             thread.start()
             slot.thread = thread
             self._state.slots[task.id] = slot

@@ -145,7 +145,7 @@ class _Opener:
 
         Set-up runs programs of a commit, and other tasks are verified with its output.  So a
         shared room is set up on what has landed.  If the commit changes the inputs of set-up, it
-        gets a room of its own.
+        gets its own room.
         """
         key = self._key(task, commit)
         own = key != self._key(task, onto)

@@ -26,7 +26,7 @@ def outlive_terminal() -> None:
 
 
 def _mute(terminals: list[int]) -> None:
-    """Writing to a closed terminal is an error, and nobody reads it."""
+    """Writing to a closed terminal is an error that no one would read."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for output in terminals:
         os.dup2(nowhere, output)

@@ -105,7 +105,7 @@ def _print_passed_over(discovery: Discovery) -> None:
                 "yellow",
             )
         )
-        print_wrapped("    if it does more than these, add it to yaoki.toml as a check of its own")
+        print_wrapped("    if it does more than these, add it to yaoki.toml as a separate check")
 
 
 def _ecosystem_words(discovery: Discovery) -> str:
@@ -123,7 +123,7 @@ def _trial_words(discovery: Discovery, limit: timedelta | None) -> str:
     if limit is None or not discovery.checks:
         return more
     bound = f"{limit.total_seconds():g} s each at most"
-    return f"{more}; each is run once on the base, in a checkout of its own ({bound})"
+    return f"{more}; each runs once on the base, in its own checkout ({bound})"
 
 
 def _agents(*, quiet: bool) -> tuple[FoundAgent, ...]:

@@ -185,7 +185,7 @@ def _prompt_words(app: App, failure: Failure) -> UnprovenStop:
     told = PromptLibrary(app.yaoki_folder / "prompts", app.settings.language).write(failure, hints)
     words = clip_bytes((told.text or describe_failure(failure, hints)).strip(), BUDGETS["failed"])
     return UnprovenStop(
-        _masked(f"# What failed in the last try\n\n{words}"),
+        _masked(f"# What failed in the last attempt\n\n{words}"),
         _masked(f"{failure.check}: {failure.message}")[:SUMMARY_CHARS],
         failure.pattern,
         failure.check,

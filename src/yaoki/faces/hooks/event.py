@@ -165,7 +165,7 @@ def _is_first_fault(call: HookCall) -> bool:
         folder = state_home() / "hook-faults"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / call.session_key).touch(exist_ok=False)
-    except Exception:  # noqa: BLE001 - where nothing can be kept, nothing may be refused for ever
+    except Exception:  # noqa: BLE001 - where nothing can be kept, nothing may be refused forever
         return False
     return True
 

@@ -26,9 +26,9 @@ ANSWER_HERE_TEXTS: Mapping[str, str] = {
 }
 IN_PHASE_TEXTS: Mapping[str, str] = {"en": " in phase {name}", "ja": "、フェーズ {name}"}
 CHOICE_CONSEQUENCES: Mapping[str, str] = {
-    "go-on": "the agent has a fresh budget, and is told the reason at the next prompt",
+    "go-on": "the agent has a new budget and gets the reason with the next prompt",
     "abort": "the stops of this session are no longer checked until a new phase begins",
-    "take-over": "stops go through and tell what still fails; once all passes, the gate is back",
+    "take-over": "stops are allowed and report what still fails, until all checks pass once",
 }
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionStatus:
-    """One session as it stands, and when it was last heard of."""
+    """The current state of one session, and the time of its last event."""
 
     key: str
     session: HookSession
@@ -61,7 +61,7 @@ def begin_phase(
     names: Sequence[str] = (),
     plan: Path | None = None,
 ) -> SessionPhase:
-    """A new phase of this checkout; its checks stay what they are now, whoever edits the files."""
+    """A new phase of this checkout; its checks stay as they are, even if the files are edited."""
     checks, tries = _of_plan(app, plan, name, subtask) if plan else (None, 0)
     if checks is None and names:
         checks = settings_checks(app, names)

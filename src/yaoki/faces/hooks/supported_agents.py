@@ -17,7 +17,7 @@ class HookedAgent:
     `variable` moves the folder of the person's own file.  `events` are those it is put at; `unit`
     makes its time limit of seconds;
     `refusals_max` is after how many refusals in a row it stops listening, zero for never;
-    `ends_by_word`: it takes `continue: false`.  `notes` are for whoever installs.
+    `ends_by_word`: it takes `continue: false`.  `notes` are for the person who installs it.
     """
 
     name: str
@@ -50,7 +50,7 @@ HOOKED_AGENTS: Mapping[str, HookedAgent] = {
             ".codex/hooks.json",
             ".codex/hooks.json",
             variable="CODEX_HOME",
-            notes=("codex silently skips hooks that it was not told to trust",),
+            notes=("codex silently skips hooks that are not trusted",),
         ),
         HookedAgent(
             "gemini",
@@ -59,7 +59,7 @@ HOOKED_AGENTS: Mapping[str, HookedAgent] = {
             events=("AfterAgent",),
             matcher=True,
             timeout_units_per_s=1000,
-            notes=("gemini reads hooks of a project only in a folder it was told to trust",),
+            notes=("gemini reads hooks of a project only in a trusted folder",),
         ),
         HookedAgent(
             "qwen",

@@ -1,4 +1,4 @@
-"""The page beside a background worker: only a listening socket until a browser connects.
+"""The page alongside a background worker: only a listening socket until a browser connects.
 
 Then a separate process serves it, so that no fault there, nor a client that exhausts its
 descriptors or memory, can affect the worker.

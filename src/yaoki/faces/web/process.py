@@ -1,4 +1,4 @@
-"""The page in a process of its own: `python -m yaoki.faces.web.process`, started by a worker.
+"""The page in its own process: `python -m yaoki.faces.web.process`, started by a worker.
 
 Its arguments come as one line of JSON on standard input; when that closes, the worker is gone and
 the page ends.  The listening socket is passed by its descriptor number.

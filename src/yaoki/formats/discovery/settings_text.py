@@ -18,7 +18,7 @@ COMMENT_CHARS_MAX = 160
 CANNOT_RUN, SET_ASIDE = ASIDE_MARKERS = ("cannot run here", "set aside")
 
 HEAD = """\
-# Settings for every run in this repository.  All keys and their defaults: yaoki config show
+# Settings forevery run in this repository.  All keys and their defaults: yaoki config show
 # Plans use the checks and agents by their names here, or define their own.
 # Written by yaoki init.  Edit it freely: only `yaoki init --again` adds checks that can run now.
 """
@@ -70,7 +70,7 @@ class TrialState(StrEnum):
 class TrialResult:
     """A check and its result.  `failures` counts named failures; `next_command` is the remedy.
 
-    `has_comparable_failures`: the whole suite ran, so new failures can be told from these.
+    `has_comparable_failures`: the whole suite ran, so new failures can be distinguished from these.
     """
 
     check: FoundCheck

@@ -120,7 +120,7 @@ class RetryModel(StrictModel):
     backoff: BackoffModel = Field(default_factory=BackoffModel)
     retryable_failures: list[str] = Field(
         [],
-        description="kinds that are tried again; the settings' unless said",
+        description="kinds that are tried again; default: those of the settings",
         json_schema_extra={"items": {"enum": [kind.value for kind in RETRYABLE_KINDS]}},
     )
     cause_specific: dict[str, CauseModel] = Field(
@@ -193,7 +193,7 @@ class AgentModel(StrictModel):
     )
     env: Env = Field({}, description="variables set for the agent")
     pass_env: EnvGlobs = Field(
-        [], description="variables handed on from the worker; * stands for any part"
+        [], description="variables passed on from the worker; * matches any part"
     )
     model: str = Field("", description="fills {model}; known agents get it in their own way")
     account: str = Field("", description="who is billed; agents of one account share its limits")
@@ -215,9 +215,9 @@ class FileModel(StrictModel):
     """A condition on one file of the worktree."""
 
     path: InsidePath = Field("", description="relative to the repository")
-    exists: bool = Field(False, description="it is there")
-    absent: bool = Field(False, description="it is not there")
-    contains: str = Field("", description="it holds this text")
+    exists: bool = Field(False, description="the file exists")
+    absent: bool = Field(False, description="the file does not exist")
+    contains: str = Field("", description="it contains this text")
     matches: Regex = Field("", description="it matches this pattern")
 
 
@@ -255,15 +255,15 @@ class CheckModel(StrictModel):
     on_failure: Literal["retry", "abort", "skip"] = Field(
         "retry", validation_alias=AliasChoices("on_failure", "onFailure")
     )
-    timeout: Duration = Field(NOT_GIVEN, description="10m unless said")
+    timeout: Duration = Field(NOT_GIVEN, description="default: 10m")
     baseline: Literal["strict", "known"] = Field(
         "strict", description="strict: all must pass; known: failures of the base are not blamed"
     )
-    reader: str = Field("", description="who reads its output; found by the command unless said")
-    rerun: bool = Field(True, description="a failure is looked at once more on the same commit")
+    reader: str = Field("", description="reader of its output; default: chosen by the command")
+    rerun: bool = Field(True, description="a failing check runs once more on the same commit")
     cwd: InsidePath = Field(".", description="relative to the repository")
     env: Env = Field({}, description="variables set for the check")
-    definition: list[str] = Field([], description="globs of the files that say how it is made")
+    definition: list[str] = Field([], description="globs of the files that define it")
 
 
 class TaskModel(StrictModel):
@@ -276,28 +276,34 @@ class TaskModel(StrictModel):
         "change", description="what counts as success"
     )
     needs: list[str] = Field([], description="tasks that must be done before")
-    checks: list[str] = Field([], description="what proves it; every check of the plan unless said")
+    checks: list[str] = Field(
+        [], description="checks that prove it; default: every check of the plan"
+    )
     scope: list[str] = Field([], description="globs of the paths it may change")
     agent: AgentChain = Field([], description="an agent, or a chain of them")
     priority: Priority = Field(0, description="higher starts earlier")
     required: bool = Field(True, description="false: the run completes without it")
     retry: RetryModel = Field(default_factory=RetryModel)
-    timeout: Duration = Field(NOT_GIVEN, description="longest agent run; the settings' unless said")
-    hang: Duration = Field(NOT_GIVEN, description="silence that ends it; the settings' unless said")
+    timeout: Duration = Field(
+        NOT_GIVEN, description="longest agent run; default: from the settings"
+    )
+    hang: Duration = Field(
+        NOT_GIVEN, description="silence after which it is ended; default: from the settings"
+    )
     budget: BudgetModel = Field(default_factory=BudgetModel)
-    max_iterations: int = Field(1, ge=1, le=RETRIES_MAX, description="tries at its content")
+    max_iterations: int = Field(1, ge=1, le=RETRIES_MAX, description="attempts at the work")
     setup: list[CommandWords] = Field([], description="commands after those of the plan")
     setup_inputs: list[str] = Field([], description="globs after those of the plan")
     may_change_nothing: bool = Field(
         False, description="it is done if its checks pass, though nothing was changed"
     )
     discard: list[str] = Field([], description="globs after those of the plan")
-    fixes: list[str] = Field([], description="failures of the base that must turn green")
+    fixes: list[str] = Field([], description="failures of the base that must be fixed")
     allow_mass_deletion: bool = Field(False, description="it may delete most of the files")
     allow_weaker_tests: bool = Field(False, description="it may delete, skip or loosen tests")
     quality: list[Criterion] = Field(
         default_factory=all_criteria,
-        description="the criteria on its diff; all of them unless said",
+        description="the criteria on its diff; default: all",
     )
     phase: str = Field("", description="the phase it belongs to")
     tasks: list[TaskModel] = Field([], description="of a group: its subtasks")
@@ -307,7 +313,7 @@ class TaskModel(StrictModel):
         default_factory=ConstraintsModel, description="of a plan task: what it may make"
     )
     deadline: Duration = Field(NOT_GIVEN, description="of a plan task: from when it can start")
-    tags: list[str] = Field([], max_length=20, description="what its worker must declare to have")
+    tags: list[str] = Field([], max_length=20, description="tags that its worker must declare")
 
 
 class PhaseModel(StrictModel):
@@ -331,11 +337,11 @@ class PlanModel(StrictModel):
     """A plan: the goal, the agents, the checks and the tasks."""
 
     goal: str = Field("", description="what the whole run is for")
-    base: BranchName = Field("", description="branch to start from; the current one unless said")
+    base: BranchName = Field("", description="branch to start from; default: the current one")
     agents: dict[str, AgentModel] = Field({}, description="agents by name")
     agent: AgentChain = Field([], description="the chain of a task that names none")
     checks: dict[str, CheckModel] = Field({}, description="checks by name, in their order")
-    patterns: list[str] = Field([], description="patterns of your own")
+    patterns: list[str] = Field([], description="your own failure patterns")
     phases: list[PhaseModel] = Field([], description="ordered groups of tasks")
     tasks: list[TaskModel] = Field([], description="the work")
     setup: list[CommandWords] = Field(
@@ -352,7 +358,7 @@ class PlanModel(StrictModel):
         default_factory=all_criteria, description="the criteria on the diffs of its tasks"
     )
     planner: AgentChain = Field(
-        [], description="who is asked for more tasks when something is missing"
+        [], description="agents that plan more tasks when something is missing"
     )
     budget: RunBudgetModel = Field(default_factory=RunBudgetModel)
     continuous: ContinuousModel = Field(default_factory=ContinuousModel)

@@ -98,7 +98,7 @@ class ItemList:
         at, named = (line.number, line.column), _NAMED.fullmatch(words)
         reason = ""
         if self.current_item and line.indent >= self.current_item.indent + 2:
-            reason = "a box inside a box; give it an id of its own beside it"
+            reason = "a box inside a box; give it its own id on the outer level"
         elif mark not in (" ", "x", "X"):
             reason = f"a box is [ ] or [x], not [{mark}]"
         elif not named:

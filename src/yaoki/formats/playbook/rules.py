@@ -115,7 +115,7 @@ def _final(path: KeyPath, task: SubtaskModel, defects: Defects) -> None:
     _judge_condition((*path, "command"), StatedModel(command=task.command), defects)
     for key in ("executor", "validations", "test_command", "depends_on"):
         if task.is_given(key):
-            defects.add((*path, key), f"beside command nothing would use {key}")
+            defects.add((*path, key), f"{key} has no effect together with command")
 
 
 class PhaseRules:

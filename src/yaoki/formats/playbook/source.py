@@ -1,4 +1,4 @@
-"""Reads the text of a playbook as plain data, with a position for every path."""
+"""Reads the text of a playbook as plain data, with a position forevery path."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class PromptLibrary:
         if name not in known or not PART.fullmatch(name):
             raise Unknown(
                 f"there is no prompt {name[:80]!r}{did_you_mean(name, sorted(known))}",
-                hint="yaoki prompts list; patterns of your own are named in yaoki.toml",
+                hint="yaoki prompts list; name your own patterns in yaoki.toml",
             )
         return _ANY if name == EDITION else _levels(sample_failure(name))
 

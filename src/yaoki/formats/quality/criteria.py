@@ -1,4 +1,4 @@
-"""Turns changes and claims into findings, one for every criterion that is violated."""
+"""Turns changes and claims into findings, one forevery criterion that is violated."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from yaoki.formats.quality.phrases import (
 )
 from yaoki.formats.quality.python import find_hollow_bodies, parse_python
 
-# In these `...` has a meaning of its own: the end of a document, all arguments.
+# In these `...` has its own meaning: the end of a document, all arguments.
 _DOTS_ARE_CODE = frozenset({"yaml", "lua", "prose", "markup", "python", "hash", "notebook"})
 # Outside strings these contain plain words.
 _WORDS_ARE_DATA = frozenset({"markup", "yaml", "toml", "hash"})

@@ -70,7 +70,7 @@ def test_the_page_follows_a_live_run_and_shows_the_lie_and_its_cure(
     expect(attempt(page, 1).get_by_text(LIE).first).to_be_visible()
     expect(attempt(page, 1).get_by_text("retried")).to_be_visible()
     expect(attempt(page, 1).get_by_text("It changed nothing.")).to_be_visible()
-    expect(attempt(page, 2).get_by_text("What failed in the last try")).to_be_visible()
+    expect(attempt(page, 2).get_by_text("What failed in the last attempt")).to_be_visible()
     visit.shot("the lie")
 
     gate.touch()

@@ -52,7 +52,7 @@ def test_sentences_of_the_server_are_translated_on_the_page(
     japanese.go(f"#/task/{run_id}-4")
     expect(page.locator(".waits")).to_contain_text("asks のため停止")
     japanese.go("#/journal")
-    expect(page.locator(".journal-row .why").get_by_text("あなただけ").first).to_be_visible()
+    expect(page.locator(".journal-row .why").get_by_text("あなたの判断").first).to_be_visible()
     said = page.locator(".journal-row [role=cell].why").all_inner_texts()
     assert not [words for words in said if words and not OWN.search(words)], said
     japanese.at_peace()

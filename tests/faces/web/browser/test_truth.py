@@ -227,7 +227,7 @@ def test_an_answer_that_fails_is_a_sentence_in_its_place(served: Served, visit: 
     visit.enter(served)
     expect(page.get_by_role("alert")).to_contain_text("internal error")
     expect(page.get_by_role("navigation", name="views").get_by_text("?")).to_be_visible()
-    expect(page.get_by_role("heading", name="Lately")).to_be_in_viewport()
+    expect(page.get_by_role("heading", name="Recent runs")).to_be_in_viewport()
     assert page.evaluate(STICKS_OUT) <= 0
     visit.shot("failing")
 

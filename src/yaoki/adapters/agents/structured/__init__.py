@@ -1,4 +1,4 @@
-"""What known agents say of their own end, read from their structured output."""
+"""How known agents report their end, read from their structured output."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def record(name: str, facts: dict[str, Any], *, durable: bool = True) -> None:
     """Writes a file atomically; `durable` survives a power failure as well."""
     temporary = f"{name}.tmp"
     discard(temporary)
-    # Created anew, so that no link of the agent is followed.
+    # Created again, so that no link of the agent is followed.
     with open(temporary, "x", encoding="utf-8") as file:
         json.dump(facts, file)
         if durable:

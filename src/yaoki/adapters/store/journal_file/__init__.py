@@ -1,1 +1,1 @@
-"""The journal file: a copy of every committed journal entry, beside the database."""
+"""The journal file: a copy of every committed journal entry, next to the database."""

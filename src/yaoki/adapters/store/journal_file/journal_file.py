@@ -1,4 +1,4 @@
-"""The journal file: a copy of every committed journal entry, beside the database.
+"""The journal file: a copy of every committed journal entry, next to the database.
 
 The database is authoritative; it is checked against the file and rebuilt from it.  The file is
 written after the durable commit, without a sync of its own; what a kill or a full disk kept out of

@@ -105,7 +105,7 @@ class ServerAddress:
 
 
 def connect(address: ServerAddress, name: str, *, durable: bool) -> Connection:
-    """Autocommit: yaoki begins and ends every transaction by a statement of its own."""
+    """Autocommit: yaoki begins and ends every transaction by its own statement."""
     connection: Connection = psycopg.connect(
         address.connection_string(name), autocommit=True, row_factory=dict_row, prepare_threshold=0
     )

@@ -68,7 +68,7 @@ class OutageWarning:
 
 
 class RetriedWrites:
-    """Each transaction has a connection of its own, from a small pool.
+    """Each transaction has its own connection, from a small pool.
 
     `on_begin` gets the server's clock in milliseconds, `on_commit` the connection of a commit.
     """

@@ -206,12 +206,12 @@ class SqliteDatabase:
     def backup(self, target: Path) -> None:
         """A complete copy of the committed state, made while other threads read and write.
 
-        It is read through a connection of its own: copying a large store takes long, and the
+        It is read through its own connection: copying a large store takes long, and the
         heartbeats that renew the leases use the shared reader.
         """
         self.refuse_if_replaced()
         partial = target.with_suffix(".partial")
-        # With mode=rw a file that is gone is an error, and not created anew.
+        # With mode=rw a file that is gone is an error, and not created again.
         address = f"{self.path.resolve().as_uri()}?mode=rw"
         with translate_sqlite_errors(self.path):
             try:

@@ -213,7 +213,7 @@ def refuse_foreign(paths: StorePaths) -> None:
 
 
 def _has_our_tables(paths: StorePaths) -> bool:
-    """Reads without a lock, and without the files that a reader creates beside the database.
+    """Reads without a lock, and without the files that a reader creates next to the database.
 
     Only where a write-ahead log is beside it, that is read as well: a store that is just being
     created, or whose creator was killed, has all its tables there.  A file without any table is

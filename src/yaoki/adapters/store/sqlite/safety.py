@@ -49,7 +49,7 @@ class FileSafety:
 
 
 class Backups:
-    """Whole copies beside the store, the newest few kept.
+    """Whole copies next to the store, the newest few kept.
 
     Copies are named by time, so the order of names is the order of age.
     """

@@ -98,7 +98,7 @@ class EventApplier:
     def _update_row(
         self, tx: Transaction, before: Task, after: Task, events: Sequence[Event], now: datetime
     ) -> None:
-        """A task that returns to WAITING is ranked anew."""
+        """A task that returns to WAITING is ranked again."""
         claimed = any(isinstance(event, Claimed) for event in events)
         returned = after.state is State.WAITING and before.state is not State.WAITING
         ready_at = after.due_at or now

@@ -183,7 +183,7 @@ class RunQueries:
         self._db.write(work)
 
     def unpause(self, run_id: RunId, words: str, how: str = "") -> Run:
-        """A person lets the run go on; after a budget pause the same budget is granted again."""
+        """A person lets the run continue; after a budget pause the same budget is granted again."""
 
         def work(tx: Transaction) -> Run:
             run = load_run(tx, run_id, lock=True)
@@ -237,7 +237,7 @@ class RunQueries:
     ) -> None:
         """Finish a run with a summary of its tasks as they are in this transaction.
 
-        Nothing happens when the run goes on, has its summary already, or `summarize` returns None.
+        Nothing happens when the run continues, already has its summary, or `summarize` gives None.
         """
 
         def work(tx: Transaction) -> None:

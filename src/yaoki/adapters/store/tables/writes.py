@@ -133,12 +133,12 @@ class EventWriter:
         self.append_event(tx, run_id, event, {**data, "set": fields} if fields else data)
 
     def pause_run(self, tx: Transaction, run_id: str, reason: str) -> None:
-        """Nothing new starts; active tasks go on to their end."""
+        """Nothing new starts; active tasks continue to their end."""
         if not load_run(tx, run_id, lock=True).pause_reason:
             self.update_run(tx, run_id, "RUN_PAUSED", {"why": reason}, {"paused": reason})
 
     def _reopen_run(self, tx: Transaction, run_id: str) -> None:
-        """A finished run goes on; it gets another summary when it ends again."""
+        """A finished run continues; it gets another summary when it ends again."""
         if load_run(tx, run_id, lock=True).finished_at is not None:
             self.update_run(tx, run_id, "RUN_REOPENED", {}, {"summed_ms": None})
 

@@ -43,7 +43,7 @@ class BaseMerge:
             if self._refs.move(move, reason=f"yaoki: merge {run.branch}"):
                 return result
         sentence = f"{branch} moved {RACES_MAX} times during the merge"
-        raise NotNow(sentence, hint="wait until nobody commits there, then run again: yaoki merge")
+        raise NotNow(sentence, hint="wait until no one commits there, then run again: yaoki merge")
 
     def _compute(
         self, run: Run, message: str, branch: str, head: GitCommit, target: GitCommit | None

@@ -156,5 +156,5 @@ class RunBranch:
         return drift and self._saved(run, drift)
 
     def way_back(self, run: Run, commit: str) -> str:
-        """The command that moves the branch there; the current head gets a branch of its own."""
+        """The command that moves the branch there; the current head gets its own branch."""
         return self._drift.way_back(run, *self.head_and_recorded_head(run), commit)

@@ -102,7 +102,7 @@ class GitProofRoom:
         self._commit = commit
 
     def record_setup_output(self) -> None:
-        """Record everything beside the commit as output of set-up; the key is written last."""
+        """Record everything besides the commit as output of set-up; the key is written last."""
         config = self._checkout.read_config()
         self._checkout.check_out(self._commit, config)
         self._output.record(self._checkout.tracked)

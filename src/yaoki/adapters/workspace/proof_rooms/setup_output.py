@@ -23,7 +23,7 @@ Signature = tuple[int, int, int, int, int]
 
 
 class SetupOutput:
-    """Everything in `files` beside the commit, with a pristine copy below `folder`."""
+    """Everything in `files` besides the commit, with a pristine copy below `folder`."""
 
     def __init__(self, files: Path, folder: Path) -> None:
         self._files, self._folder = files, folder

@@ -145,7 +145,7 @@ class SharedRefs:
         return heads
 
     def _update_copy(self, ref: str, new: str, old: str | None) -> None:
-        """Set the local copy to the remote's value; other local commits get a ref of their own.
+        """Set the local copy to the remote's value; other local commits get their own ref.
 
         Merge queues have no copy: a candidate that did not land is of no use.
         """

@@ -182,7 +182,7 @@ def _unsaved_words(app: App, task: Task, names: Sequence[str]) -> str:
     most = app.settings.limits.saved_bytes
     return (
         f"not saved: {shown}{more}: git ignores it, and limits.saved_bytes is {most}; "
-        f"copy it from {clean_line(task.work.worktree)} before the run goes on"
+        f"copy it from {clean_line(task.work.worktree)} before the run continues"
     )
 
 

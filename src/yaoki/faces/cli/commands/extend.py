@@ -1,4 +1,4 @@
-"""`yaoki plan submit | extend | add-retry-task | complete`: commands of planners, for everybody."""
+"""`yaoki plan submit | extend | add-retry-task | complete`: commands of planners, foreverybody."""
 
 from __future__ import annotations
 

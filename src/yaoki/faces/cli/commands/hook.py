@@ -264,7 +264,7 @@ def answer(choice: str, words: tuple[str, ...], session: str, as_json: bool, rep
         if not found:
             raise NotNow("no session asks anything", hint="yaoki hook status")
         if len(found) > 1:
-            also = "" if choice == SessionChoice.GO_ON else " or are held back"
+            also = "" if choice == SessionChoice.GO_ON else " or were refused a stop"
             raise Unknown(f"{len(found)} sessions ask{also}", hint=f"--session {found[0]}")
         answered(app, found[0], SessionChoice(choice), " ".join(words))
         if as_json:

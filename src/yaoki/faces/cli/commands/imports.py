@@ -95,7 +95,7 @@ def _read(file: Path) -> tuple[str, str]:
         return name, raw.decode("utf-8-sig")
     except OSError as fault:
         reason = (fault.strerror or str(fault)).lower()
-        look = f"look what is there: ls -l {shlex.quote(str(file.parent))}"
+        look = f"list the folder: ls -l {shlex.quote(str(file.parent))}"
         raise PlanInvalid(f"{name} cannot be read: {reason}", hint=look) from fault
     except UnicodeDecodeError as fault:
         at = raw.count(b"\n", 0, fault.start) + 1

@@ -91,10 +91,10 @@ def _print_unchanged(file: Path, *, as_json: bool) -> int:
     if as_json:
         print_document({"schema": SCHEMA, "file": str(file), "made": False, "checks": []})
         return 0
-    print_wrapped(f"{clean_line(str(file))}: is there already; unchanged")
+    print_wrapped(f"{clean_line(str(file))}: exists already; unchanged")
     aside = commented_out_checks(file.read_text(encoding="utf-8"))
     if aside:
-        print_wrapped(f"in comments, for they could not run: {clean_line(', '.join(aside))}")
+        print_wrapped(f"commented out because they could not run: {clean_line(', '.join(aside))}")
     print_next_command("yaoki init --again" if aside else "yaoki doctor")
     return 0
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from yaoki.core.model import RunId
 
 MERGE_WORDS = {
-    "already": "held it already",
-    "created": "was made",
+    "already": "contained it already",
+    "created": "was created",
     "fast-forward": "was fast-forwarded",
     "merge": "got a merge commit",
 }

@@ -77,7 +77,7 @@ def _open(repo: Path, lang: str | None) -> PromptSettings:
 
 
 def prompt_name(pattern: str) -> str:
-    """A kind of the journal has a file of its own name: `TIMEOUT` is `timeout`."""
+    """A kind of the journal has a file of the same name: `TIMEOUT` is `timeout`."""
     from yaoki.formats.prompts import KINDS
 
     return next((name for name, kind in KINDS.items() if kind.value == pattern), pattern)

@@ -114,7 +114,7 @@ def _list(works: list[SavedWork], empty: Mapping[str, datetime], *, as_json: boo
                 local_date_time(empty.get(w.ref, w.at)),
                 w.commit[:10],
             ),
-            "left nothing of its own" if w.ref in empty else clean_line(w.subject, 80),
+            "left no changes" if w.ref in empty else clean_line(w.subject, 80),
         )
         for w in works[-SHOWN:]
     ]

@@ -71,7 +71,7 @@ def _serve(app: App, bound: ListeningSocket, *, read_only_link: bool, wanted: bo
         signal.signal(number, lambda *_: stopped.set())
     server.start()
     _print_links(app, bound.page_address, read_only_link=read_only_link, wanted=wanted)
-    print_line("stop it with Ctrl-C; runs go on without it")
+    print_line("stop it with Ctrl-C; runs continue without it")
     while server.is_serving and not stopped.wait(1.0):
         pass
     if not stopped.is_set():

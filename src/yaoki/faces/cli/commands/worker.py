@@ -97,7 +97,7 @@ def _wait_for_store(app: App, tell: PrintLine) -> None:
 
 
 def _page(app: App, store: str, tell: PrintLine) -> PageProcess:
-    """Served beside the work; its errors are reported and stop nothing."""
+    """Served alongside the work; its errors are reported and stop nothing."""
     from yaoki.faces.web.page_process import PageProcess
 
     page = PageProcess(app, lambda words: tell(f"worker: {words}"), store=store)

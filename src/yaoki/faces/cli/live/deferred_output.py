@@ -1,4 +1,4 @@
-"""Output beside a live screen: kept, and printed when the screen is restored."""
+"""Output during a live screen: stored, and printed when the screen is restored."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class RemainingWork:
 def remaining_work(view: RunView, slots: int) -> RemainingWork:
     """As many rounds as the slots need, and at least the longest chain of needs.
 
-    What waits for a person, or for somebody who does, is not counted: nobody knows when they
+    Tasks that wait for a person, directly or indirectly, are not counted: no one knows when they
     answer.
     """
     open_ = [task for task in view.tasks if task.row.state not in OVER_STATES and not task.blocked]

@@ -18,7 +18,7 @@ from yaoki.faces.text.glyphs import Glyphs
 from yaoki.faces.text.render import COLOURS, clean_line, task_names
 from yaoki.views import RunView, TaskView, describe_wait
 
-GROUPS = ("needs you", "at work", "waits", "at rest")
+GROUPS = ("needs you", "running", "waiting", "finished")
 NARROW, WIDE = 70, 100
 # With fewer lines than this, tasks have precedence over the summary.
 LOW_HEIGHT = 10

@@ -32,7 +32,7 @@ HELP = (
     "q, Escape      back",
 )
 LEAVE_HELP = {
-    True: ("q, Escape      from the table: leave it, and the run goes on",),
+    True: ("q, Escape      from the table: quit; the run continues",),
     False: ("Ctrl-C         stop the run of this terminal; twice: now",),
 }
 

@@ -1,28 +1,28 @@
 // Requests to the server.  Every error becomes a Refusal with a sentence for people.
 
-import { read } from "./shown.js";
+import { parseSafely } from "./safe_text.js";
 
 const BASE = "/api/v1";
 
 export class Refusal extends Error {
-  constructor(status, told) {
-    super(told.sentence || `HTTP ${status}`);
+  constructor(status, details) {
+    super(details.sentence || `HTTP ${status}`);
     this.status = status;
-    this.code = told.code || "";
-    this.hint = told.hint || "";
-    this.defects = told.defects || [];
+    this.code = details.code || "";
+    this.hint = details.hint || "";
+    this.defects = details.defects || [];
   }
 }
 
 /** Can the same request succeed a moment later? */
-export const passing = ({ status }) => status === 0 || status === 429 || status >= 500;
+export const isTemporary = ({ status }) => status === 0 || status === 429 || status >= 500;
 
 export function address(path, query = {}) {
-  const held = new URLSearchParams();
+  const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    if (value !== "" && value !== null && value !== undefined) held.set(name, value);
+    if (value !== "" && value !== null && value !== undefined) params.set(name, value);
   }
-  const words = held.toString();
+  const words = params.toString();
   return BASE + path + (words ? `?${words}` : "");
 }
 
@@ -43,9 +43,9 @@ async function ask(url, options) {
     if (error.name === "AbortError") throw error;
     throw new Refusal(0, { code: "AWAY" });
   }
-  if (answer.ok) return answer.status === 204 ? null : read(await answer.text());
-  const told = await answer.text().then((text) => read(text).error).catch(() => ({}));
-  const refusal = new Refusal(answer.status, told || {});
+  if (answer.ok) return answer.status === 204 ? null : parseSafely(await answer.text());
+  const details = await answer.text().then((text) => parseSafely(text).error).catch(() => ({}));
+  const refusal = new Refusal(answer.status, details || {});
   if (answer.status === 401) window.dispatchEvent(new CustomEvent("yaoki:locked"));
   throw refusal;
 }

@@ -2,7 +2,7 @@
 // Nothing is derived here again: the page shows the server's values.
 
 import { useEffect, useRef, useState } from "./vendor/preact.js";
-import { get, passing } from "./api.js";
+import { get, isTemporary } from "./api.js";
 import { onConnection, onEntries } from "./live.js";
 
 const GAP_MS = 300;
@@ -20,100 +20,100 @@ export const always = () => true;
 export const never = () => false;
 
 // Only these events can open or close a question.
-const ASKING = /^(ESCALAT|RUN_|RERUN_|CANCEL|TASK_(CANCELLED|REPLACED|BLOCKED|REVIVED|LANDED|UNDONE)|UNDO|DEAD|BUDGET|FINAL|PHASE_|RECOVERY)/;
-export const asking = (entry) => ASKING.test(entry.event);
+const QUESTION_EVENTS = /^(ESCALAT|RUN_|RERUN_|CANCEL|TASK_(CANCELLED|REPLACED|BLOCKED|REVIVED|LANDED|UNDONE)|UNDO|DEAD|BUDGET|FINAL|PHASE_|RECOVERY)/;
+export const changesQuestions = (entry) => QUESTION_EVENTS.test(entry.event);
 
 /**
- * { held, error, reload }.  The old document stays until the new one has arrived.
- * `old(entry)` selects the relevant entries; `every` fetches again after so many seconds, while visible;
+ * { data, error, reload }.  The old document stays until the new one has arrived.
+ * `staleWhen(entry)` selects the relevant entries; `every` fetches again after so many seconds, while visible;
  * `later` delays the first fetch by so many milliseconds.
  */
-export function useDocument(path, query = {}, { old = never, every = 0, later = 0 } = {}) {
+export function useDocument(path, query = {}, { staleWhen = never, every = 0, later = 0 } = {}) {
   const key = path && JSON.stringify([path, query]);
-  const [answer, setAnswer] = useState({ key: null, held: null, error: null });
-  const asker = useRef(null);
+  const [answer, setAnswer] = useState({ key: null, data: null, error: null });
+  const loader = useRef(null);
   useEffect(() => {
     if (!path) return undefined;
-    const made = new Asker(path, query, old, (told) => setAnswer({ key, ...told }));
-    asker.current = made;
-    made.start(every, later);
-    return () => made.stop();
+    const fresh = new DocumentLoader(path, query, staleWhen, (changes) => setAnswer({ key, ...changes }));
+    loader.current = fresh;
+    fresh.start(every, later);
+    return () => fresh.stop();
   }, [key, every]);
   const mine = answer.key === key;
   return {
-    held: mine ? answer.held : null,
+    data: mine ? answer.data : null,
     error: mine ? answer.error : null,
-    reload: () => asker.current?.ask(),
+    reload: () => loader.current?.load(),
   };
 }
 
-class Asker {
-  constructor(path, query, old, told) {
-    Object.assign(this, { path, query, old, told, held: null });
+class DocumentLoader {
+  constructor(path, query, staleWhen, onChange) {
+    Object.assign(this, { path, query, staleWhen, onChange, data: null });
     this.cost = 0;
     this.failed = 0;
     this.abort = new AbortController();
   }
 
   start(every, later) {
-    if (later) this.soon(later);
-    else this.ask();
-    this.ends = [
-      onEntries((entries) => entries.some(this.old) && this.soon()),
+    if (later) this.schedule(later);
+    else this.load();
+    this.unsubscribe = [
+      onEntries((entries) => entries.some(this.staleWhen) && this.schedule()),
       onConnection(({ state }) => this.connected(state)),
     ];
-    if (every) this.clock = setInterval(() => document.hidden || this.resting() || this.ask(), every * 1000);
+    if (every) this.clock = setInterval(() => document.hidden || this.isResting() || this.load(), every * 1000);
   }
 
   stop() {
     this.abort.abort();
-    this.ends?.forEach((end) => end());
+    this.unsubscribe?.forEach((end) => end());
     clearInterval(this.clock);
     clearTimeout(this.timer);
   }
 
   connected(state) {
-    if (state === "live" && this.was === "lost") this.soon();
+    if (state === "live" && this.was === "lost") this.schedule();
     this.was = state;
   }
 
-  resting() {
+  isResting() {
     return performance.now() - this.last < CLOCK_REST * this.cost;
   }
 
-  soon(gap = Math.max(GAP_MS, REST * this.cost)) {
-    this.timer ||= setTimeout(() => this.ask(), gap);
+  schedule(gap = Math.max(GAP_MS, REST * this.cost)) {
+    this.timer ||= setTimeout(() => this.load(), gap);
   }
 
-  async ask() {
+  async load() {
     clearTimeout(this.timer);
     this.timer = 0;
-    if (this.asking) {
+    if (this.busy) {
       this.again = true;
       return;
     }
-    this.asking = true;
+    this.busy = true;
     const began = performance.now();
-    await this.answered();
+    await this.fetchOnce();
     this.last = performance.now();
     this.cost = this.last - began;
-    this.asking = false;
-    if (this.again) this.soon();
+    this.busy = false;
+    if (this.again) this.schedule();
     this.again = false;
   }
 
-  async answered() {
+  async fetchOnce() {
     try {
-      this.held = await get(this.path, this.query, this.abort.signal);
+      this.data = await get(this.path, this.query, this.abort.signal);
       this.failed = 0;
-      this.told({ held: this.held, error: null });
+      this.onChange({ data: this.data, error: null });
       // Folds over a long journal continue with the next request.
-      if (this.held.complete === false) this.soon(FOLD_MS);
+      if (this.data.complete === false) this.schedule(FOLD_MS);
     } catch (error) {
       if (error.name === "AbortError") return;
       if (!("code" in error)) throw error;
-      this.told({ held: this.held, error });
-      if (passing(error)) this.soon(Math.min(AGAIN_MS_MAX, AGAIN_MS * 2 ** this.failed));
+      this.onChange({ data: this.data, error });
+      if (isTemporary(error)) this.schedule(Math.min(AGAIN_MS_MAX, AGAIN_MS * 2 ** this.failed));
       this.failed += 1;
     }
   }

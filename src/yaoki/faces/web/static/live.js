@@ -3,13 +3,13 @@
 // answers with an error, and which does not report how long the stream was silent.
 
 import { address } from "./api.js";
-import { read } from "./shown.js";
+import { parseSafely } from "./safe_text.js";
 
 const SILENT_MS = 25_000; // the server beats every 10 s
 const WAITS_MS = [300, 700, 1_500, 3_000, 5_000, 10_000];
 
-const heard = new Set();
-const watched = new Set();
+const entryListeners = new Set();
+const connectionListeners = new Set();
 let source = null;
 let tries = 0;
 let timer = 0;
@@ -18,19 +18,19 @@ export const live = { state: "connecting", cursor: 0, lastSeen: 0, skew: 0, entr
 
 /** Called with an array of entries, at most a few times a second. */
 export function onEntries(listener) {
-  heard.add(listener);
-  return () => heard.delete(listener);
+  entryListeners.add(listener);
+  return () => entryListeners.delete(listener);
 }
 
 /** Called when the connection changes, and at each heartbeat. */
 export function onConnection(listener) {
-  watched.add(listener);
-  return () => watched.delete(listener);
+  connectionListeners.add(listener);
+  return () => connectionListeners.delete(listener);
 }
 
 export function follow(cursor, now) {
   live.cursor = cursor;
-  seen(now);
+  noteContact(now);
   connect();
 }
 
@@ -39,7 +39,7 @@ export function serverNow() {
   return Date.now() + live.skew;
 }
 
-function seen(now) {
+function noteContact(now) {
   live.lastSeen = Date.now();
   if (now) live.skew = Date.parse(now) - Date.now();
   clearTimeout(timer);
@@ -48,33 +48,33 @@ function seen(now) {
 
 async function connect() {
   clearTimeout(timer);
-  if (document.hidden && (await crowded())) return rest();
-  hold();
+  if (document.hidden && (await hasTooManyStreams())) return disconnect();
+  takeStreamLock();
   source?.close();
   source = new EventSource(address("/events", { after: live.cursor }));
   source.addEventListener("hello", (event) => hello(JSON.parse(event.data)));
-  source.addEventListener("journal", (event) => take(read(event.data)));
+  source.addEventListener("journal", (event) => receive(parseSafely(event.data)));
   source.addEventListener("beat", (event) => beat(JSON.parse(event.data)));
   source.addEventListener("gone", lost);
   source.onerror = lost;
   timer = setTimeout(lost, SILENT_MS);
 }
 
-function hello(told) {
+function hello(message) {
   // The cursor went back: the store was replaced.
-  if (told.cursor < live.cursor) return window.location.reload();
+  if (message.cursor < live.cursor) return window.location.reload();
   tries = 0;
-  beat(told);
+  beat(message);
 }
 
 /** A server that cannot read its store still sends heartbeats, with the age of its data. */
-function beat(told) {
-  if (told.following === false) {
+function beat(message) {
+  if (message.following === false) {
     clearTimeout(timer);
     timer = setTimeout(lost, SILENT_MS);
     return change("lost");
   }
-  seen(told.now);
+  noteContact(message.now);
   return change("live");
 }
 
@@ -84,11 +84,11 @@ function lost(event) {
   timer = setTimeout(connect, WAITS_MS[Math.min(tries, WAITS_MS.length - 1)]);
   tries += 1;
   // EventSource hides a 401 and a replaced store, so a plain request checks for both.
-  if (tries % 3 === 0 || event?.type === "gone") look();
+  if (tries % 3 === 0 || event?.type === "gone") checkSession();
   change("lost");
 }
 
-async function look() {
+async function checkSession() {
   const answer = await fetch(address("/session"), { cache: "no-store" }).catch(() => null);
   if (answer?.status === 401) window.dispatchEvent(new CustomEvent("yaoki:locked"));
   if (!answer?.ok) return;
@@ -98,11 +98,11 @@ async function look() {
 
 function change(state) {
   live.state = state;
-  tell();
+  notifyConnection();
 }
 
-function tell() {
-  for (const listener of [...watched]) listener(live);
+function notifyConnection() {
+  for (const listener of [...connectionListeners]) listener(live);
 }
 
 // ---------------------------------------------------------------- many windows
@@ -113,17 +113,17 @@ const STREAMS_MAX = 3;
 const LOCK = "yaoki.stream";
 let release = null;
 
-function hold() {
+function takeStreamLock() {
   if (release) return;
   navigator.locks?.request(LOCK, { mode: "shared" }, () => new Promise((resolve) => (release = resolve)));
 }
 
-async function crowded() {
+async function hasTooManyStreams() {
   const all = await navigator.locks?.query();
   return (all?.held || []).filter((lock) => lock.name === LOCK).length >= STREAMS_MAX;
 }
 
-function rest() {
+function disconnect() {
   source?.close();
   source = null;
   clearTimeout(timer);
@@ -134,28 +134,28 @@ function rest() {
 
 document.addEventListener("visibilitychange", async () => {
   if (!document.hidden && !source) connect();
-  if (document.hidden && source && (await crowded())) rest();
+  if (document.hidden && source && (await hasTooManyStreams())) disconnect();
 });
 
 // ---------------------------------------------------------------- entries, in batches
 
-let handful = [];
-let pouring = 0;
+let batch = [];
+let batchTimer = 0;
 
-function take(entry) {
+function receive(entry) {
   if (entry.seq <= live.cursor) return;
   live.cursor = entry.seq;
   live.entries += 1;
-  seen();
-  handful.push(entry);
-  pouring ||= setTimeout(pour, 120);
+  noteContact();
+  batch.push(entry);
+  batchTimer ||= setTimeout(deliverBatch, 120);
 }
 
-function pour() {
-  const entries = handful;
-  handful = [];
-  pouring = 0;
-  for (const listener of [...heard]) listener(entries);
+function deliverBatch() {
+  const entries = batch;
+  batch = [];
+  batchTimer = 0;
+  for (const listener of [...entryListeners]) listener(entries);
 }
 
 window.addEventListener("pagehide", () => source?.close());

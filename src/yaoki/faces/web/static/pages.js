@@ -2,29 +2,29 @@
 // and visible rows are fetched again when a journal entry makes them outdated.
 
 import { useEffect, useMemo, useState } from "./vendor/preact.js";
-import { get, passing } from "./api.js";
+import { get, isTemporary } from "./api.js";
 import { onEntries } from "./live.js";
 
 const PAGES_KEPT = 12;
 const GAP_MS = 500;
-const AGAIN_MS = 8_000;
+const RETRY_MS = 8_000;
 
 /** { rows, first, ended, edge, error, sight }; a dropped row is null until it is fetched again. */
-export function usePages(path, query, field, old) {
+export function usePages(path, query, field, staleWhen) {
   const key = JSON.stringify([path, query]);
   const [state, setState] = useState({ rows: [], first: null, ended: false, error: null });
   const pages = useMemo(() => new Pages(path, query, field, setState), [key]);
   useEffect(() => {
     pages.next();
-    const end = old && onEntries((entries) => entries.some(old) && pages.stale());
+    const end = staleWhen && onEntries((entries) => entries.some(staleWhen) && pages.stale());
     return () => (end?.(), pages.stop());
   }, [pages]);
   return { ...(state.of === pages || !state.of ? state : { rows: [], first: null, ended: false, error: null }), sight: pages.sight };
 }
 
 class Pages {
-  constructor(path, query, field, told) {
-    Object.assign(this, { path, query, field, told, pages: [], cursor: "", ended: false, first: null, span: [0, 0], gap: GAP_MS });
+  constructor(path, query, field, onChange) {
+    Object.assign(this, { path, query, field, onChange, pages: [], cursor: "", ended: false, first: null, span: [0, 0], gap: GAP_MS });
     this.abort = new AbortController();
     this.sight = (first, last) => {
       this.span = [first, last];
@@ -42,7 +42,7 @@ class Pages {
   }
 
   async next() {
-    if (this.asking || this.ended || this.abort.signal.aborted) return;
+    if (this.busy || this.ended || this.abort.signal.aborted) return;
     await this.once(async () => {
       const page = { cursor: this.cursor, rows: [], from: this.count };
       await this.read(page);
@@ -59,7 +59,7 @@ class Pages {
     const [first, last] = this.span;
     if (last >= this.count - 20) this.next();
     const gone = this.pages.find((page) => !page.rows && page.from < last && page.from + page.count > first);
-    if (gone && !this.asking) this.once(() => this.read(gone)).then(() => this.look());
+    if (gone && !this.busy) this.once(() => this.read(gone)).then(() => this.look());
     const far = this.pages.filter((page) => page.rows && (page.from > last + 1000 || page.from + page.count < first - 1000));
     if (this.pages.filter((page) => page.rows).length > PAGES_KEPT) for (const page of far) page.rows = null;
   }
@@ -82,13 +82,13 @@ class Pages {
   async read(page) {
     // A query with `after` reads forward; any other reads backward by its cursor.
     const edge = "after" in this.query ? { after: page.cursor || this.query.after } : { cursor: page.cursor };
-    const held = await get(this.path, { ...this.query, ...edge }, this.abort.signal);
-    if (page.cursor === "") this.first = held;
-    Object.assign(page, { rows: held[this.field], count: held[this.field].length, next: held.next_cursor });
+    const data = await get(this.path, { ...this.query, ...edge }, this.abort.signal);
+    if (page.cursor === "") this.first = data;
+    Object.assign(page, { rows: data[this.field], count: data[this.field].length, next: data.next_cursor });
   }
 
   async once(act) {
-    this.asking = true;
+    this.busy = true;
     try {
       await act();
       this.error = null;
@@ -96,21 +96,21 @@ class Pages {
       if (error.name === "AbortError") return;
       if (!("code" in error)) throw error;
       this.error = error;
-      if (passing(error)) this.timer ||= setTimeout(() => this.again(), AGAIN_MS);
+      if (isTemporary(error)) this.timer ||= setTimeout(() => this.again(), RETRY_MS);
     } finally {
-      this.asking = false;
+      this.busy = false;
     }
-    this.tell();
+    this.publish();
   }
 
   get count() {
     return this.pages.reduce((sum, page) => sum + page.count, 0);
   }
 
-  tell() {
+  publish() {
     let from = 0;
     for (const page of this.pages) [page.from, from] = [from, from + page.count];
     const rows = this.pages.flatMap((page) => page.rows || new Array(page.count).fill(null));
-    this.told({ of: this, rows, first: this.first, ended: this.ended, edge: this.cursor, error: this.error });
+    this.onChange({ of: this, rows, first: this.first, ended: this.ended, edge: this.cursor, error: this.error });
   }
 }

@@ -18,8 +18,8 @@ function decoded(part) {
 }
 
 export function link(view, parts = [], query = {}) {
-  const kept = Object.entries(query).filter(([, value]) => value !== "" && value != null);
-  const words = new URLSearchParams(kept).toString();
+  const given = Object.entries(query).filter(([, value]) => value !== "" && value != null);
+  const words = new URLSearchParams(given).toString();
   return `#/${[view, ...parts].map(encodeURIComponent).join("/")}${words ? `?${words}` : ""}`;
 }
 

@@ -5,13 +5,13 @@ export const session = { may: "look", repository: "", version: "", has_store: fa
 export const mayAct = () => session.may === "act";
 
 // `-` in an address is the run that was opened last, until a newer one starts.
-const looked = { run: "", newest: "" };
+const remembered = { run: "", newest: "" };
 
-export function looksAt(run, newest) {
-  Object.assign(looked, { run, newest });
+export function rememberRun(run, newest) {
+  Object.assign(remembered, { run, newest });
 }
 
-export const lastRun = (newest) => (looked.run && looked.newest === newest ? looked.run : newest);
+export const lastRun = (newest) => (remembered.run && remembered.newest === newest ? remembered.run : newest);
 
 /** An active run without a worker makes no progress. */
-export const left = (run) => run.status === "ACTIVE" && run.carried === false;
+export const lacksWorker = (run) => run.status === "ACTIVE" && run.carried === false;

@@ -3,40 +3,40 @@
 export const LANGUAGES = { en: "English", ja: "日本語" };
 let words = {};
 // Translations of the server's sentences; English needs none.
-let others = {};
-let said = [];
+let serverPatterns = {};
+let sentences = [];
 export let language = "en";
 
 /** The browser's preferred language among the available ones. */
-export function preferred() {
+export function preferredLanguage() {
   const known = (navigator.languages || [navigator.language]).map((name) => name.slice(0, 2).toLowerCase());
   return known.find((name) => name in LANGUAGES) || "en";
 }
 
-export async function speak(wanted) {
+export async function loadWords(wanted) {
   language = wanted in LANGUAGES ? wanted : "en";
   const other = language !== "en";
-  const [own, told, whole] = await Promise.all([fetched(language), other ? fetched(`server.${language}`) : {}, other ? fetched(`said.${language}`) : []]);
-  [words, others] = [own, told];
-  said = whole.map(([pattern, other]) => [new RegExp(`^(?:${pattern})$`, "su"), other]);
+  const [own, server, patterns] = await Promise.all([fetchWords(language), other ? fetchWords(`server.${language}`) : {}, other ? fetchWords(`sentences.${language}`) : []]);
+  [words, serverPatterns] = [own, server];
+  sentences = patterns.map(([pattern, other]) => [new RegExp(`^(?:${pattern})$`, "su"), other]);
   document.documentElement.lang = language;
 }
 
-async function fetched(name) {
+async function fetchWords(name) {
   const answer = await fetch(new URL(`./words/${name}.json`, import.meta.url));
   return answer.json();
 }
 
 /** The first pattern that matches a whole English sentence, with its placeholders. */
-export function known(sentence) {
-  for (const [pattern, other] of said) {
+export function matchSentence(sentence) {
+  for (const [pattern, other] of sentences) {
     const found = pattern.exec(sentence);
     if (found) return { other, places: found.groups || {} };
   }
   return null;
 }
 
-export const told = (key) => others[key] || "";
+export const serverWords = (key) => serverPatterns[key] || "";
 
 /** `t("blocks.n", {n: 2})`; a key with `.one` beside it is used for a single thing. */
 export function t(key, values = {}) {

@@ -264,7 +264,7 @@ def _root(node: ast.expr) -> str:
 
 
 def find_replaced_names(node: ast.AST, imported: dict[str, str]) -> Iterator[str]:
-    """The same inside functions: hooks and fixtures that run for every test."""
+    """The same inside functions: hooks and fixtures that run forevery test."""
     held = PythonSource(imported_names=imported)
     body = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
     yield from (words for words, _ in _rebound_names(body, held))

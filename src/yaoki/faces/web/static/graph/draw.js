@@ -23,9 +23,9 @@ export function draw(canvas, graph, view, marked, paint) {
   pen.setTransform(scale, 0, 0, scale, -view.x * scale, -view.y * scale);
   const sight = { left: view.x, top: view.y, right: view.x + width / scale, bottom: view.y + height / scale };
   const far = view.scale * graph.boxes[0]?.height < FAR_PX;
-  edges(pen, graph, sight, marked, paint, view.scale, far);
-  if (far) return celled(pen, graph, sight, marked, paint, view.scale);
-  for (const box of graph.boxes) if (meets(box, sight)) boxed(pen, box, view.scale, marked, paint);
+  drawEdges(pen, graph, sight, marked, paint, view.scale, far);
+  if (far) return drawCells(pen, graph, sight, marked, paint, view.scale);
+  for (const box of graph.boxes) if (meets(box, sight)) drawBox(pen, box, view.scale, marked, paint);
   return undefined;
 }
 
@@ -38,32 +38,32 @@ const LOUD_MAX = 300;
 const MARK_PX = 13;
 
 /** Zoomed out: one coloured field for each task, to show the overall progress. */
-function celled(pen, graph, sight, marked, paint, scale) {
+function drawCells(pen, graph, sight, marked, paint, scale) {
   const fields = Object.fromEntries(RARE.map((state) => [state, []]));
   for (const box of graph.boxes) if (meets(box, sight)) (fields[box.state] || fields.WAITING).push(box);
   for (const state of RARE) {
     pen.fillStyle = paint[`state-${state.toLowerCase()}`];
     for (const box of fields[state]) {
-      pen.globalAlpha = (dimmed(box, marked) ? 0.25 : 1) * (state === "WAITING" ? 0.3 : 1);
+      pen.globalAlpha = (isDimmed(box, marked) ? 0.25 : 1) * (state === "WAITING" ? 0.3 : 1);
       pen.fillRect(box.x, box.y - graph.gap / 2, box.width, box.height + graph.gap);
     }
   }
-  for (const state of LOUD) for (const box of fields[state].slice(0, LOUD_MAX)) flagged(pen, box, MARK_PX / scale, marked, paint);
+  for (const state of LOUD) for (const box of fields[state].slice(0, LOUD_MAX)) drawFlag(pen, box, MARK_PX / scale, marked, paint);
   pen.globalAlpha = 1;
 }
 
 /** A mark with a background, of the same size at every zoom level. */
-function flagged(pen, box, size, marked, paint) {
+function drawFlag(pen, box, size, marked, paint) {
   const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
-  pen.globalAlpha = dimmed(box, marked) ? 0.25 : 1;
+  pen.globalAlpha = isDimmed(box, marked) ? 0.25 : 1;
   pen.fillStyle = paint.surface;
   pen.beginPath();
   pen.arc(x, y, 0.75 * size, 0, 2 * Math.PI);
   pen.fill();
-  mark(pen, box.state, x - size / 2, y - size / 2, size, paint);
+  drawMark(pen, box.state, x - size / 2, y - size / 2, size, paint);
 }
 
-const dimmed = (box, marked) => (marked.near && !marked.near.has(box.key)) || (marked.found && !marked.found.has(box.key));
+const isDimmed = (box, marked) => (marked.near && !marked.near.has(box.key)) || (marked.found && !marked.found.has(box.key));
 
 const EDGES_FAR_MAX = 1_500;
 
@@ -71,7 +71,7 @@ function meets(box, { left, top, right, bottom }) {
   return box.x < right && box.x + box.width > left && box.y < bottom && box.y + box.height > top;
 }
 
-function edges(pen, graph, sight, marked, paint, scale, far) {
+function drawEdges(pen, graph, sight, marked, paint, scale, far) {
   const plain = new Path2D();
   const strong = new Path2D();
   // Thousands of lines between tiny fields would hide the fields.
@@ -129,9 +129,9 @@ function bracket(path, graph, proof) {
 
 const TICK = 6;
 
-function boxed(pen, box, scale, marked, paint) {
+function drawBox(pen, box, scale, marked, paint) {
   const colour = paint[`state-${box.state.toLowerCase()}`];
-  pen.globalAlpha = dimmed(box, marked) ? 0.22 : 1;
+  pen.globalAlpha = isDimmed(box, marked) ? 0.22 : 1;
   pen.fillStyle = paint.surface;
   pen.strokeStyle = colour;
   pen.lineWidth = marked.key === box.key ? 2.4 : 1;
@@ -139,15 +139,15 @@ function boxed(pen, box, scale, marked, paint) {
   pen.roundRect(box.x, box.y, box.width, box.height, 4);
   pen.fill();
   pen.stroke();
-  if (!box.single) counted(pen, box, paint);
+  if (!box.single) drawCounts(pen, box, paint);
   const size = Math.min(12, box.height - 8);
-  mark(pen, box.state, box.x + 5, box.y + (box.height - size) / 2 - (box.single ? 0 : 2), size, paint);
-  if (scale * size > 4) written(pen, box, size, paint);
+  drawMark(pen, box.state, box.x + 5, box.y + (box.height - size) / 2 - (box.single ? 0 : 2), size, paint);
+  if (scale * size > 4) drawName(pen, box, size, paint);
   pen.globalAlpha = 1;
 }
 
 /** A folded box shows its parts as a bar at the bottom. */
-function counted(pen, box, paint) {
+function drawCounts(pen, box, paint) {
   let x = box.x + 1;
   for (const [state, n] of Object.entries(box.counts)) {
     const width = ((box.width - 2) * n) / box.nodes.length;
@@ -157,7 +157,7 @@ function counted(pen, box, paint) {
   }
 }
 
-function mark(pen, state, x, y, size, paint) {
+function drawMark(pen, state, x, y, size, paint) {
   const parts = PATHS[state] || PATHS.WAITING;
   const colour = paint[`state-${state.toLowerCase()}`];
   pen.save();
@@ -172,7 +172,7 @@ function mark(pen, state, x, y, size, paint) {
   pen.restore();
 }
 
-function written(pen, box, size, paint) {
+function drawName(pen, box, size, paint) {
   pen.fillStyle = paint.ink;
   pen.font = `${size}px ${paint.font}`;
   pen.textBaseline = "middle";

@@ -1,24 +1,24 @@
 // Folds tasks into one box: those of a phase or group, or the done ones of a layer.  Pure.
 
-import { standing } from "../parts/shapes.js";
+import { shownState } from "../parts/shapes.js";
 
-const RESTS = new Set(["DONE", "REPLACED", "CANCELLED"]);
+const FINISHED = new Set(["DONE", "REPLACED", "CANCELLED"]);
 
 const KEYS = {
   none: () => null,
   phase: (node) => node.phase && `phase:${node.phase}`,
   group: (node) => (node.kind === "group" ? `group:${node.n}` : node.group && `group:${node.group}`),
-  done: (node) => RESTS.has(node.state) && `done:${node.layer}`,
+  done: (node) => FINISHED.has(node.state) && `done:${node.layer}`,
 };
 
 export const FOLDS = Object.keys(KEYS);
 
 /** Boxes and the edges between them; `opened` has the keys of unfolded boxes. */
-export function fold(crowd, how, opened) {
+export function fold(runGraph, how, opened) {
   const keyOf = KEYS[how] || KEYS.none;
   const boxes = new Map();
   const home = new Map();
-  for (const node of crowd.nodes) {
+  for (const node of runGraph.nodes) {
     const key = keyOf(node);
     const name = key && !opened.has(key) ? key : node.id;
     if (!boxes.has(name)) boxes.set(name, { key: name, nodes: [], layer: node.layer });
@@ -26,30 +26,30 @@ export function fold(crowd, how, opened) {
     home.set(node.n, name);
   }
   const edges = new Map();
-  for (const [from, to] of crowd.edges) {
+  for (const [from, to] of runGraph.edges) {
     const [one, other] = [home.get(from), home.get(to)];
     if (!one || !other || one === other) continue;
     const key = `${one} ${other}`;
     edges.set(key, { from: one, to: other, n: (edges.get(key)?.n || 0) + 1 });
   }
-  const list = [...boxes.values()].map(boxed);
-  layered(list, [...edges.values()]);
+  const list = [...boxes.values()].map(makeBox);
+  assignLayers(list, [...edges.values()]);
   return { boxes: list, edges: [...edges.values()] };
 }
 
-function boxed(box) {
+function makeBox(box) {
   const [first] = box.nodes;
   const single = box.nodes.length === 1 ? first : null;
   const name = single ? first.name : box.key.startsWith("done:") ? "" : box.key.split(":").slice(1).join(":");
   const group = box.key.startsWith("group:") ? box.nodes.find((node) => node.kind === "group") : null;
-  return refreshed({ ...box, single, name: group ? group.name : name, order: first.n });
+  return refreshBox({ ...box, single, name: group ? group.name : name, order: first.n });
 }
 
 /** Updates the state of each box from its tasks. */
-export function refreshed(box) {
+export function refreshBox(box) {
   box.counts = {};
-  for (const node of box.nodes) box.counts[standing(node)] = (box.counts[standing(node)] || 0) + 1;
-  box.state = box.single ? standing(box.single) : worst(box.counts);
+  for (const node of box.nodes) box.counts[shownState(node)] = (box.counts[shownState(node)] || 0) + 1;
+  box.state = box.single ? shownState(box.single) : worst(box.counts);
   return box;
 }
 
@@ -57,7 +57,7 @@ const WORST = ["ESCALATED", "BLOCKED", "ACTIVE", "HELD", "WAITING", "CANCELLED",
 const worst = (counts) => WORST.find((state) => counts[state]) || "WAITING";
 
 /** The longest path to each box; an edge that closes a cycle by folding is left out. */
-function layered(boxes, edges) {
+function assignLayers(boxes, edges) {
   const byKey = new Map(boxes.map((box) => [box.key, box]));
   const before = new Map(boxes.map((box) => [box.key, []]));
   for (const edge of edges) before.get(edge.to).push(edge.from);

@@ -1,5 +1,6 @@
-// The layout: layers from left to right, or downwards in a window that is higher than
-// wide; long layers in several columns, and few crossings by looking at the neighbours a few times.  Pure; ten thousand boxes take a moment.
+// The layout of the graph: layers from left to right, or downwards in a tall window.  Long layers
+// have several columns; a few sweeps over the neighbours reduce crossings.  Pure and fast enough
+// for ten thousand boxes.
 
 const SWEEPS = 6;
 const GAP = 14;
@@ -13,17 +14,17 @@ export function layout({ boxes, edges }, aspect) {
   const width = small ? 108 : 168;
   const height = small ? 20 : 30;
   const down = height + (small ? 5 : 12);
-  const layers = grouped(boxes);
+  const layers = groupByLayer(boxes);
   const near = neighbours(boxes, edges);
-  settle(layers, near);
-  if (aspect < 1 && boxes.length <= UPRIGHT_MAX) return { ...stacked(layers, { width, height, down }, aspect), gap: down - height, upright: true };
+  reduceCrossings(layers, near);
+  if (aspect < 1 && boxes.length <= UPRIGHT_MAX) return { ...placeInRows(layers, { width, height, down }, aspect), gap: down - height, upright: true };
   // With thousands of boxes the layers need space between them to be visible.
   const between = boxes.length > 2_000 ? 150 : small ? 36 : 64;
   const tall = rowsPerColumn(layers, width, down, aspect, between);
-  return { ...placed(layers, near, { width, height, down, tall, between }), gap: down - height };
+  return { ...placeInColumns(layers, near, { width, height, down, tall, between }), gap: down - height };
 }
 
-function grouped(boxes) {
+function groupByLayer(boxes) {
   const layers = [];
   for (const box of boxes) (layers[box.layer] ||= []).push(box);
   const full = layers.filter(Boolean);
@@ -41,7 +42,7 @@ function neighbours(boxes, edges) {
 }
 
 /** Moves boxes to the median of their neighbours, alternately from both sides. */
-function settle(layers, near) {
+function reduceCrossings(layers, near) {
   for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
     const forward = sweep % 2 === 0;
     const order = forward ? layers : [...layers].reverse();
@@ -70,26 +71,26 @@ function rowsPerColumn(layers, width, down, aspect, between) {
   return best[1];
 }
 
-function placed(layers, near, { width, height, down, tall, between }) {
+function placeInColumns(layers, near, { width, height, down, tall, between }) {
   let x = 0;
   let bottom = 0;
   for (const layer of layers) {
     const columns = Math.ceil(layer.length / tall);
     const rows = Math.ceil(layer.length / columns);
     // Boxes with dependents go to the last column, so that no edge passes behind a box.
-    const order = columns > 1 ? [...layer].sort((one, other) => wanted(near, one) - wanted(near, other) || one.at - other.at) : layer;
+    const order = columns > 1 ? [...layer].sort((one, other) => hasDependents(near, one) - hasDependents(near, other) || one.at - other.at) : layer;
     order.forEach((box, i) => {
       Object.assign(box, { width, height, x: x + Math.floor(i / rows) * (width + GAP), y: (i % rows) * down, rows });
       bottom = Math.max(bottom, box.y + height);
     });
     x += columns * (width + GAP) - GAP + between;
   }
-  for (const layer of layers) centred(layer, near, bottom, down);
+  for (const layer of layers) centreLayer(layer, near, bottom, down);
   return { width: Math.max(1, x - between), height: Math.max(1, ...layers.flat().map((box) => box.y + height)) };
 }
 
 /** Vertical layers, each in as many rows as the shape of the window needs. */
-function stacked(layers, { width, height, down }, aspect) {
+function placeInRows(layers, { width, height, down }, aspect) {
   const across = boxesPerRow(layers, width, down, aspect);
   const wide = Math.min(across, Math.max(...layers.map((layer) => layer.length))) * (width + GAP) - GAP;
   let y = 0;
@@ -115,10 +116,10 @@ function boxesPerRow(layers, width, down, aspect) {
   return best[1];
 }
 
-const wanted = (near, box) => Math.min(1, near.get(box.key).after.length);
+const hasDependents = (near, box) => Math.min(1, near.get(box.key).after.length);
 
 /** Places a short layer beside its neighbours and not at the top. */
-function centred(layer, near, bottom, down) {
+function centreLayer(layer, near, bottom, down) {
   if (layer.some((box) => box.x !== layer[0].x)) return;
   let free = -Infinity;
   const left = new Map(layer.map((box, i) => [box, layer.length - i]));
@@ -139,10 +140,10 @@ export function related({ edges }, key) {
     (after.get(from) || after.set(from, []).get(from)).push(to);
     (before.get(to) || before.set(to, []).get(to)).push(from);
   }
-  return new Set([...walked(before, key), ...walked(after, key)]);
+  return new Set([...reachable(before, key), ...reachable(after, key)]);
 }
 
-function walked(next, key) {
+function reachable(next, key) {
   const found = new Set([key]);
   const stack = [key];
   while (stack.length) {

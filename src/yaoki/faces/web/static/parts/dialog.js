@@ -2,10 +2,10 @@
 
 import { html, render, useEffect, useRef, useState } from "../vendor/preact.js";
 import { t } from "../words.js";
-import { Command, Wrong } from "./bits.js";
+import { Command, ErrorMessage } from "./components.js";
 
 /** Resolves with true only when the person confirms. */
-export function sure({ title, words, yes }) {
+export function confirmAction({ title, words, yes }) {
   return new Promise((resolve) => {
     const place = document.body.appendChild(document.createElement("div"));
     const end = (answer) => {
@@ -13,11 +13,11 @@ export function sure({ title, words, yes }) {
       place.remove();
       resolve(answer);
     };
-    render(html`<${Sure} title=${title} words=${words} yes=${yes} end=${end} />`, place);
+    render(html`<${ConfirmDialog} title=${title} words=${words} yes=${yes} end=${end} />`, place);
   });
 }
 
-function Sure({ title, words, yes, end }) {
+function ConfirmDialog({ title, words, yes, end }) {
   const ref = useRef(null);
   useEffect(() => ref.current.showModal(), []);
   return html`<dialog ref=${ref} class="dialog" aria-labelledby="sure-title" onCancel=${() => end(false)}>
@@ -45,8 +45,8 @@ export function useAction() {
   return [act, state];
 }
 
-export function Came({ state, words }) {
-  if (state.error) return html`<${Wrong} error=${state.error} />`;
+export function ActionResult({ state, words }) {
+  if (state.error) return html`<${ErrorMessage} error=${state.error} />`;
   if (!state.done) return null;
   return html`<p class="came" role="status">${words(state.done)} ${state.done.next && html`<${Command} text=${state.done.next} />`}</p>`;
 }

@@ -5,8 +5,8 @@ import { get } from "../api.js";
 import { bytes } from "../amounts.js";
 import { t } from "../words.js";
 import { useDocument } from "../documents.js";
-import { plain } from "../shown.js";
-import { Wrong } from "./bits.js";
+import { plain } from "../safe_text.js";
+import { ErrorMessage } from "./components.js";
 
 const PIECE = 16_384;
 const DIFF_BYTES = 65_536;
@@ -14,7 +14,7 @@ const LINES = 400;
 
 /** The tail of a log, followed while it grows; earlier pieces on request. */
 export function Log({ path, file, growing, fromStart }) {
-  const [held, setHeld] = useState({ text: "", from: 0, until: 0, bytes: 0, error: null, ready: false });
+  const [log, setLog] = useState({ text: "", from: 0, until: 0, bytes: 0, error: null, ready: false });
   const box = useRef(null);
   useEffect(() => {
     const abort = new AbortController();
@@ -24,28 +24,28 @@ export function Log({ path, file, growing, fromStart }) {
       const piece = await get(path, query, abort.signal);
       const first = place === null;
       place = piece.until;
-      setHeld((was) => ({ ...joined(first ? null : was, piece), error: null, ready: true }));
+      setLog((was) => ({ ...joined(first ? null : was, piece), error: null, ready: true }));
     };
-    const again = () => more().catch((error) => error.name === "AbortError" || setHeld((was) => ({ ...was, error, ready: true })));
+    const again = () => more().catch((error) => error.name === "AbortError" || setLog((was) => ({ ...was, error, ready: true })));
     again();
     const clock = growing ? setInterval(again, 1_500) : 0;
     return () => (abort.abort(), clearInterval(clock));
   }, [path, file, growing]);
   useEffect(() => {
     if (growing && box.current) box.current.scrollTop = box.current.scrollHeight;
-  }, [held.text, growing]);
+  }, [log.text, growing]);
   const earlier = async () => {
-    const from = Math.max(0, held.from - PIECE);
-    const piece = await get(path, { file, from, bytes: held.from - from });
-    setHeld((was) => ({ ...was, text: piece.text + was.text, from: piece.from }));
+    const from = Math.max(0, log.from - PIECE);
+    const piece = await get(path, { file, from, bytes: log.from - from });
+    setLog((was) => ({ ...was, text: piece.text + was.text, from: piece.from }));
   };
-  if (held.error && !held.text) return held.error.status === 404 ? html`<p class="hush">${t("log.none")}</p>` : html`<${Wrong} error=${held.error} />`;
-  if (!held.ready) return html`<p class="hush">${t("loading")}</p>`;
-  if (!held.text.trim()) return html`<p class="hush">${t("log.empty")}</p>`;
+  if (log.error && !log.text) return log.error.status === 404 ? html`<p class="hush">${t("log.none")}</p>` : html`<${ErrorMessage} error=${log.error} />`;
+  if (!log.ready) return html`<p class="hush">${t("loading")}</p>`;
+  if (!log.text.trim()) return html`<p class="hush">${t("log.empty")}</p>`;
   return html`<div class="log">
-    ${held.from > 0 && html`<button type="button" class="quiet" onClick=${earlier}>${t("log.earlier", { size: bytes(held.from) })}</button>`}
-    <pre ref=${box} tabindex="0" aria-label=${t("log.of", { file })}>${plain(held.text)}</pre>
-    ${fromStart && held.until < held.bytes && html`<p class="hush">${t("log.later", { size: bytes(held.bytes - held.until) })}</p>`}
+    ${log.from > 0 && html`<button type="button" class="quiet" onClick=${earlier}>${t("log.earlier", { size: bytes(log.from) })}</button>`}
+    <pre ref=${box} tabindex="0" aria-label=${t("log.of", { file })}>${plain(log.text)}</pre>
+    ${fromStart && log.until < log.bytes && html`<p class="hush">${t("log.later", { size: bytes(log.bytes - log.until) })}</p>`}
   </div>`;
 }
 
@@ -57,12 +57,12 @@ const SECTIONS_MAX = 20;
 /** A prompt by sections; sections that differ between attempts are open. */
 export function Prompt({ path, again }) {
   const answer = useDocument(path, { file: "prompt", from: 0, bytes: PROMPT_BYTES });
-  if (answer.error) return html`<${Wrong} error=${answer.error} />`;
-  if (!answer.held) return html`<p class="hush">${t("loading")}</p>`;
-  const parts = sections(plain(answer.held.text));
+  if (answer.error) return html`<${ErrorMessage} error=${answer.error} />`;
+  if (!answer.data) return html`<p class="hush">${t("loading")}</p>`;
+  const parts = sections(plain(answer.data.text));
   const told = (i) => parts.length < 3 || (i > (again ? 1 : 0) && i < parts.length - 1);
   return html`<div class="log prompt">${parts.map(([title, body], i) => html`<details open=${told(i)}><summary>${title}</summary><pre tabindex="0">${body}</pre></details>`)}
-    ${answer.held.until < answer.held.bytes && html`<p class="hush">${t("log.later", { size: bytes(answer.held.bytes - answer.held.until) })}</p>`}</div>`;
+    ${answer.data.until < answer.data.bytes && html`<p class="hush">${t("log.later", { size: bytes(answer.data.bytes - answer.data.until) })}</p>`}</div>`;
 }
 
 function sections(text) {
@@ -97,13 +97,13 @@ function kind(line) {
 export function Diff({ path, query }) {
   const answer = useDocument(path, { bytes: DIFF_BYTES, ...query });
   const [lines, setLines] = useState(LINES);
-  if (answer.error) return answer.error.status === 409 ? html`<p class="hush">${t("diff.none")}</p>` : html`<${Wrong} error=${answer.error} />`;
-  if (!answer.held) return html`<p class="hush">${t("loading")}</p>`;
-  const all = plain(answer.held.diff).split("\n");
-  if (!answer.held.diff.trim()) return html`<p class="hush">${t("diff.none")}</p>`;
+  if (answer.error) return answer.error.status === 409 ? html`<p class="hush">${t("diff.none")}</p>` : html`<${ErrorMessage} error=${answer.error} />`;
+  if (!answer.data) return html`<p class="hush">${t("loading")}</p>`;
+  const all = plain(answer.data.diff).split("\n");
+  if (!answer.data.diff.trim()) return html`<p class="hush">${t("diff.none")}</p>`;
   return html`<div class="diff"><pre tabindex="0" aria-label=${t("diff")}>${all.slice(0, lines).map((line) => html`<span class=${kind(line)}>${named(line)}${"\n"}</span>`)}</pre>
     ${lines < all.length && html`<button type="button" class="quiet" onClick=${() => setLines(lines * 4)}>${t("diff.more", { n: all.length - lines })}</button>`}
-    ${answer.held.cut && html`<p class="hush">${t("diff.cut", { size: bytes(answer.held.bytes) })}</p>`}
+    ${answer.data.cut && html`<p class="hush">${t("diff.cut", { size: bytes(answer.data.bytes) })}</p>`}
   </div>`;
 }
 

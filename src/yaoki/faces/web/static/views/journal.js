@@ -4,11 +4,11 @@ import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { clock, moment } from "../amounts.js";
 import { useDocument } from "../documents.js";
 import { onEntries } from "../live.js";
-import { Empty, TaskName, Waiting, Wrong } from "../parts/bits.js";
-import { Row, Rows, useNarrow } from "../parts/virtual.js";
+import { Empty, TaskName, LoadStatus, ErrorMessage } from "../parts/components.js";
+import { Row, Rows, useNarrow } from "../parts/virtual_rows.js";
 import { usePages } from "../pages.js";
 import { link, refine, toRun } from "../routes.js";
-import { sentence } from "../spoken.js";
+import { entryWords } from "../translation.js";
 import { t } from "../words.js";
 
 const PAGE = 200;
@@ -67,7 +67,7 @@ function Pages({ asked, again }) {
   const [fresh, setFresh] = useState({ n: 0, entries: [] });
   useEffect(() => onEntries((entries) => {
     const mine = entries.filter((entry) => fits(entry, asked)).reverse();
-    if (mine.length) setFresh((held) => ({ n: held.n + mine.length, entries: held.n > FRESH_MAX ? held.entries : [...mine, ...held.entries] }));
+    if (mine.length) setFresh((fresh) => ({ n: fresh.n + mine.length, entries: fresh.n > FRESH_MAX ? fresh.entries : [...mine, ...fresh.entries] }));
   }), []);
   // At the top new entries appear at once; further down they wait for a click.
   const atTop = !asked.after && (!scroller.current || scroller.current.scrollTop < 40);
@@ -78,7 +78,7 @@ function Pages({ asked, again }) {
     if (many && atTop) again();
   }, [many, atTop]);
   const rows = atTop && !many ? [...newer, ...pages.rows] : pages.rows;
-  if (pages.error) return html`<${Wrong} error=${pages.error} />`;
+  if (pages.error) return html`<${ErrorMessage} error=${pages.error} />`;
   if (!pages.first) return html`<p class="hush" role="status">${t("loading")}</p>`;
   if (rows.length === 0 && pages.ended) return html`<${Empty} title=${t("journal.none")} words=${t("journal.none.words")} />`;
   return html`${!atTop && newer.length > 0 && html`<button type="button" class="main newer" onClick=${asked.after ? () => refine({ order: "" }) : again}>${t("newer", { n: many ? fresh.n : newer.length })}</button>`}
@@ -89,7 +89,7 @@ function Pages({ asked, again }) {
 }
 
 function fits(entry, { run, task, event, text }) {
-  return (!run || entry.run === run) && (!task || entry.task === task) && (!event || event.split(",").includes(entry.event)) && (!text || `${entry.words} ${sentence(entry)}`.toLowerCase().includes(text.toLowerCase()));
+  return (!run || entry.run === run) && (!task || entry.task === task) && (!event || event.split(",").includes(entry.event)) && (!text || `${entry.words} ${entryWords(entry)}`.toLowerCase().includes(text.toLowerCase()));
 }
 
 function cells(entry) {
@@ -100,18 +100,18 @@ function cells(entry) {
     ["nm", entry.task ? html`<${TaskName} id=${entry.task} name=${entry.name} />` : ""],
     ["num at", entry.attempt || ""],
     ["ev code", entry.event],
-    ["why", sentence(entry)],
+    ["why", entryWords(entry)],
   ];
 }
 
 function Entry({ seq }) {
   const answer = useDocument(`/journal/${seq}`);
-  const entry = answer.held?.entry;
+  const entry = answer.data?.entry;
   return html`<section aria-labelledby="title" class="column wide">
     <p class="crumbs"><a href=${link("journal")}>${t("nav.journal")}</a></p>
     <h1 id="title">${entry ? entry.event : t("entry")} <span class="code hush">${seq}</span></h1>
-    <${Waiting} of=${answer} />
-    ${entry && html`<p>${sentence(entry)}</p>
+    <${LoadStatus} of=${answer} />
+    ${entry && html`<p>${entryWords(entry)}</p>
       <p class="line hush"><time datetime=${entry.at}>${moment(entry.at)}</time> <a href=${toRun(entry.run)} class="code">${entry.run}</a> ${entry.task && html`<${TaskName} id=${entry.task} name=${entry.name} />`} ${entry.attempt ? t("attempt.n", { n: entry.attempt }) : ""}</p>
       <pre class="data" tabindex="0">${JSON.stringify(entry.data, null, 2)}</pre>
       <p class="line">${Number(seq) > 1 && html`<a class="button" href=${link("journal", [String(Number(seq) - 1)])}>← ${t("entry.before")}</a>`}<a class="button" href=${link("journal", [String(Number(seq) + 1)])}>${t("entry.after")} →</a></p>`}

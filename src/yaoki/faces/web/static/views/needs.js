@@ -2,36 +2,36 @@
 
 import { html, useState } from "../vendor/preact.js";
 import { post } from "../api.js";
-import { always, asking, useDocument, useTick } from "../documents.js";
-import { Came, sure, useAction } from "../parts/dialog.js";
-import { Command, Empty, RunName, TaskName, Waiting, When } from "../parts/bits.js";
+import { always, changesQuestions, useDocument, useTick } from "../documents.js";
+import { ActionResult, confirmAction, useAction } from "../parts/dialog.js";
+import { Command, Empty, RunName, TaskName, LoadStatus, When } from "../parts/components.js";
 import { Mark, optional } from "../parts/shapes.js";
 import { mayAct, session } from "../session.js";
-import { said } from "../spoken.js";
+import { translate } from "../translation.js";
 import { named, t } from "../words.js";
 import { BEAT_S, RunRows } from "./runs.js";
 
 export function Needs() {
-  const answer = useDocument("/needs-you", {}, { old: asking, every: 15 });
+  const answer = useDocument("/needs-you", {}, { staleWhen: changesQuestions, every: 15 });
   useTick(15);
-  const { held } = answer;
+  const { data } = answer;
   return html`<section aria-labelledby="title" class="column">
-    <h1 id="title">${t("needs.title")} ${held?.total > 0 && html`<span class="tally">${held.total}</span>`}</h1>
-    <${Waiting} of=${answer} />
-    ${held && held.total === 0 && html`<${Nothing} />`}
-    ${held?.asking.map((asked) => html`<${Asked} key=${asked.task.id + asked.since} asked=${asked} />`)}
-    ${held?.paused.map((paused) => html`<${Paused} key=${paused.run} paused=${paused} />`)}
-    <${Lately} />
+    <h1 id="title">${t("needs.title")} ${data?.total > 0 && html`<span class="tally">${data.total}</span>`}</h1>
+    <${LoadStatus} of=${answer} />
+    ${data && data.total === 0 && html`<${NoQuestions} />`}
+    ${data?.asking.map((asked) => html`<${Question} key=${asked.task.id + asked.since} asked=${asked} />`)}
+    ${data?.paused.map((paused) => html`<${PausedRun} key=${paused.run} paused=${paused} />`)}
+    <${RecentRuns} />
   </section>`;
 }
 
-function Nothing() {
+function NoQuestions() {
   if (!session.has_store) return html`<${Empty} title=${t("start.title")} words=${t("start.words")} command="yaoki run plan.yaml" />`;
   return html`<div class="calm"><${Mark} state="DONE" /><p>${t("needs.none")}</p></div>`;
 }
 
 /** A question and its answers; also part of a task's own page. */
-export function Asked({ asked, alone, here }) {
+export function Question({ asked, alone, here }) {
   const { task } = asked;
   const heading = `asks-${task.id}`;
   return html`<article class="asked" aria-labelledby=${heading} data-task=${task.id}>
@@ -41,15 +41,15 @@ export function Asked({ asked, alone, here }) {
       <span class="hush">${named("reason", task.reason)} · <${When} at=${asked.since} />${task.attempt > 0 && html` · ${t("attempt.n", { n: task.attempt })}`}</span>
     </header>
     ${!alone && !here && html`<p class="hush"><${RunName} run=${asked.run} /> ${asked.goal}</p>`}
-    <p class="question">${said(task.question)}</p>
-    ${asked.failure && !told(asked) && html`<p class="cause"><span class="hush">${t("last.failure")}</span> ${asked.failure}</p>`}
+    <p class="question">${translate(task.question)}</p>
+    ${asked.failure && !isInQuestion(asked) && html`<p class="cause"><span class="hush">${t("last.failure")}</span> ${asked.failure}</p>`}
     ${asked.blocks > 0 && html`<p class="hush">${t("blocks.n", { n: asked.blocks })}</p>`}
-    <${Answering} asked=${asked} />
+    <${AnswerForm} asked=${asked} />
   </article>`;
 }
 
 /** A question of the agent is also its failure; it is shown once. */
-function told({ task, failure }) {
+function isInQuestion({ task, failure }) {
   const question = flat(task.question || "");
   const words = flat(failure.replace(HEAD, "")).replace(/…$/, "");
   return question.includes(words) || words.includes(question.slice(0, 100));
@@ -59,20 +59,20 @@ function told({ task, failure }) {
 const HEAD = /^[A-Z_]+(?: [\w-]+)?: /;
 const flat = (text) => text.replace(/\s+/g, " ").trim();
 
-function Answering({ asked }) {
+function AnswerForm({ asked }) {
   const { task, waivable = [] } = asked;
   const choices = task.choices || [];
   const [choice, setChoice] = useState("");
   const [words, setWords] = useState("");
   const [check, setCheck] = useState(waivable.includes(asked.check) ? asked.check : waivable[0] || "");
-  const [act, came] = useAction();
+  const [act, result] = useAction();
   if (choices.length === 0) return null;
   if (!mayAct()) return html`<p class="hush">${t("look.only")} <${Command} text=${task.next || `yaoki answer ${task.id}`} /></p>`;
-  if (came.done) return html`<${Came} state=${came} words=${() => t("answered", { choice: named("choice", choice) })} />`;
+  if (result.done) return html`<${ActionResult} state=${result} words=${() => t("answered", { choice: named("choice", choice) })} />`;
   const send = async (event) => {
     event.preventDefault();
     const question = { title: t("abort.title", { name: task.name }), words: t("abort.words", { n: asked.blocks || 0 }), yes: t("abort.yes") };
-    if (choice === "abort" && !(await sure(question))) return;
+    if (choice === "abort" && !(await confirmAction(question))) return;
     act(() => post(`/tasks/${task.id}/answer`, bodyOf(choice, words, check)));
   };
   return html`<form class="answering" onSubmit=${send}>
@@ -83,8 +83,8 @@ function Answering({ asked }) {
     ${choice === "done" && asked.worktree && html`<p><${Command} text=${`cd ${asked.worktree}`} /></p>`}
     ${choice === "waive" && html`<label class="field"><span>${t("waive.which")}</span><select value=${check} onChange=${(event) => setCheck(event.target.value)}>${waivable.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`}
     ${choice && choice !== "done" && html`<label class="field grow"><span>${t(choice === "retry" ? "words.agent" : "words.record")}</span><textarea rows="2" maxlength="4000" value=${words} onInput=${(event) => setWords(event.target.value)} /></label>`}
-    ${choice && html`<div class="buttons"><button type="submit" class=${choice === "abort" ? "ends" : "main"} disabled=${came.busy}>${t(came.busy ? "sending" : "send")}: ${named("choice", choice)}</button></div>`}
-    <${Came} state=${came} words=${() => ""} />
+    ${choice && html`<div class="buttons"><button type="submit" class=${choice === "abort" ? "ends" : "main"} disabled=${result.busy}>${t(result.busy ? "sending" : "send")}: ${named("choice", choice)}</button></div>`}
+    <${ActionResult} state=${result} words=${() => ""} />
   </form>`;
 }
 
@@ -95,12 +95,12 @@ function bodyOf(choice, words, check) {
   return body;
 }
 
-export function Paused({ paused, alone }) {
-  const [act, came] = useAction();
+export function PausedRun({ paused, alone }) {
+  const [act, result] = useAction();
   const [words, setWords] = useState("");
   const cancel = async () => {
     const question = { title: t("cancel.run.title", { run: paused.run }), words: t("cancel.run.words"), yes: t("cancel.run.yes") };
-    if (await sure(question)) act(() => post(`/runs/${paused.run}/cancel`));
+    if (await confirmAction(question)) act(() => post(`/runs/${paused.run}/cancel`));
   };
   return html`<article class="asked" data-run=${paused.run}>
     <header><span class="asked-mark"><${Mark} state="PAUSED" /></span>
@@ -108,17 +108,17 @@ export function Paused({ paused, alone }) {
       <span class="hush">${t("paused")}</span></header>
     <p class="question">${paused.paused}</p>
     ${!mayAct() && html`<p class="hush">${t("look.only")} <${Command} text=${paused.next} /></p>`}
-    ${mayAct() && !came.done && html`<form class="answering" onSubmit=${(event) => (event.preventDefault(), act(() => post(`/runs/${paused.run}/go`, words.trim() ? { words: words.trim() } : {})))}>
+    ${mayAct() && !result.done && html`<form class="answering" onSubmit=${(event) => (event.preventDefault(), act(() => post(`/runs/${paused.run}/go`, words.trim() ? { words: words.trim() } : {})))}>
       <label class="field grow"><span>${t("words.record")}</span><textarea rows="1" maxlength="4000" value=${words} onInput=${(event) => setWords(event.target.value)} /></label>
-      <div class="buttons"><button type="submit" class="main" disabled=${came.busy}>${t("go.on")}</button><button type="button" class="ends" disabled=${came.busy} onClick=${cancel}>${t("cancel.run")}</button></div>
+      <div class="buttons"><button type="submit" class="main" disabled=${result.busy}>${t("go.on")}</button><button type="button" class="ends" disabled=${result.busy} onClick=${cancel}>${t("cancel.run")}</button></div>
     </form>`}
-    <${Came} state=${came} words=${() => t("done.sent")} />
+    <${ActionResult} state=${result} words=${() => t("done.sent")} />
   </article>`;
 }
 
 /** Below the questions: the state of the newest runs. */
-function Lately() {
-  const answer = useDocument(session.has_store ? "/runs" : "", { limit: 5 }, { old: always, every: BEAT_S });
-  if (!answer.held?.runs.length) return null;
-  return html`<section aria-labelledby="lately"><h2 id="lately" class="rule">${t("lately")}</h2><${RunRows} runs=${answer.held.runs} /></section>`;
+function RecentRuns() {
+  const answer = useDocument(session.has_store ? "/runs" : "", { limit: 5 }, { staleWhen: always, every: BEAT_S });
+  if (!answer.data?.runs.length) return null;
+  return html`<section aria-labelledby="lately"><h2 id="lately" class="rule">${t("lately")}</h2><${RunRows} runs=${answer.data.runs} /></section>`;
 }

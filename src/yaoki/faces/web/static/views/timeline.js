@@ -4,9 +4,9 @@ import { html, useState } from "../vendor/preact.js";
 import { clock, seconds } from "../amounts.js";
 import { ofRun, useSize, useTick } from "../documents.js";
 import { serverNow } from "../live.js";
-import { Empty, TaskName, Wrong } from "../parts/bits.js";
-import { Mark, SHAPES, standing } from "../parts/shapes.js";
-import { Rows, useNarrow } from "../parts/virtual.js";
+import { Empty, TaskName, ErrorMessage } from "../parts/components.js";
+import { Mark, SHAPES, shownState } from "../parts/shapes.js";
+import { Rows, useNarrow } from "../parts/virtual_rows.js";
 import { go, refine, toTask } from "../routes.js";
 import { named, t } from "../words.js";
 import { usePages } from "../pages.js";
@@ -40,7 +40,7 @@ export function Timeline({ run, query }) {
       <div class="toggles" role="group" aria-label=${t("zoom")}>${controls.map(([words, label, act]) => html`<button type="button" class="toggle" aria-label=${label} title=${label} onClick=${act}>${words}</button>`)}</div>
       <${Legend} rows=${pages.rows} />
     </div>
-    ${pages.error && html`<${Wrong} error=${pages.error} />`}
+    ${pages.error && html`<${ErrorMessage} error=${pages.error} />`}
     ${pages.first && pages.rows.length === 0 && html`<${Empty} title=${t("timeline.none")} />`}
     <div class="timeline" ref=${box} style=${{ "--names": `${names}px` }}>
       ${width > 0 && pages.rows.length > 0 && html`<${Rows} count=${pages.rows.length} height=${LANE} label=${t("tab.timeline")} onSight=${pages.sight}
@@ -88,7 +88,7 @@ const nice = (span) => 1000 * (NICE.find((one) => one * 1000 >= span) || NICE[NI
 function Lane({ row, index, scale, tell }) {
   const label = spoken(row);
   return html`<div class="row lane" role="row" aria-rowindex=${index + 2} data-task=${row.task}>
-    <div class="cell nm" role="cell"><span class="state" data-state=${standing(row)}><${Mark} state=${standing(row)} /></span> <${TaskName} id=${row.task} name=${row.name} row /></div>
+    <div class="cell nm" role="cell"><span class="state" data-state=${shownState(row)}><${Mark} state=${shownState(row)} /></span> <${TaskName} id=${row.task} name=${row.name} row /></div>
     <div class="cell" role="cell"><svg class="lane-svg" width=${scale.width} height=${LANE - 2} role="img" aria-label=${label} onMouseLeave=${() => tell(null)}>
       ${row.waits.filter((wait) => beside(wait, row)).map((wait) => html`<${Wait} wait=${wait} scale=${scale} tell=${tell} row=${row} />`)}
       ${row.attempts.map((attempt) => html`<${Attempt} attempt=${attempt} row=${row} scale=${scale} tell=${tell} />`)}
@@ -103,7 +103,7 @@ const beside = ({ cause, from }, row) => cause !== "LEASE" && !row.attempts.some
 function spoken(row) {
   const tries = row.attempts.map((one) => `${t("attempt.n", { n: one.attempt })}: ${one.ended ? named("ended", one.ended) : t("running")}${one.failure ? `, ${one.failure}` : ""}`);
   const open = row.waits.filter((wait) => !wait.until).map((wait) => waitWords(wait, row));
-  return [...tries, ...open].join("; ") || named("state", standing(row));
+  return [...tries, ...open].join("; ") || named("state", shownState(row));
 }
 
 /** In the page's own words. */
@@ -139,8 +139,8 @@ function Wait({ wait, scale, tell, row, inside }) {
 
 /** Where the number ends of the attempt that contains the wait. */
 function numbered(wait, row, scale) {
-  const held = row.attempts.findLast((one) => Date.parse(one.from) < Date.parse(wait.from));
-  return held ? placed(held, scale).left + 8 + 7 * String(held.attempt).length : 0;
+  const before = row.attempts.findLast((one) => Date.parse(one.from) < Date.parse(wait.from));
+  return before ? placed(before, scale).left + 8 + 7 * String(before.attempt).length : 0;
 }
 
 function Attempt({ attempt, row, scale, tell }) {

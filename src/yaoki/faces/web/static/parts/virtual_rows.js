@@ -16,7 +16,7 @@ export function Rows({ count, height, draw, head, label, onSight, scroller, shor
     if (!box) return;
     const first = Math.max(0, Math.floor(box.scrollTop / height) - BEYOND);
     const last = Math.min(count, Math.ceil((box.scrollTop + box.clientHeight) / height) + BEYOND);
-    setSpan((held) => (held[0] === first && held[1] === last ? held : [first, last]));
+    setSpan((before) => (before[0] === first && before[1] === last ? before : [first, last]));
     onSight?.(first, last, box);
   };
   useLayoutEffect(look, [count, height, onSight]);

@@ -1,19 +1,19 @@
 // Translates the server's English sentences to the language of the page: journal entries, waits,
 // states.  A sentence without a translation is shown in English.
 
-import { known, language, named, number, t, told } from "./words.js";
+import { language, matchSentence, named, number, serverWords, t } from "./words.js";
 
 const CHARS = 160;
 const line = (text) => {
   const one = String(text ?? "").replace(/\s+/g, " ").trim();
   return one.length > CHARS ? `${one.slice(0, CHARS - 1)}…` : one;
 };
-const brief = (commit) => String(commit).slice(0, 10);
+const shortCommit = (commit) => String(commit).slice(0, 10);
 const fixed = (value) => Number(value || 0).toFixed(1);
 
 /** A pattern with its placeholders filled; empty without a pattern or a value. */
-function filled(key, values = {}) {
-  const pattern = told(key);
+function fillPattern(key, values = {}) {
+  const pattern = serverWords(key);
   if (!pattern) return "";
   const missing = [...pattern.matchAll(/\{(\w+)\}/g)].some(([, name]) => values[name] === undefined || values[name] === null);
   return missing ? "" : pattern.replace(/\{(\w+)\}/g, (_, name) => number(values[name]));
@@ -22,47 +22,47 @@ function filled(key, values = {}) {
 const DEEP = 3;
 const SENTENCE_MAX = 2_500;
 
-/** Translates a whole sentence, and sentences inside its placeholders. */
-export function said(words, deep = DEEP) {
-  const found = language !== "en" && deep > 0 && words && words.length <= SENTENCE_MAX && known(words);
+/** Translates a whole entryWords, and sentences inside its placeholders. */
+export function translate(words, deep = DEEP) {
+  const found = language !== "en" && deep > 0 && words && words.length <= SENTENCE_MAX && matchSentence(words);
   if (!found) return words;
-  return found.other.replace(/\{(\w+)\}/g, (_, name) => said(found.places[name] ?? "", deep - 1));
+  return found.other.replace(/\{(\w+)\}/g, (_, name) => translate(found.places[name] ?? "", deep - 1));
 }
 
-export const ruled = ({ rule, rule_words: words }) => told(`rule.${rule}`) || words;
+export const ruleWords = ({ rule, rule_words: words }) => serverWords(`rule.${rule}`) || words;
 
 // ---------------------------------------------------------------- the journal
 
 /** Translates a journal entry; one without its data stays in English. */
-export function sentence(entry) {
+export function entryWords(entry) {
   if (language === "en" || !entry.words || entry.cut) return entry.words;
   try {
-    const [ending, values] = (PARTS[entry.event] || plainly)(entry.data);
-    const words = filled(`story.${entry.event}${ending}`, values);
-    return words ? words + after(entry) : entry.words;
+    const [ending, values] = (PARTS[entry.event] || allData)(entry.data);
+    const words = fillPattern(`story.${entry.event}${ending}`, values);
+    return words ? words + failureSuffix(entry) : entry.words;
   } catch {
     // An entry of another version may lack a field.
     return entry.words;
   }
 }
 
-const plainly = (data) => ["", data];
+const allData = (data) => ["", data];
 
-function after({ event, data }) {
+function failureSuffix({ event, data }) {
   const bad = event === "CHECK_FINISHED" && ["FAILED", "BROKEN"].includes(data.outcome);
   return bad && data.message ? `: ${line(data.message)}` : "";
 }
 
 /** Kind, pattern and the first thing that failed; not translated. */
-function failed(failure) {
+function describeFailure(failure) {
   const head = [failure.kind, failure.pattern].filter(Boolean).join(" ");
   const [first, ...others] = failure.items || [];
   if (!first) return `${head}: ${line([failure.check, failure.message].filter(Boolean).join(": "))}`;
   const words = `${head}: ${line([first.name, first.message].filter(Boolean).join(": "))}`;
-  return others.length ? filled("more", { words, n: others.length }) || words : words;
+  return others.length ? fillPattern("more", { words, n: others.length }) || words : words;
 }
 
-const why = (words) => told(`why.${words}`) || line(words);
+const translateReason = (words) => serverWords(`why.${words}`) || line(words);
 
 const PARTS = {
   AGENT_FINISHED: ({ exit, changed = 0 }) => {
@@ -71,46 +71,46 @@ const PARTS = {
   },
   ATTEMPT_STARTED: ({ fresh, agent }) => [`${fresh ? ".fresh" : ""}${agent ? ".agent" : ""}`, { agent }],
   BUDGET_WARNING: ({ message }) => ["", { message }],
-  CHECKOUT_CHANGED: ({ message }) => ["", { message: said(message) }],
+  CHECKOUT_CHANGED: ({ message }) => ["", { message: translate(message) }],
   CHECK_FINISHED: ({ check, outcome, seconds, required = true }) => [required ? "" : ".optional", { check, outcome: named("outcome", outcome), seconds: fixed(seconds) }],
-  ESCALATE_DECISION: ({ failure, blocked }) => ["", { failure: failed(failure), reason: named("reason", blocked) }],
+  ESCALATE_DECISION: ({ failure, blocked }) => ["", { failure: describeFailure(failure), reason: named("reason", blocked) }],
   ESCALATION_ANSWERED: ({ choice, check, words }) => ["", { choice: line([named("choice", choice), check, words].filter(Boolean).join(" ")) }],
-  LAND_REFUSED: ({ head, why }) => [why ? ".way" : "", { head: brief(head) }],
-  LEASE_EXPIRED: (data) => ["", { why: why(data.why || "the lease ran out") }],
+  LAND_REFUSED: ({ head, why }) => [why ? ".way" : "", { head: shortCommit(head) }],
+  LEASE_EXPIRED: (data) => ["", { why: translateReason(data.why || "the lease ran out") }],
   PHASE_REFUSED: ({ phase, defects }) => ["", { phase, defect: defects[0] }],
-  QUALITY_JUDGMENT: ({ commit, unchanged }) => [unchanged ? ".unchanged" : "", { commit: brief(commit) }],
-  RECONCILED: ({ mismatch = "mismatch", repair = "repaired", tasks = [] }) => [tasks.length ? ".tasks" : "", { mismatch: said(mismatch), repair: said(repair), n: tasks.length }],
+  QUALITY_JUDGMENT: ({ commit, unchanged }) => [unchanged ? ".unchanged" : "", { commit: shortCommit(commit) }],
+  RECONCILED: ({ mismatch = "mismatch", repair = "repaired", tasks = [] }) => [tasks.length ? ".tasks" : "", { mismatch: translate(mismatch), repair: translate(repair), n: tasks.length }],
   RECOVERY_COMPLETE: ({ strategy, left_out_subtasks: left = [] }) => [left.length ? ".partial" : "", { strategy, n: left.length }],
   RECOVERY_START: ({ strategy, failed_subtasks: lost = [] }) => ["", { strategy, n: lost.length }],
-  RERUN_GRANTED: ({ head }) => ["", { head: brief(head) }],
-  RERUN_HELD: ({ failure, blocked }) => ["", { failure: failed(failure), reason: named("reason", blocked) }],
+  RERUN_GRANTED: ({ head }) => ["", { head: shortCommit(head) }],
+  RERUN_HELD: ({ failure, blocked }) => ["", { failure: describeFailure(failure), reason: named("reason", blocked) }],
   RESULT_NOTED: ({ status, summary, question }) => ["", { status, words: line(summary || question) }],
-  RETRY_DECISION: ({ failure, delay_ms: delay, strategy }) => [["fresh", "next-agent"].includes(strategy) ? `.${strategy}` : "", { failure: failed(failure), seconds: delay / 1000 }],
-  RUN_MERGED: ({ branch, commit, how }) => ["", { branch, commit: brief(commit), how }],
+  RETRY_DECISION: ({ failure, delay_ms: delay, strategy }) => [["fresh", "next-agent"].includes(strategy) ? `.${strategy}` : "", { failure: describeFailure(failure), seconds: delay / 1000 }],
+  RUN_MERGED: ({ branch, commit, how }) => ["", { branch, commit: shortCommit(commit), how }],
   SNAPSHOT_RESTORE: ({ snapshot_id: snapshot }) => ["", { snapshot }],
   TASKS_PLANNED: ({ names = [] }) => ["", { n: names.length, names: line(names.slice(0, 10).join(", ")) }],
   TASK_BLAMED: ({ culprit, partners = [], looked: n }) => [partners.length ? ".partners" : "", { culprit, partners: partners.join(", "), n }],
   TASK_BLOCKED: ({ dependents: n }) => ["", { n }],
-  TASK_CANCELLED: ({ kept }) => [kept ? ".kept" : "", { kept: kept && brief(kept) }],
-  TASK_LANDED: ({ commit, already }) => [already ? ".already" : "", { commit: brief(commit) }],
+  TASK_CANCELLED: ({ kept }) => [kept ? ".kept" : "", { kept: kept && shortCommit(kept) }],
+  TASK_LANDED: ({ commit, already }) => [already ? ".already" : "", { commit: shortCommit(commit) }],
   TASK_REVIVED: ({ dependents: n }) => ["", { n }],
 };
 
 // ---------------------------------------------------------------- tasks
 
 /** What a task waits for. */
-export function waitsFor({ waits, waits_for: words }) {
+export function waitWords({ waits, waits_for: words }) {
   if (language === "en" || !waits) return words || "";
   const joined = waits.names.join(t("comma"));
-  const names = waits.names_left_out ? filled("more", { words: joined, n: waits.names_left_out }) : joined;
-  return filled(`waits.${waits.cause}`, { names, account: waits.account, seconds: waits.seconds }) || words || "";
+  const names = waits.names_left_out ? fillPattern("more", { words: joined, n: waits.names_left_out }) : joined;
+  return fillPattern(`waits.${waits.cause}`, { names, account: waits.account, seconds: waits.seconds }) || words || "";
 }
 
 /** Details of a task's state, beside the word for it. */
 export function headline({ headline: words, task }) {
   if (language === "en") return words;
-  const values = { commit: task.landed && brief(task.landed), reason: named("reason", task.reason), stage: named("stage", task.stage), attempt: task.attempt, cause: task.waits?.names[0] };
-  if (task.state === "WAITING") return task.reason === "DEPENDENCY_FAILED" ? filled("headline.BLOCKED", values) : waitsFor(task);
+  const values = { commit: task.landed && shortCommit(task.landed), reason: named("reason", task.reason), stage: named("stage", task.stage), attempt: task.attempt, cause: task.waits?.names[0] };
+  if (task.state === "WAITING") return task.reason === "DEPENDENCY_FAILED" ? fillPattern("headline.BLOCKED", values) : waitWords(task);
   const ending = task.state === "ACTIVE" && task.cancel_wanted ? ".ending" : "";
-  return filled(`headline.${task.state}${ending}`, values);
+  return fillPattern(`headline.${task.state}${ending}`, values);
 }

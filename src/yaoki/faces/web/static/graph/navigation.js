@@ -8,20 +8,20 @@ const EDGE = 16;
 // In a small window a readable beginning is better than an unreadable whole.
 const READABLE = 0.7;
 
-export function useMoving(ref, graph, size, { choose, open, key }) {
-  const [view, setView] = useState(() => begin(graph, size));
-  const held = useRef({ pointers: new Map(), moved: 0, free: false });
+export function useNavigation(ref, graph, size, { choose, open, key }) {
+  const [view, setView] = useState(() => initialView(graph, size));
+  const gesture = useRef({ pointers: new Map(), moved: 0, free: false });
   // Until the user moves it, the whole graph is visible.
   useEffect(() => {
-    if (!held.current.free) setView(begin(graph, size));
+    if (!gesture.current.free) setView(initialView(graph, size));
   }, [graph, size.width, size.height]);
   const change = (next) => {
-    held.current.free = true;
+    gesture.current.free = true;
     setView((now) => bounded(next(now), graph, size));
   };
   const zoom = (factor, x = size.width / 2, y = size.height / 2) => change((now) => zoomed(now, factor, x, y));
   const whole = () => {
-    held.current.free = false;
+    gesture.current.free = false;
     setView(fit(graph, size));
   };
   useEffect(() => {
@@ -40,12 +40,12 @@ export function useMoving(ref, graph, size, { choose, open, key }) {
     const next = neighbour(graph, key, event.key);
     if (next) {
       choose(next.key);
-      change((now) => shown(now, next, size));
+      change((now) => scrolledTo(now, next, size));
     }
     return Boolean(next);
   };
   const events = {
-    ...pointing(ref, held.current, graph, view, { change, zoom, choose, open }),
+    ...pointerEvents(ref, gesture.current, graph, view, { change, zoom, choose, open }),
     onKeyDown: (event) => {
       if (event.key === "Enter" && graph.byKey.has(key)) open(graph.byKey.get(key));
       else if (event.key === "Escape") choose("");
@@ -61,7 +61,7 @@ export function useMoving(ref, graph, size, { choose, open, key }) {
   return [view, { events, buttons }];
 }
 
-function pointing(ref, held, graph, view, { change, zoom, choose, open }) {
+function pointerEvents(ref, gesture, graph, view, { change, zoom, choose, open }) {
   const at = (event) => {
     const { left, top } = ref.current.getBoundingClientRect();
     return { x: event.clientX - left, y: event.clientY - top };
@@ -73,11 +73,11 @@ function pointing(ref, held, graph, view, { change, zoom, choose, open }) {
   return {
     onPointerDown: (event) => {
       ref.current.setPointerCapture(event.pointerId);
-      held.pointers.set(event.pointerId, at(event));
-      held.moved = 0;
+      gesture.pointers.set(event.pointerId, at(event));
+      gesture.moved = 0;
     },
     onPointerMove: (event) => {
-      const before = held.pointers.get(event.pointerId);
+      const before = gesture.pointers.get(event.pointerId);
       if (!before) {
         const box = under(event);
         ref.current.style.cursor = box ? "pointer" : "grab";
@@ -85,33 +85,33 @@ function pointing(ref, held, graph, view, { change, zoom, choose, open }) {
         return;
       }
       const now = at(event);
-      const other = [...held.pointers].find(([id]) => id !== event.pointerId)?.[1];
-      held.moved += Math.abs(now.x - before.x) + Math.abs(now.y - before.y);
-      held.pointers.set(event.pointerId, now);
-      if (other) zoom(far(now, other) / Math.max(1, far(before, other)), (now.x + other.x) / 2, (now.y + other.y) / 2);
-      else if (held.moved > 3) change((was) => ({ ...was, x: was.x - (now.x - before.x) / was.scale, y: was.y - (now.y - before.y) / was.scale }));
+      const other = [...gesture.pointers].find(([id]) => id !== event.pointerId)?.[1];
+      gesture.moved += Math.abs(now.x - before.x) + Math.abs(now.y - before.y);
+      gesture.pointers.set(event.pointerId, now);
+      if (other) zoom(distance(now, other) / Math.max(1, distance(before, other)), (now.x + other.x) / 2, (now.y + other.y) / 2);
+      else if (gesture.moved > 3) change((was) => ({ ...was, x: was.x - (now.x - before.x) / was.scale, y: was.y - (now.y - before.y) / was.scale }));
     },
     onPointerUp: (event) => {
-      held.pointers.delete(event.pointerId);
-      if (held.moved <= 3) choose(under(event)?.key || "");
+      gesture.pointers.delete(event.pointerId);
+      if (gesture.moved <= 3) choose(under(event)?.key || "");
     },
-    onPointerCancel: (event) => held.pointers.delete(event.pointerId),
+    onPointerCancel: (event) => gesture.pointers.delete(event.pointerId),
     onDblClick: (event) => under(event) && open(under(event)),
   };
 }
 
-const far = (one, other) => Math.hypot(one.x - other.x, one.y - other.y);
+const distance = (one, other) => Math.hypot(one.x - other.x, one.y - other.y);
 
 function boxAt(graph, x, y) {
   return graph.boxes.find((box) => x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height);
 }
 
-const begin = (graph, size) => fit(graph, size, graph.upright ? READABLE : SCALES[0]);
+const initialView = (graph, size) => fit(graph, size, graph.upright ? READABLE : SCALES[0]);
 
 export function fit(graph, { width, height }, least = SCALES[0]) {
   const scale = Math.min(1.25, (width - 2 * EDGE) / graph.width, (height - 2 * EDGE) / graph.height);
-  const kept = Math.max(least, scale);
-  return { scale: kept, x: -Math.max(EDGE, (width - graph.width * kept) / 2) / kept, y: -Math.max(EDGE, (height - graph.height * kept) / 2) / kept };
+  const final = Math.max(least, scale);
+  return { scale: final, x: -Math.max(EDGE, (width - graph.width * final) / 2) / final, y: -Math.max(EDGE, (height - graph.height * final) / 2) / final };
 }
 
 function zoomed(view, factor, x, y) {
@@ -122,11 +122,11 @@ function zoomed(view, factor, x, y) {
 /** Keeps a part of the graph visible. */
 function bounded(view, graph, { width, height }) {
   const [wide, high] = [width / view.scale, height / view.scale];
-  const hold = (value, low, most) => Math.max(low, Math.min(most, value));
-  return { ...view, x: hold(view.x, -wide * 0.8, graph.width - wide * 0.2), y: hold(view.y, -high * 0.8, graph.height - high * 0.2) };
+  const clamp = (value, low, most) => Math.max(low, Math.min(most, value));
+  return { ...view, x: clamp(view.x, -wide * 0.8, graph.width - wide * 0.2), y: clamp(view.y, -high * 0.8, graph.height - high * 0.2) };
 }
 
-function shown(view, box, { width, height }) {
+function scrolledTo(view, box, { width, height }) {
   const [wide, high] = [width / view.scale, height / view.scale];
   const inside = box.x > view.x && box.x + box.width < view.x + wide && box.y > view.y && box.y + box.height < view.y + high;
   return inside ? view : { ...view, x: box.x - wide / 2, y: box.y - high / 2 };

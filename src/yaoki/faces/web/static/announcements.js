@@ -3,7 +3,7 @@
 import { onConnection, onEntries } from "./live.js";
 import { t } from "./words.js";
 
-const TOLD = { TASK_LANDED: "told.landed", ESCALATE_DECISION: "told.asks", RETRY_DECISION: "told.retry", RUN_PAUSED: "told.paused", TASK_CANCELLED: "told.cancelled" };
+const ANNOUNCED = { TASK_LANDED: "told.landed", ESCALATE_DECISION: "told.asks", RETRY_DECISION: "told.retry", RUN_PAUSED: "told.paused", TASK_CANCELLED: "told.cancelled" };
 const GAP_MS = 2_500;
 
 let counts = {};
@@ -16,13 +16,13 @@ export function announce() {
     was = state;
   });
   onEntries((entries) => {
-    for (const { event } of entries) if (TOLD[event]) counts[event] = (counts[event] || 0) + 1;
-    if (Object.keys(counts).length) timer ||= setTimeout(speakUp, GAP_MS);
+    for (const { event } of entries) if (ANNOUNCED[event]) counts[event] = (counts[event] || 0) + 1;
+    if (Object.keys(counts).length) timer ||= setTimeout(sayCounts, GAP_MS);
   });
 }
 
-function speakUp() {
-  say(Object.entries(counts).map(([event, n]) => t(TOLD[event], { n })).join(", "));
+function sayCounts() {
+  say(Object.entries(counts).map(([event, n]) => t(ANNOUNCED[event], { n })).join(", "));
   [counts, timer] = [{}, 0];
 }
 

@@ -1,6 +1,6 @@
 // Preferences stored in the browser: language and theme.  Without storage they are not kept.
 
-export function kept(name) {
+export function readPreference(name) {
   try {
     return window.localStorage.getItem(`yaoki.${name}`) || "";
   } catch {
@@ -8,7 +8,7 @@ export function kept(name) {
   }
 }
 
-export function keep(name, value) {
+export function storePreference(name, value) {
   try {
     window.localStorage.setItem(`yaoki.${name}`, value);
   } catch {
@@ -18,9 +18,9 @@ export function keep(name, value) {
 
 export const THEMES = ["auto", "light", "dark"];
 
-export function dress(theme) {
+export function applyTheme(theme) {
   const known = THEMES.includes(theme) ? theme : "auto";
   document.documentElement.dataset.theme = known;
-  window.dispatchEvent(new CustomEvent("yaoki:dressed"));
+  window.dispatchEvent(new CustomEvent("yaoki:theme"));
   return known;
 }

@@ -4,16 +4,16 @@ import { html, useState } from "../vendor/preact.js";
 import { named, t } from "../words.js";
 import { ago, moment } from "../amounts.js";
 import { toRun, toTask } from "../routes.js";
-import { State, standing } from "./shapes.js";
+import { State, shownState } from "./shapes.js";
 
 /** What a view shows while its document is loading, or after an error. */
-export function Waiting({ of }) {
-  if (of.held) return of.error ? html`<${Wrong} error=${of.error} />` : null;
-  if (of.error) return html`<${Wrong} error=${of.error} />`;
+export function LoadStatus({ of }) {
+  if (of.data) return of.error ? html`<${ErrorMessage} error=${of.error} />` : null;
+  if (of.error) return html`<${ErrorMessage} error=${of.error} />`;
   return html`<p class="hush" role="status">${t("loading")}</p>`;
 }
 
-export function Wrong({ error }) {
+export function ErrorMessage({ error }) {
   const words = error.code === "AWAY" ? t("away") : error.message;
   return html`<div class="wrong" role="alert"><strong>${words}</strong>
     ${error.hint && html`<${Command} text=${error.hint} />`}
@@ -38,7 +38,7 @@ export function When({ at, plain }) {
 }
 
 export function TaskState({ task }) {
-  return html`<${State} state=${standing(task)} />`;
+  return html`<${State} state=${shownState(task)} />`;
 }
 
 export function TaskName({ id, name, row }) {
@@ -59,23 +59,23 @@ export const ORDER = ["DONE", "ACTIVE", "ESCALATED", "BLOCKED", "WAITING", "CANC
 
 /** `proofs` are the run's final checks, shown beside the count of the plan's tasks. */
 export function Progress({ counts, blocked = 0, left = false, proofs = {} }) {
-  const told = Object.fromEntries(Object.entries(counts).map(([state, n]) => [state, n - (proofs[state] || 0)]));
-  Object.assign(told, { WAITING: (told.WAITING || 0) - blocked, BLOCKED: blocked });
+  const shown = Object.fromEntries(Object.entries(counts).map(([state, n]) => [state, n - (proofs[state] || 0)]));
+  Object.assign(shown, { WAITING: (shown.WAITING || 0) - blocked, BLOCKED: blocked });
   const proof = ORDER.findLast((state) => state !== "REPLACED" && proofs[state]);
-  const total = ORDER.reduce((sum, state) => sum + (told[state] || 0), 0);
-  const parts = ORDER.map((state) => [state, told[state] || 0]).filter(([, n]) => n > 0);
+  const total = ORDER.reduce((sum, state) => sum + (shown[state] || 0), 0);
+  const parts = ORDER.map((state) => [state, shown[state] || 0]).filter(([, n]) => n > 0);
   const alone = (state) => left && state === "ACTIVE";
   const word = (state) => named("state", alone(state) ? "LEFT" : state);
   const words = parts.map(([state, n]) => `${word(state)} ${n}`).join(", ");
   return html`<div class="progress">
     <svg class="progress-bar" viewBox="0 0 1000 10" preserveAspectRatio="none" role="img" aria-label=${words}>
-      ${laid(parts, total).map(([state, x, width]) => html`<rect class="bar" data-state=${alone(state) ? "HELD" : state} x=${x} y="0" width=${width} height="10" />`)}
+      ${barSegments(parts, total).map(([state, x, width]) => html`<rect class="bar" data-state=${alone(state) ? "HELD" : state} x=${x} y="0" width=${width} height="10" />`)}
     </svg>
     <span class="progress-words">${parts.map(([state, n]) => html`<span class="count"><${State} state=${alone(state) ? "HELD" : state} words=${word(state)} /><b>${n}</b></span>`)}${proof && html`<span class="count"><span class="hush">${t("proof")}</span><${State} state=${alone(proof) ? "HELD" : proof} words=${word(proof)} /></span>`}</span>
   </div>`;
 }
 
-function laid(parts, total) {
+function barSegments(parts, total) {
   let x = 0;
   return parts.map(([state, n]) => {
     const width = (1000 * n) / Math.max(1, total);
@@ -86,7 +86,7 @@ function laid(parts, total) {
 
 /** A filter over several words; each is a toggle. */
 export function Toggles({ label, options, chosen, onChange }) {
-  const flip = (name) => onChange(chosen.includes(name) ? chosen.filter((held) => held !== name) : [...chosen, name]);
+  const flip = (name) => onChange(chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name]);
   return html`<div class="toggles" role="group" aria-label=${label}>
     ${options.map(([name, words]) => html`<button type="button" class="toggle" aria-pressed=${chosen.includes(name)} onClick=${() => flip(name)}>${words}</button>`)}
   </div>`;
