@@ -36,15 +36,15 @@ class StoredOutputs:
             return []
         files = (place.with_name(name).as_posix() for name in CHANNELS)
         found = ((file, self.measure(file)) for file in files)
-        return [{"file": file, **held} for file, held in found if held is not None]
+        return [{"file": file, **facts} for file, facts in found if facts is not None]
 
     def versions(self, log: str) -> dict[str, str]:
         """The versions that the tool itself named."""
         place = self.place(log)
         if place is None:
             return {}
-        told = "".join(self._head(place.with_name(name).as_posix()) for name in CHANNELS)
-        pairs = ((hit[1].lower(), hit[2]) for hit in _TOLD.finditer(told))
+        heads = "".join(self._head(place.with_name(name).as_posix()) for name in CHANNELS)
+        pairs = ((hit[1].lower(), hit[2]) for hit in _TOLD.finditer(heads))
         return dict(list(dict(pairs).items())[:VERSIONS_MAX])
 
     @staticmethod
@@ -58,14 +58,14 @@ class StoredOutputs:
         path = self._file(file)
         if path is None:
             return None
-        made, size = hashlib.sha256(), 0
+        digest, size = hashlib.sha256(), 0
         with open_plain_file(path) as stream:
             if stream is None:
                 return None
             while piece := stream.read(PIECE):
-                made.update(piece)
+                digest.update(piece)
                 size += len(piece)
-        return {"bytes": size, "sha256": made.hexdigest()}
+        return {"bytes": size, "sha256": digest.hexdigest()}
 
     def _head(self, file: str) -> str:
         path = self._file(file)

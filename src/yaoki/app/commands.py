@@ -1,4 +1,4 @@
-"""Requests of a person about a run or a task, forevery face.
+"""Requests of a person about a run or a task, for every face.
 
 Each returns the document that the command of its name prints with `--json`.
 """
@@ -39,8 +39,8 @@ def answer_task(
 
 def answer_document(app: App, task: Task, choice: Choice) -> Document:
     view = view_run(app, app.store.run(task.run_id))
-    told = {"task": task.id, "answer": choice.value, "state": task.state.value}
-    return {"schema": SCHEMA, **told, "next": view.next_command}
+    document = {"task": task.id, "answer": choice.value, "state": task.state.value}
+    return {"schema": SCHEMA, **document, "next": view.next_command}
 
 
 def continue_run(app: App, run: Run, words: str = "", accept: str = "", *, how: str) -> None:
@@ -49,8 +49,8 @@ def continue_run(app: App, run: Run, words: str = "", accept: str = "", *, how: 
 
 def run_answer_document(app: App, run: Run) -> Document:
     view = view_run(app, app.store.run(run.id))
-    told = {"run": run.id, "paused": view.run.pause_reason or None, "status": view.status.value}
-    return {"schema": SCHEMA, **told, "next": view.next_command}
+    document = {"run": run.id, "paused": view.run.pause_reason or None, "status": view.status.value}
+    return {"schema": SCHEMA, **document, "next": view.next_command}
 
 
 def undo_task(app: App, task_id: TaskId, *, cascade: bool = False, how: str) -> Task:
@@ -68,8 +68,8 @@ def undo_task(app: App, task_id: TaskId, *, cascade: bool = False, how: str) -> 
 
 def _undo_refusal(app: App, task: Task) -> str:
     """The reason why an undo was dropped, from the journal."""
-    told = app.store.journal(run_id=task.run_id, task_id=task.id)
-    return next((str(e.data["why"]) for e in reversed(told) if e.event == UndoDropped.NAME), "")
+    entries = app.store.journal(run_id=task.run_id, task_id=task.id)
+    return next((str(e.data["why"]) for e in reversed(entries) if e.event == UndoDropped.NAME), "")
 
 
 def retry_landed_task(app: App, task_id: TaskId, words: str, *, how: str) -> Task:
@@ -83,8 +83,8 @@ def retry_landed_task(app: App, task_id: TaskId, words: str, *, how: str) -> Tas
 def undo_document(task: Task) -> Document:
     wanted = task.undo_requested
     next_ = f"yaoki watch {task.run_id}" if wanted else f"yaoki answer {task.id}"
-    told = {"task": task.id, "state": task.state.value, "undo_wanted": wanted}
-    return {"schema": SCHEMA, **told, "next": next_}
+    document = {"task": task.id, "state": task.state.value, "undo_wanted": wanted}
+    return {"schema": SCHEMA, **document, "next": next_}
 
 
 def cancel_work(
@@ -111,9 +111,9 @@ def cancel_document(app: App, run: Run, task_id: str, left: Sequence[TaskId]) ->
     mine = [one for one in over if task_id in ("", one)]
     works = [work for work in app.workspace.recovery.list_saved_work() if work.task_id in mine]
     empty = find_empty_attempts(app, works)
-    kept = {work.task_id for work in works if work.ref not in empty}
-    told = {"cancelled": mine, "ending": list(left), "kept": sorted(kept)}
-    return {"schema": SCHEMA, "run": run.id, "status": view.status.value, **told}
+    saved = {work.task_id for work in works if work.ref not in empty}
+    document = {"cancelled": mine, "ending": list(left), "kept": sorted(saved)}
+    return {"schema": SCHEMA, "run": run.id, "status": view.status.value, **document}
 
 
 def _request_cancel(app: App, run: Run, task_id: str, why: str) -> list[TaskId]:

@@ -33,9 +33,9 @@ def _empty_attempts_of_run(
     app: App, run: Run, works: Sequence[SavedWork]
 ) -> Iterable[tuple[str, datetime]]:
     database, events = app.store.database, (STARTED, LANDED)
-    told = journal_pages.read_forward(database, run_id=run.id, events=events, limit=LINES_MAX)
-    began = {(entry.task_id, entry.attempt): entry for entry in told if entry.event == STARTED}
-    landed = _landed_commits(told, {row.id: row.name for row in app.store.rows(run.id)})
+    entries = journal_pages.read_forward(database, run_id=run.id, events=events, limit=LINES_MAX)
+    began = {(entry.task_id, entry.attempt): entry for entry in entries if entry.event == STARTED}
+    landed = _landed_commits(entries, {row.id: row.name for row in app.store.rows(run.id)})
     for work in works:
         if not work.task_id.startswith(f"{run.id}-"):
             continue

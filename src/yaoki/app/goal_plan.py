@@ -36,12 +36,12 @@ def make_goal_plan(goal: str, settings: Settings, known: PlanEnvironment) -> Pla
             hint="yaoki init, or add [checks.NAME] to yaoki.toml",
         )
     task = {"id": "plan", "goal": planning_goal(PlanningRole.GOAL, goal), "kind": "plan"}
-    made = parse_plan(
+    plan = parse_plan(
         json.dumps({"goal": goal, "tasks": [task], "done_when": proofs}), "GOAL", settings, known
     )
-    spec = made.specs[0]
+    spec = plan.specs[0]
     assert spec.planning_brief is not None, "a plan task says what it may make"
     return replace(
-        made,
+        plan,
         specs=(replace(spec, planning_brief=replace(spec.planning_brief, role=PlanningRole.GOAL)),),
     )

@@ -180,8 +180,8 @@ def _run_setup(commands: SetupCommands, place: Path) -> str:
         except Fault as fault:
             return f"{words}: {fault.sentence}"
         if done.code != 0:
-            said = (done.err or done.out).decode("utf-8", "replace").strip().splitlines()
-            last = one_line(strip_terminal_codes(said[-1]), WORDS_CHARS_MAX) if said else ""
+            lines = (done.err or done.out).decode("utf-8", "replace").strip().splitlines()
+            last = one_line(strip_terminal_codes(lines[-1]), WORDS_CHARS_MAX) if lines else ""
             return f"{words} ended with {done.code}" + (f": {last}" if last else "")
     return ""
 

@@ -65,7 +65,7 @@ class PlanAnswerReader:
             tasks=[self._existing_task(row) for row in rows],
             text_bytes_max=self._text_bytes_max,
             defaults=defaults,
-            needs={names[one]: [names[need] for need in held] for one, held in needs.items()},
+            needs={names[one]: [names[need] for need in needed] for one, needed in needs.items()},
         )
 
     def context(self, run: Run) -> str:
@@ -74,7 +74,7 @@ class PlanAnswerReader:
         rows = self._store.rows(run.id)
         open_ = [self._existing_task(row) for row in rows if not row.state.is_final]
         states = {row.id: row.state.value for row in rows}
-        told = [
+        unfinished = [
             UnfinishedTask(
                 one.id,
                 one.name,
@@ -86,7 +86,7 @@ class PlanAnswerReader:
             for one in open_
         ]
         done = [(str(row.id), row.name) for row in rows if row.state is State.DONE]
-        return planning_context(run, told, done)
+        return planning_context(run, unfinished, done)
 
     def _existing_task(self, row: TaskRow) -> ExistingTask:
         from yaoki.formats.plan.planner_answer import ExistingTask

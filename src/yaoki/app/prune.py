@@ -145,10 +145,10 @@ class RunArchiver:
         fresh = path is None
         path = path or self._make(fate, refs)
         manifest = run_archive.read_manifest(path)
-        told = {**_index_entry(manifest, path), "why": fate.reason}
+        entry = {**_index_entry(manifest, path), "why": fate.reason}
         now = self._app.clock.now()
         if not retention.delete_archived_run(
-            self._database, run_id, now, last_seq=manifest.last, data=told
+            self._database, run_id, now, last_seq=manifest.last, data=entry
         ):
             if fresh:
                 path.unlink()
@@ -180,11 +180,11 @@ class RunArchiver:
         parts = self._making / run_id
         parts.mkdir()
         manifest = self._gather(fate, refs, parts)
-        made = self._making / f"{run_id}{PART}"
-        run_archive.write_archive(made, parts, self._logs(run_id), manifest)
-        self._read_back(made)
+        part = self._making / f"{run_id}{PART}"
+        run_archive.write_archive(part, parts, self._logs(run_id), manifest)
+        self._read_back(part)
         path = self._free_path(run_id)
-        made.rename(path)
+        part.rename(path)
         sync_to_disk(self.folder)
         return path
 

@@ -34,10 +34,10 @@ def choose_local_command(ways: str) -> str:
     return f"sudo {one}" if needs_root else one
 
 
-def find_toolchain_remedy(said: str) -> str:
+def find_toolchain_remedy(output: str) -> str:
     """The command that installs what a stand-in lacks; empty when this is no such stand-in."""
     for pattern, command in _SHIMS:
-        if found := pattern.search(said):
+        if found := pattern.search(output):
             words = [_COMPONENTS.get(word, word) for word in found.groups()]
             return command.format(*words)
     return ""

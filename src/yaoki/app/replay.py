@@ -129,8 +129,10 @@ def _replay_landing(app: App, run: Run, room: ReplayClone, one: LandedCommit) ->
         return _unreplayable(one, why)
     facts = _check_facts(app, run, one)
     wanted = [check for check in spec.checks if check.required]
-    told = {check.check: check.outcome for check in proof.checks}
-    checks = tuple(_replay_check(room, check, facts, told.get(check.name, "")) for check in wanted)
+    recorded = {check.check: check.outcome for check in proof.checks}
+    checks = tuple(
+        _replay_check(room, check, facts, recorded.get(check.name, "")) for check in wanted
+    )
     waived = [c.check for c in proof.checks if c.outcome == ReplayOutcome.WAIVED]
     built_in = tuple(
         CheckReplay(name, ReplayOutcome.WAIVED, ReplayOutcome.WAIVED, "waived by a person")

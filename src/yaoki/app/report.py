@@ -58,8 +58,11 @@ def make_report(app: App, run: Run) -> ReportData:
         clean=cache(lambda text: _sanitize(text, secrets)),
         warnings=_drift_warning(app, view.run),
     )
-    made = report_document(given)
-    return {**made, "receipt": make_receipt(made, branch) if _provable(made, branch) else None}
+    report = report_document(given)
+    return {
+        **report,
+        "receipt": make_receipt(report, branch) if _provable(report, branch) else None,
+    }
 
 
 def _saved_work(app: App, run: Run) -> list[SavedWork]:
@@ -88,15 +91,15 @@ def _sanitize(text: str, secrets: Sequence[str]) -> str:
     )
 
 
-def render_report(made: ReportData, form: str) -> str:
+def render_report(report: ReportData, form: str) -> str:
     """As Markdown, `html` or `json`."""
     match form:
         case "json":
-            return json.dumps(made, indent=2) + "\n"
+            return json.dumps(report, indent=2) + "\n"
         case "html":
-            return render_page(made)
+            return render_page(report)
         case _:
-            return render_markdown(made)
+            return render_markdown(report)
 
 
 def _journal(app: App, run: Run) -> Iterator[JournalEntry]:
@@ -130,10 +133,10 @@ def _drift_warning(app: App, run: Run) -> list[str]:
     return [words] if words else []
 
 
-def _provable(made: ReportData, branch: RunBranchState) -> bool:
+def _provable(report: ReportData, branch: RunBranchState) -> bool:
     """A receipt names only commits that exist here."""
-    proofs = [task["proof"] for task in made["tasks"] if task["proof"]]
-    ends = branch.head and branch.trees.get(made["run"]["base"]) and not made["numbers"]["lost"]
+    proofs = [task["proof"] for task in report["tasks"] if task["proof"]]
+    ends = branch.head and branch.trees.get(report["run"]["base"]) and not report["numbers"]["lost"]
     return bool(ends) and all(p["tree"] and p["commit"] in branch.commits for p in proofs)
 
 

@@ -282,12 +282,12 @@ class RepositoryContext:
         Agents get no password; where the URL holds one, they find no store.
         """
         file, url = self.loaded_settings.file, self._store_url
-        told = {"YAOKI_REPO": str(self.repository.top)}
+        variables = {"YAOKI_REPO": str(self.repository.top)}
         if file is not None:
-            told["YAOKI_REPO_CONFIG"] = str(file.absolute())
+            variables["YAOKI_REPO_CONFIG"] = str(file.absolute())
         if url and mask(url, ()) == url:
-            told["YAOKI_REPO_STORE"] = url
-        return told
+            variables["YAOKI_REPO_STORE"] = url
+        return variables
 
     def list_open_run_ids(self) -> Sequence[RunId]:
         return [run_id for run_id, _, _ in self.store.unfinished_runs()]

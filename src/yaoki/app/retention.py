@@ -27,8 +27,8 @@ def prune_one_run(app: App, ended: RunId) -> None:
     except (YaokiError, OSError) as error:
         failed = {"": str(error)}
     for run_id, words in failed.items():
-        told = f"run {run_id} could not be archived" if run_id else "nothing could be archived"
-        app.store.note(ended, "WARNING", {"message": f"{told}: {words}"})
+        sentence = f"run {run_id} could not be archived" if run_id else "nothing could be archived"
+        app.store.note(ended, "WARNING", {"message": f"{sentence}: {words}"})
 
 
 def _restore_signals() -> None:

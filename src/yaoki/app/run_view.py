@@ -179,9 +179,9 @@ def load_questions(app: App, rows: Sequence[TaskRow]) -> dict[TaskId, Question]:
 
 def has_live_holder(rows: Sequence[TaskRow], now: datetime) -> bool:
     """May a live worker hold one of these tasks?  For other machines only the lease is known."""
-    held = [row for row in rows if row.holder and not is_holder_dead(row.holder)]
+    claimed = [row for row in rows if row.holder and not is_holder_dead(row.holder)]
     here = f"{machine_id()}:"
-    return any(row.holder.startswith(here) or (row.lease_until or now) > now for row in held)
+    return any(row.holder.startswith(here) or (row.lease_until or now) > now for row in claimed)
 
 
 def _claim_grace_s(app: App, holder: str) -> float:

@@ -117,8 +117,8 @@ class RunWatch:
         asking = [row for row in rows if row.question][:QUESTIONS_MAX]
         known = self._asked
         self._asked = {
-            row.id: held
-            if (held := known.get(row.id)) is not None and held[0] is row
+            row.id: before
+            if (before := known.get(row.id)) is not None and before[0] is row
             else (row, self._app.store.task(row.id).question)
             for row in asking
         }

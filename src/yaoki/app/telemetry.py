@@ -107,16 +107,16 @@ class Metrics:
             return
         self._loaded = True
         with suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
-            with self._file.open("rb") as kept:
-                held = json.loads(kept.read(BYTES_MAX))
-            if held["store"] == self._mark:
-                self._counters, self._after = Counters.from_data(held), int(held["after"])
+            with self._file.open("rb") as stream:
+                data = json.loads(stream.read(BYTES_MAX))
+            if data["store"] == self._mark:
+                self._counters, self._after = Counters.from_data(data), int(data["after"])
 
     def _save(self) -> None:
-        held = {"store": self._mark, "after": self._after, **self._counters.to_data()}
+        data = {"store": self._mark, "after": self._after, **self._counters.to_data()}
         # Where nothing can be written, the next process counts from the beginning.
         with suppress(Fault):
-            write_atomically(self._file, json.dumps(held).encode())
+            write_atomically(self._file, json.dumps(data).encode())
 
     # -------------------------------------------------------------- how things stand
 

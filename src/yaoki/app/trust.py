@@ -89,8 +89,8 @@ class TrustQuestion:
     def shown_lines(self) -> list[str]:
         """Bounded; the rest is counted."""
         more = len(self.lines) - LINES_MAX
-        said = [f"  … and {format_count(more, 'line')} more"] if more > 0 else []
-        return [*self.lines[:LINES_MAX], *said]
+        rest = [f"  … and {format_count(more, 'line')} more"] if more > 0 else []
+        return [*self.lines[:LINES_MAX], *rest]
 
 
 class TrustContext(Protocol):
@@ -258,7 +258,7 @@ def _agent_and_check_commands(settings: Settings) -> list[CommandDigest]:
     from yaoki.formats.plan.settings_parts import read_settings_parts
 
     try:
-        held = read_settings_parts(settings)
+        parts = read_settings_parts(settings)
     except (SettingsInvalid, PlanInvalid):
         tables = {"agents": settings.agents, "checks": settings.checks}
         return [
@@ -266,7 +266,7 @@ def _agent_and_check_commands(settings: Settings) -> list[CommandDigest]:
             for kind, named in tables.items()
             for name, table in named.items()
         ]
-    found = [*map(digest_agent, held.agents), *map(digest_check, held.checks)]
+    found = [*map(digest_agent, parts.agents), *map(digest_check, parts.checks)]
     return [command for command in found if command is not None]
 
 

@@ -81,13 +81,13 @@ def try_detected_checks(
     app: App, found: Iterable[FoundCheck], timeout: timedelta, tell: Callable[[TrialResult], None]
 ) -> list[TrialResult]:
     """Each check once on the base; the user's checkout does not change."""
-    made = []
+    results = []
     with _open_trial_room(app, timeout) as bench:
         for one in found:
             tried = bench.try_check(one)
             tell(tried)
-            made.append(tried)
-    return made
+            results.append(tried)
+    return results
 
 
 def try_written_checks(app: App, specs: Iterable[CheckSpec], timeout: timedelta) -> list[Finding]:
@@ -98,11 +98,11 @@ def try_written_checks(app: App, specs: Iterable[CheckSpec], timeout: timedelta)
 
 def list_detected_commands(found: Iterable[FoundCheck]) -> tuple[CommandDigest, ...]:
     """Every command that trying these checks would start."""
-    made: list[CommandDigest | None] = []
+    digests: list[CommandDigest | None] = []
     for one in found:
-        made += [digest_setup(one.setup, one.setup_cwd)] if one.setup else []
-        made.append(digest_check(_spec(one)))
-    return tuple(dict.fromkeys(command for command in made if command is not None))
+        digests += [digest_setup(one.setup, one.setup_cwd)] if one.setup else []
+        digests.append(digest_check(_spec(one)))
+    return tuple(dict.fromkeys(command for command in digests if command is not None))
 
 
 @contextmanager
@@ -207,13 +207,13 @@ class TrialRoom:
         except Fault as fault:
             return fault.sentence, command
         if done.code == 0:
-            # Files that the package manager made are there forevery following check.
+            # Files that the package manager made are there for every following check.
             self.base_room.room.record_setup_output()
             return "", ""
-        said = strip_terminal_codes((done.err or done.out).decode("utf-8", errors="replace")).split(
-            "\n"
-        )
-        last = one_line(next((line for line in reversed(said) if line.strip()), ""), 120)
+        lines = strip_terminal_codes(
+            (done.err or done.out).decode("utf-8", errors="replace")
+        ).split("\n")
+        last = one_line(next((line for line in reversed(lines) if line.strip()), ""), 120)
         return f"{command} failed with exit code {done.code}: {last}", command
 
 
@@ -222,8 +222,8 @@ def _make_unfit_finding(finding: Finding, spec: CheckSpec, changed: list[str]) -
     words = spec.argv or tuple(spec.shell.split())
     option = next((option for tool, option in _LOOKS.items() if tool in words), "")
     remedy = f"; add {option}" if option else "; let it only look"
-    said = f"changes files of the repository ({', '.join(changed[:3])}){remedy}"
-    return replace(finding, outcome=Outcome.BROKEN, message=said, items=(), params={})
+    message = f"changes files of the repository ({', '.join(changed[:3])}){remedy}"
+    return replace(finding, outcome=Outcome.BROKEN, message=message, items=(), params={})
 
 
 def _spec(found: FoundCheck) -> CheckSpec:
@@ -240,7 +240,7 @@ def _spec(found: FoundCheck) -> CheckSpec:
 
 def _judge(found: FoundCheck, finding: Finding, timeout: timedelta) -> TrialResult:
     words = one_line(finding.message.removeprefix("cannot run: "), WORDS_CHARS_MAX)
-    said = f"{finding.message}\n{finding.output}"
+    output = f"{finding.message}\n{finding.output}"
     if ran_no_tests(finding):
         return TrialResult(
             found, TrialState.EMPTY, NO_TESTS_MESSAGE, next_command="write a test and commit it"
@@ -248,24 +248,26 @@ def _judge(found: FoundCheck, finding: Finding, timeout: timedelta) -> TrialResu
     match finding.outcome:
         case Outcome.PASSED:
             return TrialResult(found, TrialState.GREEN, describe_test_count(finding))
-        case Outcome.FAILED | Outcome.BROKEN if remedy := find_toolchain_remedy(said):
+        case Outcome.FAILED | Outcome.BROKEN if remedy := find_toolchain_remedy(output):
             return TrialResult(found, TrialState.MISSING, words, next_command=remedy)
         case Outcome.FAILED if was_cut_off(finding):
-            said = f"did not end within {timeout.total_seconds():g} s and was cut off"
+            output = f"did not end within {timeout.total_seconds():g} s and was cut off"
             return TrialResult(
-                found, TrialState.CUT_OFF, said, next_command="yaoki init --seconds 900 --dry-run"
+                found, TrialState.CUT_OFF, output, next_command="yaoki init --seconds 900 --dry-run"
             )
         case Outcome.FAILED if any(item.unlisted_count for item in finding.items):
-            said = f"red at the base, with too many failures to recognise new ones: {words}"
-            return TrialResult(found, TrialState.BROKEN, said)
+            output = f"red at the base, with too many failures to recognise new ones: {words}"
+            return TrialResult(found, TrialState.BROKEN, output)
         case Outcome.FAILED:
             number = int(finding.params.get("failureCount", len(finding.items)))
             counted = f"{_count_words(number, 'failure')}: " if number else ""
             good = describe_test_count(finding)
             beside = f"; {good} pass" if good else ""
             known = bool(number) and as_baseline(finding).outcome is Outcome.FAILED
-            told = f"{counted}{words}{beside}"
-            return TrialResult(found, TrialState.RED, told, number, has_comparable_failures=known)
+            summary = f"{counted}{words}{beside}"
+            return TrialResult(
+                found, TrialState.RED, summary, number, has_comparable_failures=known
+            )
         case _:
             missing = finding.code == FatalCode.RESOURCE_NOT_FOUND
             state = TrialState.MISSING if missing else TrialState.BROKEN

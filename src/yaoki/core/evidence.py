@@ -119,9 +119,9 @@ class TaskEvidence:
                 self.name, self.kind = spec["name"], spec.get("kind", TaskKind.CHANGE)
                 self.required = spec.get("required", True) and not data.get("parent")
             case event if event == CHECK_FINISHED:
-                self._checked(data)
+                self._add_check(data)
             case Judged.NAME:
-                self._judged(data)
+                self._add_judgment(data)
             case Landed.NAME:
                 self.landed_commit, self.is_reverted = data["commit"], False
             case Planned.NAME:
@@ -136,7 +136,7 @@ class TaskEvidence:
             case _:
                 pass  # of the run, not of a task
 
-    def _checked(self, data: Mapping[str, Any]) -> None:
+    def _add_check(self, data: Mapping[str, Any]) -> None:
         if data["commit"] != self.checked_commit:
             self.checks_so_far, self.checked_commit = {}, data["commit"]
         required, seconds = data.get("required", True), float(data.get("seconds", 0.0))
@@ -144,7 +144,7 @@ class TaskEvidence:
             data["check"], data["outcome"], required, seconds
         )
 
-    def _judged(self, data: Mapping[str, Any]) -> None:
+    def _add_judgment(self, data: Mapping[str, Any]) -> None:
         self.landed_commit = self.verified_commit = ""
         if data["passed"]:
             self.verified_commit, self.onto = data["commit"], data["onto"]
@@ -309,9 +309,9 @@ def find_foreign_commits(evidence: RunEvidence, steps: Sequence[FirstParentCommi
     """The commits of the run branch that the journal does not explain."""
     if evidence.was_repaired:
         return []
-    made = evidence.known_commits
+    known = evidence.known_commits
     return [
         step.commit
         for step in steps
-        if step.commit not in made and not (evidence.has_reverts and step.undoes in made)
+        if step.commit not in known and not (evidence.has_reverts and step.undoes in known)
     ]

@@ -72,7 +72,7 @@ def compose_prompt(
         ("Context", "context", context),
         ("What failed in the last attempt", "failed", failed),
         ("What a person said", "person", task.answer_text),
-        ("How it will be checked", "checked", "" if fill else _checked(task)),
+        ("How it will be checked", "checked", "" if fill else _check_lines(task)),
         ("Your answer", "answer", planner_prompt.answer_form(fill) if fill else ""),
     )
     if session_resumed and task.feedback is not None:
@@ -114,12 +114,12 @@ def _item_lines(failure: Failure) -> list[str]:
     lines = []
     for item in failure.items:
         where = f" ({item.where})" if item.where else ""
-        said = f": {item.message}" if item.message else ""
-        lines.append(f"{item.name}{where}{said}")
+        message = f": {item.message}" if item.message else ""
+        lines.append(f"{item.name}{where}{message}")
     return ["\n".join(bullet_some(lines, ITEMS_SHOWN))] if lines else []
 
 
-def _checked(task: Task) -> str:
+def _check_lines(task: Task) -> str:
     return "\n".join(f"- {check.name}: {_command(check)}" for check in task.spec.checks)
 
 

@@ -89,8 +89,8 @@ def mask(text: str, secrets: Iterable[str] = ()) -> str:
     text = mask_values(text, secrets)
     if _SIGN.search(text) is None:
         return text
-    for shape, kept in _SHAPES:
-        text = shape.sub(kept, text)
+    for shape, prefix in _SHAPES:
+        text = shape.sub(prefix, text)
     return text
 
 
@@ -135,8 +135,8 @@ def _forms(value: str) -> Iterator[str]:
     yield value
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
-    for kept in _KEPT_IN_ADDRESSES:
-        yield _quoted(value, kept)
+    for unquoted in _KEPT_IN_ADDRESSES:
+        yield _quoted(value, unquoted)
     yield _quoted(value, _UNRESERVED).replace("%20", "+")
     yield from _in_markup(value)
     yield from _in_python(value)
@@ -159,10 +159,10 @@ def _in_markup(value: str) -> Iterator[str]:
     yield from (quoted.replace("'", quote) for quote in ("'", "&#x27;", "&#39;", "&apos;"))
 
 
-def _quoted(value: str, kept: frozenset[int]) -> str:
+def _quoted(value: str, unquoted: frozenset[int]) -> str:
     # A variable may hold lone surrogates, which must not raise here.
     raw = value.encode("utf-8", "surrogatepass")
-    return "".join(chr(byte) if byte in kept else f"%{byte:02X}" for byte in raw)
+    return "".join(chr(byte) if byte in unquoted else f"%{byte:02X}" for byte in raw)
 
 
 def secret_values(environ: Mapping[str, str], handed: Iterable[str] = ()) -> tuple[str, ...]:

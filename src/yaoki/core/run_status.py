@@ -69,8 +69,8 @@ def current_run_status(run: Run, tally: StateCounts, *, idle: bool) -> RunStatus
     return derive_run_status(tally, idle=idle, proven=final_check_requested(run))
 
 
-def exit_code(run: Run, stands: RunStatus) -> int:
+def exit_code(run: Run, status: RunStatus) -> int:
     """A budget is a limit that can be raised later; any other pause needs a person."""
-    if stands is RunStatus.PAUSED and run.pause_cause is not PauseCause.BUDGET:
+    if status is RunStatus.PAUSED and run.pause_cause is not PauseCause.BUDGET:
         return EXIT_CODES[RunStatus.ESCALATED]
-    return EXIT_CODES[stands]
+    return EXIT_CODES[status]

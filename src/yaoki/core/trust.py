@@ -64,9 +64,11 @@ class TrustRecord:
         return any(place == one or place.startswith(f"{one.rstrip('/')}/") for one in self.below)
 
     def with_content(self, place: str, contents: Iterable[FileCommands]) -> TrustRecord:
-        held = {one.name: {c.digest: c.text for c in one.commands} for one in contents}
-        kept = {n: texts for n, texts in self.places.get(place, {}).items() if n not in held}
-        parts = {**kept, **held}
+        texts_by_name = {one.name: {c.digest: c.text for c in one.commands} for one in contents}
+        unchanged = {
+            n: texts for n, texts in self.places.get(place, {}).items() if n not in texts_by_name
+        }
+        parts = {**unchanged, **texts_by_name}
         others = {name: found for name, found in self.places.items() if name != place}
         return TrustRecord({**others, place: parts}, self.stores, self.below)
 
@@ -80,7 +82,7 @@ class TrustRecord:
         """The record without this repository or folder and its store."""
         inside = f"{place.rstrip('/')}/"
         stores = {mark: at for mark, at in self.stores.items() if not at.startswith(inside)}
-        places = {name: held for name, held in self.places.items() if name != place}
+        places = {name: contents for name, contents in self.places.items() if name != place}
         return TrustRecord(places, stores, tuple(one for one in self.below if one != place))
 
 
@@ -117,15 +119,15 @@ PLAIN_WORD = re.compile(r"[\w@%+=:,./{}-]+")
 
 def digest_check(spec: CheckSpec) -> CommandDigest | None:
     """None for a check that starts no program."""
-    held = _pick_fields(spec, CHECK_FIELDS)
+    fields = _pick_fields(spec, CHECK_FIELDS)
     if spec.agent is not None:
-        held["agent"] = _pick_fields(spec.agent, AGENT_FIELDS)
+        fields["agent"] = _pick_fields(spec.agent, AGENT_FIELDS)
     if not (spec.argv or spec.shell or spec.entry or spec.agent):
         return None
     judge = f"agent {spec.agent.name} judges" if spec.agent else ""
     what = _quote(spec.argv) or spec.shell or spec.entry or judge
     where = f" (in {spec.cwd})" if spec.cwd not in ("", ".") else ""
-    return _digest(f"check {spec.name}: {what}{where}{_env(spec.env)}", held)
+    return _digest(f"check {spec.name}: {what}{where}{_env(spec.env)}", fields)
 
 
 def digest_agent(spec: AgentSpec) -> CommandDigest:
@@ -144,8 +146,8 @@ def digest_setup(argv: Iterable[str], cwd: str = ".") -> CommandDigest:
 
 def digest_setting(key: str, value: object, shown: object, *, wall: bool = False) -> CommandDigest:
     text = f"{key} = {json.dumps(to_data(shown))}"
-    made = _digest(text, {key: to_data(value)})
-    return CommandDigest(made.text, f"{WALL_PREFIX}{made.digest}") if wall else made
+    digest = _digest(text, {key: to_data(value)})
+    return CommandDigest(digest.text, f"{WALL_PREFIX}{digest.digest}") if wall else digest
 
 
 def _pick_fields(spec: AgentSpec | CheckSpec, names: Iterable[str]) -> dict[str, Any]:
@@ -164,8 +166,10 @@ def _env(env: Mapping[str, str]) -> str:
     return f" with {' '.join(f'{name}={value}' for name, value in env.items())}" if env else ""
 
 
-def _digest(text: str, held: Mapping[str, Any]) -> CommandDigest:
-    digest = sha256(json.dumps(held, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+def _digest(text: str, content: Mapping[str, Any]) -> CommandDigest:
+    digest = sha256(
+        json.dumps(content, sort_keys=True).encode("utf-8", "surrogatepass")
+    ).hexdigest()
     safe = mask(strip_terminal_codes(text), ())
     long = f"… ({len(safe)} characters)" if len(safe) > TEXT_CHARS_MAX else ""
     return CommandDigest(one_line(safe, TEXT_CHARS_MAX) + long, digest)

@@ -63,7 +63,7 @@ class RequiredChecks:
 
     def of_landed(self, run: Run, without: frozenset[TaskId] = frozenset()) -> CheckSet:
         """The checks of all landed tasks except `without`, the tasks about to be undone."""
-        tasks = list(self._landed(run, without))
+        tasks = list(self._landed_tasks(run, without))
         checks = {check.name: check for task in tasks for check in _repeatable(task)}
         setup = dict.fromkeys(command for task in tasks for command in task.spec.setup)
         inputs = dict.fromkeys(glob for task in tasks for glob in task.spec.setup_inputs)
@@ -81,7 +81,7 @@ class RequiredChecks:
         passed = stored is not None and stored.outcome is Outcome.PASSED
         return passed and check.baseline is not BaselineMode.KNOWN
 
-    def _landed(self, run: Run, without: frozenset[TaskId]) -> Iterator[Task]:
+    def _landed_tasks(self, run: Run, without: frozenset[TaskId]) -> Iterator[Task]:
         rows = self._store.rows(run.id)
         skipped = without | {row.id for row in rows if is_final_check(row)}
         for row in rows:

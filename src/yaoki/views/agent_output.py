@@ -31,20 +31,20 @@ def format_agent_output(text: str) -> str:
 
 def _lines(line: str) -> Iterator[str]:
     try:
-        told = _told(line)
+        text = _event_lines(line)
     except (ValueError, RecursionError):
-        told = None
-    if told is None:
+        text = None
+    if text is None:
         yield line
         return
-    yield from (words for words in told if words)
+    yield from (words for words in text if words)
 
 
-def _told(line: str) -> list[str] | None:
-    held: dict[str, Any] = json.loads(line) if line.startswith("{") else {}
-    form = held.get("type")
+def _event_lines(line: str) -> list[str] | None:
+    event: dict[str, Any] = json.loads(line) if line.startswith("{") else {}
+    form = event.get("type")
     read = _FORMS.get(form) if isinstance(form, str) else None
-    return read(held) if read else None
+    return read(event) if read else None
 
 
 # ------------------------------------------------------------------ pieces
@@ -61,7 +61,7 @@ def _text(event: Any, *keys: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _said(words: str) -> str:
+def _clip_words(words: str) -> str:
     words = words.strip()
     return words if len(words) <= WORDS_CHARS else f"{words[:WORDS_CHARS]} …"
 
@@ -100,14 +100,14 @@ def _message(event: Data) -> list[str] | None:
     """A turn of the agent, or the output of its tools."""
     blocks = _part(event, "message", "content")
     if isinstance(blocks, str):
-        return [_said(blocks)]
+        return [_clip_words(blocks)]
     return [_block(one) for one in blocks] if isinstance(blocks, list) else None
 
 
 def _block(block: Any) -> str:
     match _text(block, "type"):
         case "text":
-            return _said(_text(block, "text"))
+            return _clip_words(_text(block, "text"))
         case "tool_use":
             return _used(_text(block, "name"), _part(block, "input"))
         case "tool_result":
@@ -123,14 +123,14 @@ def _result(event: Data) -> list[str]:
     failed = _text(event, "error", "message")
     if event.get("is_error") is True:
         failed = failed or _text(event, "result")
-    return [_note("ended:", how, money), *([_said(failed)] if failed else [])]
+    return [_note("ended:", how, money), *([_clip_words(failed)] if failed else [])]
 
 
 def _item(event: Data) -> list[str] | None:
     item = _part(event, "item")
     match _text(item, "type"):
         case "agent_message":
-            return [_said(_text(item, "text"))]
+            return [_clip_words(_text(item, "text"))]
         case "command_execution":
             code = _part(item, "exit_code")
             back = _got(_part(item, "aggregated_output"), failed=bool(code))
@@ -149,12 +149,12 @@ def _spoke(event: Data) -> list[str] | None:
     content = event.get("content")
     if not isinstance(content, str):
         return None
-    return [_said(content)] if event.get("role") == "assistant" else []
+    return [_clip_words(content)] if event.get("role") == "assistant" else []
 
 
 def _part_text(event: Data) -> list[str] | None:
-    said = _part(event, "part", "text")
-    return [_said(said)] if isinstance(said, str) else None
+    text = _part(event, "part", "text")
+    return [_clip_words(text)] if isinstance(text, str) else None
 
 
 def _tool(event: Data) -> list[str] | None:

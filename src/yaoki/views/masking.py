@@ -21,7 +21,7 @@ def _mask(value: Any, secrets: Sequence[str], seen: dict[str, str]) -> Any:
             clean = seen[value] = mask(value, secrets)
         return clean
     if isinstance(value, Mapping):
-        return {key: _mask(held, secrets, seen) for key, held in value.items()}
+        return {key: _mask(item, secrets, seen) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_mask(held, secrets, seen) for held in value]
+        return [_mask(item, secrets, seen) for item in value]
     return value

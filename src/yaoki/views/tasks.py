@@ -202,16 +202,16 @@ def summarize_run(
     """A run without its tasks.  `unsettled`: a task waits for its re-run or for being reverted."""
     # A paused run is idle even with open decisions: a person makes them.
     settled = bool(run.pause_reason) or not unsettled
-    stands = current_run_status(run, tally, idle=resting and settled)
+    status = current_run_status(run, tally, idle=resting and settled)
     counts = {state.value: tally[state, True] + tally[state, False] for state in State}
-    return RunView(run, stands, (), counts, "", spent or Spend())
+    return RunView(run, status, (), counts, "", spent or Spend())
 
 
-def _idle(run: Run, stands: RunStatus, *, worker: bool) -> IdleReason | Literal[""]:
+def _idle(run: Run, status: RunStatus, *, worker: bool) -> IdleReason | Literal[""]:
     """Why no task of the run is started, even if some are ready."""
     if run.pause_reason:
         return IdleReason.PAUSED
-    return IdleReason.NOBODY if stands is RunStatus.ACTIVE and not worker else ""
+    return IdleReason.NOBODY if status is RunStatus.ACTIVE and not worker else ""
 
 
 def _causes(

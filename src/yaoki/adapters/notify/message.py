@@ -37,7 +37,7 @@ def prepare_notice(notice: Notice, environ: Mapping[str, str]) -> Notice:
 
 
 def notice_to_document(notice: Notice) -> dict[str, Any]:
-    """The fields of the JSON document, the same forevery retry."""
+    """The fields of the JSON document, the same for every retry."""
     return {
         "schema": SCHEMA,
         "notice": notice.id,

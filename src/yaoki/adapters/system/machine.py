@@ -24,7 +24,7 @@ def pip_install_command(package: str) -> str:
 
 
 def machine_id() -> str:
-    """A short id foreverything that shares process ids with us.
+    """A short id for everything that shares process ids with us.
 
     It includes the host name, because copies of an image share their machine id, and the process
     namespace, because containers have their own process ids.

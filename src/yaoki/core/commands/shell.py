@@ -172,12 +172,12 @@ class _Parser:
 
     def _operator(self) -> str:
         """The operator that comes next, or nothing."""
-        held = self._tokens[self._at] if self._at < len(self._tokens) else ("", False)
-        return held[0] if held[1] else ""
+        token = self._tokens[self._at] if self._at < len(self._tokens) else ("", False)
+        return token[0] if token[1] else ""
 
     def _word(self) -> str:
-        held = self._tokens[self._at] if self._at < len(self._tokens) else ("", True)
-        return "" if held[1] else held[0]
+        token = self._tokens[self._at] if self._at < len(self._tokens) else ("", True)
+        return "" if token[1] else token[0]
 
     def _sequence(self, end: str = "") -> CommandList:
         self._depth += 1

@@ -55,22 +55,22 @@ def _idle_command(argv: Sequence[str], shell: str, success: str) -> str:
         return "" if ends.ends_zero else "its exit code is always the same"
     if ends.ends_nonzero:
         return ""
-    said = list(_certain_output(argv, shell))
-    if name == "exitCode" or _is_output_known(name, wanted, said, argv, shell):
+    output = list(_certain_output(argv, shell))
+    if name == "exitCode" or _is_output_known(name, wanted, output, argv, shell):
         return _why(argv, shell)
     return ""
 
 
 def _is_output_known(
-    name: str, wanted: str, said: Sequence[str], argv: Sequence[str], shell: str
+    name: str, wanted: str, output: Sequence[str], argv: Sequence[str], shell: str
 ) -> bool:
     """Is the output known beforehand, so that it proves nothing either?"""
     if name == "empty":
         return _is_without_output(argv, shell)
     if name == "contains":
-        return any(wanted in text for text in said)
+        return any(wanted in text for text in output)
     if name == "matches":
-        return _matches_nothing(wanted) or any(_literal_text(wanted) in text for text in said)
+        return _matches_nothing(wanted) or any(_literal_text(wanted) in text for text in output)
     return False
 
 

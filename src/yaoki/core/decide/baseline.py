@@ -138,7 +138,7 @@ def _split_failures(now: Finding, base: Finding, fixes: Sequence[str]) -> Findin
     blamed = tuple(
         item
         for item in now.items
-        if (item.name, exception_kind(item.message)) not in old or _wanted(item, fixes)
+        if (item.name, exception_kind(item.message)) not in old or _is_to_fix(item, fixes)
     )
     known = tuple(i.name for i in now.items if i not in blamed)
     if not blamed:
@@ -146,14 +146,12 @@ def _split_failures(now: Finding, base: Finding, fixes: Sequence[str]) -> Findin
         words = f"{verb} at the base already: {', '.join(known[:5])}"
         params = {**now.params, KNOWN_FAILURES: list(known)}
         return replace(now, outcome=Outcome.PASSED, message=words, items=(), params=params)
-    words = (
-        f"{format_count(len(blamed), 'failure is', 'failures are')} this task's: {_told(blamed[0])}"
-    )
+    words = f"{format_count(len(blamed), 'failure is', 'failures are')} this task's: {_describe_item(blamed[0])}"
     params = {**_params_of_new(now, blamed), KNOWN_FAILURES: list(known)}
     if not known:
         return replace(now, message=words, items=blamed, params=params)
     # The raw output includes old failures, so the agent gets only the names of the new ones.
-    named = {key: held for key, held in params.items() if key not in RAW}
+    named = {key: value for key, value in params.items() if key not in RAW}
     return replace(now, message=words, items=blamed, params=named, output="")
 
 
@@ -170,23 +168,23 @@ def unmatched_fixes(fixes: Sequence[str], bases: Sequence[Finding]) -> tuple[str
     if any(_is_shortened(base.items) for base in bases):
         return ()
     items = [item for base in bases if base.outcome is Outcome.FAILED for item in base.items]
-    return tuple(name for name in fixes if not any(_wanted(item, (name,)) for item in items))
+    return tuple(name for name in fixes if not any(_is_to_fix(item, (name,)) for item in items))
 
 
 def _params_of_new(now: Finding, blamed: Sequence[FindingItem]) -> dict[str, Any]:
     """The params of only the new failures; readers list all params in the same order."""
-    kept = [at for at, item in enumerate(now.items) if item in blamed]
+    positions = [at for at, item in enumerate(now.items) if item in blamed]
     whole = {k: v for k, v in now.params.items() if k in LISTS and len(v) == len(now.items)}
-    lists = {name: [value[at] for at in kept] for name, value in whole.items()}
-    count = {COUNT: len(kept)} if COUNT in now.params else {}
+    lists = {name: [value[at] for at in positions] for name, value in whole.items()}
+    count = {COUNT: len(positions)} if COUNT in now.params else {}
     return {**now.params, **lists, **count}
 
 
-def _told(item: FindingItem) -> str:
+def _describe_item(item: FindingItem) -> str:
     return f"{item.name}: {item.message}" if item.message else item.name
 
 
-def _wanted(item: FindingItem, fixes: Sequence[str]) -> bool:
+def _is_to_fix(item: FindingItem, fixes: Sequence[str]) -> bool:
     return any(item.name == name or fnmatchcase(item.name, name) for name in fixes)
 
 

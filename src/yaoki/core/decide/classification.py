@@ -160,10 +160,10 @@ def classify_needless_run(exit_: AgentExit) -> Failure:
     failure = make_failure(
         FailureKind.INCOMPLETE, words, pattern=NO_CHANGE_CHECK, check=NO_CHANGE_CHECK
     )
-    said = (
+    params = (
         {"agentSaid": exit_.output_tail.strip()[-SAID_CHARS:]} if exit_.output_tail.strip() else {}
     )
-    return replace(failure, params=said, reason=Reason.NEEDS_HUMAN)
+    return replace(failure, params=params, reason=Reason.NEEDS_HUMAN)
 
 
 def add_work_location(failure: Failure, elsewhere: tuple[str, ...]) -> Failure:
@@ -238,8 +238,8 @@ def _add_stderr(failure: Failure, exit_: AgentExit) -> Failure:
     They are not part of the fingerprint, since they differ each time.
     """
     lines = [line.strip() for line in exit_.stderr_tail.strip().splitlines() if line.strip()]
-    said = " | ".join(lines[-ERROR_LINES:])[-ERROR_CHARS:]
-    return replace(failure, message=f"{failure.message}: {said}") if said else failure
+    excerpt = " | ".join(lines[-ERROR_LINES:])[-ERROR_CHARS:]
+    return replace(failure, message=f"{failure.message}: {excerpt}") if excerpt else failure
 
 
 def _needs_person(exit_: AgentExit) -> Failure:
@@ -302,8 +302,8 @@ def _without_proof(verdict: Verdict) -> str:
 
 def _of_broken_check(finding: Finding) -> Failure:
     """The check could not run.  A judge whose service reports a limit waits, as an agent does."""
-    said = "cannot be trusted" if finding.code == FatalCode.CHECK_UNFIT else "could not run"
-    words = f"{said}: {finding.message}"
+    problem = "cannot be trusted" if finding.code == FatalCode.CHECK_UNFIT else "could not run"
+    words = f"{problem}: {finding.message}"
     if finding.account:
         limited = make_failure(FailureKind.RATE_LIMIT, words, check=finding.check)
         return replace(limited, retry_after=finding.retry_after, account=finding.account)

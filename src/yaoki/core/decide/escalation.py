@@ -201,8 +201,8 @@ def _plan_permission(failure: Failure) -> str:
 
 def _acceptance_question(task: Task, failure: Failure) -> str:
     """Only a person can say whether a task without changes is done."""
-    said = first_line(str(failure.params.get("agentSaid", "")), 300)
-    agent = f" The agent says: {said}" if said else " The agent does not say why."
+    explanation = first_line(str(failure.params.get("agentSaid", "")), 300)
+    agent = f" The agent says: {explanation}" if explanation else " The agent does not say why."
     places = str(failure.params.get(ELSEWHERE_PARAM, ""))
     work = f" Its work is elsewhere: {places}." if places else ""
     return shorten(

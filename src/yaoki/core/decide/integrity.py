@@ -82,8 +82,8 @@ def vanished_tests(now: Sequence[str], base: Sequence[str], *, strict: bool) -> 
     new = [name for name, times in fresh.items() for _ in range(times)]
     lost = _unmatched(lost, Counter(_function_name(name) for name in new), _function_name)
     if not strict:
-        kept = Counter(_file(name) for name in new)
-        lost = _unmatched(lost, kept, _file)
+        remaining = Counter(_file(name) for name in new)
+        lost = _unmatched(lost, remaining, _file)
     return tuple(lost)
 
 
@@ -109,16 +109,16 @@ def _file(name: str) -> str:
 
 def weakened_tests_finding(items: Sequence[FindingItem]) -> Finding:
     """One finding about all weakened tests."""
-    kept = tuple(items[:ITEMS_MAX])
-    named = ", ".join(_test_with_file(item) for item in kept[:3])
+    shown = tuple(items[:ITEMS_MAX])
+    named = ", ".join(_test_with_file(item) for item in shown[:3])
     many = "1 change weakens" if len(items) == 1 else f"{len(items)} changes weaken"
     return Finding(
         INTEGRITY_CHECK,
         Outcome.FAILED,
         pattern=WEAKENED_PATTERN,
         message=f"{many} the tests: {named}",
-        items=kept,
-        params={"weakenedTests": [_record(item) for item in kept]},
+        items=shown,
+        params={"weakenedTests": [_record(item) for item in shown]},
     )
 
 

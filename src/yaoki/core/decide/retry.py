@@ -113,9 +113,9 @@ def decide_retry(task: Task, failure: Failure, same: int, chance: float) -> Retr
             "a report without retry_safe: false",
         )
     if task.taken_over and not failure.account:
-        said = "a person took the task over and the work did not pass"
+        reasoning = "a person took the task over and the work did not pass"
         return _escalate(
-            failure, current, rule.retries_max, "10.4", said, "work that passes its checks"
+            failure, current, rule.retries_max, "10.4", reasoning, "work that passes its checks"
         )
     futile = _futile_decision(task, failure, rule.retries_max)
     if futile is not None:
@@ -170,17 +170,19 @@ def _futile_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
         and task.feedback
         and task.feedback.check == NO_CHANGE_CHECK
     ):
-        said = "the agent changed nothing again, and its checks pass without a change"
+        reasoning = "the agent changed nothing again, and its checks pass without a change"
         return _escalate(
-            failure, current, most, "3.5", said, "a change, or may_change_nothing: true"
+            failure, current, most, "3.5", reasoning, "a change, or may_change_nothing: true"
         )
     if task.spec.kind in {TaskKind.CHECK, TaskKind.GROUP}:
-        said = "the same commit fails, and no agent works on it"
-        return _escalate(failure, current, most, "6.5", said, "another commit, or another check")
+        reasoning = "the same commit fails, and no agent works on it"
+        return _escalate(
+            failure, current, most, "6.5", reasoning, "another commit, or another check"
+        )
     if task.is_rerun:
-        said = "the one re-run from the run branch failed as well"
+        reasoning = "the one re-run from the run branch failed as well"
         otherwise = "work that passes its checks on the run branch"
-        return _escalate(failure, current, most, "8.4", said, otherwise)
+        return _escalate(failure, current, most, "8.4", reasoning, otherwise)
     return _budget_decision(task, failure, most)
 
 
@@ -189,14 +191,14 @@ def _budget_decision(task: Task, failure: Failure, most: int) -> RetryDecision |
     for name in ("money", "tokens", "seconds"):
         limit, spent = limits.get(name), getattr(used, name)
         if limit is not None and spent >= limit:
-            said = f"the task used {spent:g} of its {limit:g} {name}"
+            reasoning = f"the task used {spent:g} of its {limit:g} {name}"
             spent_up = replace(failure, reason=Reason.RESOURCE_EXHAUSTED)
             return _escalate(
                 spent_up,
                 task.unforgiven_failures(failure.kind),
                 most,
                 BUDGET_RULE,
-                said,
+                reasoning,
                 f"a larger {name}",
             )
     return None
@@ -208,27 +210,27 @@ def _limit_decision(task: Task, failure: Failure, policy: RetryPolicy) -> RetryD
     current, most = task.unforgiven_failures(kind), policy.rules[kind].retries_max
     content = task.counts.content_failures - task.forgiven_counts.content_failures
     if current >= most:
-        said = f"retry count {current} >= maximum {most} for {kind}"
-        return _escalate(failure, current, most, "5.1", said, f"max_retries above {most}")
+        reasoning = f"retry count {current} >= maximum {most} for {kind}"
+        return _escalate(failure, current, most, "5.1", reasoning, f"max_retries above {most}")
     if kind in CONTENT_KINDS and content >= policy.content_retries_max:
         most = policy.content_retries_max
         failures, retries = (
             format_count(content + 1, "failure"),
             format_count(most, "retry", "retries"),
         )
-        said = f"{failures} of the content; {retries} allowed over all its kinds"
-        return _escalate(failure, content, most, "4.6", said, f"max_retries above {most}")
+        reasoning = f"{failures} of the content; {retries} allowed over all its kinds"
+        return _escalate(failure, content, most, "4.6", reasoning, f"max_retries above {most}")
     if (
         kind is not FailureKind.LOST
         and task.total_unforgiven_failures + 1 >= policy.total_attempts_max
     ):
         most = policy.total_attempts_max
-        said = (
+        reasoning = (
             f"{format_count(task.total_unforgiven_failures + 1, 'failed attempt')} in "
             f"total; {most} allowed"
         )
         return _escalate(
-            failure, current, most, "5.1", said, f"retry.max_total_attempts above {most}"
+            failure, current, most, "5.1", reasoning, f"retry.max_total_attempts above {most}"
         )
     return None
 
@@ -247,9 +249,14 @@ def _retry(
         strategy = RetryMethod.FRESH
     if strategy is None:
         times = format_count(same, "time")
-        said = f"the same failure {times} in a row with the same work, and no other agent"
+        reasoning = f"the same failure {times} in a row with the same work, and no other agent"
         return _escalate(
-            failure, current, most, "4.6", said, "another failure, other work, or another agent"
+            failure,
+            current,
+            most,
+            "4.6",
+            reasoning,
+            "another failure, other work, or another agent",
         )
     wait, source = _wait(task, failure, current + 1, chance)
     if wait > task.spec.policy.rate_limit_wait_max:

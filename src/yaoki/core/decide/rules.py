@@ -91,12 +91,12 @@ def decide(task: Task, report: StageReport, moment: ClockAndChance) -> tuple[Eve
                 task, failure, moment, _work_identity(task.work.diff_digest, report.tree)
             )
         case CommitLanded():
-            return _landed(task, report)
+            return _after_landing(task, report)
         case PlanAccepted():
             names = tuple(spec.name for spec in report.specs)
             pause = str(report.pause) if report.pause else ""
             planned = Planned(names, report.replaces, pause, specs=report.specs)
-            return (planned, *_landed(task, CommitLanded(report.commit)))
+            return (planned, *_after_landing(task, CommitLanded(report.commit)))
         case BranchMoved():
             return _after_branch_moved(task, report, moment)
         case StageFaulted(message=message, transient=transient, code=code, source=source):
@@ -199,11 +199,11 @@ def _after_work(task: Task, report: WorkCommitted, moment: ClockAndChance) -> tu
         )
         ended = _note_agent_end(task, replace(report, changed_git_config=()))
         # The work is recorded first: a person may continue it.
-        kept = replace(task, work=replace(task.work, head=report.head))
+        committed = replace(task, work=replace(task.work, head=report.head))
         return (
             *ended,
             *plan_retry_or_escalate(
-                kept, failure, moment, _work_identity(report.diff_digest, report.tree)
+                committed, failure, moment, _work_identity(report.diff_digest, report.tree)
             ),
         )
     finished = _note_agent_end(task, report)
@@ -329,13 +329,13 @@ def _with_findings(
     combined = replace(nothing, check=failure.check, output=failure.output)
     if nothing.kind is not FailureKind.INCOMPLETE:
         return combined
-    said = [finding.message for finding in verdict.findings if finding.check in {"Q5", "Q6"}]
-    words = "; ".join((nothing.message, *said))
+    messages = [finding.message for finding in verdict.findings if finding.check in {"Q5", "Q6"}]
+    words = "; ".join((nothing.message, *messages))
     params = {**failure.params, "exitCode": exit_.code}
     return replace(combined, message=words, items=failure.items, params=params)
 
 
-def _landed(task: Task, report: CommitLanded) -> tuple[Event, ...]:
+def _after_landing(task: Task, report: CommitLanded) -> tuple[Event, ...]:
     landed = Landed(report.commit, report.was_there_before)
     if task.recovery_strategy is not None:
         return (landed, _recovery_note(task, task.recovery_strategy))

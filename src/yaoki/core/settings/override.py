@@ -17,16 +17,16 @@ def with_max_retries(retry: RetrySettings, most: int) -> RetrySettings:
     another number applies to failures of the work.
     """
     kinds = CONTENT_KINDS if most else frozenset(RETRYABLE_KINDS) - {FailureKind.LOST}
-    made = _with_retries(retry, dict.fromkeys(kinds, most), most)
-    return made if most else replace(made, rerun_from_branch=False)
+    changed = _with_retries(retry, dict.fromkeys(kinds, most), most)
+    return changed if most else replace(changed, rerun_from_branch=False)
 
 
 def with_iterations(retry: RetrySettings, most: int) -> RetrySettings:
     """`max_iterations` of a task without other retry settings: this many attempts at the work, the
     re-run from the run branch included.
     """
-    made = _with_retries(retry, dict.fromkeys(CONTENT_KINDS, most - 1), most - 1)
-    return replace(made, rerun_from_branch=False)
+    changed = _with_retries(retry, dict.fromkeys(CONTENT_KINDS, most - 1), most - 1)
+    return replace(changed, rerun_from_branch=False)
 
 
 def within_iterations(retry: RetrySettings, most: int) -> RetrySettings:

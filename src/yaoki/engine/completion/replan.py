@@ -124,7 +124,7 @@ class ReplanStep:
 
 
 def _free_name(number: int, taken: Container[str]) -> str:
-    """The same name forevery worker that sees the same tasks, so that only one of them adds it."""
+    """The same name for every worker that sees the same tasks, so that only one of them adds it."""
     name = f"{REPLAN}-{number}"
     while name in taken:
         name = f"{name}-again"

@@ -45,11 +45,11 @@ class Repository:
         from yaoki.app.submit import submit_plan
         from yaoki.app.trust import list_plan_contents
 
-        held = self._plan(plan, agents)
+        parsed = self._plan(plan, agents)
         self._require_trust(
-            *(list_plan_contents(Path(plan), held) if isinstance(plan, str | Path) else ())
+            *(list_plan_contents(Path(plan), parsed) if isinstance(plan, str | Path) else ())
         )
-        return Run(self._app, submit_plan(self._app, held, base=base, parallel=parallel))
+        return Run(self._app, submit_plan(self._app, parsed, base=base, parallel=parallel))
 
     def run(
         self,

@@ -23,16 +23,16 @@ def _lines() -> Iterator[str]:
     yield "  Carry the work of coding agents to a proven end."
     yield ""
     yield "Options:"
-    yield from _listed(OPTIONS)
+    yield from _list_lines(OPTIONS)
     wide = max(map(len, COMMANDS))
     for title, section in SECTIONS.items():
         yield ""
         yield f"{title}:"
-        yield from _listed({name: listed.help for name, listed in section.items()}, wide)
+        yield from _list_lines({name: listed.help for name, listed in section.items()}, wide)
     yield ""
     yield "  First steps: yaoki demo, then yaoki init."
 
 
-def _listed(rows: dict[str, str], wide: int = 0) -> Iterator[str]:
+def _list_lines(rows: dict[str, str], wide: int = 0) -> Iterator[str]:
     wide = wide or max(map(len, rows))
     return (f"  {name:<{wide}}  {words}" for name, words in rows.items())

@@ -63,8 +63,8 @@ def _require_trust(app: App, discovery: Discovery, *, trust: bool) -> None:
     from yaoki.app.try_checks import list_detected_commands
     from yaoki.core.trust import FileCommands
 
-    brought = FileCommands("init", list_detected_commands(discovery.checks))
-    require_trust(app, brought, trust=trust, hint="yaoki init --trust, or yaoki init --no-run")
+    commands = FileCommands("init", list_detected_commands(discovery.checks))
+    require_trust(app, commands, trust=trust, hint="yaoki init --trust, or yaoki init --no-run")
 
 
 def survey_project(app: App, limit: timedelta | None, *, trust: bool, quiet: bool) -> ProjectSurvey:
@@ -98,7 +98,7 @@ def survey_project(app: App, limit: timedelta | None, *, trust: bool, quiet: boo
 
 def _print_passed_over(discovery: Discovery) -> None:
     for one in discovery.skipped_checks:
-        there = ", ".join(held.name for held in discovery.checks if held.kind == one.kind)
+        there = ", ".join(check.name for check in discovery.checks if check.kind == one.kind)
         print_wrapped(
             paint(
                 f"  passed over: {clean_line(one.command, 60)}, beside {clean_line(there, 80)}",
@@ -111,11 +111,11 @@ def _print_passed_over(discovery: Discovery) -> None:
 def _ecosystem_words(discovery: Discovery) -> str:
     """` (Python with uv, Node with npm)`."""
     pairs = dict.fromkeys((one.language, one.manager) for one in discovery.checks)
-    told = ", ".join(
+    names = ", ".join(
         language if language.lower() == manager else f"{language} with {manager}"
         for language, manager in pairs
     )
-    return f" ({told})" if told else ""
+    return f" ({names})" if names else ""
 
 
 def _trial_words(discovery: Discovery, limit: timedelta | None) -> str:
@@ -130,7 +130,7 @@ def _agents(*, quiet: bool) -> tuple[FoundAgent, ...]:
     from yaoki.adapters.agents.availability import find_presets_on_path, probe_presets
 
     found = probe_presets(find_presets_on_path())
-    held = tuple(
+    agents = tuple(
         FoundAgent(
             one.preset.name,
             one.preset.title,
@@ -142,12 +142,12 @@ def _agents(*, quiet: bool) -> tuple[FoundAgent, ...]:
     )
     if not quiet:
         print_wrapped(
-            f"agents: {len(held)} of those known are on the PATH (all: yaoki agents list)"
+            f"agents: {len(agents)} of those known are on the PATH (all: yaoki agents list)"
         )
-        rows = [("answers" if one.answers else "silent", one.name, one.words) for one in held]
+        rows = [("answers" if one.answers else "silent", one.name, one.words) for one in agents]
         for text in align_columns([(a, b, clean_line(c)) for a, b, c in rows]):
             print_wrapped(f"  {text}")
-    return held
+    return agents
 
 
 def _show(one: TrialResult, discovery: Discovery) -> None:

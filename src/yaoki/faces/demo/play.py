@@ -45,14 +45,14 @@ def _require_empty(folder: Path) -> Path:
     home = folder.absolute()
     try:
         home.mkdir(parents=True, exist_ok=True)
-        held = next(home.iterdir(), None)
+        entry = next(home.iterdir(), None)
     except OSError as fault:
         reason = (fault.strerror or str(fault)).lower()
         hint = "name a new folder, or none to create one"
         raise YaokiError(f"{home} cannot be played in: {reason}", hint=hint) from fault
-    if held is not None:
+    if entry is not None:
         hint = "name a new folder, or none to create one"
-        raise NotNow(f"{home} is not empty: it holds {held.name}", hint=hint)
+        raise NotNow(f"{home} is not empty: it holds {entry.name}", hint=hint)
     return home
 
 
@@ -154,9 +154,9 @@ class DemoPlay:
 
     def _output_of(self, *words: str) -> str:
         child = self._yaoki(*words)
-        said = "\n".join(child.lines())
+        output = "\n".join(child.lines())
         child.wait()
-        return said
+        return output
 
     # -------------------------------------------------------------- words
 

@@ -161,15 +161,15 @@ def make_tasks() -> list[dict[str, Any]]:
         "logo": "Draw the logo. (This agent has a question only a person can answer.)",
         "poster": "Print the logo on a poster.",
     }
-    made: list[dict[str, Any]] = []
+    tasks: list[dict[str, Any]] = []
     for name, goal in goals.items():
         check = f"test-{name}" if name in MODULES else "theme"
-        made.append({"id": name, "goal": goal, "checks": [check]})
-    for task in made:
+        tasks.append({"id": name, "goal": goal, "checks": [check]})
+    for task in tasks:
         if task["id"] == "clock":
             task["hang"] = f"{HANG_S}s"
         if task["id"] in {"logo", "poster"}:
             task["checks"] = [task["id"]]
         if task["id"] == "poster":
             task["needs"] = ["logo"]
-    return made
+    return tasks

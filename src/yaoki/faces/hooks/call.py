@@ -98,16 +98,16 @@ def _input(patience_s: float) -> bytes:
     """The input, limited in size and time; cut input is not valid JSON."""
     from select import select
 
-    kept, size, source = list[bytes](), 0, sys.stdin.fileno()
+    pieces, size, source = list[bytes](), 0, sys.stdin.fileno()
     while select([source], [], [], patience_s)[0]:
         part = os.read(source, 1 << 16)
         if not part:
-            return b"".join(kept)
+            return b"".join(pieces)
         size += len(part)
         if size <= INPUT_BYTES_MAX:
-            kept.append(part)
+            pieces.append(part)
         elif size > 4 * INPUT_BYTES_MAX:
             break
         else:
-            kept = []
+            pieces = []
     return b""

@@ -75,7 +75,7 @@ def inspect_stop(inspection: StopInspection) -> UnprovenStop | None:
 def phase_checks(app: App, phase: SessionPhase) -> tuple[CheckSpec, ...]:
     """The checks that were frozen when the phase began, else all checks of the settings."""
     if phase.checks is not None:
-        return tuple(from_data(CheckSpec, held) for held in phase.checks)
+        return tuple(from_data(CheckSpec, data) for data in phase.checks)
     return settings_checks(app)
 
 
@@ -137,9 +137,11 @@ def _checker(
     facts = _facts(inspection, tree)
 
     def check(spec: CheckSpec, name: str, seen: tuple[Finding, ...]) -> Finding:
-        told = {**facts, "findings": seen}
+        check_facts = {**facts, "findings": seen}
         place = app.repository.top
-        return checks.check(spec, place, folder / name, facts=told, stop=lambda: inspection.is_over)
+        return checks.check(
+            spec, place, folder / name, facts=check_facts, stop=lambda: inspection.is_over
+        )
 
     return check
 
@@ -182,8 +184,10 @@ def _prompt_words(app: App, failure: Failure) -> UnprovenStop:
     from yaoki.formats.prompts import PromptLibrary
 
     hints = app.settings.retry_policy.hints
-    told = PromptLibrary(app.yaoki_folder / "prompts", app.settings.language).write(failure, hints)
-    words = clip_bytes((told.text or describe_failure(failure, hints)).strip(), BUDGETS["failed"])
+    prompt = PromptLibrary(app.yaoki_folder / "prompts", app.settings.language).write(
+        failure, hints
+    )
+    words = clip_bytes((prompt.text or describe_failure(failure, hints)).strip(), BUDGETS["failed"])
     return UnprovenStop(
         _masked(f"# What failed in the last attempt\n\n{words}"),
         _masked(f"{failure.check}: {failure.message}")[:SUMMARY_CHARS],

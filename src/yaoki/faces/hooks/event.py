@@ -79,10 +79,10 @@ def _prompt(call: HookCall) -> HookReply:
 
 def parse_answer(text: str) -> tuple[str, str]:
     """`yaoki: go on, but leave the API alone` is an answer to yaoki, with words for the agent."""
-    said = text[:WORDS_MAX].strip()
-    if not said.lower().startswith("yaoki:"):
+    answer = text[:WORDS_MAX].strip()
+    if not answer.lower().startswith("yaoki:"):
         return "", ""
-    rest = said[len("yaoki:") :].strip()
+    rest = answer[len("yaoki:") :].strip()
     for name, choice in CHOICES.items():
         if rest.lower().startswith(name) and not rest[len(name) :][:1].isalnum():
             return choice, rest[len(name) :].strip(" \t\n,.;:")

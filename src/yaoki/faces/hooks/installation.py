@@ -65,7 +65,7 @@ def uninstall(target: HookTarget) -> bool:
     if text is None or not installed_entries(target):
         return False
     memory = _memory(target)
-    if memory.get("after") == _packed(text):
+    if memory.get("after") == _pack(text):
         before = memory.get("before")
         rest = None if before is None else base64.b64decode(before).decode()
     else:
@@ -135,7 +135,7 @@ def _remove_entries(text: str, target: HookTarget) -> str:
 
 def _own_hooks(text: str, target: HookTarget) -> Iterator[tuple[str, int, int, str]]:
     """Event, group, index and command of each hook of yaoki."""
-    events = _parsed(text, target.file).get("hooks", {})
+    events = _parse(text, target.file).get("hooks", {})
     for event, groups in events.items():
         for n, group in enumerate(groups if isinstance(groups, list) else ()):
             hooks = group.get("hooks") if isinstance(group, dict) else None
@@ -145,25 +145,25 @@ def _own_hooks(text: str, target: HookTarget) -> Iterator[tuple[str, int, int, s
                     yield event, n, place, words
 
 
-def _parsed(text: str, file: Path) -> dict[str, Any]:
+def _parse(text: str, file: Path) -> dict[str, Any]:
     try:
-        held = json.loads(json_text.json_body(text), object_pairs_hook=_refuse_duplicates)
+        content = json.loads(json_text.json_body(text), object_pairs_hook=_refuse_duplicates)
     except (ValueError, RecursionError) as error:
         raise _unfit(file, f"is not JSON that can be changed safely: {error}") from error
-    if not isinstance(held, dict) or not isinstance(held.get("hooks", {}), dict):
+    if not isinstance(content, dict) or not isinstance(content.get("hooks", {}), dict):
         raise _unfit(file, "does not contain settings that the agent accepts")
-    lists = held.get("hooks", {}).values()
+    lists = content.get("hooks", {}).values()
     if not all(isinstance(groups, list) for groups in lists):
         raise _unfit(file, "contains hooks in a form that the agent does not accept")
-    return held
+    return content
 
 
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse a duplicate key: it is unknown which one counts."""
-    held = dict(pairs)
-    if len(held) < len(pairs):
+    content = dict(pairs)
+    if len(content) < len(pairs):
         raise ValueError("a key occurs twice in one object")
-    return held
+    return content
 
 
 def _unfit(file: Path, words: str) -> NotNow:
@@ -192,7 +192,7 @@ def _text(file: Path) -> str | None:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise _unfit(file, f"is not UTF-8: byte {error.start}") from error
-    _parsed(text, file)
+    _parse(text, file)
     return text
 
 
@@ -210,28 +210,28 @@ def _write(file: Path, text: str) -> None:
     file.chmod(mode)
 
 
-def _packed(text: str) -> str:
+def _pack(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
 def _save_original(target: HookTarget, before: str | None, after: str) -> None:
     """Store the original content, unless an earlier installation has stored it."""
     known = _memory(target)
-    if known.get("after") == _packed(_text(target.file) or ""):
-        was, made = known.get("before"), known.get("folder_made", False)
+    if known.get("after") == _pack(_text(target.file) or ""):
+        was, creates_folder = known.get("before"), known.get("folder_made", False)
     else:
-        was = None if before is None else _packed(before)
-        made = not target.file.parent.exists()
+        was = None if before is None else _pack(before)
+        creates_folder = not target.file.parent.exists()
     target.backup_file.parent.mkdir(parents=True, exist_ok=True)
-    about = {"file": str(target.file), "folder_made": made}
-    held = {**about, "before": was, "after": _packed(after)}
-    write_atomically(target.backup_file, json.dumps(held).encode())
+    about = {"file": str(target.file), "folder_made": creates_folder}
+    record = {**about, "before": was, "after": _pack(after)}
+    write_atomically(target.backup_file, json.dumps(record).encode())
 
 
 def _memory(target: HookTarget) -> dict[str, Any]:
     try:
-        held = json.loads(target.backup_file.read_bytes())
+        record = json.loads(target.backup_file.read_bytes())
     except (FileNotFoundError, ValueError):
         return {}
-    fits = isinstance(held, dict) and held.get("file") == str(target.file)
-    return held if fits else {}
+    fits = isinstance(record, dict) and record.get("file") == str(target.file)
+    return record if fits else {}

@@ -79,28 +79,28 @@ def find_value(text: str, *path: str | int) -> int | None:
 
 def add_part(text: str, at: int, new: str) -> str:
     """The text with one more part at the end of the container at `at`, formatted alike."""
-    held = list_parts(text, at)
+    parts = list_parts(text, at)
     outer = _indent(text, at)
-    inner = _indent(text, held[-1].begin) if held else outer + _step(text)
+    inner = _indent(text, parts[-1].begin) if parts else outer + _step(text)
     line = "\r\n" if "\r\n" in text else "\n"
     body = new.replace("\n", line + inner)
-    if held:
-        one_line = "\n" not in text[at : held[0].begin]
+    if parts:
+        one_line = "\n" not in text[at : parts[0].begin]
         lead = " " if one_line else line + inner
-        return f"{text[: held[-1].end]},{lead}{body}{text[held[-1].end :]}"
+        return f"{text[: parts[-1].end]},{lead}{body}{text[parts[-1].end :]}"
     close = _skip(text, at + 1)
     return f"{text[: at + 1]}{line}{inner}{body}{line}{outer}{text[close:]}"
 
 
 def remove_part(text: str, at: int, key: str | int) -> str:
     """The text without the part of this key or index, and without its comma."""
-    held = list_parts(text, at)
-    n = next(i for i, part in enumerate(held) if part.key == key)
+    parts = list_parts(text, at)
+    n = next(i for i, part in enumerate(parts) if part.key == key)
     if n > 0:
-        return text[: held[n - 1].end] + text[held[n].end :]
-    if len(held) > 1:
-        return text[: held[0].begin] + text[held[1].begin :]
-    close = _skip(text, held[0].end)
+        return text[: parts[n - 1].end] + text[parts[n].end :]
+    if len(parts) > 1:
+        return text[: parts[0].begin] + text[parts[1].begin :]
+    close = _skip(text, parts[0].end)
     return text[: at + 1] + text[close:]
 
 

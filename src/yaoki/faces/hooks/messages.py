@@ -34,11 +34,11 @@ CHOICE_CONSEQUENCES: Mapping[str, str] = {
 
 def retry_message(session: HookSession, phase: SessionPhase, most: int, language: str) -> str:
     """The reason for the agent, with the number of the try."""
-    kept = session.last_failure.reason if session.last_failure else ""
+    reason = session.last_failure.reason if session.last_failure else ""
     text = RETRY_TEXTS[language].format(
         count=session.refusals, most=most, phase=_in(phase, language)
     )
-    return f"{kept}\n\n{text}"
+    return f"{reason}\n\n{text}"
 
 
 def question_message(

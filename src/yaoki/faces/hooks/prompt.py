@@ -50,5 +50,5 @@ def _record_answer(session_store: SessionStore, choice: SessionChoice, words: st
 
 
 def _pending_answer(session_store: SessionStore) -> HookResponse:
-    kept = session_store.session.reason_to_inject
-    return add_context(PROMPT_EVENT, kept.reason) if kept else {}
+    reason = session_store.session.reason_to_inject
+    return add_context(PROMPT_EVENT, reason.reason) if reason else {}

@@ -46,11 +46,11 @@ def list_sessions(app: App) -> tuple[SessionPhase, list[SessionStatus]]:
     database, checkout = app.store.database, checkout_name(app)
     phase = current_phase(read_session_lines(database, checkout))
     last = {one.session: one.at for one in read_newest_lines(database, checkout)}
-    held = [
+    sessions = [
         SessionStatus(key, fold_session(read_session_lines(database, checkout, key), phase), at)
         for key, at in last.items()
     ]
-    return phase, sorted(held, key=lambda one: one.last_seen_at, reverse=True)
+    return phase, sorted(sessions, key=lambda one: one.last_seen_at, reverse=True)
 
 
 def begin_phase(
@@ -66,7 +66,7 @@ def begin_phase(
     if checks is None and names:
         checks = settings_checks(app, names)
     elif names:
-        checks = _named(checks or (), names)
+        checks = _select_checks(checks or (), names)
     data: dict[str, Any] = {
         "phase": name,
         "subtask": subtask,
@@ -100,7 +100,7 @@ def _of_plan(app: App, file: Path, phase: str, subtask: str) -> tuple[tuple[Chec
     return tuple(checks.values()), max(s.policy.content_retries_max for s in found) + 1
 
 
-def _named(checks: Sequence[CheckSpec], names: Sequence[str]) -> tuple[CheckSpec, ...]:
+def _select_checks(checks: Sequence[CheckSpec], names: Sequence[str]) -> tuple[CheckSpec, ...]:
     known = {check.name: check for check in checks}
     if missing := [name for name in names if name not in known]:
         raise Unknown(f"the phase has no check {missing[0]!r}", hint=f"one of: {', '.join(known)}")

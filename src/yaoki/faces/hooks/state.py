@@ -132,30 +132,33 @@ def _after(session: HookSession, line: SessionEntry) -> HookSession:
         case "STOP_REFUSED" | "PERSON_ASKED":
             asked = line.event == PERSON_ASKED
             return HookSession(
-                session.refusals + 1, _kept(line), has_pending_reason=True, person_asked=asked
+                session.refusals + 1,
+                _read_failure(line),
+                has_pending_reason=True,
+                person_asked=asked,
             )
         case "REASON_INJECTED":
             return replace(session, has_pending_reason=False)
         case "PERSON_ANSWERED":
-            return _answered(session, line)
+            return _apply_answer(session, line)
         case "STOP_PASSED":
             return HookSession(proven=True)
         case _:
             return HookSession()
 
 
-def _answered(session: HookSession, line: SessionEntry) -> HookSession:
+def _apply_answer(session: HookSession, line: SessionEntry) -> HookSession:
     """`go-on` grants a fresh budget; the agent gets the reason again, with the person's words."""
     choice = SessionChoice(line.data["choice"])
     if choice is not SessionChoice.GO_ON:
         return replace(session, has_pending_reason=False, person_asked=False, person_choice=choice)
-    kept, words = session.last_failure, str(line.data.get("words", ""))
-    if kept is not None and words:
-        kept = replace(kept, reason=f"{kept.reason}\n\n# What a person said\n\n{words}")
-    return HookSession(last_failure=kept, has_pending_reason=kept is not None)
+    failure, words = session.last_failure, str(line.data.get("words", ""))
+    if failure is not None and words:
+        failure = replace(failure, reason=f"{failure.reason}\n\n# What a person said\n\n{words}")
+    return HookSession(last_failure=failure, has_pending_reason=failure is not None)
 
 
-def _kept(line: SessionEntry) -> StopFailure:
+def _read_failure(line: SessionEntry) -> StopFailure:
     data = line.data
     return StopFailure(
         str(data.get("reason", "")),
@@ -196,7 +199,7 @@ def after_unproven(
     )
     spent = again or seen.is_final or session.refusals + 1 >= most
     event = PERSON_ASKED if spent else STOP_REFUSED
-    told = {
+    line = {
         "number": phase.number,
         "phase": phase.name,
         "subtask": phase.subtask,
@@ -208,7 +211,7 @@ def after_unproven(
         "check": seen.check,
         "ours": seen.is_our_fault,
     }
-    yield event, told
+    yield event, line
 
 
 def after_proven(

@@ -108,7 +108,7 @@ def _proven(call: HookCall, session_store: SessionStore) -> HookResponse:
 
 def _unproven(session_store: SessionStore, phase: SessionPhase, seen: UnprovenStop) -> HookResponse:
     most, language = session_store.tries_max(phase), session_store.app.settings.language
-    stood = session_store.session.person_asked
+    was_asked = session_store.session.person_asked
     session = session_store.record(lambda now, current: after_unproven(now, current, seen, most))
     if session.person_choice is not None:
         return allow(f"still not proven: {seen.summary}")
@@ -117,7 +117,7 @@ def _unproven(session_store: SessionStore, phase: SessionPhase, seen: UnprovenSt
     words = _question(session_store, session, phase, most)
     return (
         allow(f"still not proven, still asked: {words}")
-        if stood
+        if was_asked
         else end_and_ask(session_store.agent, words)
     )
 

@@ -103,23 +103,23 @@ def read_arguments(
     try:
         return shape.model_validate(dict(given))
     except ValidationError as error:
-        told = error.errors(include_url=False, include_input=False)
-        defects = [_words(one, shape) for one in told[:DEFECTS_MAX]]
+        errors = error.errors(include_url=False, include_input=False)
+        defects = [_words(one, shape) for one in errors[:DEFECTS_MAX]]
     raise PlanInvalid(
         f"{tool}: {defects[0]}", hint="see the tool's schema for its arguments", defects=defects[1:]
     )
 
 
-def _words(told: Mapping[str, Any], shape: type[ToolArguments]) -> str:
-    where = one_line(".".join(map(str, told["loc"])), NAME_MAX)
-    if told["type"] == "extra_forbidden":
+def _words(error: Mapping[str, Any], shape: type[ToolArguments]) -> str:
+    where = one_line(".".join(map(str, error["loc"])), NAME_MAX)
+    if error["type"] == "extra_forbidden":
         return f"unknown argument {where!r}{did_you_mean(where, shape.model_fields)}"
-    return f"{where}: {told['msg']}"
+    return f"{where}: {error['msg']}"
 
 
 def arguments_schema(shape: type[ToolArguments]) -> dict[str, Any]:
     """The JSON Schema, without class names."""
-    made = shape.model_json_schema()
-    made.pop("title", None)
-    made.pop("description", None)
-    return made
+    schema = shape.model_json_schema()
+    schema.pop("title", None)
+    schema.pop("description", None)
+    return schema

@@ -74,8 +74,8 @@ def calling_attempt(environ: Mapping[str, str]) -> CallingAttempt | None:
 
 def repository_from_environment(environ: Mapping[str, str]) -> Path | None:
     """The repository of the run.  An agent works in a worktree, which has no store."""
-    if told := environ.get("YAOKI_REPO", ""):
-        return Path(told)
+    if place := environ.get("YAOKI_REPO", ""):
+        return Path(place)
     home = Path(environ.get("YAOKI_RESULT", "")).parents
     if len(home) < 7 or (home[5].name, home[4].name) != (".yaoki", "runs"):
         return None
@@ -151,8 +151,8 @@ def amend_task(
         if why is None:
             return then(entries)
         refused.append(why)
-        told = _refusal_record(caller, call, why, task)
-        return () if _is_recorded(entries, told) else (JournalNote(RESULT_REFUSED, told),)
+        record = _refusal_record(caller, call, why, task)
+        return () if _is_recorded(entries, record) else (JournalNote(RESULT_REFUSED, record),)
 
     try:
         task = app.store.amend(caller.task_id, decide)
@@ -190,11 +190,11 @@ def _refusal_record(
     }
 
 
-def _is_recorded(entries: Iterable[JournalEntry], told: Mapping[str, object]) -> bool:
+def _is_recorded(entries: Iterable[JournalEntry], record: Mapping[str, object]) -> bool:
     """Is this refusal recorded?  Once per claim and kind of call is enough."""
     same = ("task", "call", "refused", "attempt", "epoch")
     return any(
-        all(entry.data.get(key) == told[key] for key in same)
+        all(entry.data.get(key) == record[key] for key in same)
         for entry in entries
         if entry.event == RESULT_REFUSED
     )
@@ -210,10 +210,10 @@ def _unknown(task_id: str) -> Refused:
 def _unknown_here(app: App, caller: CallingAttempt, call: str) -> Refused:
     """Recorded in the journal of the run, if at least the run is known."""
     why = _unknown(caller.task_id)
-    told = _refusal_record(caller, call, why, None)
+    record = _refusal_record(caller, call, why, None)
     for run in app.reads.runs():
-        if run.id == caller.run_id and not _is_recorded(_of_the_run(app, run.id), told):
-            app.store.note(run.id, RESULT_REFUSED, told)
+        if run.id == caller.run_id and not _is_recorded(_of_the_run(app, run.id), record):
+            app.store.note(run.id, RESULT_REFUSED, record)
     return why
 
 

@@ -61,8 +61,12 @@ def _call(work: Callable[[], Mapping[str, Any]], name: str) -> dict[str, Any]:
         return _failed(mask_environment_secrets(_error_document(error)))
     except Exception as error:  # noqa: BLE001 - the last place where it can be told
         code = errors.report_internal_error(error, as_json=False, given=["mcp", name])
-        told = {"sentence": f"internal error: {error!r}", "hint": "yaoki doctor", "exit_code": code}
-        return _failed(mask_environment_secrets({**told, "refused": None, "defects": []}))
+        details = {
+            "sentence": f"internal error: {error!r}",
+            "hint": "yaoki doctor",
+            "exit_code": code,
+        }
+        return _failed(mask_environment_secrets({**details, "refused": None, "defects": []}))
     return _content(text, document, failed=False)
 
 
@@ -77,9 +81,9 @@ def _error_document(error: YaokiError) -> dict[str, Any]:
     }
 
 
-def _failed(told: Mapping[str, Any]) -> dict[str, Any]:
-    lines = (told["sentence"], *told["defects"], told["hint"])
-    return _content("\n".join(filter(None, lines)), {"error": dict(told)}, failed=True)
+def _failed(details: Mapping[str, Any]) -> dict[str, Any]:
+    lines = (details["sentence"], *details["defects"], details["hint"])
+    return _content("\n".join(filter(None, lines)), {"error": dict(details)}, failed=True)
 
 
 def _content(text: str, document: Mapping[str, Any], *, failed: bool) -> dict[str, Any]:

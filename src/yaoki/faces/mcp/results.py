@@ -69,23 +69,23 @@ def record_claim(
     app: App, caller: CallingAttempt, claim: ResultClaim, environ: Mapping[str, str]
 ) -> Task:
     """Record the claim once.  A repetition is refused by name; another claim replaces it."""
-    told = _stored_form(caller, claim, _secrets(app, caller, environ))
+    record = _stored_form(caller, claim, _secrets(app, caller, environ))
     ignored: list[bool] = []
 
     def then(entries: Sequence[JournalEntry]) -> Sequence[Event]:
         mine = [e.data for e in entries if e.event == RESULT_NOTED and e.attempt == caller.attempt]
-        ignored.append(bool(mine) and mine[-1] == told)
+        ignored.append(bool(mine) and mine[-1] == record)
         if ignored[-1]:
             return ()
         if len(mine) >= CLAIMS_MAX:
             hint = "finish the work; the last result counts"
             raise OverLimit("results of one attempt", len(mine) + 1, CLAIMS_MAX, hint=hint)
-        return (JournalNote(RESULT_NOTED, told),)
+        return (JournalNote(RESULT_NOTED, record),)
 
     task = amend_task(app, caller, "result", then)
     file = app.runs_folder / task.run_id / task.id / str(caller.attempt) / OUTBOX / RESULT
     # After a kill between journal and file, the next call writes the file.
-    if not _write_note(file, told) and ignored[-1]:
+    if not _write_note(file, record) and ignored[-1]:
         words = f"{task.id}: this result is already recorded"
         raise call_refused(CallRefusal.DUPLICATE, words, hint="nothing was changed; continue")
     return task
@@ -101,8 +101,8 @@ def submit_claim(context: CallContext, claim: ResultClaim) -> CallingAttempt:
             record_claim(app, caller, claim, context.environ)
         return caller
     caller = context.require_caller()
-    told = _stored_form(caller, claim, secret_values(context.environ))
-    _write_note(Path(context.environ["YAOKI_RESULT"]), told)
+    record = _stored_form(caller, claim, secret_values(context.environ))
+    _write_note(Path(context.environ["YAOKI_RESULT"]), record)
     return caller
 
 
@@ -125,8 +125,8 @@ def _stored_form(
         question=_clean("the question", claim.question, secrets),
         retry_safe=safe,
     )
-    kept = {key: value for key, value in asdict(whole).items() if value not in ("", None)}
-    return {**kept, "epoch": caller.epoch}
+    values = {key: value for key, value in asdict(whole).items() if value not in ("", None)}
+    return {**values, "epoch": caller.epoch}
 
 
 def _clean(what: str, text: str, secrets: tuple[str, ...]) -> str:
@@ -136,9 +136,9 @@ def _clean(what: str, text: str, secrets: tuple[str, ...]) -> str:
     return mask(words.strip(), secrets)
 
 
-def _write_note(file: Path, told: Mapping[str, Any]) -> bool:
+def _write_note(file: Path, record: Mapping[str, Any]) -> bool:
     """Write the note to the attempt's folder; False when it exists already."""
-    data = json.dumps(dict(told), ensure_ascii=False).encode("utf-8")
+    data = json.dumps(dict(record), ensure_ascii=False).encode("utf-8")
     if read_plain_bytes(file, BYTES_MAX) == data:
         return False
     write_atomically(file, data)

@@ -26,8 +26,12 @@ def agent_secrets(run: Run, task: Task, environ: Mapping[str, str]) -> tuple[str
     A server that an agent starts may not have them in its environment; its parent agent does.
     """
     names = passed_variables(run, task)
-    above = (held for held in iter_caller_environments() if held.get("YAOKI_TASK") == task.id)
-    return tuple(v for held in (environ, *above) for v in secret_values(held, names))
+    above = (
+        environment
+        for environment in iter_caller_environments()
+        if environment.get("YAOKI_TASK") == task.id
+    )
+    return tuple(v for environment in (environ, *above) for v in secret_values(environment, names))
 
 
 def caller_secrets(app: App, environ: Mapping[str, str]) -> tuple[str, ...]:

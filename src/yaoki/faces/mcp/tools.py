@@ -32,31 +32,31 @@ def result(context: CallContext, arguments: of.ResultArguments) -> Document:
     """Report how your attempt ended. `done` proves nothing: the checks decide. `failed` is tried
     again with your summary; `conflict` (the task and its checks contradict each other) and
     `question` go to a person. The last report counts."""
-    said = arguments.model_fields_set
-    return _noted(
+    given = arguments.model_fields_set
+    return _record_result(
         context,
         ResultClaim(
             ResultStatus(arguments.status),
             arguments.summary,
             arguments.question,
-            arguments.retry_safe if "retry_safe" in said else None,
+            arguments.retry_safe if "retry_safe" in given else None,
             arguments.partial_changes,
-            arguments.retry_after_s if "retry_after_s" in said else None,
+            arguments.retry_after_s if "retry_after_s" in given else None,
         ),
     )
 
 
 def ask(context: CallContext, arguments: of.AskArguments) -> Document:
     """Hand one question to a person. Your attempt ends; the answer comes with the next one."""
-    return _noted(context, ResultClaim(ResultStatus.QUESTION, question=arguments.question))
+    return _record_result(context, ResultClaim(ResultStatus.QUESTION, question=arguments.question))
 
 
-def _noted(context: CallContext, said: ResultClaim) -> Document:
-    if wrong := claim_defect(said):
+def _record_result(context: CallContext, claim: ResultClaim) -> Document:
+    if wrong := claim_defect(claim):
         raise PlanInvalid(f"result: {wrong}", hint="nothing was recorded; call again")
-    caller = submit_claim(context, said)
-    told = {"task": caller.task_id, "attempt": caller.attempt, "epoch": caller.epoch}
-    return {"schema": SCHEMA, **told, "status": said.status, "noted": True}
+    caller = submit_claim(context, claim)
+    attempt = {"task": caller.task_id, "attempt": caller.attempt, "epoch": caller.epoch}
+    return {"schema": SCHEMA, **attempt, "status": claim.status, "noted": True}
 
 
 def status(context: CallContext, arguments: of.StatusArguments) -> Document:
@@ -92,7 +92,7 @@ def submit(context: CallContext, arguments: of.SubmitArguments) -> Document:
         answer = mask_answer(
             read_tasks(app, run, arguments.tasks), caller_secrets(app, context.environ)
         )
-        return _grown(
+        return _extension_document(
             app, run, app.services.extend_command.fill_phase(run, arguments.phase, answer.specs)
         )
 
@@ -122,7 +122,7 @@ def extend(context: CallContext, arguments: of.ExtendArguments) -> Document:
             read_tasks(app, run, arguments.tasks), caller_secrets(app, context.environ)
         )
         by_agent = context.caller is not None
-        return _grown(
+        return _extension_document(
             app,
             run,
             app.services.extend_command.extend(
@@ -138,10 +138,10 @@ def add_retry_task(context: CallContext, arguments: of.AddRetryTaskArguments) ->
         task = app.reads.task(app.lookup.find_task(arguments.task, run.id))
         context.find_run(app, task.run_id)
         goal = mask_values(arguments.goal, caller_secrets(app, context.environ))
-        made = app.services.extend_command.add_retry(
+        extension = app.services.extend_command.add_retry(
             task, goal, by_agent=context.caller is not None
         )
-        return _grown(app, app.reads.run(task.run_id), made)
+        return _extension_document(app, app.reads.run(task.run_id), extension)
 
 
 def complete(context: CallContext, arguments: of.CompleteArguments) -> Document:
@@ -155,10 +155,10 @@ def complete(context: CallContext, arguments: of.CompleteArguments) -> Document:
     return {"schema": SCHEMA, "run": run.id, "status": view.status.value, "next": view.next_command}
 
 
-def _grown(app: App, run: Run, made: PlanExtension) -> Document:
+def _extension_document(app: App, run: Run, extension: PlanExtension) -> Document:
     view = view_run(app, app.reads.run(run.id))
-    told = {"run": run.id, "revision": made.revision, "tasks": list(made.tasks)}
-    return {"schema": SCHEMA, **told, "next": view.next_command}
+    document = {"run": run.id, "revision": extension.revision, "tasks": list(extension.tasks)}
+    return {"schema": SCHEMA, **document, "next": view.next_command}
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,8 +43,8 @@ def glyphs_for_locale(env: Mapping[str, str] = os.environ) -> Glyphs:
 
     Python turns the C locale into C.UTF-8 for itself, which says nothing about the terminal.
     """
-    said = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or "C"
+    locale = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or "C"
     plain_lang = env.get("LANG", "") in {"", "C", "POSIX"}
-    coerced = not env.get("LC_ALL") and said == "C.UTF-8" and plain_lang
-    known = said.lower().replace("-", "").endswith("utf8")
+    coerced = not env.get("LC_ALL") and locale == "C.UTF-8" and plain_lang
+    known = locale.lower().replace("-", "").endswith("utf8")
     return Glyphs(known and not coerced)

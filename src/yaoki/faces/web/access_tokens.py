@@ -58,8 +58,8 @@ class AccessTokens:
         """`made_at`: when the link was made that this token comes from."""
         until = now + VALID_FOR.get((use, permission), COOKIE_VALID_FOR)
         times = f"{int(until.timestamp())}.{int((made_at or now).timestamp())}"
-        told = f"{permission}.{times}.{secrets.token_urlsafe(16)}"
-        return f"{told}.{self._sign(use, told)}"
+        payload = f"{permission}.{times}.{secrets.token_urlsafe(16)}"
+        return f"{payload}.{self._sign(use, payload)}"
 
     def link(self, address: str, permission: str, now: datetime) -> str:
         """The address with a token, for a person to open."""
@@ -74,19 +74,19 @@ class AccessTokens:
         """The token's content; None when it is invalid or expired."""
         if len(text) > TOKEN_CHARS_MAX or not text.isascii():
             return None
-        told, _, signed = text.rpartition(".")
-        if not hmac.compare_digest(signed, self._sign(use, told)):
+        payload, _, signed = text.rpartition(".")
+        if not hmac.compare_digest(signed, self._sign(use, payload)):
             return None
         # A token of an older version has no creation time; it counts as the oldest possible.
-        may, until, *made, name = told.split(".")
+        may, until, *made, name = payload.split(".")
         if now.timestamp() >= int(until):
             return None
         at = datetime.fromtimestamp(int(made[0]) if made else 0, UTC)
         return AccessToken(may, at, hashlib.sha256(name.encode()).hexdigest()[:NAME_CHARS])
 
-    def _sign(self, use: str, told: str) -> str:
-        made = hmac.new(self._key, f"{use}:{told}".encode(), hashlib.sha256).digest()
-        return base64.urlsafe_b64encode(made).decode().rstrip("=")
+    def _sign(self, use: str, payload: str) -> str:
+        signature = hmac.new(self._key, f"{use}:{payload}".encode(), hashlib.sha256).digest()
+        return base64.urlsafe_b64encode(signature).decode().rstrip("=")
 
 
 def access_tokens_of(app: App) -> AccessTokens:
@@ -114,13 +114,13 @@ def open_access_tokens(file: Path) -> AccessTokens:
 
 def _make(file: Path) -> None:
     """Create the key atomically; of two concurrent writers the first one wins."""
-    made = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
-    descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    fresh = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as out:
             out.write(secrets.token_bytes(KEY_BYTES))
-        file.hardlink_to(made)
+        file.hardlink_to(fresh)
     except FileExistsError:
         pass  # another process was first
     finally:
-        made.unlink(missing_ok=True)
+        fresh.unlink(missing_ok=True)

@@ -125,13 +125,13 @@ class PageApplication:
 
     def _answer(self, route: Route, asked: PageRequest) -> Response:
         assert route.function is not None, f"{route.operation_id} has no function"
-        held = route.function(self.context, asked)
-        if isinstance(held, Download):
-            kept = {"Content-Disposition": f'attachment; filename="{held.file_name}"'}
-            return Response(held.data, headers=kept, media_type=held.media_type)
-        if isinstance(held, EncodedDocument):
-            return Response(held.body, media_type="application/json")
-        return json_response(200, self.context.mask(held))
+        answer = route.function(self.context, asked)
+        if isinstance(answer, Download):
+            headers = {"Content-Disposition": f'attachment; filename="{answer.file_name}"'}
+            return Response(answer.data, headers=headers, media_type=answer.media_type)
+        if isinstance(answer, EncodedDocument):
+            return Response(answer.body, media_type="application/json")
+        return json_response(200, self.context.mask(answer))
 
     def _error_response(self, endpoint: PageEndpoint) -> PageEndpoint:
         """Every error becomes a response; internal errors are also logged."""

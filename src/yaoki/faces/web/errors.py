@@ -50,14 +50,14 @@ def bad_request(sentence: str) -> RequestRejected:
 def error_document(error: YaokiError) -> tuple[int, Mapping[str, Any]]:
     """The HTTP status and the error document."""
     status, code = _code(error)
-    told = {
+    details = {
         "code": code,
         "sentence": _short(error.sentence),
         "hint": _short(error.hint),
         "defects": [_short(one) for one in tuple(getattr(error, "defects", ()))[:DEFECTS_MAX]],
         "exit_code": error.exit_code,
     }
-    return status, {"schema": SCHEMA, "error": told}
+    return status, {"schema": SCHEMA, "error": details}
 
 
 def _short(text: str) -> str:

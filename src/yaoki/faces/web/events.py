@@ -73,7 +73,7 @@ class EventHub:
         """Follow the journal while there are listeners."""
         while not self._closing:
             await self._wanted.wait()
-            self._ended(await self._round())
+            self._note_outcome(await self._round())
             await asyncio.sleep(POLL_S)
 
     async def _round(self) -> bool:
@@ -89,7 +89,7 @@ class EventHub:
             return False
         return True
 
-    def _ended(self, well: bool) -> None:
+    def _note_outcome(self, well: bool) -> None:
         if well:
             self._failing_since = None
         elif self._failing_since is None:
@@ -143,7 +143,7 @@ class EventHub:
             print(f"journal entry {entry.seq}:", file=sys.stderr)
             print(self._context.mask(traceback.format_exc()), file=sys.stderr, flush=True)
             return EncodedEntry(
-                entry.seq, entry.run_id, encode_frame("journal", _bare(entry), entry.seq)
+                entry.seq, entry.run_id, encode_frame("journal", _slim_document(entry), entry.seq)
             )
 
     def _replaced(self) -> None:
@@ -184,7 +184,7 @@ class EventHub:
 
     async def _stream(self, after: int | None, run_id: str) -> AsyncIterator[bytes]:
         yield RETRY_FRAME
-        end = await self._begun()
+        end = await self._start_following()
         if after is not None and after > end:
             yield encode_frame("gone", {"why": "the journal ends before that; reload the page"})
             return
@@ -210,7 +210,7 @@ class EventHub:
         )
         yield encode_frame("gone", {"why": why})
 
-    async def _begun(self) -> int:
+    async def _start_following(self) -> int:
         """The end of the journal, where the first listener starts the follower."""
         end = await to_thread.run_sync(lambda: self._context.cursor)
         if not self._wanted.is_set():
@@ -245,10 +245,10 @@ def _clock() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _bare(entry: JournalEntry) -> dict[str, Any]:
+def _slim_document(entry: JournalEntry) -> dict[str, Any]:
     """The entry without its words, which could not be made."""
-    told = entry_document(entry)
-    return {**told, "data": {}, "words": "", "name": None, "cut": True}
+    document = entry_document(entry)
+    return {**document, "data": {}, "words": "", "name": None, "cut": True}
 
 
 def encode_frame(event: str, data: Any, seq: int | None = None) -> bytes:

@@ -30,8 +30,8 @@ class PageFiles:
     def __init__(self, folder: Path) -> None:
         places = sorted(place for place in folder.rglob("*") if place.is_file())
         self._held = {place.relative_to(folder).as_posix(): _read(place) for place in places}
-        told = "".join(f"{name} {file.etag}\n" for name, file in self._held.items())
-        self.version = hashlib.sha256(told.encode()).hexdigest()[:16]
+        etags = "".join(f"{name} {file.etag}\n" for name, file in self._held.items())
+        self.version = hashlib.sha256(etags.encode()).hexdigest()[:16]
         page = self._held[INDEX]
         named = page.body.replace(b'"/static/', f'"/static/{self.version}/'.encode())
         self._index = PageFile(named, page.media_type, f'{page.etag[:-1]}-{self.version}"')
@@ -55,8 +55,8 @@ def _read(place: Path) -> PageFile:
     return PageFile(body, kind or "application/octet-stream", f'"{tag}"')
 
 
-def _answer(file: PageFile, known: str, kept: str) -> Response:
-    headers = {"ETag": file.etag, "Cache-Control": kept}
+def _answer(file: PageFile, known: str, cache_control: str) -> Response:
+    headers = {"ETag": file.etag, "Cache-Control": cache_control}
     if file.etag in (tag.strip().removeprefix("W/") for tag in known.split(",")):
         return Response(status_code=304, headers=headers)
     return Response(file.body, headers=headers, media_type=file.media_type)

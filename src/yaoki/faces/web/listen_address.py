@@ -78,28 +78,28 @@ def bind(host: str = HOST, port: int = PORT, *, any_port: bool = False) -> Liste
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol is named so that the loop recognises TCP.  Else the second part of each response
     # waits for the browser to acknowledge the first, forty milliseconds each time.
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        _bind(made, host, port, any_port=any_port)
-        made.listen(128)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        _bind(listener, host, port, any_port=any_port)
+        listener.listen(128)
     except OSError as error:
-        made.close()
+        listener.close()
         raise NotNow(
             f"cannot listen on {host} port {port}: {error.strerror or error}",
             hint="choose another port: yaoki ui --port 0",
         ) from error
     name = machine_name() if host in ANY_ADDRESS else host
     place = ListenAddress(
-        made.getsockname()[1], frozenset({name.lower()}), any_address=host in ANY_ADDRESS
+        listener.getsockname()[1], frozenset({name.lower()}), any_address=host in ANY_ADDRESS
     )
-    return ListeningSocket(made, host, place)
+    return ListeningSocket(listener, host, place)
 
 
-def _bind(made: socket.socket, host: str, port: int, *, any_port: bool) -> None:
+def _bind(listener: socket.socket, host: str, port: int, *, any_port: bool) -> None:
     try:
-        made.bind((host, port))
+        listener.bind((host, port))
     except OSError:
         if not any_port:
             raise
-        made.bind((host, 0))
+        listener.bind((host, 0))

@@ -40,15 +40,15 @@ def openapi_document(routes: Iterable[Route]) -> Document:
 
 
 def _operation(route: Route) -> Document:
-    made: Document = {
+    operation: Document = {
         "operationId": route.operation_id,
         "summary": route.summary,
         "parameters": [*map(_part, PATH_PART.findall(route.path)), *map(_parameter, route.query)],
         "responses": {**_answer(route), "default": _content("An error.", "Error")},
     }
     if route.body is not None:
-        made["requestBody"] = _body(route.body)
-    return made
+        operation["requestBody"] = _body(route.body)
+    return operation
 
 
 def _answer(route: Route) -> Document:

@@ -129,23 +129,28 @@ def get_limits(context: RequestContext, _: PageRequest) -> Document:
     }
 
 
-def _account(held: LimitedAccount) -> Document:
-    until = held.until.isoformat()
-    return {"name": held.name, "until": until, "why": held.reason, "probe": held.probe_task or None}
+def _account(account: LimitedAccount) -> Document:
+    until = account.until.isoformat()
+    return {
+        "name": account.name,
+        "until": until,
+        "why": account.reason,
+        "probe": account.probe_task or None,
+    }
 
 
 def _budgets(context: RequestContext) -> Iterable[Document]:
     app = context.app
     for run_id, _, _ in app.reads.unfinished_runs()[:SHOWN_MAX]:
         run = app.reads.run(RunId(run_id))
-        for held in load_budget_usage(app, run):
+        for usage in load_budget_usage(app, run):
             yield {
-                "whose": held.scope,
+                "whose": usage.scope,
                 "run": run.id,
-                "name": held.name,
-                "used": held.used,
-                "limit": held.limit,
-                "share": held.share,
+                "name": usage.name,
+                "used": usage.used,
+                "limit": usage.limit,
+                "share": usage.share,
                 "granted": 1 + run.budget_grants,
             }
 
@@ -183,7 +188,7 @@ def get_reliability(context: RequestContext, _: PageRequest) -> Document:
 def get_config(context: RequestContext, _: PageRequest) -> Document:
     loaded = context.app_without_store.context.loaded_settings
     values = {
-        key: {"value": to_data(held), "origin": loaded.origin[key]}
-        for key, held in loaded.values.items()
+        key: {"value": to_data(value), "origin": loaded.origin[key]}
+        for key, value in loaded.values.items()
     }
     return {"schema": SCHEMA, "file": str(loaded.file or "") or None, "settings": values}

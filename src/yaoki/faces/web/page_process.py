@@ -58,7 +58,7 @@ class PageProcess:
                     pass
                 if self._stopping:
                     return
-                self._server = self._started(bound)
+                self._server = self._start(bound)
                 code = self._server.wait()
                 if not self._stopping:
                     self._warn(f"the page's server ended with code {code}; it starts again")
@@ -68,9 +68,9 @@ class PageProcess:
         finally:
             bound.socket.close()
 
-    def _started(self, bound: ListeningSocket) -> HelperProcess:
+    def _start(self, bound: ListeningSocket) -> HelperProcess:
         number = bound.socket.fileno()
-        told = {
+        request = {
             "socket": number,
             "host": bound.host,
             "port": bound.listen_address.port,
@@ -80,7 +80,7 @@ class PageProcess:
             "store": self._store,
         }
         argv = (sys.executable, "-P", "-m", "yaoki.faces.web.process")
-        return HelperProcess(argv, json.dumps(told).encode(), (number,))
+        return HelperProcess(argv, json.dumps(request).encode(), (number,))
 
     def stop(self) -> None:
         self._stopping = True

@@ -35,19 +35,19 @@ class Parameter:
         if self.is_list:
             items = {"type": "string", **({"enum": list(self.allowed)} if self.allowed else {})}
             return {"type": "array", "items": items, "maxItems": self.maximum or LIST_MAX}
-        held: dict[str, Any] = {"type": self.json_type}
+        schema: dict[str, Any] = {"type": self.json_type}
         if self.json_type == "integer":
-            held |= {"minimum": self.minimum, "maximum": self.maximum}
+            schema |= {"minimum": self.minimum, "maximum": self.maximum}
         elif self.json_type == "string":
-            held |= {"maxLength": self.maximum or TEXT_MAX}
+            schema |= {"maxLength": self.maximum or TEXT_MAX}
         if self.allowed:
-            held |= {"enum": list(self.allowed)}
+            schema |= {"enum": list(self.allowed)}
         # A default below the minimum stands for "not given".
         if self.default not in ("", None) and not (
             self.json_type == "integer" and self.default < self.minimum
         ):
-            held |= {"default": self.default}
-        return held
+            schema |= {"default": self.default}
+        return schema
 
     def from_text(self, text: str) -> Any:
         """The value of a query text."""

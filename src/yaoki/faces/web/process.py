@@ -19,11 +19,11 @@ from yaoki.faces.web.server import PageServer
 
 
 def main() -> int:
-    told: dict[str, Any] = json.loads(sys.stdin.readline())
-    heard = socket.socket(fileno=told["socket"])
-    bound = ListeningSocket(heard, told["host"], ListenAddress(told["port"]))
-    passes = open_access_tokens(Path(told["key"]))
-    server = PageServer(Path(told["where"]), bound, passes, store=told["store"])
+    request: dict[str, Any] = json.loads(sys.stdin.readline())
+    heard = socket.socket(fileno=request["socket"])
+    bound = ListeningSocket(heard, request["host"], ListenAddress(request["port"]))
+    passes = open_access_tokens(Path(request["key"]))
+    server = PageServer(Path(request["where"]), bound, passes, store=request["store"])
     threading.Thread(target=_stop_with_worker, args=(server,), daemon=True).start()
     server.run()
     return 0

@@ -67,10 +67,10 @@ def _has_worker(context: RequestContext, view: RunView) -> bool:
 
 def get_run(context: RequestContext, request: PageRequest) -> Document:
     cursor, view = context.cursor, context.view(request.run)
-    told = status_document(replace(view, tasks=()))
-    del told["tasks"]
+    document = status_document(replace(view, tasks=()))
+    del document["tasks"]
     return {
-        **told,
+        **document,
         "cursor": cursor,
         "notes": [task.row.id for task in view.unlanded_optional_tasks][:ASKING_MAX],
         "asking": [task.row.id for task in view.tasks_asking][:ASKING_MAX],
@@ -108,8 +108,11 @@ def _proofs(context: RequestContext, view: RunView) -> dict[str, int]:
     """Final checks come after all tasks of the plan, so only the last few tasks are read."""
     if not view.run.done_when:
         return {}
-    made = sum(view.counts.values())
-    last = [TaskId(f"{view.run.id}-{n}") for n in range(max(1, made - LAST_LOOKED + 1), made + 1)]
+    submitted = sum(view.counts.values())
+    last = [
+        TaskId(f"{view.run.id}-{n}")
+        for n in range(max(1, submitted - LAST_LOOKED + 1), submitted + 1)
+    ]
     rows = run_changes.reload_rows(context.app.store.database, view.run.id, last)
     wanted = {row.id: row for row in rows if row.id in last}
     return _count_states(
@@ -189,11 +192,11 @@ def task_documents(
     view: RunView, shown: Sequence[TaskView], now: datetime, names: Mapping[str, str]
 ) -> list[Document]:
     """The tasks as in `status --json`, each with what it waits for, in words and in parts."""
-    told = status_document(replace(view, tasks=tuple(shown)))["tasks"]
+    documents = status_document(replace(view, tasks=tuple(shown)))["tasks"]
     waits = [waits_document(task, now, names) for task in shown]
     return [
-        {**document, "waits_for": held["words"] if held else None, "waits": held}
-        for document, held in zip(told, waits, strict=True)
+        {**document, "waits_for": wait["words"] if wait else None, "waits": wait}
+        for document, wait in zip(documents, waits, strict=True)
     ]
 
 
@@ -243,11 +246,11 @@ class _TimelineContext:
 
     def row(self, task: TaskView) -> Document:
         row = task.row
-        told = {"task": row.id, "n": row.n, "name": row.name, "state": row.state.value}
+        document = {"task": row.id, "n": row.n, "name": row.name, "state": row.state.value}
         first = [self._names.get(need, need) for need in task.needs[:NEEDS_SHOWN]]
-        stands = {"blocked": task.blocked, "held": row.awaiting_rerun}
+        flags = {"blocked": task.blocked, "held": row.awaiting_rerun}
         needs = {"needs": first, "needs_left_out": len(task.needs) - len(first)}
-        return {**told, **stands, **needs, **timeline_document(self._timeline(task))}
+        return {**document, **flags, **needs, **timeline_document(self._timeline(task))}
 
     def _timeline(self, task: TaskView) -> TaskTimeline:
         known = [self._landed[need] for need in task.needs if need in self._landed]

@@ -228,9 +228,9 @@ def get_log(context: RequestContext, request: PageRequest) -> Document:
     )
     start = request.query["from"]
     text, begin, until, size = read_piece(file, start, request.query["bytes"])
-    told = {"task": task.id, "attempt": request.attempt, "file": request.query["file"]}
+    document = {"task": task.id, "attempt": request.attempt, "file": request.query["file"]}
     ends = {"from": begin, "until": until, "bytes": size}
-    return {"schema": SCHEMA, **told, "text": text, **ends}
+    return {"schema": SCHEMA, **document, "text": text, **ends}
 
 
 def _parse_log_name(text: str) -> tuple[str, str]:
@@ -278,6 +278,6 @@ def _diff(
     text = context.app.workspace.contents.diff(old, new, stat=request.query["stat"])
     raw = text.encode("utf-8", "replace")
     most = request.query["bytes"]
-    told = {"task": task.id, "attempt": None, "old": old, "new": new, "landed": landed}
+    document = {"task": task.id, "attempt": None, "old": old, "new": new, "landed": landed}
     cut = raw[:most].decode("utf-8", "ignore")
-    return {"schema": SCHEMA, **told, "diff": cut, "bytes": len(raw), "cut": len(raw) > most}
+    return {"schema": SCHEMA, **document, "diff": cut, "bytes": len(raw), "cut": len(raw) > most}

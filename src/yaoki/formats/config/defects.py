@@ -84,7 +84,7 @@ class SettingsDefects:
             self.add(key, reason)
             return {}
         self.given_keys.add(key)
-        return {about.name: _kept(about, value)}
+        return {about.name: _convert(about, value)}
 
 
 def documented_fields(cls: Any) -> dict[str, Field[Any]]:
@@ -125,7 +125,7 @@ def _list_defect(value: list[Any], bounds: Mapping[str, Any]) -> str:
     return next(filter(None, (_text_defect(word, bounds["words"]) for word in value)), "")
 
 
-def _kept(about: Field[Any], value: Any) -> Any:
+def _convert(about: Field[Any], value: Any) -> Any:
     match about.default:
         case float():
             return float(value)

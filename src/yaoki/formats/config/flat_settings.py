@@ -43,14 +43,14 @@ def _pairs(settings: Settings) -> Iterator[tuple[str, Any]]:
 
 def _section(name: str, section: Any) -> Iterator[tuple[str, Any]]:
     for key in documented_fields(type(section)):
-        dotted, held = f"{name}.{key}", getattr(section, key)
-        yield dotted, MASKED_KEYS.get(dotted, _plain)(held)
+        dotted, value = f"{name}.{key}", getattr(section, key)
+        yield dotted, MASKED_KEYS.get(dotted, _to_plain)(value)
 
 
-def _plain(held: Any) -> Any:
-    if isinstance(held, tuple):
-        return [_plain(one) for one in held]
-    return held.value if isinstance(held, StrEnum) else held
+def _to_plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_to_plain(one) for one in value]
+    return value.value if isinstance(value, StrEnum) else value
 
 
 # Addresses may contain secrets; only their host is shown.

@@ -117,11 +117,13 @@ def _order(limits: LimitSettings, notes: SettingsDefects) -> None:
         if high > low or floored or (last and high == low):
             continue
         word = "not be below" if last else "be above"
-        rule = f"{_shown(upper, high, notes)} must {word} {_shown(lower, low, notes)}"
+        rule = (
+            f"{_describe_time(upper, high, notes)} must {word} {_describe_time(lower, low, notes)}"
+        )
         notes.add(f"limits.{upper}", f"timeouts are out of order: {rule}")
 
 
-def _shown(name: str, value: float, notes: SettingsDefects) -> str:
+def _describe_time(name: str, value: float, notes: SettingsDefects) -> str:
     aside = "" if f"limits.{name}" in notes.given_keys else ", not given"
     return f"limits.{name} ({value:g}{aside})"
 

@@ -70,20 +70,20 @@ def find_checks(tree: RepositoryFiles) -> Discovery:
 
     Languages marked `last` only add the kinds of checks that no other language provides.
     """
-    held, more = find_project_folders(tree)
+    folders, more = find_project_folders(tree)
     own = [language for language in load_languages() if not language.last]
-    found = [one for folder in held for one in _in_folder(folder, held, own)]
-    brought = frozenset(f"kind:{one.kind}" for one in found)
+    found = [one for folder in folders for one in _in_folder(folder, folders, own)]
+    kinds = frozenset(f"kind:{one.kind}" for one in found)
     late = [language for language in load_languages() if language.last]
-    asked = [one for folder in held for one in _in_folder(folder, held, late, brought)]
-    every = [one for folder in held for one in _in_folder(folder, held, late)]
+    asked = [one for folder in folders for one in _in_folder(folder, folders, late, kinds)]
+    every = [one for folder in folders for one in _in_folder(folder, folders, late)]
     beside = _beside([one for one in every if one not in asked], found)
-    named = _named([*found, *asked])
+    named = _name_checks([*found, *asked])
     managers = dict.fromkeys(one.manager for one in named)
     over = max(0, len(named) - CHECKS_MAX)
-    unread = {file: why for folder in held for file, why in folder.unreadable.items()}
-    kept = tuple(named[:CHECKS_MAX])
-    return Discovery(kept, tuple(managers), more + over, unread, beside)
+    unread = {file: why for folder in folders for file, why in folder.unreadable.items()}
+    listed = tuple(named[:CHECKS_MAX])
+    return Discovery(listed, tuple(managers), more + over, unread, beside)
 
 
 def _beside(late: Iterable[FoundCheck], found: Iterable[FoundCheck]) -> tuple[FoundCheck, ...]:
@@ -96,20 +96,20 @@ def _in_folder(
     folder: ProjectFolder,
     every: Iterable[ProjectFolder],
     asked: Iterable[Language],
-    brought: Set[str] = frozenset(),
+    kinds: Set[str] = frozenset(),
 ) -> Iterator[FoundCheck]:
     outer = [one for one in every if one is not folder and folder.is_inside(one.path)]
     for language in asked:
         if not _is_project(language, folder) or _covered(language, outer):
             continue
         # A tool of another language in the same folder does not replace this one.
-        seen = set(brought)
+        seen = set(kinds)
         manager, place = _manager(language, folder, outer)
         for tool in language.tool:
             because = first_match(tool.any, folder, seen)
             if because and _fits(tool, folder, seen):
                 seen |= {f"tool:{tool.name}", f"kind:{tool.kind}"}
-                yield _found(language, tool, manager, folder, place, because)
+                yield _make_check(language, tool, manager, folder, place, because)
 
 
 def _is_project(language: Language, folder: ProjectFolder) -> bool:
@@ -141,7 +141,7 @@ def _manager(
     return language.manager[-1], folder
 
 
-def _found(
+def _make_check(
     language: Language,
     tool: KnownTool,
     manager: PackageManager,
@@ -192,10 +192,10 @@ def _filled(words: Iterable[str], manager: PackageManager) -> Iterator[str]:
         yield from own.get(word, (word,))
 
 
-def _named(found: Iterable[FoundCheck]) -> list[FoundCheck]:
+def _name_checks(found: Iterable[FoundCheck]) -> list[FoundCheck]:
     """The checks with valid, unique names."""
     taken: set[str] = set()
-    made = []
+    checks = []
     for one in found:
         stem = re.sub(r"[^A-Za-z0-9_.-]+", "-", one.name).strip("-.")[: NAME_CHARS_MAX - 4]
         name, number = stem, 1
@@ -203,8 +203,8 @@ def _named(found: Iterable[FoundCheck]) -> list[FoundCheck]:
             number += 1
             name = f"{stem}-{number}"
         taken.add(name)
-        made.append(replace(one, name=name))
-    return made
+        checks.append(replace(one, name=name))
+    return checks
 
 
 def install_command(program: str) -> str:

@@ -58,22 +58,22 @@ def _needs(value: Any, inside: bool = False) -> Iterator[str]:
             for key, data in value.items():
                 named = any(str(key).lower().endswith(word) for word in _DEPENDENCIES)
                 if inside and not isinstance(data, list):
-                    yield _plain(str(key))
+                    yield _normalize(str(key))
                 yield from _needs(data, inside or named)
         case list() if inside:
-            yield from (_plain(one) for one in value if isinstance(one, str))
+            yield from (_normalize(one) for one in value if isinstance(one, str))
         case _:
             return
 
 
-def _plain(requirement: str) -> str:
+def _normalize(requirement: str) -> str:
     found = _REQUIREMENT.match(requirement)
     return found[0].lower().replace("_", "-") if found else ""
 
 
 def _requirements(text: str) -> ManifestFacts:
     lines = (line.strip() for line in text.splitlines())
-    yield from (f"needs:{_plain(line)}" for line in lines if _REQUIREMENT.match(line))
+    yield from (f"needs:{_normalize(line)}" for line in lines if _REQUIREMENT.match(line))
 
 
 def _sections(text: str) -> ManifestFacts:

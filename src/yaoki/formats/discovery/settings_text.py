@@ -18,7 +18,7 @@ COMMENT_CHARS_MAX = 160
 CANNOT_RUN, SET_ASIDE = ASIDE_MARKERS = ("cannot run here", "set aside")
 
 HEAD = """\
-# Settings forevery run in this repository.  All keys and their defaults: yaoki config show
+# Settings for every run in this repository.  All keys and their defaults: yaoki config show
 # Plans use the checks and agents by their names here, or define their own.
 # Written by yaoki init.  Edit it freely: only `yaoki init --again` adds checks that can run now.
 """

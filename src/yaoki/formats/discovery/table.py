@@ -87,21 +87,21 @@ class Language:
 @cache
 def load_languages() -> tuple[Language, ...]:
     """All languages, in the order of examination."""
-    held = sorted(file.name for file in LANGUAGES.iterdir() if file.name.endswith(".toml"))
+    names = sorted(file.name for file in LANGUAGES.iterdir() if file.name.endswith(".toml"))
     # The most common languages first.
     first = {"python.toml": 0, "node.toml": 1}
-    made = [_language(name) for name in sorted(held, key=lambda name: first.get(name, 2))]
-    return tuple(sorted(made, key=lambda language: language.last))
+    languages = [_language(name) for name in sorted(names, key=lambda name: first.get(name, 2))]
+    return tuple(sorted(languages, key=lambda language: language.last))
 
 
 def _language(file: str) -> Language:
     table = tomllib.loads((LANGUAGES / file).read_text(encoding="utf-8"))
-    made = {
+    values = {
         **table,
         "manager": [_entry(PackageManager, one, file) for one in table["manager"]],
         "tool": [_entry(KnownTool, one, file) for one in table["tool"]],
     }
-    found = _entry(Language, {"name": file.removesuffix(".toml"), **made}, file)
+    found = _entry(Language, {"name": file.removesuffix(".toml"), **values}, file)
     # These files are our own, so a defect is a bug, and the tests find it.
     assert not found.manager[-1].any, f"{file}: the last manager must always hold"
     for tool in found.tool:
@@ -112,7 +112,7 @@ def _language(file: str) -> Language:
 
 
 def _entry(kind: type[EntryType], table: Mapping[str, Any], file: str) -> EntryType:
-    known = {held.name for held in fields(kind)}  # type: ignore[arg-type]  # all are dataclasses
+    known = {field_.name for field_ in fields(kind)}  # type: ignore[arg-type]  # all are dataclasses
     strange = sorted(set(table) - known)
     if strange:
         raise ValueError(f"{file}: unknown keys {strange}")

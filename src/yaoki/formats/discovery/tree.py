@@ -98,8 +98,8 @@ def find_project_folders(tree: RepositoryFiles) -> tuple[list[ProjectFolder], in
         if marked and folder and _may_hold(folder):
             found.add(folder)
     ordered = sorted(found, key=lambda path: (path != ".", path.count("/"), path))
-    kept = ordered[:FOLDERS_MAX]
-    return [_folder(tree, path) for path in kept], len(ordered) - len(kept)
+    listed = ordered[:FOLDERS_MAX]
+    return [_folder(tree, path) for path in listed], len(ordered) - len(listed)
 
 
 def _may_hold(folder: str) -> bool:

@@ -70,10 +70,10 @@ class _ChecklistImport:
         details = join_paragraphs(*(frame.details for frame in frames))
         part_of = f"Part of: {above}" if above else ""
         goal = join_paragraphs(box.words, box.details, part_of, details)
-        name = make_slug(_plain(box.words), self._taken, f"item-{box.line}")
+        name = make_slug(_strip_markup(box.words), self._taken, f"item-{box.line}")
         self._made.items.append(ImportedTask(name, goal, box.line, tuple(one.id for one in before)))
 
 
-def _plain(words: str) -> str:
+def _strip_markup(words: str) -> str:
     """The text of links and bold words, without their markup."""
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", words).replace("*", "").replace("`", "")

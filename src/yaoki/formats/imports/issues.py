@@ -92,7 +92,7 @@ def _item(
     )
     needs = []
     own = _own(data)
-    for repo, other in _asked(data, body_text):
+    for repo, other in _find_needs(data, body_text):
         if repo and repo.lower() != own:
             words = f"issue #{number} waits for {repo}#{other}, which is not in this list"
             result.add_note(value.line, f"{words}: treated as done")
@@ -115,7 +115,7 @@ def _own(data: dict[str, Any]) -> str:
     return ""
 
 
-def _asked(data: dict[str, Any], body_text: str) -> list[tuple[str, int]]:
+def _find_needs(data: dict[str, Any], body_text: str) -> list[tuple[str, int]]:
     """Issues that must be closed first, from the body or from GitHub's own field.
 
     Each with its repository, if one is named.

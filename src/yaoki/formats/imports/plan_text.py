@@ -32,9 +32,9 @@ _Dumper.add_representer(str, _text)
 
 def plan_text(imported: ImportedList, goal: str = "") -> str:
     """The plan, with comments on its origin and on what was left out."""
-    held: dict[str, Any] = {"goal": goal or imported.goal or f"Do the tasks of {imported.name}"}
+    plan: dict[str, Any] = {"goal": goal or imported.goal or f"Do the tasks of {imported.name}"}
     if imported.phases:
-        held["phases"] = [
+        plan["phases"] = [
             {
                 "id": phase.id,
                 **({"needs": list(phase.needs)} if phase.needs else {}),
@@ -43,8 +43,8 @@ def plan_text(imported: ImportedList, goal: str = "") -> str:
             for phase in imported.phases
         ]
     else:
-        held["tasks"] = [_task(item) for item in imported.items]
-    dumped: str = yaml.dump(held, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+        plan["tasks"] = [_task(item) for item in imported.items]
+    dumped: str = yaml.dump(plan, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
     return "".join(f"# {line}\n" for line in _comments(imported)) + dumped
 
 
@@ -71,9 +71,9 @@ def _line(text: str) -> str:
 
 
 def _task(item: ImportedTask) -> dict[str, Any]:
-    held: dict[str, Any] = {"id": item.id, "goal": item.goal}
+    task: dict[str, Any] = {"id": item.id, "goal": item.goal}
     if item.needs:
-        held["needs"] = list(item.needs)
+        task["needs"] = list(item.needs)
     if item.priority:
-        held["priority"] = item.priority
-    return held
+        task["priority"] = item.priority
+    return task

@@ -111,7 +111,7 @@ def _take(
     heads = tuple(head for head in box.headings if head[0] <= 2)
     title = heads[-1][1] if heads and heads[-1][0] == 2 else ""
     story = bool(_STORY.search(title)) or (not title and any(one != "P" for one in labels))
-    part = parts.setdefault(heads, _SpeckitPhase(title, story, _told(heads, sheet)))
+    part = parts.setdefault(heads, _SpeckitPhase(title, story, _describe_section(heads, sheet)))
     if box.done:
         done.add(found[1])
         result.add_skipped(f"{found[1]} {words}"[:120], box.line, "done")
@@ -119,7 +119,7 @@ def _take(
     head = box.headings[-1][1] if box.headings and box.headings[-1][0] > 2 else ""
     about = " — ".join(one for one in (part.title, head) if one)
     goal = join_paragraphs(words, box.details, f"Part of: {about}" if about else "", part.told)
-    item = ImportedTask(found[1], goal, box.line, needs=tuple(_named(box.words, found[1])))
+    item = ImportedTask(found[1], goal, box.line, needs=tuple(_find_names(box.words, found[1])))
     part.tasks.append((item, "P" in labels, head))
 
 
@@ -132,7 +132,7 @@ def _labels(words: str) -> tuple[list[str], str]:
     return labels, words.strip()
 
 
-def _named(words: str, own: str) -> Iterator[str]:
+def _find_names(words: str, own: str) -> Iterator[str]:
     """The tasks that the text names as dependencies."""
     for found in _DEPENDS.finditer(words):
         names_text = found[1] or found[2]
@@ -143,7 +143,7 @@ def _named(words: str, own: str) -> Iterator[str]:
         yield from (name for name in _ID.findall(names_text) if name != own)
 
 
-def _told(heads: tuple[tuple[int, str], ...], sheet: ChecklistDocument) -> str:
+def _describe_section(heads: tuple[tuple[int, str], ...], sheet: ChecklistDocument) -> str:
     """Goal, independent test and checkpoint of a phase."""
     below = (prose_lines for at, prose_lines in sheet.prose.items() if at[: len(heads)] == heads)
     lines = [line.text.strip() for prose_lines in below for line in prose_lines]

@@ -50,10 +50,10 @@ class _Task:
 def looks_like(data: Any) -> bool:
     if not isinstance(data, dict):
         return False
-    return _listed(data) or any(_listed(entry) for entry in data.values())
+    return _has_tasks(data) or any(_has_tasks(entry) for entry in data.values())
 
 
-def _listed(entry: Any) -> bool:
+def _has_tasks(entry: Any) -> bool:
     """Task Master's tasks have titles; tasks of a native plan have goals."""
     tasks = entry.get("tasks") if isinstance(entry, dict) else None
     return isinstance(tasks, list) and any(
@@ -67,7 +67,7 @@ def read_taskmaster(text: str, result: ImportedList, options: ImportOptions) -> 
     except NotJson as fault:
         result.add_unreadable(fault.line, fault.reason)
         return
-    listed = _chosen(whole, result, options)
+    listed = _choose_tag(whole, result, options)
     if listed is None:
         return
     tasks = _tasks(listed, result)
@@ -76,7 +76,7 @@ def read_taskmaster(text: str, result: ImportedList, options: ImportOptions) -> 
         _take(task, known, result)
 
 
-def _chosen(
+def _choose_tag(
     whole: LocatedValue, result: ImportedList, options: ImportOptions
 ) -> LocatedValue | None:
     """The list of the chosen tag; `master` is Task Master's own default."""

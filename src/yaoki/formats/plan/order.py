@@ -119,7 +119,7 @@ def collect_needs(draft: Draft) -> NeedsByName:
 
 
 def _with_groups(draft: Draft, needs_by_name: NeedsByName) -> NeedsByName:
-    """A subtask waits foreverything its group waits for; the group waits for its subtasks."""
+    """A subtask waits for everything its group waits for; the group waits for its subtasks."""
     members: dict[str, list[str]] = {}
     for placed in draft.tasks:
         if placed.group and placed.task.id:

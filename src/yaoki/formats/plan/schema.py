@@ -12,7 +12,7 @@ _REQUIRED = {"Task": ["id"], "Phase": ["id"], "File": ["path"], "Judge": ["agent
 
 
 def build_schema() -> dict[str, Any]:
-    schema = _plain(PlanModel.model_json_schema())
+    schema = _simplify(PlanModel.model_json_schema())
     parts = {name.removesuffix("Model"): part for name, part in schema.pop("$defs").items()}
     parts["Check"]["properties"]["onFailure"] = parts["Check"]["properties"]["on_failure"]
     for name, keys in _REQUIRED.items():
@@ -26,16 +26,16 @@ def build_schema() -> dict[str, Any]:
     }
 
 
-def _plain(part: Any, named: bool = False) -> Any:
+def _simplify(part: Any, named: bool = False) -> Any:
     """Without titles, which add nothing, and defaults, which only mean `not given`."""
     if isinstance(part, list):
-        return [_plain(item) for item in part]
+        return [_simplify(item) for item in part]
     if isinstance(part, str):
         return REFERENCE.sub(r"#/definitions/\1", part)
     if not isinstance(part, dict):
         return part
     return {
-        key: _plain(value, named=key in ("properties", "$defs"))
+        key: _simplify(value, named=key in ("properties", "$defs"))
         for key, value in part.items()
         if named or key not in ("title", "default")
     }

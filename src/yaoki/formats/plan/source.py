@@ -1,4 +1,4 @@
-"""Reads the text of a plan as plain data, with a position forevery path.
+"""Reads the text of a plan as plain data, with a position for every path.
 
 YAML 1.2 core types from PyYAML's events; the same code reads JSON.  Events instead of nodes: the
 composer of the C library recurses without a limit, and a deeply nested file would kill the process.

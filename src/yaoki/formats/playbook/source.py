@@ -1,4 +1,4 @@
-"""Reads the text of a playbook as plain data, with a position forevery path."""
+"""Reads the text of a playbook as plain data, with a position for every path."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class PlaybookReader:
         data: JsonObject = {
             "id": name.strip(),
             "title": title.strip(),
-            "prose": _joined(listing.prose),
+            "prose": _join(listing.prose),
         }
         self._keys(data, listing.keys, path, PHASE_KEYS)
         data["subtasks"] = self._items(listing.items, (*path, "subtasks"), BOX_KEYS)
@@ -161,7 +161,7 @@ class PlaybookReader:
 
     def _item(self, item: PlaybookItem, path: KeyPath, known: KeyReaders) -> JsonObject:
         self._defects.positions[path] = item.at
-        prose = _joined(item.prose)
+        prose = _join(item.prose)
         data: JsonObject = {
             "id": item.id,
             "says": parse_text(item.statement),
@@ -205,5 +205,5 @@ class PlaybookReader:
         return data
 
 
-def _joined(prose: Sequence[str]) -> str:
+def _join(prose: Sequence[str]) -> str:
     return "\n".join(prose).strip()

@@ -189,9 +189,9 @@ def translate_playbook(
 # ------------------------------------------------------------------ order
 
 
-def _phases(made: PlaybookTranslation) -> list[str]:
+def _phases(translation: PlaybookTranslation) -> list[str]:
     """The boxes of each phase run in order; returns the tasks that complete all phases."""
-    phases = made.playbook.phases
+    phases = translation.playbook.phases
     needs = order_phases(phases)
     ends, open_ = (
         phase_ends(phases, needs),
@@ -205,29 +205,31 @@ def _phases(made: PlaybookTranslation) -> list[str]:
             # A ticked box blocks nothing.
             extra = [end for need in box.depends_on for end in ends.get(need, [need])]
             own = [e for e in dict.fromkeys((*before, *extra)) if e in open_ and e != box.id]
-            made.add_work_task(("phases", n, "subtasks", m), phase, box, own)
+            translation.add_work_task(("phases", n, "subtasks", m), phase, box, own)
             before = [box.id]
     needed = {need for phase_needs in needs.values() for need in phase_needs}
     last = [ids for name, ids in ends.items() if name not in needed]
     return list(dict.fromkeys(end for ids in last for end in ids))
 
 
-def _done_when(made: PlaybookTranslation, last: list[str]) -> tuple[list[str], list[str]]:
+def _done_when(translation: PlaybookTranslation, last: list[str]) -> tuple[list[str], list[str]]:
     """p_final: a check task for each of its boxes and for each condition of done_when."""
-    playbook, names, proofs = made.playbook, list[str](), list[str]()
+    playbook, names, proofs = translation.playbook, list[str](), list[str]()
     for n, phase in enumerate(playbook.phases):
         for m, box in enumerate(phase.subtasks if phase.is_final else ()):
             path: KeyPath = ("phases", n, "subtasks", m)
-            made.add_proof_task(path, box.id, box.says, last, made.add_validations(path, box))
+            translation.add_proof_task(
+                path, box.id, box.says, last, translation.add_validations(path, box)
+            )
             proofs.append(box.id)
     executor = _final_executor(playbook)
     for n, one in enumerate(playbook.goal.done_when, start=1):
         path = ("goal", "done_when", n - 1)
         if not (one.says.strip() or one.command.strip()):
             continue
-        names.append(made.add_check(f"done_when.{n}", path, one, "done_when", executor))
+        names.append(translation.add_check(f"done_when.{n}", path, one, "done_when", executor))
         proof = f"{P_FINAL}.done_when.{n}"
-        made.add_proof_task(path, proof, one.says or one.command, last, names[-1:])
+        translation.add_proof_task(path, proof, one.says or one.command, last, names[-1:])
         proofs.append(proof)
     return names, proofs
 
@@ -239,14 +241,14 @@ def _final_executor(playbook: PlaybookModel) -> str:
     return next(named, JUDGE if phases else "")
 
 
-def _final_tasks(made: PlaybookTranslation, before: list[str]) -> None:
+def _final_tasks(translation: PlaybookTranslation, before: list[str]) -> None:
     """One after the other, after all checks."""
-    for n, box in enumerate(made.playbook.final_tasks):
+    for n, box in enumerate(translation.playbook.final_tasks):
         if box.done:
             continue
         path: KeyPath = ("final_tasks", n)
         if box.is_given("command"):
-            made.add_command_task(path, box, before)
+            translation.add_command_task(path, box, before)
         else:
-            made.add_work_task(path, None, box, before)
+            translation.add_work_task(path, None, box, before)
         before = [box.id]

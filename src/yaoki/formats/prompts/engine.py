@@ -104,7 +104,7 @@ def _environment(code: str, meter: OutputMeter) -> Environment:
     }
     unmarked: dict[str, Callable[..., str]] = {
         "clip": lambda value, most=CLIP_BYTES: clip_bytes(as_text(value), max(0, int(most))),
-        "join": lambda value, by=", ": _joined(value, str(by)[:SEPARATOR_CHARS_MAX]),
+        "join": lambda value, by=", ": _join(value, str(by)[:SEPARATOR_CHARS_MAX]),
     }
     filters = {
         **{name: _metered(write_value, meter, safe) for name, write_value in marked.items()},
@@ -150,12 +150,12 @@ def as_text(value: Any) -> str:
         case Mapping():
             return describe_record(value)
         case list() | tuple():
-            return _joined(value, ", ")
+            return _join(value, ", ")
         case _:
             return str(value)
 
 
-def _joined(value: Any, by: str) -> str:
+def _join(value: Any, by: str) -> str:
     if not isinstance(value, list | tuple):
         return as_text(value)
     return by.join(as_text(one) for one in value)

@@ -153,7 +153,7 @@ def plain_value(value: Any, depth: int = 0) -> Any:
             )
         case Mapping() if depth < DEPTH_MAX:
             some = list(value.items())[:LIST_MAX]
-            return {_text(key): plain_value(held, depth + 1) for key, held in some}
+            return {_text(key): plain_value(content, depth + 1) for key, content in some}
         case list() | tuple() | set() | frozenset() if depth < DEPTH_MAX:
             return [plain_value(one, depth + 1) for one in list(value)[:LIST_MAX]]
         case _:

@@ -91,7 +91,7 @@ def _one_branch(reading: ScannedSource, *, every: bool) -> ChosenBranches:
 
     `every`: drop any directive, because in C a `#define` may contain anything.
     """
-    kept: list[str] = []
+    lines: list[str] = []
     open_: list[_Branch] = []
     parts: list[str] = []
     continued = False
@@ -105,8 +105,8 @@ def _one_branch(reading: ScannedSource, *, every: bool) -> ChosenBranches:
             parts += _change_branch(open_, directive[1], directive[2].strip())
         elif open_ and not hidden:
             open_[-1].lines.append(line)
-        kept.append("" if hidden else line)
-    return ChosenBranches("\n".join(kept), tuple(parts))
+        lines.append("" if hidden else line)
+    return ChosenBranches("\n".join(lines), tuple(parts))
 
 
 def _change_branch(open_: list[_Branch], word: str, condition: str) -> list[str]:

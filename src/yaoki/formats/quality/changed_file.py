@@ -64,7 +64,7 @@ def unread_words(changes: Sequence[Change], files: str = "changed files") -> str
 
 
 def changed_files_of(change: Change) -> list[ChangedFile]:
-    """One forevery language in the file; none for a file that cannot be judged."""
+    """One for every language in the file; none for a file that cannot be judged."""
     found = (_pair(part) for part in split_languages(change))
     return [pair for pair in found if pair is not None]
 

@@ -74,10 +74,10 @@ _EACH = re.compile(_NAME)
 _PLAIN = re.compile(r"(?!/|~|\.\.?/\.\.)(?:\./)?[\w@+-][\w.@+/-]{0,180}\.[A-Za-z][A-Za-z0-9]{0,9}")
 
 
-def find_claimed_paths(said: str) -> Iterator[str]:
+def find_claimed_paths(text: str) -> Iterator[str]:
     """Careful rather than complete, and bounded."""
     count, listing = 0, False
-    for line in (long[:LINE_CHARS_MAX].rstrip() for long in said.split("\n")):
+    for line in (long[:LINE_CHARS_MAX].rstrip() for long in text.split("\n")):
         if line.strip() and not _ANY_BULLET.match(line):
             listing = _HEADING.fullmatch(line) is not None
         if count >= PATHS_MAX or not line or _DENIED.search(line):

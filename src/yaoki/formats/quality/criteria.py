@@ -1,4 +1,4 @@
-"""Turns changes and claims into findings, one forevery criterion that is violated."""
+"""Turns changes and claims into findings, one for every criterion that is violated."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def judge_criteria(
 
 def new_violations(pairs: Sequence[ChangedFile], finder: ViolationFinder) -> list[Violation]:
     """Violations on added lines, without those that existed before and were only moved."""
-    stood = Counter(_key(mark) for pair in pairs for mark in _violations_of(pair.before, finder))
+    before = Counter(_key(mark) for pair in pairs for mark in _violations_of(pair.before, finder))
     fresh: list[Violation] = []
     candidates: list[Violation] = []
     for pair in pairs:
@@ -59,10 +59,10 @@ def new_violations(pairs: Sequence[ChangedFile], finder: ViolationFinder) -> lis
             if mark.line in pair.added_lines:
                 candidates.append(mark)
             else:
-                stood[_key(mark)] -= 1
+                before[_key(mark)] -= 1
     for mark in candidates:
-        if stood[_key(mark)] > 0:
-            stood[_key(mark)] -= 1
+        if before[_key(mark)] > 0:
+            before[_key(mark)] -= 1
         else:
             fresh.append(mark)
     return fresh

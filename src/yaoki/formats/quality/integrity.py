@@ -56,16 +56,20 @@ def find_emptied_tests(tests: Sequence[Change]) -> Iterator[FindingItem]:
 
 
 def find_skipped_tests(tests: Sequence[Change]) -> Iterator[FindingItem]:
-    stood = _total(Counter(_key(skip) for skip, _ in _before(c).skips) for c in tests)
+    skipped_before = _total(Counter(_key(skip) for skip, _ in _before(c).skips) for c in tests)
     known = _total(_before(c).names for c in tests)
     for change in tests:
-        held = known + Counter({"": 1} if _before(change).names else {})
+        known_names = known + Counter({"": 1} if _before(change).names else {})
         seen: set[int] = set()
         for skip, line in _after(change).skips:
-            stood[_key(skip)] -= 1
-            old = stood[_key(skip)] >= 0
+            skipped_before[_key(skip)] -= 1
+            old = skipped_before[_key(skip)] >= 0
             # A new test may be skipped where it cannot run.
-            if not old and line not in seen and (not skip.is_conditional or held[skip.owner]):
+            if (
+                not old
+                and line not in seen
+                and (not skip.is_conditional or known_names[skip.owner])
+            ):
                 seen.add(line)
                 words = f"{skip.word} was added in line {line}"
                 yield FindingItem(skip.owner or change.path, words, change.path)

@@ -99,11 +99,11 @@ def _keep_only(text: str, shapes: tuple[re.Pattern[str], ...], other: re.Pattern
     spans = [
         hit.span(2) for shape in shapes for hit in shape.finditer(text) if not other.search(hit[1])
     ]
-    made, at = [], 0
+    pieces, at = [], 0
     for start, end in sorted(spans):
-        made += [_NOT_NEWLINE.sub(" ", text[at:start]), text[start:end]]
+        pieces += [_NOT_NEWLINE.sub(" ", text[at:start]), text[start:end]]
         at = max(at, end)
-    return "".join([*made, _NOT_NEWLINE.sub(" ", text[at:])])
+    return "".join([*pieces, _NOT_NEWLINE.sub(" ", text[at:])])
 
 
 # ------------------------------------------------------------------ notebooks
@@ -112,11 +112,11 @@ def _keep_only(text: str, shapes: tuple[re.Pattern[str], ...], other: re.Pattern
 def _notebook(change: Change) -> Change:
     """The code of the cells, one after the other; its lines have their own numbers."""
     before, after = _cells(change.before), _cells(change.after)
-    stood = Counter((before or "").split("\n"))
+    lines_before = Counter((before or "").split("\n"))
     added = []
     for n, line in enumerate((after or "").split("\n"), 1):
-        stood[line] -= 1
-        if stood[line] < 0:
+        lines_before[line] -= 1
+        if lines_before[line] < 0:
             added.append((n, line))
     return Change(change.path, before, after, tuple(added))
 
@@ -125,8 +125,8 @@ def _cells(text: str | None) -> str | None:
     if text is None:
         return None
     try:
-        held = json.loads(text)
-        cells = [cell for cell in held["cells"][:CELLS_MAX] if cell.get("cell_type") == "code"]
+        notebook = json.loads(text)
+        cells = [cell for cell in notebook["cells"][:CELLS_MAX] if cell.get("cell_type") == "code"]
         return "\n".join(_source(cell.get("source", "")) for cell in cells)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return ""

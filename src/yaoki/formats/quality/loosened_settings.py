@@ -50,17 +50,17 @@ _CARGO = re.compile(r"autotests|^\s*(?:test|doctest|harness)\s*=\s*false|\[(?:wo
 
 def find_loosening(change: Change) -> str:
     """Why a change of settings weakens the checks; empty when it does not."""
-    stood = change.before is not None
+    existed = change.before is not None
     if _CONFIG.search(change.path):
         if (
-            stood
+            existed
             and change.after is not None
             and re.search(r"\.ini$|\.coveragerc$|\.flake8$", change.path)
         ):
             return _sections(change, _whole_ini)
-        if stood and change.after is not None and change.path.endswith(".toml"):
+        if existed and change.after is not None and change.path.endswith(".toml"):
             return _sections(change, _whole_toml)
-        return LOOSENED_MESSAGE if stood else find_narrowing(change.after or "")
+        return LOOSENED_MESSAGE if existed else find_narrowing(change.after or "")
     judge = _SHARED.get(change.path.rsplit("/", 1)[-1]) or _family_judge(change.path)
     return judge(change) if judge is not None else ""
 

@@ -46,8 +46,8 @@ def _in_comments(side: FileVersion) -> Iterator[Violation]:
     open_ = -STORY_LINES
     for note in side.comments:
         # `// first this...` and, lines later, `// ...then that` belong together.
-        told = note.line - open_ < STORY_LINES and not has_dots_on_both_sides(note.text)
-        if _is_placeholder(note) and not told:
+        is_story = note.line - open_ < STORY_LINES and not has_dots_on_both_sides(note.text)
+        if _is_placeholder(note) and not is_story:
             yield Violation(side.path, note.line, side.lines[note.line - 1].strip())
         if ends_open(note.text):
             open_ = note.line

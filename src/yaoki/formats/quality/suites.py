@@ -96,10 +96,10 @@ def read_file_tests(path: str, text: str | None) -> FileTests:
         return FileTests()
     tree = parse_python(text) if path.endswith((".py", ".pyi")) else None
     if tree is not None:
-        told = read_python_suite(tree)
-        skips = tuple((Skip(s.owner, s.word, s.is_conditional), s.line) for s in told.skips)
+        suite = read_python_suite(tree)
+        skips = tuple((Skip(s.owner, s.word, s.is_conditional), s.line) for s in suite.skips)
         return FileTests(
-            told.names, told.hollow_tests, told.asserting_tests, told.called_names, skips
+            suite.names, suite.hollow_tests, suite.asserting_tests, suite.called_names, skips
         )
     return _by_shape(path, text)
 

@@ -81,7 +81,7 @@ def _json(side: FileVersion) -> SyntaxProblem | None:
         if wrong.msg == "Extra data" and _is_json_lines(side.lines):
             return None
         at_end = not text[wrong.pos :].strip() or wrong.msg.startswith("Unterminated")
-        return SyntaxProblem(wrong.lineno, _ended(wrong.msg, at_end), at_end)
+        return SyntaxProblem(wrong.lineno, _mention_end(wrong.msg, at_end), at_end)
     except RecursionError:
         return None
     except ValueError as wrong:  # a number with more digits than Python converts
@@ -104,7 +104,7 @@ def _toml(side: FileVersion) -> SyntaxProblem | None:
         place = _TOML_PLACE.search(str(wrong))
         at_end = "at end of document" in str(wrong)
         line = int(place[1]) if place else len(side.text.rstrip().split("\n"))
-        return SyntaxProblem(line, _ended(str(wrong).partition(" (at ")[0], at_end), at_end)
+        return SyntaxProblem(line, _mention_end(str(wrong).partition(" (at ")[0], at_end), at_end)
     except (RecursionError, ValueError):
         return None
     return None
@@ -124,13 +124,13 @@ def _yaml(side: FileVersion) -> SyntaxProblem | None:
         mark = wrong.problem_mark
         line = mark.line + 1 if mark else 1
         at_end = mark is not None and line > len(side.text.rstrip().split("\n"))
-        return SyntaxProblem(line, _ended(wrong.problem or "not YAML", at_end), at_end)
+        return SyntaxProblem(line, _mention_end(wrong.problem or "not YAML", at_end), at_end)
     except (yaml.YAMLError, RecursionError, ValueError):
         return None
     return None
 
 
-def _ended(message: str, at_end: bool) -> str:
+def _mention_end(message: str, at_end: bool) -> str:
     return f"the file ends in the middle: {message}" if at_end else message
 
 

@@ -1,6 +1,6 @@
 """Tell-tales in a diff: code that satisfies a check instead of the task (`find_gaming`).
 
-Only what no honest program does is a tell-tale: an equality that holds foreverything, an exit
+Only what no honest program does is a tell-tale: an equality that holds for everything, an exit
 during import, a replaced test runner, a branch on who runs the code.  Python is read by its syntax
 tree, shell and JavaScript by their lines; existing code does not count.
 """
@@ -102,7 +102,7 @@ def _everywhere(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
             case ast.FunctionDef(name="__eq__" | "__ne__") if _always_returns(
                 node, node.name == "__eq__"
             ):
-                yield node, "an equality that holds foreverything"
+                yield node, "an equality that holds for everything"
             case ast.Assign(targets=targets) if any(map(_belongs_to_runner, targets)):
                 yield node, "replaces a part of the test runner"
             case ast.Call(func=func) if _dotted(func) == "setattr" and _patches(node):

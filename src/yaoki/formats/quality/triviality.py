@@ -26,7 +26,9 @@ def _is_trivial(change: Change) -> bool:
         return False
     if change.path.endswith(".py"):
         return _python(change.before or "") == _python(change.after)
-    return _bare(change.path, change.before or "") == _bare(change.path, change.after)
+    return _strip_comments(change.path, change.before or "") == _strip_comments(
+        change.path, change.after
+    )
 
 
 def _python(text: str) -> str:
@@ -35,11 +37,11 @@ def _python(text: str) -> str:
     return ast.dump(tree) if tree is not None else text
 
 
-def _bare(path: str, text: str) -> str:
+def _strip_comments(path: str, text: str) -> str:
     """Without white space and, if the language is known, without comments."""
     part = next(split_languages(Change(path, None, text, ())), None)
-    told = text if part is None or part.grammar.is_prose else _uncommented(text, part.grammar)
-    return "".join(told.split())
+    code = text if part is None or part.grammar.is_prose else _uncommented(text, part.grammar)
+    return "".join(code.split())
 
 
 def _uncommented(text: str, grammar: Grammar) -> str:

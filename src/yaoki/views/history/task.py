@@ -310,8 +310,8 @@ def _cancel(history: TaskHistory, entry: JournalEntry) -> None:
     history._end_attempt(entry, AttemptEnd.CANCELLED, words=words)
     why = str(entry.data.get("why", ""))
     by = why.removeprefix("cancelled by ")
-    told = f"CANCELLED by {by}" if by != why else f"CANCELLED: {why}" if why else "CANCELLED"
-    history.removal = Removal(entry.at, entry.event, told)
+    ending = f"CANCELLED by {by}" if by != why else f"CANCELLED: {why}" if why else "CANCELLED"
+    history.removal = Removal(entry.at, entry.event, ending)
 
 
 def _replace(history: TaskHistory, entry: JournalEntry) -> None:

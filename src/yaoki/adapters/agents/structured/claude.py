@@ -78,7 +78,7 @@ def _classify(final: AgentEvent, output: AgentOutput, message: str) -> AgentLimi
         text_at(final, "terminal_reason")
     )
     if ended:
-        # Qwen reports this forevery failure, with the cause in the text.
+        # Qwen reports this for every failure, with the cause in the text.
         return classify_error_text(text_at(final, "error", "message")) or ended
     code = http_status_at(final, "api_error_status")
     if value_at(final, "is_error") is not True:

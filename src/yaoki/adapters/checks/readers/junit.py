@@ -43,7 +43,7 @@ _BAD = {"fail", "failed", "failure", "error", "errored", "broken"}
 _NOT_RUN = {"notrun", "suppressed", "skipped", "disabled", "ignored", "pending"}
 # The runner of node gives every case this class.
 _NO_CLASS = {"", "test"}
-# gotestsum writes this forevery failure, with the output of go below.
+# gotestsum writes this for every failure, with the output of go below.
 _NO_GIST = {"Failed"}
 # pytest writes this for a file that it cannot load, with the reason in lines with an E.
 _NOT_LOADED = "collection failure"

@@ -96,7 +96,7 @@ def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now:
                 # The first task after the wait is the probe.
                 probe = {"name": own, "task": before.id, "now": to_ms(now)}
                 tx.enqueue(PROBE, probe, coalesce=_first_of_each)
-            case AgentFinished(exit=exit_) if own and _answered(exit_):
+            case AgentFinished(exit=exit_) if own and _has_answered(exit_):
                 tx.enqueue(OPEN, {"name": own, "now": to_ms(now)}, coalesce=_first_of_each)
             case Judged():
                 # A judge at its limit gives no judgment, so these accounts are open.
@@ -112,7 +112,7 @@ def update_accounts(tx: Transaction, before: Task, events: Sequence[Event], now:
                 pass
 
 
-def _answered(exit_: AgentExit) -> bool:
+def _has_answered(exit_: AgentExit) -> bool:
     """Did its service answer?  If the agent was cut off, that is unknown."""
     return exit_.limit not in LIMITS_WITHOUT_ANSWER and not exit_.was_cut_off
 

@@ -44,7 +44,7 @@ class RunBranch:
             if recorded and head:
                 return
             if not head and (recorded or self._drift.remembered_head(run)):
-                raise self._saved(run, self._drift.describe_missing_branch(run, recorded)).error
+                raise self._save_head(run, self._drift.describe_missing_branch(run, recorded)).error
             start = head or require_commit(
                 self._refs, run.base, f"the base {run.base[:12]} of {run.id}"
             )
@@ -70,10 +70,10 @@ class RunBranch:
         """The head of the branch, which must exist, and the recorded head if there is one."""
         head, recorded = self._refs.read_commits(target_branch_ref(run), recorded_head_ref(run))
         if head is None:
-            raise self._saved(run, self._drift.describe_missing_branch(run, recorded)).error
+            raise self._save_head(run, self._drift.describe_missing_branch(run, recorded)).error
         return head, recorded
 
-    def _saved(self, run: Run, drift: BranchDrift) -> BranchDrift:
+    def _save_head(self, run: Run, drift: BranchDrift) -> BranchDrift:
         """Save the commit that the restore command of the message names."""
         self._drift.save_restore_commit(run, drift)
         return drift
@@ -110,7 +110,7 @@ class RunBranch:
             if self.head(run).sha != old:
                 return False  # another landing moved both refs after they were read
             drift = self._drift.find_drift(run, head, recorded)
-            raise self._saved(
+            raise self._save_head(
                 run, drift or self._drift.describe_missing_commits(run, head, recorded)
             ).error
         return True
@@ -141,7 +141,7 @@ class RunBranch:
                 break
             previous = (recorded, head)
             self._clock.sleep(RETRY_PAUSE)
-        return drift and self._saved(run, drift)
+        return drift and self._save_head(run, drift)
 
     def missing_commits(self, run: Run, commits: Sequence[str]) -> tuple[str, ...]:
         """Those of the commits that the branch does not hold; a deleted branch holds none."""
@@ -153,7 +153,7 @@ class RunBranch:
     ) -> BranchDrift | None:
         """Commits that somebody else added or removed; an interrupted landing is no drift."""
         drift = self._drift.find_drift(run, head, recorded)
-        return drift and self._saved(run, drift)
+        return drift and self._save_head(run, drift)
 
     def way_back(self, run: Run, commit: str) -> str:
         """The command that moves the branch there; the current head gets its own branch."""

@@ -45,48 +45,48 @@ def list_(as_json: bool) -> int:
 
     known = [load_preset(name) for name in shipped_preset_names()]
     if as_json:
-        print_document({"schema": SCHEMA, "agents": [_summary(held) for held in known]})
+        print_document({"schema": SCHEMA, "agents": [_summary(preset) for preset in known]})
         return 0
     heads: tuple[str, ...] = ("preset", "agent", "resumes", "tells", "program")
-    for text in align_columns([heads, *(_row(held) for held in known)]):
+    for text in align_columns([heads, *(_row(preset) for preset in known)]):
         print_wrapped(text)
-    here = next((held.name for held in known if shutil.which(held.program)), known[0].name)
+    here = next((preset.name for preset in known if shutil.which(preset.program)), known[0].name)
     print_next_command(f"yaoki agents show {here}")
     return 0
 
 
-def _row(held: AgentPreset) -> tuple[str, ...]:
-    found = shutil.which(held.program)
+def _row(preset: AgentPreset) -> tuple[str, ...]:
+    found = shutil.which(preset.program)
     return (
-        held.name,
-        held.title,
-        "yes" if held.can_resume else "no",
-        _reported_facts(held),
-        clean_line(found) if found else f"not on the PATH; {held.install}",
+        preset.name,
+        preset.title,
+        "yes" if preset.can_resume else "no",
+        _reported_facts(preset),
+        clean_line(found) if found else f"not on the PATH; {preset.install}",
     )
 
 
-def _reported_facts(held: AgentPreset) -> str:
+def _reported_facts(preset: AgentPreset) -> str:
     named = {
-        "cost": held.usage.cost or "<cost>" in held.usage.pattern,
-        "tokens": held.usage.tokens or "<in>" in held.usage.pattern,
-        "turns": held.usage.turns or "<turns>" in held.usage.pattern,
+        "cost": preset.usage.cost or "<cost>" in preset.usage.pattern,
+        "tokens": preset.usage.tokens or "<in>" in preset.usage.pattern,
+        "turns": preset.usage.turns or "<turns>" in preset.usage.pattern,
     }
-    return ", ".join(name for name, told in named.items() if told) or "nothing"
+    return ", ".join(name for name, is_reported in named.items() if is_reported) or "nothing"
 
 
-def _summary(held: AgentPreset) -> dict[str, Any]:
+def _summary(preset: AgentPreset) -> dict[str, Any]:
     return {
-        "preset": held.name,
-        "title": held.title,
-        "program": held.program,
-        "found": shutil.which(held.program),
-        "tested": held.tested,
-        "resumes": held.can_resume,
-        "protocol": held.protocol or None,
-        "tells": [word for word in _reported_facts(held).split(", ") if word != "nothing"],
-        "install": held.install,
-        "sandbox": held.sandbox,
+        "preset": preset.name,
+        "title": preset.title,
+        "program": preset.program,
+        "found": shutil.which(preset.program),
+        "tested": preset.tested,
+        "resumes": preset.can_resume,
+        "protocol": preset.protocol or None,
+        "tells": [word for word in _reported_facts(preset).split(", ") if word != "nothing"],
+        "install": preset.install,
+        "sandbox": preset.sandbox,
     }
 
 
@@ -98,27 +98,27 @@ def _summary(held: AgentPreset) -> dict[str, Any]:
 @json_option
 def show(name: str, as_json: bool) -> int:
     """Show how one agent is called: its command lines, variables and peculiarities."""
-    held = _describe(name)
+    preset = _describe(name)
     if as_json:
-        print_document({"schema": SCHEMA, **_summary(held), **_details(held)})
+        print_document({"schema": SCHEMA, **_summary(preset), **_details(preset)})
         return 0
     rows = [
-        ("agent", held.title),
-        ("program", shutil.which(held.program) or f"{held.program}: not on the PATH"),
-        ("version", _version(held)),
-        ("tried with", held.tested),
-        ("install", held.install),
-        ("start", " ".join((held.program, *held.start))),
-        ("resume", " ".join((held.program, *held.resume)) if held.can_resume else "no"),
-        ("model", " ".join(held.model) or "set in the agent's own configuration"),
-        ("base_url", _endpoint(held) or "no"),
-        ("prompt by", held.prompt),
-        ("sets", ", ".join(f"{k}={v}" for k, v in held.env.items()) or "nothing"),
-        ("hands on", ", ".join(held.pass_env)),
-        ("tells", _reported_facts(held)),
-        ("sandbox", "seen to work in it" if held.sandbox else "never tried in it"),
-        *((("allows", " ".join(held.allow)),) if held.protocol else ()),
-        *(("note", note) for note in held.notes),
+        ("agent", preset.title),
+        ("program", shutil.which(preset.program) or f"{preset.program}: not on the PATH"),
+        ("version", _version(preset)),
+        ("tried with", preset.tested),
+        ("install", preset.install),
+        ("start", " ".join((preset.program, *preset.start))),
+        ("resume", " ".join((preset.program, *preset.resume)) if preset.can_resume else "no"),
+        ("model", " ".join(preset.model) or "set in the agent's own configuration"),
+        ("base_url", _endpoint(preset) or "no"),
+        ("prompt by", preset.prompt),
+        ("sets", ", ".join(f"{k}={v}" for k, v in preset.env.items()) or "nothing"),
+        ("hands on", ", ".join(preset.pass_env)),
+        ("tells", _reported_facts(preset)),
+        ("sandbox", "seen to work in it" if preset.sandbox else "never tried in it"),
+        *((("allows", " ".join(preset.allow)),) if preset.protocol else ()),
+        *(("note", note) for note in preset.notes),
     ]
     for text in align_columns([(head, clean_line(words, 1000)) for head, words in rows]):
         print_wrapped(text)
@@ -136,41 +136,41 @@ def _describe(name: str) -> AgentPreset:
     return load_preset(name)
 
 
-def _details(held: AgentPreset) -> dict[str, Any]:
+def _details(preset: AgentPreset) -> dict[str, Any]:
     return {
-        "start": [held.program, *held.start],
-        "resume": [held.program, *held.resume] if held.can_resume else None,
-        "prompt": held.prompt,
-        "allow": list(held.allow),
-        "env": dict(held.env),
-        "pass_env": list(held.pass_env),
-        "notes": list(held.notes),
-        "version": _version(held),
+        "start": [preset.program, *preset.start],
+        "resume": [preset.program, *preset.resume] if preset.can_resume else None,
+        "prompt": preset.prompt,
+        "allow": list(preset.allow),
+        "env": dict(preset.env),
+        "pass_env": list(preset.pass_env),
+        "notes": list(preset.notes),
+        "version": _version(preset),
     }
 
 
-def _endpoint(held: AgentPreset) -> str:
-    words = [*held.base_url.arguments, *(f"{k}={v}" for k, v in held.base_url.env.items())]
+def _endpoint(preset: AgentPreset) -> str:
+    words = [*preset.base_url.arguments, *(f"{k}={v}" for k, v in preset.base_url.env.items())]
     return " ".join(words)
 
 
-def _version(held: AgentPreset) -> str:
+def _version(preset: AgentPreset) -> str:
     """The version that the program reports; a program that does not answer is reported as such."""
     from yaoki.adapters.processes.command import run_command
     from yaoki.core.text import one_line
     from yaoki.errors import Fault
 
-    found = shutil.which(held.program)
+    found = shutil.which(preset.program)
     if not found:
         return "not installed"
     try:
         done = run_command(
-            (found, *held.version), cwd=Path.cwd(), env=dict(os.environ), timeout=PROBE
+            (found, *preset.version), cwd=Path.cwd(), env=dict(os.environ), timeout=PROBE
         )
     except Fault as fault:
         return fault.sentence
-    said = (done.out or done.err).decode("utf-8", errors="replace").strip().splitlines()
-    return one_line(said[0], 100) if said else f"exit code {done.code}, and no word"
+    lines = (done.out or done.err).decode("utf-8", errors="replace").strip().splitlines()
+    return one_line(lines[0], 100) if lines else f"exit code {done.code}, and no word"
 
 
 # ------------------------------------------------------------------ a rehearsal
@@ -197,23 +197,23 @@ def test(name: str, model: str, base_url: str, program: str, seconds: int, as_js
     rehearsal = Rehearsal(PresetAgent(_describe(name)), spec, ShimProcesses(), SystemClock())
     place = Path(tempfile.mkdtemp(prefix="yaoki-agent-"))
     seen = []
-    for held in rehearsal.run(_repository(place), place / "logs", timedelta(seconds=seconds)):
-        seen.append(held)
+    for step in rehearsal.run(_repository(place), place / "logs", timedelta(seconds=seconds)):
+        seen.append(step)
         if not as_json:
-            _print_step(held)
-    bad = [held for held in seen if not held.passed]
+            _print_step(step)
+    bad = [step for step in seen if not step.passed]
     begun = len(seen) > 1
     if not (bad and begun):
         shutil.rmtree(place, ignore_errors=True)
     if as_json:
         lines = [
             {
-                "name": held.name,
-                "ok": held.passed,
-                "words": held.message,
-                "next": held.remedy or None,
+                "name": step.name,
+                "ok": step.passed,
+                "words": step.message,
+                "next": step.remedy or None,
             }
-            for held in seen
+            for step in seen
         ]
         folder = str(place) if begun else None
         print_document({"schema": SCHEMA, "ok": not bad, "lines": lines, "folder": folder})
@@ -228,19 +228,19 @@ def test(name: str, model: str, base_url: str, program: str, seconds: int, as_js
     return 1 if bad else 0
 
 
-def _print_step(held: RehearsalStep) -> None:
+def _print_step(step: RehearsalStep) -> None:
     print_wrapped(
         paint(
-            f"{'ok ' if held.passed else 'BAD'}  {held.name}: {clean_line(held.message)}",
-            _colour(held),
+            f"{'ok ' if step.passed else 'BAD'}  {step.name}: {clean_line(step.message)}",
+            _colour(step),
         )
     )
-    if held.remedy:
-        print_line(f"       {clean_line(held.remedy)}")
+    if step.remedy:
+        print_line(f"       {clean_line(step.remedy)}")
 
 
-def _colour(held: RehearsalStep) -> str | None:
-    return None if held.passed else "red"
+def _colour(step: RehearsalStep) -> str | None:
+    return None if step.passed else "red"
 
 
 def _repository(place: Path) -> Path:

@@ -97,12 +97,12 @@ def _retry_done(app: App, task_id: TaskId, words: str, *, as_json: bool) -> int:
 
     require_trust(app)
     task = commands.retry_landed_task(app, task_id, words, how=answer_channel())
-    told = commands.answer_document(app, task, Choice.RETRY)
+    document = commands.answer_document(app, task, Choice.RETRY)
     if as_json:
-        print_document(told)
+        print_document(document)
         return 0
     print_wrapped(f"{clean_line(task.spec.name, 60)} ({task.id}): taken back; it is tried again")
-    print_next_command(told["next"])
+    print_next_command(document["next"])
     return 0
 
 
@@ -123,17 +123,17 @@ def _answer_run(
         commands.continue_run(app, run, words, accepted, how=answer_channel())
     elif choice is not None:
         raise NotNow(f"{choice} is no answer to run {run.id}", hint="answer one of: go, abort")
-    told = commands.run_answer_document(app, run)
+    document = commands.run_answer_document(app, run)
     if as_json:
-        print_document(told)
+        print_document(document)
         return 0
     if choice is None:
         print_wrapped(f"run {run.id} is paused: {clean_line(run.pause_reason, QUESTION_CHARS)}")
         print_wrapped(f"    yaoki answer {run.id} go")
         print_wrapped(f"    yaoki answer {run.id} abort")
         return 0
-    print_wrapped(f"run {run.id}: {told['status']}")
-    print_next_command(told["next"])
+    print_wrapped(f"run {run.id}: {document['status']}")
+    print_next_command(document["next"])
     return 0
 
 
@@ -164,14 +164,14 @@ def _answer(
     from yaoki.app import commands
 
     task = commands.answer_task(app, task_id, choice, words, check, how=answer_channel())
-    told = commands.answer_document(app, task, choice)
+    document = commands.answer_document(app, task, choice)
     if as_json:
-        print_document(told)
+        print_document(document)
         return 0
     print_wrapped(f"{clean_line(task.spec.name, 60)} ({task.id}): {_describe_result(task, choice)}")
     if choice is Choice.ABORT and (names := app.workspace.worktrees.ignored_files_too_large(task)):
         print_wrapped(_unsaved_words(app, task, names))
-    print_next_command(told["next"])
+    print_next_command(document["next"])
     return 0
 
 

@@ -41,18 +41,20 @@ def cancel(what: str, run_name: str, as_json: bool, repo: Path) -> int:
         found = find_run_or_task(app, what, run_name)
         before = {row.id for row in app.reads.rows(found.run.id) if row.state is State.CANCELLED}
         left = commands.cancel_work(app, found.run, found.task, timeout=CANCEL_WITHIN)
-        told = commands.cancel_document(app, found.run, found.task, left)
+        document = commands.cancel_document(app, found.run, found.task, left)
         if as_json:
-            print_document(told)
+            print_document(document)
         else:
-            _print_result(app, found, told, before)
+            _print_result(app, found, document, before)
     return 0
 
 
-def _print_result(app: App, found: RunOrTask, told: dict[str, Any], before: set[TaskId]) -> None:
+def _print_result(
+    app: App, found: RunOrTask, document: dict[str, Any], before: set[TaskId]
+) -> None:
     run = app.reads.run(found.run.id)
     view = load_run_view(app, run)
-    mine, left, kept = told["cancelled"], told["ending"], told["kept"]
+    mine, left, saved = document["cancelled"], document["ending"], document["kept"]
     fresh = [one for one in mine if one not in before]
     what = found.task or f"run {run.id}"
     by_id = task_names(view)
@@ -63,8 +65,8 @@ def _print_result(app: App, found: RunOrTask, told: dict[str, Any], before: set[
         print_wrapped(f"{what}: cancelled already; nothing was changed")
     if left:
         print_wrapped(f"{len(left)} still being ended by their worker: yaoki watch {run.id}")
-    if kept:
-        print_wrapped(f"the work of {len(kept)} is saved")
+    if saved:
+        print_wrapped(f"the work of {len(saved)} is saved")
         print_next_command(f"yaoki recover {found.task or run.id}")
     else:
         print_next_command(view.next_command)

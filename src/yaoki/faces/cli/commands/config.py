@@ -36,16 +36,16 @@ def show(origin: bool, as_json: bool, repo: Path) -> int:
     loaded = App(repo.absolute()).context.loaded_settings
     if as_json:
         values = {
-            key: {"value": to_data(held), "origin": loaded.origin[key]}
-            for key, held in loaded.values.items()
+            key: {"value": to_data(value), "origin": loaded.origin[key]}
+            for key, value in loaded.values.items()
         }
         print_document(
             {"schema": SCHEMA, "file": str(loaded.file or "") or None, "settings": values}
         )
         return 0
     rows = [
-        (key, *_origin(loaded.origin[key], origin), _text(held))
-        for key, held in loaded.values.items()
+        (key, *_origin(loaded.origin[key], origin), _text(value))
+        for key, value in loaded.values.items()
     ]
     for text in align_columns(rows):
         print_line(text)
@@ -57,5 +57,5 @@ def _origin(origin: str, wanted: bool) -> tuple[str, ...]:
     return (clean_line(origin),) if wanted else ()
 
 
-def _text(held: Any) -> str:
-    return clean_line(json.dumps(to_data(held)))
+def _text(value: Any) -> str:
+    return clean_line(json.dumps(to_data(value)))

@@ -60,8 +60,8 @@ def revive(task: str, words: tuple[str, ...], run_name: str, as_json: bool, repo
         revived = app.control.answer(task_id, Choice.RETRY, " ".join(words), how=answer_channel())
         after = load_run_view(app, app.reads.run(revived.run_id)).next_command
         if as_json:
-            told = {"task": revived.id, "state": revived.state.value, "next": after}
-            print_document({"schema": SCHEMA, **told})
+            document = {"task": revived.id, "state": revived.state.value, "next": after}
+            print_document({"schema": SCHEMA, **document})
             return 0
         print_wrapped(
             f"{clean_line(revived.spec.name, 60)} ({revived.id}): waiting for a worker again"

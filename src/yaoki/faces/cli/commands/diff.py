@@ -30,8 +30,13 @@ def diff(task: str, stat: bool, run_name: str, as_json: bool, repo: Path) -> int
         secrets = secret_values(os.environ, passed_variables(app.reads.run(found.run_id), found))
         text = mask_values(app.workspace.contents.diff(ends.old, ends.new, stat=stat), secrets)
         if as_json:
-            told = {"task": found.id, "old": ends.old, "new": ends.new, "landed": ends.is_landed}
-            print_document({"schema": SCHEMA, **told, "diff": text})
+            document = {
+                "task": found.id,
+                "old": ends.old,
+                "new": ends.new,
+                "landed": ends.is_landed,
+            }
+            print_document({"schema": SCHEMA, **document, "diff": text})
         elif text:
             print_line(clean_text(text).rstrip("\n"))
         else:

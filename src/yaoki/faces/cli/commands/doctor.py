@@ -56,16 +56,16 @@ WAL_FIX = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
 def doctor(checks: bool, trust: bool, as_json: bool, repo: Path) -> int:
     """Check what yaoki depends on; exit code 1 when something is bad."""
     lines = list(_examine(repo.absolute(), run_checks=checks, trust=trust))
-    wrong = [held for held in lines if not held.ok]
+    wrong = [condition for condition in lines if not condition.ok]
     if as_json:
         listed = [
             {
-                "name": held.name,
-                "ok": held.ok,
-                "words": held.words,
-                "next": held.next_command or None,
+                "name": condition.name,
+                "ok": condition.ok,
+                "words": condition.words,
+                "next": condition.next_command or None,
             }
-            for held in lines
+            for condition in lines
         ]
         print_document({"schema": SCHEMA, "ok": not wrong, "lines": listed})
     else:
@@ -75,11 +75,14 @@ def doctor(checks: bool, trust: bool, as_json: bool, repo: Path) -> int:
 
 
 def _show(lines: list[Condition]) -> None:
-    rows = [("ok " if held.ok else "BAD", held.name, clean_line(held.words)) for held in lines]
-    for text, held in zip(align_columns(rows), lines, strict=True):
-        print_wrapped(paint(text, None if held.ok else "red"))
-        if not held.ok:
-            print_line(f"       {clean_line(held.next_command)}")
+    rows = [
+        ("ok " if condition.ok else "BAD", condition.name, clean_line(condition.words))
+        for condition in lines
+    ]
+    for text, condition in zip(align_columns(rows), lines, strict=True):
+        print_wrapped(paint(text, None if condition.ok else "red"))
+        if not condition.ok:
+            print_line(f"       {clean_line(condition.next_command)}")
 
 
 def _examine(where: Path, *, run_checks: bool, trust: bool) -> Iterator[Condition]:
@@ -169,12 +172,12 @@ def _git(where: Path) -> Condition:
     from yaoki.adapters.git.repository import check_version, read_git_version
 
     place = where if where.is_dir() else Path.cwd()
-    said = read_git_version(place)
+    version = read_git_version(place)
     try:
-        check_version(said)
+        check_version(version)
     except GitMissing as old:
         return Condition("git", False, old.sentence, _git_install_command())
-    return Condition("git", True, said.strip().removeprefix("git version "))
+    return Condition("git", True, version.strip().removeprefix("git version "))
 
 
 def _locks(app: App) -> Iterator[Condition]:

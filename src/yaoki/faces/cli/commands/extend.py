@@ -1,4 +1,4 @@
-"""`yaoki plan submit | extend | add-retry-task | complete`: commands of planners, foreverybody."""
+"""`yaoki plan submit | extend | add-retry-task | complete`: commands of planners, for everybody."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def submit(file: Path, phase: str, run_name: str, as_json: bool, repo: Path) -> 
         run = app.lookup.find_run(run_name)
         app.services.completion.expire(run.id)
         answer = _read_answer(app, run, file)
-        made = app.services.extend_command.fill_phase(run, phase, answer.specs)
+        extension = app.services.extend_command.fill_phase(run, phase, answer.specs)
         return _print_result(
-            app, run, made, f"phase {clean_line(phase)} is filled", as_json=as_json
+            app, run, extension, f"phase {clean_line(phase)} is filled", as_json=as_json
         )
 
 
@@ -72,9 +72,9 @@ def _submit_run(file: Path, repo: Path, *, as_json: bool) -> int:
     from yaoki.faces.cli.plan_arguments import read_plan, require_plan_trust
 
     with open_app(repo, create=True) as app:
-        held = read_plan(app, file)
-        require_plan_trust(app, str(file), held)
-        run = submit_plan(app, held)
+        plan = read_plan(app, file)
+        require_plan_trust(app, str(file), plan)
+        run = submit_plan(app, plan)
         if as_json:
             print_document({"schema": SCHEMA, "run": run.id, "next": f"yaoki resume {run.id}"})
             return 0
@@ -93,11 +93,11 @@ def extend(file: Path, run_name: str, as_json: bool, repo: Path) -> int:
     with open_app(repo) as app:
         run = app.lookup.find_run(run_name)
         answer = _read_answer(app, run, file)
-        made = app.services.extend_command.extend(
+        extension = app.services.extend_command.extend(
             run, answer.specs, answer.replaces, by_agent=find_calling_task(app) is not None
         )
-        words = f"revision {made.revision}, {format_count(len(made.tasks), 'task')} added"
-        return _print_result(app, run, made, words, as_json=as_json)
+        words = f"revision {extension.revision}, {format_count(len(extension.tasks), 'task')} added"
+        return _print_result(app, run, extension, words, as_json=as_json)
 
 
 @click.command("add-retry-task")
@@ -118,12 +118,12 @@ def add_retry_task(
     with open_app(repo) as app:
         task = app.reads.task(app.lookup.find_task(retry_of, run_name))
         run = app.reads.run(task.run_id)
-        told = mask_values(" ".join(goal), caller_secrets(app, os.environ))
-        made = app.services.extend_command.add_retry(
-            task, told, by_agent=find_calling_task(app) is not None
+        goal_text = mask_values(" ".join(goal), caller_secrets(app, os.environ))
+        extension = app.services.extend_command.add_retry(
+            task, goal_text, by_agent=find_calling_task(app) is not None
         )
-        words = f"{task.id} is replaced by {made.tasks[0]}"
-        return _print_result(app, run, made, words, as_json=as_json)
+        words = f"{task.id} is replaced by {extension.tasks[0]}"
+        return _print_result(app, run, extension, words, as_json=as_json)
 
 
 @click.command()
@@ -138,8 +138,8 @@ def complete(run_name: str, as_json: bool, repo: Path) -> int:
         app.services.completion.complete(run.id)
         view = load_run_view(app, app.reads.run(run.id))
         if as_json:
-            told = {"run": run.id, "status": view.status.value, "next": view.next_command}
-            print_document({"schema": SCHEMA, **told})
+            document = {"run": run.id, "status": view.status.value, "next": view.next_command}
+            print_document({"schema": SCHEMA, **document})
             return 0
         print_wrapped(f"run {run.id}: {view.status.value}")
         print_next_command(view.next_command)
@@ -163,11 +163,13 @@ def _fix_hint(run: Run) -> str:
     return f"fix it and send it again; the tasks of the run: yaoki status {run.id}"
 
 
-def _print_result(app: App, run: Run, made: PlanExtension, words: str, *, as_json: bool) -> int:
+def _print_result(
+    app: App, run: Run, extension: PlanExtension, words: str, *, as_json: bool
+) -> int:
     view = load_run_view(app, app.reads.run(run.id))
     if as_json:
-        told = {"run": run.id, "revision": made.revision, "tasks": list(made.tasks)}
-        print_document({"schema": SCHEMA, **told, "next": view.next_command})
+        document = {"run": run.id, "revision": extension.revision, "tasks": list(extension.tasks)}
+        print_document({"schema": SCHEMA, **document, "next": view.next_command})
         return 0
     print_wrapped(f"run {run.id}: {words}")
     print_next_command(view.next_command)

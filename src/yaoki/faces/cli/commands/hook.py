@@ -63,8 +63,8 @@ def install(agent: str, timeout: int, local: bool, user: bool, as_json: bool, re
         list_sessions(app)  # create the store now, so that no stop of an agent has to
         changed = put(target, timeout, only_if_configured=user)
         if as_json:
-            told = {"agent": agent, "file": str(target.file), "changed": changed}
-            print_document({"schema": SCHEMA, **told})
+            document = {"agent": agent, "file": str(target.file), "changed": changed}
+            print_document({"schema": SCHEMA, **document})
             return 0
         print_line(
             f"{clean_line(str(target.file))}: {'the hook is in' if changed else 'it is in already'}"
@@ -96,8 +96,8 @@ def uninstall(agent: str, local: bool, user: bool, as_json: bool, repo: Path) ->
     target = _target(App(repo.absolute()), agent, local=local, user=user)
     changed = take(target)
     if as_json:
-        told = {"agent": agent, "file": str(target.file), "changed": changed}
-        print_document({"schema": SCHEMA, **told})
+        document = {"agent": agent, "file": str(target.file), "changed": changed}
+        print_document({"schema": SCHEMA, **document})
         return 0
     print_line(
         f"{clean_line(str(target.file))}: {'the hook is out' if changed else 'there was none'}"
@@ -127,9 +127,11 @@ def status(agent: str | None, as_json: bool, repo: Path) -> int:
             for p, there, why in found
         ]
         if as_json:
-            told = {"name": phase.name, "subtask": phase.subtask} if phase else None
+            phase_document = {"name": phase.name, "subtask": phase.subtask} if phase else None
             listed = [session_status_document(one) for one in sessions]
-            print_document({"schema": SCHEMA, "files": files, "phase": told, "sessions": listed})
+            print_document(
+                {"schema": SCHEMA, "files": files, "phase": phase_document, "sessions": listed}
+            )
             return 0
         rows = [
             (p.agent.name, _THERE[there], clean_line(why or str(p.file))) for p, there, why in found
@@ -165,24 +167,24 @@ def _describe_installation(place: HookTarget) -> tuple[bool | None, str]:
 
 
 def session_status_document(one: SessionStatus) -> dict[str, Any]:
-    kept = one.session.last_failure
+    failure = one.session.last_failure
     return {
         "session": one.key,
-        "phase": kept.phase if kept else None,
-        "subtask": kept.subtask if kept else None,
+        "phase": failure.phase if failure else None,
+        "subtask": failure.subtask if failure else None,
         "count": one.session.refusals,
         "asked": one.session.person_asked,
         "proven": one.session.proven,
         "answer": one.session.person_choice.value if one.session.person_choice else None,
-        "reason": kept.summary if kept else None,
+        "reason": failure.summary if failure else None,
         "to_inject": one.session.reason_to_inject is not None,
         "at": one.last_seen_at.isoformat(),
     }
 
 
 def _describe_session(one: SessionStatus) -> str:
-    kept, session = one.session.last_failure, one.session
-    if kept is None:
+    failure, session = one.session.last_failure, one.session
+    if failure is None:
         unproven = session.person_choice.value if session.person_choice else "nothing is proven yet"
         return "proven" if session.proven else unproven
     what = (
@@ -192,7 +194,7 @@ def _describe_session(one: SessionStatus) -> str:
         if session.person_choice
         else "sent back"
     )
-    return f"{what} after {format_count(session.refusals, 'try', 'tries')}: {kept.summary}"
+    return f"{what} after {format_count(session.refusals, 'try', 'tries')}: {failure.summary}"
 
 
 @hook.command("begin")
@@ -229,11 +231,17 @@ def begin(
             from yaoki.faces.cli.plan_arguments import read_plan, require_plan_trust
 
             require_plan_trust(app, plan, read_plan(app, Path(plan)))
-        made = begun(app, phase, subtask, max_iterations or 0, checks, Path(plan) if plan else None)
-        names = [str(held["name"]) for held in made.checks or ()]
+        new_phase = begun(
+            app, phase, subtask, max_iterations or 0, checks, Path(plan) if plan else None
+        )
+        names = [str(check["name"]) for check in new_phase.checks or ()]
         if as_json:
-            told = {"phase": phase, "subtask": subtask, "max_iterations": made.iterations_max}
-            print_document({"schema": SCHEMA, **told, "checks": names})
+            document = {
+                "phase": phase,
+                "subtask": subtask,
+                "max_iterations": new_phase.iterations_max,
+            }
+            print_document({"schema": SCHEMA, **document, "checks": names})
             return 0
         told_checks = clean_line(", ".join(names)) or "those of the settings"
         print_line(f"phase {clean_line(phase)} has begun; checks: {told_checks}")

@@ -61,21 +61,20 @@ def import_list(
     app = App(repo.absolute())
     name, text = _read(file)
     asked = ImportOptions(tag, parallel, app.settings.limits.task_text_bytes)
-    made = read_list(text, name, form or "", asked)
-    _refuse(made, skip_unreadable=skip_unreadable)
-    plan = plan_text(made, goal)
+    imported = read_list(text, name, form or "", asked)
+    _refuse(imported, skip_unreadable=skip_unreadable)
+    plan = plan_text(imported, goal)
     if output is not None:
         _write(output, plan)
     if as_json:
-        print_document(_document(made, plan, output))
+        print_document(_document(imported, plan, output))
     elif output is None:
         print_line(plan.rstrip("\n"))
-        _print_left_out(made, aside=True)
+        _print_left_out(imported, aside=True)
     else:
-        _print_left_out(made, aside=False)
-        print_line(
-            f"{clean_line(str(output))}: {_count(len(made.items), 'task')} from {clean_line(name)}"
-        )
+        _print_left_out(imported, aside=False)
+        number = _count(len(imported.items), "task")
+        print_line(f"{clean_line(str(output))}: {number} from {clean_line(name)}")
         # Without settings there is no agent for its tasks and no check.
         validate = f"yaoki validate {clean_line(str(output))}"
         print_next_command(validate if app.context.loaded_settings.file else "yaoki init")
@@ -102,15 +101,21 @@ def _read(file: Path) -> tuple[str, str]:
         raise PlanInvalid(f"{name}:{at}: not UTF-8", hint="store the list as UTF-8") from fault
 
 
-def _refuse(made: ImportedList, *, skip_unreadable: bool) -> None:
-    defects = made.format_lines(made.unreadable)
-    if made.unreadable and not (skip_unreadable and made.items):
-        words = f"{made.name}: {_count(len(defects), 'piece')} not understood, nothing was written"
+def _refuse(imported: ImportedList, *, skip_unreadable: bool) -> None:
+    defects = imported.format_lines(imported.unreadable)
+    if imported.unreadable and not (skip_unreadable and imported.items):
+        words = (
+            f"{imported.name}: {_count(len(defects), 'piece')} not understood, nothing was written"
+        )
         hint = "fix the list, or leave them out: --skip-unreadable"
         raise PlanInvalid(words, hint=hint, defects=defects)
-    if not made.items:
-        done = f"; {len(made.skipped)} left out: done, closed or set aside" if made.skipped else ""
-        words = f"{made.name}: nothing in it is left to do{done}"
+    if not imported.items:
+        done = (
+            f"; {len(imported.skipped)} left out: done, closed or set aside"
+            if imported.skipped
+            else ""
+        )
+        words = f"{imported.name}: nothing in it is left to do{done}"
         raise PlanInvalid(words, hint="yaoki plan import --help")
 
 
@@ -128,15 +133,15 @@ def _write(output: Path, text: str) -> None:
         raise YaokiError(f"{output} cannot be written: {reason}", hint=hint) from fault
 
 
-def _print_left_out(made: ImportedList, *, aside: bool) -> None:
+def _print_left_out(imported: ImportedList, *, aside: bool) -> None:
     """The items that are not in the plan; on standard error when the plan is printed."""
-    told = [f"left out, {one.reason}: {one.name}" for one in made.skipped]
-    told += [f"not understood: {words}" for words in made.format_lines(made.unreadable)]
-    for words in told[:SHOWN_MAX]:
+    lines = [f"left out, {one.reason}: {one.name}" for one in imported.skipped]
+    lines += [f"not understood: {words}" for words in imported.format_lines(imported.unreadable)]
+    for words in lines[:SHOWN_MAX]:
         click.echo(clean_line(words), err=aside)
-    if len(told) > SHOWN_MAX:
-        click.echo(f"and {len(told) - SHOWN_MAX} more, named in the plan", err=aside)
-    for words in made.format_lines(made.notes)[:SHOWN_MAX]:
+    if len(lines) > SHOWN_MAX:
+        click.echo(f"and {len(lines) - SHOWN_MAX} more, named in the plan", err=aside)
+    for words in imported.format_lines(imported.notes)[:SHOWN_MAX]:
         click.echo(clean_line(words), err=aside)
 
 
@@ -144,17 +149,17 @@ def _count(number: int, word: str) -> str:
     return f"{number} {word}{'s' if number != 1 else ''}"
 
 
-def _document(made: ImportedList, plan: str, output: Path | None) -> dict[str, object]:
+def _document(imported: ImportedList, plan: str, output: Path | None) -> dict[str, object]:
     return {
         "schema": SCHEMA,
-        "form": made.form,
-        "file": made.name,
+        "form": imported.form,
+        "file": imported.name,
         "plan": str(output) if output else None,
-        "tasks": [item.id for item in made.items],
+        "tasks": [item.id for item in imported.items],
         "left_out": [
-            {"name": one.name, "line": one.line, "why": one.reason} for one in made.skipped
+            {"name": one.name, "line": one.line, "why": one.reason} for one in imported.skipped
         ],
-        "unread": [{"line": at, "why": words} for at, words in sorted(made.unreadable)],
-        "notes": [{"line": at, "words": words} for at, words in sorted(made.notes)],
+        "unread": [{"line": at, "why": words} for at, words in sorted(imported.unreadable)],
+        "notes": [{"line": at, "words": words} for at, words in sorted(imported.notes)],
         "text": plan,
     }

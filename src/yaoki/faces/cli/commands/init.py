@@ -102,18 +102,18 @@ def _print_unchanged(file: Path, *, as_json: bool) -> int:
 def _add_checks(app: App, found: ProjectSurvey, file: Path, *, dry_run: bool, as_json: bool) -> int:
     """Add checks that can run now and are commented out or missing; the rest stays."""
     text = file.read_text(encoding="utf-8")
-    made, added = add_usable_checks(text, found.trials, app.settings.checks)
+    new_text, added = add_usable_checks(text, found.trials, app.settings.checks)
     if not (app.settings.agents or app.settings.agent):
-        made, more = add_agents(made, found.agents)
+        new_text, more = add_agents(new_text, found.agents)
         added = [*more, *added]
     if added and not dry_run:
-        _replace(file, made)
+        _replace(file, new_text)
         if found.ran_checks:
             _trust_written(app)
     if as_json:
-        held = _document(found, file, dry_run=dry_run)
-        held = {**held, "made": bool(added) and not dry_run, "added": added}
-        print_document({**held, "text": made} if dry_run else held)
+        document = _document(found, file, dry_run=dry_run)
+        document = {**document, "made": bool(added) and not dry_run, "added": added}
+        print_document({**document, "text": new_text} if dry_run else document)
         return 0
     would = "would be added" if dry_run else "added"
     print_wrapped(
@@ -148,7 +148,7 @@ def _document(found: ProjectSurvey, place: Path, *, dry_run: bool) -> dict[str, 
     agents = [
         {"preset": one.name, "answers": one.answers, "words": one.words} for one in found.agents
     ]
-    held: dict[str, Any] = {
+    document: dict[str, Any] = {
         "schema": SCHEMA,
         "file": str(place),
         "made": not dry_run,
@@ -160,7 +160,7 @@ def _document(found: ProjectSurvey, place: Path, *, dry_run: bool) -> dict[str, 
         "passed_over": [one.command for one in found.discovery.skipped_checks],
         "agents": agents,
     }
-    return {**held, "text": found.text} if dry_run else held
+    return {**document, "text": found.text} if dry_run else document
 
 
 def _baseline(tried: Sequence[TrialResult]) -> list[dict[str, Any]]:

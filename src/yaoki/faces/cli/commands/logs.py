@@ -57,8 +57,8 @@ def logs(
         file = find_log_file(app, found, number, name, check)
         text, size = read_log_tail(file, 0)
         if as_json:
-            told = {"task": found.id, "attempt": number, "file": str(file)}
-            print_document({"schema": SCHEMA, **told, "text": clean_text(text), "bytes": size})
+            document = {"task": found.id, "attempt": number, "file": str(file)}
+            print_document({"schema": SCHEMA, **document, "text": clean_text(text), "bytes": size})
             return 0
         if size > BYTES_SHOWN:
             print_line(f"[the last {BYTES_SHOWN} of {size} bytes; all of it: {file}]")

@@ -57,17 +57,17 @@ def merge(
     with open_app(repo) as app:
         refuse_agents(app)
         found = app.lookup.find_run(run)
-        made = app.control.merge(
+        result = app.control.merge(
             found, into=into, force_ref=force_ref, partial=partial, unproven=unproven
         )
         if as_json:
-            told = {"branch": made.branch, "commit": made.commit, "how": made.how}
-            print_document({"schema": SCHEMA, "run": found.id, **told})
+            document = {"branch": result.branch, "commit": result.commit, "how": result.how}
+            print_document({"schema": SCHEMA, "run": found.id, **document})
             return 0
         print_wrapped(
-            f"{clean_line(made.branch)} {MERGE_WORDS[made.how]}: it is at {made.commit[:10]}"
+            f"{clean_line(result.branch)} {MERGE_WORDS[result.how]}: it is at {result.commit[:10]}"
         )
-        print_next_command(f"git log {found.base[:10]}..{clean_line(made.branch)}")
+        print_next_command(f"git log {found.base[:10]}..{clean_line(result.branch)}")
     return 0
 
 
@@ -88,9 +88,9 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
         landed = app.reads.task(task_id).landed_commit
         done = _landed_names(app, app.reads.task(task_id).run_id)
         undone = commands.undo_task(app, task_id, cascade=cascade, how=answer_channel())
-        told = commands.undo_document(undone)
+        document = commands.undo_document(undone)
         if as_json:
-            print_document(told)
+            print_document(document)
             return 0
         how = "is taken back when what runs has ended" if undone.undo_requested else "reverted"
         others = done.keys() - _landed_names(app, undone.run_id).keys() - {undone.id}
@@ -103,7 +103,7 @@ def undo(task: str, cascade: bool, run_name: str, as_json: bool, repo: Path) -> 
             f"yaoki/{undone.run_id}{also}"
         )
         _print_merge_note(app, undone.run_id, landed)
-        print_next_command(told["next"])
+        print_next_command(document["next"])
     return 0
 
 
@@ -119,12 +119,12 @@ def _print_merge_note(app: App, run_id: RunId, landed: str) -> None:
 
     run = app.reads.run(run_id)
     try:
-        held = LocalGitFacts(app.repository.common_dir).find_head_with_all(
+        branch = LocalGitFacts(app.repository.common_dir).find_head_with_all(
             run.base_branch, [landed], run.base
         )
     except GitFailed:
         return
-    if held:
+    if branch:
         way = suggest_merge_command(app, run) or f"yaoki merge {run.id} --partial"
         print_wrapped(
             f"{clean_line(run.base_branch)} still holds it; to take it back there as well: {way}"

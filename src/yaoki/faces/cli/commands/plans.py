@@ -84,12 +84,12 @@ def show_plan(
 
     PLAN is a file, or - for standard input.
     """
-    app, held = open_plan(plan, repo, agents)
+    app, parsed = open_plan(plan, repo, agents)
     try:
-        view = view_plan(app, held)
+        view = view_plan(app, parsed)
         if baseline:
-            require_plan_trust(app, str(plan), held, trust=trust)
-        findings = app.preflight.run_base_checks(held) if baseline else None
+            require_plan_trust(app, str(plan), parsed, trust=trust)
+        findings = app.preflight.run_base_checks(parsed) if baseline else None
     finally:
         app.close()
     if as_json:

@@ -109,13 +109,13 @@ def prompts() -> None:
 @repo_option
 def list_(lang: str | None, as_json: bool, repo: Path) -> int:
     """List every prompt, the file it comes from and the params it takes."""
-    held = _open(repo, lang)
-    names = dict.fromkeys((*held.library.names(), *held.own_patterns))
-    found = [_list_document(held, name) for name in names]
-    told = {one["fault"] for one in found}
-    defects = [defect for defect in held.defects() if defect not in told]
+    settings = _open(repo, lang)
+    names = dict.fromkeys((*settings.library.names(), *settings.own_patterns))
+    found = [_list_document(settings, name) for name in names]
+    faults = {one["fault"] for one in found}
+    defects = [defect for defect in settings.defects() if defect not in faults]
     if as_json:
-        about = {"schema": SCHEMA, "language": held.language}
+        about = {"schema": SCHEMA, "language": settings.language}
         print_document({**about, "prompts": found, "defects": defects})
     else:
         for text in align_columns([_row(one) for one in found]):
@@ -123,17 +123,17 @@ def list_(lang: str | None, as_json: bool, repo: Path) -> int:
         for defect in defects:
             print_wrapped(f"broken: {clean_line(defect)}")
         print_next_command("yaoki prompts show NAME")
-    return BROKEN_EXIT if defects or any(told) else 0
+    return BROKEN_EXIT if defects or any(faults) else 0
 
 
-def _list_document(held: PromptSettings, name: str) -> dict[str, Any]:
+def _list_document(settings: PromptSettings, name: str) -> dict[str, Any]:
     try:
-        shown = held.library.view_template(name, held.own_patterns)
+        shown = settings.library.view_template(name, settings.own_patterns)
     except (TemplateInvalid, Unknown) as error:
         path = getattr(error, "file", "")
         return {"name": name, "path": path, "params": [], "fault": error.sentence}
     about = {"name": name, "path": shown.path, "params": list(shown.params)}
-    return {**about, "fault": next(iter(held.defects(shown.path)), "")}
+    return {**about, "fault": next(iter(settings.defects(shown.path)), "")}
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
@@ -148,10 +148,10 @@ def _row(one: dict[str, Any]) -> tuple[str, ...]:
 @repo_option
 def show(pattern: str, lang: str | None, as_json: bool, repo: Path) -> int:
     """Print the template that a failure of PATTERN gets."""
-    held, pattern = _open(repo, lang), prompt_name(pattern)
-    shown = held.library.view_template(pattern, held.own_patterns)
+    settings, pattern = _open(repo, lang), prompt_name(pattern)
+    shown = settings.library.view_template(pattern, settings.own_patterns)
     if as_json:
-        about = {"name": pattern, "language": held.language, "path": shown.path}
+        about = {"name": pattern, "language": settings.language, "path": shown.path}
         more = {"steps": list(shown.steps), "params": list(shown.params), "text": shown.text}
         print_document({"schema": SCHEMA, **about, **more})
         return 0
@@ -173,11 +173,13 @@ def eject(patterns: tuple[str, ...], lang: str | None, as_json: bool, repo: Path
 
     An existing file is never overwritten.  With --lang the copies count for that language alone.
     """
-    held, patterns = _open(repo, lang), tuple(map(prompt_name, patterns))
-    target = held.folder / held.language if lang else held.folder
-    written = [str(file) for file in held.library.copy_shipped(target, patterns, held.own_patterns)]
+    settings, patterns = _open(repo, lang), tuple(map(prompt_name, patterns))
+    target = settings.folder / settings.language if lang else settings.folder
+    written = [
+        str(file) for file in settings.library.copy_shipped(target, patterns, settings.own_patterns)
+    ]
     if as_json:
-        print_document({"schema": SCHEMA, "language": held.language, "written": written})
+        print_document({"schema": SCHEMA, "language": settings.language, "written": written})
         return 0
     for file in written:
         print_line(f"written: {clean_line(file)}")
@@ -198,25 +200,25 @@ def test(pattern: str, file: Path | None, lang: str | None, as_json: bool, repo:
     """Show what an agent would read; --params FILE holds values in JSON instead of samples."""
     from yaoki.formats.prompts import sample_failure
 
-    held, pattern = _open(repo, lang), prompt_name(pattern)
+    settings, pattern = _open(repo, lang), prompt_name(pattern)
     name = "" if pattern == "failed" else pattern
     failure = sample_failure(name, _read_params(file, name) if file else None)
-    told = held.library.try_template(pattern, failure, held.own_patterns)
+    text = settings.library.try_template(pattern, failure, settings.own_patterns)
     # With other values the file is the same, and so are its defects.
-    fault = told.fault or next(iter(held.defects(told.path) if told.path else ()), "")
+    fault = text.fault or next(iter(settings.defects(text.path) if text.path else ()), "")
     if as_json:
-        about = {"name": pattern, "language": held.language, "path": told.path or None}
-        more = {"steps": list(told.steps), "fault": fault, "text": told.text}
+        about = {"name": pattern, "language": settings.language, "path": text.path or None}
+        more = {"steps": list(text.steps), "fault": fault, "text": text.text}
         print_document({"schema": SCHEMA, **about, **more})
         return BROKEN_EXIT if fault else 0
-    for step in told.steps:
+    for step in text.steps:
         print_line(clean_line(_location(step)))
     if fault:
         print_line(f"broken: {clean_line(fault)}")
     print_line()
-    print_line(clean_text(told.text))
+    print_line(clean_text(text.text))
     print_line()
-    _print_next(pattern, told.path, lang, "show")
+    _print_next(pattern, text.path, lang, "show")
     return BROKEN_EXIT if fault else 0
 
 
@@ -225,26 +227,26 @@ def _read_params(file: Path, name: str) -> dict[str, Any]:
     from yaoki.core.model import CONTENT_KINDS
     from yaoki.formats.prompts import PARAMS
 
-    held = _json(file)
-    for param in held if name in PARAMS else ():
+    params = _json(file)
+    for param in params if name in PARAMS else ():
         if param not in PARAMS[name]:
             near = did_you_mean(param, PARAMS[name])
             raise click.UsageError(f"{name or 'a failure'} has no param {param!r}{near}")
-    if held.get("kind") and held["kind"] not in CONTENT_KINDS:
+    if params.get("kind") and params["kind"] not in CONTENT_KINDS:
         kinds = ", ".join(sorted(CONTENT_KINDS))
-        raise click.UsageError(f"kind {held['kind']!r} gets no words; these do: {kinds}")
-    return held
+        raise click.UsageError(f"kind {params['kind']!r} gets no words; these do: {kinds}")
+    return params
 
 
 def _json(file: Path) -> dict[str, Any]:
     try:
         with file.open("rb") as stream:
             raw = stream.read(PARAMS_BYTES_MAX + 1)
-        held = json.loads(raw) if len(raw) <= PARAMS_BYTES_MAX else None
+        content = json.loads(raw) if len(raw) <= PARAMS_BYTES_MAX else None
     except OSError as error:
         raise click.UsageError(f"{file} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise click.UsageError(f"{file} is no JSON: {error}") from error
-    if not isinstance(held, dict):
+    if not isinstance(content, dict):
         raise click.UsageError(f"{file} must hold one JSON object within {PARAMS_BYTES_MAX} bytes")
-    return held
+    return content

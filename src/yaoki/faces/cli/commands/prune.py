@@ -61,13 +61,13 @@ def _document(
 
 
 def _archived_document(each: ArchivedRun) -> dict[str, Any]:
-    told = {
+    document = {
         "run": each.run_id,
         "why": each.reason,
         "file": str(each.file),
         "bytes": each.size_bytes,
     }
-    return {**told, "refs_kept": list(each.refs_kept)}
+    return {**document, "refs_kept": list(each.refs_kept)}
 
 
 def _decision_document(pruning: RunArchiver, fate: RetentionDecision) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def _make_branch(
     chosen = ([work for work in works if work.ref not in empty] or works)[-1]
     app.workspace.recovery.recover_to_branch(chosen.ref, branch)
     if as_json:
-        print_document({"schema": SCHEMA, "branch": branch, **_saved(chosen, empty)})
+        print_document({"schema": SCHEMA, "branch": branch, **_work_document(chosen, empty)})
     else:
         print_wrapped(
             f"branch {clean_line(branch)} is at {chosen.commit[:10]}: "
@@ -103,8 +103,8 @@ def _make_branch(
 
 def _list(works: list[SavedWork], empty: Mapping[str, datetime], *, as_json: bool) -> None:
     if as_json:
-        kept = [_saved(work, empty) for work in works]
-        print_document({"schema": SCHEMA, "kept": kept})
+        saved = [_work_document(work, empty) for work in works]
+        print_document({"schema": SCHEMA, "kept": saved})
         return
     rows = [
         (
@@ -130,7 +130,7 @@ def _list(works: list[SavedWork], empty: Mapping[str, datetime], *, as_json: boo
         print_next_command("yaoki status")
 
 
-def _saved(work: SavedWork, empty: Mapping[str, datetime]) -> dict[str, object]:
+def _work_document(work: SavedWork, empty: Mapping[str, datetime]) -> dict[str, object]:
     return {
         "task": work.task_id,
         "attempt": work.attempt,
@@ -186,14 +186,17 @@ def restore(snapshot: str, as_json: bool, repo: Path) -> int:
         if task.state.is_final and not Path(task.work.worktree).is_dir():
             words = f"{task.id} is {task.state.value}: it has no worktree any more"
             raise NotNow(words, hint=f"git branch NAME {found.commit[:10]}")
-        made = app.workspace.recovery.restore_snapshot(snapshot, task)
-        told = {"restored_files": list(made.restored), "deleted_files": list(made.deleted)}
-        data = {"snapshot_id": snapshot, **told}
+        restored = app.workspace.recovery.restore_snapshot(snapshot, task)
+        document = {
+            "restored_files": list(restored.restored),
+            "deleted_files": list(restored.deleted),
+        }
+        data = {"snapshot_id": snapshot, **document}
         app.store.note(task.run_id, "SNAPSHOT_RESTORE", data, task.id, task.attempt)
         if as_json:
             print_document({"schema": SCHEMA, "task": task.id, **data})
             return 0
-        counts = f"{format_count(len(made.restored), 'file')} restored, {len(made.deleted)} deleted"
+        counts = f"{format_count(len(restored.restored), 'file')} restored, {len(restored.deleted)} deleted"
         print_wrapped(f"{clean_line(task.work.worktree)}: {counts}")
         print_next_command(f"yaoki answer {task.id}" if task.question else f"yaoki why {task.id}")
     return 0

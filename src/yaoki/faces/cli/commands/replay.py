@@ -54,11 +54,11 @@ def _progress(n: int, total: int, landing: LandedCommit) -> None:
 def _show(one: CommitReplay) -> None:
     from yaoki.app.replay import describe_check_replay
 
-    said = "; ".join(
+    details = "; ".join(
         f"{clean_line(check.check, 40)} {clean_line(describe_check_replay(check))}"
         for check in one.checks
     )
-    words = "; ".join(part for part in (said, clean_line(one.not_run_reason)) if part)
+    words = "; ".join(part for part in (details, clean_line(one.not_run_reason)) if part)
     mark = "ok " if one.passed else "BAD"
     text = f"{mark}  {clean_line(one.name, 60)}  {one.commit[:SHORT]}  {words}"
     print_wrapped(paint(text, "green" if one.passed else "red"))

@@ -76,22 +76,22 @@ def report(
     if str(receipt) == STDOUT and (as_json or form or output):
         raise click.UsageError("--receipt - is all that standard output can take")
     with open_app(repo) as app:
-        made = make_report(app, app.lookup.find_run(run))
+        document = make_report(app, app.lookup.find_run(run))
     if receipt is not None:
-        _write_receipt(made, receipt)
+        _write_receipt(document, receipt)
     if str(receipt) == STDOUT:
         return 0
     if receipt is not None and not (form or output or as_json):
-        print_line(f"receipt of run {made['run']['run']}: {receipt}")
+        print_line(f"receipt of run {document['run']['run']}: {receipt}")
         print_next_command(f"yaoki verify {receipt}")
         return 0
-    text = render_report(made, "json" if as_json else form or _format_of(output))
+    text = render_report(document, "json" if as_json else form or _format_of(output))
     if output is None or str(output) == STDOUT:
         print_line(text.removesuffix("\n"))
         return 0
     _write(output, text)
-    print_line(f"report of run {made['run']['run']}: {output}")
-    print_next_command(made["next"])
+    print_line(f"report of run {document['run']['run']}: {output}")
+    print_next_command(document["next"])
     return 0
 
 
@@ -110,13 +110,13 @@ def _write(file: Path, text: str) -> None:
     write_output_file(file, text.encode())
 
 
-def _write_receipt(made: dict[str, Any], file: Path) -> None:
+def _write_receipt(document: dict[str, Any], file: Path) -> None:
     from yaoki.report import receipt_text
 
-    if made["receipt"] is None:
-        why = made["warnings"][0] if made["warnings"] else "its commits are not here"
+    if document["receipt"] is None:
+        why = document["warnings"][0] if document["warnings"] else "its commits are not here"
         raise NotNow(f"there is no receipt of this run: {why}", hint="git log --all")
-    _write(file, receipt_text(made["receipt"]))
+    _write(file, receipt_text(document["receipt"]))
 
 
 # ------------------------------------------------------------------ at the end of a run

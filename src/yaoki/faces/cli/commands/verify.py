@@ -154,14 +154,19 @@ def _summary(
     return true
 
 
-def _document(held: VerificationResult) -> dict[str, object]:
-    return {"name": held.name, "ok": held.ok, "words": held.words, "places": list(held.places)}
+def _document(result: VerificationResult) -> dict[str, object]:
+    return {
+        "name": result.name,
+        "ok": result.ok,
+        "words": result.words,
+        "places": list(result.places),
+    }
 
 
 def _show(lines: Sequence[VerificationResult]) -> None:
-    rows = [(MARKS[held.ok], held.name, clean_line(held.words)) for held in lines]
-    for text, held in zip(align_columns(rows), lines, strict=True):
-        colour = {True: "green", False: "red", None: None}[held.ok]
+    rows = [(MARKS[result.ok], result.name, clean_line(result.words)) for result in lines]
+    for text, result in zip(align_columns(rows), lines, strict=True):
+        colour = {True: "green", False: "red", None: None}[result.ok]
         print_wrapped(paint(text, colour))
-        for place in held.places:
+        for place in result.places:
             print_wrapped(f"       {clean_line(place)}")

@@ -28,9 +28,9 @@ def examine_agents_and_checks(app: App, *, run_checks: bool) -> Iterator[Conditi
     """The agents and checks of the settings, each in a line."""
     from yaoki.formats.plan.settings_parts import read_settings_parts
 
-    held = read_settings_parts(app.settings)
-    yield from _agents(app, held.agents)
-    yield from _checks(app, held.checks, run_checks=run_checks)
+    parts = read_settings_parts(app.settings)
+    yield from _agents(app, parts.agents)
+    yield from _checks(app, parts.checks, run_checks=run_checks)
 
 
 def _agents(app: App, specs: Sequence[AgentSpec]) -> Iterator[Condition]:
@@ -39,33 +39,37 @@ def _agents(app: App, specs: Sequence[AgentSpec]) -> Iterator[Condition]:
 
     if not specs:
         here = [one for one in probe_presets(find_presets_on_path()) if one.is_responding]
-        told = ", ".join(f"{one.preset.name} ({one.version_or_reason})" for one in here)
-        yield Condition("agents", True, f"on the PATH: {told}" if told else NO_AGENTS)
+        names = ", ".join(f"{one.preset.name} ({one.version_or_reason})" for one in here)
+        yield Condition("agents", True, f"on the PATH: {names}" if names else NO_AGENTS)
         return
     # An agent with its own program is not the known one.
     asked = {
         s.preset for s in specs if s.preset in shipped_preset_names() and "program" not in s.options
     }
-    said = {
+    availability = {
         one.preset.name: one for one in probe_presets(load_preset(name) for name in sorted(asked))
     }
     for spec in specs:
-        yield _agent(app, spec, said.get(spec.preset))
+        yield _agent(app, spec, availability.get(spec.preset))
 
 
-def _agent(app: App, spec: AgentSpec, said: AgentAvailability | None) -> Condition:
+def _agent(app: App, spec: AgentSpec, availability: AgentAvailability | None) -> Condition:
     name = f"agent {spec.name}"
     try:
         app.context.find_agent(spec.preset).preflight(spec)
     except Fault as fault:
-        install = command_in(said.preset.install) if said else ""
-        held = failed_condition(name, fault, edit_command(app.repository.top))
-        return replace(held, words=fault.sentence, next_command=install) if install else held
-    if said is None:
+        install = command_in(availability.preset.install) if availability else ""
+        condition = failed_condition(name, fault, edit_command(app.repository.top))
+        return (
+            replace(condition, words=fault.sentence, next_command=install) if install else condition
+        )
+    if availability is None:
         return Condition(name, True, f"{spec.command[0] if spec.command else spec.preset} is there")
-    if not said.is_responding:
-        return Condition(name, False, said.version_or_reason, f"yaoki agents test {spec.preset}")
-    return Condition(name, True, f"{said.preset.title}: {said.version_or_reason}")
+    if not availability.is_responding:
+        return Condition(
+            name, False, availability.version_or_reason, f"yaoki agents test {spec.preset}"
+        )
+    return Condition(name, True, f"{availability.preset.title}: {availability.version_or_reason}")
 
 
 def _checks(app: App, specs: Sequence[CheckSpec], *, run_checks: bool) -> Iterator[Condition]:

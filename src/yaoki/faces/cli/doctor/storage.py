@@ -118,8 +118,8 @@ def _file_condition(app: App) -> Condition:
         return Condition("store", False, f"{path} is damaged: {wrong[0]}; {remedy}", REOPEN_COMMAND)
     aside = app.context.list_quarantined_stores()
     damaged = format_count(len(aside), "damaged one is", "damaged ones are")
-    kept = f"; {damaged} kept, the newest in {aside[-1]}" if aside else ""
-    return Condition("store", True, f"{path}, intact{kept}")
+    copies = f"; {damaged} kept, the newest in {aside[-1]}" if aside else ""
+    return Condition("store", True, f"{path}, intact{copies}")
 
 
 def _journal_file_condition(app: App) -> Condition:

@@ -54,10 +54,10 @@ class RunFollower:
 
     def _has_ended(self, over: bool) -> bool:
         """A person who is typing an answer is not cut off."""
-        held = over and self._screen.has_open_answer and not self.stop_requested
-        if held or self.note == ANSWER_AWAITED:
-            self.note = ANSWER_AWAITED if held else ""
-        return over and not held
+        is_kept_open = over and self._screen.has_open_answer and not self.stop_requested
+        if is_kept_open or self.note == ANSWER_AWAITED:
+            self.note = ANSWER_AWAITED if is_kept_open else ""
+        return over and not is_kept_open
 
     @property
     def answers_sent(self) -> int:
@@ -135,8 +135,8 @@ class RunEndDetector:
         if not store.is_idle(self._run_id):
             self._since = None
             return False
-        stands = derive_run_status(store.count_by_state(self._run_id), idle=True)
-        if stands is RunStatus.ESCALATED or store.run(self._run_id).finished_at is not None:
+        status = derive_run_status(store.count_by_state(self._run_id), idle=True)
+        if status is RunStatus.ESCALATED or store.run(self._run_id).finished_at is not None:
             return True
         self._since = self._since or now
         return now - self._since > SUMMED_WITHIN

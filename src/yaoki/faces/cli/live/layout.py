@@ -166,18 +166,18 @@ class Layout:
         row, style = task.row, COLOURS.get(task.row.state, "")
         mark = self.glyphs.mark if row.id == chosen else " "
         name = self._fit(clean_line(row.name, 60), cells)
-        stands = row.stage if row.state is State.ACTIVE else row.state.value
+        state = row.stage if row.state is State.ACTIVE else row.state.value
         if task.blocked:
-            stands = "BLOCKED"
+            state = "BLOCKED"
         tries = f"try {row.attempt}" if row.attempt else ""
         words = self._words(task)
         if width < NARROW:
-            parts = [stands.lower() if group_of(task) in {1, 3} else "", tries, words]
+            parts = [state.lower() if group_of(task) in {1, 3} else "", tries, words]
             detail = " ".join(filter(None, parts))
         else:
             # A reader without keys answers elsewhere.
             way = f"{task.next_command}  " if row.state is State.ESCALATED and width >= WIDE else ""
-            detail = f"{stands:9} {tries:6}  {way}{words}"
+            detail = f"{state:9} {tries:6}  {way}{words}"
         return Text(f"{mark}{row.n:>3} {name} {detail}".rstrip(), style=style)
 
     def _fit(self, name: str, cells: int) -> str:

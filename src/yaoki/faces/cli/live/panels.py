@@ -228,8 +228,8 @@ def log_panel(app: App, task: TaskView) -> Panel:
     from yaoki.app.run_view import find_log_file, read_log_tail
 
     def load() -> list[str]:
-        held = app.reads.task(task.row.id)
-        file = find_log_file(app, held, held.attempt, "out")
+        stored = app.reads.task(task.row.id)
+        file = find_log_file(app, stored, stored.attempt, "out")
         text, size = read_log_tail(file, 0, BYTES_MAX)
         cut = [f"[the last {BYTES_MAX} of {size} bytes: {file}]"] if size > BYTES_MAX else []
         return [*cut, *clean_text(format_agent_output(text)).splitlines()]

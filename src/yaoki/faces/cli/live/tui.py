@@ -123,10 +123,10 @@ class LiveTable:
         else:
             self._press_on_task(key)
 
-    def _return_to_table(self, said: str) -> None:
+    def _return_to_table(self, message: str) -> None:
         """Back to the table; an answer needs a worker that continues the run."""
-        self._said, self._panel = said, None
-        if not said:
+        self._said, self._panel = message, None
+        if not message:
             return
         self.answers_sent += 1
         if self._leave and not self._app.services.list_live_workers():
@@ -156,15 +156,15 @@ class LiveTable:
     # -------------------------------------------------------------- what is shown
 
     def frame(self, now: datetime, note: str, width: int, height: int) -> list[Text]:
-        told = " ".join(filter(None, (self._said, note, self._kept.last_line)))
+        message = " ".join(filter(None, (self._said, note, self._kept.last_line)))
         if self._panel is not None:
-            return _compose_panel(self._panel, told, width, height)
+            return _compose_panel(self._panel, message, width, height)
         view = self._board.current_view(now)
         listing = self._list_tasks(view)
         layout = Layout(listing, self._board, self._glyphs, now, self._running_check)
         keys = self._keys is not None
         chosen = self._chosen if keys else ""
-        return layout.lines(width, height, chosen, told, keys=keys, may_leave=self._leave)
+        return layout.lines(width, height, chosen, message, keys=keys, may_leave=self._leave)
 
     def _list_tasks(self, view: RunView) -> TaskListing:
         if self._listing is None or self._listing.view is not view:
@@ -181,12 +181,12 @@ def _end_process(*_: object) -> None:
     raise SystemExit(TERMINATED)
 
 
-def _compose_panel(panel: panels.Panel, told: str, width: int, height: int) -> list[Text]:
+def _compose_panel(panel: panels.Panel, message: str, width: int, height: int) -> list[Text]:
     """A head, the text, and the keys in the last line."""
-    room = max(1, height - (3 if told else 2))
+    room = max(1, height - (3 if message else 2))
     shown = list(panel.lines(width, room))
     body = [Text(text) for text in [*shown, *[""] * (room - len(shown))]]
-    notes = [Text(told, style="yellow")] if told else []
+    notes = [Text(message, style="yellow")] if message else []
     return [Text(panel.title, style="bold"), *body, *notes, Text(panel.keys, style="dim")]
 
 

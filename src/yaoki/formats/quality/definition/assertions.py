@@ -107,10 +107,10 @@ def _with_assertions(
     items: Sequence[ast.withitem], body: Sequence[ast.stmt]
 ) -> Iterator[Assertion]:
     for item in items:
-        held = item.context_expr
-        name = last_name(held).lower()
-        if isinstance(held, ast.Call) and any(word in name for word in _ASKS):
-            yield _assertion(held, "raises", held.lineno)
+        context = item.context_expr
+        name = last_name(context).lower()
+        if isinstance(context, ast.Call) and any(word in name for word in _ASKS):
+            yield _assertion(context, "raises", context.lineno)
     heads = [item.context_expr for item in items if isinstance(item.context_expr, ast.Call)]
     swallowed = any(
         last_name(head) == "suppress"

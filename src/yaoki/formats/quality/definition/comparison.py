@@ -58,9 +58,9 @@ def _differences(
     return _unmatched(old, before - after), _unmatched(new, after - before)
 
 
-def _unmatched(held: Sequence[Assertion], many: Counter[str]) -> list[Assertion]:
+def _unmatched(assertions: Sequence[Assertion], many: Counter[str]) -> list[Assertion]:
     found = []
-    for one in held:
+    for one in assertions:
         if many[one.text] > 0:
             many[one.text] -= 1
             found.append(one)
@@ -190,22 +190,22 @@ def _has_new_decorator(old: CodeUnit, new: CodeUnit) -> bool:
 
 def compare_values(old: PythonSource, new: PythonSource, path: str, judged: Judgement) -> None:
     """Named tables and expected values beside the tests."""
-    changed = [name for name, held in old.values.items() if new.values.get(name) != held]
+    changed = [name for name, value in old.values.items() if new.values.get(name) != value]
     if not changed:
         return
     asserted = {name for unit in old.units.values() for a in unit.assertions for name in a.names}
     texts = "\n".join(unit.text for unit in old.units.values() if unit.name != MODULE)
     for name in changed:
-        held, bare = old.values[name], name.rpartition(".")[2]
+        value, bare = old.values[name], name.rpartition(".")[2]
         if not re.search(rf"\b{re.escape(bare)}\b", texts):
             continue
         if name not in new.values:
             judged.is_unsure = True
             continue
-        lost, gained = _differences(held, new.values[name])
+        lost, gained = _differences(value, new.values[name])
         gone = [one for one in lost if not any(one.constants <= g.constants for g in gained)]
         gone = [one for one in gone if one.constants or one not in gained]
-        table = len(held) != 1 or held[0].text not in held[0].constants
+        table = len(value) != 1 or value[0].text not in value[0].constants
         if gone and (table or bare in asserted):
             judged.items.append(FindingItem(bare, f"{CASE}: {gone[0].text[:TEXT_CHARS_MAX]}", path))
         elif lost:

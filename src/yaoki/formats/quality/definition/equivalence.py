@@ -51,7 +51,7 @@ def loop_forms(unit: CodeUnit) -> frozenset[Form]:
     for one in body:
         # Any other statement before a loop may end the test, or change what it compares.
         if isinstance(one, ast.For) and not one.orelse:
-            found |= _asked(one.body, _row_bindings(one.target, one.iter))
+            found |= _collect_questions(one.body, _row_bindings(one.target, one.iter))
         elif not _questions([one]):
             return frozenset(found)
     return frozenset(found)
@@ -62,7 +62,7 @@ def _parametrized(unit: CodeUnit) -> frozenset[Form]:
     tables = [d for d in (node.decorator_list if node else ()) if last_name(d) == "parametrize"]
     if node is None or len(tables) != 1:
         return frozenset()
-    return frozenset(_asked(node.body, _decorator_bindings(tables[0], node)))
+    return frozenset(_collect_questions(node.body, _decorator_bindings(tables[0], node)))
 
 
 def _decorator_bindings(table: ast.expr, node: FunctionNode) -> Iterator[Binding]:
@@ -102,7 +102,7 @@ def _row_bindings(target: ast.expr, over: ast.expr) -> Iterator[Binding]:
                 continue
 
 
-def _asked(body: Sequence[ast.stmt], cases: Iterator[Binding]) -> set[Form]:
+def _collect_questions(body: Sequence[ast.stmt], cases: Iterator[Binding]) -> set[Form]:
     questions = _questions(body)
     return {form_of(_substitute(one, case)) for case in cases for one in questions}
 
@@ -145,6 +145,6 @@ def _substitute(question: ast.expr, case: Binding) -> ast.expr:
         def visit_Name(self, node: ast.Name) -> ast.expr:
             return copy.deepcopy(case[node.id]) if node.id in case else node
 
-    made = Values().visit(copy.deepcopy(question))
-    assert isinstance(made, ast.expr)
-    return made
+    substituted = Values().visit(copy.deepcopy(question))
+    assert isinstance(substituted, ast.expr)
+    return substituted

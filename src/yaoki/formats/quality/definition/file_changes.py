@@ -82,10 +82,10 @@ class FileChanges:
         if role in (FileRole.DECLARED, FileRole.DATA) or (is_test_path(path) and is_data(path)):
             judged.items.append(FindingItem(path, "a file of the tests was deleted", path))
         elif role in (FileRole.SCRIPT, FileRole.PROGRAM) and not is_test_path(path):
-            made = path in self.before.started_files or scripts.makes_verdict(
+            made_verdict = path in self.before.started_files or scripts.makes_verdict(
                 path, change.before or ""
             )
-            if made and not self.product.is_product(path, change.before or ""):
+            if made_verdict and not self.product.is_product(path, change.before or ""):
                 judged.items.append(
                     FindingItem(path, "the check's script was deleted or renamed", path)
                 )

@@ -310,15 +310,15 @@ class _Walk:
         if not path or (path, goals) in self._recipes:
             return
         self._recipes.add((path, goals))
-        made = recipes.read_recipes(self._files, path)
+        recipe_file = recipes.read_recipes(self._files, path)
         key = " ".join((folder or ".", *goals))
-        self.found.participants[key] = tuple(made.files)
-        for one in made.files:
+        self.found.participants[key] = tuple(recipe_file.files)
+        for one in recipe_file.files:
             self._add(one, FileRole.RECIPE, (folder,))
-        self.found.meanings[key] = made.meaning(goals)
-        built = set(made.goals(goals)) - set(made.needs.get(".PHONY", ()))
+        self.found.meanings[key] = recipe_file.meaning(goals)
+        built = set(recipe_file.goals(goals)) - set(recipe_file.needs.get(".PHONY", ()))
         self.found.targets |= {join(folder, goal) for goal in built}
-        for text in made.texts(goals):
+        for text in recipe_file.texts(goals):
             for call in parse_calls(
                 text.replace("$(MAKE)", "make").replace("${MAKE}", "make"), folder
             ):

@@ -81,9 +81,11 @@ class Recipes:
         patterns = {name: lines for name, lines in self.lines.items() if "%" in name}
         recipes |= {f"recipe {name}": lines for name, lines in patterns.items()}
         recipes |= {f"switch {s}": self.needs[s] for s in _SWITCHES if s in self.needs}
-        held = (line for name, lines in recipes.items() if name[:6] == "recipe" for line in lines)
+        all_lines = (
+            line for name, lines in recipes.items() if name[:6] == "recipe" for line in lines
+        )
         used = self._used_variables(
-            "\n".join((*held, *(" ".join(self.needs.get(g, ())) for g in goals)))
+            "\n".join((*all_lines, *(" ".join(self.needs.get(g, ())) for g in goals)))
         )
         recipes |= {f"variable {name}": (self.variables[name],) for name in used}
         return recipes
@@ -216,10 +218,10 @@ _OWN_SCRIPTS = {"t": "test", "tst": "test", "start": "start", "test": "test"}
 
 def npm_scripts(text: str) -> Mapping[str, str]:
     try:
-        held = json.loads(text or "{}")
+        package = json.loads(text or "{}")
     except (ValueError, RecursionError):
         return {}
-    scripts = held.get("scripts") if isinstance(held, dict) else None
+    scripts = package.get("scripts") if isinstance(package, dict) else None
     named = scripts if isinstance(scripts, dict) else {}
     return {str(name): value for name, value in named.items() if isinstance(value, str)}
 

@@ -75,7 +75,7 @@ def compare_shapes(path: str, before: str, after: str, judged: Judgement) -> Non
     if max(len(before), len(after)) > FILE_CHARS_MAX:
         judged.is_unsure = True
         return
-    old, new = _bare(path, before), _bare(path, after)
+    old, new = _strip_comments(path, before), _strip_comments(path, after)
     _add_mutes(path, old, new, judged)
     lost, gained = _differences(list(_shapes(old)), list(_shapes(new)))
     for one in lost:
@@ -87,14 +87,14 @@ def compare_shapes(path: str, before: str, after: str, judged: Judgement) -> Non
         judged.is_unsure |= not _only_adds(old, new)
 
 
-def _bare(path: str, text: str) -> str:
+def _strip_comments(path: str, text: str) -> str:
     grammar = language_of(path)
     return without_comments(scan_source(text, grammar)) if grammar else text
 
 
 def judge_new_file(path: str, text: str, judged: Judgement) -> None:
     """A new test file can harm others only by changing the runner."""
-    bare = _bare(path, text)
+    bare = _strip_comments(path, text)
     for shape, words in _MUTES:
         if "runner" in words and shape.search(bare):
             judged.items.append(FindingItem(path, f"a test {words}", path))
@@ -166,9 +166,9 @@ def _differences(
     return _unmatched(old, before - after), _unmatched(new, after - before)
 
 
-def _unmatched(held: list[AssertionShape], many: Counter[str]) -> list[AssertionShape]:
+def _unmatched(shapes: list[AssertionShape], many: Counter[str]) -> list[AssertionShape]:
     found = []
-    for one in held:
+    for one in shapes:
         if many[one.text] > 0:
             many[one.text] -= 1
             found.append(one)

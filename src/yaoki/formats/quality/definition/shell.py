@@ -166,38 +166,38 @@ def _skip_heredocs(text: str, at: int, skipped: list[str]) -> int:
 
 def _word(text: str, at: int, inner: list[str]) -> tuple[str, int]:
     """One word without its quotes; the text of substitutions goes to `inner`."""
-    made: list[str] = []
+    word: list[str] = []
     quote = ""
     while at < len(text):
         char = text[at]
         if char == "\\" and quote != "'":
-            made.append(text[at + 1 : at + 2])
+            word.append(text[at + 1 : at + 2])
             at += 2
         elif quote != "'" and text.startswith("$(", at) and not text.startswith("$((", at):
-            at = _substituted(text, at + 2, made, inner)
+            at = _substituted(text, at + 2, word, inner)
         elif quote != "'" and char == "`":
             end = text.find("`", at + 1)
             end = len(text) if end < 0 else end
             inner.append(text[at + 1 : end])
-            made.append(text[at : end + 1])
+            word.append(text[at : end + 1])
             at = end + 1
         elif char in "\"'" and quote in ("", char):
             quote, at = ("" if quote else char), at + 1
         elif not quote and text.startswith(("<(", ">("), at):
-            at = _substituted(text, at + 2, made, inner)
+            at = _substituted(text, at + 2, word, inner)
         elif not quote and (char in " \t\r" or _OPERATOR.match(text, at) or char in "<>"):
             break
         else:
-            made.append(char)
+            word.append(char)
             at += 1
-    return "".join(made), at
+    return "".join(word), at
 
 
-def _substituted(text: str, start: int, made: list[str], inner: list[str]) -> int:
+def _substituted(text: str, start: int, word: list[str], inner: list[str]) -> int:
     depth, at = 1, start
     while at < len(text) and depth:
         depth += {"(": 1, ")": -1}.get(text[at], 0)
         at += 1
     inner.append(text[start : at - 1])
-    made.append("$(" + text[start : at - 1] + ")")
+    word.append("$(" + text[start : at - 1] + ")")
     return at

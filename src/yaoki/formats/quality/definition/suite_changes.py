@@ -212,8 +212,8 @@ def _ancestors(sources: Mapping[str, PythonSource], path: str, name: str) -> Ite
 def _in_reach(before: str, after: str, commands: Sequence[str]) -> bool:
     """May a runner that found the one file find the other?"""
     stem = after.removesuffix(".py")
-    told = any(after in text or stem.replace("/", ".") in text for text in commands)
-    return before == after or told or is_collected_path(after) or not is_collected_path(before)
+    is_named = any(after in text or stem.replace("/", ".") in text for text in commands)
+    return before == after or is_named or is_collected_path(after) or not is_collected_path(before)
 
 
 def _is_renamed(before: str, after: str, path: str, candidate: FileIndex) -> bool:

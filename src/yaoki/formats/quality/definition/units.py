@@ -58,8 +58,8 @@ class CodeUnit:
 
     @cached_property
     def decorators(self) -> tuple[str, ...]:
-        held = self.node.decorator_list if self.node is not None else ()
-        return tuple(ast.unparse(one) for one in held)
+        nodes = self.node.decorator_list if self.node is not None else ()
+        return tuple(ast.unparse(one) for one in nodes)
 
     @cached_property
     def shape(self) -> str:
@@ -181,9 +181,9 @@ def _rebind(target: ast.expr, value: ast.expr | None, owner: str, source: Python
     elif isinstance(target, ast.Name):
         _forget(source, f"{owner}{target.id}")
         if value is not None:
-            held = tuple(table_rows(value)) if not is_empty(value) else ()
+            rows = tuple(table_rows(value)) if not is_empty(value) else ()
             plain = isinstance(value, ast.Constant)
-            source.values[f"{owner}{target.id}"] = held or (_value(value) if plain else ())
+            source.values[f"{owner}{target.id}"] = rows or (_value(value) if plain else ())
 
 
 def _value(node: ast.expr) -> tuple[Assertion, ...]:
@@ -264,7 +264,7 @@ def _root(node: ast.expr) -> str:
 
 
 def find_replaced_names(node: ast.AST, imported: dict[str, str]) -> Iterator[str]:
-    """The same inside functions: hooks and fixtures that run forevery test."""
-    held = PythonSource(imported_names=imported)
+    """The same inside functions: hooks and fixtures that run for every test."""
+    source = PythonSource(imported_names=imported)
     body = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt)]
-    yield from (words for words, _ in _rebound_names(body, held))
+    yield from (words for words, _ in _rebound_names(body, source))
