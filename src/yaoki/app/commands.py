@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from yaoki.app.empty_attempts import find_empty_attempts
 from yaoki.app.run_view import view_run
@@ -15,13 +15,13 @@ from yaoki.core.machine.events import UndoDropped
 from yaoki.core.model import Choice, State, TaskId
 from yaoki.errors import NotNow
 from yaoki.views import SCHEMA
+from yaoki.views.documents import Document
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.core.model import Run, Task
 
 POLL = timedelta(milliseconds=100)
-Document = dict[str, Any]
 
 
 def answer_task(

@@ -6,19 +6,18 @@ they take turns, so every lock here is empty; in PostgreSQL they work at the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, MutableMapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from yaoki.adapters.store.rows import SqlRow
-from yaoki.adapters.store.write_buffer import Coalesce, keep_all
+from yaoki.adapters.store.write_buffer import Coalesce, Params, keep_all
 from yaoki.errors import StoreError
 
 ResultT = TypeVar("ResultT")
 P = ParamSpec("P")
-Params = Mapping[str, Any]
 
 
 class ConnectionBroken(StoreError):

@@ -146,7 +146,8 @@ def _split_failures(now: Finding, base: Finding, fixes: Sequence[str]) -> Findin
         words = f"{verb} at the base already: {', '.join(known[:5])}"
         params = {**now.params, KNOWN_FAILURES: list(known)}
         return replace(now, outcome=Outcome.PASSED, message=words, items=(), params=params)
-    words = f"{format_count(len(blamed), 'failure is', 'failures are')} this task's: {_describe_item(blamed[0])}"
+    number = format_count(len(blamed), "failure is", "failures are")
+    words = f"{number} this task's: {_describe_item(blamed[0])}"
     params = {**_params_of_new(now, blamed), KNOWN_FAILURES: list(known)}
     if not known:
         return replace(now, message=words, items=blamed, params=params)

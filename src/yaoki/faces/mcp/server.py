@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from yaoki import __version__
 from yaoki.faces.mcp.frames import FRAME_BYTES_MAX, read_frames, send_frame
+
+if TYPE_CHECKING:
+    from yaoki.views.documents import Document
 
 # Not 2025-03-26, the only version that requires batches.
 HANDSHAKE = ("2024-11-05", "2025-06-18", "2025-11-25")
@@ -26,8 +29,6 @@ INSTRUCTIONS = (
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
 UNSUPPORTED_VERSION = -32022
-
-Document = dict[str, Any]
 
 
 class BadRequest(Exception):

@@ -18,13 +18,13 @@ from yaoki.faces.mcp.results import ResultClaim, claim_defect, submit_claim
 from yaoki.faces.mcp.secrets import caller_secrets, mask_answer, refuse_secrets_in_plan
 from yaoki.faces.text.render import most_important_tasks
 from yaoki.views import SCHEMA, explanation_document, status_document
+from yaoki.views.documents import Document
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
     from yaoki.core.model import Run
     from yaoki.engine.commands.extend import PlanExtension
 
-Document = dict[str, Any]
 APPROVAL = Pause(PauseCause.APPROVAL, "an agent submitted this plan; it waits for your approval")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from yaoki.app import commands
 from yaoki.core.model import Choice
@@ -11,10 +10,10 @@ from yaoki.faces.web.access_tokens import FRESH
 from yaoki.faces.web.errors import RequestRejected
 from yaoki.faces.web.parameters import PageRequest
 from yaoki.faces.web.request_context import RequestContext
+from yaoki.views.documents import Document
 
 # A page does not wait like a terminal: events report when a task has ended.
 CANCEL_WITHIN = timedelta(seconds=1)
-Document = dict[str, Any]
 
 
 def post_answer(context: RequestContext, request: PageRequest) -> Document:

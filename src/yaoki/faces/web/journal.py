@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from yaoki.adapters.store.tables import journal_pages
 from yaoki.errors import Unknown
@@ -13,6 +12,7 @@ from yaoki.faces.web.parameters import PageRequest
 from yaoki.faces.web.request_context import RequestContext
 from yaoki.ports import JournalEntry
 from yaoki.views import SCHEMA, describe_entry, entry_document
+from yaoki.views.documents import Document
 
 DATA_CHARS_MAX = 4096
 # The most entries that one request reads; with a strict filter the cursor continues.
@@ -20,7 +20,6 @@ LOOKED_MAX = 10_000
 LOOKED_AT_ONCE = 1_000
 # The most entries that the database scans without an index.
 SCANNED_MAX = 25_000
-Document = dict[str, Any]
 
 
 def get_journal(context: RequestContext, request: PageRequest) -> Document:

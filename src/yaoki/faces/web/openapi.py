@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from yaoki import __version__
 from yaoki.faces.web.parameters import Parameter
 from yaoki.faces.web.routes import BASE, Route
 from yaoki.faces.web.schema_parts import schema_reference
 from yaoki.faces.web.schemas import SCHEMAS
+from yaoki.views.documents import Document
 
 PATH_PART = re.compile(r"{(\w+)}")
 PATH_PARTS = {
@@ -19,7 +19,6 @@ PATH_PARTS = {
     "attempt": ({"type": "integer"}, "The number of an attempt."),
     "seq": ({"type": "integer"}, "The number of a journal entry."),
 }
-Document = dict[str, Any]
 
 
 def openapi_document(routes: Iterable[Route]) -> Document:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Any
 
 from yaoki import __version__
 from yaoki.adapters.system.files import free_disk_bytes, free_memory_bytes
@@ -19,11 +18,11 @@ from yaoki.faces.web.runs import clean_task_names, task_documents
 from yaoki.faces.web.tasks import waivable_checks
 from yaoki.ports import LimitedAccount
 from yaoki.views import SCHEMA, RunView, TaskView, failure_words, workers_document
+from yaoki.views.documents import Document
 from yaoki.views.history import build_history
 from yaoki.views.prompt_success import prompt_success_document
 
 SHOWN_MAX = 200
-Document = dict[str, Any]
 
 
 def get_session(context: RequestContext, request: PageRequest) -> Document:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from yaoki.adapters.store.tables import journal_pages, run_changes
 from yaoki.app.run_view import is_served, load_task_journal, view_run_head
@@ -22,6 +21,7 @@ from yaoki.faces.web.waits import waits_document
 from yaoki.ports import TaskRow
 from yaoki.views import SCHEMA, RunView, TaskView, runs_document, status_document
 from yaoki.views.dependency_graph import DependencyGraph
+from yaoki.views.documents import Document
 from yaoki.views.tasks import is_proof
 
 ASKING_MAX = 100
@@ -29,7 +29,6 @@ LOOKED_AT_MAX = 2_000
 NEEDS_SHOWN = 3
 # How many of the newest tasks are searched for final checks.
 LAST_LOOKED = 32
-Document = dict[str, Any]
 
 
 def get_runs(context: RequestContext, request: PageRequest) -> Document:

@@ -25,11 +25,11 @@ from yaoki.faces.web.runs import clean_task_names, task_documents
 from yaoki.faces.web.timeline import end_word
 from yaoki.ports import JournalEntry
 from yaoki.views import SCHEMA, RunView, explain, explanation_document
+from yaoki.views.documents import Document
 from yaoki.views.history import build_history
 
 IDS_MAX = 1000
 ITEMS_MAX = 200
-Document = dict[str, Any]
 
 
 def get_task(context: RequestContext, request: PageRequest) -> Document:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import one_line
 from yaoki.faces.web.stoppages import Stoppage
 from yaoki.ports import JournalEntry
+from yaoki.views.documents import Document
 from yaoki.views.history import (
     Attempt,
     AttemptEnd,
@@ -23,7 +23,6 @@ from yaoki.views.history import (
 
 WORDS_MAX = 200
 SHORTEST = timedelta(milliseconds=1)
-Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

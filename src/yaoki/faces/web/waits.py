@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from yaoki.core.model import Reason, Stage, State
 from yaoki.ports import TaskRow
 from yaoki.views import IdleReason, TaskView, describe_wait
+from yaoki.views.documents import Document
 
 NEEDS_SHOWN = 3
 WAIT_CAUSES = (
     *("BLOCKED", "HELD", "HELD_GROUP", "HELD_USED", "DUE", "NEEDS", "ACCOUNT", "PROBE"),
     *("TURN", "PAUSED", "NOBODY", "SLOT", "SAID"),
 )
-Document = dict[str, Any]
 
 
 def waits_document(task: TaskView, now: datetime, names: Mapping[str, str]) -> Document | None:

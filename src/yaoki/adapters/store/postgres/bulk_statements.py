@@ -6,11 +6,9 @@ A message per row would cost more than the server's work on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from yaoki.adapters.store.tables import statements as sql
-
-Params = Mapping[str, Any]
+from yaoki.adapters.store.write_buffer import Params
 
 _INSERT_ENTRIES = """
 INSERT INTO journal (at_ms, run_id, task_id, subtask, attempt, event, data)

@@ -14,7 +14,7 @@ from datetime import timedelta
 import psycopg
 from psycopg import errors
 
-from yaoki.adapters.store.database import ConnectionBroken, Params, ResultT, Transaction
+from yaoki.adapters.store.database import ConnectionBroken, ResultT, Transaction
 from yaoki.adapters.store.migrations import migrate, read_version
 from yaoki.adapters.store.postgres.connection import (
     RetryAllowance,
@@ -36,6 +36,7 @@ from yaoki.adapters.store.postgres.writer import (
 )
 from yaoki.adapters.store.postgres.writes import OutageWarning, RetriedWrites
 from yaoki.adapters.store.rows import from_ms
+from yaoki.adapters.store.write_buffer import Params
 from yaoki.errors import StoreError
 from yaoki.ports import Clock
 

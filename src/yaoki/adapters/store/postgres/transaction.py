@@ -11,10 +11,9 @@ from typing import Any
 import psycopg
 from psycopg.rows import DictRow
 
-from yaoki.adapters.store.database import Params
 from yaoki.adapters.store.postgres.bulk_statements import BULK_STATEMENTS, FOR_UPDATE
 from yaoki.adapters.store.rows import SqlRow, dump_json
-from yaoki.adapters.store.write_buffer import Coalesce, WriteBuffer, keep_all
+from yaoki.adapters.store.write_buffer import Coalesce, Params, WriteBuffer, keep_all
 
 Connection = psycopg.Connection[DictRow]
 

@@ -6,9 +6,8 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from yaoki.adapters.store.database import Params
 from yaoki.adapters.store.rows import SqlRow
-from yaoki.adapters.store.write_buffer import Coalesce, WriteBuffer, keep_all
+from yaoki.adapters.store.write_buffer import Coalesce, Params, WriteBuffer, keep_all
 
 TASKS = "SELECT t.* FROM json_each(:ids) AS wanted JOIN tasks t ON t.id = wanted.value"
 

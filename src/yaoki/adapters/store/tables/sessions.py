@@ -44,7 +44,7 @@ class SessionLine:
 
 
 SessionEvent = tuple[str, Mapping[str, Any]]
-Decide = Callable[[Sequence[SessionLine], Sequence[SessionLine]], Iterable[SessionEvent]]
+DecideSession = Callable[[Sequence[SessionLine], Sequence[SessionLine]], Iterable[SessionEvent]]
 
 
 def read_session_lines(database: Database, checkout: str, session: str = "") -> list[SessionLine]:
@@ -60,7 +60,7 @@ def read_newest_lines(database: Database, checkout: str) -> list[SessionLine]:
 
 
 def record_session(
-    database: Database, checkout: str, session: str, now: datetime, decide: Decide
+    database: Database, checkout: str, session: str, now: datetime, decide: DecideSession
 ) -> list[SessionLine]:
     """Write what `decide` makes of the checkout's lines and the session's, in one transaction.
 

@@ -196,7 +196,8 @@ def restore(snapshot: str, as_json: bool, repo: Path) -> int:
         if as_json:
             print_document({"schema": SCHEMA, "task": task.id, **data})
             return 0
-        counts = f"{format_count(len(restored.restored), 'file')} restored, {len(restored.deleted)} deleted"
+        number = format_count(len(restored.restored), "file")
+        counts = f"{number} restored, {len(restored.deleted)} deleted"
         print_wrapped(f"{clean_line(task.work.worktree)}: {counts}")
         print_next_command(f"yaoki answer {task.id}" if task.question else f"yaoki why {task.id}")
     return 0
