@@ -15,7 +15,7 @@ const place = document.getElementById("page");
 // The server's answer to an expired link; a browser with a valid cookie continues.
 const isExpiredLink = window.location.pathname === "/enter";
 if (isExpiredLink) window.history.replaceState(null, "", `/${window.location.hash}`);
-let drawn = 0;
+let redraws = 0;
 
 async function start() {
   applyTheme(readPreference("theme"));
@@ -41,8 +41,8 @@ async function start() {
 
 function show() {
   // A new language redraws everything.
-  drawn += 1;
-  render(html`<${Frame} key=${`${language}${drawn}`} />`, place);
+  redraws += 1;
+  render(html`<${Frame} key=${`${language}${redraws}`} />`, place);
 }
 
 /** Shown without a token: how to get a link. */

@@ -4,12 +4,12 @@ import { useEffect, useState } from "./vendor/preact.js";
 
 export function here() {
   const [path, query = ""] = window.location.hash.replace(/^#\/?/, "").split("?");
-  const parts = path.split("/").filter(Boolean).map(decoded);
+  const parts = path.split("/").filter(Boolean).map(decodePart);
   return { view: parts[0] || "needs", parts: parts.slice(1), query: Object.fromEntries(new URLSearchParams(query)) };
 }
 
 /** An address may be typed by hand. */
-function decoded(part) {
+function decodePart(part) {
   try {
     return decodeURIComponent(part);
   } catch {

@@ -22,7 +22,7 @@ function fillPattern(key, values = {}) {
 const DEEP = 3;
 const SENTENCE_MAX = 2_500;
 
-/** Translates a whole entryWords, and sentences inside its placeholders. */
+/** Translates a whole sentence, and sentences inside its placeholders. */
 export function translate(words, deep = DEEP) {
   const found = language !== "en" && deep > 0 && words && words.length <= SENTENCE_MAX && matchSentence(words);
   if (!found) return words;

@@ -189,9 +189,9 @@ function drawName(pen, box, size, paint) {
 }
 
 /** Shortens a name in the middle: names of one plan often share their beginning. */
-function shortened(words, kept) {
-  const tail = Math.floor(kept / 3);
-  return `${words.slice(0, kept - tail)}…${tail ? words.slice(-tail) : ""}`;
+function shorten(words, most) {
+  const tail = Math.floor(most / 3);
+  return `${words.slice(0, most - tail)}…${tail ? words.slice(-tail) : ""}`;
 }
 
 /** Measured once per name and width. */
@@ -202,10 +202,10 @@ function fitted(pen, words, room, box) {
     let [low, high] = [0, words.length];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (pen.measureText(shortened(words, middle)).width <= room) low = middle;
+      if (pen.measureText(shorten(words, middle)).width <= room) low = middle;
       else high = middle - 1;
     }
-    text = shortened(words, low);
+    text = shorten(words, low);
   }
   box.fitted = { words, room, text };
   return text;

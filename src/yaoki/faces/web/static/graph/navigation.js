@@ -20,7 +20,7 @@ export function useNavigation(ref, graph, size, { choose, open, key }) {
     setView((now) => bounded(next(now), graph, size));
   };
   const zoom = (factor, x = size.width / 2, y = size.height / 2) => change((now) => zoomed(now, factor, x, y));
-  const whole = () => {
+  const showAll = () => {
     gesture.current.free = false;
     setView(fit(graph, size));
   };
@@ -51,13 +51,13 @@ export function useNavigation(ref, graph, size, { choose, open, key }) {
       else if (event.key === "Escape") choose("");
       else if (event.key === "+" || event.key === "=") zoom(1.3);
       else if (event.key === "-") zoom(1 / 1.3);
-      else if (event.key === "0") whole();
+      else if (event.key === "0") showAll();
       else if (!event.key.startsWith("Arrow") || !step(event)) return;
       event.preventDefault();
       event.stopPropagation();
     },
   };
-  const buttons = [["+", t("zoom.in"), () => zoom(1.4)], ["−", t("zoom.out"), () => zoom(1 / 1.4)], ["⤢", t("zoom.fit"), whole]];
+  const buttons = [["+", t("zoom.in"), () => zoom(1.4)], ["−", t("zoom.out"), () => zoom(1 / 1.4)], ["⤢", t("zoom.fit"), showAll]];
   return [view, { events, buttons }];
 }
 

@@ -27,12 +27,12 @@ export function Burndown({ points, open }) {
 
 export function Spent({ points, run }) {
   const last = points[points.length - 1];
-  const told = last && last.cost !== null ? "cost" : last && last.tokens !== null ? "tokens" : "agent_runs";
-  const write = told === "cost" ? money : told === "tokens" ? tokens : number;
-  const series = [{ name: told, values: points.map((point) => point[told] ?? 0), kind: "spent", area: true }];
+  const measure = last && last.cost !== null ? "cost" : last && last.tokens !== null ? "tokens" : "agent_runs";
+  const write = measure === "cost" ? money : measure === "tokens" ? tokens : number;
+  const series = [{ name: measure, values: points.map((point) => point[measure] ?? 0), kind: "spent", area: true }];
   return html`
-    ${points.length > 1 && html`<${Chart} points=${points} series=${series} label=${t(`spent.${told}`, { amount: write(last[told]) })} open=${run.status === "ACTIVE"} write=${write} />`}
-    <p class="legend"><span data-kind="spent">${t(`chart.${told}`)}</span></p>
+    ${points.length > 1 && html`<${Chart} points=${points} series=${series} label=${t(`spent.${measure}`, { amount: write(last[measure]) })} open=${run.status === "ACTIVE"} write=${write} />`}
+    <p class="legend"><span data-kind="spent">${t(`chart.${measure}`)}</span></p>
     <table class="plain numbers-table"><tbody>
       <tr><th scope="row">${t("cost")}</th><td>${money(run.cost, run.untold)}</td></tr>
       <tr><th scope="row">${t("tokens")}</th><td>${tokens(run.tokens, run.untold)}</td></tr>

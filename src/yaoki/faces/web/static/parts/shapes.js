@@ -19,7 +19,7 @@ export const SHAPES = {
 SHAPES.PAUSED = SHAPES.HELD;
 SHAPES.RETRY = { line: "M13.600 8a5.600 5.600 0 1 1-1.900-4.200M12.200 .8v3.400H8.800" };
 
-/** The shown state of a task: some waiting tasks are shown as blocked or data. */
+/** The shown state of a task: some waiting tasks are blocked or wait for their re-run. */
 export function shownState(task) {
   if (task.state !== "WAITING") return task.state;
   if (task.blocked || task.reason === "DEPENDENCY_FAILED") return "BLOCKED";

@@ -24,7 +24,7 @@ export function Log({ path, file, growing, fromStart }) {
       const piece = await get(path, query, abort.signal);
       const first = place === null;
       place = piece.until;
-      setLog((was) => ({ ...joined(first ? null : was, piece), error: null, ready: true }));
+      setLog((was) => ({ ...appendPiece(first ? null : was, piece), error: null, ready: true }));
     };
     const again = () => more().catch((error) => error.name === "AbortError" || setLog((was) => ({ ...was, error, ready: true })));
     again();
@@ -60,8 +60,8 @@ export function Prompt({ path, again }) {
   if (answer.error) return html`<${ErrorMessage} error=${answer.error} />`;
   if (!answer.data) return html`<p class="hush">${t("loading")}</p>`;
   const parts = sections(plain(answer.data.text));
-  const told = (i) => parts.length < 3 || (i > (again ? 1 : 0) && i < parts.length - 1);
-  return html`<div class="log prompt">${parts.map(([title, body], i) => html`<details open=${told(i)}><summary>${title}</summary><pre tabindex="0">${body}</pre></details>`)}
+  const isOpen = (i) => parts.length < 3 || (i > (again ? 1 : 0) && i < parts.length - 1);
+  return html`<div class="log prompt">${parts.map(([title, body], i) => html`<details open=${isOpen(i)}><summary>${title}</summary><pre tabindex="0">${body}</pre></details>`)}
     ${answer.data.until < answer.data.bytes && html`<p class="hush">${t("log.later", { size: bytes(answer.data.bytes - answer.data.until) })}</p>`}</div>`;
 }
 
@@ -80,7 +80,7 @@ function sections(text) {
 
 const TEXT_MAX = 1_048_576;
 
-function joined(was, piece) {
+function appendPiece(was, piece) {
   if (!was) return piece;
   const text = (was.text + piece.text).slice(-TEXT_MAX);
   return { ...piece, text, from: was.from };

@@ -85,7 +85,7 @@ function Findings({ data, path }) {
 }
 
 /** How many tests passed, and which failures the base had already. */
-function tested(one) {
+function testWords(one) {
   if (!["PASSED", "FLAKY"].includes(one.outcome) || one.tests === null) return "";
   return one.known_failures ? `${t("tests.n", { n: one.tests })}, ${t("known.n", { n: one.known_failures })}` : t("tests.n", { n: one.tests });
 }
@@ -93,7 +93,7 @@ function tested(one) {
 function Finding({ one, path }) {
   const [open, setOpen] = useState(false);
   const bad = one.outcome !== "PASSED";
-  return html`<li class="finding"><p><${Outcome} name=${one.outcome} /> <b>${one.check}</b>${!one.required && html` <span class="tag">${t("optional")}</span>`} <span class="hush">${one.pattern && bad ? one.pattern : ""} ${tested(one)} ${one.seconds ? seconds(one.seconds) : ""}${one.exit_code !== null && bad ? ` · ${t("exit.code", { code: String(one.exit_code) })}` : ""}</span></p>
+  return html`<li class="finding"><p><${Outcome} name=${one.outcome} /> <b>${one.check}</b>${!one.required && html` <span class="tag">${t("optional")}</span>`} <span class="hush">${one.pattern && bad ? one.pattern : ""} ${testWords(one)} ${one.seconds ? seconds(one.seconds) : ""}${one.exit_code !== null && bad ? ` · ${t("exit.code", { code: String(one.exit_code) })}` : ""}</span></p>
     ${bad && one.message && html`<p class="cause">${translate(one.message)}</p>`}
     ${one.items.length > 0 && html`<ul class="items">${one.items.slice(0, 20).map((item) => html`<li><code>${item.name}</code> ${item.message} ${item.where && html`<code class="hush">${item.where}</code>`}</li>`)}</ul>`}
     ${one.log && html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>${t("log.check")}</summary>${open && html`<${Log} path=${`${path}/log`} file=${`check:${one.check}`} />`}</details>`}</li>`;

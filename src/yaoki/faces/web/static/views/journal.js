@@ -27,11 +27,11 @@ const GROUPS = {
 export function Journal({ parts, query }) {
   if (parts[0]) return html`<${Entry} seq=${parts[0]} />`;
   const { run = "", task = "", event = "", text = "", order = "" } = query;
-  const asked = { run, task, event, text, limit: PAGE, ...(order === "oldest" && { after: "0" }) };
+  const request = { run, task, event, text, limit: PAGE, ...(order === "oldest" && { after: "0" }) };
   return html`<section aria-labelledby="title" class="column wide fill">
     <h1 id="title">${t("nav.journal")}</h1>
     <${Filters} query=${{ run, task, event, text, order }} />
-    <${List} key=${JSON.stringify(asked)} asked=${asked} />
+    <${List} key=${JSON.stringify(request)} request=${request} />
   </section>`;
 }
 
@@ -55,23 +55,23 @@ function Filters({ query }) {
   </div>`;
 }
 
-function List({ asked }) {
+function List({ request }) {
   const [turn, setTurn] = useState(0);
-  return html`<${Pages} key=${turn} asked=${asked} again=${() => setTurn(turn + 1)} />`;
+  return html`<${Pages} key=${turn} request=${request} again=${() => setTurn(turn + 1)} />`;
 }
 
-function Pages({ asked, again }) {
-  const pages = usePages("/journal", asked, "entries", null);
+function Pages({ request, again }) {
+  const pages = usePages("/journal", request, "entries", null);
   const narrow = useNarrow();
   const scroller = useRef(null);
   const [fresh, setFresh] = useState({ n: 0, entries: [] });
   useEffect(() => onEntries((entries) => {
-    const mine = entries.filter((entry) => fits(entry, asked)).reverse();
+    const mine = entries.filter((entry) => fits(entry, request)).reverse();
     if (mine.length) setFresh((fresh) => ({ n: fresh.n + mine.length, entries: fresh.n > FRESH_MAX ? fresh.entries : [...mine, ...fresh.entries] }));
   }), []);
   // At the top new entries appear at once; further down they wait for a click.
-  const atTop = !asked.after && (!scroller.current || scroller.current.scrollTop < 40);
-  const known = (!asked.after && pages.rows[0]?.seq) || pages.first?.cursor || 0;
+  const atTop = !request.after && (!scroller.current || scroller.current.scrollTop < 40);
+  const known = (!request.after && pages.rows[0]?.seq) || pages.first?.cursor || 0;
   const newer = fresh.entries.filter((entry) => entry.seq > known);
   const many = fresh.n > FRESH_MAX;
   useEffect(() => {
@@ -81,7 +81,7 @@ function Pages({ asked, again }) {
   if (pages.error) return html`<${ErrorMessage} error=${pages.error} />`;
   if (!pages.first) return html`<p class="hush" role="status">${t("loading")}</p>`;
   if (rows.length === 0 && pages.ended) return html`<${Empty} title=${t("journal.none")} words=${t("journal.none.words")} />`;
-  return html`${!atTop && newer.length > 0 && html`<button type="button" class="main newer" onClick=${asked.after ? () => refine({ order: "" }) : again}>${t("newer", { n: many ? fresh.n : newer.length })}</button>`}
+  return html`${!atTop && newer.length > 0 && html`<button type="button" class="main newer" onClick=${request.after ? () => refine({ order: "" }) : again}>${t("newer", { n: many ? fresh.n : newer.length })}</button>`}
     ${!pages.ended && rows.length < SOME && html`<p class="hush" role="status">${t("journal.looking", { n: Number(pages.edge) })}</p>`}
     <${Rows} count=${rows.length} height=${narrow ? 52 : 28} label=${t("nav.journal")} onSight=${pages.sight} scroller=${scroller}
       head=${html`<${Row} kind="journal-row" cells=${[["num", "#"], ["tm", t("time")], ["rn", t("run")], ["nm", t("task")], ["num at", t("attempt")], ["ev", t("event")], ["why", t("words")]]} />`}

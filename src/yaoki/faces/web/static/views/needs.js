@@ -19,7 +19,7 @@ export function Needs() {
     <h1 id="title">${t("needs.title")} ${data?.total > 0 && html`<span class="tally">${data.total}</span>`}</h1>
     <${LoadStatus} of=${answer} />
     ${data && data.total === 0 && html`<${NoQuestions} />`}
-    ${data?.asking.map((asked) => html`<${Question} key=${asked.task.id + asked.since} asked=${asked} />`)}
+    ${data?.asking.map((escalation) => html`<${Question} key=${escalation.task.id + escalation.since} escalation=${escalation} />`)}
     ${data?.paused.map((paused) => html`<${PausedRun} key=${paused.run} paused=${paused} />`)}
     <${RecentRuns} />
   </section>`;
@@ -31,20 +31,20 @@ function NoQuestions() {
 }
 
 /** A question and its answers; also part of a task's own page. */
-export function Question({ asked, alone, here }) {
-  const { task } = asked;
+export function Question({ escalation, alone, here }) {
+  const { task } = escalation;
   const heading = `asks-${task.id}`;
   return html`<article class="asked" aria-labelledby=${heading} data-task=${task.id}>
     <header>
       <span class="asked-mark"><${Mark} state="ESCALATED" /></span>
       <h2 id=${heading}>${alone ? t("asks") : html`<${TaskName} id=${task.id} name=${task.name} row />`}${optional(task) && html` <span class="tag">${t("optional")}</span>`}</h2>
-      <span class="hush">${named("reason", task.reason)} · <${When} at=${asked.since} />${task.attempt > 0 && html` · ${t("attempt.n", { n: task.attempt })}`}</span>
+      <span class="hush">${named("reason", task.reason)} · <${When} at=${escalation.since} />${task.attempt > 0 && html` · ${t("attempt.n", { n: task.attempt })}`}</span>
     </header>
-    ${!alone && !here && html`<p class="hush"><${RunName} run=${asked.run} /> ${asked.goal}</p>`}
+    ${!alone && !here && html`<p class="hush"><${RunName} run=${escalation.run} /> ${escalation.goal}</p>`}
     <p class="question">${translate(task.question)}</p>
-    ${asked.failure && !isInQuestion(asked) && html`<p class="cause"><span class="hush">${t("last.failure")}</span> ${asked.failure}</p>`}
-    ${asked.blocks > 0 && html`<p class="hush">${t("blocks.n", { n: asked.blocks })}</p>`}
-    <${AnswerForm} asked=${asked} />
+    ${escalation.failure && !isInQuestion(escalation) && html`<p class="cause"><span class="hush">${t("last.failure")}</span> ${escalation.failure}</p>`}
+    ${escalation.blocks > 0 && html`<p class="hush">${t("blocks.n", { n: escalation.blocks })}</p>`}
+    <${AnswerForm} escalation=${escalation} />
   </article>`;
 }
 
@@ -59,19 +59,19 @@ function isInQuestion({ task, failure }) {
 const HEAD = /^[A-Z_]+(?: [\w-]+)?: /;
 const flat = (text) => text.replace(/\s+/g, " ").trim();
 
-function AnswerForm({ asked }) {
-  const { task, waivable = [] } = asked;
+function AnswerForm({ escalation }) {
+  const { task, waivable = [] } = escalation;
   const choices = task.choices || [];
   const [choice, setChoice] = useState("");
   const [words, setWords] = useState("");
-  const [check, setCheck] = useState(waivable.includes(asked.check) ? asked.check : waivable[0] || "");
+  const [check, setCheck] = useState(waivable.includes(escalation.check) ? escalation.check : waivable[0] || "");
   const [act, result] = useAction();
   if (choices.length === 0) return null;
   if (!mayAct()) return html`<p class="hush">${t("look.only")} <${Command} text=${task.next || `yaoki answer ${task.id}`} /></p>`;
   if (result.done) return html`<${ActionResult} state=${result} words=${() => t("answered", { choice: named("choice", choice) })} />`;
   const send = async (event) => {
     event.preventDefault();
-    const question = { title: t("abort.title", { name: task.name }), words: t("abort.words", { n: asked.blocks || 0 }), yes: t("abort.yes") };
+    const question = { title: t("abort.title", { name: task.name }), words: t("abort.words", { n: escalation.blocks || 0 }), yes: t("abort.yes") };
     if (choice === "abort" && !(await confirmAction(question))) return;
     act(() => post(`/tasks/${task.id}/answer`, bodyOf(choice, words, check)));
   };
@@ -80,7 +80,7 @@ function AnswerForm({ asked }) {
       ${choices.map((name) => html`<label class="choice"><input type="radio" name=${`choice-${task.id}`} value=${name} checked=${choice === name} onChange=${() => setChoice(name)} /><span>${named("choice", name)}</span></label>`)}
     </fieldset>
     ${choice && html`<p class="hush choice-words">${named("choice.words", choice)}</p>`}
-    ${choice === "done" && asked.worktree && html`<p><${Command} text=${`cd ${asked.worktree}`} /></p>`}
+    ${choice === "done" && escalation.worktree && html`<p><${Command} text=${`cd ${escalation.worktree}`} /></p>`}
     ${choice === "waive" && html`<label class="field"><span>${t("waive.which")}</span><select value=${check} onChange=${(event) => setCheck(event.target.value)}>${waivable.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`}
     ${choice && choice !== "done" && html`<label class="field grow"><span>${t(choice === "retry" ? "words.agent" : "words.record")}</span><textarea rows="2" maxlength="4000" value=${words} onInput=${(event) => setWords(event.target.value)} /></label>`}
     ${choice && html`<div class="buttons"><button type="submit" class=${choice === "abort" ? "ends" : "main"} disabled=${result.busy}>${t(result.busy ? "sending" : "send")}: ${named("choice", choice)}</button></div>`}

@@ -21,16 +21,16 @@ export function Overview({ run }) {
   const waiting = useDocument(`/runs/${run.run}/tasks`, { state: "WAITING", limit: SOME }, { staleWhen, every: 5 });
   const burned = useDocument(`/runs/${run.run}/burndown`, { points: 200 }, { staleWhen });
   useTick(1);
-  const asked = needs.data?.asking.filter((one) => one.run === run.run) || [];
+  const escalations = needs.data?.asking.filter((one) => one.run === run.run) || [];
   const paused = needs.data?.paused.filter((one) => one.run === run.run) || [];
   return html`<div class="overview">
     <div class="overview-left">
-      ${asked.slice(0, 5).map((one) => html`<${Question} key=${one.task.id + one.since} asked=${one} here />`)}
+      ${escalations.slice(0, 5).map((one) => html`<${Question} key=${one.task.id + one.since} escalation=${one} here />`)}
       ${run.asking.length > 5 && html`<p><a href="#/needs">${t("and.more", { n: run.asking.length - 5 })}</a></p>`}
       ${paused.map((one) => html`<${PausedRun} key=${one.run} paused=${one} alone />`)}
       ${active.data?.matched > 0 && html`<${TaskList} title=${t(lacksWorker(run) ? "now.left" : "now.active")} answer=${active} run=${run.run} state="ACTIVE" alone=${lacksWorker(run)} />`}
       ${waiting.data?.matched > 0 && html`<${TaskList} title=${t("now.waiting")} answer=${waiting} run=${run.run} state="WAITING" />`}
-      ${active.data?.matched === 0 && waiting.data?.matched === 0 && asked.length === 0 && html`<${FinishedMessage} run=${run} />`}
+      ${active.data?.matched === 0 && waiting.data?.matched === 0 && escalations.length === 0 && html`<${FinishedMessage} run=${run} />`}
       <h2 class="rule">${t("lately.events")} <a class="more" href=${link("journal", [], { run: run.run })}>${t("all")}</a></h2>
       <${Entries} query=${{ run: run.run, limit: 30 }} staleWhen=${staleWhen} />
     </div>

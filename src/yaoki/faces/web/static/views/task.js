@@ -34,7 +34,7 @@ function OneTask({ id, chosen }) {
         <span>${headline(data)}</span><${Actions} data=${data} /></div></header>
     <${LoadStatus} of=${answer} />
     ${task.state === "WAITING" && data.waits_for && html`<p class="waits"><b>${t("waits.for")}</b> ${waitWords(task)}${declined(data)}</p>`}
-    ${task.question && html`<${Question} key=${task.attempt} asked=${asking(data)} alone />`}
+    ${task.question && html`<${Question} key=${task.attempt} escalation=${escalationOf(data)} alone />`}
     <div class="task-top"><${About} data=${data} /><${Lineage} data=${data} /></div>
     <${Attempts} data=${data} chosen=${chosen} />
     <h2 class="rule">${t("decisions")}</h2><${Decisions} data=${data} />
@@ -49,7 +49,7 @@ function declined({ waits_for: words, task }) {
 }
 
 /** The question in the form of the questions page, made from the task's document. */
-function asking(data) {
+function escalationOf(data) {
   const last = data.decisions[0];
   return { run: data.run, task: data.task, since: last?.at, failure: last?.failure, check: "", waivable: data.waivable, worktree: data.worktree, blocks: data.lineage.needed_by.length };
 }
