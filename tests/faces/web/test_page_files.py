@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import yaoki.faces.web
-from yaoki.faces.web.waits import WAIT_CAUSES
+from yaoki.faces.web.waits import TaskWaitCause
 from yaoki.views import entry_text
 
 STATIC = Path(yaoki.faces.web.__file__).with_name("static")
@@ -40,7 +40,7 @@ def test_every_english_sentence_of_the_server_has_a_translation() -> None:
     waits = {key.removeprefix("waits.") for key in held if key.startswith("waits.")}
 
     assert set(entry_text._WORDS) == told
-    assert waits == {*WAIT_CAUSES} - {"SAID"}
+    assert waits == {*TaskWaitCause} - {TaskWaitCause.SAID}
     assert all(words.strip() for words in held.values())
 
 

@@ -43,7 +43,7 @@ from yaoki.faces.web.request_context import RequestContext
 from yaoki.faces.web.runs import get_timeline
 from yaoki.faces.web.stoppages import Stoppages
 from yaoki.faces.web.timeline import build_timeline, timeline_document
-from yaoki.faces.web.waits import WAIT_CAUSES, waits_document
+from yaoki.faces.web.waits import TaskWaitCause, waits_document
 from yaoki.ports import JournalEntry, TaskRow
 from yaoki.report import render_page
 from yaoki.views import build_run_view
@@ -191,7 +191,7 @@ def the_wait(*rows: TaskRow, needs: dict[Any, Any] | None = None, **more: Any) -
     names = {str(row.id): row.name for row in rows}
     told = waits_document(view.tasks[-1], NOW, names)
     assert told is not None
-    assert told["cause"] in WAIT_CAUSES
+    assert told["cause"] in tuple(TaskWaitCause)
     return told
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from yaoki.adapters.git.command import Git, GitLocation
 from yaoki.adapters.git.tree_diff import (
     LINK,
+    ChangeStatus,
     TreeChange,
     parse_raw_diff,
     printable_path,
@@ -30,10 +31,10 @@ def read_new_content(git: Git, old: str, new: str) -> Iterator[NewContent]:
     yield from _read_messages(git, old, new)
     yield from _read_intermediate(git, old, new)
     for change in parse_raw_diff(read_raw_diff(git, old, new)):
-        if change.status == "D":
+        if change.status is ChangeStatus.DELETED:
             continue
         path = printable_path(change.path)
-        if change.status == "A":
+        if change.status is ChangeStatus.ADDED:
             yield NewContent(f"the name of {path}", os.fsencode(change.path), line=0)
         if change.blob_id or change.new_mode == LINK:
             yield from _read_file(git, old, change, path)
@@ -67,7 +68,7 @@ def _read_file(git: Git, old: str, change: TreeChange, path: str) -> Iterator[Ne
         yield from _read_pieces(git, change.object_id, path)
         return
     # A name with a newline would be two queries to git; all of the file then counts as new.
-    has_old = change.status != "A" and "\n" not in change.path
+    has_old = change.status is not ChangeStatus.ADDED and "\n" not in change.path
     before = git.read_object(f"{old}:{change.path}", WHOLE_BYTES_MAX) if has_old else None
     yield NewContent(path, stored.content, before.content if before else b"")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from enum import StrEnum, unique
 from functools import lru_cache
 from hashlib import sha256
 
@@ -16,11 +17,21 @@ GITLINK = "160000"
 OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
+@unique
+class ChangeStatus(StrEnum):
+    """git's letter for the change of one path; without renames there are no others."""
+
+    ADDED = "A"
+    DELETED = "D"
+    MODIFIED = "M"
+    TYPE_CHANGED = "T"
+
+
 @dataclass(frozen=True, slots=True)
 class TreeChange:
-    """One path that differs between two trees; `status` is git's letter."""
+    """One path that differs between two trees."""
 
-    status: str
+    status: ChangeStatus
     path: str
     old_mode: str
     new_mode: str
@@ -72,7 +83,12 @@ def parse_raw_diff(out: bytes) -> tuple[TreeChange, ...]:
     pairs = zip(fields[0::2], fields[1::2], strict=False)
     return tuple(
         TreeChange(
-            status, os.fsdecode(path), old[1:], new, blob if new.startswith("100") else "", blob
+            ChangeStatus(status),
+            os.fsdecode(path),
+            old[1:],
+            new,
+            blob if new.startswith("100") else "",
+            blob,
         )
         for head, path in pairs
         if len(columns := head.decode("ascii").split()) == 5

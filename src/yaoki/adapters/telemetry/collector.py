@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from enum import StrEnum, unique
 from http.client import HTTPException
 from urllib.error import HTTPError
 from urllib.parse import unquote, urlsplit
@@ -19,7 +20,20 @@ from yaoki.core.lazy_dataclass import dataclass
 PREFIX = "OTEL_EXPORTER_OTLP_"
 TIMEOUT_S, TIMEOUT_S_MAX = 10.0, 60.0
 RETRYABLE_STATUSES = frozenset({408, 429, 502, 503, 504})
-PROTOCOLS = {"http/protobuf": "application/x-protobuf", "http/json": "application/json"}
+
+
+@unique
+class OtlpProtocol(StrEnum):
+    """The encodings of a trace over HTTP."""
+
+    PROTOBUF = "http/protobuf"
+    JSON = "http/json"
+
+
+MEDIA_TYPES = {
+    OtlpProtocol.PROTOBUF: "application/x-protobuf",
+    OtlpProtocol.JSON: "application/json",
+}
 
 
 class ExportFailed(Exception):
@@ -42,7 +56,7 @@ class Collector:
     """`headers` may hold a secret and are never displayed."""
 
     address: str
-    protocol: str = "http/protobuf"
+    protocol: OtlpProtocol = OtlpProtocol.PROTOBUF
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout_s: float = TIMEOUT_S
     compressed: bool = False
@@ -55,9 +69,9 @@ class Collector:
 
     def send(self, spans: Sequence[Span]) -> None:
         """Raises `ExportFailed` unless the status is from 200 to 299."""
-        encode = encode_protobuf if self.protocol == "http/protobuf" else encode_json
+        encode = encode_protobuf if self.protocol is OtlpProtocol.PROTOBUF else encode_json
         body = encode(spans, self.resource)
-        headers = {"Content-Type": PROTOCOLS[self.protocol], **self.headers}
+        headers = {"Content-Type": MEDIA_TYPES[self.protocol], **self.headers}
         headers["User-Agent"] = f"{SERVICE}/{__version__}"
         if self.compressed:
             body, headers["Content-Encoding"] = gzip.compress(body), "gzip"
@@ -92,9 +106,9 @@ def find_collector(env: Mapping[str, str], warn: Callable[[str], None]) -> Colle
     address = _endpoint(env)
     if not address:
         return None
-    protocol = _variable(env, "PROTOCOL") or "http/protobuf"
-    if protocol not in PROTOCOLS:
-        supported = ", ".join(PROTOCOLS)
+    protocol = _variable(env, "PROTOCOL") or OtlpProtocol.PROTOBUF
+    if protocol not in tuple(OtlpProtocol):
+        supported = ", ".join(OtlpProtocol)
         name = f"{PREFIX}PROTOCOL"
         warn(f"traces are not sent: {name} is {protocol!r}, but only {supported} are supported")
         return None
@@ -103,7 +117,7 @@ def find_collector(env: Mapping[str, str], warn: Callable[[str], None]) -> Colle
         return None
     return Collector(
         address,
-        protocol,
+        OtlpProtocol(protocol),
         _parse_pairs(_variable(env, "HEADERS")),
         _timeout(_variable(env, "TIMEOUT")),
         _variable(env, "COMPRESSION") == "gzip",

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum, unique
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.settings.keys import SECONDS_MAX, setting
 
 MONEY_MAX = 1_000_000
 TOKENS_MAX = 1_000_000_000_000
-MEASURES = ("money", "tokens", "seconds", "attempts", "wall_s")
+
+
+@unique
+class BudgetMeasure(StrEnum):
+    """What a budget limits; the keys of `budget` in plans and settings."""
+
+    MONEY = "money"
+    TOKENS = "tokens"
+    SECONDS = "seconds"
+    ATTEMPTS = "attempts"
+    WALL_S = "wall_s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,5 +53,5 @@ class BudgetSettings:
         return self._of("day")
 
     def _of(self, whose: str) -> dict[str, float]:
-        given = {name: getattr(self, f"{whose}_{name}", 0) for name in MEASURES}
+        given = {name: getattr(self, f"{whose}_{name}", 0) for name in BudgetMeasure}
         return {name: float(limit) for name, limit in given.items() if limit}

@@ -11,6 +11,7 @@ import hmac
 import os
 import secrets
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum, unique
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,26 @@ from yaoki.errors import Fault
 if TYPE_CHECKING:
     from yaoki.app.build import App
 
-ACT, LOOK = "act", "look"
-LINK, COOKIE, SCRAPE = "link", "cookie", "scrape"
+
+@unique
+class Permission(StrEnum):
+    """What the holder of a token may do: everything, or only read."""
+
+    ACT = "act"
+    LOOK = "look"
+
+
+@unique
+class TokenUse(StrEnum):
+    """Where a token is used; it is part of the signature, so no other use accepts it."""
+
+    LINK = "link"
+    COOKIE = "cookie"
+    SCRAPE = "scrape"
+
+
+ACT, LOOK = Permission.ACT, Permission.LOOK
+LINK, COOKIE, SCRAPE = TokenUse.LINK, TokenUse.COOKIE, TokenUse.SCRAPE
 # Lifetimes: a link that may act, a link that may only read, a scraper's token.
 VALID_FOR = {
     (LINK, ACT): timedelta(days=1),
@@ -41,7 +60,7 @@ NAME_CHARS = 8
 class AccessToken:
     """A valid token: its permission, when its link was made, and a name for the journal."""
 
-    permission: str
+    permission: Permission
     made_at: datetime
     name: str
 
@@ -53,7 +72,7 @@ class AccessTokens:
         self._key = key
 
     def make(
-        self, use: str, permission: str, now: datetime, made_at: datetime | None = None
+        self, use: TokenUse, permission: Permission, now: datetime, made_at: datetime | None = None
     ) -> str:
         """`made_at`: when the link was made that this token comes from."""
         until = now + VALID_FOR.get((use, permission), COOKIE_VALID_FOR)
@@ -61,16 +80,16 @@ class AccessTokens:
         payload = f"{permission}.{times}.{secrets.token_urlsafe(16)}"
         return f"{payload}.{self._sign(use, payload)}"
 
-    def link(self, address: str, permission: str, now: datetime) -> str:
+    def link(self, address: str, permission: Permission, now: datetime) -> str:
         """The address with a token, for a person to open."""
         return f"{address}/enter?token={self.make(LINK, permission, now)}"
 
-    def permission_of(self, use: str, text: str, now: datetime) -> str:
-        """The permission of the token; empty when it is invalid or expired."""
+    def permission_of(self, use: TokenUse, text: str, now: datetime) -> Permission | None:
+        """The permission of the token; None when it is invalid or expired."""
         known = self.verify(use, text, now)
-        return known.permission if known else ""
+        return known.permission if known else None
 
-    def verify(self, use: str, text: str, now: datetime) -> AccessToken | None:
+    def verify(self, use: TokenUse, text: str, now: datetime) -> AccessToken | None:
         """The token's content; None when it is invalid or expired."""
         if len(text) > TOKEN_CHARS_MAX or not text.isascii():
             return None
@@ -82,9 +101,11 @@ class AccessTokens:
         if now.timestamp() >= int(until):
             return None
         at = datetime.fromtimestamp(int(made[0]) if made else 0, UTC)
-        return AccessToken(may, at, hashlib.sha256(name.encode()).hexdigest()[:NAME_CHARS])
+        return AccessToken(
+            Permission(may), at, hashlib.sha256(name.encode()).hexdigest()[:NAME_CHARS]
+        )
 
-    def _sign(self, use: str, payload: str) -> str:
+    def _sign(self, use: TokenUse, payload: str) -> str:
         signature = hmac.new(self._key, f"{use}:{payload}".encode(), hashlib.sha256).digest()
         return base64.urlsafe_b64encode(signature).decode().rstrip("=")
 

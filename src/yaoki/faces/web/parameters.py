@@ -8,6 +8,7 @@ from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import replace_lone_surrogates
+from yaoki.faces.web.access_tokens import Permission
 from yaoki.faces.web.errors import bad_request
 
 TEXT_MAX = 8_000
@@ -103,7 +104,7 @@ class PageRequest:
     path: Mapping[str, str]
     query: Mapping[str, Any] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
-    permission: str = "look"
+    permission: Permission = Permission.LOOK
     # The channel and token for the journal, and whether the token is fresh.
     channel: str = ""
     is_fresh: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from yaoki.faces.web.waits import WAIT_CAUSES
+from yaoki.faces.web.waits import TaskWaitCause
 from yaoki.views import SCHEMA, status_schema
 from yaoki.views.history.values import WaitCause
 
@@ -185,7 +185,7 @@ COUNTS = integers(
     *("reconciled", "landings_verified_again", "snapshots_restored", "landings", "attempts"),
 )
 WAITS: Schema = object_of(
-    cause={"enum": list(WAIT_CAUSES)},
+    cause={"enum": [cause.value for cause in TaskWaitCause]},
     names=array_of(TEXT),
     names_left_out=INTEGER,
     account=nullable(TEXT),

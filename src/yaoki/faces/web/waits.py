@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from enum import StrEnum, unique
 
 from yaoki.core.model import Reason, Stage, State
 from yaoki.ports import TaskRow
@@ -11,10 +12,29 @@ from yaoki.views import IdleReason, TaskView, describe_wait
 from yaoki.views.documents import Document
 
 NEEDS_SHOWN = 3
-WAIT_CAUSES = (
-    *("BLOCKED", "HELD", "HELD_GROUP", "HELD_USED", "DUE", "NEEDS", "ACCOUNT", "PROBE"),
-    *("TURN", "PAUSED", "NOBODY", "SLOT", "SAID"),
-)
+
+
+@unique
+class TaskWaitCause(StrEnum):
+    """Why a task waits now; the page translates all but SAID, which has only words."""
+
+    BLOCKED = "BLOCKED"
+    HELD = "HELD"
+    HELD_GROUP = "HELD_GROUP"
+    HELD_USED = "HELD_USED"
+    DUE = "DUE"
+    NEEDS = "NEEDS"
+    ACCOUNT = "ACCOUNT"
+    PROBE = "PROBE"
+    TURN = "TURN"
+    PAUSED = "PAUSED"
+    NOBODY = "NOBODY"
+    SLOT = "SLOT"
+    SAID = "SAID"
+
+
+_WITH_NAMES = frozenset({TaskWaitCause.BLOCKED, TaskWaitCause.NEEDS})
+_WITH_ACCOUNT = frozenset({TaskWaitCause.ACCOUNT, TaskWaitCause.PROBE})
 
 
 def waits_document(task: TaskView, now: datetime, names: Mapping[str, str]) -> Document | None:
@@ -23,43 +43,52 @@ def waits_document(task: TaskView, now: datetime, names: Mapping[str, str]) -> D
     if not words:
         return None
     cause = _cause(task, now)
-    row, wanted = task.row, (task.blocked_by,) if cause == "BLOCKED" else task.unmet_needs
-    listed = [names.get(one, one) for one in wanted] if cause in {"BLOCKED", "NEEDS"} else []
-    until = {"DUE": row.due_at, "ACCOUNT": task.limited_until}.get(cause)
+    row, wanted = (
+        task.row,
+        (task.blocked_by,) if cause is TaskWaitCause.BLOCKED else task.unmet_needs,
+    )
+    listed = [names.get(one, one) for one in wanted] if cause in _WITH_NAMES else []
+    until = {TaskWaitCause.DUE: row.due_at, TaskWaitCause.ACCOUNT: task.limited_until}.get(cause)
     return {
-        "cause": cause,
+        "cause": cause.value,
         "names": listed[:NEEDS_SHOWN],
         "names_left_out": max(0, len(listed) - NEEDS_SHOWN),
-        "account": row.account if cause in {"ACCOUNT", "PROBE"} else None,
+        "account": row.account if cause in _WITH_ACCOUNT else None,
         "seconds": max(0, round((until - now).total_seconds())) if until else None,
         "words": words,
     }
 
 
-def _cause(task: TaskView, now: datetime) -> str:
+def _cause(task: TaskView, now: datetime) -> TaskWaitCause:
     row = task.row
     if row.state is State.ACTIVE:
-        return "SAID"
+        return TaskWaitCause.SAID
     if task.blocked:
-        return "BLOCKED"
+        return TaskWaitCause.BLOCKED
     if row.awaiting_rerun:
         return _hold_cause(row)
     if row.due_at is not None and row.due_at > now:
-        return "DUE"
+        return TaskWaitCause.DUE
     if task.unmet_needs:
-        return "NEEDS"
+        return TaskWaitCause.NEEDS
     if task.limited_until is not None and row.stage == Stage.PREPARE:
-        return "ACCOUNT" if task.limited_until > now else "PROBE"
+        return TaskWaitCause.ACCOUNT if task.limited_until > now else TaskWaitCause.PROBE
     if task.not_taken_because:
-        return (
-            task.not_taken_because.name
-            if isinstance(task.not_taken_because, IdleReason)
-            else "SAID"
-        )
-    return "TURN" if row.landing_refusals and row.stage == Stage.VERIFY else "SLOT"
+        if isinstance(task.not_taken_because, IdleReason):
+            return TaskWaitCause(task.not_taken_because.name)
+        return TaskWaitCause.SAID
+    return (
+        TaskWaitCause.TURN
+        if row.landing_refusals and row.stage == Stage.VERIFY
+        else TaskWaitCause.SLOT
+    )
 
 
-def _hold_cause(row: TaskRow) -> str:
+def _hold_cause(row: TaskRow) -> TaskWaitCause:
     if row.parent:
-        return "HELD_GROUP"
-    return "HELD_USED" if row.reason == Reason.MAX_RETRIES_INTEGRATION else "HELD"
+        return TaskWaitCause.HELD_GROUP
+    return (
+        TaskWaitCause.HELD_USED
+        if row.reason == Reason.MAX_RETRIES_INTEGRATION
+        else TaskWaitCause.HELD
+    )

@@ -14,6 +14,7 @@ from yaoki.adapters.store.tables.writes import EventWriter
 from yaoki.core.bounded_cache import BoundedCache
 from yaoki.core.machine.events import AgentFinished, Event, PromptSent
 from yaoki.core.model import Pause, PauseCause, Run, RunId, Task
+from yaoki.core.settings.budget import BudgetMeasure
 
 UNLIMITED = 1 << 30
 
@@ -46,7 +47,7 @@ class BudgetLimits:
             return UNLIMITED
         left = [UNLIMITED]
         for _, use in self._uses(tx, load_run(tx, run_id), now):
-            if use.name == "attempts":
+            if use.name == BudgetMeasure.ATTEMPTS:
                 all_runs = use.scope is totals.BudgetScope.DAY
                 counted = (row["n"] for row in active if all_runs or row["run_id"] == run_id)
                 left.append(max(0, int(use.limit - use.used) - sum(counted)))

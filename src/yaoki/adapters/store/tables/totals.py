@@ -13,6 +13,7 @@ from yaoki.adapters.store.write_buffer import Params
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import AgentFinished, Event, PromptSent
 from yaoki.core.model import Run, Spend, Task
+from yaoki.core.settings.budget import BudgetMeasure
 
 ADD = """
 INSERT INTO totals (name, money, tokens, seconds, attempts, unknown)
@@ -132,7 +133,7 @@ def read_budget_uses(
 
 
 def _amount(name: str, used: Spend, run: Run, now: datetime) -> float:
-    if name == "wall_s":
+    if name == BudgetMeasure.WALL_S:
         return (to_ms(now) - to_ms(run.created_at)) / 1000
     return float(getattr(used, name))
 

@@ -18,7 +18,7 @@ from yaoki.adapters.git.refs import (
     target_branch_ref,
     task_branch_ref,
 )
-from yaoki.adapters.git.tree_diff import LINK, TreeChange, printable_path
+from yaoki.adapters.git.tree_diff import LINK, ChangeStatus, TreeChange, printable_path
 from yaoki.adapters.git.trees import TreeBuilder
 from yaoki.adapters.workspace.branches.base_merge import BaseMerge
 from yaoki.adapters.workspace.branches.merge_queue import MergeQueue
@@ -137,7 +137,7 @@ class GitLandings:
         onto = require_commit(self._refs, candidate.onto, "the commit that it is merged onto")
         commit = candidate.commit
         changes = self._trees.diff_trees(onto.sha, commit)
-        deleted = sum(change.status == "D" for change in changes)
+        deleted = sum(change.status is ChangeStatus.DELETED for change in changes)
         return replace(
             candidate,
             changed=tuple(printable_path(change.path) for change in changes),
@@ -148,7 +148,7 @@ class GitLandings:
         )
 
     def _unresolved(self, onto: str, commit: str, changes: Sequence[TreeChange]) -> tuple[str, ...]:
-        added = (change.path for change in changes if change.status == "A")
+        added = (change.path for change in changes if change.status is ChangeStatus.ADDED)
         sides = tuple(printable_path(path) for path in added if is_conflict_side(path))
         return (*self._commits.find_conflict_markers(onto, commit, changes), *sides)
 

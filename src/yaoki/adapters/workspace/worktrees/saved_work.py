@@ -17,7 +17,7 @@ from yaoki.adapters.git.refs import (
     task_branch_ref,
     work_ref,
 )
-from yaoki.adapters.git.tree_diff import digest_changes, printable_path
+from yaoki.adapters.git.tree_diff import ChangeStatus, digest_changes, printable_path
 from yaoki.adapters.git.trees import FolderTree, TreeBuilder
 from yaoki.adapters.workspace.worktrees.agent_repository import AgentCommits, AgentRepositories
 from yaoki.adapters.workspace.worktrees.allocation import Worktrees
@@ -246,7 +246,7 @@ class WorkSaver:
 
 def _new_files_outside_scope(task: Task, files: FolderTree) -> tuple[str, ...]:
     """Files of a person who took over are part of the work wherever they are."""
-    added = [change.path for change in files.changes if change.status == "A"]
+    added = [change.path for change in files.changes if change.status is ChangeStatus.ADDED]
     return () if task.taken_over else paths_outside_scope(added, task.spec.scope)
 
 

@@ -17,7 +17,7 @@ from yaoki.adapters.git.refs import (
     require_commit,
     snapshot_ref,
 )
-from yaoki.adapters.git.tree_diff import printable_path
+from yaoki.adapters.git.tree_diff import ChangeStatus, printable_path
 from yaoki.adapters.git.trees import TreeBuilder
 from yaoki.adapters.workspace.worktrees.allocation import Worktrees
 from yaoki.adapters.workspace.worktrees.saved_work import WorkSaver
@@ -92,8 +92,16 @@ class Snapshots:
         self._check_out(worktree, snapshot)
         changes = self._trees.diff_trees(before, snapshot.sha)
         return RestoreResult(
-            tuple(printable_path(change.path) for change in changes if change.status != "D"),
-            tuple(printable_path(change.path) for change in changes if change.status == "D"),
+            tuple(
+                printable_path(change.path)
+                for change in changes
+                if change.status is not ChangeStatus.DELETED
+            ),
+            tuple(
+                printable_path(change.path)
+                for change in changes
+                if change.status is ChangeStatus.DELETED
+            ),
         )
 
     def _check_out(self, worktree: Worktree, snapshot: GitCommit) -> None:

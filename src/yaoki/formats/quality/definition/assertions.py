@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from enum import Enum, auto
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.quality.python_suites import last_name, never_holds, surely_holds
@@ -24,16 +25,25 @@ _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _TABLES = (ast.List, ast.Tuple, ast.Set, ast.Dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Assertion:
-    """`kind`: `eq`, `other`, `truth`, `raises`, `row` (one case of a table) or `call`.
-
-    A `call` discards its result, so it may contain assertions.  `constants` are the compared
-    values, `names` what is called or read.
+class AssertionKind(Enum):
+    """What an assertion compares.  ROW: one case of a table.  CALL: a call that discards its
+    result, so it may contain assertions.
     """
 
+    EQUAL = auto()
+    OTHER = auto()
+    TRUTH = auto()
+    RAISES = auto()
+    ROW = auto()
+    CALL = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """`constants` are the compared values, `names` what is called or read."""
+
     text: str
-    kind: str
+    kind: AssertionKind
     constants: frozenset[str]
     names: frozenset[str]
     line: int
@@ -74,7 +84,7 @@ def _statement_assertions(node: ast.stmt, around: Sequence[ast.stmt]) -> Iterato
             for case in cases:
                 yield from live_assertions(case.body)
         case ast.Raise(exc=exc) if exc is not None:
-            yield _assertion(exc, "raises", node.lineno)
+            yield _assertion(exc, AssertionKind.RAISES, node.lineno)
         case _:
             yield from _call_assertions(node)
 
@@ -110,7 +120,7 @@ def _with_assertions(
         context = item.context_expr
         name = last_name(context).lower()
         if isinstance(context, ast.Call) and any(word in name for word in _ASKS):
-            yield _assertion(context, "raises", context.lineno)
+            yield _assertion(context, AssertionKind.RAISES, context.lineno)
     heads = [item.context_expr for item in items if isinstance(item.context_expr, ast.Call)]
     swallowed = any(
         last_name(head) == "suppress"
@@ -132,10 +142,12 @@ def _conjuncts(test: ast.expr) -> Iterator[Assertion]:
         yield _assertion(part, _kind(part), part.lineno)
 
 
-def _kind(test: ast.expr) -> str:
+def _kind(test: ast.expr) -> AssertionKind:
     if isinstance(test, ast.Compare) and all(isinstance(o, (ast.Eq, ast.Is)) for o in test.ops):
-        return "other" if any(map(_tolerates, test.comparators)) else "eq"
-    return "other" if isinstance(test, ast.Compare) else "truth"
+        return (
+            AssertionKind.OTHER if any(map(_tolerates, test.comparators)) else AssertionKind.EQUAL
+        )
+    return AssertionKind.OTHER if isinstance(test, ast.Compare) else AssertionKind.TRUTH
 
 
 def _tolerates(node: ast.expr) -> bool:
@@ -172,26 +184,28 @@ def _call_assertions(node: ast.stmt) -> Iterator[Assertion]:
     value = node.value if isinstance(node, ast.Expr) else None
     value = value.value if isinstance(value, ast.Await) else value
     if isinstance(value, ast.Call) and not asked:
-        yield _assertion(value, "call", node.lineno)
+        yield _assertion(value, AssertionKind.CALL, node.lineno)
 
 
-def _call_kind(name: str, call: ast.Call) -> str:
+def _call_kind(name: str, call: ast.Call) -> AssertionKind | None:
     if name == "asserttrue" and call.args:
         return (
-            ""
+            None
             if surely_holds(call.args[0]) or _is_always_true(call.args[0])
             else _kind(call.args[0])
         )
     if name == "assertequal" and len(call.args) > 1:
         one, other = call.args[:2]
         if ast.dump(one) == ast.dump(other):
-            return ""
+            return None
     if any(word in name for word in _LOOSE) or any(k.arg in _TOLERANCES for k in call.keywords):
-        return "other"
-    return "eq" if any(word in name for word in _EQUAL) else "truth"
+        return AssertionKind.OTHER
+    return AssertionKind.EQUAL if any(word in name for word in _EQUAL) else AssertionKind.TRUTH
 
 
-def _assertion(node: ast.AST, kind: str, line: int, but: ast.AST | None = None) -> Assertion:
+def _assertion(
+    node: ast.AST, kind: AssertionKind, line: int, but: ast.AST | None = None
+) -> Assertion:
     """`but`: the name of the assertion itself, which is not part of its subject."""
     parts = list(_walk_but(node, but))
     constants = frozenset(repr(n.value) for n in parts if isinstance(n, ast.Constant))
@@ -250,9 +264,9 @@ def table_rows(node: ast.expr) -> Iterator[Assertion]:
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
             pair = ast.Tuple([key or ast.Constant("**"), value], ast.Load())
-            yield _assertion(pair, "row", node.lineno)
+            yield _assertion(pair, AssertionKind.ROW, node.lineno)
     elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
         for one in node.elts:
-            yield _assertion(one, "row", one.lineno)
+            yield _assertion(one, AssertionKind.ROW, one.lineno)
     elif isinstance(node, ast.Call) and node.args:
         yield from table_rows(node.args[0])

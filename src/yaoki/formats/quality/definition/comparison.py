@@ -7,10 +7,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
+from enum import Enum, auto
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import FindingItem
-from yaoki.formats.quality.definition.assertions import ANY_ERROR, TEXT_CHARS_MAX, Assertion
+from yaoki.formats.quality.definition.assertions import (
+    ANY_ERROR,
+    TEXT_CHARS_MAX,
+    Assertion,
+    AssertionKind,
+)
 from yaoki.formats.quality.definition.equivalence import form_of_text, table_forms
 from yaoki.formats.quality.definition.units import MODULE, CodeUnit, PythonSource
 from yaoki.formats.quality.python import parse_python
@@ -24,9 +30,21 @@ _HARMLESS_DECORATORS = re.compile(
 _SKIPS = re.compile(r"\bskip|xfail|expectedFailure", re.IGNORECASE)
 
 
+class Coverage(Enum):
+    """Is an assertion of the old version still made?"""
+
+    KEPT = auto()
+    UNSURE = auto()
+    LOST = auto()
+
+
+_WEAKER = frozenset({AssertionKind.TRUTH, AssertionKind.OTHER})
+_MAY_ASSERT = frozenset({AssertionKind.CALL, AssertionKind.TRUTH})
+
+
 @dataclass(slots=True)
 class Judgement:
-    """`items`: certainly weaker.  `unsure`: changed in a way whose effect is unclear."""
+    """`items`: certainly weaker.  `is_unsure`: changed in a way whose effect is unclear."""
 
     items: list[FindingItem] = field(default_factory=list)
     is_unsure: bool = False
@@ -42,10 +60,10 @@ def compare_units(old: CodeUnit, new: CodeUnit, path: str, judged: Judgement) ->
     lost, gained = _differences(old.assertions, new.assertions)
     for one in lost:
         verdict = _match_state(one, lost, gained, new)
-        if verdict == "lost":
-            words = CASE if one.kind == "row" else LOOSENED
+        if verdict is Coverage.LOST:
+            words = CASE if one.kind is AssertionKind.ROW else LOOSENED
             judged.items.append(FindingItem(name, f"{words}: {one.text[:TEXT_CHARS_MAX]}", path))
-        judged.is_unsure |= verdict == "unsure"
+        judged.is_unsure |= verdict is Coverage.UNSURE
     if not lost and old.name != MODULE:
         judged.is_unsure |= not _only_adds(old, new)
     judged.is_unsure |= _has_new_decorator(old, new)
@@ -69,37 +87,36 @@ def _unmatched(assertions: Sequence[Assertion], many: Counter[str]) -> list[Asse
 
 def _match_state(
     one: Assertion, lost: Sequence[Assertion], gained: Sequence[Assertion], new: CodeUnit
-) -> str:
-    """`kept`, `unsure` or `lost`."""
-    if one.kind == "call":
-        return "unsure"
-    if one.kind != "row" and form_of_text(one.text) in table_forms(new):
-        return "kept"
+) -> Coverage:
+    if one.kind is AssertionKind.CALL:
+        return Coverage.UNSURE
+    if one.kind is not AssertionKind.ROW and form_of_text(one.text) in table_forms(new):
+        return Coverage.KEPT
     alike = [g for g in gained if _as_strong(g, one) and one.constants <= g.constants]
     if any(form_of_text(g.text) == form_of_text(one.text) for g in alike):
-        return "kept"
+        return Coverage.KEPT
     # The same values may be in other places, or with another sign.
-    if alike or (one.kind != "row" and is_table_case(one, new)):
-        return "unsure"
-    if any(g.kind in ("call", "truth") and one.constants <= g.constants for g in gained):
-        shared = any(one.names & g.names for g in gained if g.kind in ("call", "truth"))
-        if shared and any(g.kind == "call" for g in gained):
-            return "unsure"
-    many = sum(1 for a in lost if a.kind == one.kind)
+    if alike or (one.kind is not AssertionKind.ROW and is_table_case(one, new)):
+        return Coverage.UNSURE
+    if any(g.kind in _MAY_ASSERT and one.constants <= g.constants for g in gained):
+        shared = any(one.names & g.names for g in gained if g.kind in _MAY_ASSERT)
+        if shared and any(g.kind is AssertionKind.CALL for g in gained):
+            return Coverage.UNSURE
+    many = sum(1 for a in lost if a.kind is one.kind)
     come = sum(1 for a in gained if _as_strong(a, one))
-    return "unsure" if come >= many and one.constants <= new.constants else "lost"
+    return Coverage.UNSURE if come >= many and one.constants <= new.constants else Coverage.LOST
 
 
 def _as_strong(new: Assertion, old: Assertion) -> bool:
-    if new.kind == old.kind == "raises":
+    if new.kind is old.kind is AssertionKind.RAISES:
         return not (new.names & ANY_ERROR) - old.names
-    return new.kind == old.kind or (new.kind == "eq" and old.kind in ("truth", "other"))
+    return new.kind is old.kind or (new.kind is AssertionKind.EQUAL and old.kind in _WEAKER)
 
 
 def is_table_case(one: Assertion, unit: CodeUnit) -> bool:
     """Is it one case of a test that takes its values from a table?"""
-    cases = [a for a in unit.assertions if a.kind == "row"]
-    bodies = [a for a in unit.assertions if a.kind != "row" and _as_strong(a, one)]
+    cases = [a for a in unit.assertions if a.kind is AssertionKind.ROW]
+    bodies = [a for a in unit.assertions if a.kind is not AssertionKind.ROW and _as_strong(a, one)]
     return any(
         one.constants <= case.constants | body.constants and one.names & body.names
         for case in cases
@@ -107,16 +124,20 @@ def is_table_case(one: Assertion, unit: CodeUnit) -> bool:
     )
 
 
-def coverage_of(old: CodeUnit, new: CodeUnit) -> str:
-    """Does this other test assert everything that one did?  `kept`, `unsure` or `lost`."""
-    asked = [a for a in old.assertions if a.kind != "call"]
+def coverage_of(old: CodeUnit, new: CodeUnit) -> Coverage:
+    """Does this other test assert everything that one did?"""
+    asked = [a for a in old.assertions if a.kind is not AssertionKind.CALL]
     if not asked:
         calls = {a.text for a in old.assertions}
-        return "kept" if calls and calls <= {a.text for a in new.assertions} else "lost"
-    known = table_forms(new) | {form_of_text(a.text) for a in new.assertions if a.kind != "row"}
+        return (
+            Coverage.KEPT if calls and calls <= {a.text for a in new.assertions} else Coverage.LOST
+        )
+    known = table_forms(new) | {
+        form_of_text(a.text) for a in new.assertions if a.kind is not AssertionKind.ROW
+    }
     if all(form_of_text(one.text) in known for one in asked):
-        return "kept"
-    return "unsure" if all(_has_same_values(one, new) for one in asked) else "lost"
+        return Coverage.KEPT
+    return Coverage.UNSURE if all(_has_same_values(one, new) for one in asked) else Coverage.LOST
 
 
 def _has_same_values(one: Assertion, new: CodeUnit) -> bool:

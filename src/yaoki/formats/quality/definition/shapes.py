@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import FindingItem
-from yaoki.formats.quality.definition.comparison import LOOSENED, Judgement
+from yaoki.formats.quality.definition.comparison import LOOSENED, Coverage, Judgement
 from yaoki.formats.quality.language_parts import FILE_CHARS_MAX
 from yaoki.formats.quality.languages import language_of
 from yaoki.formats.quality.lexer import scan_source
@@ -80,9 +80,9 @@ def compare_shapes(path: str, before: str, after: str, judged: Judgement) -> Non
     lost, gained = _differences(list(_shapes(old)), list(_shapes(new)))
     for one in lost:
         verdict = _match_state(one, gained)
-        if verdict == "lost":
+        if verdict is Coverage.LOST:
             judged.items.append(FindingItem(path, f"{LOOSENED}: {one.text[:120]}", path))
-        judged.is_unsure |= verdict == "unsure"
+        judged.is_unsure |= verdict is Coverage.UNSURE
     if old != new and not lost:
         judged.is_unsure |= not _only_adds(old, new)
 
@@ -175,12 +175,12 @@ def _unmatched(shapes: list[AssertionShape], many: Counter[str]) -> list[Asserti
     return found
 
 
-def _match_state(one: AssertionShape, gained: list[AssertionShape]) -> str:
-    """`kept`, `unsure` or `lost`.  The same values may be in other places, or with a sign."""
+def _match_state(one: AssertionShape, gained: list[AssertionShape]) -> Coverage:
+    """The same values may be in other places, or with a sign."""
     if any(_quoted_alike(one.text) == _quoted_alike(other.text) for other in gained):
-        return "kept"
+        return Coverage.KEPT
     alike = (g for g in gained if one.literals <= g.literals and (one.is_loose or not g.is_loose))
-    return "unsure" if any(alike) else "lost"
+    return Coverage.UNSURE if any(alike) else Coverage.LOST
 
 
 def _quoted_alike(text: str) -> str:

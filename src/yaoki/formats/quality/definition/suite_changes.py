@@ -12,6 +12,7 @@ from yaoki.core.model import FindingItem
 from yaoki.core.model.change import Change
 from yaoki.core.model.check_definition import ParametrizedTests
 from yaoki.formats.quality.definition.comparison import (
+    Coverage,
     Judgement,
     compare_modules,
     compare_units,
@@ -110,9 +111,9 @@ class SuiteChanges:
     def _judge_removed(self, path: str, name: str, unit: CodeUnit) -> None:
         """A test of that name is gone: does another test assert everything that it did?"""
         verdicts = {coverage_of(unit, other): one for one, other in self._new_or_changed()}
-        if "kept" in verdicts:
+        if Coverage.KEPT in verdicts:
             self._record_folded(name, unit)
-        elif "unsure" in verdicts:
+        elif Coverage.UNSURE in verdicts:
             self.judged[path].is_unsure = True
         else:
             self.judged[path].items.append(FindingItem(name, GONE, path))

@@ -14,6 +14,7 @@ from functools import cached_property
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.formats.quality.definition.assertions import (
     Assertion,
+    AssertionKind,
     is_empty,
     live_assertions,
     table_rows,
@@ -188,7 +189,7 @@ def _rebind(target: ast.expr, value: ast.expr | None, owner: str, source: Python
 
 def _value(node: ast.expr) -> tuple[Assertion, ...]:
     text = ast.unparse(node)
-    return (Assertion(text, "row", frozenset({text}), frozenset(), node.lineno),)
+    return (Assertion(text, AssertionKind.ROW, frozenset({text}), frozenset(), node.lineno),)
 
 
 def _forget(source: PythonSource, name: str) -> None:
