@@ -30,63 +30,91 @@ class ClockAndChance:
     chance: float
 
 
+@dataclass(frozen=True, slots=True)
+class _FailedAttempt:
+    """A failure of a task, the decision about it, and what the events record of both.
+
+    `same_work` and `same_fingerprint` count such failures in a row, this one included.
+    """
+
+    task: Task
+    failure: Failure
+    decision: retry.RetryDecision
+    stage: Stage
+    same_work: int
+    same_fingerprint: int
+    work_digest: str
+    kinds: tuple[str, ...]
+
+    @property
+    def rationale(self) -> Rationale:
+        return Rationale(self.decision.rule, _inputs(self), (self.decision.otherwise,))
+
+
 def plan_retry_or_escalate(
     task: Task, failure: Failure, moment: ClockAndChance, tree: str = ""
 ) -> tuple[Event, ...]:
     """Plan the next attempt, or hand the task to a person."""
     failure = _with_timeout(task, failure)
-    kinds = _failure_kinds(task, failure)
-    same, alike = (
-        retry.count_same_work_failures(task, failure, tree),
-        retry.count_same_fingerprint_failures(task, failure),
+    same_work = retry.count_same_work_failures(task, failure, tree)
+    decision = retry.decide_retry(task, failure, same_work, moment.chance)
+    attempt = _FailedAttempt(
+        task=task,
+        failure=failure,
+        decision=decision,
+        # A judge at its limit is asked again about the same work; the agent does not run again.
+        stage=task.stage if failure.is_our_fault or failure.account else Stage.PREPARE,
+        same_work=same_work,
+        same_fingerprint=retry.count_same_fingerprint_failures(task, failure),
+        work_digest=tree,
+        kinds=_failure_kinds(task, failure),
     )
-    decision = retry.decide_retry(task, failure, same, moment.chance)
-    why = Rationale(
-        decision.rule, _inputs(task, failure, decision, (same, alike)), (decision.otherwise,)
-    )
-    # A judge at its limit is asked again about the same work; the agent does not run again.
-    stage = task.stage if failure.is_our_fault or failure.account else Stage.PREPARE
     if decision.action is retry.RetryAction.RETRY:
-        delay_ms = decision.delay // timedelta(milliseconds=1)
-        next_agent = 1 if decision.strategy is RetryMethod.NEXT_AGENT else 0
-        return (
-            RetryDecided(
-                failure=failure,
-                stage=stage,
-                due_at=moment.now + timedelta(milliseconds=delay_ms),
-                current_retry_count=decision.tries,
-                max_retries=decision.tries_max,
-                delay_ms=delay_ms,
-                reasoning=decision.reasoning,
-                modification_hint=escalation.retry_hint(failure, task.spec.policy.hints),
-                strategy=decision.strategy,
-                fresh=decision.strategy in {RetryMethod.FRESH, RetryMethod.NEXT_AGENT},
-                agent_index=task.agent_index + next_agent,
-                same_work_failures=same,
-                same_fingerprint_failures=0 if next_agent else alike,
-                work_digest=tree,
-                failure_kinds=kinds,
-                failure_type=failure.kind.value,
-                why=why,
-            ),
-        )
+        return (_plan_retry(attempt, moment.now),)
     blocked = retry.blocked_reason(task, failure, decision)
     if retry.may_rerun(task, failure, blocked):
-        awaiting = AwaitingRerun(
-            failure=failure,
-            blocked=blocked,
-            stage=Stage.PREPARE,
-            same_work_failures=same,
-            same_fingerprint_failures=alike,
-            work_digest=tree,
-            failure_kinds=kinds,
-            current_retry_count=decision.tries,
-            max_retries=decision.tries_max,
-            why=replace(why, otherwise=(*why.otherwise, "8.4: a re-run follows if others land")),
-        )
-        return (awaiting,)
-    return _escalate(
-        task, failure, blocked, decision, moment, (stage, (same, alike), tree, why, kinds)
+        return (_await_rerun(attempt, blocked),)
+    return _escalate(attempt, blocked, moment.now)
+
+
+def _plan_retry(attempt: _FailedAttempt, now: datetime) -> RetryDecided:
+    task, failure, decision = attempt.task, attempt.failure, attempt.decision
+    delay_ms = decision.delay // timedelta(milliseconds=1)
+    next_agent = 1 if decision.strategy is RetryMethod.NEXT_AGENT else 0
+    return RetryDecided(
+        failure=failure,
+        stage=attempt.stage,
+        due_at=now + timedelta(milliseconds=delay_ms),
+        current_retry_count=decision.tries,
+        max_retries=decision.tries_max,
+        delay_ms=delay_ms,
+        reasoning=decision.reasoning,
+        modification_hint=escalation.retry_hint(failure, task.spec.policy.hints),
+        strategy=decision.strategy,
+        fresh=decision.strategy in {RetryMethod.FRESH, RetryMethod.NEXT_AGENT},
+        agent_index=task.agent_index + next_agent,
+        same_work_failures=attempt.same_work,
+        same_fingerprint_failures=0 if next_agent else attempt.same_fingerprint,
+        work_digest=attempt.work_digest,
+        failure_kinds=attempt.kinds,
+        failure_type=failure.kind.value,
+        why=attempt.rationale,
+    )
+
+
+def _await_rerun(attempt: _FailedAttempt, blocked: Reason) -> AwaitingRerun:
+    why = attempt.rationale
+    return AwaitingRerun(
+        failure=attempt.failure,
+        blocked=blocked,
+        stage=Stage.PREPARE,
+        same_work_failures=attempt.same_work,
+        same_fingerprint_failures=attempt.same_fingerprint,
+        work_digest=attempt.work_digest,
+        failure_kinds=attempt.kinds,
+        current_retry_count=attempt.decision.tries,
+        max_retries=attempt.decision.tries_max,
+        why=replace(why, otherwise=(*why.otherwise, "8.4: a re-run follows if others land")),
     )
 
 
@@ -112,31 +140,24 @@ def _with_timeout(task: Task, failure: Failure) -> Failure:
     return replace(failure, params={**failure.params, **limit})
 
 
-def _escalate(
-    task: Task,
-    failure: Failure,
-    blocked: Reason,
-    decision: retry.RetryDecision,
-    moment: ClockAndChance,
-    seen: tuple[Stage, tuple[int, int], str, Rationale, tuple[str, ...]],
-) -> tuple[Event, ...]:
+def _escalate(attempt: _FailedAttempt, blocked: Reason, now: datetime) -> tuple[Event, ...]:
     """One question to a person, and the message that goes with it."""
-    stage, (same, alike), tree, why, kinds = seen
-    report = escalation.build_escalation(task, failure, blocked, decision, moment.now, kinds)
+    task, failure, decision = attempt.task, attempt.failure, attempt.decision
+    report = escalation.build_escalation(task, failure, blocked, decision, now, attempt.kinds)
     decided = EscalationDecided(
         failure=failure,
         blocked=blocked,
         reason={"type": report.type, "description": report.description},
         failure_summary=report.summary,
         question=report.question,
-        stage=stage,
-        same_work_failures=same,
-        same_fingerprint_failures=alike,
-        work_digest=tree,
-        failure_kinds=kinds,
+        stage=attempt.stage,
+        same_work_failures=attempt.same_work,
+        same_fingerprint_failures=attempt.same_fingerprint,
+        work_digest=attempt.work_digest,
+        failure_kinds=attempt.kinds,
         current_retry_count=decision.tries,
         max_retries=decision.tries_max,
-        why=why,
+        why=attempt.rationale,
     )
     message = JournalNote(
         "ESCALATE_EXECUTED",
@@ -166,18 +187,22 @@ def escalate_without_rerun(task: Task, why: str, moment: ClockAndChance) -> tupl
         if task.parent
         else "another task's landing since this one began",
     )
-    in_a_row = task.same_work_failures, task.same_fingerprint_failures
-    rationale = Rationale(decision.rule, _inputs(task, failure, decision, in_a_row), ())
-    rationale = replace(rationale, otherwise=(decision.otherwise,))
-    # `failure_kinds` already includes this failure.
-    seen = (Stage.PREPARE, in_a_row, task.failed_work_digest, rationale, task.failure_kinds)
-    return _escalate(task, failure, task.reason or Reason.UNKNOWN, decision, moment, seen)
+    attempt = _FailedAttempt(
+        task=task,
+        failure=failure,
+        decision=decision,
+        stage=Stage.PREPARE,
+        same_work=task.same_work_failures,
+        same_fingerprint=task.same_fingerprint_failures,
+        work_digest=task.failed_work_digest,
+        # They include this failure already.
+        kinds=task.failure_kinds,
+    )
+    return _escalate(attempt, task.reason or Reason.UNKNOWN, moment.now)
 
 
-def _inputs(
-    task: Task, failure: Failure, decision: retry.RetryDecision, in_a_row: tuple[int, int]
-) -> dict[str, object]:
-    """`in_a_row`: failures with the same fingerprint and diff, and with the same fingerprint."""
+def _inputs(attempt: _FailedAttempt) -> dict[str, object]:
+    task, failure, decision = attempt.task, attempt.failure, attempt.decision
     policy = task.spec.policy
     return {
         "kind": failure.kind.value,
@@ -188,8 +213,8 @@ def _inputs(
         "content_retries_max": policy.content_retries_max,
         "total": task.total_unforgiven_failures,
         "max_total_attempts": policy.total_attempts_max,
-        "same_failure_in_a_row": in_a_row[0],
-        "same_fingerprint_in_a_row": in_a_row[1],
+        "same_failure_in_a_row": attempt.same_work,
+        "same_fingerprint_in_a_row": attempt.same_fingerprint,
         "fingerprint": failure.fingerprint,
         "delay_s": decision.delay.total_seconds(),
         "reasoning": decision.reasoning,
