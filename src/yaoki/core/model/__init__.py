@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from yaoki.core.model.enums import (
-    BUILT_IN_CHECKS,
-    CHECK_ENTRY_POINTS,
     CONTENT_KINDS,
-    FINAL_CHECK_NAME,
-    GIT_CONFIG_CHECK,
-    JUDGE_TRIES_MAX,
-    NO_CHANGE_CHECK,
-    REPLANS_MAX,
-    RERUNS_PER_ROUND,
     AgentLimit,
     AttemptMode,
     BackoffType,
@@ -32,12 +24,22 @@ from yaoki.core.model.enums import (
     Reason,
     RecoveryStrategy,
     RetryMethod,
-    RunId,
     Stage,
     State,
-    TaskId,
     TaskKind,
     WaitReason,
+)
+from yaoki.core.model.names import (
+    BUILT_IN_CHECKS,
+    CHECK_ENTRY_POINTS,
+    FINAL_CHECK_NAME,
+    GIT_CONFIG_CHECK,
+    JUDGE_TRIES_MAX,
+    NO_CHANGE_CHECK,
+    REPLANS_MAX,
+    RERUNS_PER_ROUND,
+    RunId,
+    TaskId,
 )
 from yaoki.core.model.outcome import AgentExit, Failure, Finding, FindingItem, Verdict
 from yaoki.core.model.run import Catalogue, ContinuousMode, Pause, Run, task_branch

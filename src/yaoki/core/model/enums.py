@@ -3,37 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum, unique
-from typing import NewType
-
-RunId = NewType("RunId", str)
-TaskId = NewType("TaskId", str)
-
-# The final check, which verifies the plan's done_when; later ones of a run are numbered.
-FINAL_CHECK_NAME = "done_when"
-
-# How often the planner is asked again in one run, and for one lineage of tasks.
-REPLANS_MAX = 3
-
-# How many tasks get their re-run each time nothing else can be claimed.
-RERUNS_PER_ROUND = 5
-
-# How often a judge is asked about one commit before a person decides.
-JUDGE_TRIES_MAX = 3
-
-# The group of entry points through which installed packages provide checks.
-CHECK_ENTRY_POINTS = "yaoki.checks"
-
-# Checks on every change, whatever the plan checks; a person may waive each by its name.
-GIT_CONFIG_CHECK = "git-config"
-# The task changed nothing and its checks pass; a person may accept it as done.
-NO_CHANGE_CHECK = "no-change"
-BUILT_IN_CHECKS = (
-    GIT_CONFIG_CHECK,
-    NO_CHANGE_CHECK,
-    *("scope", "mass-deletion", "conflict-markers", "test-integrity", "links", "gamed", "secrets"),
-    "session-files",
-    *("Q1", "Q2", "Q3", "Q4", "Q5", "Q6"),
-)
 
 
 @unique

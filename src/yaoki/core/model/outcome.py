@@ -9,7 +9,6 @@ from typing import Any
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model.enums import (
-    BUILT_IN_CHECKS,
     AgentLimit,
     EndCause,
     FailureKind,
@@ -18,6 +17,7 @@ from yaoki.core.model.enums import (
     Outcome,
     Reason,
 )
+from yaoki.core.model.names import BUILT_IN_CHECKS
 from yaoki.core.model.stored_word import stored_as
 from yaoki.errors import FatalCode
 

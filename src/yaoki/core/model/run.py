@@ -7,10 +7,8 @@ from dataclasses import field, replace
 from datetime import datetime
 
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model.enums import (
-    PauseCause,
-    RunId,
-)
+from yaoki.core.model.enums import PauseCause
+from yaoki.core.model.names import RunId
 from yaoki.core.model.spec import AgentSpec, CheckSpec, RetryPolicy
 from yaoki.core.model.stored_word import stored_as
 

@@ -15,13 +15,12 @@ from yaoki.core.model.enums import (
     PendingRequest,
     Reason,
     RecoveryStrategy,
-    RunId,
     Stage,
     State,
-    TaskId,
     TaskKind,
     WaitReason,
 )
+from yaoki.core.model.names import RunId, TaskId
 from yaoki.core.model.outcome import AgentExit, Failure
 from yaoki.core.model.spec import AgentSpec, TaskSpec
 from yaoki.core.model.stored_word import stored_as
