@@ -16,8 +16,6 @@ from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import proof_rooms_home, state_home
 from yaoki.app.warning_output import print_warning
 from yaoki.core.redact import mask
-from yaoki.core.settings.settings import Settings
-from yaoki.ports import AgentDriver, Processes
 
 # Below the home: files that open the store, and that push, sign and publish as the user.
 KEY_PATHS = (
@@ -34,7 +32,9 @@ if TYPE_CHECKING:
     from yaoki.app.sandbox_choice import SandboxChoice
     from yaoki.app.trust import Trust
     from yaoki.core.model import RunId
+    from yaoki.core.settings.settings import Settings
     from yaoki.formats.config import LoadedSettings
+    from yaoki.ports import AgentDriver, Processes
 
 FOR_EVER = timedelta(days=10_000)
 

@@ -13,7 +13,6 @@ from yaoki.adapters.system.files import free_disk_bytes, free_memory_bytes, stat
 from yaoki.adapters.system.machine import current_holder, is_holder_dead, machine_id
 from yaoki.core.environment import BASIC_VARIABLES, filter_environment
 from yaoki.core.redact import mask, secret_values
-from yaoki.ports import WorkerSeen
 
 if TYPE_CHECKING:
     from yaoki.adapters.processes.daemon import Daemon
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from yaoki.engine.stage_settings import FreeCapacity
     from yaoki.engine.stages.resources import TaskResources
     from yaoki.engine.stages.stages import Stages
+    from yaoki.ports import WorkerSeen
 
 
 ID_CHARS_MIN = 4

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from yaoki.core.model import Pause, PauseCause, Run, TaskKind
 from yaoki.engine.foreign_commits import accept_foreign_commit, refuse_foreign_commits
 from yaoki.errors import BranchMovedExternally, NotNow, WorkspaceError
-from yaoki.ports import RunStore, TaskRow, Workspace
+
+if TYPE_CHECKING:
+    from yaoki.ports import RunStore, TaskRow, Workspace
 
 
 def _remedy(drift: BranchMovedExternally) -> str:

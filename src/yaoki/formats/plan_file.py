@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from yaoki.core.settings.settings import Settings
 from yaoki.core.text import format_count
 from yaoki.errors import PlanInvalid
 from yaoki.formats.plan import Plan, PlanEnvironment
 
 if TYPE_CHECKING:
+    from yaoki.core.settings.settings import Settings
     from yaoki.formats.plan.defects import Defects
     from yaoki.formats.plan.draft import JudgedDraft
 

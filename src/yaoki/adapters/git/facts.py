@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.command import Git, git_environment, run_git
 from yaoki.adapters.git.history import read_first_parents
 from yaoki.adapters.git.reachability import commits_not_reachable, has_commits_beyond
 from yaoki.adapters.git.refs import Refs, target_branch_ref
-from yaoki.core.model import Run
 from yaoki.errors import RepositoryUnusable
-from yaoki.ports import BranchStep
+
+if TYPE_CHECKING:
+    from yaoki.core.model import Run
+    from yaoki.ports import BranchStep
 
 USER_REFS = ("refs/heads", "refs/remotes", "refs/tags")
 

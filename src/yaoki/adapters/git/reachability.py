@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.git.command import Git
+if TYPE_CHECKING:
+    from yaoki.adapters.git.command import Git
 
 
 def has_commits_beyond(git: Git, commits: Sequence[str], base: str) -> bool:

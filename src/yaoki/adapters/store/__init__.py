@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.database import Database
 from yaoki.adapters.store.journal_file.journal_file import JournalFile
 from yaoki.adapters.store.migrations import migrate
 from yaoki.adapters.store.paths import StorePaths
@@ -19,10 +18,11 @@ from yaoki.adapters.system.files import make_private_folder
 from yaoki.adapters.system.machine import pip_install_command
 from yaoki.core.settings.settings import SERVER_URLS
 from yaoki.errors import StoreError
-from yaoki.ports import Clock
 
 if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Database
     from yaoki.adapters.store.postgres import PostgresDatabase
+    from yaoki.ports import Clock
 
 IGNORE_ALL = """\
 # Written by yaoki.  Only your own prompts belong in a commit.

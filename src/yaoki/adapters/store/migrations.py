@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from yaoki.adapters.store.database import ResultT, Transaction
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
 from yaoki.adapters.store.trust_marks import INSERT_TRUST_MARK
 from yaoki.errors import StoreCorrupt, StoreNewer
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import ResultT, Transaction
 
 VERSION_TABLE = """
 CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store.journal_file.journal_file import JournalFile
 from yaoki.adapters.store.migrations import migrate
-from yaoki.adapters.store.paths import StorePaths
 from yaoki.adapters.store.replay import JournalLine, JournalReplay, ReplayTotals
 from yaoki.adapters.store.sql import SqlStore, StoreLimits
 from yaoki.adapters.store.sqlite.database import (
@@ -28,7 +27,10 @@ from yaoki.adapters.store.trust_marks import delete_trust_marks
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.text import format_count
 from yaoki.errors import StoreCorrupt
-from yaoki.ports import Clock
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.paths import StorePaths
+    from yaoki.ports import Clock
 
 REPORTED_LINES_MAX = 5
 

@@ -9,12 +9,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from yaoki.adapters.store.database import Database, Transaction
 from yaoki.adapters.store.journal_file.checksummed_line import NOT_REPLAYED, RUN_ARCHIVED
 from yaoki.adapters.store.rows import dump_json, from_ms
-from yaoki.adapters.store.sql import StoreLimits
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.apply_events import (
     MUTABLE_RUN_COLUMNS,
@@ -30,6 +28,10 @@ from yaoki.core.machine.codec import event_from_data, from_data
 from yaoki.core.machine.events import Submitted
 from yaoki.core.model import Run
 from yaoki.errors import RowInvalid, Unknown
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Database, Transaction
+    from yaoki.adapters.store.sql import StoreLimits
 
 JournalLine = Mapping[str, Any]
 GROUPS_PER_COMMIT = 2000

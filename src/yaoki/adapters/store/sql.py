@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from yaoki.adapters.store.clock import StoreClock
-from yaoki.adapters.store.database import Database
 from yaoki.adapters.store.safety import ServerSafety, StoreSafety
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
 from yaoki.adapters.store.sqlite.safety import FileSafety
@@ -26,7 +26,10 @@ from yaoki.adapters.store.tables.workers import WorkerRegistry
 from yaoki.adapters.store.tables.writes import EventWriter
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.schedule import AGEING
-from yaoki.ports import Clock
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Database
+    from yaoki.ports import Clock
 
 
 @dataclass(frozen=True, slots=True)

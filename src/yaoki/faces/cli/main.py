@@ -20,6 +20,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     # pydantic would read the metadata of every installed package for plugins that we do not use.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     given = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _main(given)
+    finally:
+        # At its end the interpreter would search everything that was imported for garbage.
+        gc.freeze()
+
+
+def _main(given: list[str]) -> int:
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # Output of an agent must never break a screen that cannot show it.

@@ -12,10 +12,10 @@ import click
 
 from yaoki.app import plan_input
 from yaoki.core.text import did_you_mean
-from yaoki.faces.cli.context import CommandFunction
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
+    from yaoki.faces.cli.context import CommandFunction
     from yaoki.formats.plan import Plan
 
 FILE = click.Path(path_type=Path)

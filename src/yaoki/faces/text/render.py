@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,8 +20,10 @@ from yaoki.core.text import one_line, strip_terminal_codes
 from yaoki.errors import Fault
 from yaoki.faces.text.closed_pipe import ReaderGone
 from yaoki.faces.text.wrapping import cell_width, terminal_width, wrap_line
-from yaoki.ports import JournalEntry, TaskRow
 from yaoki.views import OFF_BRANCH, RunView, TaskView, describe_entry, describe_wait
+
+if TYPE_CHECKING:
+    from yaoki.ports import JournalEntry, TaskRow
 
 COLOURS = {
     State.DONE: "green",

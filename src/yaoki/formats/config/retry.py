@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import Backoff, FailureKind
@@ -17,7 +17,9 @@ from yaoki.core.settings.settings import (
     with_always_retryable,
 )
 from yaoki.core.text import did_you_mean
-from yaoki.formats.config.defects import SettingsDefects
+
+if TYPE_CHECKING:
+    from yaoki.formats.config.defects import SettingsDefects
 
 OTHER_KEYS = ("default_backoff", "retryable_failures", "cause_specific")
 RENAMED = {"max_retries": "default_max_retries", "backoff": "default_backoff"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
@@ -21,11 +22,13 @@ from yaoki.core.model import (
     TaskSpec,
 )
 from yaoki.core.settings.settings import build_retry_policy
-from yaoki.formats.plan.draft import Draft, PlacedTask
 from yaoki.formats.plan.limits import task_hang, task_retry, task_timeout
-from yaoki.formats.plan.model import AgentModel, CheckModel, TaskModel
 from yaoki.formats.plan.order import collect_needs
 from yaoki.formats.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from yaoki.formats.plan.draft import Draft, PlacedTask
+    from yaoki.formats.plan.model import AgentModel, CheckModel, TaskModel
 
 # Every other check is a command.
 CHECK_WAYS = ("file", "git", "judge", "python")

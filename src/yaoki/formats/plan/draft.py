@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from copy import deepcopy
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.model import PlanningRole
 from yaoki.core.planner_prompt import planning_goal
-from yaoki.core.settings.settings import Settings
 from yaoki.formats.plan.defects import Defects, KeyPath
 from yaoki.formats.plan.model import AgentModel, CheckModel, PhaseModel, PlanModel, TaskModel
-from yaoki.formats.plan.plan import Plan, PromptRequirements
 from yaoki.formats.plan.shape import ModelType, build_model
+
+if TYPE_CHECKING:
+    from yaoki.core.settings.settings import Settings
+    from yaoki.formats.plan.plan import Plan, PromptRequirements
 
 
 @dataclass(frozen=True, slots=True)

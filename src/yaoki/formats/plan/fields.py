@@ -11,12 +11,15 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.settings.keys import SECONDS_MAX
 
 REGEX_MAX = 1_000
 _WORDS = {"type": "array", "items": {"type": "string"}}
-_DURATION = re.compile(r"(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?")
-_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_DURATION = lazy_compile(
+    r"(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?"
+)
+_ENV_NAME = lazy_compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def field_error(reason: str) -> PydanticCustomError:

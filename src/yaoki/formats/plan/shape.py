@@ -7,12 +7,14 @@ everything that is valid.
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from yaoki.core.text import did_you_mean
-from yaoki.formats.plan.defects import Defects, KeyPath
+
+if TYPE_CHECKING:
+    from yaoki.formats.plan.defects import Defects, KeyPath
 
 ModelType = TypeVar("ModelType", bound=BaseModel)
 # Removing a part can uncover what it hid; this bounds how often.

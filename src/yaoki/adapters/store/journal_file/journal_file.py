@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import re
 import sqlite3
 import zlib
 from collections.abc import Callable, Collection, Iterator
@@ -18,12 +17,13 @@ from typing import Any
 
 from yaoki.adapters.store.journal_file.checksummed_line import COLUMNS, decode_line, encode_lines
 from yaoki.adapters.system.files import write_atomically
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import Fault
 
 SEGMENT_BYTES = 16 << 20
 TAIL_BYTES = 1 << 16
 ROWS_AT_ONCE = 5000
-HEADER = re.compile(rb'\{"seq":\d+,"at_ms":\d+,"run_id":"([^"]*)".*?,"event":"([^"]*)","data":')
+HEADER = lazy_compile(rb'\{"seq":\d+,"at_ms":\d+,"run_id":"([^"]*)".*?,"event":"([^"]*)","data":')
 AFTER = f"SELECT {', '.join(COLUMNS)} FROM journal WHERE seq > ? ORDER BY seq LIMIT {ROWS_AT_ONCE}"
 
 

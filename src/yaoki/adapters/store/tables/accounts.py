@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.rows import SqlRow, from_ms, to_ms
-from yaoki.adapters.store.write_buffer import Params
 from yaoki.core.lazy_dataclass import dataclass
 from yaoki.core.machine.events import (
     AgentFinished,
@@ -19,6 +18,10 @@ from yaoki.core.machine.events import (
 )
 from yaoki.core.model import AgentExit, AgentLimit, FailureKind, Task
 from yaoki.ports import ClaimScope, LimitedAccount
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Transaction
+    from yaoki.adapters.store.write_buffer import Params
 
 # After the last retry no date is known; the account is tried again after this long.
 DEFAULT_LIMIT_WAIT = timedelta(minutes=1)

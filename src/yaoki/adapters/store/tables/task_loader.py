@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
-from yaoki.adapters.store.database import Transaction
 from yaoki.adapters.store.rows import ROW_READ_ERRORS, SqlRow, run_from_row, task_from_row
 from yaoki.adapters.store.tables import statements as sql
 from yaoki.core.bounded_cache import BoundedCache
@@ -13,6 +13,9 @@ from yaoki.core.machine.events import Submitted
 from yaoki.core.machine.evolution import create_task, replay
 from yaoki.core.model import Catalogue, Run, RunId, State, Task, TaskId, TaskSpec
 from yaoki.errors import RowInvalid, Unknown
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.database import Transaction
 
 SPECS_MAX = 4096
 
