@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,7 @@ from yaoki.adapters.git.repository import GitRepository, open_repository
 from yaoki.adapters.system.clock import SystemClock
 from yaoki.adapters.system.files import proof_rooms_home, state_home
 from yaoki.app.warning_output import print_warning
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.redact import mask
 
 # Below the home: files that open the store, and that push, sign and publish as the user.

@@ -6,7 +6,6 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from yaoki.adapters.store.tables import journal_pages, run_changes, totals
 from yaoki.adapters.system.files import is_plain_file, open_plain_file
 from yaoki.adapters.system.machine import is_holder_dead, machine_id
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import PauseCause
 from yaoki.engine.branch_guard import BranchGuard, rows_on_run_branch
 from yaoki.errors import GitFailed, NotNow, Unknown, WorkspaceError

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.text import format_count
 from yaoki.errors import PlanInvalid
 from yaoki.formats.plan import Plan, PlanEnvironment

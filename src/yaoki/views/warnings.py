@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from yaoki.ports import JournalEntry

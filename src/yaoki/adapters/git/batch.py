@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
 from yaoki.adapters.processes.conversation import Conversation, ProcessReply
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.errors import Fault
 
 ValueT = TypeVar("ValueT")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from yaoki.adapters.store.tables.apply_events import (
 from yaoki.adapters.store.tables.outbox import enqueue_notices
 from yaoki.adapters.store.tables.retention import delete_run_rows
 from yaoki.adapters.store.tables.task_loader import TaskLoader
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.machine.codec import event_from_data, from_data
 from yaoki.core.machine.events import Submitted
 from yaoki.core.model import Run

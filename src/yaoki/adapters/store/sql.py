@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ from yaoki.adapters.store.tables.task_changes import TaskChanges
 from yaoki.adapters.store.tables.task_loader import TaskLoader
 from yaoki.adapters.store.tables.workers import WorkerRegistry
 from yaoki.adapters.store.tables.writes import EventWriter
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.schedule import AGEING
 
 if TYPE_CHECKING:

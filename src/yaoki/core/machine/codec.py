@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from yaoki.core.lazy_dataclass import MISSING, Field, fields, is_dataclass, replace
 from yaoki.core.machine import events
 from yaoki.core.model import AgentSpec, Catalogue, CheckSpec, RetryPolicy, TaskSpec
 from yaoki.core.model.stored_word import stored_word

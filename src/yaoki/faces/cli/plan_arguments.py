@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from yaoki.app import plan_input
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.text import did_you_mean
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.settings.settings import Settings
 from yaoki.core.text import format_count
 from yaoki.errors import SettingsInvalid

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, replace
 from yaoki.core.model import Backoff, FailureKind
 from yaoki.core.settings.keys import MILLISECONDS_MAX, RETRIES_MAX, setting
 from yaoki.core.settings.override import backoff_defect, merge_backoff, retries_defect

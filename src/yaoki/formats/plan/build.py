@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
     AgentSpec,
     Catalogue,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from copy import deepcopy
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import dataclass, field
 from yaoki.core.model import PlanningRole
 from yaoki.core.planner_prompt import planning_goal
 from yaoki.formats.plan.defects import Defects, KeyPath

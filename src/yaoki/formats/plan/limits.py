@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import Backoff, FailureKind
 from yaoki.core.settings.override import (
     backoff_defect,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ from yaoki.adapters.store.tables.task_loader import (
     load_run,
     runs_with_ready_tasks,
 )
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import Catalogue, Run, RunId, Spend, State, Task, TaskId
 from yaoki.errors import RowInvalid
 

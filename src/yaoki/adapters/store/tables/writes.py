@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from yaoki.adapters.store.rows import dump_json, to_ms
@@ -14,6 +13,7 @@ from yaoki.adapters.store.tables import statements as sql
 from yaoki.adapters.store.tables.apply_events import EventApplier, update_run_columns
 from yaoki.adapters.store.tables.outbox import NOTICE_KINDS, NoticeSelection, enqueue_notices
 from yaoki.adapters.store.tables.task_loader import TaskLoader, load_run
+from yaoki.core.lazy_dataclass import replace
 from yaoki.core.machine.codec import event_to_data
 from yaoki.core.machine.events import (
     Answered,
