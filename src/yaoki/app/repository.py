@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 from datetime import timedelta
@@ -199,6 +198,8 @@ class RepositoryContext:
 
     @property
     def _repository_digest(self) -> str:
+        import hashlib
+
         return hashlib.sha256(str(self.repository.common_dir).encode()).hexdigest()[:8]
 
     @cached_property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 from datetime import timedelta
@@ -223,6 +222,8 @@ class Services:
     @property
     def daemon(self) -> Daemon:
         """The one background worker of this store and repository on this machine."""
+        import hashlib
+
         from yaoki.adapters.processes.daemon import Daemon
 
         store = self._context.settings.store.url or str(self._context.yaoki_folder / "state.db")

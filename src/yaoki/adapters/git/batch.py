@@ -7,7 +7,6 @@ whose error message gives the reason.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property
@@ -88,6 +87,8 @@ class GitBatch:
 
     def store_commit(self, commit: bytes) -> str:
         """Store the text of a commit as an object; returns its id, empty on a failure."""
+        import tempfile
+
         try:
             with tempfile.NamedTemporaryFile(prefix="yaoki-commit-") as file:
                 file.write(commit)

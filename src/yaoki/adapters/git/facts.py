@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from yaoki.adapters.git.command import Git, git_environment, run_git
-from yaoki.adapters.git.history import read_first_parents
 from yaoki.adapters.git.reachability import commits_not_reachable, has_commits_beyond
 from yaoki.adapters.git.refs import Refs, target_branch_ref
 from yaoki.errors import RepositoryUnusable
@@ -39,6 +38,8 @@ class LocalGitFacts:
         return {name: c.tree for name, c in zip(commits, found, strict=True) if c}
 
     def first_parents(self, base: str, head: str) -> Sequence[BranchStep]:
+        from yaoki.adapters.git.history import read_first_parents
+
         return read_first_parents(self._git, base, head)
 
     def order_commits(self, base: str, commits: Sequence[str]) -> list[str]:

@@ -7,10 +7,8 @@ it follows with the next commit.
 
 from __future__ import annotations
 
-import gzip
 import os
 import sqlite3
-import zlib
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -103,6 +101,8 @@ class JournalFile:
         The plain segment is deleted last, after the archive and its name are synced: a kill or a
         power loss leaves both, which does no harm.
         """
+        import gzip  # most journals have one segment
+
         for plain in self.list_segments()[:-1]:
             if plain.suffix != ".jsonl":
                 continue
@@ -180,6 +180,9 @@ def _content(path: Path) -> bytes:
     """What can be read of a damaged archive; its broken end counts as a damaged line."""
     if path.suffix != ".gz":
         return path.read_bytes()
+    import gzip
+    import zlib
+
     blocks: list[bytes] = []
     try:
         with gzip.open(path) as file:

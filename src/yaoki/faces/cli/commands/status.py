@@ -21,10 +21,11 @@ from yaoki.faces.text.render import (
     task_lines,
     task_names,
 )
-from yaoki.views import RunView, runs_document, status_document, worker_lines, workers_document
+from yaoki.views.workers import worker_lines
 
 if TYPE_CHECKING:
     from yaoki.app.build import App
+    from yaoki.views import RunView
 
 RUNS_SHOWN = 50
 
@@ -49,6 +50,8 @@ def status(
         near = not app.settings.workspace.remote
         view = load_run_view(app, app.lookup.find_run(run), check_branch=near)
         if as_json:
+            from yaoki.views.documents import status_document
+
             print_document(status_document(view))
         else:
             print_status(app, view, workers=not run)
@@ -85,6 +88,8 @@ def _show_workers(repo: Path, *, as_json: bool) -> int:
     with open_app(repo, create=True) as app:
         live = app.services.list_live_workers() if app.has_store else []
         if as_json:
+            from yaoki.views.workers import workers_document
+
             print_document(workers_document(live))
             return 0
         for text in worker_lines(live, app.clock.now()) or ["no worker serves this store"]:
@@ -96,6 +101,8 @@ def _show_workers(repo: Path, *, as_json: bool) -> int:
 def _list_runs(app: App, *, as_json: bool) -> int:
     runs = [load_run_view(app, run) for run in app.reads.runs()[-RUNS_SHOWN:]]
     if as_json:
+        from yaoki.views.documents import runs_document
+
         print_document(runs_document(runs))
         return 0
     rows = [

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from yaoki.core.model import State
 from yaoki.faces.cli.context import json_option, open_app, repo_option, run_option
 from yaoki.faces.text.render import print_document, print_next_command, print_wrapped
-from yaoki.views import Explanation, explanation_document
+
+if TYPE_CHECKING:
+    from yaoki.views import Explanation
 
 
 @click.command()
@@ -25,6 +28,8 @@ def why(task: str, run_name: str, as_json: bool, repo: Path) -> int:
     with open_app(repo) as app:
         explanation = explain_task(app, app.lookup.find_task(task, run_name))
     if as_json:
+        from yaoki.views.documents import explanation_document
+
         print_document(explanation_document(explanation))
         return 0
     for text in explanation_lines(explanation):
