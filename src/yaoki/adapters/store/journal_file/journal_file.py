@@ -101,11 +101,11 @@ class JournalFile:
         The plain segment is deleted last, after the archive and its name are synced: a kill or a
         power loss leaves both, which does no harm.
         """
-        import gzip  # most journals have one segment
-
         for plain in self.list_segments()[:-1]:
             if plain.suffix != ".jsonl":
                 continue
+            import gzip  # most journals have one segment
+
             try:
                 archive = gzip.compress(plain.read_bytes(), 6)
                 write_atomically(plain.with_suffix(".jsonl.gz"), archive)
