@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from yaoki.core.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import click
@@ -19,7 +21,8 @@ QUICK_NAMES = ("status", "why", "validate")
 COMPLETION_VARIABLE = "_YAOKI_COMPLETE"
 
 
-class Argument(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Argument:
     """A word without a name; required unless it has a default."""
 
     target: str
@@ -36,7 +39,8 @@ class Argument(NamedTuple):
         return click.Argument([self.target], type=kind, **options)
 
 
-class Option(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Option:
     """`--name`; without a metavar it is a flag, and a repeated one collects its values."""
 
     name: str
@@ -86,7 +90,8 @@ AGENT = Option(
 )
 
 
-class QuickCommand(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class QuickCommand:
     """A function with its parameters."""
 
     function: Callable[..., int]
