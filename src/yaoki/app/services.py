@@ -79,11 +79,11 @@ class Services:
 
         A shorter text could as well be the name of a task.
         """
-        from yaoki.adapters.store.tables.retention import find_archive_files
-
         run_id = text.removeprefix("yaoki/").partition("-")[0]
         if len(run_id) < ID_CHARS_MIN:
             return ""
+        from yaoki.adapters.store.tables.retention import find_archive_files
+
         archives = find_archive_files(self._context.store.database, run_id)
         stored = {run.id for run in self._context.store.runs()} if archives else set()
         files = [name for archived, name in archives.items() if archived not in stored]

@@ -41,6 +41,8 @@ def replace_lone_surrogates(text: str) -> str:
 
 def strip_terminal_codes(text: str) -> str:
     """Remove terminal codes; show other control characters as `\\x07`."""
+    if text.isascii() and text.isprintable() and "#x1B[" not in text:
+        return text
     text = _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub(lambda match: _escape(match[0]), text)
 

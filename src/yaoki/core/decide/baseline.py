@@ -14,7 +14,7 @@ from typing import Any
 
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.lazy_pattern import lazy_compile
-from yaoki.core.machine.codec import to_data
+from yaoki.core.machine.value_codec import to_data
 from yaoki.core.model import CheckSpec, Finding, FindingItem, Outcome
 from yaoki.core.text import format_count
 

@@ -18,8 +18,8 @@ from yaoki.adapters.store.tables.task_loader import (
     load_run,
 )
 from yaoki.adapters.store.tables.writes import EventWriter, task_count
-from yaoki.core.machine.codec import to_data
 from yaoki.core.machine.events import Replaced
+from yaoki.core.machine.value_codec import to_data
 from yaoki.core.model import Pause, PauseCause, Run, RunId, State, TaskId, TaskSpec
 from yaoki.errors import NotNow, OverLimit
 
