@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pydantic_core import PydanticCustomError
-
 from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.core.model import BUILT_IN_CHECKS, CHECK_ENTRY_POINTS, FINAL_CHECK_NAME
 from yaoki.core.settings.settings import PATTERNS
 from yaoki.core.settings.tags import TAG_FORM, is_tag
 from yaoki.formats.plan import limits, order
-from yaoki.formats.plan.fields import check_inside
+from yaoki.formats.plan.field_values import FieldRefused, check_inside
 from yaoki.formats.plan.proof import judge_done_when, judge_proof
 
 if TYPE_CHECKING:
@@ -207,7 +205,7 @@ def _globs(defects: Defects, path: KeyPath, globs: Sequence[str]) -> None:
     for index, glob in enumerate(globs):
         try:
             check_inside(glob)
-        except PydanticCustomError as fault:
+        except FieldRefused as fault:
             defects.add((*path, index), f"{glob!r} {fault}")
 
 

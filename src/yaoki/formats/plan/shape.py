@@ -68,6 +68,8 @@ def _reason(error: Any) -> str:
         return f"must be at least {context['ge']:g}, not {show_value(given)}"
     if kind == "less_than_equal":
         return f"must be at most {context['le']:g}, not {show_value(given)}"
+    if kind == "value_error":
+        return str(context["error"])  # in our own words
     return str(error["msg"])
 
 
