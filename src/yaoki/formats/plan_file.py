@@ -97,14 +97,14 @@ def _read(text: str, name: str) -> tuple[Any, Defects]:
 
 def _choose_reader(raw: Any, name: str) -> DraftReader:
     """The models of the other two formats are slow to import, and most plans are native."""
-    from yaoki.formats.plan.model import PlanModel
     from yaoki.formats.plan.native import read_native
+    from yaoki.formats.plan.quick_part import load_shapes
 
     if _is_markdown(name):
         from yaoki.formats.playbook import read_playbook
 
         return read_playbook
-    if isinstance(raw, dict) and not all(key in PlanModel.model_fields for key in raw):
+    if isinstance(raw, dict) and not all(key in load_shapes()["PlanModel"] for key in raw):
         from yaoki.formats.registry import is_registry, read_registry
 
         return read_registry if is_registry(raw) else read_native

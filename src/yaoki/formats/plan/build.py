@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel
-
 from yaoki.core.lazy_dataclass import replace
 from yaoki.core.model import (
     AgentSpec,
@@ -28,7 +26,13 @@ from yaoki.formats.plan.plan import Plan
 
 if TYPE_CHECKING:
     from yaoki.formats.plan.draft import Draft, PlacedTask
-    from yaoki.formats.plan.model import AgentModel, CheckModel, TaskModel
+    from yaoki.formats.plan.model import (
+        AgentModel,
+        BudgetModel,
+        CheckModel,
+        RunBudgetModel,
+        TaskModel,
+    )
 
 # Every other check is a command.
 CHECK_WAYS = ("file", "git", "judge", "python")
@@ -56,7 +60,7 @@ def build_plan(draft: Draft, source: str) -> Plan:
     )
 
 
-def _limits_of(budget: BaseModel) -> dict[str, float]:
+def _limits_of(budget: BudgetModel | RunBudgetModel) -> dict[str, float]:
     return {name: float(getattr(budget, name)) for name in sorted(budget.model_fields_set)}
 
 
