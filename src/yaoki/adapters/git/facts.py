@@ -61,7 +61,10 @@ class LocalGitFacts:
     def find_head_with_all(self, branch: str, commits: Sequence[str], base: str) -> str:
         """The branch's head if it contains all these commits and they add to the base; or empty."""
         head = self._refs.read_commits(f"refs/heads/{branch}")[0]
-        if head is None or not commits or not self.has_commits_beyond(commits, base):
+        # A branch that is still at the base contains nothing that was added to it.
+        if head is None or not commits or head.sha == base:
+            return ""
+        if not self.has_commits_beyond(commits, base):
             return ""
         return "" if self.has_commits_beyond(commits, head.sha) else head.sha
 

@@ -15,7 +15,6 @@ from yaoki.adapters.store.sqlite.database import SqliteDatabase
 from yaoki.adapters.store.sqlite.examination import refuse_foreign
 from yaoki.adapters.store.trust_marks import add_trust_mark, make_trust_mark, read_trust_marks
 from yaoki.adapters.system.files import make_private_folder
-from yaoki.adapters.system.machine import pip_install_command
 from yaoki.core.settings.settings import SERVER_URLS
 from yaoki.errors import StoreError
 
@@ -69,6 +68,8 @@ def _path(where: Path | str) -> Path:
 
 def _postgres_class() -> type[PostgresDatabase]:
     """Imported late: the driver is large and few users need it."""
+    from yaoki.adapters.system.machine import pip_install_command
+
     try:
         from yaoki.adapters.store.postgres import PostgresDatabase
     except ImportError as missing:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from yaoki.adapters.store.sqlite.database import SqliteDatabase
-from yaoki.adapters.store.trust_marks import INSERT_TRUST_MARK
 from yaoki.errors import StoreCorrupt, StoreNewer
 
 if TYPE_CHECKING:
@@ -107,6 +106,8 @@ def _apply(
     for statement in database.extra_schema:
         tx.run(statement)
     if mark and not current:
+        from yaoki.adapters.store.trust_marks import INSERT_TRUST_MARK
+
         tx.run(INSERT_TRUST_MARK, {"mark": mark})
 
 
