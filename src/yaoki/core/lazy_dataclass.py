@@ -94,7 +94,7 @@ if not TYPE_CHECKING:
         return value.__class__(**changes)
 
 
-def _prepare(cls: type[Any], *, frozen: bool, slots: bool) -> type[Any]:
+def _prepare(cls: Any, *, frozen: bool, slots: bool) -> Any:
     own = vars(cls)
     has_own_hash = own.get("__hash__") is not None
     methods = {name for name in ("__init__", "__repr__", "__eq__") if name not in own}
@@ -103,7 +103,11 @@ def _prepare(cls: type[Any], *, frozen: bool, slots: bool) -> type[Any]:
     for base in reversed(cls.__mro__[1:]):
         inherited.update((each.name, each) for each in vars(base).get("__lazy_fields__", ()))
     every = tuple((inherited | {each.name: each for each in own_fields}).values())
-    prepared = _with_slots(cls, own_fields, inherited) if slots else _with_defaults(cls, own_fields)
+    prepared: Any = cls
+    if slots:
+        prepared = _with_slots(cls, own_fields, inherited)
+    else:
+        _set_defaults(cls, own_fields)
     prepared.__lazy_fields__ = every
     prepared.__dataclass_fields__ = _StandardFields(prepared)
     if "__match_args__" not in own:
@@ -166,18 +170,18 @@ def _with_slots(
     content.pop("__dict__", None)
     content.pop("__weakref__", None)
     content["__slots__"] = tuple(name for name in names if name not in inherited)
-    made = type(cls)(cls.__name__, cls.__bases__, content)
+    metaclass: Any = type(cls)
+    made = metaclass(cls.__name__, cls.__bases__, content)
     made.__qualname__ = cls.__qualname__
     return made
 
 
-def _with_defaults(cls: type[Any], own_fields: list[LazyField]) -> Any:
+def _set_defaults(cls: type[Any], own_fields: list[LazyField]) -> None:
     for each in own_fields:
         if each.default is not _MISSING:
             setattr(cls, each.name, each.default)
         elif each.name in vars(cls):
             delattr(cls, each.name)
-    return cls
 
 
 # ------------------------------------------------------------------ methods
@@ -306,7 +310,7 @@ class _StandardFields:
 
         cls = self._cls
         standard = [(each.name, each.type, _standard_field(each)) for each in cls.__lazy_fields__]
-        made = dataclasses.make_dataclass(
+        made: Any = dataclasses.make_dataclass(
             cls.__name__, standard, init=False, repr=False, eq=False, kw_only=True
         )
         found: dict[str, Any] = made.__dataclass_fields__

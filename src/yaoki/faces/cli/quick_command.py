@@ -8,7 +8,7 @@ made from the same list.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,9 +151,11 @@ def quick_command(
     return lambda function: QuickCommand(function, parameters)
 
 
-def find_quick_call(given: Sequence[str]) -> Callable[[], int] | None:
+def find_quick_call(
+    given: Sequence[str], environ: Mapping[str, str] = os.environ
+) -> Callable[[], int] | None:
     """The call of a quick command, ready to be made; None when click must look at the words."""
-    if not given or given[0] not in QUICK_NAMES or COMPLETION_VARIABLE in os.environ:
+    if not given or given[0] not in QUICK_NAMES or COMPLETION_VARIABLE in environ:
         return None
     from importlib import import_module
 
