@@ -111,7 +111,8 @@ def _prepare(cls: Any, *, frozen: bool, slots: bool) -> Any:
     prepared.__lazy_fields__ = every
     prepared.__dataclass_fields__ = _StandardFields(prepared)
     if "__match_args__" not in own:
-        prepared.__match_args__ = tuple(each.name for each in every if each.init)
+        names = tuple(each.name for each in every if each.init)
+        prepared.__match_args__ = names  # type: ignore[misc]  # of a class made here
     if not cls.__doc__:
         prepared.__doc__ = cls.__name__  # the standard decorator would compute the signature
     if "__init__" in methods:
