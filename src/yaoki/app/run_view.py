@@ -40,15 +40,28 @@ def view_run(app: App, run: Run, *, check_branch: bool = False) -> RunView:
     landed.
     """
     rows = app.store.rows(run.id)
-    run = detect_external_merge(app, run, rows)
+    return _view_rows(app, detect_external_merge(app, run, rows), rows, check_branch=check_branch)
+
+
+def _view_rows(
+    app: App, run: Run, rows: Sequence[TaskRow], *, check_branch: bool = False, merges: bool = True
+) -> RunView:
     there = (
         find_landed_on_branch(app, run, rows)
         if check_branch or run.pause_cause is PauseCause.BRANCH
         else {}
     )
+    questions = load_questions(app, rows)
     return assemble_run_view(
-        app, run, rows, app.store.needs(run.id), load_questions(app, rows), there
+        app, run, rows, app.store.needs(run.id), questions, there, merges=merges
     )
+
+
+def _view_tasks(app: App, run: Run) -> RunView:
+    """For its tasks only: a merge changes nothing about them, so git is not asked for one."""
+    if run.pause_cause is PauseCause.BRANCH:
+        return view_run(app, run)
+    return _view_rows(app, run, app.store.rows(run.id), merges=False)
 
 
 def detect_external_merge(app: App, run: Run, rows: Sequence[TaskRow]) -> Run:
@@ -82,8 +95,13 @@ def assemble_run_view(
     needs: Mapping[TaskId, Sequence[TaskId]],
     asked: Mapping[TaskId, Question],
     there: Mapping[TaskId, bool],
+    *,
+    merges: bool = True,
 ) -> RunView:
-    """The view of a run with these rows; `there` says which landed tasks the branch holds."""
+    """The view of a run with these rows; `there` says which landed tasks the branch holds.
+
+    With `merges` its next command may be one of git, which is asked for it.
+    """
     live, now = app.services.list_live_workers(), app.store.clock.now()
     return build_run_view(
         run,
@@ -100,7 +118,7 @@ def assemble_run_view(
         ),
         spent=app.store.total_spend(run.id),
         on_branch=there,
-        merge_instead=lambda: suggest_merge_command(app, run),
+        merge_instead=lambda: suggest_merge_command(app, run) if merges else "",
         last_iteration=_last_iteration(app, run) if run.continuous else None,
     )
 
@@ -201,7 +219,7 @@ def _claim_grace_s(app: App, holder: str) -> float:
 def explain_task(app: App, task_id: TaskId) -> Explanation:
     """The state of a task and the decisions that led to it."""
     run = app.store.run(app.store.task(task_id).run_id)
-    return load_explanation(app, view_run(app, run), task_id)
+    return load_explanation(app, _view_tasks(app, run), task_id)
 
 
 def load_explanation(app: App, view: RunView, task_id: str) -> Explanation:

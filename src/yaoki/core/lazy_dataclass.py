@@ -96,34 +96,27 @@ if not TYPE_CHECKING:
 
 def _prepare(cls: Any, *, frozen: bool, slots: bool) -> Any:
     own = vars(cls)
-    has_own_hash = own.get("__hash__") is not None
-    methods = {name for name in ("__init__", "__repr__", "__eq__") if name not in own}
-    own_fields = _own_fields(cls)
-    inherited: dict[str, LazyField] = {}
-    for base in reversed(cls.__mro__[1:]):
-        inherited.update((each.name, each) for each in vars(base).get("__lazy_fields__", ()))
-    every = tuple((inherited | {each.name: each for each in own_fields}).values())
-    prepared: Any = cls
-    if slots:
-        prepared = _with_slots(cls, own_fields, inherited)
-    else:
-        _set_defaults(cls, own_fields)
-    prepared.__lazy_fields__ = every
+    annotations: dict[str, Any] = own.get("__annotations__", {})
+    names = [name for name, given in annotations.items() if not _is_class_variable(given)]
+    defaults = {name: own[name] for name in names if name in own}
+    methods = [name for name in ("__init__", "__repr__", "__eq__") if name not in own]
+    if own.get("__hash__") is None:
+        methods.append("__hash__")
+    has_match_args = "__match_args__" in own
+    prepared = _with_slots(cls, names) if slots else _with_defaults(cls, defaults)
+    prepared.__lazy_fields__ = _OwnFields(prepared, names, annotations, defaults)
     prepared.__dataclass_fields__ = _StandardFields(prepared)
-    if "__match_args__" not in own:
-        names = tuple(each.name for each in every if each.init)
-        prepared.__match_args__ = names  # type: ignore[misc]  # of a class made here
+    if not has_match_args:
+        prepared.__match_args__ = _MatchArgs()
     if not cls.__doc__:
         prepared.__doc__ = cls.__name__  # the standard decorator would compute the signature
+    for name in methods:
+        if name == "__hash__" and not frozen:
+            prepared.__hash__ = None
+        else:
+            setattr(prepared, name, _make_on_first_call(prepared, name, frozen))
     if "__init__" in methods:
-        prepared.__init__ = _make_init(prepared, every, frozen=frozen)
         prepared.__signature__ = _Signature(prepared, frozen)
-    if "__repr__" in methods:
-        prepared.__repr__ = _compile_repr_on_first_call(prepared)
-    if "__eq__" in methods:
-        prepared.__eq__ = _make_eq(every)
-    if not has_own_hash:
-        prepared.__hash__ = _make_hash(every) if frozen else None
     if frozen:
         prepared.__setattr__, prepared.__delattr__ = _refuse_change, _refuse_deletion
     if frozen and slots:
@@ -132,16 +125,34 @@ def _prepare(cls: Any, *, frozen: bool, slots: bool) -> Any:
     return prepared
 
 
-def _own_fields(cls: type[Any]) -> list[LazyField]:
-    found = []
-    for name, annotation in vars(cls).get("__annotations__", {}).items():
-        if _is_class_variable(annotation):
-            continue
-        given = vars(cls).get(name, _MISSING)
-        each = given if isinstance(given, LazyField) else _as_field(given)
-        each.name, each.type = name, annotation
-        found.append(each)
-    return found
+class _OwnFields:
+    """`__lazy_fields__` of a class, made when they are first read."""
+
+    def __init__(
+        self, cls: Any, names: list[str], annotations: dict[str, Any], defaults: dict[str, Any]
+    ) -> None:
+        self._cls, self._names = cls, names
+        self._annotations, self._defaults = annotations, defaults
+
+    def __get__(self, instance: object, owner: type[Any]) -> tuple[LazyField, ...]:
+        every: dict[str, LazyField] = {}
+        for base in reversed(self._cls.__mro__[1:]):
+            if "__lazy_fields__" in vars(base):
+                every.update((each.name, each) for each in base.__lazy_fields__)
+        for name in self._names:
+            given = self._defaults.get(name, _MISSING)
+            each = given if isinstance(given, LazyField) else _as_field(given)
+            each.name, each.type = name, self._annotations[name]
+            every[name] = each
+        found = self._cls.__lazy_fields__ = tuple(every.values())
+        return found
+
+
+class _MatchArgs:
+    """`__match_args__` of a class."""
+
+    def __get__(self, instance: object, owner: Any) -> tuple[str, ...]:
+        return tuple(each.name for each in owner.__lazy_fields__ if each.init)
 
 
 def _is_class_variable(annotation: Any) -> bool:
@@ -162,14 +173,12 @@ def _as_field(given: Any) -> LazyField:
     return LazyField(**options)
 
 
-def _with_slots(
-    cls: type[Any], own_fields: list[LazyField], inherited: Mapping[str, LazyField]
-) -> Any:
+def _with_slots(cls: Any, names: list[str]) -> Any:
     """A class gets its slots when it is created, so it is created again."""
-    names = [each.name for each in own_fields]
     content = {name: value for name, value in vars(cls).items() if name not in names}
     content.pop("__dict__", None)
     content.pop("__weakref__", None)
+    inherited = {name for base in cls.__mro__[1:-1] for name in vars(base).get("__slots__", ())}
     content["__slots__"] = tuple(name for name in names if name not in inherited)
     metaclass: Any = type(cls)
     made = metaclass(cls.__name__, cls.__bases__, content)
@@ -177,15 +186,37 @@ def _with_slots(
     return made
 
 
-def _set_defaults(cls: type[Any], own_fields: list[LazyField]) -> None:
-    for each in own_fields:
+def _with_defaults(cls: Any, defaults: dict[str, Any]) -> Any:
+    for name, given in defaults.items():
+        each = given if isinstance(given, LazyField) else _as_field(given)
         if each.default is not _MISSING:
-            setattr(cls, each.name, each.default)
-        elif each.name in vars(cls):
-            delattr(cls, each.name)
+            setattr(cls, name, each.default)
+        else:
+            delattr(cls, name)
+    return cls
 
 
 # ------------------------------------------------------------------ methods
+
+
+def _make_on_first_call(cls: Any, name: str, frozen: bool) -> Any:
+    def make_and_call(self: object, *args: Any, **options: Any) -> Any:
+        method: Any
+        match name:
+            case "__init__":
+                method = _make_init(cls, cls.__lazy_fields__, frozen=frozen)
+            case "__repr__":
+                method = _compile_repr(cls)
+            case "__eq__":
+                method = _make_eq(cls.__lazy_fields__)
+            case _:
+                method = _make_hash(cls.__lazy_fields__)
+        setattr(cls, name, method)
+        return method(self, *args, **options)
+
+    make_and_call.__name__ = name
+    make_and_call.__qualname__ = f"{cls.__qualname__}.{name}"
+    return make_and_call
 
 
 def _make_init(cls: type[Any], every: tuple[LazyField, ...], *, frozen: bool) -> Any:
@@ -280,17 +311,12 @@ def _make_hash(every: tuple[LazyField, ...]) -> Callable[[Any], int]:
     return (lambda _: hash(())) if bare else hash_fields
 
 
-def _compile_repr_on_first_call(cls: Any) -> Any:
-    def compile_and_show(self: object) -> str:
-        import dataclasses
+def _compile_repr(cls: Any) -> Any:
+    import dataclasses
 
-        standard = [(each.name, Any, _standard_field(each)) for each in cls.__lazy_fields__]
-        made: Any = dataclasses.make_dataclass(cls.__name__, standard, init=False, eq=False)
-        cls.__repr__ = made.__repr__
-        text: str = made.__repr__(self)
-        return text
-
-    return compile_and_show
+    standard = [(each.name, Any, _standard_field(each)) for each in cls.__lazy_fields__]
+    made = dataclasses.make_dataclass(cls.__name__, standard, init=False, eq=False, kw_only=True)
+    return made.__repr__
 
 
 def _standard_field(each: LazyField) -> Any:

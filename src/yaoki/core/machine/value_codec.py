@@ -87,7 +87,7 @@ def _field_types(cls: Any) -> dict[str, Any]:
         annotations = vars(each).get("__annotations__", {})
         texts = {k: v for k, v in annotations.items() if not str(v).startswith("ClassVar")}
         scope = vars(sys.modules[each.__module__])
-        known = {text: _PLAIN_NAMES[text] for text in texts.values() if text in _PLAIN_NAMES}
+        known = _KNOWN_TYPES.setdefault(each.__module__, dict(_PLAIN_NAMES))
         other = SimpleNamespace(__annotations__={t: t for t in texts.values() if t not in known})
         known |= get_type_hints(other, scope)
         types |= {name: known[text] for name, text in texts.items()}
@@ -95,6 +95,8 @@ def _field_types(cls: Any) -> dict[str, Any]:
 
 
 _PLAIN = (str, int, float, bool, type(None))
+# By module, the types of annotations that were evaluated there.
+_KNOWN_TYPES: dict[str, dict[Any, Any]] = {}
 _PLAIN_NAMES: Mapping[str, Any] = {"str": str, "int": int, "float": float, "bool": bool}
 
 
