@@ -107,7 +107,7 @@ def _prepare(cls: Any, *, frozen: bool, slots: bool) -> Any:
     prepared.__lazy_fields__ = _OwnFields(prepared, names, annotations, defaults)
     prepared.__dataclass_fields__ = _StandardFields(prepared)
     if not has_match_args:
-        prepared.__match_args__ = _MatchArgs()
+        prepared.__match_args__ = _MatchArgs()  # type: ignore[misc]  # the checker knows it only in a class body
     if not cls.__doc__:
         prepared.__doc__ = cls.__name__  # the standard decorator would compute the signature
     for name in methods:

@@ -1,71 +1,64 @@
-"""The nouns: run, task, attempt, check, finding, verdict, failure, lease.
-
-The names are imported when they are first used: most commands need few of them.
-"""
+"""The nouns: run, task, attempt, check, finding, verdict, failure, lease."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from yaoki.core.model.enums import (
-        BUILT_IN_CHECKS,
-        CHECK_ENTRY_POINTS,
-        CONTENT_KINDS,
-        FINAL_CHECK_NAME,
-        GIT_CONFIG_CHECK,
-        JUDGE_TRIES_MAX,
-        NO_CHANGE_CHECK,
-        REPLANS_MAX,
-        RERUNS_PER_ROUND,
-        AgentLimit,
-        AttemptMode,
-        BackoffType,
-        CheckType,
-        Choice,
-        EndCause,
-        FailureKind,
-        FaultSource,
-        OnFailure,
-        Outcome,
-        PauseCause,
-        PendingRequest,
-        PlanningRole,
-        Reason,
-        RecoveryStrategy,
-        RetryMethod,
-        RunId,
-        Stage,
-        State,
-        TaskId,
-        TaskKind,
-        WaitReason,
-    )
-    from yaoki.core.model.outcome import AgentExit, Failure, Finding, FindingItem, Verdict
-    from yaoki.core.model.spec import (
-        AgentSpec,
-        Backoff,
-        CheckSpec,
-        PlanningBrief,
-        PromptFiles,
-        RetryPolicy,
-        RetryRule,
-        TaskSpec,
-    )
-    from yaoki.core.model.task import (
-        Catalogue,
-        ContinuousMode,
-        Counts,
-        Lease,
-        Pause,
-        Question,
-        Run,
-        Spend,
-        Task,
-        Work,
-        task_branch,
-    )
+from yaoki.core.model.enums import (
+    BUILT_IN_CHECKS,
+    CHECK_ENTRY_POINTS,
+    CONTENT_KINDS,
+    FINAL_CHECK_NAME,
+    GIT_CONFIG_CHECK,
+    JUDGE_TRIES_MAX,
+    NO_CHANGE_CHECK,
+    REPLANS_MAX,
+    RERUNS_PER_ROUND,
+    AgentLimit,
+    AttemptMode,
+    BackoffType,
+    CheckType,
+    Choice,
+    EndCause,
+    FailureKind,
+    FaultSource,
+    OnFailure,
+    Outcome,
+    PauseCause,
+    PendingRequest,
+    PlanningRole,
+    Reason,
+    RecoveryStrategy,
+    RetryMethod,
+    RunId,
+    Stage,
+    State,
+    TaskId,
+    TaskKind,
+    WaitReason,
+)
+from yaoki.core.model.outcome import AgentExit, Failure, Finding, FindingItem, Verdict
+from yaoki.core.model.spec import (
+    AgentSpec,
+    Backoff,
+    CheckSpec,
+    PlanningBrief,
+    PromptFiles,
+    RetryPolicy,
+    RetryRule,
+    TaskSpec,
+)
+from yaoki.core.model.task import (
+    Catalogue,
+    ContinuousMode,
+    Counts,
+    Lease,
+    Pause,
+    Question,
+    Run,
+    Spend,
+    Task,
+    Work,
+    task_branch,
+)
 
 __all__ = [
     "BUILT_IN_CHECKS",
@@ -124,70 +117,3 @@ __all__ = [
     "Work",
     "task_branch",
 ]
-
-_MODULES = {
-    "BUILT_IN_CHECKS": "enums",
-    "CHECK_ENTRY_POINTS": "enums",
-    "CONTENT_KINDS": "enums",
-    "FINAL_CHECK_NAME": "enums",
-    "GIT_CONFIG_CHECK": "enums",
-    "JUDGE_TRIES_MAX": "enums",
-    "NO_CHANGE_CHECK": "enums",
-    "REPLANS_MAX": "enums",
-    "RERUNS_PER_ROUND": "enums",
-    "AgentExit": "outcome",
-    "AgentLimit": "enums",
-    "AgentSpec": "spec",
-    "AttemptMode": "enums",
-    "Backoff": "spec",
-    "BackoffType": "enums",
-    "Catalogue": "task",
-    "CheckSpec": "spec",
-    "CheckType": "enums",
-    "Choice": "enums",
-    "ContinuousMode": "task",
-    "Counts": "task",
-    "EndCause": "enums",
-    "Failure": "outcome",
-    "FailureKind": "enums",
-    "FaultSource": "enums",
-    "Finding": "outcome",
-    "FindingItem": "outcome",
-    "Lease": "task",
-    "OnFailure": "enums",
-    "Outcome": "enums",
-    "Pause": "task",
-    "PauseCause": "enums",
-    "PendingRequest": "enums",
-    "PlanningBrief": "spec",
-    "PlanningRole": "enums",
-    "PromptFiles": "spec",
-    "Question": "task",
-    "Reason": "enums",
-    "RecoveryStrategy": "enums",
-    "RetryMethod": "enums",
-    "RetryPolicy": "spec",
-    "RetryRule": "spec",
-    "Run": "task",
-    "RunId": "enums",
-    "Spend": "task",
-    "Stage": "enums",
-    "State": "enums",
-    "Task": "task",
-    "TaskId": "enums",
-    "TaskKind": "enums",
-    "TaskSpec": "spec",
-    "Verdict": "outcome",
-    "WaitReason": "enums",
-    "Work": "task",
-    "task_branch": "task",
-}
-
-
-if not TYPE_CHECKING:  # a type checker would believe in any name
-
-    def __getattr__(name: str) -> Any:
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-        return value
