@@ -162,8 +162,7 @@ WIDE = a_policy(rules={kind: RetryRule(50) for kind in FailureKind})
         ),
         (
             an_active_task(
-                Stage.VERIFY,
-                spec=a_spec(policy=replace(WIDE, content_retries_max=1)),
+                Stage.VERIFY, spec=a_spec(policy=replace(WIDE, content_retries_max=1)),
                 counts=Counts(failures={"INCOMPLETE": 1}),
             ),
             a_failure(),
@@ -251,12 +250,7 @@ def test_each_rule_explains_its_decision(
         ({"money": 2.0}, Spend(money=2.5), "the task used 2.5 of its 2 money", "a larger money"),
         ({"money": 2.0}, Spend(money=2.0), "the task used 2 of its 2 money", "a larger money"),
         ({"tokens": 9.0}, Spend(tokens=10), "the task used 10 of its 9 tokens", "a larger tokens"),
-        (
-            {"seconds": 9.0},
-            Spend(seconds=9),
-            "the task used 9 of its 9 seconds",
-            "a larger seconds",
-        ),
+        ({"seconds": 9.0}, Spend(seconds=9), "the task used 9 of its 9 seconds", "a larger seconds"),
     ],
 )
 def test_a_spent_budget_ends_the_retries(

@@ -166,9 +166,7 @@ def _slots(node: ast.AST) -> Iterator[Slot]:
         if name in SKIPPED_FIELDS or is_signature:
             continue
         if isinstance(value, list):
-            yield from (
-                (node, name, at) for at, one in enumerate(value) if isinstance(one, ast.AST)
-            )
+            yield from ((node, name, at) for at, one in enumerate(value) if isinstance(one, ast.AST))
         elif isinstance(value, ast.AST):
             yield node, name, None
 
