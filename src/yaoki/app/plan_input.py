@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from yaoki.core.lazy_pattern import lazy_compile
 from yaoki.errors import PlanInvalid
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 # Defects of a plan that settings would repair.
-MISSING_SETTING = re.compile(r"no agent: |no required check: ")
+MISSING_SETTING = lazy_compile(r"no agent: |no required check: ")
 
 
 def read_plan(app: App, file: Path, settings: Settings | None = None) -> Plan:

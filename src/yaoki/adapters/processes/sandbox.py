@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaoki
 from yaoki.adapters.processes.command import CommandResult, run_command
@@ -38,9 +39,11 @@ from yaoki.adapters.processes.sandbox_probe import (
     starts_successfully,
 )
 from yaoki.core.lazy_dataclass import dataclass
-from yaoki.core.model import EndCause
 from yaoki.errors import Fault
 from yaoki.ports import SANDBOX_FOLDERS_NAME, Launch, Processes, ProcessState, outbox
+
+if TYPE_CHECKING:
+    from yaoki.core.model import EndCause
 
 LINKED = "FOLDER_LINKED"
 ISOLATED_OUTPUT_BYTES_MAX = 1 << 30

@@ -10,11 +10,13 @@ from collections.abc import Callable, Collection, Mapping, MutableMapping, Seque
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from yaoki.adapters.store.rows import SqlRow
 from yaoki.adapters.store.write_buffer import Coalesce, keep_all
 from yaoki.errors import StoreError
+
+if TYPE_CHECKING:
+    from yaoki.adapters.store.rows import SqlRow
 
 ResultT = TypeVar("ResultT")
 P = ParamSpec("P")

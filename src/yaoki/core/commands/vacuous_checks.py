@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from yaoki.core.commands.exit_codes import (
     ALWAYS_PRESENT_PATHS,
@@ -16,7 +17,9 @@ from yaoki.core.commands.exit_codes import (
 )
 from yaoki.core.commands.program import Program, resolve_program, shell_script
 from yaoki.core.commands.shell import SimpleCommand, parse_shell, simple_commands
-from yaoki.core.model import CheckSpec
+
+if TYPE_CHECKING:
+    from yaoki.core.model import CheckSpec
 
 # A checkout of one commit is clean, yaoki itself checks the scope, and a landing is merged.
 _GIT_FACTS = frozenset({"clean", "scope", "merged"})

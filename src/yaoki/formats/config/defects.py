@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, Field, field, fields
 from typing import Any, TypeVar
 
-from yaoki.core.lazy_dataclass import dataclass
+from yaoki.core.lazy_dataclass import MISSING, Field, dataclass, field, fields
 from yaoki.core.text import did_you_mean
 
 SectionType = TypeVar("SectionType")
