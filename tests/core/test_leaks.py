@@ -13,11 +13,14 @@ from yaoki.core.model import Outcome
 pytestmark = pytest.mark.spec("14.2")
 
 SECRET = "s3cret/Value+9"
-SEARCH = LeakSearch({"API_KEY": SECRET})
+
+
+def a_search() -> LeakSearch:
+    return LeakSearch({"API_KEY": SECRET})
 
 
 def found(content: bytes, before: bytes = b"", line: int = 1) -> list[tuple[str, int]]:
-    leaks = SEARCH.find([NewContent("a.txt", content, before, line)])
+    leaks = a_search().find([NewContent("a.txt", content, before, line)])
     return [(leak.variable, leak.line) for leak in leaks]
 
 
@@ -101,7 +104,7 @@ def test_the_search_ends_at_its_limit() -> None:
             read.append(n)
             yield NewContent(f"f{n}", SECRET.encode())
 
-    leaks = SEARCH.find(parts())  # type: ignore[arg-type]
+    leaks = a_search().find(parts())  # type: ignore[arg-type]
 
     assert [leak.where for leak in leaks] == [f"f{n}" for n in range(LEAKS_MAX)]
     assert len(read) == LEAKS_MAX

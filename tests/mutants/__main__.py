@@ -88,7 +88,8 @@ def _tell(mutants: Sequence[Mutant], runner: Runner, seconds: float, whole: bool
     for module in modules:
         print(_row(module, all_[module], left[module], unexplained[module]))
     print(f"{'-' * len(head)}\n{_row('all', len(mutants), len(alive), len(open_))}")
-    print(f"\n{seconds / 60:.1f} minutes; at least {SHARE_MIN} % must be killed")
+    print(f"\n{seconds / 60:.1f} minutes; {runner.timed_out} of the killed ran out of time")
+    print(f"at least {SHARE_MIN} % must be killed")
     stale = explained.unneeded(explanations, alive, modules) if whole else []
     for each in stale:
         print(f"explained but killed or gone: {each.module} {each.function}: {each.change}")
